@@ -1,0 +1,59 @@
+import { z } from 'zod'
+
+/** A duration: `30` and `30s` are seconds; `500ms`, `5m`, `2h`, `7d` carry their unit. Gives milliseconds. */
+export const duration = z.string().transform((text, context) => {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text)
+  if (match === null) {
+    context.addIssue({ code: 'custom', message: 'must be a duration such as 30, 30s, 500ms or 5m' })
+    return z.NEVER
+  }
+  const milliseconds = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+  return Number(match[1]) * milliseconds[(match[2] ?? 's') as keyof typeof milliseconds]
+})
+
+/** A size: `4294967296` and `4294967296B` are bytes; `100MiB`, `4GiB`, `1GB` carry their unit. Gives bytes. */
+export const size = z.string().transform((text, context) => {
+  const match = /^(\d+)\s?(B|KiB|MiB|GiB|KB|MB|GB)?$/.exec(text)
+  if (match === null) {
+    context.addIssue({ code: 'custom', message: 'must be a size such as 4294967296, 100MiB or 4GiB' })
+    return z.NEVER
+  }
+  const bytes = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, KB: 1e3, MB: 1e6, GB: 1e9 }
+  return Number(match[1]) * bytes[(match[2] ?? 'B') as keyof typeof bytes]
+})
+
+/** A whole number from `least` to `most`. */
+export function wholeNumber(least: number, most: number) {
+  return z.string().transform((text, context) => {
+    const value = Number(text)
+    if (!/^\d+$/.test(text) || value < least || value > most) {
+      context.addIssue({ code: 'custom', message: `must be a whole number from ${least} to ${most}` })
+      return z.NEVER
+    }
+    return value
+  })
+}
+
+/** An address with one of the given schemes, without a trailing slash. */
+export function address(...schemes: string[]) {
+  return z.string().transform((text, context) => {
+    const scheme = URL.canParse(text) ? new URL(text).protocol.slice(0, -1) : undefined
+    if (scheme === undefined || !schemes.includes(scheme)) {
+      context.addIssue({ code: 'custom', message: `must be an address that begins with ${schemes.join(':// or ')}://` })
+      return z.NEVER
+    }
+    return text.replace(/\/+$/, '')
+  })
+}
+
+/** Names separated by commas, each one of `allowed`. Gives them as an array. */
+export function listOf<const Name extends string>(allowed: readonly Name[]) {
+  return z.string().transform((text, context) => {
+    const names = text.split(',').map((name) => name.trim())
+    if (!names.every((name): name is Name => allowed.some((known) => known === name))) {
+      context.addIssue({ code: 'custom', message: `must be a list of: ${allowed.join(', ')}` })
+      return z.NEVER
+    }
+    return names
+  })
+}

@@ -1,0 +1,2 @@
+export { readSettings, SettingsError } from './read.ts'
+export { queueNames, type SettingName, type Settings, settings } from './settings.ts'

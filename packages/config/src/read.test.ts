@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest'
+import { readSettings } from './read.ts'
+
+describe('readSettings', () => {
+  test('gives typed values: milliseconds, bytes, numbers, lists', () => {
+    const read = readSettings(
+      { UPLOAD_ORDER_WAIT: '500ms', UNCOMPRESSED_LIMIT: '100MiB', BATCH_ROWS: '7', WORKER_QUEUES: 'imports, mails' },
+      ['UPLOAD_ORDER_WAIT', 'UNCOMPRESSED_LIMIT', 'BATCH_ROWS', 'WORKER_QUEUES'],
+    )
+    expect(read).toEqual({
+      UPLOAD_ORDER_WAIT: 500,
+      UNCOMPRESSED_LIMIT: 104_857_600,
+      BATCH_ROWS: 7,
+      WORKER_QUEUES: ['imports', 'mails'],
+    })
+  })
+
+  test.each([
+    ['30', 30_000],
+    ['30s', 30_000],
+    ['0.5', 500],
+    ['5m', 300_000],
+    ['2h', 7_200_000],
+    ['1d', 86_400_000],
+  ])('reads the duration %s as %d ms', (text, expected) => {
+    expect(readSettings({ IMPORT_LEASE: text }, ['IMPORT_LEASE']).IMPORT_LEASE).toBe(expected)
+  })
+
+  test('an empty variable counts as unset: the default holds, or the setting is missing', () => {
+    expect(readSettings({ LOG_LEVEL: '' }, ['LOG_LEVEL'])).toEqual({ LOG_LEVEL: 'info' })
+    expect(readSettings({ REDIS_URL: '' }, ['REDIS_URL'])).toEqual({})
+    expect(() => readSettings({ S3_BUCKET: '' }, ['S3_BUCKET'])).toThrow('S3_BUCKET is not set')
+  })
+
+  test('names every bad setting in one error, and no value (it may be a secret)', () => {
+    const read = () =>
+      readSettings({ DATABASE_URL: 'mysql://root:hunter2@db', BATCH_ROWS: '0', API_PORT: 'x' }, [
+        'DATABASE_URL',
+        'BATCH_ROWS',
+        'API_PORT',
+        'SMTP_URL',
+      ])
+    expect(read).toThrow(/DATABASE_URL must.*\n.*BATCH_ROWS must.*\n.*API_PORT must.*\n.*SMTP_URL is not set/)
+    expect(read).not.toThrow('hunter2')
+  })
+})

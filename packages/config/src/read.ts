@@ -1,0 +1,33 @@
+import { type SettingName, type Settings, settings } from './settings.ts'
+
+/** A setting is missing or malformed; the message has one line per setting and never its value. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError'
+}
+
+/**
+ * Reads and checks the named settings, once, at the start of a process.
+ *
+ * Takes an environment (an empty variable counts as unset) and the names of the settings that the process uses.
+ * Gives their typed values. Throws {@link SettingsError}, which names every bad setting at once.
+ */
+export function readSettings<const Name extends SettingName>(
+  environment: Record<string, string | undefined>,
+  names: readonly Name[],
+): Settings<Name> {
+  const problems: string[] = []
+  const values: Record<string, unknown> = {}
+  for (const name of names) {
+    const setting = settings[name]
+    const text = environment[name] || ('default' in setting ? setting.default : undefined)
+    if (text === undefined) {
+      if (!('optional' in setting)) problems.push(`${name} is not set (${setting.description})`)
+      continue
+    }
+    const result = setting.schema.safeParse(text)
+    if (result.success) values[name] = result.data
+    else problems.push(`${name} ${result.error.issues.map((issue) => issue.message).join(', ')}`)
+  }
+  if (problems.length > 0) throw new SettingsError(`Settings:\n  ${problems.join('\n  ')}`)
+  return values as Settings<Name>
+}

@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import { address, duration, listOf, size, wholeNumber } from './formats.ts'
+
+interface Setting<Schema extends z.ZodType> {
+  schema: Schema
+  /** As it would stand in the environment; without one the setting is required, unless `optional`. */
+  default?: string
+  optional?: true
+  description: string
+}
+
+const required = <S extends z.ZodType>(schema: S, description: string): Setting<S> => ({ schema, description })
+const withDefault = <S extends z.ZodType>(schema: S, value: string, description: string): Setting<S> => ({
+  schema,
+  default: value,
+  description,
+})
+const optional = <S extends z.ZodType>(schema: S, description: string): Setting<z.ZodOptional<S>> => ({
+  schema: schema.optional(),
+  optional: true,
+  description,
+})
+
+/** Every queue that a worker can host. */
+export const queueNames = ['imports', 'mails', 'upkeep'] as const
+
+/** The one list of settings: what an environment variable means, its form and its default. README's table is made from it. */
+export const settings = {
+  DATABASE_URL: required(address('postgres', 'postgresql'), 'Postgres, which holds the truth'),
+  DATABASE_POOL: withDefault(
+    wholeNumber(2, 1000),
+    '10',
+    'Postgres connections of one process, beside those of the queue',
+  ),
+  REDIS_URL: optional(address('redis', 'rediss'), 'Redis for the queues; without it they live in Postgres'),
+  S3_ENDPOINT: required(address('http', 'https'), 'Object storage, as the API and the workers reach it'),
+  S3_PUBLIC_ENDPOINT: optional(address('http', 'https'), 'Object storage, as clients reach it; `S3_ENDPOINT` if unset'),
+  S3_REGION: withDefault(z.string(), 'us-east-1', 'Region that requests to storage are signed for'),
+  S3_BUCKET: required(z.string(), 'Bucket for uploads and error files'),
+  S3_ACCESS_KEY_ID: required(z.string(), 'Access key of the bucket'),
+  S3_SECRET_ACCESS_KEY: required(z.string(), 'Its secret'),
+  SMTP_URL: required(address('smtp', 'smtps'), 'Mail server'),
+  MAIL_FROM: required(z.string(), 'Sender of the mails, such as `Sluice <no-reply@example.com>`'),
+  API_URL: required(address('http', 'https'), 'The API as clients reach it: links to error files begin with it'),
+  API_HOST: withDefault(z.string(), '127.0.0.1', 'Address that the API listens on'),
+  API_PORT: withDefault(wholeNumber(0, 65_535), '3000', 'Port that the API listens on; 0 picks a free one'),
+  LOG_LEVEL: withDefault(
+    z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
+    'info',
+    'Least severe log line to write',
+  ),
+  WORKER_QUEUES: withDefault(listOf(queueNames), queueNames.join(','), 'Queues that a worker process hosts'),
+  IMPORT_CONCURRENCY: withDefault(
+    wholeNumber(1, 100),
+    '2',
+    'Imports (of different apps) that one worker runs at a time',
+  ),
+  IMPORT_ATTEMPTS: withDefault(wholeNumber(1, 100), '5', 'Tries in a row without progress after which an import fails'),
+  IMPORT_LEASE: withDefault(duration, '10s', 'How long a silent worker keeps its import before another takes over'),
+  BATCH_ROWS: withDefault(wholeNumber(1, 100_000), '5000', 'Rows that an import commits in one transaction'),
+  INFERENCE_ROWS: withDefault(
+    wholeNumber(1, 100_000),
+    '1000',
+    'Data rows from which the type of a new key is inferred',
+  ),
+  PROFILE_KEY_LIMIT: withDefault(wholeNumber(1, 100_000), '500', 'Profile keys that an app can have'),
+  UNCOMPRESSED_LIMIT: withDefault(size, '4GiB', 'Largest file after decompression'),
+  UPLOAD_ORDER_WAIT: withDefault(
+    duration,
+    '30s',
+    'How long an import whose file is there waits for an earlier one that is still uploading',
+  ),
+  UPLOAD_CHECK_INTERVAL: withDefault(duration, '1s', 'How often storage is asked for finished uploads'),
+  FILE_RETENTION_DAYS: withDefault(wholeNumber(1, 3650), '7', 'Days after an import ends until its files are removed'),
+} as const
+
+export type SettingName = keyof typeof settings
+
+/** The checked values of the named settings, under their own names. Durations are milliseconds, sizes bytes. */
+export type Settings<Name extends SettingName> = { [K in Name]: z.output<(typeof settings)[K]['schema']> }

@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import { limits } from './limits.ts'
+import { valueTypes } from './value-type.ts'
+
+const missing = (name: string) => `param is missing or the value is empty: ${name}`
+const invalid = (message: string) => `Validation failed: ${message}`
+
+const isAbsent = (value: unknown) => value === undefined || value === null || value === ''
+
+/** Base64 text of exactly the 16 bytes of an MD5 digest, in canonical form. */
+function isChecksum(text: string): boolean {
+  const digest = Buffer.from(text, 'base64')
+  return digest.length === 16 && digest.toString('base64') === text
+}
+
+const checksum = z.unknown().optional().transform((value, context) => {
+  if (typeof value === 'string' && isChecksum(value)) return value
+  context.addIssue({
+    code: 'custom',
+    message: isAbsent(value) ? missing('checksum') : invalid('Checksum is invalid'),
+  })
+  return z.NEVER
+})
+
+/** The sample in service.md sends the size as a string; a JSON number is the same to us. */
+const byteSize = z.unknown().optional().transform((value, context) => {
+  const text = typeof value === 'number' ? String(value) : value
+  if (typeof text === 'string' && /^\d{1,15}$/.test(text) && Number(text) > 0) return Number(text)
+  context.addIssue({
+    code: 'custom',
+    message: isAbsent(value) ? missing('byte_size') : invalid('byte_size must be a positive integer'),
+  })
+  return z.NEVER
+})
+
+const contentType = z.unknown().optional().transform((value, context) => {
+  if (isAbsent(value)) return 'text/csv' as const
+  if (value === 'text/csv' || value === 'application/gzip') return value
+  context.addIssue({ code: 'custom', message: invalid('content_type must be text/csv or application/gzip') })
+  return z.NEVER
+})
+
+/** Body of the bulk import's first request (service.md, Bulk import upload request). */
+const importRequest = z
+  .object(
+    { checksum, byte_size: byteSize, content_type: contentType },
+    { error: () => 'The request body must be a JSON object.' },
+  )
+  .refine((request) => request.byte_size <= limits.uploadBytes[request.content_type], {
+    error: (issue) => {
+      const type = (issue.input as { content_type: keyof typeof limits.uploadBytes }).content_type
+      return invalid(`byte_size is over the limit of ${limits.uploadBytes[type]} bytes for ${type}`)
+    },
+  })
+
+export type ImportRequest = z.output<typeof importRequest>
+
+/**
+ * Checks the body of the first request.
+ *
+ * Takes the parsed JSON. Gives the request, or every message of what is wrong with it.
+ */
+export function parseImportRequest(body: unknown): { request: ImportRequest } | { messages: string[] } {
+  const result = importRequest.safeParse(body)
+  if (result.success) return { request: result.data }
+  return { messages: result.error.issues.map((issue) => issue.message) }
+}
+
+/** Answer of the first request (service.md, Upload descriptor). */
+export interface UploadDescriptor {
+  direct_upload: { url: string; headers: { 'Content-Type': string; 'Content-MD5': string } }
+}
+
+const timestamp = z.iso.datetime().nullable()
+
+/** An import as the API and the command line show it (design.md §2). */
+export const importView = z.object({
+  import_id: z.uuid(),
+  state: z.enum(['awaiting_upload', 'queued', 'processing', 'completed', 'failed', 'expired']),
+  source: z.enum(['v3', 'v2', 'dashboard', 'bucket']),
+  rows_total: z.int(),
+  rows_applied: z.int(),
+  rows_failed: z.int(),
+  error: z.string().nullable(),
+  error_file_url: z.url().nullable(),
+  types: z.record(z.string(), z.enum(valueTypes)),
+  requested_at: z.iso.datetime(),
+  started_at: timestamp,
+  finished_at: timestamp,
+})
+
+export type ImportView = z.output<typeof importView>

@@ -1,0 +1,41 @@
+import { Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+import type { Schema } from './schema.ts'
+
+/** The database as the packages see it; also a transaction. */
+export type Database = Kysely<Schema>
+
+export interface Connection {
+  db: Database
+  /** Ends every connection; queries under way finish first. */
+  close(): Promise<void>
+}
+
+const int8 = 20
+
+/** bigint columns are counts and byte offsets, far below 2^53: they are read as numbers. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid, format) => (oid === int8 ? Number : pg.types.getTypeParser(oid, format)),
+}
+
+/**
+ * Opens a pool of connections to Postgres, lazily: a database that is away fails the query, not this call.
+ *
+ * Takes the URL, the most connections, and what to do with the error of an idle connection (its next query opens a new one).
+ */
+export function connect(
+  databaseUrl: string,
+  options: { connections?: number; onError?: (error: Error) => void } = {},
+): Connection {
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    max: options.connections ?? 10,
+    connectionTimeoutMillis: 10_000,
+    application_name: 'sluice',
+    options: '-c TimeZone=UTC',
+    types,
+  })
+  pool.on('error', options.onError ?? (() => {}))
+  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
+  return { db, close: () => db.destroy() }
+}

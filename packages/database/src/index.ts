@@ -1,0 +1,5 @@
+export { type Connection, connect, type Database } from './connect.ts'
+export { migrate } from './migrate.ts'
+export { retryConflicts } from './retry.ts'
+export type { ImportContentType, ImportSource, ImportState, Schema } from './schema.ts'
+export { encodeTextArray } from './text-array.ts'

@@ -1,0 +1,22 @@
+import { Migrator } from 'kysely/migration'
+import { connect } from './connect.ts'
+import * as initial from './migrations/0001-initial.ts'
+
+const migrations = { '0001-initial': initial }
+
+/**
+ * Brings the schema up to date. Several processes may call it at once: the migrator takes a lock.
+ *
+ * Takes a Postgres URL. Gives the names of the migrations that it applied. Throws what the failing migration threw.
+ */
+export async function migrate(databaseUrl: string): Promise<string[]> {
+  const { db, close } = connect(databaseUrl, { connections: 2 })
+  try {
+    const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
+    const { error, results } = await migrator.migrateToLatest()
+    if (error !== undefined) throw error
+    return (results ?? []).map((result) => result.migrationName)
+  } finally {
+    await close()
+  }
+}

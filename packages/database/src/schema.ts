@@ -1,0 +1,137 @@
+import type { ValueType } from '@sluice/contract'
+import type { ColumnType, Generated, JSONColumnType } from 'kysely'
+
+/**
+ * The tables as Kysely sees them; `migrations/` holds the SQL that makes them. Every primary key begins with `app_id`
+ * (design.md §5), so that the database can be sharded by app.
+ *
+ * Words, the same in code, SQL, API and documents:
+ * - app: a customer of the service, with one API token, its users and its profile keys
+ * - import: one uploaded file on its way into profiles; its place in the app's line is `line_number`
+ * - attempt: how often an import was claimed; a batch commits only under the current attempt
+ * - lease: until when the claim holds without a sign of life
+ * - position: byte offset in the uncompressed file up to which rows are committed
+ */
+export interface Schema {
+  apps: AppsTable
+  api_tokens: ApiTokensTable
+  members: MembersTable
+  users: UsersTable
+  campaign_targets: { app_id: number; user_id: string }
+  profile_keys: ProfileKeysTable
+  imports: ImportsTable
+  import_error_chunks: ImportErrorChunksTable
+  mails: MailsTable
+}
+
+type Timestamp = ColumnType<Date, Date | string | undefined, Date | string>
+type NullableTimestamp = ColumnType<Date | null, Date | string | null | undefined, Date | string | null>
+
+interface AppsTable {
+  app_id: Generated<number>
+  name: string
+  created_at: Timestamp
+}
+
+interface ApiTokensTable {
+  app_id: number
+  /** SHA-256 of the token; the token itself is random, so no slow hash is needed. */
+  token_hash: Buffer
+  last_four: string
+  created_at: Timestamp
+}
+
+interface MembersTable {
+  app_id: number
+  email: string
+  created_at: Timestamp
+}
+
+interface UsersTable {
+  app_id: number
+  user_id: string
+  registered_at: Timestamp
+  /** Profile values by key: a JSON string, number, or UTC time string, typed by `profile_keys`. */
+  attributes: JSONColumnType<Record<string, string | number>, string | undefined, string>
+  updated_at: NullableTimestamp
+}
+
+interface ProfileKeysTable {
+  app_id: number
+  key: string
+  type: ValueType
+  registered_at: Timestamp
+}
+
+export type ImportState = 'awaiting_upload' | 'queued' | 'processing' | 'completed' | 'failed' | 'expired'
+export type ImportSource = 'v3' | 'v2' | 'dashboard' | 'bucket'
+export type ImportContentType = 'text/csv' | 'application/gzip'
+
+interface ImportsTable {
+  app_id: number
+  import_id: Generated<string>
+  /** Request order: imports of one app apply in the order of their line numbers. */
+  line_number: Generated<number>
+  source: ImportSource
+  state: ImportState
+  object_key: string
+  content_type: ImportContentType
+  byte_size: number | null
+  /** MD5 of the file as the client declared it, base64. */
+  checksum: string | null
+  upload_expires_at: NullableTimestamp
+  /** When upkeep next asks storage for the upload; null once that is settled. */
+  upload_check_at: NullableTimestamp
+  /** ETag of the object when its upload was noticed: another one means that the file was replaced. */
+  etag: string | null
+
+  attempt: Generated<number>
+  /** Tries in a row that ended without a committed batch. */
+  failed_tries: Generated<number>
+  lease_until: NullableTimestamp
+  retry_at: NullableTimestamp
+  dispatched_at: NullableTimestamp
+
+  columns: JSONColumnType<string[]> | null
+  types: JSONColumnType<Record<string, ValueType>, string | undefined, string>
+  position: Generated<number>
+  rows_total: Generated<number>
+  rows_applied: Generated<number>
+  rows_failed: Generated<number>
+
+  error: string | null
+  error_file_key: string | null
+  error_file_secret: string | null
+  error_file_expires_at: NullableTimestamp
+  files_removed_at: NullableTimestamp
+
+  requested_at: Timestamp
+  queued_at: NullableTimestamp
+  started_at: NullableTimestamp
+  finished_at: NullableTimestamp
+}
+
+interface ImportErrorChunksTable {
+  app_id: number
+  import_id: string
+  /** Position of the batch whose invalid rows the chunk holds; file order. */
+  position: number
+  object_key: string
+}
+
+interface MailsTable {
+  app_id: number
+  mail_id: Generated<string>
+  /** What the mail is about, such as `import:<id>`: one mail per event and recipient. */
+  event: string
+  recipient: string
+  subject: string
+  text: string
+  html: string
+  state: Generated<'waiting' | 'sent' | 'failed'>
+  attempt: Generated<number>
+  next_attempt_at: Timestamp
+  last_error: string | null
+  created_at: Timestamp
+  sent_at: NullableTimestamp
+}

@@ -1,0 +1,108 @@
+import {
+  createPostgresBackend,
+  createRedisBackend,
+  type JobsOptions,
+  type Processor,
+  runMigrations,
+  type WorkerOptions,
+  withBackend,
+} from 'bullmq'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+
+/** Where the queues live: Redis, or a schema of its own in Postgres. */
+export type QueueStore = { redisUrl: string } | { databaseUrl: string }
+
+/** Makes BullMQ's queues and workers on one store; the rest of this room does not know which. */
+export interface Backend {
+  queue(name: string): OpenQueue
+  worker(name: string, processor: Processor, options: Omit<WorkerOptions, 'connection'>): OpenWorker
+}
+
+/** What this room uses of BullMQ's Queue, whatever its backend. */
+export interface OpenQueue {
+  addBulk(jobs: { name: string; data: unknown; opts: JobsOptions }[]): Promise<unknown>
+  upsertJobScheduler(
+    id: string,
+    repeat: { every: number },
+    template: { name: string; data: unknown; opts: Omit<JobsOptions, 'jobId'> },
+  ): Promise<unknown>
+  on(event: 'error', listener: (error: Error) => void): unknown
+  close(): Promise<void>
+}
+
+/** What this room uses of BullMQ's Worker, whatever its backend. */
+export interface OpenWorker {
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'failed', listener: (job: unknown, error: Error) => void): unknown
+  close(): Promise<void>
+}
+
+const schema = 'bullmq'
+
+/** The hash tag keeps all keys of the queues in one slot of a Redis Cluster. */
+const prefix = '{sluice}'
+
+/** Gives the backend of a store. Connections open when a queue or worker is made, and close with it. */
+export function openBackend(store: QueueStore): Backend {
+  return 'redisUrl' in store ? redisBackend(store.redisUrl) : postgresBackend(store.databaseUrl)
+}
+
+function redisBackend(url: string): Backend {
+  const { Queue, Worker } = withBackend(createRedisBackend)
+  // A producer fails at once while Redis is away (the upkeep enqueues again); a worker waits for it as long as it takes.
+  const connect = (options: { maxRetriesPerRequest: number | null; enableOfflineQueue: boolean }) =>
+    new Redis(url, { ...options, retryStrategy: (times) => Math.min(times * 100, 2000) })
+  return {
+    queue(name) {
+      const connection = connect({ maxRetriesPerRequest: 1, enableOfflineQueue: true })
+      return closingWith(new Queue(name, { prefix, connection }), connection)
+    },
+    worker(name, processor, options) {
+      const connection = connect({ maxRetriesPerRequest: null, enableOfflineQueue: true })
+      return closingWith(new Worker(name, processor, { ...options, prefix, connection }), connection)
+    },
+  }
+}
+
+/** BullMQ leaves a connection open that it was given, so whoever made it ends it. */
+function closingWith<Closable extends { close(force?: boolean): Promise<void> }>(
+  closable: Closable,
+  connection: Redis,
+) {
+  const close = closable.close.bind(closable)
+  closable.close = async (force) => {
+    await close(force)
+    connection.disconnect()
+  }
+  return closable
+}
+
+function postgresBackend(databaseUrl: string): Backend {
+  const { Queue, Worker } = withBackend(createPostgresBackend)
+  // A crash may lose the queue's last milliseconds: upkeep enqueues again what the tables of the service say is waiting.
+  const connection = {
+    connectionString: databaseUrl,
+    schema,
+    max: 3,
+    connectionTimeoutMillis: 10_000,
+    application_name: 'sluice queue',
+    options: '-c synchronous_commit=off',
+  }
+  return {
+    queue: (name) => new Queue(name, { connection }),
+    worker: (name, processor, options) => new Worker(name, processor, { ...options, connection }),
+  }
+}
+
+/** Makes the tables of the Postgres backend or brings them up to date; on Redis there is nothing to do. */
+export async function migrateQueue(store: QueueStore): Promise<void> {
+  if ('redisUrl' in store) return
+  const client = new pg.Client({ connectionString: store.databaseUrl })
+  await client.connect()
+  try {
+    await runMigrations(client, schema)
+  } finally {
+    await client.end()
+  }
+}

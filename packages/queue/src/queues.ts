@@ -1,0 +1,79 @@
+import { type Backend, type OpenQueue, openBackend, type QueueStore } from './backend.ts'
+import type { Payloads, QueueName } from './payloads.ts'
+
+/** A job to add. The same ID is not added again while the first one waits or runs. */
+export interface NewJob<Name extends QueueName> {
+  id: string
+  payload: Payloads[Name]
+}
+
+/** The producing side and the workers of all queues of a process. */
+export interface Queues {
+  /** Adds jobs. Throws when the store is away: nothing is lost then, since upkeep adds them again. */
+  add<Name extends QueueName>(name: Name, jobs: readonly NewJob<Name>[]): Promise<void>
+  /** Has one process at a time run the upkeep queue's job `task` every `every` ms. Calling it again changes nothing. */
+  schedule(task: string, every: number): Promise<void>
+  /** Runs jobs of a queue, at most `concurrency` at a time. The handler gets the job's name and payload. */
+  work<Name extends QueueName>(name: Name, handler: JobHandler<Name>, options: { concurrency: number }): void
+  /** Takes no more jobs, waits for those that run, and ends every connection. */
+  close(): Promise<void>
+}
+
+export type JobHandler<Name extends QueueName> = (payload: Payloads[Name], jobName: string) => Promise<void>
+
+/** A dead worker's job goes to another one after 10 to 12 s. All workers of a queue must use the same two values. */
+const lockDuration = 10_000
+const stalledInterval = 2_000
+
+/** The tables decide what is tried again and when, so a job is tried once and then forgotten. */
+const jobOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true }
+
+/**
+ * Opens the queues on a store.
+ *
+ * Takes the store and what to do with errors of connections and jobs (they are logged; nothing else depends on them).
+ */
+export function openQueues(store: QueueStore, onError: (error: Error) => void): Queues {
+  const backend = openBackend(store)
+  const queues = new Map<QueueName, OpenQueue>()
+  const workers: { close(): Promise<void> }[] = []
+
+  const queue = (name: QueueName) => {
+    const open = queues.get(name) ?? openQueue(backend, name, onError)
+    queues.set(name, open)
+    return open
+  }
+
+  return {
+    async add(name, jobs) {
+      if (jobs.length === 0) return
+      const bulk = jobs.map(({ id, payload }) => ({ name, data: payload, opts: { ...jobOptions, jobId: id } }))
+      await queue(name).addBulk(bulk)
+    },
+    async schedule(task, every) {
+      await queue('upkeep').upsertJobScheduler(task, { every }, { name: task, data: {}, opts: jobOptions })
+    },
+    work(name, handler, { concurrency }) {
+      const worker = backend.worker(name, (job) => handler(job.data, job.name), {
+        concurrency,
+        lockDuration,
+        stalledInterval,
+        // Stalled jobs are no failures here: the handler asks the tables whether there is anything left to do.
+        maxStalledCount: 1_000_000,
+      })
+      worker.on('error', onError)
+      worker.on('failed', (_job, error) => onError(error))
+      workers.push(worker)
+    },
+    async close() {
+      await Promise.all(workers.map((worker) => worker.close()))
+      await Promise.all([...queues.values()].map((open) => open.close()))
+    },
+  }
+}
+
+function openQueue(backend: Backend, name: QueueName, onError: (error: Error) => void): OpenQueue {
+  const queue = backend.queue(name)
+  queue.on('error', onError)
+  return queue
+}

@@ -1,0 +1,172 @@
+import { Readable } from 'node:stream'
+import {
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3'
+import { Upload } from '@aws-sdk/lib-storage'
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import type { Settings } from '@sluice/config'
+import { ObjectGone, ObjectReplaced } from './errors.ts'
+
+/** The settings that {@link openStorage} needs. */
+export const storageSettings = [
+  'S3_ENDPOINT',
+  'S3_PUBLIC_ENDPOINT',
+  'S3_REGION',
+  'S3_BUCKET',
+  'S3_ACCESS_KEY_ID',
+  'S3_SECRET_ACCESS_KEY',
+] as const
+
+/** What an upload must be: storage refuses any other type, size (bytes) or MD5 (base64). */
+export interface UploadTerms {
+  contentType: string
+  byteSize: number
+  checksum: string
+}
+
+/** Object storage as the service uses it: one bucket, keys, streams. */
+export interface Storage {
+  /** Address for one PUT of exactly what `terms` say, good for `validFor` ms. */
+  presignUpload(key: string, terms: UploadTerms, validFor: number): Promise<string>
+  /** Address for GETs that a browser saves as `fileName`, good for `validFor` ms. */
+  presignDownload(key: string, fileName: string, validFor: number): Promise<string>
+  /** Size in bytes and ETag of an object; undefined where there is none. */
+  stat(key: string): Promise<{ byteSize: number; etag: string } | undefined>
+  /**
+   * Streams an object from byte `from` on. Throws {@link ObjectGone} where there is none and {@link ObjectReplaced} where
+   * its ETag is not the given one. Whoever stops reading early destroys the stream.
+   */
+  read(key: string, options?: { from?: number; etag?: string }): Promise<Readable>
+  /** Stores a small object whole. */
+  write(key: string, content: Buffer, contentType: string): Promise<void>
+  /** Stores a stream of any length, in parts; nothing is stored where the stream fails. */
+  writeStream(key: string, content: AsyncIterable<Buffer>, contentType: string): Promise<void>
+  /** Removes every object whose key begins with `prefix`. */
+  removeAll(prefix: string): Promise<void>
+  /** Rejects where the bucket cannot be reached. */
+  check(): Promise<void>
+  close(): void
+}
+
+/** Opens the deployment's bucket. Connects on first use. */
+export function openStorage(settings: Settings<(typeof storageSettings)[number]>): Storage {
+  const bucket = settings.S3_BUCKET
+  const client = connect(settings, settings.S3_ENDPOINT)
+  const publicClient = connect(settings, settings.S3_PUBLIC_ENDPOINT ?? settings.S3_ENDPOINT)
+
+  return {
+    presignUpload(key, { contentType, byteSize, checksum }, validFor) {
+      const command = new PutObjectCommand({
+        Bucket: bucket,
+        Key: key,
+        ContentType: contentType,
+        ContentLength: byteSize,
+        ContentMD5: checksum,
+      })
+      // The presigner signs Content-Type only where it is told to.
+      const signableHeaders = new Set(['host', 'content-type', 'content-md5', 'content-length'])
+      return getSignedUrl(publicClient, command, { expiresIn: validFor / 1000, signableHeaders })
+    },
+
+    presignDownload(key, fileName, validFor) {
+      const command = new GetObjectCommand({
+        Bucket: bucket,
+        Key: key,
+        ResponseContentDisposition: `attachment; filename="${fileName}"`,
+        ResponseContentType: 'text/csv; charset=utf-8',
+      })
+      return getSignedUrl(publicClient, command, { expiresIn: validFor / 1000 })
+    },
+
+    async stat(key) {
+      try {
+        const head = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }))
+        return { byteSize: head.ContentLength ?? 0, etag: head.ETag ?? '' }
+      } catch (error) {
+        if (statusOf(error) === 404) return undefined
+        throw error
+      }
+    },
+
+    async read(key, { from = 0, etag } = {}) {
+      const command = new GetObjectCommand({
+        Bucket: bucket,
+        Key: key,
+        ...(from > 0 && { Range: `bytes=${from}-` }),
+        ...(etag !== undefined && { IfMatch: etag }),
+      })
+      try {
+        const { Body: body } = await client.send(command)
+        if (!(body instanceof Readable)) throw new Error(`storage answered GET ${key} without a stream`)
+        return body
+      } catch (error) {
+        if (statusOf(error) === 404) throw new ObjectGone(key)
+        if (statusOf(error) === 412) throw new ObjectReplaced(key)
+        if (statusOf(error) === 416) return Readable.from([])
+        throw error
+      }
+    },
+
+    async write(key, content, contentType) {
+      await client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: content, ContentType: contentType }))
+    },
+
+    async writeStream(key, content, contentType) {
+      const upload = new Upload({
+        client,
+        queueSize: 1,
+        params: { Bucket: bucket, Key: key, Body: Readable.from(content), ContentType: contentType },
+      })
+      await upload.done()
+    },
+
+    async removeAll(prefix) {
+      for (;;) {
+        const page = await client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix }))
+        const objects = (page.Contents ?? []).map(({ Key }) => ({ Key }))
+        if (objects.length === 0) return
+        const removed = await client.send(new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects: objects } }))
+        const refused = removed.Errors?.[0]
+        if (refused !== undefined) throw new Error(`storage did not remove ${refused.Key}: ${refused.Message}`)
+      }
+    },
+
+    async check() {
+      await client.send(new HeadBucketCommand({ Bucket: bucket }))
+    },
+
+    close() {
+      client.destroy()
+      publicClient.destroy()
+    },
+  }
+}
+
+function connect(settings: Settings<(typeof storageSettings)[number]>, endpoint: string): S3Client {
+  return new S3Client({
+    endpoint,
+    region: settings.S3_REGION,
+    forcePathStyle: true,
+    credentials: { accessKeyId: settings.S3_ACCESS_KEY_ID, secretAccessKey: settings.S3_SECRET_ACCESS_KEY },
+    // Otherwise a pre-signed URL carries the checksum of an empty body, which storage then holds against the real one.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: 5_000,
+      requestTimeout: 60_000,
+      throwOnRequestTimeout: true,
+      socketTimeout: 60_000,
+    },
+  })
+}
+
+function statusOf(error: unknown): number | undefined {
+  return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined
+}

@@ -1,0 +1,64 @@
+// Every npm script starts here, on whatever Node the machine has: installs the dependencies if the lockfile asks for it,
+// then runs the given entry point on the Node 24 that the dependencies bring.
+//   node scripts/launch.mjs <entry.ts> [arguments…]
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const nodeModules = join(root, 'node_modules')
+const marker = join(nodeModules, '.sluice-installed')
+const node24 = join(nodeModules, '.bin', 'node')
+
+const [entry, ...args] = process.argv.slice(2)
+if (entry === undefined) {
+  console.error('usage: node scripts/launch.mjs <entry.ts> [arguments…]')
+  process.exit(2)
+}
+
+installIfNeeded()
+if (Number(process.versions.node.split('.')[0]) >= 24) {
+  process.argv.splice(1, 2, resolve(root, entry))
+  await import(pathToFileURL(resolve(root, entry)).href)
+} else {
+  runOnNode24()
+}
+
+/** Runs `npm ci` where node_modules does not match the lockfile; npm's words go to stderr, so that stdout stays the entry's. */
+function installIfNeeded() {
+  const lockfile = createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex')
+  if (existsSync(marker) && readFileSync(marker, 'utf8') === lockfile) return
+  console.error('Installing dependencies (npm ci) …')
+  const npm = spawnSync('npm', ['ci', '--loglevel=error'], { cwd: root, stdio: ['ignore', 2, 2] })
+  if (npm.status !== 0) {
+    console.error('npm ci failed: see above')
+    process.exit(1)
+  }
+  writeFileSync(marker, lockfile)
+}
+
+/** Hands over to the bundled Node: the same arguments, streams, signals and exit code. */
+function runOnNode24() {
+  if (!existsSync(node24)) {
+    console.error(
+      `Node 24 or later is needed; this is ${process.version}, and npm brings no build of it for this platform`,
+    )
+    process.exit(1)
+  }
+  const child = spawn(node24, [resolve(root, entry), ...args], {
+    stdio: 'inherit',
+    env: { ...process.env, PATH: `${join(nodeModules, '.bin')}:${process.env.PATH}` },
+  })
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  // A terminal sends Ctrl-C to the child as well; anything else that sends SIGINT means this process alone.
+  process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'))
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code ?? 1)
+    process.removeAllListeners(signal)
+    process.kill(process.pid, signal)
+  })
+}
