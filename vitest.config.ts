@@ -1,11 +1,25 @@
 import { defineConfig } from 'vitest/config'
 
-// One project for pure logic, one for what needs real Postgres, storage or several processes.
+// Unit tests stand beside the code and need nothing; system tests run on one Postgres and one storage that their
+// global set-up starts, each in a database of its own.
 export default defineConfig({
   test: {
-    include: ['{apps,packages}/*/src/**/*.test.ts', 'test/src/**/*.test.ts', 'scripts/**/*.test.ts'],
+    maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    maxWorkers: 2,
+    projects: [
+      {
+        extends: true,
+        test: { name: 'unit', include: ['{apps,packages}/*/src/**/*.test.ts', 'scripts/**/*.test.ts'] },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'system',
+          include: ['test/src/**/*.test.ts'],
+          globalSetup: ['test/src/environment/global-setup.ts'],
+        },
+      },
+    ],
   },
 })

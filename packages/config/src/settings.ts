@@ -76,5 +76,9 @@ export const settings = {
 
 export type SettingName = keyof typeof settings
 
+type Value<Name extends SettingName> = z.output<(typeof settings)[Name]['schema']>
+
 /** The checked values of the named settings, under their own names. Durations are milliseconds, sizes bytes. */
-export type Settings<Name extends SettingName> = { [K in Name]: z.output<(typeof settings)[K]['schema']> }
+export type Settings<Name extends SettingName> = {
+  [K in Name as undefined extends Value<K> ? never : K]: Value<K>
+} & { [K in Name as undefined extends Value<K> ? K : never]?: Value<K> }

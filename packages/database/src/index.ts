@@ -1,3 +1,4 @@
+export { sql } from 'kysely'
 export { type Connection, connect, type Database } from './connect.ts'
 export { migrate } from './migrate.ts'
 export { retryConflicts } from './retry.ts'

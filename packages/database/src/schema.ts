@@ -86,8 +86,8 @@ interface ImportsTable {
   etag: string | null
 
   attempt: Generated<number>
-  /** Tries in a row that ended without a committed batch. */
-  failed_tries: Generated<number>
+  /** Claims since the last committed batch: above the limit the import fails (design.md §4). */
+  tries: Generated<number>
   lease_until: NullableTimestamp
   retry_at: NullableTimestamp
   dispatched_at: NullableTimestamp
@@ -111,12 +111,13 @@ interface ImportsTable {
   finished_at: NullableTimestamp
 }
 
+/** Lines of an error file that is still growing; they commit with their batch, and go when the file is in storage. */
 interface ImportErrorChunksTable {
   app_id: number
   import_id: string
-  /** Position of the batch whose invalid rows the chunk holds; file order. */
+  /** Position after the batch whose invalid rows the chunk holds: file order. */
   position: number
-  object_key: string
+  content: Buffer
 }
 
 interface MailsTable {

@@ -61,7 +61,7 @@ const statements = [
     upload_check_at timestamptz,
     etag text,
     attempt integer not null default 0,
-    failed_tries integer not null default 0,
+    tries integer not null default 0,
     lease_until timestamptz,
     retry_at timestamptz,
     dispatched_at timestamptz,
@@ -97,10 +97,12 @@ const statements = [
     app_id integer not null,
     import_id uuid not null,
     position bigint not null,
-    object_key text not null,
+    content bytea not null,
     primary key (app_id, import_id, position),
     foreign key (app_id, import_id) references imports
   )`,
+  // The chunks live for minutes: compressing them costs more than it saves.
+  `alter table import_error_chunks alter column content set storage external`,
 
   `create table mails (
     app_id integer not null references apps,

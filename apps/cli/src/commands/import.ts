@@ -1,0 +1,103 @@
+import { requireApp } from '@sluice/accounts'
+import type { ImportView } from '@sluice/contract'
+import { listImports, showImport } from '@sluice/imports'
+import type { Command } from 'commander'
+import { Failure } from '../failure.ts'
+import { uploadFile, waitForEnd } from '../import-client.ts'
+import { fields, print, table } from '../output.ts'
+import { apiUrl, parseAppId, withDatabase } from '../stack.ts'
+
+const listed = 1000
+
+/** `sluice import FILE`, `sluice imports` and `sluice import show`. */
+export function addImportCommands(program: Command): void {
+  const importCommand = program
+    .command('import')
+    .description('upload a CSV file (or .gz) as a client of the API')
+    .argument('<file>')
+    .option('--token <token>', 'API token of the app', process.env.SLUICE_TOKEN)
+    .option('--api <url>', 'address of the API; API_URL or the running stack if not given')
+    .option('--wait', 'wait until the import has ended, and show it')
+    .option('--app <id>', 'the app that the token should belong to', parseAppId)
+    .option('--json')
+    .action(async (file: string, options: ImportOptions) => {
+      const api = await apiUrl(options.api)
+      const token = checkToken(options)
+      const importId = await uploadFile(api, token, file)
+      if (options.wait !== true) return print(importCommand, { import_id: importId }, () => `Import ${importId}`)
+      const ended = await waitForEnd(api, token, importId)
+      print(importCommand, ended, () => describe(ended))
+      if (ended.state !== 'completed')
+        throw new Failure(`the import has ${ended.state}: ${ended.error ?? 'no file came'}`)
+    })
+
+  const show = importCommand
+    .command('show')
+    .description('show one import')
+    .argument('<import-id>')
+    .option('--json')
+    .action(async (importId: string) => {
+      const links = await apiUrl(undefined)
+      const found = await withDatabase((db) => showImport(db, links, importId))
+      if (found === undefined) throw new Failure(`there is no import ${JSON.stringify(importId)}`)
+      print(show, found, () => describe(found))
+    })
+
+  const list = program
+    .command('imports')
+    .description(`imports of an app, newest first (at most ${listed})`)
+    .requiredOption('--app <id>', 'app', parseAppId)
+    .option('--json')
+    .action(async ({ app }: { app: number }) => {
+      const links = await apiUrl(undefined)
+      const imports = await withDatabase(async (db) => {
+        await requireApp(db, app)
+        return await listImports(db, links, app, listed)
+      })
+      print(list, imports, () => table(imports.map(summaryRow), 'No imports.'))
+    })
+}
+
+interface ImportOptions {
+  token?: string
+  api?: string
+  wait?: true
+  app?: number
+}
+
+/** A token begins with the ID of its app, so that a mix-up is seen before anything is uploaded. */
+function checkToken({ token, app }: ImportOptions): string {
+  if (!token) throw new Failure('--token (or SLUICE_TOKEN) is missing', 2)
+  if (app !== undefined && !token.startsWith(`slc_${app}_`)) throw new Failure(`the token is not one of app ${app}`)
+  return token
+}
+
+function describe(view: ImportView): string {
+  return fields({
+    Import: view.import_id,
+    State: view.state,
+    'Rows read': view.rows_total,
+    'Rows applied': view.rows_applied,
+    'Rows with errors': view.rows_failed,
+    Error: view.error,
+    'Error file': view.error_file_url,
+    Types: Object.entries(view.types)
+      .map(([key, type]) => `${key}: ${type}`)
+      .join(', '),
+    Requested: view.requested_at,
+    Started: view.started_at,
+    Finished: view.finished_at,
+  })
+}
+
+function summaryRow(view: ImportView) {
+  return {
+    IMPORT: view.import_id,
+    STATE: view.state,
+    SOURCE: view.source,
+    ROWS: view.rows_total,
+    APPLIED: view.rows_applied,
+    ERRORS: view.rows_failed,
+    REQUESTED: view.requested_at,
+  }
+}

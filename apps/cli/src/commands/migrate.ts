@@ -1,0 +1,23 @@
+import { readSettings } from '@sluice/config'
+import { migrate } from '@sluice/database'
+import { migrateQueue } from '@sluice/queue'
+import type { Command } from 'commander'
+import { print } from '../output.ts'
+import { databaseUrl } from '../stack.ts'
+
+/** `sluice migrate`. */
+export function addMigrateCommand(program: Command): void {
+  const command = program
+    .command('migrate')
+    .description('bring the database schema up to date')
+    .option('--json')
+    .action(async () => {
+      const url = await databaseUrl()
+      const { REDIS_URL: redisUrl } = readSettings(process.env, ['REDIS_URL'])
+      const applied = await migrate(url)
+      await migrateQueue(redisUrl === undefined ? { databaseUrl: url } : { redisUrl })
+      print(command, { applied }, () =>
+        applied.length === 0 ? 'The schema is up to date.' : `Applied ${applied.join(', ')}.`,
+      )
+    })
+}

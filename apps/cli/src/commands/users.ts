@@ -1,0 +1,71 @@
+import { createReadStream } from 'node:fs'
+import { requireApp } from '@sluice/accounts'
+import { registeredKeys, showUser } from '@sluice/profiles'
+import type { Command } from 'commander'
+import { Failure } from '../failure.ts'
+import { fields, print, table } from '../output.ts'
+import { registerFrom } from '../register-users.ts'
+import { parseAppId, withDatabase } from '../stack.ts'
+
+/** `sluice users register`, `sluice user show` and `sluice keys`. */
+export function addUserCommands(program: Command): void {
+  const register = program
+    .command('users')
+    .description('users of an app')
+    .command('register')
+    .description('register user IDs, one a line, from a file or stdin')
+    .requiredOption('--app <id>', 'app', parseAppId)
+    .option('--file <file>', 'file to read; stdin if not given')
+    .option('--json')
+    .action(async ({ app, file }: { app: number; file?: string }) => {
+      const input = file === undefined ? process.stdin : createReadStream(file)
+      const counts = await withDatabase(async (db) => {
+        await requireApp(db, app)
+        return await registerFrom(db, app, input)
+      })
+      print(register, counts, () =>
+        fields({ Registered: counts.registered, 'Already registered': counts.already_registered }),
+      )
+    })
+
+  const show = program
+    .command('user')
+    .description('one user')
+    .command('show')
+    .description('show a user with every profile value')
+    .argument('<user-id>')
+    .requiredOption('--app <id>', 'app', parseAppId)
+    .option('--json')
+    .action(async (userId: string, { app }: { app: number }) => {
+      const user = await withDatabase((db) => showUser(db, app, userId))
+      if (user === undefined) throw new Failure(`user ${JSON.stringify(userId)} is not registered`)
+      print(show, user, () => {
+        const values = Object.entries(user.profiles).map(([key, { type, value }]) => ({
+          KEY: key,
+          TYPE: type,
+          VALUE: value,
+        }))
+        const head = fields({ User: user.user_id, 'Campaign target': user.campaign_target ? 'yes' : 'no' })
+        return `${head}\n\n${table(values, 'No profile values.')}`
+      })
+    })
+
+  const keys = program
+    .command('keys')
+    .description('profile keys of an app with their types')
+    .requiredOption('--app <id>', 'app', parseAppId)
+    .option('--json')
+    .action(async ({ app }: { app: number }) => {
+      const registered = await withDatabase(async (db) => {
+        await requireApp(db, app)
+        return await registeredKeys(db, app)
+      })
+      const list = [...registered].map(([key, type]) => ({ key, type }))
+      print(keys, list, () =>
+        table(
+          list.map(({ key, type }) => ({ KEY: key, TYPE: type })),
+          'No keys.',
+        ),
+      )
+    })
+}

@@ -1,0 +1,10 @@
+/** A command that cannot do what it was asked, in words for its user; exit code 1, or 2 for wrong usage. */
+export class Failure extends Error {
+  override readonly name = 'Failure'
+  readonly exitCode: 1 | 2
+
+  constructor(message: string, exitCode: 1 | 2 = 1) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}

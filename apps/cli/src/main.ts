@@ -1,0 +1,32 @@
+import { Command, CommanderError } from 'commander'
+import { addAppCommands } from './commands/app.ts'
+import { addImportCommands } from './commands/import.ts'
+import { addMigrateCommand } from './commands/migrate.ts'
+import { addUserCommands } from './commands/users.ts'
+import { Failure } from './failure.ts'
+
+const program = new Command('sluice')
+  .description('Bulk import of user profile attributes: the operator’s and the API client’s command')
+  .option('--json', 'print one JSON document and nothing else on stdout')
+  .showHelpAfterError()
+  .exitOverride()
+
+addAppCommands(program)
+addUserCommands(program)
+addImportCommands(program)
+addMigrateCommand(program)
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2
+  else {
+    console.error(`sluice: ${error instanceof Error ? describe(error) : String(error)}`)
+    process.exitCode = error instanceof Failure ? error.exitCode : 1
+  }
+}
+
+/** An AggregateError (both addresses of a host refused) has no message of its own. */
+function describe(error: Error): string {
+  return error instanceof AggregateError ? error.errors.map((cause: Error) => cause.message).join(', ') : error.message
+}

@@ -1,0 +1,34 @@
+import type { Command } from 'commander'
+
+/**
+ * Prints a command's result: with `--json` the document, else the text for people.
+ */
+export function print(command: Command, document: unknown, text: () => string): void {
+  const json = command.optsWithGlobals<{ json?: boolean }>().json === true
+  process.stdout.write(`${json ? JSON.stringify(document, null, 2) : text()}\n`)
+}
+
+/** Lines of `name  value`, the names padded to one width. */
+export function fields(values: Record<string, unknown>): string {
+  const width = Math.max(...Object.keys(values).map((name) => name.length))
+  return Object.entries(values)
+    .map(([name, value]) => `${name.padEnd(width)}  ${value ?? '-'}`)
+    .join('\n')
+}
+
+/** A table with a header line; `empty` where there is no row. */
+export function table(rows: readonly Record<string, unknown>[], empty: string): string {
+  const [first] = rows
+  if (first === undefined) return empty
+  const names = Object.keys(first)
+  const cells = [names, ...rows.map((row) => names.map((name) => String(row[name] ?? '-')))]
+  const widths = names.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)))
+  return cells
+    .map((line) =>
+      line
+        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}

@@ -1,0 +1,46 @@
+import { readSettings } from '@sluice/config'
+import { connect, type Database } from '@sluice/database'
+import { defaultHome, readStackInfo } from '@sluice/local-stack'
+import { InvalidArgumentError } from 'commander'
+import { Failure } from './failure.ts'
+
+/** The running stack of `SLUICE_HOME`, for what the environment does not name. */
+async function runningStack() {
+  return await readStackInfo(process.env.SLUICE_HOME || defaultHome)
+}
+
+/** The database that operator commands talk to: `DATABASE_URL`, or that of the running stack. */
+export async function databaseUrl(): Promise<string> {
+  if (process.env.DATABASE_URL) return readSettings(process.env, ['DATABASE_URL']).DATABASE_URL
+  const stack = await runningStack()
+  if (stack === undefined) throw new Failure('no stack is running here: start one with npm start, or set DATABASE_URL')
+  return stack.database
+}
+
+/** The API that client commands talk to: `--api`, `API_URL`, or that of the running stack. */
+export async function apiUrl(option: string | undefined): Promise<string> {
+  const given = option ?? process.env.API_URL
+  if (given) {
+    if (!/^https?:\/\//.test(given) || !URL.canParse(given)) throw new Failure(`${given} is not an http address`, 2)
+    return given.replace(/\/+$/, '')
+  }
+  const stack = await runningStack()
+  if (stack === undefined) throw new Failure('no stack is running here: start one with npm start, or give --api')
+  return stack.api
+}
+
+/** Runs an operator's command with the database, and closes it whatever happens. */
+export async function withDatabase<Result>(work: (db: Database) => Promise<Result>): Promise<Result> {
+  const { db, close } = connect(await databaseUrl(), { connections: 4 })
+  try {
+    return await work(db)
+  } finally {
+    await close()
+  }
+}
+
+/** Parses `--app`. */
+export function parseAppId(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be the number that sluice app create gave.')
+  return Number(text)
+}

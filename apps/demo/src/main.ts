@@ -1,0 +1,130 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { sampleUserIds } from './sample.ts'
+
+// The whole way of a file, once, on a stack of its own: nothing is left behind.
+const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
+const localApp = path('../../local/src/main.ts')
+const cliApp = path('../../cli/src/main.ts')
+const sample = path('../sample/customers.csv')
+
+const home = await mkdtemp(join(tmpdir(), 'sluice-demo-'))
+const ports = ['API_PORT', 'DASHBOARD_PORT', 'STORAGE_PORT', 'INBOX_PORT', 'SMTP_PORT', 'POSTGRES_PORT']
+const environment = { ...process.env, ...Object.fromEntries(ports.map((name) => [name, '0'])), SLUICE_HOME: home }
+
+const stack = spawn(process.execPath, [localApp], { env: environment, stdio: ['ignore', 'pipe', 'inherit'] })
+process.on('SIGINT', () => {}) // Ctrl-C reaches the stack and the command under way as well; then this ends too
+
+try {
+  heading('Starting Postgres, object storage, a mail inbox, the API and a worker on this machine')
+  await untilReady(stack)
+  await demonstrate()
+} finally {
+  stack.kill('SIGTERM')
+  if (stack.exitCode === null && stack.signalCode === null) await once(stack, 'exit')
+  await rm(home, { recursive: true, force: true })
+}
+console.log('\nEverything is stopped and removed. To keep a stack running: npm start')
+
+async function demonstrate(): Promise<void> {
+  heading('A new app, with its API token')
+  const app = await sluice<{ app_id: number; api_token: string }>(
+    'app',
+    'create',
+    '--name',
+    'Demo',
+    '--email',
+    'you@example.com',
+  )
+
+  heading('Its users: only who is registered can get profile values')
+  const users = join(home, 'users.txt')
+  await writeFile(users, sampleUserIds())
+  await sluice('users', 'register', '--app', String(app.app_id), '--file', users)
+
+  heading('A CSV file of 12,000 rows, in two steps: POST for an address, PUT to storage; then the worker')
+  const started = performance.now()
+  const ended = await sluice<Ended>('import', sample, '--token', app.api_token, '--wait')
+  console.log(
+    `\nFrom the first request to the end of the import: ${((performance.now() - started) / 1000).toFixed(1)} s`,
+  )
+
+  heading('The result mail')
+  console.log(indent(await resultMail()))
+
+  heading('The error file behind its link: the first lines')
+  const errorFile = await (await fetch(ended.error_file_url)).text()
+  console.log(indent(errorFile.split('\n').slice(0, 9).join('\n')))
+
+  heading('One user’s profile')
+  await sluice('user', 'show', '--app', String(app.app_id), 'customer-00004')
+}
+
+interface Ended {
+  error_file_url: string
+}
+
+/** Shows a command of `sluice` as a user would type it, runs it, shows what it prints, and gives its JSON. */
+async function sluice<Document>(...args: string[]): Promise<Document> {
+  console.log(`$ npm run -s sluice -- ${args.map((arg) => shorten(arg)).join(' ')}`)
+  const child = spawn(process.execPath, [cliApp, ...args, '--json'], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let text = ''
+  child.stdout.setEncoding('utf8').on('data', (part: string) => {
+    text += part
+  })
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Error(`sluice ${args[0]} ended with exit code ${code}`)
+  console.log(text.trimEnd())
+  return JSON.parse(text)
+}
+
+async function untilReady(process: ChildProcess): Promise<void> {
+  let text = ''
+  const ready = new Promise<void>((resolve, reject) => {
+    process.on('exit', (code) => reject(new Error(`the stack ended with exit code ${code}`)))
+    process.stdout?.setEncoding('utf8').on('data', (part: string) => {
+      text += part
+      if (/^ready$/m.test(text)) resolve()
+    })
+  })
+  await ready
+  console.log(indent(text.trim()))
+}
+
+/** The mail is sent after the import has ended: it takes a moment. */
+async function resultMail(): Promise<string> {
+  const { inbox } = JSON.parse(await readFile(join(home, 'stack.json'), 'utf8')) as { inbox: string }
+  const deadline = performance.now() + 30_000
+  for (;;) {
+    const mails = (await (await fetch(`${inbox}/api/mails`)).json()) as {
+      to: string[]
+      subject: string
+      text: string
+    }[]
+    const [mail] = mails
+    if (mail !== undefined) return `To: ${mail.to.join(', ')}\nSubject: ${mail.subject}\n\n${mail.text.trim()}`
+    if (performance.now() > deadline) throw new Error('no mail came within 30 s')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+function heading(text: string): void {
+  console.log(`\n── ${text}\n`)
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^/gm, '  ')
+}
+
+/** Paths and tokens in a few characters: what is shown is read, not copied. */
+function shorten(arg: string): string {
+  if (arg.startsWith('slc_')) return `${arg.slice(0, 10)}…`
+  return arg.startsWith('/') ? (arg.split('/').at(-1) ?? arg) : arg
+}

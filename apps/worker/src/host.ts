@@ -1,0 +1,13 @@
+import type { ImportContext } from '@sluice/imports'
+import type { Mailer } from '@sluice/mail'
+import type { Queues } from '@sluice/queue'
+
+/** What the queues of a worker process share. */
+export interface Host {
+  context: ImportContext & { settings: { IMPORT_CONCURRENCY: number; UPLOAD_CHECK_INTERVAL: number } }
+  queues: Queues
+  mailer: Mailer
+}
+
+/** Tells what a hosted queue runs to come to an end; `Queues.close` then waits for it. */
+export type Stop = () => void

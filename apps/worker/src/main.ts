@@ -1,0 +1,46 @@
+import { queueNames, readSettings } from '@sluice/config'
+import { connect } from '@sluice/database'
+import { importSettings } from '@sluice/imports'
+import { mailSettings, openMailer } from '@sluice/mail'
+import { openQueues } from '@sluice/queue'
+import { runService } from '@sluice/service'
+import { openStorage, storageSettings } from '@sluice/storage'
+import { hostImports } from './imports.ts'
+import { hostMails } from './mails.ts'
+import { hostUpkeep } from './upkeep.ts'
+
+await runService('worker', async (log) => {
+  const settings = readSettings(process.env, [
+    ...importSettings,
+    ...mailSettings,
+    ...storageSettings,
+    'DATABASE_POOL',
+    'DATABASE_URL',
+    'IMPORT_CONCURRENCY',
+    'REDIS_URL',
+    'WORKER_QUEUES',
+  ])
+  const onError = (error: Error) => log.warn({ err: error }, 'connection or job error')
+  const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
+  const storage = openStorage(settings)
+  const mailer = openMailer(database.db, settings)
+  const store =
+    settings.REDIS_URL === undefined ? { databaseUrl: settings.DATABASE_URL } : { redisUrl: settings.REDIS_URL }
+  const queues = openQueues(store, onError)
+  const host = { context: { db: database.db, storage, settings, log }, queues, mailer }
+
+  const hosts = { imports: hostImports, mails: hostMails, upkeep: hostUpkeep }
+  const hosted = queueNames.filter((name) => settings.WORKER_QUEUES.includes(name))
+  const stops = hosted.map((name) => hosts[name](host))
+
+  return {
+    info: { queues: hosted, queue_store: settings.REDIS_URL === undefined ? 'postgres' : 'redis' },
+    async stop() {
+      for (const stop of stops) stop()
+      await queues.close()
+      mailer.close()
+      storage.close()
+      await database.close()
+    },
+  }
+})

@@ -1,0 +1,43 @@
+import { noticeUploads, removeOldFiles } from '@sluice/imports'
+import { dueMails } from '@sluice/mail'
+import { dispatch, enqueueMails } from './enqueue.ts'
+import type { Host, Stop } from './host.ts'
+
+/** How often the tables are searched for work that the queue does not know of, ms. */
+const dispatchInterval = 1_000
+const fileRemovalInterval = 10 * 60_000
+
+/** A queue store that forgot everything forgot the schedule too: it is written again this often, ms. */
+const scheduleInterval = 10_000
+
+const mailsPerPass = 1_000
+
+/** Runs upkeep: notices uploads, dispatches what waits, removes old files. One worker at a time does each. */
+export function hostUpkeep(host: Host): Stop {
+  const { context, queues } = host
+  const tasks: Record<string, { every: number; run: () => Promise<unknown> }> = {
+    'notice-uploads': {
+      every: context.settings.UPLOAD_CHECK_INTERVAL,
+      run: async () => {
+        const { queued, expired } = await noticeUploads(context)
+        if (queued + expired > 0) await dispatch(host)
+      },
+    },
+    dispatch: {
+      every: dispatchInterval,
+      run: async () => {
+        await dispatch(host)
+        await enqueueMails(host, await dueMails(context.db, mailsPerPass))
+      },
+    },
+    'remove-files': { every: fileRemovalInterval, run: () => removeOldFiles(context) },
+  }
+  const schedule = () => {
+    const schedules = Object.entries(tasks).map(([task, { every }]) => queues.schedule(task, every))
+    Promise.all(schedules).catch((error: unknown) => context.log.warn({ err: error }, 'upkeep not scheduled'))
+  }
+  schedule()
+  const timer = setInterval(schedule, scheduleInterval)
+  queues.work('upkeep', async (_, task) => void (await tasks[task]?.run()), { concurrency: 1 })
+  return () => clearInterval(timer)
+}

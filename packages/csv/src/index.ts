@@ -1,0 +1,6 @@
+export { type DecompressOptions, decompress } from './decompress.ts'
+export { SERVICE_ERRORS } from './dialect.ts'
+export { errorFileHeader, errorFileRow } from './error-file.ts'
+export { FileError } from './file-error.ts'
+export { type Header, readHeader } from './header.ts'
+export { type Row, type RowsOptions, readRows } from './rows.ts'

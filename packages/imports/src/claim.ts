@@ -1,0 +1,134 @@
+import type { ValueType } from '@sluice/contract'
+import { type ImportContentType, sql } from '@sluice/database'
+import type { ImportContext, ImportId } from './context.ts'
+import { isAbandoned, isNext } from './line.ts'
+
+/** An import in the hands of one worker: what was committed so far, under the attempt that the worker may write with. */
+export interface Claim extends ImportId {
+  attempt: number
+  /** Claims since the last committed batch, this one included. */
+  tries: number
+  objectKey: string
+  contentType: ImportContentType
+  etag: string | null
+  byteSize: number | null
+  progress: Progress
+}
+
+/** How far an import has come: what commits with each batch. */
+export interface Progress {
+  /** Columns of the header; null until the first batch is committed. */
+  columns: string[] | null
+  /** Types of the columns for which one was registered or inferred. */
+  types: Record<string, ValueType>
+  /** Byte offset in the uncompressed file, after the last committed row. */
+  position: number
+  rowsTotal: number
+  rowsApplied: number
+  rowsFailed: number
+}
+
+/** Another worker has claimed the import since: nothing may be written under this claim any more. */
+export class ClaimLost extends Error {
+  override readonly name = 'ClaimLost'
+}
+
+/**
+ * Claims an import for this worker, if its turn has come: raises its attempt, which shuts out whoever had it before.
+ *
+ * Gives undefined where there is nothing to do: the job was doubled or late, or another worker was faster.
+ */
+export async function claimImport(context: ImportContext, { appId, importId }: ImportId): Promise<Claim | undefined> {
+  const { db, settings } = context
+  try {
+    const { rows } = await sql<ClaimRow>`
+      update imports i
+      set state = 'processing', attempt = attempt + 1, tries = tries + 1, started_at = coalesce(started_at, now()),
+        lease_until = now() + make_interval(secs => ${settings.IMPORT_LEASE / 1000}), retry_at = null, dispatched_at = null
+      where i.app_id = ${appId} and i.import_id = ${importId}
+        and (${isAbandoned} or ${isNext(settings.UPLOAD_ORDER_WAIT)})
+      returning attempt, tries, object_key, content_type, etag, byte_size, columns, types, position,
+        rows_total, rows_applied, rows_failed
+    `.execute(db)
+    const row = rows[0]
+    return row === undefined ? undefined : toClaim({ appId, importId }, row)
+  } catch (error) {
+    // Two imports of the app were claimed at the same moment: the index lets one of them through.
+    if (error instanceof Error && 'constraint' in error && error.constraint === 'imports_one_active_per_app')
+      return undefined
+    throw error
+  }
+}
+
+interface ClaimRow {
+  attempt: number
+  tries: number
+  object_key: string
+  content_type: ImportContentType
+  etag: string | null
+  byte_size: number | null
+  columns: string[] | null
+  types: Record<string, ValueType>
+  position: number
+  rows_total: number
+  rows_applied: number
+  rows_failed: number
+}
+
+function toClaim(id: ImportId, row: ClaimRow): Claim {
+  return {
+    ...id,
+    attempt: row.attempt,
+    tries: row.tries,
+    objectKey: row.object_key,
+    contentType: row.content_type,
+    etag: row.etag,
+    byteSize: row.byte_size,
+    progress: {
+      columns: row.columns,
+      types: row.types,
+      position: row.position,
+      rowsTotal: row.rows_total,
+      rowsApplied: row.rows_applied,
+      rowsFailed: row.rows_failed,
+    },
+  }
+}
+
+/** The import's row, as long as the claim holds. */
+export function claimed({ db }: { db: ImportContext['db'] }, { appId, importId, attempt }: Claim) {
+  return db
+    .updateTable('imports')
+    .where('app_id', '=', appId)
+    .where('import_id', '=', importId)
+    .where('attempt', '=', attempt)
+    .where('state', '=', 'processing')
+}
+
+/** Tells the others that this worker is alive. Throws {@link ClaimLost}. */
+export async function renewLease(context: ImportContext, claim: Claim): Promise<void> {
+  const result = await claimed(context, claim)
+    .set({ lease_until: sql<Date>`now() + make_interval(secs => ${context.settings.IMPORT_LEASE / 1000})` })
+    .executeTakeFirst()
+  if (result.numUpdatedRows === 0n) throw new ClaimLost()
+}
+
+/** Gives the import back before it is done, because this worker shuts down: that is not a failed try. */
+export async function handBack(context: ImportContext, claim: Claim): Promise<void> {
+  await claimed(context, claim)
+    .set({ state: 'queued', lease_until: null, tries: sql<number>`greatest(tries - 1, 0)` })
+    .execute()
+}
+
+/** Gives the import back after an error that may pass: 1 s, 2 s, 4 s … a minute, less up to half as jitter. Gives the delay, ms. */
+export async function postpone(context: ImportContext, claim: Claim, tries: number): Promise<number> {
+  const delay = Math.round(Math.min(1000 * 2 ** (tries - 1), 60_000) * (1 - Math.random() / 2))
+  await claimed(context, claim)
+    .set({
+      state: 'queued',
+      lease_until: null,
+      retry_at: sql<Date>`now() + make_interval(secs => ${delay / 1000})`,
+    })
+    .execute()
+  return delay
+}

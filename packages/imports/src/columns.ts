@@ -1,0 +1,51 @@
+import type { ValueType } from '@sluice/contract'
+
+/** The column that names the user of a row (service.md, Bulk import CSV file). */
+export const userIdColumn = 'user_id'
+
+/** The column that an error file brings along: it never makes a profile, and its values are ignored. */
+export const errorsColumn = 'SERVICE_ERRORS'
+
+/** A column whose values go into profiles. */
+export interface ProfileColumn {
+  /** Its place in a row. */
+  index: number
+  key: string
+  /** `"key":`, as it stands in a JSON object. */
+  jsonKey: string
+  /** Registered or inferred; undefined as long as no row had a value. */
+  type: ValueType | undefined
+  /** Whether the app has the key, with this type. */
+  registered: boolean
+}
+
+/** What each column of a file is for. */
+export interface Columns {
+  names: readonly string[]
+  userIdIndex: number
+  profiles: ProfileColumn[]
+}
+
+/**
+ * Sorts the columns of a header.
+ *
+ * Takes the header's names, the types that were settled (by key) and the registered keys, which win.
+ */
+export function sortColumns(
+  names: readonly string[],
+  settled: Readonly<Record<string, ValueType>>,
+  registered: ReadonlyMap<string, ValueType>,
+): Columns {
+  const profiles = names.flatMap((key, index) => {
+    if (key === userIdColumn || key === errorsColumn) return []
+    const type = registered.get(key) ?? (Object.hasOwn(settled, key) ? settled[key] : undefined)
+    return [{ index, key, jsonKey: `${JSON.stringify(key)}:`, type, registered: registered.has(key) }]
+  })
+  return { names, userIdIndex: names.indexOf(userIdColumn), profiles }
+}
+
+/** The settled types by key, in column order. */
+export function settledTypes(columns: Columns): Record<string, ValueType> {
+  const typed = columns.profiles.flatMap(({ key, type }) => (type === undefined ? [] : [[key, type] as const]))
+  return Object.fromEntries(typed)
+}

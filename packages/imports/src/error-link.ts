@@ -1,0 +1,36 @@
+import { timingSafeEqual } from 'node:crypto'
+import { type Database, sql } from '@sluice/database'
+import type { Storage } from '@sluice/storage'
+
+/** How long the address in storage is good for to which a link leads, ms. */
+const downloadWindow = 5 * 60_000
+
+/** The link to an import's error file: good for 7 days whatever credentials storage uses (design.md §3, Error file). */
+export function errorFileUrl(apiUrl: string, importId: string, secret: string): string {
+  return `${apiUrl}/error_files/${importId}.${secret}`
+}
+
+/**
+ * Follows the token of a link to an error file.
+ *
+ * Gives where the file can be fetched for 5 minutes, `expired`, or `unknown` for a token that was never given out.
+ */
+export async function followErrorLink(
+  db: Database,
+  storage: Storage,
+  token: string,
+): Promise<{ url: string } | 'expired' | 'unknown'> {
+  const parts = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([\w-]{32})$/.exec(token)
+  const [, importId, secret] = parts ?? []
+  if (importId === undefined || secret === undefined) return 'unknown'
+  const found = await db
+    .selectFrom('imports')
+    .select(['error_file_key', 'error_file_secret', 'files_removed_at'])
+    .select(sql<boolean>`error_file_expires_at > now()`.as('valid'))
+    .where('import_id', '=', importId)
+    .executeTakeFirst()
+  if (found?.error_file_key == null || found.error_file_secret === null) return 'unknown'
+  if (!timingSafeEqual(Buffer.from(found.error_file_secret), Buffer.from(secret))) return 'unknown'
+  if (!found.valid || found.files_removed_at !== null) return 'expired'
+  return { url: await storage.presignDownload(found.error_file_key, `errors-${importId}.csv`, downloadWindow) }
+}

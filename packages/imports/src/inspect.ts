@@ -1,0 +1,54 @@
+import { readHeader, readRows } from '@sluice/csv'
+import { ColumnInference, registeredKeys, requireRoom } from '@sluice/profiles'
+import type { Claim } from './claim.ts'
+import { type Columns, sortColumns } from './columns.ts'
+import type { ImportContext } from './context.ts'
+import { openSource } from './source.ts'
+
+/** Bytes of rows that inference reads at most, whatever `INFERENCE_ROWS` says: it must not hold up a file of wide rows. */
+const sampleBytes = 64 * 2 ** 20
+
+/**
+ * Looks at the beginning of a file before any of its rows is processed: the header, and the types of the columns.
+ *
+ * Gives the columns and the byte offset of the first data row. Throws `FileError` for a header that is refused, and
+ * `KeyLimitExceeded` where the app has no room for the new keys.
+ */
+export async function inspectFile(
+  context: ImportContext,
+  claim: Claim,
+): Promise<{ columns: Columns; position: number }> {
+  const registered = await registeredKeys(context.db, claim.appId)
+  const header = await readHeader(openSource(context, claim, 0))
+  const columns = sortColumns(header.columns, {}, registered)
+  await inferTypes(context, claim, columns, header.end)
+  const added = columns.profiles.filter((column) => !column.registered && column.type !== undefined)
+  requireRoom(registered.size + added.length, context.settings.PROFILE_KEY_LIMIT)
+  return { columns, position: header.end }
+}
+
+/** Infers the types of the keys that are not registered, from the first data rows (design.md §3, Inference). */
+async function inferTypes(context: ImportContext, claim: Claim, columns: Columns, position: number): Promise<void> {
+  const open = columns.profiles
+    .filter((column) => column.type === undefined)
+    .map((column) => ({ column, inference: new ColumnInference() }))
+  if (open.length === 0) return
+  for await (const cells of sampleRows(context, claim, position)) {
+    for (const { column, inference } of open) {
+      const cell = cells[column.index]
+      if (cell !== undefined && cell.length > 0) inference.add(cell)
+    }
+  }
+  for (const { column, inference } of open) column.type = inference.type()
+}
+
+/** The cells of the first data rows, as many as inference may read. */
+async function* sampleRows(context: ImportContext, claim: Claim, position: number): AsyncGenerator<Buffer[]> {
+  let count = 0
+  for await (const rows of readRows(openSource(context, claim, position), { position })) {
+    for (const row of rows) {
+      if (++count > context.settings.INFERENCE_ROWS || row.end - position > sampleBytes) return
+      if (row.problem === undefined) yield row.cells
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import { type Database, sql } from '@sluice/database'
+import type { ImportContext, ImportId } from './context.ts'
+
+/** A dispatched import that nobody claimed is dispatched again after this long, seconds: its job may be lost. */
+const dispatchAgainSeconds = 10
+
+/** An import whose turn it is; the job's ID carries the attempt, so that a new turn is never taken for a doubled job. */
+export interface Turn extends ImportId {
+  jobId: string
+}
+
+/**
+ * Finds the imports whose turn it is, in all apps or in one: the head of each app's line, unless another import of the
+ * app is active; and those whose worker has not been heard of for a lease. Each is given once, and again when nobody
+ * claims it for 10 s.
+ */
+export async function takeTurns({ db, settings }: ImportContext, appId?: number): Promise<Turn[]> {
+  const ofApp = appId === undefined ? sql`true` : sql`i.app_id = ${appId}`
+  const { rows } = await sql<{ app_id: number; import_id: string; attempt: number }>`
+    update imports set dispatched_at = now()
+    where (app_id, import_id) in (
+      select i.app_id, i.import_id from imports i
+      where ${ofApp} and i.state in ('queued', 'processing')
+        and (i.dispatched_at is null or i.dispatched_at < now() - make_interval(secs => ${dispatchAgainSeconds}))
+        and (${isAbandoned} or ${isNext(settings.UPLOAD_ORDER_WAIT)})
+      for update skip locked
+    )
+    returning app_id, import_id, attempt
+  `.execute(db)
+  return rows.map((row) => ({
+    appId: row.app_id,
+    importId: row.import_id,
+    jobId: `${row.import_id}-${row.attempt}`,
+  }))
+}
+
+/** The worker of `i` has let its lease run out. */
+export const isAbandoned = sql`(i.state = 'processing' and i.lease_until < now())`
+
+/**
+ * `i` is queued, no import of its app is active, and none before it in the line holds it up: those that wait for a
+ * retry do; those that still upload do for `orderWait` ms after the file of `i` was there (design.md §3, Request order).
+ */
+export function isNext(orderWait: number) {
+  return sql`(
+    i.state = 'queued'
+    and (i.retry_at is null or i.retry_at <= now())
+    and not exists (
+      select from imports e
+      where e.app_id = i.app_id and e.state in ('awaiting_upload', 'queued', 'processing')
+        and (
+          e.state = 'processing'
+          or e.line_number < i.line_number
+            and (e.state = 'queued' or i.queued_at > now() - make_interval(secs => ${orderWait / 1000}))
+        )
+    )
+  )`
+}
+
+/** How many imports wait in line or run, by state; for readiness and metrics. */
+export async function countOpen(db: Database): Promise<Record<string, number>> {
+  const rows = await db
+    .selectFrom('imports')
+    .select(['state', sql<number>`count(*)`.as('count')])
+    .where('state', 'in', ['awaiting_upload', 'queued', 'processing'])
+    .groupBy('state')
+    .execute()
+  return Object.fromEntries(rows.map((row) => [row.state, row.count]))
+}

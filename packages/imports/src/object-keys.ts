@@ -1,0 +1,12 @@
+/** Everything that an import keeps in storage begins with this, so that removing it takes one prefix. */
+export function importPrefix(appId: number, importId: string): string {
+  return `apps/${appId}/imports/${importId}/`
+}
+
+export function uploadKey(appId: number, importId: string): string {
+  return `${importPrefix(appId, importId)}upload`
+}
+
+export function errorFileKey(appId: number, importId: string): string {
+  return `${importPrefix(appId, importId)}errors.csv`
+}

@@ -1,0 +1,38 @@
+import { type ImportRequest, limits, type UploadDescriptor } from '@sluice/contract'
+import { type Database, sql } from '@sluice/database'
+import type { Storage } from '@sluice/storage'
+import { uploadKey } from './object-keys.ts'
+
+/**
+ * Takes the first request of a bulk import: it gets its place in the app's line, and the address to upload to.
+ *
+ * Gives the import's ID and the upload descriptor (service.md, Bulk import v3, first request).
+ */
+export async function requestImport(
+  db: Database,
+  storage: Storage,
+  appId: number,
+  request: ImportRequest,
+): Promise<{ importId: string; descriptor: UploadDescriptor }> {
+  const importId = crypto.randomUUID()
+  const objectKey = uploadKey(appId, importId)
+  const { checksum, byte_size: byteSize, content_type: contentType } = request
+  const url = await storage.presignUpload(objectKey, { contentType, byteSize, checksum }, limits.uploadWindow)
+  await db
+    .insertInto('imports')
+    .values({
+      app_id: appId,
+      import_id: importId,
+      source: 'v3',
+      state: 'awaiting_upload',
+      object_key: objectKey,
+      content_type: contentType,
+      byte_size: byteSize,
+      checksum,
+      upload_expires_at: sql<Date>`now() + make_interval(secs => ${limits.uploadWindow / 1000})`,
+      upload_check_at: sql<Date>`now()`,
+    })
+    .execute()
+  const headers = { 'Content-Type': contentType, 'Content-MD5': checksum }
+  return { importId, descriptor: { direct_upload: { url, headers } } }
+}

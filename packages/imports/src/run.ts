@@ -1,0 +1,142 @@
+import { FileError, readRows } from '@sluice/csv'
+import type { MailId } from '@sluice/mail'
+import { KeyLimitExceeded, registeredKeys } from '@sluice/profiles'
+import { ObjectGone, ObjectReplaced } from '@sluice/storage'
+import { cutBatches } from './batches.ts'
+import { type Claim, ClaimLost, handBack, type Progress, postpone, renewLease } from './claim.ts'
+import { type Columns, settledTypes, sortColumns } from './columns.ts'
+import { commitBatch } from './commit.ts'
+import type { ImportContext } from './context.ts'
+import { finish } from './finish.ts'
+import { inspectFile } from './inspect.ts'
+import { openSource } from './source.ts'
+
+/**
+ * How a claim ended: `completed` and `failed` end the import; `postponed` (an error that may pass) and `interrupted`
+ * (this worker shuts down) gave it back; `lost` means that another worker has it.
+ */
+export type Outcome =
+  | { outcome: 'completed' | 'failed'; mails: MailId[] }
+  | { outcome: 'postponed' | 'interrupted' | 'lost' }
+
+/**
+ * Runs a claimed import from its last committed position to its end.
+ *
+ * Takes the claim and a signal: when it aborts, the batch under way is committed and the import handed back. Only a
+ * database that is away for good makes it throw; the import is then found again by its lease.
+ */
+export async function runImport(context: ImportContext, claim: Claim, shutdown: AbortSignal): Promise<Outcome> {
+  const log = context.log.child({ app_id: claim.appId, import_id: claim.importId, attempt: claim.attempt })
+  log.info({ tries: claim.tries, position: claim.progress.position }, 'import claimed')
+  const state = { progress: claim.progress, tries: claim.tries }
+  const heartbeat = keepLease(context, claim)
+  try {
+    if (claim.tries > context.settings.IMPORT_ATTEMPTS) throw new GivenUp(context.settings.IMPORT_ATTEMPTS)
+    const done = await applyRows(context, claim, shutdown, state)
+    if (!done) {
+      await handBack(context, claim)
+      log.info({ position: state.progress.position }, 'import handed back')
+      return { outcome: 'interrupted' }
+    }
+    const mails = await finish(context, claim, state.progress, undefined)
+    log.info({ ...counts(state.progress) }, 'import completed')
+    return { outcome: 'completed', mails }
+  } catch (error) {
+    return await endAfter(error, { ...context, log }, claim, state)
+  } finally {
+    heartbeat.stop()
+  }
+}
+
+/** What changes while a claim is worked on. */
+interface RunState {
+  progress: Progress
+  tries: number
+}
+
+/** Every try ended without progress, also those that took their worker down with them. */
+class GivenUp extends Error {
+  override readonly name = 'GivenUp'
+
+  constructor(attempts: number) {
+    super(`could not be processed in ${attempts} attempts`)
+  }
+}
+
+/** Applies the rest of the file, batch by batch; one batch is written while the next one is read. Gives whether the end was reached. */
+async function applyRows(
+  context: ImportContext,
+  claim: Claim,
+  shutdown: AbortSignal,
+  state: RunState,
+): Promise<boolean> {
+  const { columns, position } = await openFile(context, claim)
+  state.progress = { ...state.progress, columns: [...columns.names], types: settledTypes(columns), position }
+  const blocks = readRows(openSource(context, claim, position), { position })
+  let writing: Promise<void> = Promise.resolve()
+  try {
+    for await (const rows of cutBatches(blocks, position, context.settings.BATCH_ROWS)) {
+      await writing
+      if (shutdown.aborted) return false
+      writing = commitBatch(context, claim, columns, rows, state.progress).then((progress) => {
+        Object.assign(state, { progress, tries: 0 })
+      })
+      writing.catch(() => {}) // it is awaited below; until then a rejection is no news
+    }
+  } finally {
+    // Whatever ended the reading, the batch under way is over before anything else is written under this claim.
+    await writing
+  }
+  return true
+}
+
+/** The columns and where to read on: from the last committed batch, or from a first look at the file. */
+async function openFile(context: ImportContext, claim: Claim): Promise<{ columns: Columns; position: number }> {
+  const { columns, types, position } = claim.progress
+  if (columns === null) return await inspectFile(context, claim)
+  return { columns: sortColumns(columns, types, await registeredKeys(context.db, claim.appId)), position }
+}
+
+/** Decides what an error means for the import: its end, another try, or nothing, since it is in other hands. */
+async function endAfter(error: unknown, context: ImportContext, claim: Claim, state: RunState): Promise<Outcome> {
+  if (error instanceof ClaimLost) {
+    context.log.warn('claim lost: another worker has the import')
+    return { outcome: 'lost' }
+  }
+  const reason = finalReason(error, state.tries, context.settings.IMPORT_ATTEMPTS)
+  try {
+    if (reason !== undefined) {
+      context.log.warn({ err: error, ...counts(state.progress) }, `import failed: ${reason}`)
+      return { outcome: 'failed', mails: await finish(context, claim, state.progress, reason) }
+    }
+    const delay = await postpone(context, claim, Math.max(state.tries, 1))
+    context.log.warn({ err: error, tries: state.tries, retry_in_ms: delay }, 'import postponed')
+    return { outcome: 'postponed' }
+  } catch (failure) {
+    if (failure instanceof ClaimLost) return { outcome: 'lost' }
+    throw failure
+  }
+}
+
+/** Why the import fails for good, in words for its owner; undefined where another try may go better. */
+function finalReason(error: unknown, tries: number, attempts: number): string | undefined {
+  if (error instanceof FileError || error instanceof KeyLimitExceeded || error instanceof GivenUp) return error.message
+  if (error instanceof ObjectGone) return 'the uploaded file is gone'
+  if (error instanceof ObjectReplaced) return 'the uploaded file was replaced'
+  return tries >= attempts ? new GivenUp(attempts).message : undefined
+}
+
+function counts(progress: Progress) {
+  return { rows_total: progress.rowsTotal, rows_applied: progress.rowsApplied, rows_failed: progress.rowsFailed }
+}
+
+/**
+ * Renews the lease while a worker is busy without committing. A renewal that fails is no reason to stop: the next
+ * commit finds out whether the claim still holds.
+ */
+function keepLease(context: ImportContext, claim: Claim): { stop(): void } {
+  const timer = setInterval(() => {
+    renewLease(context, claim).catch((error: unknown) => context.log.warn({ err: error }, 'lease not renewed'))
+  }, context.settings.IMPORT_LEASE / 3)
+  return { stop: () => clearInterval(timer) }
+}

@@ -1,0 +1,28 @@
+import { decompress } from '@sluice/csv'
+import type { Claim } from './claim.ts'
+import type { ImportContext } from './context.ts'
+
+/**
+ * Streams the import's file, uncompressed, from a byte offset on.
+ *
+ * A plain file is read from there; of a compressed one, what lies before is decompressed and dropped. Throws `FileError`
+ * where the file is bad, `ObjectGone` and `ObjectReplaced`, and what storage throws.
+ */
+export async function* openSource(context: ImportContext, claim: Claim, position: number): AsyncGenerator<Buffer> {
+  const gzip = claim.contentType === 'application/gzip'
+  const options = { from: gzip ? 0 : position, ...(claim.etag !== null && { etag: claim.etag }) }
+  const stored = await context.storage.read(claim.objectKey, options)
+  try {
+    const limit = context.settings.UNCOMPRESSED_LIMIT - options.from
+    let skip = position - options.from
+    for await (const chunk of decompress(stored, { gzip, limit })) {
+      if (skip >= chunk.length) skip -= chunk.length
+      else {
+        yield chunk.subarray(skip)
+        skip = 0
+      }
+    }
+  } finally {
+    stored.destroy()
+  }
+}

@@ -1,0 +1,108 @@
+import { limits } from '@sluice/contract'
+import { sql } from '@sluice/database'
+import type { ImportContext, ImportId } from './context.ts'
+
+/**
+ * A PUT may begin in the window's last second and still be under way when it ends, so an import expires this much later
+ * (ms). An upload that takes even longer is still found: storage goes on being asked, ever less often, for a day.
+ */
+const uploadGrace = 60_000
+const lateUploadWatch = 24 * 60 * 60_000
+
+/** Imports looked at in one pass, and requests to storage at a time. */
+const passSize = 500
+const parallelRequests = 16
+
+interface AwaitedUpload extends ImportId {
+  objectKey: string
+  line: number
+  byteSize: number
+  windowOver: boolean
+}
+
+/**
+ * Asks storage for the uploads that are awaited: an import whose file is there is queued, one whose file never came
+ * expires. Any number of processes may run this at once.
+ *
+ * Gives how many imports it queued and expired.
+ */
+export async function noticeUploads(context: ImportContext): Promise<{ queued: number; expired: number }> {
+  const awaited = await takeDueChecks(context)
+  const found: { upload: AwaitedUpload; etag: string; byteSize: number }[] = []
+  const missing: AwaitedUpload[] = []
+  for (let start = 0; start < awaited.length; start += parallelRequests) {
+    const slice = awaited.slice(start, start + parallelRequests)
+    const stats = await Promise.all(slice.map((upload) => context.storage.stat(upload.objectKey)))
+    for (const [index, upload] of slice.entries()) {
+      const stat = stats[index]
+      if (stat === undefined) missing.push(upload)
+      else found.push({ upload, ...stat })
+    }
+  }
+  // In line order, so that of two uploads noticed in one pass the later one never looks like the only one there.
+  found.sort((a, b) => a.upload.line - b.upload.line)
+  for (const { upload, etag } of found) await queue(context, upload, etag)
+  const late = missing.filter((upload) => upload.windowOver)
+  const expired = await Promise.all(late.map((upload) => expire(context, upload)))
+  return { queued: found.length, expired: expired.filter((didExpire) => didExpire).length }
+}
+
+/** Takes the imports whose upload is due to be asked for, and sets when each is due again. */
+async function takeDueChecks({ db, settings }: ImportContext): Promise<AwaitedUpload[]> {
+  const interval = settings.UPLOAD_CHECK_INTERVAL / 1000
+  const rows = await sql<{
+    app_id: number
+    import_id: string
+    object_key: string
+    line_number: number
+    byte_size: number
+    window_over: boolean
+  }>`
+    update imports i
+    set upload_check_at = case
+      when i.state = 'awaiting_upload' then now() + make_interval(secs => ${interval})
+      when now() > i.upload_expires_at + make_interval(secs => ${lateUploadWatch / 1000}) then null
+      else now() + greatest(make_interval(secs => ${interval}), (now() - i.upload_expires_at) / 4)
+    end
+    where (i.app_id, i.import_id) in (
+      select app_id, import_id from imports
+      where upload_check_at <= now() order by upload_check_at limit ${passSize} for update skip locked
+    )
+    returning i.app_id, i.import_id, i.object_key, i.line_number, i.byte_size,
+      now() > i.upload_expires_at + make_interval(secs => ${uploadGrace / 1000}) as window_over
+  `.execute(db)
+  return rows.rows.map((row) => ({
+    appId: row.app_id,
+    importId: row.import_id,
+    objectKey: row.object_key,
+    line: row.line_number,
+    byteSize: row.byte_size,
+    windowOver: row.window_over,
+  }))
+}
+
+async function queue({ db, log }: ImportContext, upload: AwaitedUpload, etag: string): Promise<void> {
+  const { appId, importId } = upload
+  await db
+    .updateTable('imports')
+    .set({ state: 'queued', queued_at: sql<Date>`now()`, finished_at: null, upload_check_at: null, etag })
+    .where('app_id', '=', appId)
+    .where('import_id', '=', importId)
+    .where('state', 'in', ['awaiting_upload', 'expired'])
+    .execute()
+  log.info({ app_id: appId, import_id: importId, byte_size: upload.byteSize }, 'upload noticed')
+}
+
+async function expire({ db, log }: ImportContext, { appId, importId }: ImportId): Promise<boolean> {
+  const result = await db
+    .updateTable('imports')
+    .set({ state: 'expired', finished_at: sql<Date>`now()` })
+    .where('app_id', '=', appId)
+    .where('import_id', '=', importId)
+    .where('state', '=', 'awaiting_upload')
+    .executeTakeFirst()
+  const expired = result.numUpdatedRows > 0n
+  if (expired)
+    log.info({ app_id: appId, import_id: importId }, `no upload within ${limits.uploadWindow / 60_000} minutes`)
+  return expired
+}

@@ -1,0 +1,52 @@
+import type { ImportView } from '@sluice/contract'
+import type { Database } from '@sluice/database'
+import { errorFileUrl } from './error-link.ts'
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Gives one import as the API and the command line show it; undefined where there is none. `appId` limits it to one app's. */
+export async function showImport(
+  db: Database,
+  apiUrl: string,
+  importId: string,
+  appId?: number,
+): Promise<ImportView | undefined> {
+  if (!uuid.test(importId)) return undefined
+  const row = await selectImports(db)
+    .where('import_id', '=', importId)
+    .$if(appId !== undefined, (query) => query.where('app_id', '=', appId ?? 0))
+    .executeTakeFirst()
+  return row === undefined ? undefined : toView(row, apiUrl)
+}
+
+/** Gives an app's imports, newest request first, at most `limit`. */
+export async function listImports(db: Database, apiUrl: string, appId: number, limit: number): Promise<ImportView[]> {
+  const rows = await selectImports(db).where('app_id', '=', appId).orderBy('line_number', 'desc').limit(limit).execute()
+  return rows.map((row) => toView(row, apiUrl))
+}
+
+function selectImports(db: Database) {
+  return db
+    .selectFrom('imports')
+    .select(['import_id', 'state', 'source', 'rows_total', 'rows_applied', 'rows_failed', 'error', 'types'])
+    .select(['error_file_secret', 'requested_at', 'started_at', 'finished_at'])
+}
+
+type Row = Awaited<ReturnType<ReturnType<typeof selectImports>['execute']>>[number]
+
+function toView(row: Row, apiUrl: string): ImportView {
+  return {
+    import_id: row.import_id,
+    state: row.state,
+    source: row.source,
+    rows_total: row.rows_total,
+    rows_applied: row.rows_applied,
+    rows_failed: row.rows_failed,
+    error: row.error,
+    error_file_url: row.error_file_secret === null ? null : errorFileUrl(apiUrl, row.import_id, row.error_file_secret),
+    types: row.types,
+    requested_at: row.requested_at.toISOString(),
+    started_at: row.started_at?.toISOString() ?? null,
+    finished_at: row.finished_at?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,36 @@
+import PostalMime from 'postal-mime'
+
+/** A mail as the inbox shows it and as `GET /api/mails` gives it. */
+export interface Mail {
+  /** Digits only; a later mail has a larger one. */
+  id: string
+  /** Whom it was delivered to: the recipients of the envelope. */
+  to: string[]
+  /** The sender, as `Name <address>`. */
+  from: string
+  subject: string
+  /** The plain text; empty where the mail has none. */
+  text: string
+  /** The HTML as it came, scripts and all; null where the mail has none. */
+  html: string | null
+  message_id: string | null
+  /** ISO 8601, UTC. */
+  received_at: string
+}
+
+/** Reads a mail as it came over SMTP. Throws where it can't be understood. */
+export async function readMail(
+  raw: Uint8Array,
+  envelope: { to: string[]; from: string },
+): Promise<Omit<Mail, 'id' | 'received_at'>> {
+  const parsed = await PostalMime.parse(raw)
+  const address = parsed.from?.address ?? envelope.from
+  return {
+    to: envelope.to,
+    from: parsed.from?.name ? `${parsed.from.name} <${address}>` : address,
+    subject: parsed.subject ?? '',
+    text: parsed.text ?? '',
+    html: parsed.html ?? null,
+    message_id: parsed.messageId ?? null,
+  }
+}

@@ -1,0 +1,33 @@
+import { type FileHandle, open, rename, stat } from 'node:fs/promises'
+
+const LARGEST_LOG = 10 * 1024 * 1024
+
+/**
+ * Opens a log file for appending, readable by its owner only.
+ *
+ * A log over `largest` bytes first becomes `<path>.1`, in place of an older one, so that one log takes at most two
+ * files. The caller closes the handle.
+ */
+export async function openLog(path: string, largest = LARGEST_LOG): Promise<FileHandle> {
+  const size = await stat(path).then(
+    (found) => found.size,
+    () => 0,
+  )
+  if (size > largest) await rename(path, `${path}.1`)
+  return open(path, 'a', 0o600)
+}
+
+/** Gives at most `count` of the last lines that were written to a log after byte `from`, without blank lines. */
+export async function lastLines(path: string, from: number, count: number): Promise<string[]> {
+  const file = await open(path, 'r')
+  try {
+    const { size } = await file.stat()
+    const start = Math.max(from, size - 64 * 1024)
+    const bytes = Buffer.alloc(Math.max(0, size - start))
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, start)
+    const lines = bytes.toString('utf8', 0, bytesRead).split('\n')
+    return lines.filter((line) => line.trim() !== '').slice(-count)
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,116 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { access, chown, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { PostgresBinaries } from './binaries.ts'
+import { commandFor, type Launcher } from './launcher.ts'
+
+/** The one database, and the role that owns it. */
+export const DATABASE = 'sluice'
+
+/** Postgres's own messages and the time zone do not depend on the machine; nor do its settings on PG* variables. */
+export const POSTGRES_ENVIRONMENT = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }
+
+/**
+ * Makes the data directory where it isn't there yet, with the database and its role, and gives the role's password.
+ *
+ * The password stays in `<data directory>.password`, readable by its owner only. The directory is made under another
+ * name and renamed when it is complete, so one that a crash cut short is never used. Throws with initdb's words.
+ */
+export async function ensureCluster(
+  binaries: PostgresBinaries,
+  launcher: Launcher,
+  dataDirectory: string,
+): Promise<string> {
+  const passwordFile = `${dataDirectory}.password`
+  const password = await readFile(passwordFile, 'utf8').catch(() => undefined)
+  if (await exists(join(dataDirectory, 'PG_VERSION'))) {
+    if (password === undefined) {
+      throw new Error(`${passwordFile} is missing: put it back, or remove ${dataDirectory} to start with no data`)
+    }
+    await giveAway(launcher, dataDirectory)
+    return password
+  }
+  const chosen = password ?? randomBytes(24).toString('base64url')
+  if (password === undefined) await writePassword(passwordFile, chosen)
+  await createCluster(binaries, launcher, dataDirectory, chosen)
+  return chosen
+}
+
+async function createCluster(
+  binaries: PostgresBinaries,
+  launcher: Launcher,
+  dataDirectory: string,
+  password: string,
+): Promise<void> {
+  const parent = dirname(dataDirectory)
+  const prefix = `${basename(dataDirectory)}.init-`
+  for (const entry of await readdir(parent)) {
+    if (entry.startsWith(prefix)) await rm(join(parent, entry), { recursive: true, force: true })
+  }
+  const directory = await mkdtemp(join(parent, prefix))
+  try {
+    const cluster = join(directory, 'data')
+    const passwordFile = join(directory, 'password')
+    await mkdir(cluster, { mode: 0o700 })
+    await writeFile(passwordFile, password, { mode: 0o600 })
+    await giveAway(launcher, directory)
+    await run(launcher, [
+      binaries.initdb,
+      `--pgdata=${cluster}`,
+      `--username=${DATABASE}`,
+      `--pwfile=${passwordFile}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      // Postgres's own collation: the same order on every machine, whatever its C library.
+      ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+    ])
+    await run(launcher, [binaries.postgres, '--single', '-D', cluster, 'postgres'], `create database ${DATABASE};\n`)
+    await rename(cluster, dataDirectory)
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+/** Where Postgres runs as another user than this process, that user gets the directory. */
+async function giveAway(launcher: Launcher, directory: string): Promise<void> {
+  if (launcher.as.kind !== 'user') return
+  const { uid, gid } = launcher.as
+  if ((await stat(directory)).uid === uid) return
+  for (const entry of await readdir(directory, { recursive: true })) await chown(join(directory, entry), uid, gid)
+  // Last, because it marks the rest as done.
+  await chown(directory, uid, gid)
+}
+
+/** Runs a program to its end; throws with its last words where it fails. */
+async function run(launcher: Launcher, program: readonly string[], input = ''): Promise<void> {
+  const child = spawn('env', commandFor(launcher, program), { env: POSTGRES_ENVIRONMENT, detached: true })
+  const words = collect(child)
+  // A program that fails at once closes its input early; its exit says why.
+  child.stdin.on('error', () => {})
+  child.stdin.end(input)
+  const [code] = await once(child, 'close')
+  if (code !== 0) {
+    throw new Error(`${basename(program[0] ?? '')} failed:\n${words().trim().split('\n').slice(-10).join('\n')}`)
+  }
+}
+
+function collect(child: ChildProcess): () => string {
+  const chunks: Buffer[] = []
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => chunks.push(chunk))
+  return () => Buffer.concat(chunks).toString('utf8')
+}
+
+async function writePassword(path: string, password: string): Promise<void> {
+  const temporary = `${path}.${process.pid}`
+  await writeFile(temporary, password, { mode: 0o600, flush: true })
+  await rename(temporary, path)
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,27 @@
+import { fileURLToPath } from 'node:url'
+
+/** Environment variables; an empty one counts as unset. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** The folder of the stack where `SLUICE_HOME` is unset: `.sluice` at the root of the repository. */
+export const defaultHome = fileURLToPath(new URL('../../../../.sluice', import.meta.url))
+
+/** How many worker processes `npm start` runs: `WORKERS`, 1 where it is unset. Throws naming the variable. */
+export function workerCount(env: Environment): number {
+  return wholeNumber(env, 'WORKERS', 1, 1, 64)
+}
+
+/** A port: `fallback` where the variable is unset, 0 for any free one. Throws naming the variable. */
+export function portSetting(env: Environment, name: string, fallback: number): number {
+  return wholeNumber(env, name, fallback, 0, 65_535)
+}
+
+function wholeNumber(env: Environment, name: string, fallback: number, least: number, most: number): number {
+  const text = env[name]
+  if (!text) return fallback
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || value < least || value > most) {
+    throw new Error(`${name} must be a whole number from ${least} to ${most}`)
+  }
+  return value
+}

@@ -1,0 +1,39 @@
+import { type Database, sql } from '@sluice/database'
+import type { Content } from './content.ts'
+
+/** A mail that is due. */
+export interface MailId {
+  appId: number
+  mailId: string
+}
+
+/**
+ * Puts a mail to every member of the app into the outbox, in the transaction of the event that it tells of: the event
+ * and its mail happen together or not at all.
+ *
+ * Takes the event's name, such as `import:<id>`: a second mail of the same event is not added. Gives the new mails.
+ */
+export async function enqueueMails(tx: Database, appId: number, event: string, content: Content): Promise<MailId[]> {
+  const members = await tx.selectFrom('members').select('email').where('app_id', '=', appId).execute()
+  if (members.length === 0) return []
+  const rows = await tx
+    .insertInto('mails')
+    .values(members.map(({ email }) => ({ app_id: appId, event, recipient: email, ...content })))
+    .onConflict((conflict) => conflict.columns(['app_id', 'event', 'recipient']).doNothing())
+    .returning('mail_id')
+    .execute()
+  return rows.map((row) => ({ appId, mailId: row.mail_id }))
+}
+
+/** Gives at most `limit` mails whose time has come, oldest first. */
+export async function dueMails(db: Database, limit: number): Promise<MailId[]> {
+  const rows = await db
+    .selectFrom('mails')
+    .select(['app_id', 'mail_id'])
+    .where('state', '=', 'waiting')
+    .where('next_attempt_at', '<=', sql<Date>`now()`)
+    .orderBy('next_attempt_at')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => ({ appId: row.app_id, mailId: row.mail_id }))
+}

@@ -1,0 +1,102 @@
+import type { Settings } from '@sluice/config'
+import { type Database, sql } from '@sluice/database'
+import { createTransport } from 'nodemailer'
+import type { MailId } from './outbox.ts'
+
+/** The settings that {@link openMailer} needs. */
+export const mailSettings = ['SMTP_URL', 'MAIL_FROM'] as const
+
+export interface Mailer {
+  /**
+   * Sends one mail of the outbox, if it is due. The Message-ID is the same at every attempt, so that a mail whose
+   * acknowledgement was lost can be told from a new one. A refusal for good (5xx) ends it; anything else is tried again.
+   */
+  send(mail: MailId): Promise<SendOutcome>
+  close(): void
+}
+
+export type SendOutcome =
+  | { outcome: 'sent' }
+  | { outcome: 'not due' }
+  | { outcome: 'postponed' | 'failed'; error: string; attempt: number }
+
+/** Nobody else takes a mail while one process talks to the mail server, seconds. */
+const leaseSeconds = 120
+const mostAttempts = 20
+
+/** Opens the mail transport: connections are kept for the next mail, and opened on first use. */
+export function openMailer(db: Database, settings: Settings<(typeof mailSettings)[number]>): Mailer {
+  const transport = createTransport({
+    url: settings.SMTP_URL,
+    pool: true,
+    maxConnections: 2,
+    connectionTimeout: 10_000,
+    greetingTimeout: 10_000,
+    socketTimeout: 60_000,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  const domain = /@([\w.-]+)/.exec(settings.MAIL_FROM)?.[1] ?? 'localhost'
+
+  return {
+    async send(id) {
+      const mail = await claim(db, id)
+      if (mail === undefined) return { outcome: 'not due' }
+      try {
+        await transport.sendMail({
+          from: settings.MAIL_FROM,
+          to: mail.recipient,
+          subject: mail.subject,
+          text: mail.text,
+          html: mail.html,
+          messageId: `<${mail.mail_id}@${domain}>`,
+        })
+      } catch (error) {
+        return await postpone(db, id, mail.attempt, error)
+      }
+      await update(db, id).set({ state: 'sent', sent_at: sql<Date>`now()`, last_error: null }).execute()
+      return { outcome: 'sent' }
+    },
+    close: () => transport.close(),
+  }
+}
+
+/** Takes the mail for one attempt; a process that dies in it leaves the mail to be due again when the lease ends. */
+async function claim(db: Database, id: MailId) {
+  return await update(db, id)
+    .set({
+      attempt: sql<number>`attempt + 1`,
+      next_attempt_at: sql<Date>`now() + make_interval(secs => ${leaseSeconds})`,
+    })
+    .where('state', '=', 'waiting')
+    .where('next_attempt_at', '<=', sql<Date>`now()`)
+    .returning(['mail_id', 'recipient', 'subject', 'text', 'html', 'attempt'])
+    .executeTakeFirst()
+}
+
+async function postpone(db: Database, id: MailId, attempt: number, cause: unknown): Promise<SendOutcome> {
+  const error = cause instanceof Error ? cause.message : String(cause)
+  const final = isRefusal(cause) || attempt >= mostAttempts
+  await update(db, id)
+    .set({
+      state: final ? 'failed' : 'waiting',
+      last_error: error.replaceAll('\0', ''),
+      next_attempt_at: sql<Date>`now() + make_interval(secs => ${retryDelaySeconds(attempt)})`,
+    })
+    .execute()
+  return { outcome: final ? 'failed' : 'postponed', error, attempt }
+}
+
+function update(db: Database, { appId, mailId }: MailId) {
+  return db.updateTable('mails').where('app_id', '=', appId).where('mail_id', '=', mailId)
+}
+
+/** The mail server refused this mail for good: its answer begins with 5. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof Error && 'responseCode' in error && Number(error.responseCode) >= 500
+}
+
+/** 5 s, 10 s, 20 s … an hour, with up to a quarter of jitter. */
+function retryDelaySeconds(attempt: number): number {
+  return Math.min(5 * 2 ** (attempt - 1), 3600) * (1 + Math.random() / 4)
+}

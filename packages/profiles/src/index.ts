@@ -1,0 +1,5 @@
+export { KeyLimitExceeded, registeredKeys, registerKeys, requireRoom } from './keys.ts'
+export { mergeProfiles, type UserUpdate } from './merge.ts'
+export { registerUsers, showUser, type UserView, userIdProblem } from './users.ts'
+export { encodeCell } from './values/cell.ts'
+export { ColumnInference } from './values/inference.ts'

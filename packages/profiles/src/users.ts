@@ -1,0 +1,62 @@
+import { limits, type ValueType } from '@sluice/contract'
+import { type Database, encodeTextArray, sql } from '@sluice/database'
+import { registeredKeys } from './keys.ts'
+
+/** What is wrong with a user ID, in words that follow its name; undefined for a good one. */
+export function userIdProblem(userId: string): string | undefined {
+  if (userId === '') return 'must not be empty'
+  if (userId.includes('\0') || !userId.isWellFormed()) return 'should be UTF-8'
+  if (userId.length > limits.userIdLength && [...userId].length > limits.userIdLength) {
+    return `should be at most ${limits.userIdLength} characters`
+  }
+  return undefined
+}
+
+/**
+ * Registers users; those that are registered stay as they are.
+ *
+ * Takes the app and user IDs without a problem. Gives how many of them are new.
+ */
+export async function registerUsers(db: Database, appId: number, userIds: readonly string[]): Promise<number> {
+  const { numAffectedRows } = await sql`
+    insert into users (app_id, user_id)
+    select ${appId}::integer, unnest(${encodeTextArray(userIds)}::text[])
+    on conflict do nothing
+  `.execute(db)
+  return Number(numAffectedRows ?? 0)
+}
+
+/** One user as `sluice user show` prints it (design.md §2). */
+export interface UserView {
+  user_id: string
+  profiles: Record<string, { type: ValueType; value: string | number }>
+  campaign_target: boolean
+  deletion: null
+}
+
+/** Gives a user with every profile value; undefined where the ID is not registered. */
+export async function showUser(db: Database, appId: number, userId: string): Promise<UserView | undefined> {
+  const user = await db
+    .selectFrom('users')
+    .leftJoin('campaign_targets', (join) =>
+      join
+        .onRef('campaign_targets.app_id', '=', 'users.app_id')
+        .onRef('campaign_targets.user_id', '=', 'users.user_id'),
+    )
+    .select(['users.user_id', 'users.attributes', 'campaign_targets.user_id as target'])
+    .where('users.app_id', '=', appId)
+    .where('users.user_id', '=', userId)
+    .executeTakeFirst()
+  if (user === undefined) return undefined
+  const types = await registeredKeys(db, appId)
+  const profiles = Object.entries(user.attributes).flatMap(([key, value]) => {
+    const type = types.get(key)
+    return type === undefined ? [] : [[key, { type, value }] as const]
+  })
+  return {
+    user_id: user.user_id,
+    profiles: Object.fromEntries(profiles),
+    campaign_target: user.target !== null,
+    deletion: null,
+  }
+}

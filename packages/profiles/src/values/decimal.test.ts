@@ -1,0 +1,80 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parseDecimal, parsePointDecimal } from './decimal.ts'
+
+describe('parseDecimal', () => {
+  test.each([
+    ['1', 1],
+    ['-0', 0],
+    ['1.5', 1.5],
+    ['+1.5', 1.5],
+    ['-1.50', -1.5],
+    ['.5', 0.5],
+    ['-.5', -0.5],
+    ['5.', 5],
+    ['-0.0', 0],
+    ['007.10', 7.1],
+    ['1.5e3', 1500],
+    ['1.e3', 1000],
+    ['.1E-2', 0.001],
+    ['1.0e+2', 100],
+    ['0.1', 0.1],
+    ['12345678901234567890.0', 12345678901234567000],
+    ['1.0e-999', 0],
+    ['1.7976931348623157e308', Number.MAX_VALUE],
+  ])('reads %s', (text, number) => {
+    expect(parseDecimal(text)).toBe(number)
+  })
+
+  test.each([
+    '',
+    '.',
+    '-.',
+    '+',
+    '1e3',
+    '1E3',
+    '.e3',
+    '1.5e',
+    '1.5e+',
+    '1.5e1.5',
+    '1,5',
+    '1.2.3',
+    ' 1.5',
+    '1.5 ',
+    '1.5\n',
+    '0x1.8',
+    'NaN',
+    'Infinity',
+    '-Infinity',
+    '1.0e999',
+    '-1.0e999',
+    '٫5',
+    '9007199254740992',
+  ])('refuses %j', (text) => {
+    expect(parseDecimal(text)).toBeUndefined()
+  })
+
+  test('gives the double nearest to what is written', () => {
+    const finite = fc.double({ noNaN: true, noDefaultInfinity: true })
+    const written = fc
+      .tuple(finite, fc.integer({ min: 1, max: 20 }), fc.boolean())
+      .map(([value, places, exponent]) => (exponent ? value.toExponential(places) : value.toFixed(places)))
+    fc.assert(
+      fc.property(written, (text) => {
+        fc.pre(text.includes('.'))
+        const nearest = Number(text)
+        expect(parsePointDecimal(text)).toBe(Number.isFinite(nearest) ? nearest + 0 : undefined)
+      }),
+    )
+  })
+
+  test('a value written out and read again is the same', () => {
+    fc.assert(
+      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
+        const [mantissa = '', exponent = '0'] = value.toExponential().split('e')
+        const text = `${mantissa}${mantissa.includes('.') ? '' : '.0'}e${exponent}`
+        expect(parseDecimal(text)).toBe(value + 0)
+      }),
+    )
+  })
+})

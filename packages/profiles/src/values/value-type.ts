@@ -1,0 +1,22 @@
+import type { ValueType } from '@sluice/contract'
+
+/**
+ * Why a value can't be stored. `message` completes a row message after the column's name: `age` + ` ` + `should be integer`
+ * (service.md, Error CSV file).
+ */
+export interface RowProblem {
+  readonly message: string
+}
+
+/** The bytes are not UTF-8, or the text can't be stored: it holds NUL or a lone surrogate (design.md §3, Strings). */
+export const notUtf8: RowProblem = { message: 'should be UTF-8' }
+
+/** A string is over its length (service.md, Limits). */
+export const tooLong: RowProblem = { message: 'should be at most 255 characters' }
+
+/** The text is no value of the column's type. Any text is a string. */
+export const typeMismatch: Readonly<Record<Exclude<ValueType, 'string'>, RowProblem>> = {
+  int: { message: 'should be integer' },
+  decimal: { message: 'should be decimal' },
+  datetime: { message: 'should be iso8601 format' },
+}

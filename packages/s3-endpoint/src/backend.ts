@@ -1,0 +1,146 @@
+import type { Readable } from 'node:stream'
+
+/** A bucket as listings show it. */
+export type BucketInfo = { name: string; createdAt: Date }
+
+/** Names one object. The protocol has checked both parts: a valid bucket name, and a key of 1 to 1024 bytes of UTF-8. */
+export type ObjectName = { bucket: string; key: string }
+
+/** The checksum algorithms of the S3 protocol, named as in `x-amz-checksum-…`. */
+export type ChecksumAlgorithm = 'crc32' | 'crc32c' | 'crc64nvme' | 'sha1' | 'sha256'
+
+/** Base64 digests by algorithm; only those that the sender named are there. */
+export type Checksums = Partial<Record<ChecksumAlgorithm, string>>
+
+/** What a sender may say about an object; header names are in lower case. */
+export type ObjectMetadata = {
+  contentType: string
+  /** Of cache-control, content-disposition, content-encoding, content-language and expires those that were sent. */
+  headers: Record<string, string>
+  /** The `x-amz-meta-…` headers, by their name without that beginning. */
+  user: Record<string, string>
+}
+
+/** A stored object without its bytes. `size` is in bytes; `etag` has no quotes; `modifiedAt` is in whole seconds. */
+export type ObjectInfo = {
+  key: string
+  size: number
+  etag: string
+  modifiedAt: Date
+  metadata: ObjectMetadata
+  checksums: Checksums
+}
+
+/** Digests of an upload's bytes: `md5` in hex, and the checksums that the sender named. */
+export type UploadDigests = { md5: string; checksums: Checksums }
+
+/**
+ * The bytes of an upload on their way in.
+ *
+ * `chunks` can be read once. It throws where the body breaks off or turns out not to be what the sender signed or
+ * declared, at the latest after the last byte. So a backend stores nothing for good before `chunks` has ended.
+ * `digests` may be called after that. `size` is the number of bytes that will come.
+ */
+export type Upload = {
+  size: number
+  chunks: AsyncIterable<Uint8Array>
+  digests(): UploadDigests
+}
+
+/** What must hold for the object that is there now, checked in one step with the write. ETags have no quotes. */
+export type WriteCondition = { ifAbsent: true } | { ifMatch: string[] }
+
+/**
+ * An object held open: its bytes stay readable when it is replaced or deleted meanwhile.
+ *
+ * `read` gives the bytes from `start` to `end`, both counted from 0 and included; the caller calls `close` at the end.
+ */
+export type OpenObject = {
+  info: ObjectInfo
+  read(range: { start: number; end: number }): Readable
+  close(): Promise<void>
+}
+
+/**
+ * One page of a listing to be made. Order is that of the keys' UTF-8 bytes.
+ *
+ * `after`: only entries behind this key or common prefix. `limit`: the most entries, common prefixes included, at least 1.
+ */
+export type ListRequest = { prefix: string; delimiter: string; after: string; limit: number }
+
+/** An object as listings show it. */
+export type ListedObject = Pick<ObjectInfo, 'key' | 'size' | 'etag' | 'modifiedAt'>
+
+/** A page of a listing; `next` is the `after` of the next page, where there is one. */
+export type ListPage = { objects: ListedObject[]; commonPrefixes: string[]; next: string | undefined }
+
+/** A multipart upload that was begun and neither completed nor aborted. */
+export type PendingUpload = { key: string; uploadId: string; startedAt: Date }
+
+/** A stored part; `etag` is its MD5 in hex. */
+export type PartInfo = { partNumber: number; size: number; etag: string; modifiedAt: Date; checksums: Checksums }
+
+/** A part as the sender names it when completing an upload. */
+export type NamedPart = { partNumber: number; etag: string; checksums: Checksums }
+
+/**
+ * Multipart uploads. Each method that takes an upload ID rejects with NoSuchUpload unless that upload of that key is
+ * pending. The ID is untrusted text.
+ */
+export type MultipartBackend = {
+  /** Begins an upload and gives its ID. */
+  create(name: ObjectName, metadata: ObjectMetadata): Promise<string>
+  /** Stores a part, in place of an earlier one with the same number. */
+  putPart(name: ObjectName, uploadId: string, partNumber: number, upload: Upload): Promise<PartInfo>
+  /** Gives the parts in the order of their numbers. */
+  listParts(name: ObjectName, uploadId: string): Promise<PartInfo[]>
+  /**
+   * Makes the object out of `parts`, whose numbers rise, and forgets the upload.
+   *
+   * `checksums` are those of the whole object as far as the sender gave them. Rejects with InvalidPart, EntityTooSmall,
+   * BadDigest or PreconditionFailed; the upload then stays pending.
+   */
+  complete(
+    name: ObjectName,
+    uploadId: string,
+    parts: NamedPart[],
+    options: { condition: WriteCondition | undefined; checksums: Checksums },
+  ): Promise<ObjectInfo>
+  /** Forgets the upload and its parts. */
+  abort(name: ObjectName, uploadId: string): Promise<void>
+  /** Gives the pending uploads of a bucket in the order of their keys, then of their IDs. */
+  listUploads(bucket: string): Promise<PendingUpload[]>
+}
+
+/**
+ * Where an endpoint keeps its buckets and objects.
+ *
+ * Methods that take a bucket reject with an {@link S3Error} NoSuchBucket where it isn't there; writes with a condition
+ * reject with PreconditionFailed. A write is seen whole or not at all.
+ */
+export type Backend = {
+  listBuckets(): Promise<BucketInfo[]>
+  hasBucket(bucket: string): Promise<boolean>
+  /** Gives false where the bucket is there already. */
+  createBucket(bucket: string): Promise<boolean>
+  putObject(
+    name: ObjectName,
+    upload: Upload,
+    options: { metadata: ObjectMetadata; condition: WriteCondition | undefined },
+  ): Promise<ObjectInfo>
+  openObject(name: ObjectName): Promise<OpenObject | undefined>
+  headObject(name: ObjectName): Promise<ObjectInfo | undefined>
+  /** Deletes the object; that it isn't there is no error. */
+  deleteObject(name: ObjectName): Promise<void>
+  /**
+   * Copies an object, with its metadata unless `metadata` replaces it. Rejects with NoSuchKey where `source` is missing,
+   * and with PreconditionFailed where its ETag isn't `sourceEtag`: the one that the caller saw when it checked the source.
+   */
+  copyObject(
+    source: ObjectName,
+    target: ObjectName,
+    options: { metadata: ObjectMetadata | undefined; condition: WriteCondition | undefined; sourceEtag: string },
+  ): Promise<ObjectInfo>
+  listObjects(bucket: string, request: ListRequest): Promise<ListPage>
+  multipart: MultipartBackend
+}

@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import type { ChecksumAlgorithm } from '../backend.ts'
+import { createCrc32c, createCrc64Nvme } from './crc.ts'
+
+/** A digest in the making. `digest` gives the bytes and is called once. */
+export type Hasher = { update(chunk: Uint8Array): void; digest(): Buffer }
+
+const HASHERS: Record<ChecksumAlgorithm, { bytes: number; create: () => Hasher }> = {
+  crc32: { bytes: 4, create: createCrc32 },
+  crc32c: { bytes: 4, create: createCrc32c },
+  crc64nvme: { bytes: 8, create: createCrc64Nvme },
+  sha1: { bytes: 20, create: () => createHash('sha1') },
+  sha256: { bytes: 32, create: () => createHash('sha256') },
+}
+
+/** The algorithms that S3 knows, as they end `x-amz-checksum-…`. */
+export const CHECKSUM_ALGORITHMS: readonly ChecksumAlgorithm[] = ['crc32', 'crc32c', 'crc64nvme', 'sha1', 'sha256']
+
+/** Begins a checksum. */
+export function createChecksum(algorithm: ChecksumAlgorithm): Hasher {
+  return HASHERS[algorithm].create()
+}
+
+/** Tells whether a text is the base64 form of a checksum of this algorithm, by its length and letters. */
+export function isChecksum(algorithm: ChecksumAlgorithm, text: string): boolean {
+  return isBase64OfBytes(text, HASHERS[algorithm].bytes)
+}
+
+/** Tells whether a text is base64, in the one canonical form, of so many bytes. */
+export function isBase64OfBytes(text: string, bytes: number): boolean {
+  const decoded = Buffer.from(text, 'base64')
+  return decoded.length === bytes && decoded.toString('base64') === text
+}
+
+function createCrc32(): Hasher {
+  let value = 0
+  return {
+    update: (chunk) => {
+      value = crc32(chunk, value)
+    },
+    digest: () => {
+      const bytes = Buffer.alloc(4)
+      bytes.writeUInt32BE(value)
+      return bytes
+    },
+  }
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto'
+import { S3Error } from '../errors.ts'
+import { sha256Hex } from '../signature/canonical-request.ts'
+import { checkSignature, type Signer, sign } from '../signature/signing-key.ts'
+import { ByteReader } from './byte-reader.ts'
+
+/** What is needed to verify signed chunks: `seed` is the request's own signature, the first link of the chain. */
+export type ChunkSigning = { signer: Signer; seed: string }
+
+const MAX_CHUNK_LINE_BYTES = 256
+const MAX_TRAILER_BYTES = 4096
+const EMPTY_SHA256 = sha256Hex('')
+
+/**
+ * Decodes an aws-chunked body: `size[;chunk-signature=…] CRLF data CRLF` up to a chunk of size 0, then the trailer.
+ *
+ * Yields the data as it comes: a chunk's signature is known only after its last byte, so what was yielded is not to be
+ * trusted before the generator ends. Returns the trailing headers by their name in lower case. Throws
+ * SignatureDoesNotMatch, IncompleteBody, MalformedTrailerError, or InvalidRequest for broken framing.
+ */
+export async function* decodeChunked(
+  source: AsyncIterable<Buffer>,
+  options: { signing: ChunkSigning | undefined; trailer: boolean },
+): AsyncGenerator<Buffer, Map<string, string>> {
+  const reader = new ByteReader(source)
+  let previous = options.signing?.seed ?? ''
+  for (;;) {
+    const { size, signature } = parseChunkLine(await reader.readLine(MAX_CHUNK_LINE_BYTES))
+    const hash = options.signing === undefined ? undefined : createHash('sha256')
+    for (let left = size; left > 0; ) {
+      const data = await reader.readSome(left)
+      left -= data.length
+      hash?.update(data)
+      yield data
+    }
+    if (options.signing !== undefined && hash !== undefined) {
+      const lines = [previous, EMPTY_SHA256, hash.digest('hex')]
+      checkSignature(sign(options.signing.signer, 'AWS4-HMAC-SHA256-PAYLOAD', lines), signature)
+      previous = signature
+    }
+    if (size === 0) break
+    if ((await reader.readLine(MAX_CHUNK_LINE_BYTES)) !== '') throw brokenFraming()
+  }
+  const lines = (await reader.readRest(MAX_TRAILER_BYTES)).split(/\r?\n/).filter((line) => line !== '')
+  if (!options.trailer && lines.length > 0) throw brokenFraming()
+  const trailer = parseTrailer(lines)
+  if (options.trailer && options.signing !== undefined) verifyTrailer(trailer, options.signing.signer, previous)
+  return trailer
+}
+
+function parseChunkLine(line: string): { size: number; signature: string } {
+  const found = /^([0-9a-fA-F]{1,12})(?:;chunk-signature=([0-9a-f]{64}))?$/.exec(line)
+  if (found?.[1] === undefined) throw brokenFraming()
+  return { size: Number.parseInt(found[1], 16), signature: found[2] ?? '' }
+}
+
+function parseTrailer(lines: string[]): Map<string, string> {
+  const trailer = new Map<string, string>()
+  for (const line of lines) {
+    const found = /^([A-Za-z0-9-]+):\s*(\S+)\s*$/.exec(line)
+    const [, name, value] = found ?? []
+    if (name === undefined || value === undefined || trailer.has(name.toLowerCase())) {
+      throw new S3Error('MalformedTrailerError', 'The request contained trailing data that was not well-formed.')
+    }
+    trailer.set(name.toLowerCase(), value)
+  }
+  return trailer
+}
+
+/** Checks the signature over the trailing headers, and takes it out of them. */
+function verifyTrailer(trailer: Map<string, string>, signer: Signer, previous: string): void {
+  const signature = trailer.get('x-amz-trailer-signature') ?? ''
+  trailer.delete('x-amz-trailer-signature')
+  const text = [...trailer].map(([name, value]) => `${name}:${value}\n`).join('')
+  checkSignature(sign(signer, 'AWS4-HMAC-SHA256-TRAILER', [previous, sha256Hex(text)]), signature)
+}
+
+function brokenFraming(): S3Error {
+  return new S3Error('InvalidRequest', 'The framing of the chunked body is broken.')
+}

@@ -1,0 +1,116 @@
+import type { ChecksumAlgorithm, Checksums } from '../backend.ts'
+import { S3Error } from '../errors.ts'
+import type { RequestHeaders } from '../protocol/headers.ts'
+import { CHECKSUM_ALGORITHMS, isBase64OfBytes, isChecksum } from './checksums.ts'
+
+/** How the body of a request is written on the wire, by the value of x-amz-content-sha256. */
+export type BodyForm = {
+  /** Whether it comes in aws-chunked frames. */
+  chunked: boolean
+  /** Whether each frame carries a signature. */
+  signedChunks: boolean
+  /** Whether trailing headers follow. */
+  trailer: boolean
+  /** The SHA-256 of the whole body in hex, where the sender signed it. */
+  sha256: string | undefined
+}
+
+/** What a sender says about the body it sends; all of it is verified while the body is read. */
+export type BodyClaims = {
+  form: BodyForm
+  /** Bytes of the object, without frames and trailers. */
+  size: number
+  /** Base64. */
+  contentMd5: string | undefined
+  /** Those of the headers; those of a trailer come with the body. */
+  checksums: Checksums
+  /** Algorithms whose checksum will come in the trailer. */
+  trailing: ChecksumAlgorithm[]
+}
+
+/** The largest body of one request, in bytes; S3's own figure. */
+const MAX_BODY_BYTES = 5 * 1024 ** 3
+
+const FORMS: Record<string, BodyForm> = {
+  'UNSIGNED-PAYLOAD': { chunked: false, signedChunks: false, trailer: false, sha256: undefined },
+  'STREAMING-UNSIGNED-PAYLOAD-TRAILER': { chunked: true, signedChunks: false, trailer: true, sha256: undefined },
+  'STREAMING-AWS4-HMAC-SHA256-PAYLOAD': { chunked: true, signedChunks: true, trailer: false, sha256: undefined },
+  'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER': { chunked: true, signedChunks: true, trailer: true, sha256: undefined },
+}
+
+/**
+ * Reads what the headers say about the body, before any of it is read.
+ *
+ * Throws MissingContentLength, EntityTooLarge, InvalidDigest for a Content-MD5 that cannot be one, and InvalidRequest or
+ * InvalidArgument for broken or contradicting checksum headers.
+ */
+export function readBodyClaims(headers: RequestHeaders, payloadHash: string): BodyClaims {
+  const form = readForm(payloadHash)
+  const size = readSize(headers, form)
+  const contentMd5 = headers.get('content-md5')
+  if (contentMd5 !== undefined && !isBase64OfBytes(contentMd5, 16)) {
+    throw new S3Error('InvalidDigest', 'The Content-MD5 you specified is not valid.')
+  }
+  const checksums = readChecksums(headers)
+  const trailing = readTrailing(headers, form)
+  if (Object.keys(checksums).length + trailing.length > 1) {
+    throw new S3Error('InvalidRequest', 'Expecting a single x-amz-checksum- header')
+  }
+  return { form, size, contentMd5, checksums, trailing }
+}
+
+/**
+ * Reads the `x-amz-checksum-…` headers that name a digest. Throws InvalidRequest where a value cannot be one.
+ */
+export function readChecksums(headers: RequestHeaders): Checksums {
+  const checksums: Checksums = {}
+  for (const algorithm of CHECKSUM_ALGORITHMS) {
+    const value = headers.get(`x-amz-checksum-${algorithm}`)
+    if (value === undefined) continue
+    if (!isChecksum(algorithm, value)) {
+      throw new S3Error('InvalidRequest', `Value for x-amz-checksum-${algorithm} header is invalid.`)
+    }
+    checksums[algorithm] = value
+  }
+  return checksums
+}
+
+function readForm(payloadHash: string): BodyForm {
+  const form = Object.hasOwn(FORMS, payloadHash) ? FORMS[payloadHash] : undefined
+  if (form !== undefined) return form
+  if (/^[0-9a-f]{64}$/.test(payloadHash)) {
+    return { chunked: false, signedChunks: false, trailer: false, sha256: payloadHash }
+  }
+  throw new S3Error(
+    'InvalidArgument',
+    'x-amz-content-sha256 must be UNSIGNED-PAYLOAD, a supported STREAMING form, or a valid SHA-256 value.',
+  )
+}
+
+function readSize(headers: RequestHeaders, form: BodyForm): number {
+  const name = form.chunked ? 'x-amz-decoded-content-length' : 'content-length'
+  const text = headers.get(name)
+  if (text === undefined || !/^\d{1,15}$/.test(text)) {
+    throw new S3Error('MissingContentLength', `You must provide the ${name} HTTP header.`)
+  }
+  const size = Number(text)
+  if (size > MAX_BODY_BYTES) {
+    throw new S3Error('EntityTooLarge', 'Your proposed upload exceeds the maximum allowed size.', {
+      fields: { ProposedSize: text, MaxSizeAllowed: String(MAX_BODY_BYTES) },
+    })
+  }
+  return size
+}
+
+function readTrailing(headers: RequestHeaders, form: BodyForm): ChecksumAlgorithm[] {
+  const declared = headers.get('x-amz-trailer')
+  if (declared === undefined) return []
+  if (!form.trailer) throw new S3Error('InvalidRequest', 'x-amz-trailer needs a STREAMING form with a trailer.')
+  return declared.split(',').map((name) => {
+    const found = CHECKSUM_ALGORITHMS.find((algorithm) => name.trim().toLowerCase() === `x-amz-checksum-${algorithm}`)
+    if (found === undefined) {
+      throw new S3Error('InvalidRequest', 'The value specified in the x-amz-trailer header is not supported')
+    }
+    return found
+  })
+}

@@ -1,0 +1,117 @@
+import { createHash, type Hash } from 'node:crypto'
+import type { ChecksumAlgorithm, Checksums, Upload, UploadDigests } from '../backend.ts'
+import { S3Error } from '../errors.ts'
+import { CHECKSUM_ALGORITHMS, createChecksum, type Hasher } from './checksums.ts'
+import { type ChunkSigning, decodeChunked } from './chunked-body.ts'
+import type { BodyClaims } from './claims.ts'
+
+/**
+ * Turns a request's body into an {@link Upload} that is verified while it is read.
+ *
+ * `source` is the body as it comes from the wire. Reading `chunks` throws BadDigest, XAmzContentSHA256Mismatch,
+ * SignatureDoesNotMatch, IncompleteBody or MalformedTrailerError where the body isn't what `claims` says.
+ */
+export function openUpload(source: AsyncIterable<Buffer>, claims: BodyClaims, signing: ChunkSigning): Upload {
+  const digester = new BodyDigester(claims)
+  return {
+    size: claims.size,
+    chunks: verifiedChunks(source, claims, signing, digester),
+    digests: () => digester.result(),
+  }
+}
+
+async function* verifiedChunks(
+  source: AsyncIterable<Buffer>,
+  claims: BodyClaims,
+  signing: ChunkSigning,
+  digester: BodyDigester,
+): AsyncGenerator<Buffer> {
+  const { form } = claims
+  const data = form.chunked
+    ? decodeChunked(source, { signing: form.signedChunks ? signing : undefined, trailer: form.trailer })
+    : withoutTrailer(source)
+  let size = 0
+  for (;;) {
+    const next = await data.next()
+    if (next.done === true) {
+      if (size < claims.size) throw wrongLength()
+      digester.finish(next.value)
+      return
+    }
+    size += next.value.length
+    if (size > claims.size) throw wrongLength()
+    digester.update(next.value)
+    yield next.value
+  }
+}
+
+async function* withoutTrailer(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, Map<string, string>> {
+  yield* source
+  return new Map()
+}
+
+/** Computes what the claims and the ETag need in one pass, and compares at the end. */
+class BodyDigester {
+  readonly #claims: BodyClaims
+  readonly #md5: Hash = createHash('md5')
+  readonly #sha256: Hash | undefined
+  readonly #checksums: Map<ChecksumAlgorithm, Hasher>
+  #result: UploadDigests | undefined
+
+  constructor(claims: BodyClaims) {
+    this.#claims = claims
+    this.#sha256 = claims.form.sha256 === undefined ? undefined : createHash('sha256')
+    const wanted = CHECKSUM_ALGORITHMS.filter((algorithm) => {
+      return claims.checksums[algorithm] !== undefined || claims.trailing.includes(algorithm)
+    })
+    this.#checksums = new Map(wanted.map((algorithm) => [algorithm, createChecksum(algorithm)]))
+  }
+
+  update(chunk: Buffer): void {
+    this.#md5.update(chunk)
+    this.#sha256?.update(chunk)
+    for (const hasher of this.#checksums.values()) hasher.update(chunk)
+  }
+
+  /** Compares all digests with the claims and the trailing headers. Throws at the first difference. */
+  finish(trailer: Map<string, string>): void {
+    const { form, contentMd5, trailing } = this.#claims
+    if (this.#sha256 !== undefined && this.#sha256.digest('hex') !== form.sha256) {
+      throw new S3Error(
+        'XAmzContentSHA256Mismatch',
+        "The provided 'x-amz-content-sha256' header does not match what was computed.",
+      )
+    }
+    const md5 = this.#md5.digest()
+    if (contentMd5 !== undefined && md5.toString('base64') !== contentMd5) {
+      throw new S3Error('BadDigest', 'The Content-MD5 you specified did not match what we received.')
+    }
+    checkTrailerNames(trailer, trailing)
+    const checksums: Checksums = {}
+    for (const [algorithm, hasher] of this.#checksums) {
+      const computed = hasher.digest().toString('base64')
+      const given = this.#claims.checksums[algorithm] ?? trailer.get(`x-amz-checksum-${algorithm}`)
+      if (given !== computed) {
+        throw new S3Error('BadDigest', `The ${algorithm.toUpperCase()} you specified did not match what we received.`)
+      }
+      checksums[algorithm] = computed
+    }
+    this.#result = { md5: md5.toString('hex'), checksums }
+  }
+
+  result(): UploadDigests {
+    if (this.#result === undefined) throw new Error('digests were asked for before the body was read to its end')
+    return this.#result
+  }
+}
+
+function checkTrailerNames(trailer: Map<string, string>, declared: ChecksumAlgorithm[]): void {
+  const names = declared.map((algorithm) => `x-amz-checksum-${algorithm}`)
+  if (trailer.size !== names.length || !names.every((name) => trailer.has(name))) {
+    throw new S3Error('MalformedTrailerError', 'The trailing headers are not those that x-amz-trailer declared.')
+  }
+}
+
+function wrongLength(): S3Error {
+  return new S3Error('IncompleteBody', 'The body does not have the number of bytes that its headers declare.')
+}

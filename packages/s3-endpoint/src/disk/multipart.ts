@@ -1,0 +1,196 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { MultipartBackend, ObjectInfo, ObjectMetadata, ObjectName, PartInfo, PendingUpload } from '../backend.ts'
+import { S3Error, systemErrorCode } from '../errors.ts'
+import { compareKeys } from '../protocol/key-order.ts'
+import { type AssemblyOptions, assemble } from './assembly.ts'
+import { type Directories, namesIn, syncDirectory } from './directories.ts'
+import { NamedLocks } from './locks.ts'
+import { infoOf, readObjectFile, wholeSecond, writeObjectFile } from './object-file.ts'
+import type { ObjectStore } from './object-store.ts'
+
+const MANIFEST = 'upload.json'
+const UPLOAD_ID = /^[0-9a-f]{32}$/
+/** A part is kept in the form of an object, of which these fields mean nothing. */
+const NO_METADATA: ObjectMetadata = { contentType: '', headers: {}, user: {} }
+
+/** What an upload's directory says of it. `startedAt` is in milliseconds since 1970. */
+type Manifest = { key: string; startedAt: number; metadata: ObjectMetadata }
+
+/** Keeps multipart uploads as directories of parts, so that they outlast a restart. */
+export function createDiskMultipart(directories: Directories, store: ObjectStore): MultipartBackend {
+  const uploads = new UploadDirectories(directories)
+  return {
+    create: (name, metadata) => uploads.create(name, metadata),
+    putPart: (name, uploadId, partNumber, upload) => {
+      const makeRecord = () => {
+        const { md5, checksums } = upload.digests()
+        return { key: name.key, etag: md5, modifiedAt: wholeSecond(), metadata: NO_METADATA, checksums }
+      }
+      return uploads.writePart(name, uploadId, partNumber, (path) => writeObjectFile(path, upload.chunks, makeRecord))
+    },
+    listParts: async (name, uploadId) => {
+      await uploads.require(name, uploadId)
+      return uploads.parts(name, uploadId)
+    },
+    complete: (name, uploadId, parts, options) => {
+      return uploads.exclusively(uploadId, () => complete(uploads, store, { name, uploadId, parts, ...options }))
+    },
+    abort: (name, uploadId) => {
+      return uploads.exclusively(uploadId, async () => {
+        await uploads.require(name, uploadId)
+        await uploads.remove(name, uploadId)
+      })
+    },
+    listUploads: (bucket) => uploads.list(bucket),
+  }
+}
+
+type Completion = { name: ObjectName; uploadId: string } & Pick<AssemblyOptions, 'parts' | 'condition' | 'checksums'>
+
+async function complete(uploads: UploadDirectories, store: ObjectStore, completion: Completion): Promise<ObjectInfo> {
+  const { name, uploadId } = completion
+  const manifest = await uploads.find(name, uploadId)
+  if (manifest === undefined) {
+    // The answer to an earlier try may have been lost on its way: then the object is there, made by this very upload.
+    const made = await store.read(name)
+    if (made?.record.uploadId === uploadId) return infoOf(made)
+    throw noSuchUpload()
+  }
+  const stored = await uploads.parts(name, uploadId)
+  const pathOf = (partNumber: number) => uploads.pathOfPart(name, uploadId, partNumber)
+  const object = await assemble(store, { ...completion, metadata: manifest.metadata, stored, pathOf })
+  await uploads.remove(name, uploadId)
+  return object
+}
+
+/** The directories of the pending uploads. Upload IDs are untrusted: none that isn't of our own form gets into a path. */
+class UploadDirectories {
+  readonly #directories: Directories
+  readonly #locks = new NamedLocks()
+
+  constructor(directories: Directories) {
+    this.#directories = directories
+  }
+
+  /** Keeps other changes of the same upload out while `work` runs. */
+  exclusively<Result>(uploadId: string, work: () => Promise<Result>): Promise<Result> {
+    return this.#locks.run(uploadId, work)
+  }
+
+  async create({ bucket, key }: ObjectName, metadata: ObjectMetadata): Promise<string> {
+    const uploadId = randomBytes(16).toString('hex')
+    const manifest: Manifest = { key, startedAt: wholeSecond(), metadata }
+    await this.#directories.withTemporary(async (temporary) => {
+      await mkdir(temporary, { mode: 0o700 })
+      const file = await open(join(temporary, MANIFEST), 'wx', 0o600)
+      try {
+        await file.writeFile(JSON.stringify(manifest))
+        await file.sync()
+      } finally {
+        await file.close()
+      }
+      await rename(temporary, this.#pathOf(bucket, uploadId))
+      await syncDirectory(this.#directories.uploads(bucket))
+    })
+    return uploadId
+  }
+
+  /** Gives the manifest of a pending upload of that key. */
+  async find({ bucket, key }: ObjectName, uploadId: string): Promise<Manifest | undefined> {
+    if (!UPLOAD_ID.test(uploadId)) return undefined
+    try {
+      const manifest = parseManifest(await readFile(join(this.#pathOf(bucket, uploadId), MANIFEST), 'utf8'))
+      return manifest.key === key ? manifest : undefined
+    } catch (error) {
+      if (systemErrorCode(error) === 'ENOENT') return undefined
+      throw error
+    }
+  }
+
+  /** Throws NoSuchUpload unless there is a pending upload of that key. */
+  async require(name: ObjectName, uploadId: string): Promise<void> {
+    if ((await this.find(name, uploadId)) === undefined) throw noSuchUpload()
+  }
+
+  async writePart(
+    name: ObjectName,
+    uploadId: string,
+    partNumber: number,
+    write: (path: string) => ReturnType<typeof writeObjectFile>,
+  ): Promise<PartInfo> {
+    await this.require(name, uploadId)
+    return this.#directories.withTemporary(async (temporary) => {
+      const { record, size } = await write(temporary)
+      await this.exclusively(uploadId, async () => {
+        // Completed or aborted while the part was on its way.
+        await this.require(name, uploadId)
+        await rename(temporary, this.pathOfPart(name, uploadId, partNumber))
+      })
+      await syncDirectory(this.#pathOf(name.bucket, uploadId)).catch(ignoreMissing)
+      return partInfo(partNumber, { record, size })
+    })
+  }
+
+  /** Gives the parts of an upload that was found before. */
+  async parts(name: ObjectName, uploadId: string): Promise<PartInfo[]> {
+    const names = (await namesIn(this.#pathOf(name.bucket, uploadId))) ?? []
+    const parts: PartInfo[] = []
+    for (const fileName of names.sort()) {
+      const partNumber = Number(/^part-(\d{5})$/.exec(fileName)?.[1])
+      if (Number.isNaN(partNumber)) continue
+      const file = await readObjectFile(this.pathOfPart(name, uploadId, partNumber))
+      if (file !== undefined) parts.push(partInfo(partNumber, file))
+    }
+    return parts
+  }
+
+  pathOfPart({ bucket }: ObjectName, uploadId: string, partNumber: number): string {
+    return join(this.#pathOf(bucket, uploadId), `part-${String(partNumber).padStart(5, '0')}`)
+  }
+
+  /** Removes an upload in one step: a removal that is broken off leaves no upload without some of its parts. */
+  async remove({ bucket }: ObjectName, uploadId: string): Promise<void> {
+    await this.#directories.withTemporary((temporary) => rename(this.#pathOf(bucket, uploadId), temporary))
+  }
+
+  async list(bucket: string): Promise<PendingUpload[]> {
+    const uploads: PendingUpload[] = []
+    for (const uploadId of (await namesIn(this.#directories.uploads(bucket))) ?? []) {
+      const path = join(this.#pathOf(bucket, uploadId), MANIFEST)
+      const text = await readFile(path, 'utf8').catch(ignoreMissing)
+      if (text === undefined) continue
+      const { key, startedAt } = parseManifest(text)
+      uploads.push({ key, uploadId, startedAt: new Date(startedAt) })
+    }
+    return uploads.sort((left, right) => compareKeys(left.key, right.key) || compareKeys(left.uploadId, right.uploadId))
+  }
+
+  #pathOf(bucket: string, uploadId: string): string {
+    return join(this.#directories.uploads(bucket), uploadId)
+  }
+}
+
+function partInfo(partNumber: number, { record, size }: Awaited<ReturnType<typeof writeObjectFile>>): PartInfo {
+  const { etag, checksums } = record
+  return { partNumber, size, etag, modifiedAt: new Date(record.modifiedAt), checksums }
+}
+
+function parseManifest(text: string): Manifest {
+  const manifest: unknown = JSON.parse(text)
+  if (!isManifest(manifest)) throw new Error('the manifest of a multipart upload is damaged')
+  return manifest
+}
+
+function isManifest(value: unknown): value is Manifest {
+  return typeof value === 'object' && value !== null && 'key' in value && 'startedAt' in value && 'metadata' in value
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (systemErrorCode(error) !== 'ENOENT') throw error
+}
+
+function noSuchUpload(): S3Error {
+  return new S3Error('NoSuchUpload', 'The specified upload does not exist, or was completed or aborted.')
+}

@@ -1,0 +1,143 @@
+import { access, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { ListedObject, ListPage, ListRequest, ObjectInfo, ObjectName, WriteCondition } from '../backend.ts'
+import { S3Error } from '../errors.ts'
+import { compareKeys } from '../protocol/key-order.ts'
+import { type Directories, namesIn, syncDirectory } from './directories.ts'
+import { fileNameOf, keyOf } from './key-paths.ts'
+import { listPage } from './listing.ts'
+import { NamedLocks } from './locks.ts'
+import { infoOf, type ObjectRecord, openObjectFile, readObjectFile, writeObjectFile } from './object-file.ts'
+
+/** How many files are read at a time for a page of a listing. */
+const PARALLEL_READS = 16
+
+/** The objects of all buckets as files. Writing and the conditions of writes are in here alone. */
+export class ObjectStore {
+  readonly #directories: Directories
+  readonly #locks = new NamedLocks()
+
+  constructor(directories: Directories) {
+    this.#directories = directories
+  }
+
+  /** Throws NoSuchBucket where the bucket isn't there. */
+  async requireBucket(bucket: string): Promise<void> {
+    if (!(await this.hasBucket(bucket))) throw noSuchBucket(bucket)
+  }
+
+  async hasBucket(bucket: string): Promise<boolean> {
+    return access(this.#directories.objects(bucket)).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  /** Opens the object's file. */
+  open({ bucket, key }: ObjectName): ReturnType<typeof openObjectFile> {
+    return openObjectFile(this.#pathOf(bucket, key))
+  }
+
+  /** Reads the object's record. */
+  read({ bucket, key }: ObjectName): ReturnType<typeof readObjectFile> {
+    return readObjectFile(this.#pathOf(bucket, key))
+  }
+
+  /**
+   * Writes an object: the bytes to a temporary file first, then, while no other write of that object is under way,
+   * the check of the condition and the move into place.
+   */
+  async write(
+    name: ObjectName,
+    chunks: AsyncIterable<Uint8Array>,
+    options: { makeRecord: () => ObjectRecord; condition: WriteCondition | undefined },
+  ): Promise<ObjectInfo> {
+    await this.requireBucket(name.bucket)
+    // Also checked before the bytes are taken in, to refuse early what is known to be refused.
+    await this.#checkCondition(name, options.condition)
+    return this.#directories.withTemporary(async (temporary) => {
+      const written = await writeObjectFile(temporary, chunks, options.makeRecord)
+      const path = this.#pathOf(name.bucket, name.key)
+      await this.#locks.run(path, async () => {
+        await this.#checkCondition(name, options.condition)
+        await rename(temporary, path)
+      })
+      await syncDirectory(dirname(path))
+      return infoOf(written)
+    })
+  }
+
+  async delete({ bucket, key }: ObjectName): Promise<void> {
+    await this.requireBucket(bucket)
+    const path = this.#pathOf(bucket, key)
+    await this.#locks.run(path, () => rm(path, { force: true }))
+    await syncDirectory(dirname(path))
+  }
+
+  async list(bucket: string, request: ListRequest): Promise<ListPage> {
+    const keys = await this.#keysOf(bucket)
+    const { entries, next } = listPage(keys.sort(compareKeys), request)
+    const names = entries.filter(({ kind }) => kind === 'object').map(({ name }) => name)
+    const listed = await inBatches(names, (key) => this.#listed({ bucket, key }))
+    return {
+      // An object that was deleted since the directory was read is left out.
+      objects: listed.filter((object) => object !== undefined),
+      commonPrefixes: entries.filter(({ kind }) => kind === 'prefix').map(({ name }) => name),
+      next,
+    }
+  }
+
+  async #listed(name: ObjectName): Promise<ListedObject | undefined> {
+    const file = await this.read(name)
+    return file === undefined ? undefined : infoOf(file)
+  }
+
+  async #keysOf(bucket: string): Promise<string[]> {
+    const directory = this.#directories.objects(bucket)
+    const names = await namesIn(directory)
+    if (names === undefined) throw noSuchBucket(bucket)
+    const keys: string[] = []
+    const longNames: string[] = []
+    for (const name of names) {
+      const found = keyOf(name)
+      if (found === 'in-file') longNames.push(name)
+      else if (found !== undefined) keys.push(found.key)
+    }
+    const files = await inBatches(longNames, (name) => readObjectFile(join(directory, name)))
+    for (const file of files) if (file !== undefined) keys.push(file.record.key)
+    return keys
+  }
+
+  async #checkCondition(name: ObjectName, condition: WriteCondition | undefined): Promise<void> {
+    if (condition === undefined) return
+    const current = await this.read(name)
+    if ('ifAbsent' in condition) {
+      if (current !== undefined) throw preconditionFailed()
+      return
+    }
+    if (current === undefined) {
+      throw new S3Error('NoSuchKey', 'The specified key does not exist.', { fields: { Key: name.key } })
+    }
+    if (!condition.ifMatch.includes('*') && !condition.ifMatch.includes(current.record.etag)) throw preconditionFailed()
+  }
+
+  #pathOf(bucket: string, key: string): string {
+    return join(this.#directories.objects(bucket), fileNameOf(key))
+  }
+}
+
+async function inBatches<Item, Result>(items: Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = []
+  for (let start = 0; start < items.length; start += PARALLEL_READS) {
+    results.push(...(await Promise.all(items.slice(start, start + PARALLEL_READS).map(work))))
+  }
+  return results
+}
+
+function noSuchBucket(bucket: string): S3Error {
+  return new S3Error('NoSuchBucket', 'The specified bucket does not exist', { fields: { BucketName: bucket } })
+}
+
+function preconditionFailed(): S3Error {
+  return new S3Error('PreconditionFailed', 'At least one of the pre-conditions you specified did not hold')
+}

@@ -1,0 +1,60 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createDiskBackend } from './disk/backend.ts'
+import { checkBucketName } from './protocol/request-target.ts'
+import { createS3Server, type S3ServerOptions } from './server.ts'
+
+/** Where an endpoint on disk listens, and what it serves. */
+export type S3EndpointOptions = Pick<S3ServerOptions<string>, 'corsOrigins' | 'onError'> & {
+  /** The directory that holds everything; made if missing. One endpoint at a time may use it. */
+  root: string
+  host: string
+  /** 0 picks a free one. */
+  port: number
+  credentials: { accessKeyId: string; secretAccessKey: string }
+  region: string
+  /** Buckets that are to be there; made if missing. */
+  buckets: readonly string[]
+}
+
+/** A listening endpoint. `close` cuts open connections and resolves when nothing of it runs any more. */
+export type S3Endpoint = { url: string; port: number; close(): Promise<void> }
+
+/**
+ * Starts an S3 endpoint over a directory, for one pair of credentials that may do everything.
+ *
+ * Rejects where the directory cannot be used, a bucket's name isn't valid, or the port is taken.
+ */
+export async function startS3Endpoint(options: S3EndpointOptions): Promise<S3Endpoint> {
+  const { credentials, host, region, root } = options
+  const backend = await createDiskBackend({ root })
+  for (const bucket of options.buckets) await backend.createBucket(checkBucketName(bucket))
+  const server = createS3Server({
+    ...options,
+    backend,
+    region,
+    findCredentials: async (accessKeyId) => {
+      if (accessKeyId !== credentials.accessKeyId) return undefined
+      return { secretAccessKey: credentials.secretAccessKey, identity: accessKeyId }
+    },
+  })
+  server.http.listen(options.port, host)
+  await once(server.http, 'listening')
+  const { port } = listeningAddress(server.http.address())
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    port,
+    close: async () => {
+      const closed = once(server.http, 'close')
+      server.http.close()
+      server.http.closeAllConnections()
+      await closed
+      await server.settled()
+    },
+  }
+}
+
+function listeningAddress(address: AddressInfo | string | null): AddressInfo {
+  if (address === null || typeof address === 'string') throw new Error('the S3 endpoint listens on no TCP port')
+  return address
+}

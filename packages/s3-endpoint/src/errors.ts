@@ -1,0 +1,93 @@
+/** HTTP status of each error code of the S3 protocol that this endpoint answers. */
+const STATUS = {
+  AccessControlListNotSupported: 400,
+  AccessDenied: 403,
+  AccessForbidden: 403,
+  AuthorizationHeaderMalformed: 400,
+  AuthorizationQueryParametersError: 400,
+  BadDigest: 400,
+  BucketAlreadyOwnedByYou: 409,
+  EntityTooLarge: 400,
+  EntityTooSmall: 400,
+  IncompleteBody: 400,
+  InsufficientStorage: 507,
+  InternalError: 500,
+  InvalidAccessKeyId: 403,
+  InvalidArgument: 400,
+  InvalidBucketName: 400,
+  InvalidDigest: 400,
+  InvalidPart: 400,
+  InvalidPartOrder: 400,
+  InvalidRange: 416,
+  InvalidRequest: 400,
+  InvalidStorageClass: 400,
+  InvalidToken: 400,
+  InvalidURI: 400,
+  KeyTooLongError: 400,
+  MalformedTrailerError: 400,
+  MalformedXML: 400,
+  MaxMessageLengthExceeded: 400,
+  MetadataTooLarge: 400,
+  MethodNotAllowed: 405,
+  MissingContentLength: 411,
+  NoSuchBucket: 404,
+  NoSuchKey: 404,
+  NoSuchUpload: 404,
+  NotImplemented: 501,
+  NotModified: 304,
+  PreconditionFailed: 412,
+  RequestTimeTooSkewed: 403,
+  SignatureDoesNotMatch: 403,
+  XAmzContentSHA256Mismatch: 400,
+} as const
+
+export type S3ErrorCode = keyof typeof STATUS
+
+/**
+ * A refusal in the words of the S3 protocol.
+ *
+ * Its message is public: it goes into the answer's XML. `fields` are further elements of that XML, such as `Region`;
+ * `headers` further headers of the answer, such as the `Content-Range` of a refused range.
+ */
+export class S3Error extends Error {
+  readonly code: S3ErrorCode
+  readonly status: number
+  readonly fields: Record<string, string>
+  readonly headers: Record<string, string>
+
+  constructor(
+    code: S3ErrorCode,
+    message: string,
+    extra: { fields?: Record<string, string>; headers?: Record<string, string> } = {},
+  ) {
+    super(message)
+    this.name = 'S3Error'
+    this.code = code
+    this.status = STATUS[code]
+    this.fields = extra.fields ?? {}
+    this.headers = extra.headers ?? {}
+  }
+}
+
+const FULL_DISK = new Set(['ENOSPC', 'EDQUOT'])
+
+/**
+ * Turns whatever was thrown into an answer for the client.
+ *
+ * What is not an {@link S3Error} becomes an InternalError whose text tells nothing of the machine; a full disk becomes
+ * InsufficientStorage, so that the sender knows that another try is of no use yet.
+ */
+export function toS3Error(error: unknown): S3Error {
+  if (error instanceof S3Error) return error
+  const code = systemErrorCode(error)
+  if (code !== undefined && FULL_DISK.has(code)) {
+    return new S3Error('InsufficientStorage', 'There is not enough room left to store this.')
+  }
+  return new S3Error('InternalError', 'We encountered an internal error. Please try again.')
+}
+
+/** Gives the operating system's code of an error, such as `ENOENT`, if it has one. */
+export function systemErrorCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined
+  return typeof error.code === 'string' ? error.code : undefined
+}

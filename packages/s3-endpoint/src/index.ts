@@ -1,0 +1,8 @@
+export type * from './backend.ts'
+export { createDiskBackend } from './disk/backend.ts'
+export { type S3Endpoint, type S3EndpointOptions, startS3Endpoint } from './endpoint.ts'
+export { S3Error, type S3ErrorCode } from './errors.ts'
+export type { Authorize, S3Options } from './handler.ts'
+export type { OperationName } from './operations/context.ts'
+export { createS3Server, type S3Server, type S3ServerOptions } from './server.ts'
+export type { Credentials, FindCredentials } from './signature/authenticate.ts'

@@ -1,0 +1,65 @@
+import { S3Error } from '../errors.ts'
+import { type Answer, emptyAnswer, xmlAnswer } from '../protocol/answer.ts'
+import { childText, parseXml } from '../protocol/xml-reader.ts'
+import type { OperationContext } from './context.ts'
+import { readXmlBody } from './xml-body.ts'
+
+/** There is one owner of everything behind an endpoint; clients only want to see some. */
+export const OWNER = [
+  ['ID', 'owner'],
+  ['DisplayName', 'owner'],
+] as const
+
+/** Lists the buckets that the sender may list. */
+export async function listBuckets(context: OperationContext): Promise<Answer> {
+  const buckets = await context.backend.listBuckets()
+  const allowed = await Promise.all(buckets.map(({ name }) => context.isAllowed('HeadBucket', name, '')))
+  const shown = buckets.filter((_bucket, index) => allowed[index])
+  return xmlAnswer('ListAllMyBucketsResult', [
+    ['Owner', OWNER],
+    [
+      'Buckets',
+      shown.map(({ name, createdAt }) => [
+        'Bucket',
+        [
+          ['Name', name],
+          ['CreationDate', createdAt.toISOString()],
+        ],
+      ]),
+    ],
+  ])
+}
+
+/** Answers whether the bucket is there. */
+export async function headBucket(context: OperationContext): Promise<Answer> {
+  await requireBucket(context)
+  return emptyAnswer(200, { 'x-amz-bucket-region': context.region })
+}
+
+/** Tells the bucket's region; as in S3 that of us-east-1 is written as nothing. */
+export async function getBucketLocation(context: OperationContext): Promise<Answer> {
+  await requireBucket(context)
+  return xmlAnswer('LocationConstraint', context.region === 'us-east-1' ? '' : context.region)
+}
+
+/** Makes a bucket, in this endpoint's region only. */
+export async function createBucket(context: OperationContext): Promise<Answer> {
+  if (Number(context.headers.get('content-length') ?? 0) > 0) {
+    const body = parseXml(await readXmlBody(context.openBody()), 'CreateBucketConfiguration')
+    const location = childText(body, 'LocationConstraint')?.trim() || context.region
+    if (location !== context.region) {
+      throw new S3Error('InvalidArgument', `The location constraint must be ${context.region}.`)
+    }
+  }
+  if (!(await context.backend.createBucket(context.bucket))) {
+    throw new S3Error('BucketAlreadyOwnedByYou', 'Your previous request to create the named bucket succeeded.')
+  }
+  return emptyAnswer(200, { location: `/${context.bucket}` })
+}
+
+/** Throws NoSuchBucket where the request's bucket isn't there. */
+export async function requireBucket({ backend, bucket }: OperationContext): Promise<void> {
+  if (!(await backend.hasBucket(bucket))) {
+    throw new S3Error('NoSuchBucket', 'The specified bucket does not exist', { fields: { BucketName: bucket } })
+  }
+}

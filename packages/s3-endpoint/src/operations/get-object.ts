@@ -1,0 +1,95 @@
+import type { ObjectInfo, OpenObject } from '../backend.ts'
+import { S3Error } from '../errors.ts'
+import { type Answer, emptyAnswer } from '../protocol/answer.ts'
+import { checkConditions, parseEtag, readConditions } from '../protocol/conditions.ts'
+import { checksumHeaders, objectHeaders, quoteEtag } from '../protocol/object-headers.ts'
+import { type ByteRange, parseRange } from '../protocol/ranges.ts'
+import { requireBucket } from './buckets.ts'
+import type { OperationContext } from './context.ts'
+
+/** Sends an object or a part of it. The bytes are those of the moment at which the request came. */
+export async function getObject(context: OperationContext): Promise<Answer> {
+  const object = await context.backend.openObject(context)
+  if (object === undefined) throw await missingObject(context)
+  try {
+    const { range, ...answer } = describe(context, object.info)
+    if (answer.status === 304) {
+      await object.close()
+      return { ...answer, body: undefined }
+    }
+    return { ...answer, body: streamOf(object, range) }
+  } catch (error) {
+    await object.close()
+    throw error
+  }
+}
+
+/** Answers like {@link getObject}, without the bytes. */
+export async function headObject(context: OperationContext): Promise<Answer> {
+  const info = await context.backend.headObject(context)
+  if (info === undefined) throw await missingObject(context)
+  const { range, ...answer } = describe(context, info)
+  if (answer.status === 304) return { ...answer, body: undefined }
+  return emptyAnswer(answer.status, { ...answer.headers, 'content-length': String(lengthOf(info, range)) })
+}
+
+/** Deletes an object; deleting one that isn't there succeeds as well. */
+export async function deleteObject(context: OperationContext): Promise<Answer> {
+  await context.backend.deleteObject(context)
+  return emptyAnswer(204)
+}
+
+type Description = { status: number; headers: Record<string, string>; range: ByteRange | undefined }
+
+/** Works out status, headers and range. Throws PreconditionFailed or InvalidRange. */
+function describe({ headers, query }: OperationContext, info: ObjectInfo): Description {
+  const outcome = checkConditions(info, readConditions(headers))
+  if (outcome === 'failed') throw new S3Error('PreconditionFailed', 'At least one of the conditions did not hold.')
+  if (outcome === 'not-modified') {
+    const unchanged = { etag: quoteEtag(info.etag), 'last-modified': info.modifiedAt.toUTCString() }
+    return { status: 304, headers: unchanged, range: undefined }
+  }
+  const range = isRangeWanted(headers.get('if-range'), info) ? parseRange(headers.get('range'), info.size) : undefined
+  if (range === 'unsatisfiable') {
+    throw new S3Error('InvalidRange', 'The requested range is not satisfiable', {
+      fields: { ActualObjectSize: String(info.size), RangeRequested: headers.get('range') ?? '' },
+      headers: { 'content-range': `bytes */${info.size}` },
+    })
+  }
+  const shown = objectHeaders(info, query)
+  if (range !== undefined) {
+    return {
+      status: 206,
+      headers: { ...shown, 'content-range': `bytes ${range.start}-${range.end}/${info.size}` },
+      range,
+    }
+  }
+  // The checksum is that of the whole object, so it would be wrong beside a part of it.
+  const wantsChecksums = headers.get('x-amz-checksum-mode')?.toUpperCase() === 'ENABLED'
+  return { status: 200, headers: wantsChecksums ? { ...shown, ...checksumHeaders(info.checksums) } : shown, range }
+}
+
+/** A client that goes on with a download names what it has the beginning of; if that was replaced it gets the whole. */
+function isRangeWanted(ifRange: string | undefined, info: ObjectInfo): boolean {
+  if (ifRange === undefined) return true
+  const date = Date.parse(ifRange)
+  return Number.isNaN(date) ? parseEtag(ifRange) === info.etag : date >= info.modifiedAt.getTime()
+}
+
+function streamOf(object: OpenObject, range: ByteRange | undefined): Answer['body'] {
+  const length = lengthOf(object.info, range)
+  return {
+    length,
+    open: () => object.read(range ?? { start: 0, end: length - 1 }),
+    close: () => object.close(),
+  }
+}
+
+function lengthOf(info: ObjectInfo, range: ByteRange | undefined): number {
+  return range === undefined ? info.size : range.end - range.start + 1
+}
+
+async function missingObject(context: OperationContext): Promise<S3Error> {
+  await requireBucket(context)
+  return new S3Error('NoSuchKey', 'The specified key does not exist.', { fields: { Key: context.key } })
+}

@@ -1,0 +1,126 @@
+import type { ListPage } from '../backend.ts'
+import { S3Error } from '../errors.ts'
+import { type Answer, xmlAnswer } from '../protocol/answer.ts'
+import { quoteEtag } from '../protocol/object-headers.ts'
+import type { XmlElement } from '../protocol/xml-writer.ts'
+import { encodeStrictly } from '../signature/canonical-request.ts'
+import { OWNER } from './buckets.ts'
+import type { OperationContext } from './context.ts'
+
+const MAX_KEYS = 1000
+const NO_PAGE: ListPage = { objects: [], commonPrefixes: [], next: undefined }
+
+/** Lists a bucket with continuation tokens. */
+export async function listObjectsV2(context: OperationContext): Promise<Answer> {
+  const { query } = context
+  const token = query.get('continuation-token')
+  const after = token === undefined ? (query.get('start-after') ?? '') : decodeToken(token)
+  const request = readRequest(context)
+  const page = await listPage(context, request, after)
+  const { encode } = request
+  const withOwner = query.get('fetch-owner') === 'true'
+  return xmlAnswer('ListBucketResult', [
+    ...requestElements(context, request),
+    ['KeyCount', page.objects.length + page.commonPrefixes.length],
+    ...optional('ContinuationToken', token),
+    ...optional('NextContinuationToken', page.next === undefined ? undefined : encodeToken(page.next)),
+    ...optional('StartAfter', query.get('start-after'), encode),
+    ['IsTruncated', page.next !== undefined],
+    ...pageElements(page, { encode, withOwner }),
+  ])
+}
+
+/** Lists a bucket in the first version of the call, with markers. */
+export async function listObjects(context: OperationContext): Promise<Answer> {
+  const marker = context.query.get('marker') ?? ''
+  const request = readRequest(context)
+  const page = await listPage(context, request, marker)
+  return xmlAnswer('ListBucketResult', [
+    ...requestElements(context, request),
+    ['Marker', request.encode(marker)],
+    ...optional('NextMarker', page.next, request.encode),
+    ['IsTruncated', page.next !== undefined],
+    ...pageElements(page, { encode: request.encode, withOwner: true }),
+  ])
+}
+
+/** Reads a parameter such as max-keys: a count of at most 1,000, which is the default. Throws InvalidArgument. */
+export function readCount(query: ReadonlyMap<string, string>, name: string): number {
+  const text = query.get(name)
+  if (text === undefined || text === '') return MAX_KEYS
+  if (!/^\d{1,10}$/.test(text)) throw new S3Error('InvalidArgument', `The argument ${name} must be a whole number.`)
+  return Math.min(Number(text), MAX_KEYS)
+}
+
+/** Reads encoding-type: gives what turns a key into the text for the answer. Throws InvalidArgument. */
+export function readKeyEncoding(query: ReadonlyMap<string, string>): (key: string) => string {
+  const type = query.get('encoding-type')
+  if (type === undefined || type === '') return (key) => key
+  if (type !== 'url') throw new S3Error('InvalidArgument', 'The encoding-type must be url.')
+  return (key) => encodeStrictly(key).replaceAll('%2F', '/')
+}
+
+type ListParameters = { prefix: string; delimiter: string; maxKeys: number; encode: (key: string) => string }
+
+function readRequest({ query }: OperationContext): ListParameters {
+  return {
+    prefix: query.get('prefix') ?? '',
+    delimiter: query.get('delimiter') ?? '',
+    maxKeys: readCount(query, 'max-keys'),
+    encode: readKeyEncoding(query),
+  }
+}
+
+async function listPage(context: OperationContext, request: ListParameters, after: string): Promise<ListPage> {
+  const { prefix, delimiter, maxKeys } = request
+  const limit = Math.max(1, maxKeys)
+  const page = await context.backend.listObjects(context.bucket, { prefix, delimiter, after, limit })
+  return maxKeys === 0 ? NO_PAGE : page
+}
+
+function requestElements({ bucket, query }: OperationContext, request: ListParameters): XmlElement[] {
+  const { encode } = request
+  return [
+    ['Name', bucket],
+    ['Prefix', encode(request.prefix)],
+    ...optional('Delimiter', query.get('delimiter'), encode),
+    ...optional('EncodingType', query.get('encoding-type')),
+    ['MaxKeys', request.maxKeys],
+  ]
+}
+
+function pageElements(page: ListPage, show: { encode: (key: string) => string; withOwner: boolean }): XmlElement[] {
+  const objects = page.objects.map((object): XmlElement => {
+    return [
+      'Contents',
+      [
+        ['Key', show.encode(object.key)],
+        ['LastModified', object.modifiedAt.toISOString()],
+        ['ETag', quoteEtag(object.etag)],
+        ['Size', object.size],
+        ...(show.withOwner ? ([['Owner', OWNER]] as const) : []),
+        ['StorageClass', 'STANDARD'],
+      ],
+    ]
+  })
+  const prefixes = page.commonPrefixes.map((prefix): XmlElement => {
+    return ['CommonPrefixes', [['Prefix', show.encode(prefix)]]]
+  })
+  return [...objects, ...prefixes]
+}
+
+function optional(name: string, value: string | undefined, encode = (text: string) => text): XmlElement[] {
+  return value === undefined || value === '' ? [] : [[name, encode(value)]]
+}
+
+function encodeToken(next: string): string {
+  return Buffer.from(next).toString('base64url')
+}
+
+function decodeToken(token: string): string {
+  const next = Buffer.from(token, 'base64url').toString()
+  if (next === '' || encodeToken(next) !== token) {
+    throw new S3Error('InvalidArgument', 'The continuation token provided is incorrect')
+  }
+  return next
+}

@@ -1,0 +1,97 @@
+import type { Checksums, NamedPart } from '../backend.ts'
+import { CHECKSUM_ALGORITHMS, isChecksum } from '../body/checksums.ts'
+import { readChecksums } from '../body/claims.ts'
+import { S3Error } from '../errors.ts'
+import { type Answer, emptyAnswer, xmlAnswer } from '../protocol/answer.ts'
+import { parseEtag, readWriteCondition } from '../protocol/conditions.ts'
+import { checksumHeaders, quoteEtag, readMetadata } from '../protocol/object-headers.ts'
+import { childText, malformed, parseXml, type XmlNode } from '../protocol/xml-reader.ts'
+import { requireBucket } from './buckets.ts'
+import type { OperationContext } from './context.ts'
+import { readXmlBody } from './xml-body.ts'
+
+const MAX_PART_NUMBER = 10_000
+
+/** Begins a multipart upload. */
+export async function createMultipartUpload(context: OperationContext): Promise<Answer> {
+  const metadata = readMetadata(context.headers)
+  await requireBucket(context)
+  const uploadId = await context.backend.multipart.create(context, metadata)
+  return xmlAnswer('InitiateMultipartUploadResult', [
+    ['Bucket', context.bucket],
+    ['Key', context.key],
+    ['UploadId', uploadId],
+  ])
+}
+
+/** Stores one part. */
+export async function uploadPart(context: OperationContext): Promise<Answer> {
+  const text = context.query.get('partNumber') ?? ''
+  const partNumber = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  if (partNumber < 1 || partNumber > MAX_PART_NUMBER) {
+    throw new S3Error('InvalidArgument', `Part number must be an integer between 1 and ${MAX_PART_NUMBER}, inclusive`)
+  }
+  await requireBucket(context)
+  const { multipart } = context.backend
+  // Asked before the body is taken in, so that a part of a forgotten upload isn't sent in vain.
+  await multipart.listParts(context, uploadIdOf(context))
+  const part = await multipart.putPart(context, uploadIdOf(context), partNumber, context.openBody())
+  return emptyAnswer(200, { etag: quoteEtag(part.etag), ...checksumHeaders(part.checksums) })
+}
+
+/** Makes an object out of the parts that the body names. */
+export async function completeMultipartUpload(context: OperationContext): Promise<Answer> {
+  const condition = readWriteCondition(context.headers)
+  await requireBucket(context)
+  const parts = parseParts(await readXmlBody(context.openBody()))
+  const checksums = readObjectChecksums(context)
+  const stored = await context.backend.multipart.complete(context, uploadIdOf(context), parts, { condition, checksums })
+  return xmlAnswer('CompleteMultipartUploadResult', [
+    ['Location', `/${context.bucket}/${context.key}`],
+    ['Bucket', context.bucket],
+    ['Key', context.key],
+    ['ETag', quoteEtag(stored.etag)],
+  ])
+}
+
+/** Forgets a multipart upload and its parts. */
+export async function abortMultipartUpload(context: OperationContext): Promise<Answer> {
+  await requireBucket(context)
+  await context.backend.multipart.abort(context, uploadIdOf(context))
+  return emptyAnswer(204)
+}
+
+function uploadIdOf({ query }: OperationContext): string {
+  return query.get('uploadId') ?? ''
+}
+
+function parseParts(text: string): NamedPart[] {
+  const root = parseXml(text, 'CompleteMultipartUpload')
+  const parts = root.children.filter((child) => child.name === 'Part').map(parsePart)
+  if (parts.length === 0 || parts.length > MAX_PART_NUMBER) throw malformed()
+  for (const [index, part] of parts.entries()) {
+    if (part.partNumber <= (parts[index - 1]?.partNumber ?? 0)) {
+      throw new S3Error('InvalidPartOrder', 'The list of parts was not in ascending order.')
+    }
+  }
+  return parts
+}
+
+function parsePart(node: XmlNode): NamedPart {
+  const number = childText(node, 'PartNumber')?.trim() ?? ''
+  const etag = childText(node, 'ETag')
+  if (!/^\d{1,5}$/.test(number) || etag === undefined) throw malformed()
+  const checksums: Checksums = {}
+  for (const algorithm of CHECKSUM_ALGORITHMS) {
+    const value = childText(node, `Checksum${algorithm.toUpperCase()}`)?.trim()
+    if (value === undefined) continue
+    if (!isChecksum(algorithm, value)) throw malformed()
+    checksums[algorithm] = value
+  }
+  return { partNumber: Number(number), etag: parseEtag(etag), checksums }
+}
+
+/** Checksums of the whole object come only with this type; a checksum over the parts' checksums has another form. */
+function readObjectChecksums({ headers }: OperationContext): Checksums {
+  return headers.get('x-amz-checksum-type')?.toUpperCase() === 'FULL_OBJECT' ? readChecksums(headers) : {}
+}

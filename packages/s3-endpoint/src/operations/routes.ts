@@ -1,0 +1,116 @@
+import { S3Error } from '../errors.ts'
+import { SIGNATURE_PARAMETERS } from '../signature/query-auth.ts'
+import { createBucket, getBucketLocation, headBucket, listBuckets } from './buckets.ts'
+import type { Operation, OperationName } from './context.ts'
+import { copyObject } from './copy-object.ts'
+import { deleteObjects } from './delete-objects.ts'
+import { deleteObject, getObject, headObject } from './get-object.ts'
+import { listObjects, listObjectsV2 } from './list-objects.ts'
+import { listMultipartUploads, listParts } from './list-uploads.ts'
+import { abortMultipartUpload, completeMultipartUpload, createMultipartUpload, uploadPart } from './multipart.ts'
+import { putObject } from './put-object.ts'
+
+/**
+ * What leads to an operation. `needs`: query parameters without which it isn't meant; `takes`: those that it knows
+ * besides. `copies`: whether it has x-amz-copy-source.
+ */
+type Route = {
+  name: OperationName
+  run: Operation
+  method: string
+  level: 'service' | 'bucket' | 'object'
+  needs: string[]
+  takes: string[]
+  copies: boolean
+}
+
+const LISTING = ['prefix', 'delimiter', 'encoding-type', 'max-keys']
+const OVERRIDES = [
+  'response-cache-control',
+  'response-content-disposition',
+  'response-content-encoding',
+  'response-content-language',
+  'response-content-type',
+  'response-expires',
+]
+
+const ROUTES: Route[] = [
+  route('ListBuckets', listBuckets, 'GET', 'service'),
+  route('HeadBucket', headBucket, 'HEAD', 'bucket'),
+  route('CreateBucket', createBucket, 'PUT', 'bucket'),
+  route('GetBucketLocation', getBucketLocation, 'GET', 'bucket', ['location']),
+  route(
+    'ListMultipartUploads',
+    listMultipartUploads,
+    'GET',
+    'bucket',
+    ['uploads'],
+    ['prefix', 'encoding-type', 'key-marker', 'max-uploads', 'upload-id-marker'],
+  ),
+  route(
+    'ListObjectsV2',
+    listObjectsV2,
+    'GET',
+    'bucket',
+    ['list-type'],
+    [...LISTING, 'continuation-token', 'fetch-owner', 'start-after'],
+  ),
+  route('ListObjects', listObjects, 'GET', 'bucket', [], [...LISTING, 'marker']),
+  route('DeleteObjects', deleteObjects, 'POST', 'bucket', ['delete']),
+  route('ListParts', listParts, 'GET', 'object', ['uploadId'], ['encoding-type', 'max-parts', 'part-number-marker']),
+  route('GetObject', getObject, 'GET', 'object', [], OVERRIDES),
+  route('HeadObject', headObject, 'HEAD', 'object', [], OVERRIDES),
+  route('UploadPart', uploadPart, 'PUT', 'object', ['partNumber', 'uploadId']),
+  { ...route('CopyObject', copyObject, 'PUT', 'object'), copies: true },
+  route('PutObject', putObject, 'PUT', 'object'),
+  route('AbortMultipartUpload', abortMultipartUpload, 'DELETE', 'object', ['uploadId']),
+  route('DeleteObject', deleteObject, 'DELETE', 'object'),
+  route('CreateMultipartUpload', createMultipartUpload, 'POST', 'object', ['uploads']),
+  route('CompleteMultipartUpload', completeMultipartUpload, 'POST', 'object', ['uploadId']),
+]
+
+/** What the route of a request is chosen by. */
+export type RoutedRequest = {
+  method: string
+  bucket: string
+  key: string
+  query: ReadonlyMap<string, string>
+  copies: boolean
+}
+
+/**
+ * Finds the operation that a request means.
+ *
+ * A query parameter that the operation doesn't know makes it another operation (`PUT /b/k?tagging` is not a PutObject),
+ * so it throws NotImplemented then, as for everything else that is not in the table.
+ */
+export function findRoute(request: RoutedRequest): { name: OperationName; run: Operation } {
+  const level = request.key !== '' ? 'object' : request.bucket !== '' ? 'bucket' : 'service'
+  const names = [...request.query.keys()].filter((name) => {
+    return !SIGNATURE_PARAMETERS.has(name) && !name.startsWith('x-amz-') && name !== 'x-id'
+  })
+  const found = ROUTES.find((candidate) => {
+    return (
+      candidate.method === request.method &&
+      candidate.level === level &&
+      candidate.copies === request.copies &&
+      candidate.needs.every((name) => names.includes(name)) &&
+      names.every((name) => candidate.needs.includes(name) || candidate.takes.includes(name))
+    )
+  })
+  if (found === undefined || (request.query.get('list-type') ?? '2') !== '2') {
+    throw new S3Error('NotImplemented', 'This operation is not implemented.')
+  }
+  return found
+}
+
+function route(
+  name: OperationName,
+  run: Operation,
+  method: string,
+  level: Route['level'],
+  needs: string[] = [],
+  takes: string[] = [],
+): Route {
+  return { name, run, method, level, needs, takes, copies: false }
+}

@@ -1,0 +1,39 @@
+import { S3Error } from '../errors.ts'
+import { type Answer, emptyAnswer } from './answer.ts'
+import type { RequestHeaders } from './headers.ts'
+
+const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE']
+const EXPOSED = 'ETag, Content-Range, x-amz-request-id'
+const MAX_AGE_S = 3000
+
+/**
+ * Answers a browser's preflight request, which comes without a signature.
+ *
+ * Throws AccessForbidden unless the origin is one of `origins` (exact, such as `https://dashboard.example.com`).
+ */
+export function answerPreflight(headers: RequestHeaders, origins: readonly string[]): Answer {
+  const allowed = corsHeaders(headers, origins)
+  const method = headers.get('access-control-request-method') ?? ''
+  const wanted = headers.get('access-control-request-headers') ?? ''
+  const isToken = /^[A-Za-z0-9!#$%&'*+.^_`|~, -]*$/.test(wanted)
+  if (allowed['access-control-allow-origin'] === undefined || !METHODS.includes(method) || !isToken) {
+    throw new S3Error('AccessForbidden', 'CORSResponse: This CORS request is not allowed.')
+  }
+  return emptyAnswer(200, {
+    ...allowed,
+    'access-control-allow-methods': METHODS.join(', '),
+    ...(wanted === '' ? {} : { 'access-control-allow-headers': wanted }),
+    'access-control-max-age': String(MAX_AGE_S),
+  })
+}
+
+/** The headers that let a page of an allowed origin read an answer; none where the request isn't from one. */
+export function corsHeaders(headers: RequestHeaders, origins: readonly string[]): Record<string, string> {
+  const origin = headers.get('origin')
+  if (origin === undefined || !origins.includes(origin)) return {}
+  return {
+    'access-control-allow-origin': origin,
+    'access-control-expose-headers': EXPOSED,
+    vary: 'Origin, Access-Control-Request-Headers, Access-Control-Request-Method',
+  }
+}

@@ -1,0 +1,79 @@
+import type { Checksums, ObjectInfo, ObjectMetadata } from '../backend.ts'
+import { S3Error } from '../errors.ts'
+import type { RequestHeaders } from './headers.ts'
+
+const STORED_HEADERS = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires']
+const USER_PREFIX = 'x-amz-meta-'
+const MAX_USER_METADATA_BYTES = 2048
+/** S3's own answer to an upload that doesn't say what it is. */
+const DEFAULT_CONTENT_TYPE = 'binary/octet-stream'
+/** Query parameters of a GET that replace headers of the answer. */
+const OVERRIDES: readonly [parameter: string, header: string][] = [
+  ['response-cache-control', 'cache-control'],
+  ['response-content-disposition', 'content-disposition'],
+  ['response-content-encoding', 'content-encoding'],
+  ['response-content-language', 'content-language'],
+  ['response-content-type', 'content-type'],
+  ['response-expires', 'expires'],
+]
+
+/** Reads what an upload's headers say about the object. Throws MetadataTooLarge over 2 KiB of user metadata. */
+export function readMetadata(headers: RequestHeaders): ObjectMetadata {
+  const stored: Record<string, string> = {}
+  for (const name of STORED_HEADERS) {
+    const value = name === 'content-encoding' ? storedEncoding(headers) : headers.get(name)
+    if (value !== undefined && value !== '') stored[name] = value
+  }
+  const user: Record<string, string> = {}
+  let userBytes = 0
+  for (const [name, value] of headers) {
+    if (!name.startsWith(USER_PREFIX)) continue
+    user[name.slice(USER_PREFIX.length)] = value
+    userBytes += name.length - USER_PREFIX.length + value.length
+  }
+  if (userBytes > MAX_USER_METADATA_BYTES) {
+    throw new S3Error('MetadataTooLarge', 'Your metadata headers exceed the maximum allowed metadata size.')
+  }
+  return { contentType: headers.get('content-type') || DEFAULT_CONTENT_TYPE, headers: stored, user }
+}
+
+/** Writes the headers of an answer that shows an object, with the overrides that the query asks for. */
+export function objectHeaders(info: ObjectInfo, query: ReadonlyMap<string, string>): Record<string, string> {
+  const headers: Record<string, string> = {
+    'accept-ranges': 'bytes',
+    etag: quoteEtag(info.etag),
+    'last-modified': info.modifiedAt.toUTCString(),
+    'content-type': info.metadata.contentType,
+    ...info.metadata.headers,
+  }
+  for (const [name, value] of Object.entries(info.metadata.user)) headers[USER_PREFIX + name] = value
+  for (const [parameter, header] of OVERRIDES) {
+    const value = query.get(parameter)
+    if (value === undefined) continue
+    // Without this check a line break in the value would let the sender of a link write headers of the answer.
+    if (!/^[\t\x20-\x7e\xa0-\xff]*$/.test(value)) {
+      throw new S3Error('InvalidArgument', `The value of ${parameter} cannot be sent as a header.`)
+    }
+    headers[header] = value
+  }
+  return headers
+}
+
+/** Writes checksums as headers. */
+export function checksumHeaders(checksums: Checksums): Record<string, string> {
+  return Object.fromEntries(Object.entries(checksums).map(([name, value]) => [`x-amz-checksum-${name}`, value]))
+}
+
+/** Puts an ETag into the quotes that it has on the wire. */
+export function quoteEtag(etag: string): string {
+  return `"${etag}"`
+}
+
+/** The framing of the upload is no property of the object. */
+function storedEncoding(headers: RequestHeaders): string | undefined {
+  const encodings = headers.get('content-encoding')?.split(',') ?? []
+  return encodings
+    .map((encoding) => encoding.trim())
+    .filter((encoding) => encoding !== 'aws-chunked')
+    .join(',')
+}

@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
+import { S3Error, toS3Error } from './errors.ts'
+import { handleRequest, type S3Options } from './handler.ts'
+import type { Answer } from './protocol/answer.ts'
+import { corsHeaders } from './protocol/cors.ts'
+import { parseHeaders, type RequestHeaders } from './protocol/headers.ts'
+import { writeErrorXml } from './protocol/xml-writer.ts'
+
+/** A connection on which nothing moves for so long is given up. */
+const IDLE_MS = 2 * 60 * 1000
+/** What a refused sender may still send, so that it comes to read the answer instead of a broken connection. */
+const DRAINED_BYTES = 16 * 1024 * 1024
+const DRAINED_MS = 10_000
+
+/** Options of the HTTP side. */
+export type S3ServerOptions<Identity> = S3Options<Identity> & {
+  /** Hears of failures that are no fault of the sender; without it they go to stderr. */
+  onError?: (error: unknown, request: { requestId: string; method: string; path: string }) => void
+}
+
+/** An HTTP server that speaks S3. `settled` waits until the handling of all requests begun so far has ended. */
+export type S3Server = { http: Server; settled(): Promise<void> }
+
+/**
+ * Creates an HTTP server that speaks S3 over a backend; the caller makes it listen and closes it.
+ *
+ * It is a server and not a request listener because only a server can hold back the answer to `Expect: 100-continue`
+ * until the request is known to be acceptable.
+ */
+export function createS3Server<Identity>(options: S3ServerOptions<Identity>): S3Server {
+  const running = new Set<Promise<void>>()
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    const handling = handle(request, response, options).finally(() => running.delete(handling))
+    running.add(handling)
+  }
+  // The request as a whole may take long, as uploads do: only silence ends it.
+  const http = createServer({ requestTimeout: 0, headersTimeout: 60_000 }, serve)
+  http.on('checkContinue', serve)
+  http.setTimeout(IDLE_MS)
+  return {
+    http,
+    settled: async () => {
+      await Promise.all(running)
+    },
+  }
+}
+
+async function handle<Identity>(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: S3ServerOptions<Identity>,
+): Promise<void> {
+  const requestId = randomBytes(8).toString('hex').toUpperCase()
+  const method = request.method ?? ''
+  const url = request.url ?? ''
+  const path = url.split('?', 1)[0] ?? ''
+  let headers: RequestHeaders = new Map()
+  let answer: Answer
+  try {
+    headers = parseHeaders(request.rawHeaders)
+    answer = await handleRequest({ method, url, headers, openBody: () => readBody(request, response) }, options)
+  } catch (error) {
+    const refusal = toS3Error(error)
+    if (!(error instanceof S3Error)) report(error, { requestId, method, path }, options)
+    answer = errorAnswer(refusal, path, requestId)
+  }
+  const common = { 'x-amz-request-id': requestId, ...corsHeaders(headers, options.corsOrigins ?? []) }
+  try {
+    await send(response, { ...answer, headers: { ...common, ...answer.headers } }, method === 'HEAD')
+  } catch (error) {
+    // A receiver that goes away in the middle is everyday life; whatever happened, the answer cannot be finished.
+    if (!response.destroyed) report(error, { requestId, method, path }, options)
+    response.destroy()
+  }
+  await drain(request)
+}
+
+async function* readBody(request: IncomingMessage, response: ServerResponse): AsyncGenerator<Buffer> {
+  if (request.headers.expect !== undefined) response.writeContinue()
+  try {
+    // Ending the iteration early must not destroy the request: the answer goes over the same connection.
+    yield* request.iterator({ destroyOnReturn: false })
+  } catch {
+    throw new S3Error('IncompleteBody', 'The connection broke off before the whole body had come.')
+  }
+}
+
+async function send(response: ServerResponse, answer: Answer, isHead: boolean): Promise<void> {
+  const { status, headers, body } = answer
+  if (body === undefined || typeof body === 'string') {
+    const bytes = Buffer.from(body ?? '')
+    const hasLength = status === 204 || status === 304 || headers['content-length'] !== undefined
+    response.writeHead(status, hasLength ? headers : { ...headers, 'content-length': String(bytes.length) })
+    response.end(isHead ? undefined : bytes)
+    return
+  }
+  try {
+    response.writeHead(status, { ...headers, 'content-length': String(body.length) })
+    if (body.length === 0) response.end()
+    else await pipeline(body.open(), response)
+  } finally {
+    await body.close()
+  }
+}
+
+/**
+ * Reads and drops what a refused sender still sends, up to a limit, and then cuts the connection.
+ *
+ * Closing at once would reset the connection, and the sender would never see why it was refused.
+ */
+async function drain(request: IncomingMessage): Promise<void> {
+  if (request.complete || request.destroyed) return
+  const deadline = setTimeout(() => request.destroy(), DRAINED_MS)
+  try {
+    let bytes = 0
+    for await (const chunk of request) {
+      bytes += chunk.length
+      if (bytes > DRAINED_BYTES) break
+    }
+  } catch {
+    // The sender went away: nothing is left to be drained.
+  } finally {
+    clearTimeout(deadline)
+  }
+}
+
+function errorAnswer(error: S3Error, path: string, requestId: string): Answer {
+  const body = writeErrorXml([
+    ['Code', error.code],
+    ['Message', error.message],
+    ...Object.entries(error.fields),
+    ['Resource', path],
+    ['RequestId', requestId],
+  ])
+  return { status: error.status, headers: { 'content-type': 'application/xml', ...error.headers }, body }
+}
+
+function report<Identity>(
+  error: unknown,
+  request: { requestId: string; method: string; path: string },
+  { onError }: S3ServerOptions<Identity>,
+): void {
+  if (onError !== undefined) onError(error, request)
+  else console.error(`S3 request ${request.requestId} (${request.method} ${request.path}) failed:`, error)
+}

@@ -1,0 +1,118 @@
+import { S3Error } from '../errors.ts'
+import type { RequestHeaders } from '../protocol/headers.ts'
+import { canonicalRequest } from './canonical-request.ts'
+import type { SignatureClaim } from './claim.ts'
+import { readHeaderClaim, unsupportedMechanism } from './header-auth.ts'
+import { readQueryClaim } from './query-auth.ts'
+import { checkSignature, createSigner, type Signer, signRequest } from './signing-key.ts'
+
+/** How far a sender's clock may be off, in milliseconds; S3's own figure. */
+const MAX_SKEW_MS = 15 * 60 * 1000
+
+/** The secret that belongs to an access key ID, and whom it stands for: whatever `authorize` needs to know. */
+export type Credentials<Identity> = { secretAccessKey: string; identity: Identity }
+
+/** Looks an access key ID up; it is untrusted text of at most 128 characters. Undefined: there is no such key. */
+export type FindCredentials<Identity> = (accessKeyId: string) => Promise<Credentials<Identity> | undefined>
+
+/** What a request's signature covers. */
+export type SignedRequest = {
+  method: string
+  rawPath: string
+  query: ReadonlyMap<string, string>
+  headers: RequestHeaders
+}
+
+/** A verified signature: who sent the request, and what is needed to verify its body. */
+export type Authenticated<Identity> = {
+  identity: Identity
+  signer: Signer
+  signature: string
+  payloadHash: string
+  /** Whether the signature came in the query. */
+  preSigned: boolean
+}
+
+/**
+ * Verifies the Signature V4 of a request, in its headers or its query.
+ *
+ * Throws AccessDenied for a request without one, expired or with unsigned x-amz headers, RequestTimeTooSkewed,
+ * InvalidAccessKeyId, SignatureDoesNotMatch, or what says that the signature's own form is broken.
+ */
+export async function authenticate<Identity>(
+  request: SignedRequest,
+  options: { findCredentials: FindCredentials<Identity>; region: string; now: Date },
+): Promise<Authenticated<Identity>> {
+  const claim = readClaim(request)
+  checkRegion(claim, options.region)
+  checkTime(claim, options.now)
+  checkCoverage(claim, request.headers)
+  const credentials = await options.findCredentials(claim.scope.accessKeyId)
+  if (credentials === undefined) {
+    throw new S3Error('InvalidAccessKeyId', 'The access key ID you provided does not exist in our records.')
+  }
+  const signer = createSigner(credentials.secretAccessKey, claim.scope, claim.timestamp)
+  const { signedHeaders, payloadHash, signature } = claim
+  checkSignature(signRequest(signer, canonicalRequest({ ...request, signedHeaders, payloadHash })), signature)
+  return {
+    identity: credentials.identity,
+    signer,
+    signature,
+    payloadHash,
+    preSigned: claim.validForS !== undefined,
+  }
+}
+
+function readClaim({ headers, query }: SignedRequest): SignatureClaim {
+  const authorization = headers.get('authorization')
+  const preSigned = query.has('X-Amz-Algorithm') || query.has('X-Amz-Signature')
+  if (headers.has('x-amz-security-token') || query.has('X-Amz-Security-Token')) {
+    throw new S3Error('InvalidToken', 'Session tokens are not supported.')
+  }
+  if (authorization !== undefined && preSigned) {
+    throw new S3Error('InvalidArgument', 'Only one authentication mechanism is allowed.')
+  }
+  if (authorization !== undefined) return readHeaderClaim(authorization, headers)
+  if (preSigned) return readQueryClaim(query, headers)
+  if (query.has('AWSAccessKeyId')) throw unsupportedMechanism()
+  throw new S3Error('AccessDenied', 'Anonymous access is not allowed.')
+}
+
+function checkRegion(claim: SignatureClaim, region: string): void {
+  if (claim.scope.region === region) return
+  // Clients such as s3cmd read the right region out of this answer and try again.
+  throw new S3Error(
+    'AuthorizationHeaderMalformed',
+    `The authorization is malformed; the region '${claim.scope.region}' is wrong; expecting '${region}'`,
+    { fields: { Region: region } },
+  )
+}
+
+function checkTime(claim: SignatureClaim, now: Date): void {
+  const ageMs = now.getTime() - claim.signedAt
+  const tooOld = claim.validForS === undefined && ageMs > MAX_SKEW_MS
+  if (tooOld || ageMs < -MAX_SKEW_MS) {
+    throw new S3Error(
+      'RequestTimeTooSkewed',
+      'The difference between the request time and the current time is too large.',
+      { fields: { RequestTime: claim.timestamp, ServerTime: now.toISOString() } },
+    )
+  }
+  if (claim.validForS !== undefined && ageMs > claim.validForS * 1000) {
+    throw new S3Error('AccessDenied', 'Request has expired', {
+      fields: { 'X-Amz-Expires': String(claim.validForS), ServerTime: now.toISOString() },
+    })
+  }
+}
+
+/** Every x-amz header can change what a request does, so an unsigned one could have been slipped in on the way. */
+function checkCoverage(claim: SignatureClaim, headers: RequestHeaders): void {
+  const unsigned = [...headers.keys()].filter((name) => {
+    return name.startsWith('x-amz-') && !claim.signedHeaders.includes(name)
+  })
+  if (unsigned.length > 0) {
+    throw new S3Error('AccessDenied', 'There were headers present in the request which were not signed', {
+      fields: { HeadersNotSigned: unsigned.join(', ') },
+    })
+  }
+}

@@ -1,0 +1,59 @@
+import { S3Error } from '../errors.ts'
+import type { RequestHeaders } from '../protocol/headers.ts'
+import type { SignatureClaim } from './claim.ts'
+import { ALGORITHM, parseCredential, parseSignedHeaders, parseTimestamp } from './signing-key.ts'
+
+/**
+ * Reads a Signature V4 claim from the Authorization header.
+ *
+ * Throws InvalidRequest for another scheme or a missing x-amz-content-sha256, AuthorizationHeaderMalformed where a part
+ * of the header is broken, and AccessDenied where the request has no date.
+ */
+export function readHeaderClaim(authorization: string, headers: RequestHeaders): SignatureClaim {
+  if (!authorization.startsWith(`${ALGORITHM} `)) {
+    throw unsupportedMechanism()
+  }
+  const parts = parseParts(authorization.slice(ALGORITHM.length + 1))
+  const scope = parseCredential(parts.get('Credential') ?? '')
+  if (scope === undefined) throw malformed('the Credential is missing or broken')
+  const signedHeaders = parseSignedHeaders(parts.get('SignedHeaders') ?? '')
+  if (signedHeaders === undefined) throw malformed('SignedHeaders is missing, not sorted, or without host')
+  const signature = parts.get('Signature') ?? ''
+  if (!/^[0-9a-f]{64}$/.test(signature)) throw malformed('the Signature is missing or broken')
+  const { timestamp, signedAt } = readDate(headers)
+  if (!timestamp.startsWith(scope.date)) throw malformed('the date of the Credential is not that of the request')
+  const payloadHash = headers.get('x-amz-content-sha256')
+  if (payloadHash === undefined) {
+    throw new S3Error('InvalidRequest', 'Missing required header for this request: x-amz-content-sha256')
+  }
+  return { scope, timestamp, signedAt, validForS: undefined, signedHeaders, signature, payloadHash }
+}
+
+/** The refusal of Signature V2 and of schemes that aren't S3's. */
+export function unsupportedMechanism(): S3Error {
+  return new S3Error('InvalidRequest', `The authorization mechanism is not supported. Please use ${ALGORITHM}.`)
+}
+
+function parseParts(text: string): Map<string, string> {
+  const parts = new Map<string, string>()
+  for (const part of text.split(',')) {
+    const [name, ...value] = part.trim().split('=')
+    if (name === undefined || name === '' || parts.has(name)) throw malformed('a part is empty or occurs twice')
+    parts.set(name, value.join('='))
+  }
+  return parts
+}
+
+/** Takes x-amz-date, or the Date header of older clients. */
+function readDate(headers: RequestHeaders): { timestamp: string; signedAt: number } {
+  const amzDate = headers.get('x-amz-date')
+  const signedAt = amzDate === undefined ? Date.parse(headers.get('date') ?? '') : parseTimestamp(amzDate)
+  if (signedAt === undefined || Number.isNaN(signedAt)) {
+    throw new S3Error('AccessDenied', 'AWS authentication requires a valid Date or x-amz-date header')
+  }
+  return { timestamp: amzDate ?? new Date(signedAt).toISOString().replace(/[-:]|\.\d{3}/g, ''), signedAt }
+}
+
+function malformed(reason: string): S3Error {
+  return new S3Error('AuthorizationHeaderMalformed', `The authorization header is malformed: ${reason}.`)
+}

@@ -1,0 +1,47 @@
+import { S3Error } from '../errors.ts'
+import type { RequestHeaders } from '../protocol/headers.ts'
+import type { SignatureClaim } from './claim.ts'
+import { ALGORITHM, parseCredential, parseSignedHeaders, parseTimestamp } from './signing-key.ts'
+
+const MAX_EXPIRES_S = 7 * 24 * 60 * 60
+
+/** The query parameters that carry a pre-signed address's signature; all others belong to the operation. */
+export const SIGNATURE_PARAMETERS: ReadonlySet<string> = new Set([
+  'X-Amz-Algorithm',
+  'X-Amz-Content-Sha256',
+  'X-Amz-Credential',
+  'X-Amz-Date',
+  'X-Amz-Expires',
+  'X-Amz-Security-Token',
+  'X-Amz-Signature',
+  'X-Amz-SignedHeaders',
+])
+
+/**
+ * Reads a Signature V4 claim from the query of a pre-signed address.
+ *
+ * The body counts as unsigned unless the address or a header says otherwise. Throws AuthorizationQueryParametersError
+ * where a parameter is missing or broken.
+ */
+export function readQueryClaim(query: ReadonlyMap<string, string>, headers: RequestHeaders): SignatureClaim {
+  if (query.get('X-Amz-Algorithm') !== ALGORITHM) throw broken(`X-Amz-Algorithm only supports "${ALGORITHM}"`)
+  const scope = parseCredential(query.get('X-Amz-Credential') ?? '')
+  if (scope === undefined) throw broken('X-Amz-Credential is missing or broken')
+  const signedHeaders = parseSignedHeaders(query.get('X-Amz-SignedHeaders') ?? '')
+  if (signedHeaders === undefined) throw broken('X-Amz-SignedHeaders is missing, not sorted, or without host')
+  const signature = query.get('X-Amz-Signature') ?? ''
+  if (!/^[0-9a-f]{64}$/.test(signature)) throw broken('X-Amz-Signature is missing or broken')
+  const timestamp = query.get('X-Amz-Date') ?? ''
+  const signedAt = parseTimestamp(timestamp)
+  if (signedAt === undefined) throw broken('X-Amz-Date must have the form YYYYMMDDTHHMMSSZ')
+  if (!timestamp.startsWith(scope.date)) throw broken('the date of X-Amz-Credential is not that of X-Amz-Date')
+  const expires = query.get('X-Amz-Expires') ?? ''
+  const validForS = /^\d{1,7}$/.test(expires) ? Number(expires) : 0
+  if (validForS < 1 || validForS > MAX_EXPIRES_S) throw broken(`X-Amz-Expires must be from 1 to ${MAX_EXPIRES_S}`)
+  const payloadHash = headers.get('x-amz-content-sha256') ?? query.get('X-Amz-Content-Sha256') ?? 'UNSIGNED-PAYLOAD'
+  return { scope, timestamp, signedAt, validForS, signedHeaders, signature, payloadHash }
+}
+
+function broken(reason: string): S3Error {
+  return new S3Error('AuthorizationQueryParametersError', `The query is malformed: ${reason}.`)
+}

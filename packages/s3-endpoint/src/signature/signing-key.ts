@@ -1,0 +1,82 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { S3Error } from '../errors.ts'
+import { sha256Hex } from './canonical-request.ts'
+
+/** The only algorithm that is accepted. */
+export const ALGORITHM = 'AWS4-HMAC-SHA256'
+
+/** The part of a signature that says whose key it is and for which day and region it holds. */
+export type CredentialScope = { accessKeyId: string; date: string; region: string }
+
+/**
+ * What signs and verifies under one scope and time. `timestamp` is `YYYYMMDDTHHMMSSZ`.
+ *
+ * It holds a key derived from the secret: never log it.
+ */
+export type Signer = { timestamp: string; scope: CredentialScope; key: Buffer }
+
+/** Derives the signing key of a scope from the secret access key. */
+export function createSigner(secretAccessKey: string, scope: CredentialScope, timestamp: string): Signer {
+  const dateKey = hmac(`AWS4${secretAccessKey}`, scope.date)
+  const key = hmac(hmac(hmac(dateKey, scope.region), 's3'), 'aws4_request')
+  return { timestamp, scope, key }
+}
+
+/**
+ * Signs lines under the signer's time and scope. `algorithm` is the first line: {@link ALGORITHM}, or its variant for
+ * chunks and trailers. Gives the signature in hex.
+ */
+export function sign(signer: Signer, algorithm: string, lines: string[]): string {
+  const { date, region } = signer.scope
+  const text = [algorithm, signer.timestamp, `${date}/${region}/s3/aws4_request`, ...lines].join('\n')
+  return hmac(signer.key, text).toString('hex')
+}
+
+/** Signs a canonical request. Gives the signature in hex. */
+export function signRequest(signer: Signer, canonicalRequest: string): string {
+  return sign(signer, ALGORITHM, [sha256Hex(canonicalRequest)])
+}
+
+/** Throws SignatureDoesNotMatch unless both are the same. Takes the same time wherever they differ. */
+export function checkSignature(expected: string, given: string): void {
+  const expectedBytes = Buffer.from(expected)
+  const givenBytes = Buffer.from(given)
+  if (expectedBytes.length === givenBytes.length && timingSafeEqual(expectedBytes, givenBytes)) return
+  throw new S3Error(
+    'SignatureDoesNotMatch',
+    'The request signature we calculated does not match the signature you provided. Check your key and signing method.',
+  )
+}
+
+/**
+ * Parses `accessKeyId/date/region/s3/aws4_request`. Gives undefined where the form is another.
+ */
+export function parseCredential(text: string): CredentialScope | undefined {
+  const found = /^([^\s/]{1,128})\/(\d{8})\/([a-z0-9-]{1,64})\/s3\/aws4_request$/.exec(text)
+  const [, accessKeyId, date, region] = found ?? []
+  if (accessKeyId === undefined || date === undefined || region === undefined) return undefined
+  return { accessKeyId, date, region }
+}
+
+/** Parses a semicolon-separated list of signed headers. Gives undefined unless it is lower-case, sorted and has host. */
+export function parseSignedHeaders(text: string): string[] | undefined {
+  const names = text.split(';')
+  const wellFormed = names.every((name, index) => {
+    const before = names[index - 1]
+    return /^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(name) && (before === undefined || before < name)
+  })
+  return wellFormed && names.includes('host') ? names : undefined
+}
+
+/** Parses `YYYYMMDDTHHMMSSZ` to milliseconds since 1970. Gives undefined where the form is another. */
+export function parseTimestamp(text: string): number | undefined {
+  const found = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(text)
+  if (found === null) return undefined
+  const [, year, month, day, hour, minute, second] = found
+  const time = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
+  return Number.isNaN(time) ? undefined : time
+}
+
+function hmac(key: string | Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest()
+}

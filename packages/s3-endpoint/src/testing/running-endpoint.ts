@@ -1,0 +1,54 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
+import { onTestFinished } from 'vitest'
+import { type S3Endpoint, type S3EndpointOptions, startS3Endpoint } from '../endpoint.ts'
+
+export const CREDENTIALS = { accessKeyId: 'AKIDTEST', secretAccessKey: 'test-secret/+key' }
+export const REGION = 'us-east-1'
+export const BUCKET = 'test-bucket'
+
+/** An endpoint on a directory of its own; all of it is gone when the test that asked for it has ended. */
+export type RunningEndpoint = S3Endpoint & {
+  root: string
+  /** Makes a client of the AWS SDK with its default settings. */
+  client(config?: S3ClientConfig): S3Client
+}
+
+/** Starts an endpoint for one test (or, with `until`, for a whole file). */
+export async function runEndpoint(
+  options: Partial<S3EndpointOptions> = {},
+  until: (end: () => Promise<void>) => void = onTestFinished,
+): Promise<RunningEndpoint> {
+  const root = options.root ?? (await makeDirectory(until))
+  const endpoint = await startS3Endpoint({
+    root,
+    host: '127.0.0.1',
+    port: 0,
+    credentials: CREDENTIALS,
+    region: REGION,
+    buckets: [BUCKET],
+    ...options,
+  })
+  until(() => endpoint.close())
+  const client = (config: S3ClientConfig = {}) => {
+    const made = new S3Client({
+      endpoint: endpoint.url,
+      region: REGION,
+      credentials: CREDENTIALS,
+      forcePathStyle: true,
+      ...config,
+    })
+    until(async () => made.destroy())
+    return made
+  }
+  return { ...endpoint, root, client }
+}
+
+/** Makes an empty directory that is removed at the end. */
+export async function makeDirectory(until: (end: () => Promise<void>) => void = onTestFinished): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 's3-endpoint-'))
+  until(() => rm(path, { recursive: true, force: true }))
+  return path
+}

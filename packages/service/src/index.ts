@@ -1,0 +1,1 @@
+export { type RunningService, runService } from './run.ts'

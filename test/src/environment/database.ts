@@ -1,0 +1,49 @@
+import { type Connection, connect } from '@sluice/database'
+import pg from 'pg'
+import { inject } from 'vitest'
+
+const templateName = 'sluice_template'
+
+/** Makes the empty database that every test's database is a copy of, and gives its URL. */
+export async function templateUrl(postgresUrl: string): Promise<string> {
+  await administer(postgresUrl, `create database ${templateName}`)
+  return withDatabaseName(postgresUrl, templateName)
+}
+
+/** A migrated, empty database for one test or file. */
+export interface TestDatabase extends Connection {
+  url: string
+}
+
+/** Makes a database of its own; `close` drops it. */
+export async function openTestDatabase(connections = 10): Promise<TestDatabase> {
+  const postgresUrl = inject('postgresUrl')
+  const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
+  await administer(postgresUrl, `create database ${name} template ${templateName}`)
+  const url = withDatabaseName(postgresUrl, name)
+  const { db, close } = connect(url, { connections })
+  return {
+    url,
+    db,
+    async close() {
+      await close()
+      await administer(postgresUrl, `drop database ${name} with (force)`)
+    },
+  }
+}
+
+function withDatabaseName(postgresUrl: string, name: string): string {
+  const url = new URL(postgresUrl)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+async function administer(postgresUrl: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: withDatabaseName(postgresUrl, 'postgres') })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,48 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { migrate } from '@sluice/database'
+import { startPostgres } from '@sluice/local-stack'
+import { migrateQueue } from '@sluice/queue'
+import { startS3Endpoint } from '@sluice/s3-endpoint'
+import type { TestProject } from 'vitest/node'
+import { templateUrl } from './database.ts'
+import { startRedis } from './redis.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    postgresUrl: string
+    /** Undefined where neither `REDIS_TEST_URL` nor a redis-server is there. */
+    redisUrl: string | undefined
+    s3Endpoint: string
+  }
+}
+
+/** Starts what the system tests share; each test file then takes a database of its own. */
+export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  // Nothing here needs to survive a power failure.
+  const settings = { fsync: 'off', full_page_writes: 'off' }
+  const postgres = await startPostgres({ dataDirectory: join(folder, 'postgres'), port: 0, settings })
+  const storage = await startS3Endpoint({
+    root: join(folder, 'storage'),
+    host: '127.0.0.1',
+    port: 0,
+    region: 'us-east-1',
+    buckets: ['test'],
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test-secret' },
+  })
+  const redis = await startRedis(folder)
+  const template = await templateUrl(postgres.url)
+  await migrate(template)
+  await migrateQueue({ databaseUrl: template })
+  project.provide('postgresUrl', postgres.url)
+  project.provide('redisUrl', redis?.url)
+  project.provide('s3Endpoint', storage.url)
+  return async () => {
+    await redis?.stop()
+    await storage.close()
+    await postgres.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}

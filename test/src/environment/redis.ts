@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { Redis } from 'ioredis'
+
+/**
+ * The Redis that tests run on: `REDIS_TEST_URL`, or a redis-server of their own if one is on the path.
+ *
+ * Gives undefined where there is neither; with `CI=true` that is an error, so that no suite is skipped unseen.
+ */
+export async function startRedis(folder: string): Promise<{ url: string; stop(): Promise<void> } | undefined> {
+  const given = process.env.REDIS_TEST_URL
+  if (given) return { url: given, stop: async () => {} }
+  const port = await freePort()
+  const settings = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder]
+  const server = spawn('redis-server', settings, { stdio: 'ignore' })
+  const [failure] = (await Promise.race([once(server, 'error'), once(server, 'spawn')])) as [Error | undefined]
+  if (failure !== undefined) {
+    if (process.env.CI === 'true') throw new Error('CI needs redis-server on the path, or REDIS_TEST_URL')
+    console.warn('Redis suites are skipped: there is no redis-server on the path, and REDIS_TEST_URL is not set.')
+    return undefined
+  }
+  const url = `redis://127.0.0.1:${port}`
+  const client = new Redis(url, { retryStrategy: () => 50, maxRetriesPerRequest: 200 })
+  client.on('error', () => {}) // it is not listening yet
+  await client.ping()
+  client.disconnect()
+  return {
+    url,
+    async stop() {
+      server.kill('SIGTERM')
+      if (server.exitCode === null) await once(server, 'exit')
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}

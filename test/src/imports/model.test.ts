@@ -1,0 +1,130 @@
+import { registeredKeys, registerKeys } from '@sluice/profiles'
+import { parse } from 'csv-parse/sync'
+import fc from 'fast-check'
+import { beforeAll, expect, test } from 'vitest'
+import { applyTable, type Table } from './model.ts'
+import { importFile, openApp, openWorkshop, profilesOf, type Workshop } from './workshop.ts'
+
+const users = ['u1', 'u2', 'ü 3', '"u4", quoted']
+const inferenceRows = 3
+
+const texts = [
+  '',
+  '0',
+  '1',
+  '-7',
+  '+08',
+  '2.5',
+  '.5',
+  '1.e2',
+  '1.5e999',
+  '9007199254740992',
+  '2026-01-01',
+  '2026-02-30',
+  '2024-02-29T23:59:59.9999-23:30',
+  '2026-01-01T10:00',
+  'x',
+  ' ',
+  'ä😀',
+  'a,b',
+  'say "hi"',
+  '"',
+  'two\nlines',
+  'two\r\nlines',
+  '\uFEFFbom',
+  'x'.repeat(256),
+] as const
+const bytes = [[0xff], [0x61, 0xc3], [0x00], [0x2c, 0xfe, 0x22], [0xed, 0xa0, 0x80]]
+
+const cell = fc.oneof(
+  { weight: 8, arbitrary: fc.constantFrom(...texts).map((text) => Buffer.from(text)) },
+  { weight: 1, arbitrary: fc.constantFrom(...bytes).map((octets) => Buffer.from(octets)) },
+  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 5 }).map((text) => Buffer.from(text)) },
+)
+const userCell = fc.oneof(
+  { weight: 9, arbitrary: fc.constantFrom(...users).map((text) => Buffer.from(text)) },
+  { weight: 2, arbitrary: cell },
+)
+const names = ['a', 'b b', 'ç', '"quoted"', 'SERVICE_ERRORS', '__proto__', 'constructor']
+
+const table: fc.Arbitrary<Table> = fc
+  .tuple(fc.subarray(names, { minLength: 1 }), fc.nat({ max: 7 }))
+  .chain(([columns, at]) => {
+    const header = columns.toSpliced(at, 0, 'user_id')
+    const userAt = header.indexOf('user_id')
+    const row = fc
+      .tuple(userCell, fc.array(cell, { minLength: userAt, maxLength: header.length + 1 }))
+      .map(([user, cells]) => cells.toSpliced(userAt, 0, user))
+    return fc.record({ header: fc.constant(header), rows: fc.array(row, { maxLength: 14 }) })
+  })
+
+/** A CSV writer that shares nothing with the service's: quotes wherever it may, breaks lines as it is told. */
+function write({ header, rows }: Table, quoteAll: boolean, lineBreak: string): Buffer {
+  const line = (cells: Buffer[]) => {
+    const quoted = cells.map((value) => {
+      const text = value.toString('latin1')
+      // A line of one empty cell would be a blank line.
+      const needed = /[",\r\n]/.test(text) || (cells.length === 1 && text === '')
+      return quoteAll || needed ? `"${text.replaceAll('"', '""')}"` : text
+    })
+    return Buffer.from(quoted.join(',') + lineBreak, 'latin1')
+  }
+  return Buffer.concat([header.map((name) => Buffer.from(name)), ...rows].map(line))
+}
+
+let workshop: Workshop
+beforeAll(async () => {
+  workshop = await openWorkshop()
+  return () => workshop.close()
+})
+
+test('whatever the table: profiles, keys, totals and error file are those of the model', async () => {
+  const types = fc.constantFrom('string', 'int', 'decimal', 'datetime')
+  const shape = fc.record({
+    table,
+    keys: fc.uniqueArray(fc.tuple(fc.constantFrom('a', 'b b', 'ç'), types), { selector: ([key]) => key }),
+    batchRows: fc.integer({ min: 1, max: 6 }),
+    quoteAll: fc.boolean(),
+    lineBreak: fc.constantFrom('\n', '\r\n'),
+    gzip: fc.boolean(),
+  })
+  await fc.assert(
+    fc.asyncProperty(shape, async ({ table, keys, batchRows, quoteAll, lineBreak, gzip }) => {
+      const world = { users, keys: new Map(keys) }
+      const settings = { ...workshop.context.settings, BATCH_ROWS: batchRows, INFERENCE_ROWS: inferenceRows }
+      const here = { ...workshop, context: { ...workshop.context, settings } }
+      const appId = await openApp(here, users)
+      await workshop.database.db.transaction().execute((tx) => registerKeys(tx, appId, world.keys, 500))
+
+      const { view, errorFile } = await importFile(here, appId, write(table, quoteAll, lineBreak), { gzip })
+
+      const expected = applyTable(table, world, { batchRows, inferenceRows })
+      expect(view).toMatchObject({
+        state: 'completed',
+        rows_total: table.rows.length,
+        rows_applied: expected.applied,
+        rows_failed: expected.errors.length,
+      })
+      expect(new Map(Object.entries(view.types))).toEqual(expected.types)
+      expect(await registeredKeys(workshop.database.db, appId)).toEqual(expected.keys)
+      const profiles = Object.entries(await profilesOf(here, appId))
+      expect(new Map(profiles.map(([user, values]) => [user, new Map(Object.entries(values))]))).toEqual(
+        expected.profiles,
+      )
+      expect(errorRows(errorFile)).toEqual(
+        expected.errors.map(({ messages, cells }) => [messages, ...cells.map((value) => value.toString('latin1'))]),
+      )
+    }),
+    { numRuns: Number(process.env.PROPERTY_RUNS ?? 60) },
+  )
+})
+
+/** The rows of an error file by another parser, as latin1 so that every byte counts. */
+function errorRows(file: Buffer | undefined): string[][] {
+  if (file === undefined) return []
+  const options = { encoding: 'latin1', relax_column_count: true, record_delimiter: '\n', bom: false } as const
+  const rows: string[][] = parse(file, options)
+  return rows
+    .slice(1)
+    .map((row) => row.map((value, index) => (index === 0 ? Buffer.from(value, 'latin1').toString() : value)))
+}

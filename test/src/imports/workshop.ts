@@ -1,0 +1,121 @@
+import { gzipSync } from 'node:zlib'
+import { createApp } from '@sluice/accounts'
+import { readSettings } from '@sluice/config'
+import type { ImportView } from '@sluice/contract'
+import { type Claim, claimImport, type ImportContext, importSettings, runImport, showImport } from '@sluice/imports'
+import { registerUsers } from '@sluice/profiles'
+import type { Storage } from '@sluice/storage'
+import { pino } from 'pino'
+import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { openTestStorage } from '../environment/storage.ts'
+
+/** Runs imports in this process, against real Postgres and real storage, without queue and API. */
+export interface Workshop {
+  context: ImportContext
+  database: TestDatabase
+  storage: Storage
+  close(): Promise<void>
+}
+
+/** Opens a workshop; `environment` overrides settings as environment variables do. */
+export async function openWorkshop(environment: Record<string, string> = {}): Promise<Workshop> {
+  const database = await openTestDatabase()
+  const storage = openTestStorage()
+  const settings = readSettings({ API_URL: 'http://api.test', ...environment }, importSettings)
+  const context = { db: database.db, storage, settings, log: pino({ level: 'silent' }) }
+  return {
+    context,
+    database,
+    storage,
+    async close() {
+      storage.close()
+      await database.close()
+    },
+  }
+}
+
+/** A new app with these users. */
+export async function openApp({ database }: Workshop, users: readonly string[] = []): Promise<number> {
+  const { appId } = await createApp(database.db, { name: 'Test', email: 'member@example.com' })
+  await registerUsers(database.db, appId, users)
+  return appId
+}
+
+/** Puts a file into storage and into the app's line, as if it had been uploaded. Gives the import's ID. */
+export async function queueFile(
+  { database, storage }: Workshop,
+  appId: number,
+  file: Buffer | string,
+  contentType: 'text/csv' | 'application/gzip' = 'text/csv',
+): Promise<string> {
+  const importId = crypto.randomUUID()
+  const objectKey = `apps/${appId}/imports/${importId}/upload`
+  await storage.write(objectKey, Buffer.from(file), contentType)
+  const stat = await storage.stat(objectKey)
+  await database.db
+    .insertInto('imports')
+    .values({
+      app_id: appId,
+      import_id: importId,
+      source: 'v3',
+      state: 'queued',
+      object_key: objectKey,
+      content_type: contentType,
+      etag: stat?.etag ?? null,
+      queued_at: new Date(),
+    })
+    .execute()
+  return importId
+}
+
+/** Claims an import that must be claimable. */
+export async function claim({ context }: Workshop, appId: number, importId: string): Promise<Claim> {
+  const claimed = await claimImport(context, { appId, importId })
+  if (claimed === undefined) throw new Error(`import ${importId} cannot be claimed`)
+  return claimed
+}
+
+/** What came of an import. */
+export interface Result {
+  view: ImportView
+  /** The error file's bytes; undefined where there is none. */
+  errorFile: Buffer | undefined
+}
+
+/** Imports a file from start to end. */
+export async function importFile(
+  workshop: Workshop,
+  appId: number,
+  file: Buffer | string,
+  options: { gzip?: boolean; shutdown?: AbortSignal } = {},
+): Promise<Result> {
+  const importId = options.gzip
+    ? await queueFile(workshop, appId, gzipSync(file), 'application/gzip')
+    : await queueFile(workshop, appId, file)
+  await runImport(workshop.context, await claim(workshop, appId, importId), new AbortController().signal)
+  return await resultOf(workshop, appId, importId)
+}
+
+/** Reads what came of an import. */
+export async function resultOf({ context, storage }: Workshop, appId: number, importId: string): Promise<Result> {
+  const view = await showImport(context.db, 'http://api.test', importId, appId)
+  if (view === undefined) throw new Error(`import ${importId} is gone`)
+  if (view.error_file_url === null) return { view, errorFile: undefined }
+  const chunks: Buffer[] = []
+  for await (const chunk of await storage.read(`apps/${appId}/imports/${importId}/errors.csv`)) chunks.push(chunk)
+  return { view, errorFile: Buffer.concat(chunks) }
+}
+
+/** The profiles of an app: user ID → key → value. */
+export async function profilesOf(
+  { database }: Workshop,
+  appId: number,
+): Promise<Record<string, Record<string, unknown>>> {
+  const rows = await database.db
+    .selectFrom('users')
+    .select(['user_id', 'attributes'])
+    .where('app_id', '=', appId)
+    .orderBy('user_id')
+    .execute()
+  return Object.fromEntries(rows.map((row) => [row.user_id, row.attributes]))
+}

@@ -1,0 +1,133 @@
+import { openQueues, type QueueStore, type Queues } from '@sluice/queue'
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { until } from '../environment/wait.ts'
+
+// One suite for both backends: whatever holds on one must hold on the other.
+describe('queues on Postgres', () => {
+  let database: TestDatabase
+  beforeEach(async () => {
+    database = await openTestDatabase()
+    return () => database.close()
+  })
+  queueSuite(() => ({ databaseUrl: database.url }))
+})
+
+describe.skipIf(inject('redisUrl') === undefined)('queues on Redis', () => {
+  // A Redis database of its own for each test would need as many as there are tests: they are emptied instead.
+  const redisUrl = `${inject('redisUrl')}/9`
+  beforeEach(async () => {
+    const { Redis } = await import('ioredis')
+    const redis = new Redis(redisUrl)
+    await redis.flushdb()
+    redis.disconnect()
+  })
+  queueSuite(() => ({ redisUrl }))
+})
+
+function queueSuite(store: () => QueueStore): void {
+  const opened: Queues[] = []
+  const errors: Error[] = []
+  const open = () => {
+    const queues = openQueues(store(), (error) => errors.push(error))
+    opened.push(queues)
+    return queues
+  }
+  const job = (n: number) => ({ id: `job-${n}`, payload: { appId: n, importId: `import ${n}` } })
+
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((queues) => queues.close()))
+    expect(errors.splice(0)).toEqual([])
+  })
+
+  test('a job reaches one of several workers, once, with its payload', async () => {
+    const seen: number[] = []
+    const producer = open()
+    for (let i = 0; i < 3; i++) {
+      open().work('imports', async ({ appId, importId }) => void (importId === `import ${appId}` && seen.push(appId)), {
+        concurrency: 4,
+      })
+    }
+    await producer.add(
+      'imports',
+      Array.from({ length: 50 }, (_, n) => job(n)),
+    )
+    await until('all jobs', () => seen.length >= 50)
+    expect(seen.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, n) => n))
+  })
+
+  test('the same ID is not added again while the job waits or runs, and can be used again afterwards', async () => {
+    const producer = open()
+    await producer.add('imports', [job(1), job(1)])
+    await producer.add('imports', [job(1)])
+    let runs = 0
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    open().work(
+      'imports',
+      async () => {
+        runs++
+        await held
+      },
+      { concurrency: 4 },
+    )
+    await until('the job to run', () => runs === 1)
+    await producer.add('imports', [job(1), job(2)])
+    await until('the other job to run', () => runs === 2)
+    release()
+    await until('the job to run again', async () => {
+      await producer.add('imports', [job(1)])
+      return runs === 3
+    })
+  })
+
+  test('closing waits for the job that runs', async () => {
+    const producer = open()
+    const worker = openQueues(store(), (error) => errors.push(error))
+    let started = false
+    let finished = false
+    worker.work(
+      'imports',
+      async () => {
+        started = true
+        await until('a while', () => Promise.resolve(true))
+        finished = true
+      },
+      { concurrency: 1 },
+    )
+    await producer.add('imports', [job(1)])
+    await until('the job to start', () => started)
+    await worker.close()
+    expect(finished).toBe(true)
+  })
+
+  test('a schedule that is set by many runs again and again', async () => {
+    let ticks = 0
+    const queues = open()
+    await Promise.all([queues, open(), open()].map((each) => each.schedule('tick', 100)))
+    queues.work('upkeep', async (_, task) => void (task === 'tick' && ticks++), { concurrency: 1 })
+    await until('three ticks', () => ticks >= 3)
+  })
+
+  test('a job that throws is reported and forgotten: its ID can be added again', async () => {
+    const queues = open()
+    let runs = 0
+    queues.work(
+      'imports',
+      async () => {
+        runs++
+        if (runs === 1) throw new Error('as expected')
+      },
+      { concurrency: 1 },
+    )
+    await queues.add('imports', [job(1)])
+    await until('the failure', () => errors.length === 1)
+    expect(errors.splice(0).map((error) => error.message)).toEqual(['as expected'])
+    await until('the second run', async () => {
+      await queues.add('imports', [job(1)])
+      return runs === 2
+    })
+  })
+}
