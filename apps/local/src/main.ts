@@ -1,10 +1,12 @@
 // npm start: everything on this machine, in the foreground, until Ctrl-C.
 import './require-node-24.ts'
 
+import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { migrate } from '@sluice/database'
 import { type AppDefinition, defaultHome, type StackInfo, startStack, workerCount } from '@sluice/local-stack'
+import { migrateQueue } from '@sluice/queue'
 
 const home = resolve(process.env.SLUICE_HOME || defaultHome)
 const stopping = new AbortController()
@@ -22,20 +24,22 @@ try {
     apps: apps(),
     log: (line) => console.error(line),
     signal: stopping.signal,
-    async prepare({ DATABASE_URL = '' }) {
-      await migrate(DATABASE_URL)
+    async prepare({ DATABASE_URL: databaseUrl = '', REDIS_URL: redisUrl }) {
+      await migrate(databaseUrl)
+      await migrateQueue(redisUrl ? { redisUrl } : { databaseUrl })
     },
   })
   print(stack.info)
-  await stopRequested(stopping.signal)
-  console.log('stopping')
+  await aborted(stopping.signal)
   await stack.stop()
-  process.exit(0)
 } catch (error) {
-  if (stopping.signal.aborted) process.exit(0)
-  console.error(error instanceof Error ? error.message : error)
-  process.exit(1)
+  // A start that was given up has left nothing behind, as was asked for.
+  if (error !== stopping.signal.reason) {
+    console.error(error instanceof Error ? error.message : error)
+    process.exit(1)
+  }
 }
+process.exit(0)
 
 function apps(): AppDefinition[] {
   const entry = (app: string) => fileURLToPath(new URL(`../../${app}/src/main.ts`, import.meta.url))
@@ -57,7 +61,6 @@ function print(info: StackInfo): void {
   console.log('ready')
 }
 
-async function stopRequested(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return
-  await new Promise((aborted) => signal.addEventListener('abort', aborted))
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort')
 }

@@ -41,10 +41,12 @@ export class RecordFramer {
   #incoming: Buffer[] = []
   #incomingBytes = 0
   #skipped: SkippedRecord | undefined
+  readonly #maxRecordBytes: number
 
-  /** Takes the absolute offset at which the bytes begin; a record must begin there. */
-  constructor(position = 0) {
+  /** Takes the absolute offset at which the bytes begin, and a record must begin; and another limit than the usual one. */
+  constructor(position = 0, maxRecordBytes = MAX_RECORD_BYTES) {
     this.#pendingStart = position
+    this.#maxRecordBytes = maxRecordBytes
   }
 
   /** Takes the next bytes, gives what is complete. */
@@ -64,7 +66,8 @@ export class RecordFramer {
     const [first] = this.#incoming
     const isWhole = this.#pending.length === 0 && this.#incoming.length === 1 && first !== undefined
     const data = isWhole ? first : Buffer.concat([this.#pending, ...this.#incoming])
-    const pass = new Pass(data, this.#pendingStart, final, this.#skipped)
+    const options = { base: this.#pendingStart, final, maxRecordBytes: this.#maxRecordBytes }
+    const pass = new Pass(data, options, this.#skipped)
     const blocks = pass.run()
     this.#skipped = pass.skipped
     this.#pending = data.subarray(pass.at)
@@ -81,16 +84,23 @@ interface SkippedRecord {
   bytes: Buffer
 }
 
+interface PassOptions {
+  /** Absolute offset of the data. */
+  base: number
+  /** No bytes come after the data. */
+  final: boolean
+  maxRecordBytes: number
+}
+
 /** One pass over the bytes at hand. Offsets are in `data` unless they are called absolute. */
 class Pass {
   /** Start of the record that is looked at. */
   at = 0
   skipped: SkippedRecord | undefined
   readonly #data: Buffer
-  /** Absolute offset of `data`. */
   readonly #base: number
-  /** No bytes come after `data`. */
   readonly #final: boolean
+  readonly #maxRecordBytes: number
   readonly #blocks: RecordBlock[] = []
   #blockStart = 0
   #recordEnds: number[] = []
@@ -103,10 +113,11 @@ class Pass {
    */
   #quotes: { from: number; scan: Scan } | undefined
 
-  constructor(data: Buffer, base: number, final: boolean, skipped: SkippedRecord | undefined) {
+  constructor(data: Buffer, { base, final, maxRecordBytes }: PassOptions, skipped: SkippedRecord | undefined) {
     this.#data = data
     this.#base = base
     this.#final = final
+    this.#maxRecordBytes = maxRecordBytes
     this.skipped = skipped
   }
 
@@ -121,7 +132,7 @@ class Pass {
   #frameRecord(): boolean {
     const lf = this.#data.indexOf(LF, this.at)
     const lineEnd = lf === -1 ? this.#data.length : lf
-    if (lineEnd - this.at > MAX_RECORD_BYTES) return this.#skip(lineEnd)
+    if (lineEnd - this.at > this.#maxRecordBytes) return this.#skip(lineEnd)
     if (lf === -1 && !this.#final) return false
     const next = lf === -1 ? lineEnd : lf + 1
     if (this.#nextQuote() < lineEnd) return this.#frameQuoted(next)
@@ -132,7 +143,7 @@ class Pass {
 
   /** Frames a record with a quote in its first line, which ends before `next`. */
   #frameQuoted(next: number): boolean {
-    const limit = this.at + MAX_RECORD_BYTES + 1
+    const limit = this.at + this.#maxRecordBytes + 1
     const scan = this.#scanLines(next, Math.min(limit, this.#data.length))
     if (scan.state === 'broken') return this.#report('unclosed quote', next)
     if (scan.state !== 'ended') {
@@ -152,7 +163,7 @@ class Pass {
     scanRecord(this.#data, scan, next)
     if (scan.state !== 'quoted') return scan
     const known = this.#quotes
-    const isKnown = known !== undefined && known.from <= next && next <= known.scan.at
+    const isKnown = known !== undefined && known.from <= next && next < known.scan.at
     const quotes = isKnown ? known : { from: next, scan }
     this.#quotes = quotes
     scanRecord(this.#data, quotes.scan, end)

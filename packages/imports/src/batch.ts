@@ -53,11 +53,12 @@ export function checkRows(rows: readonly Row[], columns: Columns): CheckedBatch 
   const awaitingUse = new Map<ProfileColumn, Set<number>>()
   const awaiting = columns.profiles.filter((column) => !column.registered && column.type !== undefined)
 
+  // Most rows have no problem and share one empty map.
+  let problems = new Map<number, string>()
   const checked = rows.map((row): CheckedRow => {
     if (row.problem !== undefined) {
       return { row, user: undefined, problems: new Map([[wholeRow, rowProblems[row.problem]]]) }
     }
-    const problems = new Map<number, string>()
     if (row.cells.length > columns.names.length) problems.set(wholeRow, 'too many values')
     const userId = checkUserId(row.cells[columns.userIdIndex], columns.userIdIndex, problems)
     const document = encodeRow(row.cells, columns.profiles, problems)
@@ -69,7 +70,11 @@ export function checkRows(rows: readonly Row[], columns: Columns): CheckedBatch 
       members[user] ??= []
       if (problems.size === 0 && document !== '') members[user]?.push(document)
     }
-    if (problems.size > 0) return { row, user, problems }
+    if (problems.size > 0) {
+      const found = problems
+      problems = new Map()
+      return { row, user, problems: found }
+    }
     if (user !== undefined) noteUse(row.cells, awaiting, user, awaitingUse)
     return { row, user, problems: undefined }
   })

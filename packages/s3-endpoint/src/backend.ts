@@ -115,8 +115,9 @@ export type MultipartBackend = {
 /**
  * Where an endpoint keeps its buckets and objects.
  *
- * Methods that take a bucket reject with an {@link S3Error} NoSuchBucket where it isn't there; writes with a condition
- * reject with PreconditionFailed. A write is seen whole or not at all.
+ * Refusals are S3Errors. Writing, deleting, listing and beginning an upload reject with NoSuchBucket where the bucket
+ * isn't there; reading gives undefined then. Writes with a condition reject with PreconditionFailed. A write is seen whole
+ * or not at all.
  */
 export type Backend = {
   listBuckets(): Promise<BucketInfo[]>

@@ -3,7 +3,14 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect } from 'vitest'
 import { runProgram, testWith } from './testing/command.ts'
-import { BUCKET, CREDENTIALS, makeDirectory, REGION, type RunningEndpoint, runEndpoint } from './testing/running-endpoint.ts'
+import {
+  BUCKET,
+  CREDENTIALS,
+  makeDirectory,
+  REGION,
+  type RunningEndpoint,
+  runEndpoint,
+} from './testing/running-endpoint.ts'
 
 /** Large enough for each client to send it in parts. */
 const LARGE_BYTES = 18 * 1024 * 1024

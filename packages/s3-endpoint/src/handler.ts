@@ -6,7 +6,7 @@ import type { OperationContext, OperationName } from './operations/context.ts'
 import { findRoute } from './operations/routes.ts'
 import type { Answer } from './protocol/answer.ts'
 import { answerPreflight } from './protocol/cors.ts'
-import type { RequestHeaders } from './protocol/headers.ts'
+import { checkHeaderValue, type RequestHeaders } from './protocol/headers.ts'
 import { checkKnownHeaders } from './protocol/known-headers.ts'
 import { parseRequestTarget } from './protocol/request-target.ts'
 import { type Authenticated, authenticate, type FindCredentials } from './signature/authenticate.ts'
@@ -68,7 +68,9 @@ export async function handleRequest<Identity>(request: RawRequest, options: S3Op
   if (!(await isAllowed(operation.name, bucket, key === '' ? (query.get('prefix') ?? '') : key))) {
     throw new S3Error('AccessDenied', 'Access Denied')
   }
-  const openBody = () => openVerifiedBody({ ...request, headers }, authenticated)
+  const openBody: OperationContext['openBody'] = (describedBy = headers) => {
+    return openVerifiedBody({ ...request, headers: describedBy }, authenticated)
+  }
   return operation.run({ backend, region, bucket, key, query, headers, openBody, isAllowed })
 }
 
@@ -82,7 +84,9 @@ function openVerifiedBody<Identity>(request: RawRequest, { payloadHash, signer, 
 function withQueryHeaders(headers: RequestHeaders, query: ReadonlyMap<string, string>): RequestHeaders {
   const merged = new Map(headers)
   for (const [name, value] of query) {
-    if (name.startsWith('x-amz-') && !merged.has(name)) merged.set(name, value)
+    if (!/^x-amz-[a-z0-9._-]+$/.test(name) || merged.has(name)) continue
+    checkHeaderValue(name, value)
+    merged.set(name, value)
   }
   return merged
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
-import { S3Error, toS3Error } from './errors.ts'
+import { S3Error, systemErrorCode, toS3Error } from './errors.ts'
 import { handleRequest, type S3Options } from './handler.ts'
 import type { Answer } from './protocol/answer.ts'
 import { corsHeaders } from './protocol/cors.ts'
@@ -13,6 +13,8 @@ const IDLE_MS = 2 * 60 * 1000
 /** What a refused sender may still send, so that it comes to read the answer instead of a broken connection. */
 const DRAINED_BYTES = 16 * 1024 * 1024
 const DRAINED_MS = 10_000
+/** How writing fails when the receiver is gone. */
+const DISCONNECTED = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
 
 /** Options of the HTTP side. */
 export type S3ServerOptions<Identity> = S3Options<Identity> & {
@@ -67,14 +69,15 @@ async function handle<Identity>(
     answer = errorAnswer(refusal, path, requestId)
   }
   const common = { 'x-amz-request-id': requestId, ...corsHeaders(headers, options.corsOrigins ?? []) }
+  const drained = drain(request)
   try {
     await send(response, { ...answer, headers: { ...common, ...answer.headers } }, method === 'HEAD')
   } catch (error) {
     // A receiver that goes away in the middle is everyday life; whatever happened, the answer cannot be finished.
-    if (!response.destroyed) report(error, { requestId, method, path }, options)
+    if (!DISCONNECTED.has(systemErrorCode(error) ?? '')) report(error, { requestId, method, path }, options)
     response.destroy()
   }
-  await drain(request)
+  await drained
 }
 
 async function* readBody(request: IncomingMessage, response: ServerResponse): AsyncGenerator<Buffer> {
@@ -106,24 +109,28 @@ async function send(response: ServerResponse, answer: Answer, isHead: boolean): 
 }
 
 /**
- * Reads and drops what a refused sender still sends, up to a limit, and then cuts the connection.
+ * Reads and drops what a refused sender still sends, up to a limit, and then cuts the connection. Resolves when the body
+ * has ended or the connection is gone.
  *
  * Closing at once would reset the connection, and the sender would never see why it was refused.
  */
 async function drain(request: IncomingMessage): Promise<void> {
-  if (request.complete || request.destroyed) return
-  const deadline = setTimeout(() => request.destroy(), DRAINED_MS)
-  try {
-    let bytes = 0
-    for await (const chunk of request) {
-      bytes += chunk.length
-      if (bytes > DRAINED_BYTES) break
-    }
-  } catch {
-    // The sender went away: nothing is left to be drained.
-  } finally {
-    clearTimeout(deadline)
-  }
+  const { socket } = request
+  if (request.complete || socket.destroyed) return
+  const { promise: over, resolve } = Promise.withResolvers<void>()
+  const deadline = setTimeout(() => socket.destroy(), DRAINED_MS)
+  let bytes = 0
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > DRAINED_BYTES) socket.destroy()
+  })
+  request.once('end', resolve)
+  // Once the answer is out, Node tells only the socket, and no longer the request, of a broken connection.
+  request.once('error', () => resolve())
+  socket.once('close', resolve)
+  await over
+  clearTimeout(deadline)
+  socket.off('close', resolve)
 }
 
 function errorAnswer(error: S3Error, path: string, requestId: string): Answer {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Mail } from './mail.ts'
 
 /** How many mails a mailbox keeps, and of how many bytes together; the oldest make room. */
-export interface MailboxLimits {
+interface MailboxLimits {
   mails: number
   bytes: number
 }

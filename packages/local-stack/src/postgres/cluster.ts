@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { access, chown, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { access, chown, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { readIfThere } from '../read-if-there.ts'
 import type { PostgresBinaries } from './binaries.ts'
 import { commandFor, type Launcher } from './launcher.ts'
 
@@ -16,15 +17,17 @@ export const POSTGRES_ENVIRONMENT = { PATH: process.env.PATH, LC_ALL: 'C', TZ: '
  * Makes the data directory where it isn't there yet, with the database and its role, and gives the role's password.
  *
  * The password stays in `<data directory>.password`, readable by its owner only. The directory is made under another
- * name and renamed when it is complete, so one that a crash cut short is never used. Throws with initdb's words.
+ * name and renamed when it is complete, so one that a crash cut short is never used. `durable` makes sure that it also
+ * survives a power failure. Throws with initdb's words.
  */
 export async function ensureCluster(
   binaries: PostgresBinaries,
   launcher: Launcher,
   dataDirectory: string,
+  durable: boolean,
 ): Promise<string> {
   const passwordFile = `${dataDirectory}.password`
-  const password = await readFile(passwordFile, 'utf8').catch(() => undefined)
+  const password = await readIfThere(passwordFile)
   if (await exists(join(dataDirectory, 'PG_VERSION'))) {
     if (password === undefined) {
       throw new Error(`${passwordFile} is missing: put it back, or remove ${dataDirectory} to start with no data`)
@@ -34,7 +37,7 @@ export async function ensureCluster(
   }
   const chosen = password ?? randomBytes(24).toString('base64url')
   if (password === undefined) await writePassword(passwordFile, chosen)
-  await createCluster(binaries, launcher, dataDirectory, chosen)
+  await createCluster(binaries, launcher, dataDirectory, chosen, durable)
   return chosen
 }
 
@@ -43,6 +46,7 @@ async function createCluster(
   launcher: Launcher,
   dataDirectory: string,
   password: string,
+  durable: boolean,
 ): Promise<void> {
   const parent = dirname(dataDirectory)
   const prefix = `${basename(dataDirectory)}.init-`
@@ -63,6 +67,7 @@ async function createCluster(
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
+      ...(durable ? [] : ['--no-sync']),
       // Postgres's own collation: the same order on every machine, whatever its C library.
       ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
     ])

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 
 /**
@@ -7,8 +8,8 @@ import { promisify } from 'node:util'
  *
  * - Postgres refuses to run as root. Under root on Linux it runs in a user namespace in which root's own number reads
  *   as `nobody`: files stay root's, and directories that only root can enter do no harm. Where the kernel refuses
- *   namespaces (most containers), it runs as another user, with the one capability that lets it reach its files below
- *   such directories.
+ *   namespaces (as in most containers), or they don't help because somebody else's directory is in the way, it runs as
+ *   another user, with the one capability that lets it reach its files all the same.
  * - Postgres outlives a parent that is killed. Linux sends it SIGINT (a fast shutdown) when the parent dies. Elsewhere
  *   a shell in between notices that the pipe from the parent has closed.
  */
@@ -25,21 +26,23 @@ const NAMESPACE = ['unshare', '-U', `--map-user=${NOBODY}`, `--map-group=${NOBOD
 const run = promisify(execFile)
 
 /**
- * Chooses the way to run Postgres on a data directory (which need not exist yet): whose the directory is decides,
- * so that a directory keeps the way that it was made with. Throws where root has no way to run Postgres.
+ * Chooses the way to run Postgres on a data directory, which need not exist yet, but stands in a folder that does.
+ *
+ * Whose the directory is decides, so that a directory keeps the way that it was made with. `postgres` is the server's
+ * program. Throws where root has no way to run it.
  */
-export async function chooseLauncher(dataDirectory: string): Promise<Launcher> {
+export async function chooseLauncher(postgres: string, dataDirectory: string): Promise<Launcher> {
   const signal = await works(['setpriv', '--pdeathsig', 'INT', 'true'])
   const parentDeath = signal ? 'signal' : 'pipe'
   if (process.getuid?.() !== 0) return { as: { kind: 'self' }, parentDeath }
 
+  const probe = ['sh', '-c', 'test -w "$1" && "$2" --version', 'sh', dirname(dataDirectory), postgres]
   const owner = await stat(dataDirectory).catch(() => undefined)
   const ofRoot = owner === undefined || owner.uid === 0
-  if (ofRoot && (await works([...NAMESPACE, 'true']))) return { as: { kind: 'namespace' }, parentDeath }
-  const user = ofRoot
-    ? ({ kind: 'user', uid: NOBODY, gid: NOBODY } as const)
-    : ({ kind: 'user', uid: owner.uid, gid: owner.gid } as const)
-  if (signal && (await works([...asUser(user.uid, user.gid), 'true']))) return { as: user, parentDeath }
+  if (ofRoot && (await works([...NAMESPACE, ...probe]))) return { as: { kind: 'namespace' }, parentDeath }
+  const user = { uid: ofRoot ? NOBODY : owner.uid, gid: ofRoot ? NOBODY : owner.gid }
+  if (signal && (await works([...asUser(user.uid, user.gid), ...probe])))
+    return { as: { kind: 'user', ...user }, parentDeath }
   throw new Error(
     'Postgres does not run as root, and this machine has no way to run it as somebody else (unshare or setpriv). ' +
       'Start as another user, or set DATABASE_URL to use a Postgres of your own',
@@ -67,8 +70,10 @@ export function serverCommandFor(launcher: Launcher, program: readonly string[])
 const END_WITH_INPUT = '"$@" </dev/null & p=$!; trap "" INT TERM; cat >/dev/null; kill -INT $p; wait $p'
 
 function asUser(uid: number, gid: number): string[] {
+  const user = ['--reuid', String(uid), '--regid', String(gid), '--clear-groups']
   const capability = ['--inh-caps', '+dac_override', '--ambient-caps', '+dac_override']
-  return ['setpriv', '--reuid', String(uid), '--regid', String(gid), '--clear-groups', ...capability]
+  // Without this bit access(2), with which Postgres looks for its own programs, overlooks the capability.
+  return ['setpriv', ...user, ...capability, '--securebits', '+no_setuid_fixup']
 }
 
 async function works(command: readonly string[]): Promise<boolean> {

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commandLine, isRunning } from '../process-state.ts'
+import { readIfThere } from '../read-if-there.ts'
 
 /** What a running Postgres writes into its data directory as `postmaster.pid`; it stays behind after a crash. */
 export interface PostmasterFile {
@@ -13,7 +13,7 @@ export interface PostmasterFile {
 
 /** Reads `postmaster.pid`; gives undefined where there is none, or where Postgres is just writing it. */
 export async function readPostmasterFile(dataDirectory: string): Promise<PostmasterFile | undefined> {
-  const content = await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8').catch(() => '')
+  const content = (await readIfThere(join(dataDirectory, 'postmaster.pid'))) ?? ''
   const lines = content.split('\n')
   const pid = Number(lines[0])
   if (!Number.isInteger(pid) || pid <= 0) return undefined

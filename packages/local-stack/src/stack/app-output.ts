@@ -4,8 +4,8 @@ import type { FileHandle } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
 
-/** pino's number for a warning; those of errors are larger. */
-const WARNING = 40
+/** Levels of log lines that people should see at once. */
+const NOTICED = ['warn', 'error', 'fatal']
 
 /**
  * Copies what a process prints to its log as it stands, and hands the lines that people should see at once to
@@ -38,7 +38,9 @@ export function worthNotice(line: string, isStderr: boolean): string | undefined
   if (line.startsWith('{')) {
     try {
       const { level, msg, err } = JSON.parse(line)
-      if (typeof level === 'number') return level < WARNING ? undefined : [msg, err?.message].filter(Boolean).join(': ')
+      if (typeof level === 'string') {
+        return NOTICED.includes(level) ? [msg, err?.message].filter(Boolean).join(': ') : undefined
+      }
     } catch {
       // Not a log line after all.
     }

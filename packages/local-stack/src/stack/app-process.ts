@@ -48,6 +48,12 @@ const STOP_MS = 15_000
 /** How long the last words of an app that failed may take to arrive. */
 const WORDS_MS = 1000
 
+/** Where this process ends without having ended the apps, by a crash or by force, they end with it. */
+const living = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of living) child.kill('SIGKILL')
+})
+
 /** Starts one process of an app and waits until it is ready. Throws with its last words where it ends before. */
 export async function startApp(options: AppProcessOptions): Promise<AppProcess> {
   options.signal.throwIfAborted()
@@ -62,9 +68,8 @@ export async function startApp(options: AppProcessOptions): Promise<AppProcess> 
   })
   const exited = howItEnds(child)
   const recorded = recordOutput(child, logFile, (line) => options.log(`${options.name}: ${line}`))
-  const killOnExit = () => child.kill('SIGKILL')
-  process.once('exit', killOnExit)
-  void exited.then(() => process.removeListener('exit', killOnExit))
+  living.add(child)
+  void exited.then(() => living.delete(child))
 
   const limit = AbortSignal.any([options.signal, AbortSignal.timeout(READY_MS)])
   const outcome = await Promise.race([ready(child, limit), exited])

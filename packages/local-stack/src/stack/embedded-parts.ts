@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startS3Endpoint } from '@sluice/s3-endpoint'
 import { startInbox } from '../inbox/start.ts'
 import { startPostgres } from '../postgres/start.ts'
+import { readIfThere } from '../read-if-there.ts'
 import type { WantedPort } from './choose-ports.ts'
 import { keepRunning } from './keep-running.ts'
 import { type Environment, portSetting } from './settings.ts'
@@ -75,13 +76,16 @@ async function embedPostgres({ home, ports, parts, log, signal }: EmbeddedPartsO
   return { DATABASE_URL: url }
 }
 
-async function embedStorage({ home, env, ports, parts }: EmbeddedPartsOptions) {
+async function embedStorage({ home, env, ports, parts, log }: EmbeddedPartsOptions) {
   const credentials = await storageCredentials(join(home, 'storage-credentials.json'))
   const region = env.S3_REGION || 'us-east-1'
   const bucket = env.S3_BUCKET || 'sluice'
   const port = portOf(ports, 'STORAGE_PORT')
   const root = join(home, 'storage')
-  const storage = await startS3Endpoint({ root, host: HOST, port, credentials, region, buckets: [bucket] })
+  const storage = await startS3Endpoint({
+    ...{ root, host: HOST, port, credentials, region, buckets: [bucket] },
+    onError: (error, { method, path }) => log(`storage: ${method} ${path} failed: ${error}`),
+  })
   parts.defer(() => storage.close())
   return {
     S3_ENDPOINT: storage.url,
@@ -105,7 +109,7 @@ async function embedInbox({ home, ports, parts }: EmbeddedPartsOptions) {
 
 /** The access key of the embedded storage: made once, and kept in a file that only its owner reads. */
 async function storageCredentials(path: string): Promise<{ accessKeyId: string; secretAccessKey: string }> {
-  const kept = await readFile(path, 'utf8').catch(() => undefined)
+  const kept = await readIfThere(path)
   if (kept !== undefined) {
     const { accessKeyId, secretAccessKey } = JSON.parse(kept)
     if (typeof accessKeyId === 'string' && typeof secretAccessKey === 'string') return { accessKeyId, secretAccessKey }

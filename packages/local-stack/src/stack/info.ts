@@ -1,5 +1,6 @@
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readIfThere } from '../read-if-there.ts'
 import { lockHolder } from './lock.ts'
 
 /** A running stack, as `stack.json` in its folder says (design.md §2). Addresses are URLs. */
@@ -22,7 +23,7 @@ export interface StackInfo {
 export async function readStackInfo(home: string): Promise<StackInfo | undefined> {
   const holder = await lockHolder(home)
   if (holder === undefined) return undefined
-  const text = await readFile(fileIn(home), 'utf8').catch(() => undefined)
+  const text = await readIfThere(fileIn(home))
   if (text === undefined) return undefined
   const info: StackInfo = JSON.parse(text)
   return info.pid === holder.pid ? info : undefined
@@ -44,11 +45,14 @@ export async function openInfoFile(home: string): Promise<InfoFile> {
   let removed = false
   return {
     write(info) {
-      last = last.then(async () => {
-        if (removed) return
-        await writeFile(`${path}.part`, `${JSON.stringify(info, null, 2)}\n`, { mode: 0o600 })
-        await rename(`${path}.part`, path)
-      })
+      // A write that failed, on a full disk say, doesn't keep the next one from trying.
+      last = last
+        .catch(() => {})
+        .then(async () => {
+          if (removed) return
+          await writeFile(`${path}.part`, `${JSON.stringify(info, null, 2)}\n`, { mode: 0o600 })
+          await rename(`${path}.part`, path)
+        })
       return last
     },
     async remove() {

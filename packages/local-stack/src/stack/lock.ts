@@ -4,6 +4,7 @@ import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { isRunning } from '../process-state.ts'
+import { readIfThere } from '../read-if-there.ts'
 
 // One stack at a time runs on a folder. Its lock file names a process, a port on 127.0.0.1 and a random word, and the
 // process answers on that port with that word: so a lock left by a killed stack is told from a held one, even where
@@ -40,7 +41,7 @@ export async function takeLock(home: string): Promise<{ lock: Lock } | { holder:
     await writeFile(mine, content, { mode: 0o600 })
     for (;;) {
       if (await linked(mine, path)) return { lock: { release: () => release(path, content, server) } }
-      const found = await readFile(path, 'utf8').catch(() => undefined)
+      const found = await readIfThere(path)
       if (found === undefined) continue
       const holder = await livingHolder(found)
       if (holder !== undefined) {
@@ -59,7 +60,7 @@ export async function takeLock(home: string): Promise<{ lock: Lock } | { holder:
 
 /** Gives the running stack that holds the lock of a folder, or undefined. */
 export async function lockHolder(home: string): Promise<LockHolder | undefined> {
-  const content = await readFile(join(home, 'lock.json'), 'utf8').catch(() => undefined)
+  const content = await readIfThere(join(home, 'lock.json'))
   return content === undefined ? undefined : livingHolder(content)
 }
 
@@ -115,7 +116,7 @@ async function removeStale(path: string, stale: string, aside: string): Promise<
 }
 
 async function release(path: string, content: string, server: Server): Promise<void> {
-  if ((await readFile(path, 'utf8').catch(() => '')) === content) await rm(path)
+  if ((await readIfThere(path)) === content) await rm(path)
   server.close()
 }
 

@@ -41,6 +41,11 @@ export class ByteReader {
     throw new S3Error('InvalidRequest', 'The trailer of the chunked body is too long.')
   }
 
+  /** Lets go of the stream. */
+  async close(): Promise<void> {
+    await this.#source.return?.()
+  }
+
   async #fill(): Promise<boolean> {
     const next = await this.#source.next()
     if (next.done === true) return false

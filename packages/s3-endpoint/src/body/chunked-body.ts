@@ -23,6 +23,17 @@ export async function* decodeChunked(
   options: { signing: ChunkSigning | undefined; trailer: boolean },
 ): AsyncGenerator<Buffer, Map<string, string>> {
   const reader = new ByteReader(source)
+  try {
+    return yield* decode(reader, options)
+  } finally {
+    await reader.close()
+  }
+}
+
+async function* decode(
+  reader: ByteReader,
+  options: { signing: ChunkSigning | undefined; trailer: boolean },
+): AsyncGenerator<Buffer, Map<string, string>> {
   let previous = options.signing?.seed ?? ''
   for (;;) {
     const { size, signature } = parseChunkLine(await reader.readLine(MAX_CHUNK_LINE_BYTES))

@@ -31,17 +31,22 @@ async function* verifiedChunks(
     ? decodeChunked(source, { signing: form.signedChunks ? signing : undefined, trailer: form.trailer })
     : withoutTrailer(source)
   let size = 0
-  for (;;) {
-    const next = await data.next()
-    if (next.done === true) {
-      if (size < claims.size) throw wrongLength()
-      digester.finish(next.value)
-      return
+  try {
+    for (;;) {
+      const next = await data.next()
+      if (next.done === true) {
+        if (size < claims.size) throw wrongLength()
+        digester.finish(next.value)
+        return
+      }
+      size += next.value.length
+      if (size > claims.size) throw wrongLength()
+      digester.update(next.value)
+      yield next.value
     }
-    size += next.value.length
-    if (size > claims.size) throw wrongLength()
-    digester.update(next.value)
-    yield next.value
+  } finally {
+    // Lets go of the source where reading ends early: what is left of the body is then for the server to deal with.
+    await data.return(new Map())
   }
 }
 

@@ -22,7 +22,10 @@ type Manifest = { key: string; startedAt: number; metadata: ObjectMetadata }
 export function createDiskMultipart(directories: Directories, store: ObjectStore): MultipartBackend {
   const uploads = new UploadDirectories(directories)
   return {
-    create: (name, metadata) => uploads.create(name, metadata),
+    create: async (name, metadata) => {
+      await store.requireBucket(name.bucket)
+      return uploads.create(name, metadata)
+    },
     putPart: (name, uploadId, partNumber, upload) => {
       const makeRecord = () => {
         const { md5, checksums } = upload.digests()
@@ -43,7 +46,10 @@ export function createDiskMultipart(directories: Directories, store: ObjectStore
         await uploads.remove(name, uploadId)
       })
     },
-    listUploads: (bucket) => uploads.list(bucket),
+    listUploads: async (bucket) => {
+      await store.requireBucket(bucket)
+      return uploads.list(bucket)
+    },
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Backend } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import { type Answer, emptyAnswer, xmlAnswer } from '../protocol/answer.ts'
 import { childText, parseXml } from '../protocol/xml-reader.ts'
@@ -32,13 +33,13 @@ export async function listBuckets(context: OperationContext): Promise<Answer> {
 
 /** Answers whether the bucket is there. */
 export async function headBucket(context: OperationContext): Promise<Answer> {
-  await requireBucket(context)
+  await requireBucket(context.backend, context.bucket)
   return emptyAnswer(200, { 'x-amz-bucket-region': context.region })
 }
 
 /** Tells the bucket's region; as in S3 that of us-east-1 is written as nothing. */
 export async function getBucketLocation(context: OperationContext): Promise<Answer> {
-  await requireBucket(context)
+  await requireBucket(context.backend, context.bucket)
   return xmlAnswer('LocationConstraint', context.region === 'us-east-1' ? '' : context.region)
 }
 
@@ -57,8 +58,8 @@ export async function createBucket(context: OperationContext): Promise<Answer> {
   return emptyAnswer(200, { location: `/${context.bucket}` })
 }
 
-/** Throws NoSuchBucket where the request's bucket isn't there. */
-export async function requireBucket({ backend, bucket }: OperationContext): Promise<void> {
+/** Throws NoSuchBucket where the bucket isn't there. */
+export async function requireBucket(backend: Backend, bucket: string): Promise<void> {
   if (!(await backend.hasBucket(bucket))) {
     throw new S3Error('NoSuchBucket', 'The specified bucket does not exist', { fields: { BucketName: bucket } })
   }

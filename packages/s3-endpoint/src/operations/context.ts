@@ -31,8 +31,11 @@ export type OperationContext = {
   key: string
   query: ReadonlyMap<string, string>
   headers: RequestHeaders
-  /** Begins to take the body in. Call it once, and as late as possible: a client that waits to send is told to go on. */
-  openBody(): Upload
+  /**
+   * Checks what `describedBy` (the request's headers, if left out) says of the body, and gives the body. Call it once.
+   * It comes in when its chunks are asked for: a client that waits to send is told to go on only then.
+   */
+  openBody(describedBy?: RequestHeaders): Upload
   /** Asks the authorisation hook about another object that the request touches. */
   isAllowed(operation: OperationName, bucket: string, key: string): Promise<boolean>
 }

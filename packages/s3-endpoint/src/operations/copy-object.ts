@@ -4,8 +4,8 @@ import { type Answer, xmlAnswer } from '../protocol/answer.ts'
 import { checkConditions, readConditions, readWriteCondition } from '../protocol/conditions.ts'
 import { quoteEtag, readMetadata } from '../protocol/object-headers.ts'
 import { checkBucketName, checkKey, decodePercent } from '../protocol/request-target.ts'
-import { requireBucket } from './buckets.ts'
 import type { OperationContext } from './context.ts'
+import { missingObject } from './get-object.ts'
 
 /** Copies an object within the endpoint; x-amz-metadata-directive says whose metadata the copy gets. */
 export async function copyObject(context: OperationContext): Promise<Answer> {
@@ -17,12 +17,8 @@ export async function copyObject(context: OperationContext): Promise<Answer> {
   if (!(await context.isAllowed('GetObject', source.bucket, source.key))) {
     throw new S3Error('AccessDenied', 'Access Denied')
   }
-  await requireBucket(context)
-  await requireBucket({ ...context, bucket: source.bucket })
   const found = await context.backend.headObject(source)
-  if (found === undefined) {
-    throw new S3Error('NoSuchKey', 'The specified key does not exist.', { fields: { Key: source.key } })
-  }
+  if (found === undefined) throw await missingObject(context.backend, source)
   if (checkConditions(found, readConditions(context.headers, 'x-amz-copy-source-')) !== 'proceed') {
     throw new S3Error('PreconditionFailed', 'At least one of the conditions of the source did not hold.')
   }

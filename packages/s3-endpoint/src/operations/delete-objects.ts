@@ -12,7 +12,7 @@ const MAX_KEYS = 1000
 /** Deletes up to 1,000 objects; the answer says of each whether it went well. */
 export async function deleteObjects(context: OperationContext): Promise<Answer> {
   requireDigest(context)
-  await requireBucket(context)
+  await requireBucket(context.backend, context.bucket)
   const { keys, quiet } = parseRequest(await readXmlBody(context.openBody()))
   const results: XmlElement[] = []
   for (const key of keys) {

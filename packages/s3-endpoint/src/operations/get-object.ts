@@ -1,4 +1,4 @@
-import type { ObjectInfo, OpenObject } from '../backend.ts'
+import type { Backend, ObjectInfo, ObjectName, OpenObject } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import { type Answer, emptyAnswer } from '../protocol/answer.ts'
 import { checkConditions, parseEtag, readConditions } from '../protocol/conditions.ts'
@@ -10,7 +10,7 @@ import type { OperationContext } from './context.ts'
 /** Sends an object or a part of it. The bytes are those of the moment at which the request came. */
 export async function getObject(context: OperationContext): Promise<Answer> {
   const object = await context.backend.openObject(context)
-  if (object === undefined) throw await missingObject(context)
+  if (object === undefined) throw await missingObject(context.backend, context)
   try {
     const { range, ...answer } = describe(context, object.info)
     if (answer.status === 304) {
@@ -27,7 +27,7 @@ export async function getObject(context: OperationContext): Promise<Answer> {
 /** Answers like {@link getObject}, without the bytes. */
 export async function headObject(context: OperationContext): Promise<Answer> {
   const info = await context.backend.headObject(context)
-  if (info === undefined) throw await missingObject(context)
+  if (info === undefined) throw await missingObject(context.backend, context)
   const { range, ...answer } = describe(context, info)
   if (answer.status === 304) return { ...answer, body: undefined }
   return emptyAnswer(answer.status, { ...answer.headers, 'content-length': String(lengthOf(info, range)) })
@@ -89,7 +89,8 @@ function lengthOf(info: ObjectInfo, range: ByteRange | undefined): number {
   return range === undefined ? info.size : range.end - range.start + 1
 }
 
-async function missingObject(context: OperationContext): Promise<S3Error> {
-  await requireBucket(context)
-  return new S3Error('NoSuchKey', 'The specified key does not exist.', { fields: { Key: context.key } })
+/** Gives the refusal NoSuchKey, or throws NoSuchBucket where that says more. */
+export async function missingObject(backend: Backend, { bucket, key }: ObjectName): Promise<S3Error> {
+  await requireBucket(backend, bucket)
+  return new S3Error('NoSuchKey', 'The specified key does not exist.', { fields: { Key: key } })
 }

@@ -3,13 +3,11 @@ import { type Answer, xmlAnswer } from '../protocol/answer.ts'
 import { compareKeys } from '../protocol/key-order.ts'
 import { quoteEtag } from '../protocol/object-headers.ts'
 import type { XmlElement } from '../protocol/xml-writer.ts'
-import { requireBucket } from './buckets.ts'
 import type { OperationContext } from './context.ts'
 import { readCount, readKeyEncoding } from './list-objects.ts'
 
 /** Lists the parts that a multipart upload has so far. */
 export async function listParts(context: OperationContext): Promise<Answer> {
-  await requireBucket(context)
   const { query } = context
   const uploadId = query.get('uploadId') ?? ''
   const limit = readCount(query, 'max-parts')
@@ -42,7 +40,6 @@ export async function listParts(context: OperationContext): Promise<Answer> {
 
 /** Lists a bucket's multipart uploads that are still pending. */
 export async function listMultipartUploads(context: OperationContext): Promise<Answer> {
-  await requireBucket(context)
   const { query } = context
   const prefix = query.get('prefix') ?? ''
   const keyMarker = query.get('key-marker') ?? ''

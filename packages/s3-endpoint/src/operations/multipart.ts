@@ -4,9 +4,9 @@ import { readChecksums } from '../body/claims.ts'
 import { S3Error } from '../errors.ts'
 import { type Answer, emptyAnswer, xmlAnswer } from '../protocol/answer.ts'
 import { parseEtag, readWriteCondition } from '../protocol/conditions.ts'
+import type { RequestHeaders } from '../protocol/headers.ts'
 import { checksumHeaders, quoteEtag, readMetadata } from '../protocol/object-headers.ts'
 import { childText, malformed, parseXml, type XmlNode } from '../protocol/xml-reader.ts'
-import { requireBucket } from './buckets.ts'
 import type { OperationContext } from './context.ts'
 import { readXmlBody } from './xml-body.ts'
 
@@ -15,7 +15,6 @@ const MAX_PART_NUMBER = 10_000
 /** Begins a multipart upload. */
 export async function createMultipartUpload(context: OperationContext): Promise<Answer> {
   const metadata = readMetadata(context.headers)
-  await requireBucket(context)
   const uploadId = await context.backend.multipart.create(context, metadata)
   return xmlAnswer('InitiateMultipartUploadResult', [
     ['Bucket', context.bucket],
@@ -31,19 +30,14 @@ export async function uploadPart(context: OperationContext): Promise<Answer> {
   if (partNumber < 1 || partNumber > MAX_PART_NUMBER) {
     throw new S3Error('InvalidArgument', `Part number must be an integer between 1 and ${MAX_PART_NUMBER}, inclusive`)
   }
-  await requireBucket(context)
-  const { multipart } = context.backend
-  // Asked before the body is taken in, so that a part of a forgotten upload isn't sent in vain.
-  await multipart.listParts(context, uploadIdOf(context))
-  const part = await multipart.putPart(context, uploadIdOf(context), partNumber, context.openBody())
+  const part = await context.backend.multipart.putPart(context, uploadIdOf(context), partNumber, context.openBody())
   return emptyAnswer(200, { etag: quoteEtag(part.etag), ...checksumHeaders(part.checksums) })
 }
 
 /** Makes an object out of the parts that the body names. */
 export async function completeMultipartUpload(context: OperationContext): Promise<Answer> {
   const condition = readWriteCondition(context.headers)
-  await requireBucket(context)
-  const parts = parseParts(await readXmlBody(context.openBody()))
+  const parts = parseParts(await readXmlBody(context.openBody(withoutChecksums(context.headers))))
   const checksums = readObjectChecksums(context)
   const stored = await context.backend.multipart.complete(context, uploadIdOf(context), parts, { condition, checksums })
   return xmlAnswer('CompleteMultipartUploadResult', [
@@ -56,7 +50,6 @@ export async function completeMultipartUpload(context: OperationContext): Promis
 
 /** Forgets a multipart upload and its parts. */
 export async function abortMultipartUpload(context: OperationContext): Promise<Answer> {
-  await requireBucket(context)
   await context.backend.multipart.abort(context, uploadIdOf(context))
   return emptyAnswer(204)
 }
@@ -89,6 +82,11 @@ function parsePart(node: XmlNode): NamedPart {
     checksums[algorithm] = value
   }
   return { partNumber: Number(number), etag: parseEtag(etag), checksums }
+}
+
+/** Of this operation alone the checksum headers describe the object to be made, and not the body. */
+function withoutChecksums(headers: RequestHeaders): RequestHeaders {
+  return new Map([...headers].filter(([name]) => !name.startsWith('x-amz-checksum-')))
 }
 
 /** Checksums of the whole object come only with this type; a checksum over the parts' checksums has another form. */

@@ -1,14 +1,12 @@
 import { type Answer, emptyAnswer } from '../protocol/answer.ts'
 import { readWriteCondition } from '../protocol/conditions.ts'
 import { checksumHeaders, quoteEtag, readMetadata } from '../protocol/object-headers.ts'
-import { requireBucket } from './buckets.ts'
 import type { OperationContext } from './context.ts'
 
 /** Stores an object, whole or not at all. */
 export async function putObject(context: OperationContext): Promise<Answer> {
   const metadata = readMetadata(context.headers)
   const condition = readWriteCondition(context.headers)
-  await requireBucket(context)
   const stored = await context.backend.putObject(context, context.openBody(), { metadata, condition })
   return emptyAnswer(200, { etag: quoteEtag(stored.etag), ...checksumHeaders(stored.checksums) })
 }

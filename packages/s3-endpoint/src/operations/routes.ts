@@ -87,7 +87,7 @@ export type RoutedRequest = {
 export function findRoute(request: RoutedRequest): { name: OperationName; run: Operation } {
   const level = request.key !== '' ? 'object' : request.bucket !== '' ? 'bucket' : 'service'
   const names = [...request.query.keys()].filter((name) => {
-    return !SIGNATURE_PARAMETERS.has(name) && !name.startsWith('x-amz-') && name !== 'x-id'
+    return !SIGNATURE_PARAMETERS.has(name) && !/^x-amz-[a-z0-9._-]+$/.test(name) && name !== 'x-id'
   })
   const found = ROUTES.find((candidate) => {
     return (

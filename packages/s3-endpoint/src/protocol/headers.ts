@@ -33,9 +33,20 @@ export function parseHeaders(rawHeaders: string[]): RequestHeaders {
     if (earlier !== undefined && isSingle(name)) {
       throw new S3Error('InvalidRequest', `The header ${name} occurs twice.`)
     }
+    checkHeaderValue(name, value)
     headers.set(name, earlier === undefined ? value : `${earlier},${value}`)
   }
   return headers
+}
+
+/**
+ * Throws InvalidArgument where a value cannot be sent as a header: line breaks in it would let its author write further
+ * headers of an answer.
+ */
+export function checkHeaderValue(name: string, value: string): void {
+  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
+    throw new S3Error('InvalidArgument', `The value of ${name} cannot be sent as a header.`)
+  }
 }
 
 function isSingle(name: string): boolean {

@@ -1,6 +1,6 @@
 import type { Checksums, ObjectInfo, ObjectMetadata } from '../backend.ts'
 import { S3Error } from '../errors.ts'
-import type { RequestHeaders } from './headers.ts'
+import { checkHeaderValue, type RequestHeaders } from './headers.ts'
 
 const STORED_HEADERS = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires']
 const USER_PREFIX = 'x-amz-meta-'
@@ -50,10 +50,7 @@ export function objectHeaders(info: ObjectInfo, query: ReadonlyMap<string, strin
   for (const [parameter, header] of OVERRIDES) {
     const value = query.get(parameter)
     if (value === undefined) continue
-    // Without this check a line break in the value would let the sender of a link write headers of the answer.
-    if (!/^[\t\x20-\x7e\xa0-\xff]*$/.test(value)) {
-      throw new S3Error('InvalidArgument', `The value of ${parameter} cannot be sent as a header.`)
-    }
+    checkHeaderValue(parameter, value)
     headers[header] = value
   }
   return headers

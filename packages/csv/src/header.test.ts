@@ -1,0 +1,117 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { FileError } from './file-error.ts'
+import { type Header, readHeader } from './header.ts'
+import { cut, cuts, sourceOf } from './testing/documents.ts'
+
+function read(file: string | Buffer): Promise<Header> {
+  return readHeader(sourceOf([Buffer.from(file)]))
+}
+
+/** `user_id` and names of 40 bytes up to a size, with their commas. */
+function headerOfSize(bytes: number): string {
+  const names = ['user_id']
+  for (let size = 7; size < bytes; size += 1 + (names.at(-1)?.length ?? 0)) {
+    names.push(String(names.length).padStart(Math.min(40, bytes - size - 1), 'k'))
+  }
+  return names.join(',')
+}
+
+describe('readHeader gives the names and where the data begins', () => {
+  test.each([
+    ['LF', 'user_id,age\n1,2\n', ['user_id', 'age'], 12],
+    ['CRLF', 'user_id,age\r\n1,2\r\n', ['user_id', 'age'], 13],
+    ['no data rows', 'user_id\n', ['user_id'], 8],
+    ['user_id not in front', 'age,user_id\n', ['age', 'user_id'], 12],
+    ['SERVICE_ERRORS anywhere', 'a,SERVICE_ERRORS,user_id\n', ['a', 'SERVICE_ERRORS', 'user_id'], 25],
+    ['a BOM', '\ufeffuser_id\n', ['user_id'], 11],
+    ['a BOM before quotes', '\ufeff"user_id"\n', ['user_id'], 13],
+    ['blank lines in front', '\n\r\n\nuser_id\n', ['user_id'], 12],
+    ['quoted names', '"user_id","a ""b"", c\r\nd"\n', ['user_id', 'a "b", c\r\nd'], 26],
+    ['white space, which is kept', 'user_id, user_id ,\tage\n', ['user_id', ' user_id ', '\tage'], 23],
+    ['names that differ in case only', 'user_id,Age,age\n', ['user_id', 'Age', 'age'], 16],
+    ['names that are not ASCII', 'user_id,年齢\n', ['user_id', '年齢'], 15],
+    ['a second BOM, which is part of the name', '\ufeffuser_id,\ufeffuser_id\n', ['user_id', '\ufeffuser_id'], 22],
+    ['a name of 255 characters', `user_id,${'😀'.repeat(255)}\n`, ['user_id', '😀'.repeat(255)], 1029],
+    ['quotes inside a name', 'user_id,5" disk\n', ['user_id', '5" disk'], 16],
+  ])('with %s', async (_, file, columns, end) => {
+    expect(await read(file)).toEqual({ columns, end })
+  })
+
+  test('at the greatest size, whatever the line break and the BOM', async () => {
+    const header = headerOfSize(102_400)
+    expect((await read(`${header}\n`)).end).toBe(102_401)
+    expect((await read(`\ufeff${header}\r\n`)).end).toBe(102_405)
+  })
+
+  test('however the bytes are cut', async () => {
+    const file = Buffer.from('\ufeff\r\n"user_id",日本,"a\r\n""b"""\r\n1,2,3\r\n')
+    const whole = await read(file)
+    await fc.assert(
+      fc.asyncProperty(cuts, async (shares) => {
+        expect(await readHeader(sourceOf(cut(file, shares)))).toEqual(whole)
+      }),
+    )
+  })
+
+  test('and reads no further than needed', async () => {
+    const source = sourceOf([Buffer.from('user_'), Buffer.from('id\n'), Buffer.from('1\n'), Buffer.from('2\n')])
+    await readHeader(source)
+    expect(source).toMatchObject({ ended: true, given: 2 })
+  })
+})
+
+describe('readHeader refuses', () => {
+  const latin1 = Buffer.from('user_id,caf\xe9,na\xefve\n', 'latin1')
+  const long = 'x'.repeat(256)
+
+  test.each([
+    ['no bytes', '', 'empty file'],
+    ['a BOM alone', '\ufeff', 'empty file'],
+    ['blank lines alone', '\ufeff\n\r\n\n', 'empty file'],
+    ['a header that is too large', `${headerOfSize(102_401)}\n`, 'header size over 102400 bytes'],
+    ['a header that is too large with CRLF', `${headerOfSize(102_401)}\r\n`, 'header size over 102400 bytes'],
+    ['a header that is too large without line break', headerOfSize(102_401), 'header size over 102400 bytes'],
+    ['a header that is too large within quotes', `"${'x\n'.repeat(60_000)}`, 'header size over 102400 bytes'],
+    ['a header without line break', 'user_id,age', 'newline character not found'],
+    ['a header without line break of the greatest size', headerOfSize(102_400), 'newline character not found'],
+    ['CR as line break', 'user_id\r1\r2\r', 'newline character not found'],
+    ['a quote that is not closed', 'user_id,"age\n1,2\n', 'header has an unclosed quote'],
+    ['text behind a closing quote', '"user_id"x\n1\n', 'header has an unclosed quote'],
+    ['the end behind a closing quote and CR', '"user_id"\r', 'header has an unclosed quote'],
+    ['an empty name', 'user_id,,age\n', 'empty columns'],
+    ['an empty name at the end', 'user_id,\n', 'empty columns'],
+    ['an empty quoted name', '"",user_id\n', 'empty columns'],
+    ['names that are not UTF-8', latin1, 'caf\ufffd, na\ufffdve should be UTF-8'],
+    ['NUL in a name', 'user_id,a\0b\n', 'a\ufffdb should be UTF-8'],
+    [
+      'the bytes of a gzip file',
+      Buffer.from('1f8b0800000000000000ab000a', 'hex'),
+      '\u001f\ufffd\b\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd should be UTF-8',
+    ],
+    ['duplicates, each named once', 'b,a,user_id,a,b,a\n', 'duplicate columns b, a'],
+    ['two of SERVICE_ERRORS', 'user_id,SERVICE_ERRORS,SERVICE_ERRORS\n', 'duplicate columns SERVICE_ERRORS'],
+    ['no user_id', 'id,age\n', 'user_id column is required'],
+    ['user_id in another case', 'User_ID\n', 'user_id column is required'],
+    ['long names', `user_id,${long},${long}y\n`, `${long}, ${long}y should be at most 255 characters`],
+    ['standard profiles', 'user_id,$name,age,$email\n', 'standard user profile cannot be updated: $name, $email'],
+  ])('%s', async (_, file, message) => {
+    await expect(read(file)).rejects.toThrow(new FileError(message))
+  })
+
+  test.each([
+    ['empty names before names that are not UTF-8', Buffer.from('caf\xe9,\n', 'latin1'), 'empty columns'],
+    ['names that are not UTF-8 before duplicates', Buffer.from('a,a,\xe9\n', 'latin1'), '\ufffd should be UTF-8'],
+    ['duplicates before a missing user_id', 'a,a\n', 'duplicate columns a'],
+    ['a missing user_id before long names', `${long}\n`, 'user_id column is required'],
+    ['long names before standard profiles', `user_id,$a,${long}\n`, `${long} should be at most 255 characters`],
+  ])('%s', async (_, file, message) => {
+    await expect(read(file)).rejects.toThrow(new FileError(message))
+  })
+
+  test('an oversized header without reading the rest', async () => {
+    const source = sourceOf(Array.from({ length: 100 }, () => Buffer.alloc(65_536, 'x')))
+    await expect(readHeader(source)).rejects.toThrow('header size over 102400 bytes')
+    expect(source).toMatchObject({ ended: true, given: 2 })
+  })
+})

@@ -1,0 +1,140 @@
+import { parse } from 'csv-parse/sync'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { MAX_RECORD_BYTES } from './records.ts'
+import { type Row, type RowsOptions, readRows } from './rows.ts'
+import { anyDocument, cut, cuts, sourceOf, tableAndDocument } from './testing/documents.ts'
+
+async function read(chunks: readonly Buffer[], options?: RowsOptions): Promise<Row[]> {
+  return (await Array.fromAsync(readRows(sourceOf(chunks), options))).flat()
+}
+
+async function readText(text: string): Promise<unknown[]> {
+  const rows = await read([Buffer.from(text)])
+  return rows.map(({ cells, problem }) => [...(problem ? [`(${problem})`] : []), ...cells.map(String)])
+}
+
+describe('readRows', () => {
+  test.each([
+    [
+      'values',
+      'a,b\nc,d\n',
+      [
+        ['a', 'b'],
+        ['c', 'd'],
+      ],
+    ],
+    [
+      'CRLF and LF',
+      'a,b\r\nc,d\n',
+      [
+        ['a', 'b'],
+        ['c', 'd'],
+      ],
+    ],
+    ['no line break at the end', 'a\nb', [['a'], ['b']]],
+    ['empty values', ',a,,\n', [['', 'a', '', '']]],
+    ['an empty quoted value', '""\n"",""\n', [[''], ['', '']]],
+    ['blank lines', '\r\na\n\nb\r\n\r\n', [['a'], ['b']]],
+    ['rows of any length', 'a\nb,c\n', [['a'], ['b', 'c']]],
+    ['white space', ' a , b \n', [[' a ', ' b ']]],
+    ['quoted commas, quotes and line breaks', '"a,b","c""d","e\r\nf\n"\n', [['a,b', 'c"d', 'e\r\nf\n']]],
+    ['a lone CR', 'a\rb,\rc\n', [['a\rb', '\rc']]],
+    ['two CR before LF', 'a\r\r\n\r\r\n', [['a\r'], ['\r']]],
+    ['quotes inside an unquoted value', 'a"b",5" disk\n', [['a"b"', '5" disk']]],
+    ['a space before a quote', ' "a"\n', [[' "a"']]],
+    ['a BOM, which is data here', '\ufeffa\n\ufeff"b"\n', [['\ufeffa'], ['\ufeff"b"']]],
+    ['NUL', 'a\0b,"\0"\n', [['a\0b', '\0']]],
+    [
+      'an unclosed quote',
+      'a,"b,c\nd,e\n',
+      [
+        ['(unclosed quote)', 'a', '"b', 'c'],
+        ['d', 'e'],
+      ],
+    ],
+    ['text behind a closing quote', 'a,"b"c\r\nd\n', [['(unclosed quote)', 'a', '"b"c'], ['d']]],
+    ['NUL behind a closing quote', '"a"\0\nb\n', [['(unclosed quote)', '"a"\0'], ['b']]],
+    ['nothing', '', []],
+  ])('reads %s', async (_, text, expected) => {
+    expect(await readText(text)).toEqual(expected)
+  })
+
+  test('a value that is not UTF-8 comes byte for byte', async () => {
+    const cell = Buffer.from([0xff, 0xfe, 0x00, 0xc3, 0x28, 0xe9])
+    const [row] = await read([Buffer.concat([Buffer.from('a,'), cell, Buffer.from('\n')])])
+    expect(row?.cells[1]).toEqual(cell)
+    const [quoted] = await read([Buffer.concat([Buffer.from('a,"'), cell, Buffer.from('"\n')])])
+    expect(quoted?.cells[1]).toEqual(cell)
+  })
+
+  test('of a row that is too long the first values are kept', async () => {
+    const rows = await read([Buffer.from(`first,${'x'.repeat(MAX_RECORD_BYTES)}\nb\n`)])
+    expect(rows.map(({ problem }) => problem)).toEqual(['too long', undefined])
+    expect(rows[0]?.cells.map(String)).toEqual(['first', 'x'.repeat(1024 - 'first,'.length)])
+  })
+
+  test('whatever the table and the way it is written, its cells come back', async () => {
+    await fc.assert(
+      fc.asyncProperty(tableAndDocument, cuts, async ({ table, document }, shares) => {
+        const rows = await read(cut(document, shares))
+        expect(rows.map(({ cells }) => cells)).toEqual(table)
+        expect(rows.every(({ problem }) => problem === undefined)).toBe(true)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('reads a well-formed document as csv-parse reads it in one piece', async () => {
+    await fc.assert(
+      fc.asyncProperty(tableAndDocument, cuts, async ({ document }, shares) => {
+        const options = {
+          relax_column_count: true,
+          relax_quotes: true,
+          skip_empty_lines: true,
+          encoding: 'latin1',
+        } as const
+        const expected = parse(document, { ...options, record_delimiter: ['\r\n', '\n'] })
+        const rows = await read(cut(document, shares))
+        expect(rows.map(({ cells }) => cells.map((cell) => cell.toString('latin1')))).toEqual(expected)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('reads any document, in any chunks, to the same rows', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyDocument, cuts, async (document, shares) => {
+        expect(await read(cut(document, shares))).toEqual(await read([document]))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('goes on behind any row with exactly the rows that follow it', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyDocument, fc.nat(20), fc.nat(1000), async (document, index, offset) => {
+        const all = await read([document], { position: offset })
+        const row = all[index % Math.max(all.length, 1)]
+        fc.pre(row !== undefined)
+        const rest = await read([document.subarray(row.end - offset)], { position: row.end })
+        expect(rest).toEqual(all.slice(all.indexOf(row) + 1))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('ends its source when the reader stops early', async () => {
+    const source = sourceOf([Buffer.from('a\n'), Buffer.from('b\n'), Buffer.from('c\n')])
+    for await (const _ of readRows(source)) break
+    expect(source).toMatchObject({ ended: true, given: 1 })
+  })
+
+  test('passes an error of its source on', async () => {
+    async function* failing() {
+      yield Buffer.from('a\n')
+      throw new Error('connection lost')
+    }
+    await expect(Array.fromAsync(readRows(failing()))).rejects.toThrow('connection lost')
+  })
+})

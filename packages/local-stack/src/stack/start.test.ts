@@ -1,0 +1,205 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { isFree } from '../ports.ts'
+import { isRunning } from '../process-state.ts'
+import type { AppDefinition } from './app-process.ts'
+import { readStackInfo, type StackInfo } from './info.ts'
+import type { Environment } from './settings.ts'
+import { type RunningStack, type StackOptions, startStack } from './start.ts'
+
+const entry = fileURLToPath(new URL('app.fixture.ts', import.meta.url))
+const api: AppDefinition = { name: 'api', entry, count: 1, web: { prefix: 'API', port: 3000 } }
+const worker: AppDefinition = { name: 'worker', entry, count: 2, env: { FIXTURE: 'worker' } }
+
+const anyPorts = { API_PORT: '0', STORAGE_PORT: '0', INBOX_PORT: '0', SMTP_PORT: '0', POSTGRES_PORT: '0' }
+/** With every part outside, a stack of apps alone. Nobody connects to these. */
+const outside: Environment = {
+  ...anyPorts,
+  DATABASE_URL: 'postgres://somebody@127.0.0.1:1/outside',
+  S3_ENDPOINT: 'http://127.0.0.1:1',
+  SMTP_URL: 'smtp://127.0.0.1:1',
+}
+
+let home: string
+const stacks: RunningStack[] = []
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'sluice-stack-'))
+})
+
+afterEach(async () => {
+  for (const stack of stacks.splice(0)) await stack.stop()
+  await rm(home, { recursive: true })
+})
+
+describe('a stack', () => {
+  test('starts every part, tells the apps where they are, and leaves nothing running', async () => {
+    let prepared: Environment = {}
+    const prepare = async (env: Environment) => {
+      await query(env.DATABASE_URL ?? '')
+      prepared = env
+    }
+    const stack = await start({ env: { ...process.env, ...anyPorts, KEPT: 'as it is' }, prepare })
+    const { info } = stack
+
+    const env = await environmentOf(info.api)
+    expect(env).toMatchObject({
+      KEPT: 'as it is',
+      DATABASE_URL: info.database,
+      S3_ENDPOINT: info.storage,
+      S3_REGION: 'us-east-1',
+      S3_BUCKET: 'sluice',
+      S3_ACCESS_KEY_ID: expect.stringMatching(/^SLUICE/),
+      S3_SECRET_ACCESS_KEY: expect.stringMatching(/^.{40,}$/),
+      SMTP_URL: expect.stringMatching(/^smtp:\/\/127\.0\.0\.1:\d+$/),
+      MAIL_FROM: 'Sluice <no-reply@sluice.local>',
+      API_URL: info.api,
+      API_HOST: '127.0.0.1',
+      API_PORT: new URL(info.api).port,
+    })
+    expect(prepared.S3_SECRET_ACCESS_KEY).toBe(env.S3_SECRET_ACCESS_KEY)
+    expect(await (await fetch(`${info.inbox}/api/mails`)).json()).toEqual([])
+    expect((await fetch(info.storage)).status, 'storage takes no anonymous request').toBe(403)
+
+    await stack.stop()
+    for (const url of [info.api, info.storage, info.inbox ?? '', info.database]) {
+      expect(await isFree('127.0.0.1', Number(new URL(url).port)), url).toBe(true)
+    }
+  })
+
+  test('says in stack.json what runs, for its owner only, and removes it at the end', async () => {
+    const stack = await start({ env: outside, apps: [api, worker] })
+    const path = join(home, 'stack.json')
+    expect((await stat(path)).mode & 0o077).toBe(0)
+    const info: StackInfo = JSON.parse(await readFile(path, 'utf8'))
+    expect(info).toEqual(stack.info)
+    expect(info).toEqual({
+      api: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      storage: outside.S3_ENDPOINT,
+      database: outside.DATABASE_URL,
+      pid: process.pid,
+      processes: { api: [expect.any(Number)], worker: [expect.any(Number), expect.any(Number)] },
+    })
+    expect(await readStackInfo(home)).toEqual(info)
+
+    const pids = Object.values(info.processes).flat()
+    await stack.stop()
+    await stack.exited
+    expect(await Promise.all(pids.map(isRunning))).toEqual([false, false, false])
+    expect(await readdir(home)).toEqual(['logs'])
+    expect(await readStackInfo(home)).toBeUndefined()
+  })
+
+  test('keeps what the apps print, and passes on their warnings', async () => {
+    const lines: string[] = []
+    await start({ env: outside, log: (line) => lines.push(line) })
+    await expect.poll(() => lines).toEqual(['api: a warning'])
+    expect(await readFile(join(home, 'logs', 'api-1.log'), 'utf8')).toMatch(/^an ordinary line\n\{"level":"warn"/)
+  })
+})
+
+describe('an app that ends', () => {
+  test('is started again at the same address, and stack.json says so', async () => {
+    const { info } = await start({ env: outside, apps: [api, worker] })
+    for (const app of ['api', 'worker']) {
+      const [killed = 0, ...others] = info.processes[app] ?? []
+      process.kill(killed, 'SIGKILL')
+      await expect.poll(async () => replaced(app, killed), { timeout: 10_000 }).toBe(true)
+      expect((await readStackInfo(home))?.processes[app]).toEqual(expect.arrayContaining(others))
+    }
+    expect((await environmentOf(info.api)).API_URL).toBe(info.api)
+  })
+
+  test('before it is ready makes the start fail with its last words, and nothing stays', async () => {
+    const failing = { ...worker, env: { FIXTURE: 'fails' } }
+    await expect(start({ env: outside, apps: [api, failing] })).rejects.toThrow(
+      /worker \d did not start: exit code 1 .*worker-\d\.log[\s\S]*the fixture fails/,
+    )
+    expect(await readdir(home)).toEqual(['logs'])
+  })
+})
+
+describe('on one folder', () => {
+  test('a second stack is refused, with the process and the addresses of the first', async () => {
+    const { info } = await start({ env: outside })
+    await expect(start({ env: outside })).rejects.toThrow(
+      `Sluice already runs on ${home} (process ${process.pid}): API ${info.api}`,
+    )
+    expect(await readStackInfo(home)).toEqual(info)
+  })
+
+  test('a killed stack takes its apps and Postgres along, and the next one starts on its data', async () => {
+    const env = { ...outside, DATABASE_URL: '' }
+    const killed = await startInChild({ home, env, apps: [api] })
+    const postgres = Number((await readFile(join(home, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0])
+    process.kill(killed.pid, 'SIGKILL')
+    for (const pid of [...(killed.processes.api ?? []), postgres]) {
+      await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false)
+    }
+    expect(await readStackInfo(home)).toBeUndefined()
+
+    const { info } = await start({ env })
+    await query(info.database)
+    expect(passwordOf(info)).toBe(passwordOf(killed))
+  })
+})
+
+test('Postgres is started again when it was killed', async () => {
+  const { info } = await start({ env: { ...outside, DATABASE_URL: '' }, apps: [] })
+  const path = join(home, 'postgres', 'postmaster.pid')
+  process.kill(Number((await readFile(path, 'utf8')).split('\n')[0]), 'SIGKILL')
+  await expect.poll(() => query(info.database).catch(() => 'down'), { timeout: 10_000 }).toBe('up')
+})
+
+test('a start that is given up leaves nothing behind', async () => {
+  const given = new AbortController()
+  const prepare = async () => given.abort(new Error('given up'))
+  await expect(start({ env: outside, signal: given.signal, prepare })).rejects.toThrow('given up')
+  expect(await readdir(home)).toEqual(['logs'])
+})
+
+async function start(options: Partial<StackOptions>): Promise<RunningStack> {
+  const backoff = { first: 20, most: 200, settled: 60_000 }
+  const stack = await startStack({ home, env: outside, apps: [api], log: () => {}, backoff, ...options })
+  stacks.push(stack)
+  return stack
+}
+
+async function startInChild(options: Omit<StackOptions, 'log'>): Promise<StackInfo> {
+  const fixture = fileURLToPath(new URL('stack-in-child.fixture.ts', import.meta.url))
+  const child = fork(fixture, [JSON.stringify(options)], { execArgv: [] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [info] = await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(() => Promise.reject(new Error('the child ended'))),
+  ])
+  return info
+}
+
+async function replaced(app: string, killed: number): Promise<boolean> {
+  const pids = (await readStackInfo(home))?.processes[app] ?? []
+  return pids.length === (app === 'worker' ? 2 : 1) && !pids.includes(killed)
+}
+
+async function environmentOf(url: string): Promise<Environment> {
+  return JSON.parse(await (await fetch(url)).text())
+}
+
+async function query(url: string): Promise<'up'> {
+  const client = new pg.Client(url)
+  client.on('error', () => {})
+  await client.connect()
+  await client.query('select 1')
+  await client.end()
+  return 'up'
+}
+
+function passwordOf(info: StackInfo): string {
+  return new URL(info.database).password
+}

@@ -1,0 +1,38 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { CHECKSUM_ALGORITHMS, createChecksum, isChecksum } from './checksums.ts'
+
+describe('checksums', () => {
+  // The check values of the CRC catalogue, and the digests of FIPS 180.
+  test.each([
+    ['crc32', 'cbf43926'],
+    ['crc32c', 'e3069283'],
+    ['crc64nvme', 'ae8b14860a799888'],
+    ['sha1', 'f7c3bc1d808e04732adf679965ccc34ca7ae3441'],
+    ['sha256', '15e2b0d3c33891ebb0f1ef609ec419420c20e320ce94c65fbc8c3312448eb225'],
+  ] as const)('%s gives the published value of "123456789"', (algorithm, expected) => {
+    const hasher = createChecksum(algorithm)
+    hasher.update(Buffer.from('123456789'))
+    expect(hasher.digest().toString('hex')).toBe(expected)
+  })
+
+  test('do not depend on how the bytes are cut', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...CHECKSUM_ALGORITHMS), fc.array(fc.uint8Array()), (algorithm, chunks) => {
+        const inPieces = createChecksum(algorithm)
+        for (const chunk of chunks) inPieces.update(chunk)
+        const atOnce = createChecksum(algorithm)
+        atOnce.update(Buffer.concat(chunks))
+        expect(inPieces.digest()).toEqual(atOnce.digest())
+      }),
+    )
+  })
+
+  test('are known by their length and their canonical base64', () => {
+    expect(isChecksum('crc32', 'AAAAAA==')).toBe(true)
+    expect(isChecksum('crc64nvme', 'AAAAAA==')).toBe(false)
+    expect(isChecksum('crc32', 'AAAAAB==')).toBe(false)
+    expect(isChecksum('crc32', 'AAAAAA')).toBe(false)
+    expect(isChecksum('crc32', '')).toBe(false)
+  })
+})

@@ -1,0 +1,106 @@
+import { execFileSync } from 'node:child_process'
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Backend, Upload } from '../backend.ts'
+import { send } from '../testing/raw-request.ts'
+import { BUCKET as bucket, makeDirectory, runEndpoint } from '../testing/running-endpoint.ts'
+import { createDiskBackend } from './backend.ts'
+
+const NAME = { bucket, key: 'k' }
+const METADATA = { contentType: 'text/csv', headers: {}, user: {} }
+const OPTIONS = { metadata: METADATA, condition: undefined }
+
+function upload(body: string, end: () => void = () => undefined): Upload {
+  async function* chunks() {
+    yield Buffer.from(body)
+    end()
+  }
+  return { size: body.length, chunks: chunks(), digests: () => ({ md5: 'etag', checksums: {} }) }
+}
+
+async function open(root: string): Promise<Backend> {
+  const backend = await createDiskBackend({ root })
+  await backend.createBucket(bucket)
+  return backend
+}
+
+async function contents(backend: Backend): Promise<string | undefined> {
+  const object = await backend.openObject(NAME)
+  if (object === undefined) return undefined
+  const found = await text(object.read({ start: 0, end: object.info.size - 1 }))
+  await object.close()
+  return found
+}
+
+describe('a write', () => {
+  test('that fails at its very end changes nothing and leaves no file', async () => {
+    const root = await makeDirectory()
+    const backend = await open(root)
+    await backend.putObject(NAME, upload('old'), OPTIONS)
+    const failing = upload('new', () => {
+      throw new Error('not what was signed')
+    })
+    await expect(backend.putObject(NAME, failing, OPTIONS)).rejects.toThrow('not what was signed')
+    expect(await contents(backend)).toBe('old')
+    expect(await readdir(join(root, 'temporary'))).toEqual([])
+  })
+
+  test('is not seen before it is whole', async () => {
+    const backend = await open(await makeDirectory())
+    await backend.putObject(NAME, upload('old'), OPTIONS)
+    let during: Promise<string | undefined> | undefined
+    const watched = upload('new', () => {
+      during = contents(backend)
+    })
+    await backend.putObject(NAME, watched, OPTIONS)
+    expect(await during).toBe('old')
+    expect(await contents(backend)).toBe('new')
+  })
+})
+
+test('what a killed process left half-written is removed at the next start, and the objects are kept', async () => {
+  const root = await makeDirectory()
+  const backend = await open(root)
+  await backend.putObject(NAME, upload('kept'), OPTIONS)
+  await writeFile(join(root, 'temporary', 'left-over'), 'half')
+  expect(await contents(await open(root))).toBe('kept')
+  expect(await readdir(join(root, 'temporary'))).toEqual([])
+})
+
+test('a file that was damaged behind our back is an error and not an object', async () => {
+  const root = await makeDirectory()
+  const backend = await open(root)
+  await writeFile(join(root, 'buckets', bucket, 'objects', 'k.object'), 'no record at the end')
+  await expect(backend.headObject(NAME)).rejects.toThrow('damaged')
+})
+
+test('an object may begin or end like the record behind it', async () => {
+  const backend = await open(await makeDirectory())
+  const body = '{"key":"x"}\u0000\u0000\u0000\u000bSLUICEo1'
+  await backend.putObject(NAME, upload(body), OPTIONS)
+  expect(await contents(backend)).toBe(body)
+})
+
+const canMount = process.platform === 'linux' && process.getuid?.() === 0
+
+test.runIf(canMount)('a full disk refuses the upload, keeps the old object, and the endpoint lives on', async () => {
+  const root = await makeDirectory()
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', root])
+  } catch {
+    return console.warn('not tested: this machine does not let us mount a small disk')
+  }
+  onTestFinished(() => void execFileSync('umount', ['--lazy', root]))
+  const errors: unknown[] = []
+  const endpoint = await runEndpoint({ root, onError: (error) => errors.push(error) })
+  const path = `/${bucket}/k`
+  await send(endpoint.url, { method: 'PUT', path, body: 'old' })
+  const full = await send(endpoint.url, { method: 'PUT', path, body: Buffer.alloc(8 * 1024 * 1024) })
+  expect(full).toMatchObject({ status: 507, code: 'InsufficientStorage' })
+  expect(errors).toHaveLength(1)
+  expect(await send(endpoint.url, { path })).toMatchObject({ status: 200, text: 'old' })
+  expect(await send(endpoint.url, { method: 'PUT', path, body: 'new' })).toMatchObject({ status: 200 })
+  expect(await readdir(join(root, 'temporary'))).toEqual([])
+})

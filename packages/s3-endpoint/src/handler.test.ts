@@ -1,0 +1,194 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import {
+  CreateBucketCommand,
+  GetBucketLocationCommand,
+  HeadBucketCommand,
+  ListBucketsCommand,
+} from '@aws-sdk/client-s3'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { createDiskBackend } from './disk/backend.ts'
+import type { Authorize } from './handler.ts'
+import { createS3Server } from './server.ts'
+import { type RawRequest, send } from './testing/raw-request.ts'
+import {
+  BUCKET,
+  CREDENTIALS,
+  makeDirectory,
+  REGION,
+  type RunningEndpoint,
+  runEndpoint,
+} from './testing/running-endpoint.ts'
+
+const PATH = `/${BUCKET}/k`
+const EMPTY_MD5 = createHash('md5').update('').digest('base64')
+
+let endpoint: RunningEndpoint
+beforeAll(async () => {
+  endpoint = await runEndpoint({}, afterAll)
+  await send(endpoint.url, { method: 'PUT', path: PATH, body: 'x' })
+})
+
+describe('without a signature everything is refused', () => {
+  test.each([
+    ['GET', '/'],
+    ['GET', `/${BUCKET}`],
+    ['GET', PATH],
+    ['HEAD', PATH],
+    ['PUT', PATH],
+    ['DELETE', PATH],
+    ['POST', `/${BUCKET}?delete`],
+    ['POST', `/${BUCKET}`],
+    ['GET', '/no-bucket'],
+    ['PATCH', PATH],
+  ])('%s %s', async (method, path) => {
+    const response = await fetch(endpoint.url + path, { method })
+    expect(response.status).toBe(403)
+    if (method !== 'HEAD') expect(await response.text()).toContain('<Code>AccessDenied</Code>')
+  })
+})
+
+describe('a request is refused', () => {
+  test.each<[string, Partial<RawRequest>, number, string]>([
+    ['with a wrong secret', { secretAccessKey: 'wrong' }, 403, 'SignatureDoesNotMatch'],
+    ['with an unknown access key', { accessKeyId: 'AKIDOTHER' }, 403, 'InvalidAccessKeyId'],
+    ['for another region', { region: 'eu-west-1' }, 400, 'AuthorizationHeaderMalformed'],
+    ['from a clock that is slow', { signedAt: new Date(Date.now() - 16 * 60_000) }, 403, 'RequestTimeTooSkewed'],
+    ['from a clock that is fast', { signedAt: new Date(Date.now() + 16 * 60_000) }, 403, 'RequestTimeTooSkewed'],
+    ['with an unsigned x-amz header', { unsigned: { 'x-amz-acl': 'private' } }, 403, 'AccessDenied'],
+    ['with a session token', { headers: { 'x-amz-security-token': 't' } }, 400, 'InvalidToken'],
+    ['signed twice', { path: `${PATH}?X-Amz-Signature=${'a'.repeat(64)}` }, 400, 'InvalidArgument'],
+    ['with two types', { unsigned: { 'content-type': ['a/b', 'c/d'] } }, 400, 'InvalidRequest'],
+    ['with a header that means something else', { headers: { 'x-amz-object-lock-mode': 'X' } }, 501, 'NotImplemented'],
+  ])('%s', async (_name, options, status, code) => {
+    expect(await send(endpoint.url, { path: PATH, ...options })).toMatchObject({ status, code })
+  })
+
+  test('in the old form of a pre-signed address', async () => {
+    const response = await fetch(`${endpoint.url}${PATH}?AWSAccessKeyId=AKIDTEST&Expires=9999999999&Signature=x`)
+    expect([response.status, (await response.text()).includes('AWS4-HMAC-SHA256')]).toEqual([400, true])
+  })
+
+  test('with a document that says why, of which, and which request it was', async () => {
+    const { text, headers } = await send(endpoint.url, { path: `/${BUCKET}/%3Cnone%3E` })
+    const id = headers['x-amz-request-id']
+    expect(headers['content-type']).toBe('application/xml')
+    expect(text).toBe(
+      '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>NoSuchKey</Code><Message>The specified key does not exist.' +
+        `</Message><Key>&#60;none&#62;</Key><Resource>/${BUCKET}/%3Cnone%3E</Resource><RequestId>${id}</RequestId></Error>`,
+    )
+  })
+
+  test('when it means an operation that is not there', async () => {
+    const operations: [string, string][] = [
+      ['GET', `${PATH}?acl`],
+      ['PUT', `${PATH}?acl`],
+      ['PUT', `${PATH}?partNumber=1`],
+      ['DELETE', `${PATH}?versionId=1`],
+      ['GET', `/${BUCKET}?policy`],
+      ['DELETE', `/${BUCKET}`],
+      ['PUT', `/${BUCKET}?versioning`],
+      ['POST', '/'],
+      ['PATCH', PATH],
+      ['GET', `/${BUCKET}?list-type=3`],
+    ]
+    for (const [method, path] of operations) {
+      expect(await send(endpoint.url, { method, path }), `${method} ${path}`).toMatchObject({
+        status: 501,
+        code: 'NotImplemented',
+      })
+    }
+    expect(await send(endpoint.url, { path: PATH })).toMatchObject({ status: 200, text: 'x' })
+  })
+})
+
+test('a valid signature is not tied to how the client escapes its path', async () => {
+  const body = 'x'
+  expect(await send(endpoint.url, { method: 'PUT', path: `/${BUCKET}/a(b)*'!$,`, body })).toMatchObject({ status: 200 })
+  expect(await send(endpoint.url, { path: `/${BUCKET}/a%28b%29%2a%27%21%24%2c` })).toMatchObject({ status: 200 })
+})
+
+test('buckets are listed, found, placed and made', async () => {
+  const client = endpoint.client()
+  await client.send(new HeadBucketCommand({ Bucket: BUCKET }))
+  await expect(client.send(new HeadBucketCommand({ Bucket: 'no-bucket' }))).rejects.toMatchObject({ name: 'NotFound' })
+  expect((await client.send(new GetBucketLocationCommand({ Bucket: BUCKET }))).LocationConstraint).toBeUndefined()
+  await client.send(new CreateBucketCommand({ Bucket: 'another-bucket' }))
+  const again = client.send(new CreateBucketCommand({ Bucket: 'another-bucket' }))
+  await expect(again).rejects.toMatchObject({ name: 'BucketAlreadyOwnedByYou' })
+  const elsewhere = { Bucket: 'third', CreateBucketConfiguration: { LocationConstraint: 'eu-west-1' as const } }
+  await expect(client.send(new CreateBucketCommand(elsewhere))).rejects.toMatchObject({ name: 'InvalidArgument' })
+  const { Buckets } = await client.send(new ListBucketsCommand({}))
+  expect(Buckets?.map(({ Name }) => Name)).toEqual(['another-bucket', BUCKET])
+})
+
+describe('the authorisation hook', () => {
+  type Asked = Parameters<Authorize<string>>
+
+  async function runWith(authorize: Authorize<string>): Promise<string> {
+    const backend = await createDiskBackend({ root: await makeDirectory() })
+    await backend.createBucket(BUCKET)
+    await backend.createBucket('other-bucket')
+    const { secretAccessKey } = CREDENTIALS
+    const server = createS3Server({
+      backend,
+      region: REGION,
+      authorize,
+      // Two customers with one secret each, found by their access key.
+      findCredentials: async (id) => (id.startsWith('AKID') ? { secretAccessKey, identity: id.slice(4) } : undefined),
+    })
+    server.http.listen(0, '127.0.0.1')
+    await once(server.http, 'listening')
+    onTestFinished(async () => {
+      server.http.close()
+      server.http.closeAllConnections()
+      await server.settled()
+    })
+    const address = server.http.address()
+    return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+  }
+
+  test('is asked who wants to do what to which object, and its no is an AccessDenied', async () => {
+    const asked: Asked[] = []
+    const url = await runWith((...question) => {
+      asked.push(question)
+      return question[0] === 'TEST' && question[3].startsWith('mine/')
+    })
+    const put = { method: 'PUT', body: 'x' }
+    expect(await send(url, { ...put, path: `/${BUCKET}/mine/a` })).toMatchObject({ status: 200 })
+    expect(await send(url, { ...put, path: `/${BUCKET}/yours/a` })).toMatchObject({ status: 403, code: 'AccessDenied' })
+    expect(await send(url, { ...put, path: `/${BUCKET}/mine/a`, accessKeyId: 'AKIDOTHER' })).toMatchObject({
+      status: 403,
+    })
+    expect(await send(url, { path: `/${BUCKET}?list-type=2&prefix=mine/` })).toMatchObject({ status: 200 })
+    expect(await send(url, { path: `/${BUCKET}?list-type=2` })).toMatchObject({ status: 403 })
+    expect(asked).toEqual([
+      ['TEST', 'PutObject', BUCKET, 'mine/a'],
+      ['TEST', 'PutObject', BUCKET, 'yours/a'],
+      ['OTHER', 'PutObject', BUCKET, 'mine/a'],
+      ['TEST', 'ListObjectsV2', BUCKET, 'mine/'],
+      ['TEST', 'ListObjectsV2', BUCKET, ''],
+    ])
+  })
+
+  test('cannot be passed by the other objects that a request names', async () => {
+    const url = await runWith((_identity, operation, bucket, key) => {
+      return operation === 'DeleteObjects' || operation === 'ListBuckets' || (bucket === BUCKET && key !== 'secret')
+    })
+    const copy = { method: 'PUT', path: PATH, headers: { 'x-amz-copy-source': `/${BUCKET}/secret` } }
+    expect(await send(url, copy)).toMatchObject({ status: 403, code: 'AccessDenied' })
+    const body = '<Delete><Object><Key>secret</Key></Object><Object><Key>k</Key></Object></Delete>'
+    const headers = { 'content-md5': createHash('md5').update(body).digest('base64') }
+    const deleted = await send(url, { method: 'POST', path: `/${BUCKET}?delete`, body, headers })
+    expect(deleted.text).toContain('<Error><Key>secret</Key><Code>AccessDenied</Code>')
+    expect(deleted.text).toContain('<Deleted><Key>k</Key></Deleted>')
+    const buckets = await send(url, { path: '/' })
+    expect(buckets.text).toContain(BUCKET)
+    expect(buckets.text).not.toContain('other-bucket')
+  })
+})
+
+test('a Content-MD5 that is signed but empty of meaning for a GET does no harm', async () => {
+  const answer = await send(endpoint.url, { path: PATH, headers: { 'content-md5': EMPTY_MD5 } })
+  expect(answer).toMatchObject({ status: 200 })
+})

@@ -1,0 +1,195 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  ListPartsCommand,
+  type S3Client,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3'
+import { Upload } from '@aws-sdk/lib-storage'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { createChecksum } from '../body/checksums.ts'
+import { send } from '../testing/raw-request.ts'
+import { BUCKET, makeDirectory, type RunningEndpoint, runEndpoint } from '../testing/running-endpoint.ts'
+
+const Bucket = BUCKET
+const Key = 'folder/large ü'
+const PART = 5 * 1024 * 1024
+
+let endpoint: RunningEndpoint
+let client: S3Client
+beforeEach(async (context) => {
+  endpoint = await runEndpoint({}, (end) => context.onTestFinished(end))
+  client = endpoint.client()
+})
+
+async function begin(): Promise<string> {
+  const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket, Key, ContentType: 'text/csv' }))
+  return UploadId ?? ''
+}
+
+async function sendPart(UploadId: string, PartNumber: number, Body: Buffer) {
+  const { ETag } = await client.send(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber, Body }))
+  return { PartNumber, ETag }
+}
+
+function complete(UploadId: string, Parts: { PartNumber: number; ETag: string | undefined }[], options: object = {}) {
+  return client.send(
+    new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload: { Parts }, ...options }),
+  )
+}
+
+async function md5OfObject(): Promise<string> {
+  const { Body } = await client.send(new GetObjectCommand({ Bucket, Key }))
+  return md5((await Body?.transformToByteArray()) ?? '')
+}
+
+function md5(data: Uint8Array | string): string {
+  return createHash('md5').update(data).digest('hex')
+}
+
+describe('a multipart upload', () => {
+  test.each([undefined, 'CRC32C', 'CRC64NVME', 'SHA256'] as const)(
+    'by lib-storage with its default settings arrives whole (checksum: %s)',
+    async (ChecksumAlgorithm) => {
+      const bytes = randomBytes(2 * PART + 1234)
+      const params = { Bucket, Key, Body: Readable.from([bytes]), ...(ChecksumAlgorithm && { ChecksumAlgorithm }) }
+      await new Upload({ client, params }).done()
+      expect(await md5OfObject()).toBe(md5(bytes))
+    },
+  )
+
+  test('makes an object with the metadata of its beginning and the ETag of S3, and leaves nothing behind', async () => {
+    const parts = [randomBytes(PART), randomBytes(10)]
+    const uploadId = await begin()
+    const named = await Promise.all(parts.map((part, index) => sendPart(uploadId, index * 7 + 1, part)))
+    await complete(uploadId, named)
+    const head = await client.send(new HeadObjectCommand({ Bucket, Key }))
+    expect(head.ContentType).toBe('text/csv')
+    expect(head.ETag).toBe(`"${md5(Buffer.concat(parts.map((part) => Buffer.from(md5(part), 'hex'))))}-2"`)
+    expect(await md5OfObject()).toBe(md5(Buffer.concat(parts)))
+    expect(await readdir(join(endpoint.root, 'buckets', BUCKET, 'uploads'))).toEqual([])
+    expect(await readdir(join(endpoint.root, 'temporary'))).toEqual([])
+  })
+
+  test('outlasts a restart in its middle', async (context) => {
+    const until = (end: () => Promise<void>) => context.onTestFinished(end)
+    const root = await makeDirectory(until)
+    const first = await runEndpoint({ root }, until)
+    client = first.client()
+    const uploadId = await begin()
+    const bytes = [randomBytes(PART), randomBytes(100)] as const
+    const one = await sendPart(uploadId, 1, bytes[0])
+    await first.close()
+
+    const second = await runEndpoint({ root }, until)
+    client = second.client()
+    expect((await client.send(new ListPartsCommand({ Bucket, Key, UploadId: uploadId }))).Parts).toHaveLength(1)
+    const two = await sendPart(uploadId, 2, bytes[1])
+    await complete(uploadId, [one, two])
+    expect(await md5OfObject()).toBe(md5(Buffer.concat(bytes)))
+  })
+
+  test('takes the latest of two parts with one number, and only the parts that are named', async () => {
+    const uploadId = await begin()
+    await sendPart(uploadId, 1, Buffer.from('old'))
+    const one = await sendPart(uploadId, 1, Buffer.from('new'))
+    await sendPart(uploadId, 2, Buffer.from('not named'))
+    await complete(uploadId, [one])
+    expect(await md5OfObject()).toBe(md5('new'))
+  })
+
+  test('may be completed again when the answer was lost', async () => {
+    const uploadId = await begin()
+    const parts = [await sendPart(uploadId, 1, Buffer.from('x'))]
+    const first = await complete(uploadId, parts)
+    const second = await complete(uploadId, parts)
+    expect(second.ETag).toBe(first.ETag)
+  })
+
+  test('verifies the checksum of the whole object, if one is given', async () => {
+    const hasher = createChecksum('crc64nvme')
+    hasher.update(Buffer.from('x'))
+    const ChecksumCRC64NVME = hasher.digest().toString('base64')
+    const uploadId = await begin()
+    const parts = [await sendPart(uploadId, 1, Buffer.from('x'))]
+    const wrong = { ChecksumType: 'FULL_OBJECT', ChecksumCRC64NVME: 'AAAAAAAAAAA=' }
+    await expect(complete(uploadId, parts, wrong)).rejects.toMatchObject({ name: 'BadDigest' })
+    await complete(uploadId, parts, { ChecksumType: 'FULL_OBJECT', ChecksumCRC64NVME })
+  })
+})
+
+describe('completing is refused, and the upload goes on, when', () => {
+  test('a part is missing, other than named, too small, or out of order', async () => {
+    const uploadId = await begin()
+    const one = await sendPart(uploadId, 1, Buffer.from('small'))
+    const two = await sendPart(uploadId, 2, Buffer.from('last'))
+    await expect(complete(uploadId, [one, two])).rejects.toMatchObject({ name: 'EntityTooSmall' })
+    await expect(complete(uploadId, [two, one])).rejects.toMatchObject({ name: 'InvalidPartOrder' })
+    await expect(complete(uploadId, [one, one])).rejects.toMatchObject({ name: 'InvalidPartOrder' })
+    await expect(complete(uploadId, [{ ...one, ETag: two.ETag }])).rejects.toMatchObject({ name: 'InvalidPart' })
+    await expect(complete(uploadId, [{ ...one, PartNumber: 3 }])).rejects.toMatchObject({ name: 'InvalidPart' })
+    await expect(complete(uploadId, [])).rejects.toMatchObject({ name: 'MalformedXML' })
+    await complete(uploadId, [one])
+  })
+
+  test('an object is there though none may be', async () => {
+    const first = await begin()
+    await complete(first, [await sendPart(first, 1, Buffer.from('1'))])
+    const second = await begin()
+    const parts = [await sendPart(second, 1, Buffer.from('2'))]
+    await expect(complete(second, parts, { IfNoneMatch: '*' })).rejects.toMatchObject({ name: 'PreconditionFailed' })
+    expect(await md5OfObject()).toBe(md5('1'))
+    await complete(second, parts)
+  })
+})
+
+test('an aborted upload is gone: its parts, and every further call', async () => {
+  const uploadId = await begin()
+  const part = await sendPart(uploadId, 1, Buffer.from('x'))
+  await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId: uploadId }))
+  await expect(sendPart(uploadId, 2, Buffer.from('x'))).rejects.toMatchObject({ name: 'NoSuchUpload' })
+  await expect(complete(uploadId, [part])).rejects.toMatchObject({ name: 'NoSuchUpload' })
+  const list = new ListPartsCommand({ Bucket, Key, UploadId: uploadId })
+  await expect(client.send(list)).rejects.toMatchObject({ name: 'NoSuchUpload' })
+  expect(await readdir(join(endpoint.root, 'buckets', BUCKET, 'uploads'))).toEqual([])
+})
+
+test.each(['', '..', '../../objects', 'a'.repeat(32), '%2e%2e%2f'])('the upload ID "%s" is no way out', async (id) => {
+  const path = `/${BUCKET}/k?uploadId=${encodeURIComponent(id)}`
+  expect(await send(endpoint.url, { method: 'DELETE', path })).toMatchObject({ status: 404, code: 'NoSuchUpload' })
+  const put = { method: 'PUT', path: `${path}&partNumber=1`, body: 'x' }
+  expect(await send(endpoint.url, put)).toMatchObject({ status: 404, code: 'NoSuchUpload' })
+})
+
+test('an upload ID is of no use for another key', async () => {
+  const uploadId = await begin()
+  const path = `/${BUCKET}/other?uploadId=${uploadId}&partNumber=1`
+  expect(await send(endpoint.url, { method: 'PUT', path, body: 'x' })).toMatchObject({ code: 'NoSuchUpload' })
+})
+
+test.each(['0', '10001', '-1', 'x', ''])('part number "%s" is refused', async (number) => {
+  const path = `/${BUCKET}/k?uploadId=${await begin()}&partNumber=${number}`
+  expect(await send(endpoint.url, { method: 'PUT', path, body: 'x' })).toMatchObject({ code: 'InvalidArgument' })
+})
+
+test('pending uploads and their parts are listed in pages', async () => {
+  const ids = [await begin(), await begin()].sort()
+  for (const number of [1, 2, 3]) await sendPart(ids[0] ?? '', number, Buffer.from('x'))
+  const uploads = await client.send(new ListMultipartUploadsCommand({ Bucket, MaxUploads: 1 }))
+  expect([uploads.Uploads?.[0]?.UploadId, uploads.Uploads?.[0]?.Key, uploads.IsTruncated]).toEqual([ids[0], Key, true])
+  const markers = { KeyMarker: uploads.NextKeyMarker, UploadIdMarker: uploads.NextUploadIdMarker }
+  const rest = await client.send(new ListMultipartUploadsCommand({ Bucket, ...markers }))
+  expect([rest.Uploads?.map(({ UploadId }) => UploadId), rest.IsTruncated]).toEqual([[ids[1]], false])
+  const parts = await client.send(new ListPartsCommand({ Bucket, Key, UploadId: ids[0], MaxParts: 2 }))
+  expect([parts.Parts?.length, parts.IsTruncated, parts.NextPartNumberMarker]).toEqual([2, true, '2'])
+  const last = await client.send(new ListPartsCommand({ Bucket, Key, UploadId: ids[0], PartNumberMarker: '2' }))
+  expect(last.Parts?.map(({ PartNumber }) => PartNumber)).toEqual([3])
+})

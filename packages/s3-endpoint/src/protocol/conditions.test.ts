@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { checkConditions, readConditions, readWriteCondition } from './conditions.ts'
+
+const OBJECT = { etag: 'abc', modifiedAt: new Date('2025-01-02T03:04:05Z') }
+const SAME = 'Thu, 02 Jan 2025 03:04:05 GMT'
+const BEFORE = 'Thu, 02 Jan 2025 03:04:04 GMT'
+
+test.each<[Record<string, string>, string]>([
+  [{}, 'proceed'],
+  [{ 'if-match': '"abc"' }, 'proceed'],
+  [{ 'if-match': 'abc' }, 'proceed'],
+  [{ 'if-match': '"x", "abc"' }, 'proceed'],
+  [{ 'if-match': '*' }, 'proceed'],
+  [{ 'if-match': '"x"' }, 'failed'],
+  [{ 'if-none-match': '"abc"' }, 'not-modified'],
+  [{ 'if-none-match': 'W/"abc"' }, 'not-modified'],
+  [{ 'if-none-match': '*' }, 'not-modified'],
+  [{ 'if-none-match': '"x"' }, 'proceed'],
+  [{ 'if-modified-since': SAME }, 'not-modified'],
+  [{ 'if-modified-since': BEFORE }, 'proceed'],
+  [{ 'if-modified-since': 'yesterday' }, 'proceed'],
+  [{ 'if-unmodified-since': SAME }, 'proceed'],
+  [{ 'if-unmodified-since': BEFORE }, 'failed'],
+  [{ 'if-match': '"abc"', 'if-unmodified-since': BEFORE }, 'proceed'],
+  [{ 'if-none-match': '"x"', 'if-modified-since': SAME }, 'proceed'],
+])('reading under %o: %s', (headers, expected) => {
+  expect(checkConditions(OBJECT, readConditions(new Map(Object.entries(headers))))).toBe(expected)
+})
+
+test('a write takes If-None-Match: * or If-Match, and nothing else', () => {
+  const read = (headers: Record<string, string>) => readWriteCondition(new Map(Object.entries(headers)))
+  expect(read({})).toBeUndefined()
+  expect(read({ 'if-none-match': '*' })).toEqual({ ifAbsent: true })
+  expect(read({ 'if-match': '"a", "b"' })).toEqual({ ifMatch: ['a', 'b'] })
+  expect(() => read({ 'if-none-match': '"a"' })).toThrow(expect.objectContaining({ code: 'NotImplemented' }))
+  expect(() => read({ 'if-none-match': '*', 'if-match': '"a"' })).toThrow()
+})

@@ -1,0 +1,218 @@
+import { once } from 'node:events'
+import { readdir } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { PutObjectCommand } from '@aws-sdk/client-s3'
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { answerOf, begin, send } from './testing/raw-request.ts'
+import { BUCKET, makeDirectory, type RunningEndpoint, runEndpoint } from './testing/running-endpoint.ts'
+
+const PATH = `/${BUCKET}/k`
+const ORIGIN = 'https://dashboard.example.com'
+
+let endpoint: RunningEndpoint
+beforeAll(async () => {
+  endpoint = await runEndpoint({ corsOrigins: [ORIGIN] }, afterAll)
+})
+
+describe('a sender that waits to be told to go on', () => {
+  const put = (options: object) => {
+    return begin(endpoint.url, {
+      method: 'PUT',
+      path: PATH,
+      headers: { expect: '100-continue', 'content-length': '5' },
+      payloadHash: 'UNSIGNED-PAYLOAD',
+      ...options,
+    })
+  }
+
+  test('is told so when the request is acceptable', async () => {
+    const request = put({})
+    request.flushHeaders()
+    await once(request, 'continue')
+    request.end('hello')
+    expect(await answerOf(request)).toMatchObject({ status: 200 })
+  })
+
+  test.each([
+    [{ secretAccessKey: 'wrong' }, 403],
+    [{ path: '/no-bucket/k' }, 404],
+    [{ path: `${PATH}?uploadId=none&partNumber=1` }, 404],
+  ])('is refused before it sends anything: %o', async (options, status) => {
+    const request = put(options)
+    request.flushHeaders()
+    let continued = false
+    request.once('continue', () => {
+      continued = true
+    })
+    expect(await answerOf(request)).toMatchObject({ status })
+    expect(continued).toBe(false)
+    request.destroy()
+  })
+})
+
+test('a refused sender of a large body gets to read why, and the connection goes on', async () => {
+  const body = Buffer.alloc(8 * 1024 * 1024)
+  for (const secretAccessKey of ['wrong', 'wrong again']) {
+    const answer = await send(endpoint.url, { method: 'PUT', path: PATH, body, secretAccessKey })
+    expect(answer).toMatchObject({ status: 403, code: 'SignatureDoesNotMatch' })
+  }
+  const wrongDigest = { payloadHash: 'a'.repeat(64) }
+  expect(await send(endpoint.url, { method: 'PUT', path: PATH, body, ...wrongDigest })).toMatchObject({ status: 400 })
+})
+
+test('a refused sender that never stops is cut off', async () => {
+  const headers = { 'content-length': String(1024 ** 3) }
+  const request = begin(endpoint.url, { method: 'PUT', path: PATH, headers, secretAccessKey: 'wrong' })
+  let sent = 0
+  async function* megabytes() {
+    for (; sent < 1024; sent += 1) yield Buffer.alloc(1024 * 1024)
+  }
+  await expect(pipeline(megabytes(), request)).rejects.toThrow()
+  expect(sent).toBeGreaterThan(1)
+  expect(sent).toBeLessThan(100)
+})
+
+test.each([
+  [
+    'a length and chunks',
+    'PUT /b/k HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  ],
+  ['two lengths', 'PUT /b/k HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello'],
+  ['a space before the colon', 'PUT /b/k HTTP/1.1\r\nHost: h\r\nContent-Length : 5\r\n\r\nhello'],
+  ['a folded header', 'PUT /b/k HTTP/1.1\r\nHost: h\r\nX-A: b\r\n c\r\n\r\n'],
+  ['two hosts', 'GET /bucket/k HTTP/1.1\r\nHost: h\r\nHost: i\r\nConnection: close\r\n\r\n'],
+  ['a target that is no path', 'GET http://h/bucket/k HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n'],
+])('a request whose end or meaning is ambiguous is refused: %s', async (_name, request) => {
+  const socket = connect(endpoint.port, '127.0.0.1')
+  socket.end(request)
+  const chunks: Buffer[] = []
+  socket.on('data', (chunk) => chunks.push(chunk))
+  await once(socket, 'close')
+  expect(Buffer.concat(chunks).toString()).toMatch(/^HTTP\/1\.1 400 /)
+})
+
+describe('pages of an allowed origin', () => {
+  const preflight = (origin: string, headers: Record<string, string> = {}) => {
+    return fetch(endpoint.url + PATH, {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'PUT', ...headers },
+    })
+  }
+
+  test('may send to a pre-signed address and read the answer', async () => {
+    const asked = await preflight(ORIGIN, { 'access-control-request-headers': 'content-md5,content-type' })
+    expect(asked.status).toBe(200)
+    expect(asked.headers.get('access-control-allow-origin')).toBe(ORIGIN)
+    expect(asked.headers.get('access-control-allow-methods')).toContain('PUT')
+    expect(asked.headers.get('access-control-allow-headers')).toBe('content-md5,content-type')
+    const url = await getSignedUrl(
+      endpoint.client({ requestChecksumCalculation: 'WHEN_REQUIRED' }),
+      new PutObjectCommand({ Bucket: BUCKET, Key: 'browser' }),
+    )
+    const put = await fetch(url, { method: 'PUT', body: 'x', headers: { origin: ORIGIN } })
+    expect([put.status, put.headers.get('access-control-allow-origin')]).toEqual([200, ORIGIN])
+    const refused = await fetch(endpoint.url + PATH, { headers: { origin: ORIGIN } })
+    expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([403, ORIGIN])
+  })
+
+  test.each([
+    ['https://evil.example.com', {}],
+    [`${ORIGIN}.evil.com`, {}],
+    ['null', {}],
+    [ORIGIN, { 'access-control-request-method': 'TRACE' }],
+  ])('are the only ones: not %s %o', async (origin, headers) => {
+    const answer = await preflight(origin, headers)
+    expect(answer.status).toBe(403)
+    const other = await fetch(endpoint.url + PATH, { headers: { origin: 'https://evil.example.com' } })
+    expect(other.headers.get('access-control-allow-origin')).toBeNull()
+  })
+})
+
+describe('an upload that breaks off', () => {
+  test.each([
+    ['in a plain body', 'UNSIGNED-PAYLOAD', {}],
+    ['in a chunked body', 'STREAMING-UNSIGNED-PAYLOAD-TRAILER', { 'x-amz-decoded-content-length': '1000' }],
+  ])('%s leaves the old object as it was, and nothing else', async (_name, payloadHash, more) => {
+    await send(endpoint.url, { method: 'PUT', path: PATH, body: 'old' })
+    const headers = { 'content-length': '2000', ...more }
+    const request = begin(endpoint.url, { method: 'PUT', path: PATH, headers, payloadHash })
+    const failed = once(request, 'error').catch((error: unknown) => [error])
+    request.write('3e8\r\nnew')
+    await vi.waitFor(async () => expect(await temporaryFiles()).toHaveLength(1), { timeout: 5000 })
+    expect(await send(endpoint.url, { path: PATH })).toMatchObject({ text: 'old' })
+    request.destroy(new Error('broken off'))
+    await failed
+    await vi.waitFor(async () => expect(await temporaryFiles()).toEqual([]), { timeout: 5000 })
+    expect(await send(endpoint.url, { path: PATH })).toMatchObject({ text: 'old' })
+  })
+
+  const temporaryFiles = () => readdir(join(endpoint.root, 'temporary'))
+})
+
+describe('a download that has begun', () => {
+  const size = 32 * 1024 * 1024
+
+  test.each([
+    ['replaced', { method: 'PUT', body: 'new' }],
+    ['deleted', { method: 'DELETE' }],
+  ])('goes on with the old bytes when the object is %s', async (_name, change) => {
+    await send(endpoint.url, { method: 'PUT', path: PATH, body: Buffer.alloc(size, 'o') })
+    const request = begin(endpoint.url, { path: PATH })
+    request.end()
+    const [response] = await once(request, 'response')
+    response.pause()
+    await send(endpoint.url, { path: PATH, ...change })
+    let bytes = 0
+    for await (const chunk of response) {
+      bytes += chunk.length
+      expect(chunk.every((byte: number) => byte === 0x6f)).toBe(true)
+    }
+    expect(bytes).toBe(size)
+  })
+
+  test('may be broken off without harm', async () => {
+    await send(endpoint.url, { method: 'PUT', path: PATH, body: Buffer.alloc(size, 'o') })
+    const request = begin(endpoint.url, { path: PATH })
+    request.end()
+    await once(request, 'response')
+    request.destroy()
+    expect(await send(endpoint.url, { method: 'HEAD', path: PATH })).toMatchObject({ status: 200 })
+  })
+})
+
+describe('closing', () => {
+  test('cuts open connections, in the middle of an upload too, and leaves nothing of it', async (context) => {
+    const until = (end: () => Promise<void>) => context.onTestFinished(end)
+    const root = await makeDirectory(until)
+    const running = await runEndpoint({ root }, () => undefined)
+    const request = begin(running.url, {
+      method: 'PUT',
+      path: PATH,
+      headers: { 'content-length': '2000' },
+      payloadHash: 'UNSIGNED-PAYLOAD',
+    })
+    const failed = once(request, 'error').catch((error: unknown) => [error])
+    request.write('beginning')
+    await vi.waitFor(async () => expect(await readdir(join(root, 'temporary'))).toHaveLength(1), { timeout: 5000 })
+    await running.close()
+    await failed
+    expect(await readdir(join(root, 'temporary'))).toEqual([])
+  })
+
+  test('and starting again keeps the objects, at another port', async (context) => {
+    const until = (end: () => Promise<void>) => context.onTestFinished(end)
+    const root = await makeDirectory(until)
+    const first = await runEndpoint({ root }, () => undefined)
+    await send(first.url, { method: 'PUT', path: PATH, body: 'kept' })
+    await first.close()
+    const second = await runEndpoint({ root }, until)
+    expect(await send(second.url, { path: PATH })).toMatchObject({ text: 'kept' })
+  })
+
+  test('a port that is taken is an error', async () => {
+    await expect(runEndpoint({ port: endpoint.port })).rejects.toThrow('EADDRINUSE')
+  })
+})
