@@ -1,7 +1,7 @@
 import { errors } from '@sluice/contract'
 import type { Database } from '@sluice/database'
 import type { Storage } from '@sluice/storage'
-import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import { answer, answerError } from './answers.ts'
 import { bulkImportRoutes } from './routes/bulk-import.ts'
@@ -28,7 +28,7 @@ export function buildApi(context: ApiContext): FastifyInstance {
     bodyLimit,
     requestTimeout: 30_000,
     forceCloseConnections: 'idle',
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => crypto.randomUUID(),
   })
   api.removeContentTypeParser('text/plain')

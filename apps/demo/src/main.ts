@@ -16,7 +16,7 @@ const home = await mkdtemp(join(tmpdir(), 'sluice-demo-'))
 const ports = ['API_PORT', 'DASHBOARD_PORT', 'STORAGE_PORT', 'INBOX_PORT', 'SMTP_PORT', 'POSTGRES_PORT']
 const environment = { ...process.env, ...Object.fromEntries(ports.map((name) => [name, '0'])), SLUICE_HOME: home }
 
-const stack = spawn(process.execPath, [localApp], { env: environment, stdio: ['ignore', 'pipe', 'inherit'] })
+const stack = spawn(process.execPath, [localApp], { env: environment, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
 process.on('SIGINT', () => {}) // Ctrl-C reaches the stack and the command under way as well; then this ends too
 
 try {
@@ -32,49 +32,40 @@ console.log('\nEverything is stopped and removed. To keep a stack running: npm s
 
 async function demonstrate(): Promise<void> {
   heading('A new app, with its API token')
-  const app = await sluice<{ app_id: number; api_token: string }>(
-    'app',
-    'create',
-    '--name',
-    'Demo',
-    '--email',
-    'you@example.com',
-  )
+  const created = await sluice('app', 'create', '--name', 'Demo', '--email', 'you@example.com', '--json')
+  const { app_id: id, api_token: token } = JSON.parse(created) as { app_id: number; api_token: string }
+  const app = String(id)
 
   heading('Its users: only who is registered can get profile values')
   const users = join(home, 'users.txt')
   await writeFile(users, sampleUserIds())
-  await sluice('users', 'register', '--app', String(app.app_id), '--file', users)
+  await sluice('users', 'register', '--app', app, '--file', users)
 
   heading('A CSV file of 12,000 rows, in two steps: POST for an address, PUT to storage; then the worker')
   const started = performance.now()
-  const ended = await sluice<Ended>('import', sample, '--token', app.api_token, '--wait')
+  await sluice('import', sample, '--token', token, '--wait')
   console.log(
     `\nFrom the first request to the end of the import: ${((performance.now() - started) / 1000).toFixed(1)} s`,
   )
 
   heading('The result mail')
-  console.log(indent(await resultMail()))
+  const mail = await resultMail()
+  console.log(indent(mail))
 
   heading('The error file behind its link: the first lines')
-  const errorFile = await (await fetch(ended.error_file_url)).text()
-  console.log(indent(errorFile.split('\n').slice(0, 9).join('\n')))
+  const link = /http\S+error_files\S+/.exec(mail)?.[0]
+  if (link === undefined) throw new Error('the mail has no link to the error file')
+  const errorFile = await (await fetch(link)).text()
+  console.log(indent(errorFile.split('\n').slice(0, 9).map(clip).join('\n')))
 
   heading('One user’s profile')
-  await sluice('user', 'show', '--app', String(app.app_id), 'customer-00004')
+  await sluice('user', 'show', '--app', app, 'customer-00004')
 }
 
-interface Ended {
-  error_file_url: string
-}
-
-/** Shows a command of `sluice` as a user would type it, runs it, shows what it prints, and gives its JSON. */
-async function sluice<Document>(...args: string[]): Promise<Document> {
+/** Shows a command of `sluice` as a user would type it, runs it, shows what it prints, and gives that. */
+async function sluice(...args: string[]): Promise<string> {
   console.log(`$ npm run -s sluice -- ${args.map((arg) => shorten(arg)).join(' ')}`)
-  const child = spawn(process.execPath, [cliApp, ...args, '--json'], {
-    env: environment,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const child = spawn(process.execPath, [cliApp, ...args], { env: environment, stdio: ['ignore', 'pipe', 'inherit'] })
   let text = ''
   child.stdout.setEncoding('utf8').on('data', (part: string) => {
     text += part
@@ -82,7 +73,7 @@ async function sluice<Document>(...args: string[]): Promise<Document> {
   const [code] = await once(child, 'close')
   if (code !== 0) throw new Error(`sluice ${args[0]} ended with exit code ${code}`)
   console.log(text.trimEnd())
-  return JSON.parse(text)
+  return text
 }
 
 async function untilReady(process: ChildProcess): Promise<void> {
@@ -121,6 +112,10 @@ function heading(text: string): void {
 
 function indent(text: string): string {
   return text.replaceAll(/^/gm, '  ')
+}
+
+function clip(line: string): string {
+  return line.length > 150 ? `${line.slice(0, 149)}…` : line
 }
 
 /** Paths and tokens in a few characters: what is shown is read, not copied. */

@@ -16,6 +16,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     stopping.abort()
   })
 }
+// Whoever started this with a channel to it (the demo, a test) may be killed: then nothing is left behind either.
+process.once('disconnect', () => stopping.abort())
 
 try {
   const stack = await startStack({

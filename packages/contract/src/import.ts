@@ -13,32 +13,41 @@ function isChecksum(text: string): boolean {
   return digest.length === 16 && digest.toString('base64') === text
 }
 
-const checksum = z.unknown().optional().transform((value, context) => {
-  if (typeof value === 'string' && isChecksum(value)) return value
-  context.addIssue({
-    code: 'custom',
-    message: isAbsent(value) ? missing('checksum') : invalid('Checksum is invalid'),
+const checksum = z
+  .unknown()
+  .optional()
+  .transform((value, context) => {
+    if (typeof value === 'string' && isChecksum(value)) return value
+    context.addIssue({
+      code: 'custom',
+      message: isAbsent(value) ? missing('checksum') : invalid('Checksum is invalid'),
+    })
+    return z.NEVER
   })
-  return z.NEVER
-})
 
 /** The sample in service.md sends the size as a string; a JSON number is the same to us. */
-const byteSize = z.unknown().optional().transform((value, context) => {
-  const text = typeof value === 'number' ? String(value) : value
-  if (typeof text === 'string' && /^\d{1,15}$/.test(text) && Number(text) > 0) return Number(text)
-  context.addIssue({
-    code: 'custom',
-    message: isAbsent(value) ? missing('byte_size') : invalid('byte_size must be a positive integer'),
+const byteSize = z
+  .unknown()
+  .optional()
+  .transform((value, context) => {
+    const text = typeof value === 'number' ? String(value) : value
+    if (typeof text === 'string' && /^\d{1,15}$/.test(text) && Number(text) > 0) return Number(text)
+    context.addIssue({
+      code: 'custom',
+      message: isAbsent(value) ? missing('byte_size') : invalid('byte_size must be a positive integer'),
+    })
+    return z.NEVER
   })
-  return z.NEVER
-})
 
-const contentType = z.unknown().optional().transform((value, context) => {
-  if (isAbsent(value)) return 'text/csv' as const
-  if (value === 'text/csv' || value === 'application/gzip') return value
-  context.addIssue({ code: 'custom', message: invalid('content_type must be text/csv or application/gzip') })
-  return z.NEVER
-})
+const contentType = z
+  .unknown()
+  .optional()
+  .transform((value, context) => {
+    if (isAbsent(value)) return 'text/csv' as const
+    if (value === 'text/csv' || value === 'application/gzip') return value
+    context.addIssue({ code: 'custom', message: invalid('content_type must be text/csv or application/gzip') })
+    return z.NEVER
+  })
 
 /** Body of the bulk import's first request (service.md, Bulk import upload request). */
 const importRequest = z

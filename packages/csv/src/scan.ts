@@ -1,7 +1,7 @@
 import { COMMA, CR, LF, QUOTE } from './dialect.ts'
 
 /** Where a scan stands within a record. */
-export type ScanState =
+type ScanState =
   /** At the start of a field. */
   | 'field'
   /** In a field without quotes around it; a quote there is data. */

@@ -4,7 +4,7 @@ import { ColumnInference, encodeCell, type UserUpdate } from '@sluice/profiles'
 import type { Columns, ProfileColumn } from './columns.ts'
 
 /** A row of a batch after its cells were checked; whether its user is registered is not known yet. */
-export interface CheckedRow {
+interface CheckedRow {
   row: Row
   /** Index of its user in the batch's updates; undefined where the ID cannot be looked up. */
   user: number | undefined

@@ -1,10 +1,8 @@
 import type { ValueType } from '@sluice/contract'
+import { SERVICE_ERRORS } from '@sluice/csv'
 
 /** The column that names the user of a row (service.md, Bulk import CSV file). */
-export const userIdColumn = 'user_id'
-
-/** The column that an error file brings along: it never makes a profile, and its values are ignored. */
-export const errorsColumn = 'SERVICE_ERRORS'
+const userIdColumn = 'user_id'
 
 /** A column whose values go into profiles. */
 export interface ProfileColumn {
@@ -37,7 +35,7 @@ export function sortColumns(
   registered: ReadonlyMap<string, ValueType>,
 ): Columns {
   const profiles = names.flatMap((key, index) => {
-    if (key === userIdColumn || key === errorsColumn) return []
+    if (key === userIdColumn || key === SERVICE_ERRORS) return []
     const type = registered.get(key) ?? (Object.hasOwn(settled, key) ? settled[key] : undefined)
     return [{ index, key, jsonKey: `${JSON.stringify(key)}:`, type, registered: registered.has(key) }]
   })

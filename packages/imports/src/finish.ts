@@ -29,7 +29,7 @@ export async function finish(
         state: error === undefined ? 'completed' : 'failed',
         error: error?.replaceAll('\0', '�').toWellFormed() ?? null,
         lease_until: null,
-        types: sql<string>`${JSON.stringify(progress.types)}::jsonb`,
+        types: JSON.stringify(progress.types),
         finished_at: sql<Date>`now()`,
         error_file_key: key ?? null,
         error_file_secret: secret,

@@ -1,4 +1,4 @@
-import { type Database, sql } from '@sluice/database'
+import { sql } from '@sluice/database'
 import type { ImportContext, ImportId } from './context.ts'
 
 /** A dispatched import that nobody claimed is dispatched again after this long, seconds: its job may be lost. */
@@ -55,15 +55,4 @@ export function isNext(orderWait: number) {
         )
     )
   )`
-}
-
-/** How many imports wait in line or run, by state; for readiness and metrics. */
-export async function countOpen(db: Database): Promise<Record<string, number>> {
-  const rows = await db
-    .selectFrom('imports')
-    .select(['state', sql<number>`count(*)`.as('count')])
-    .where('state', 'in', ['awaiting_upload', 'queued', 'processing'])
-    .groupBy('state')
-    .execute()
-  return Object.fromEntries(rows.map((row) => [row.state, row.count]))
 }

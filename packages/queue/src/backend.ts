@@ -32,7 +32,7 @@ export interface OpenQueue {
 }
 
 /** What this room uses of BullMQ's Worker, whatever its backend. */
-export interface OpenWorker {
+interface OpenWorker {
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'failed', listener: (job: unknown, error: Error) => void): unknown
   close(): Promise<void>

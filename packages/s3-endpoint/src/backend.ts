@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 /** A bucket as listings show it. */
 export type BucketInfo = { name: string; createdAt: Date }
 
-/** Names one object. The protocol has checked both parts: a valid bucket name, and a key of 1 to 1024 bytes of UTF-8. */
+/** Names one object, both parts checked: a valid bucket name, and a key of 1 to 1024 bytes of UTF-8 without NUL. */
 export type ObjectName = { bucket: string; key: string }
 
 /** The checksum algorithms of the S3 protocol, named as in `x-amz-checksum-…`. */
@@ -38,8 +38,8 @@ export type UploadDigests = { md5: string; checksums: Checksums }
  * The bytes of an upload on their way in.
  *
  * `chunks` can be read once. It throws where the body breaks off or turns out not to be what the sender signed or
- * declared, at the latest after the last byte. So a backend stores nothing for good before `chunks` has ended.
- * `digests` may be called after that. `size` is the number of bytes that will come.
+ * declared; it gives out all `size` bytes only where everything is as it should be. So a backend stores nothing for
+ * good before it has `size` bytes and `chunks` has ended. `digests` may be called after that.
  */
 export type Upload = {
   size: number
@@ -64,7 +64,8 @@ export type OpenObject = {
 /**
  * One page of a listing to be made. Order is that of the keys' UTF-8 bytes.
  *
- * `after`: only entries behind this key or common prefix. `limit`: the most entries, common prefixes included, at least 1.
+ * `after`: only entries behind this key or common prefix. `limit`: the most entries, common prefixes included; 1 or
+ * more.
  */
 export type ListRequest = { prefix: string; delimiter: string; after: string; limit: number }
 
@@ -116,8 +117,8 @@ export type MultipartBackend = {
  * Where an endpoint keeps its buckets and objects.
  *
  * Refusals are S3Errors. Writing, deleting, listing and beginning an upload reject with NoSuchBucket where the bucket
- * isn't there; reading gives undefined then. Writes with a condition reject with PreconditionFailed. A write is seen whole
- * or not at all.
+ * isn't there; reading gives undefined then. Writes with a condition reject with PreconditionFailed. A write is seen
+ * whole or not at all.
  */
 export type Backend = {
   listBuckets(): Promise<BucketInfo[]>
@@ -134,8 +135,8 @@ export type Backend = {
   /** Deletes the object; that it isn't there is no error. */
   deleteObject(name: ObjectName): Promise<void>
   /**
-   * Copies an object, with its metadata unless `metadata` replaces it. Rejects with NoSuchKey where `source` is missing,
-   * and with PreconditionFailed where its ETag isn't `sourceEtag`: the one that the caller saw when it checked the source.
+   * Copies an object, with its metadata unless `metadata` replaces it. Rejects with NoSuchKey where `source` is
+   * missing, and with PreconditionFailed where its ETag isn't `sourceEtag`: the one that the caller checked.
    */
   copyObject(
     source: ObjectName,

@@ -14,8 +14,8 @@ import { type Authenticated, authenticate, type FindCredentials } from './signat
 /**
  * Decides whether a verified sender may do something. `key` is the object's; the prefix of a listing; or empty.
  *
- * It is asked once for each object that a request names: for both ends of a copy (GetObject and CopyObject), for each key
- * of a DeleteObjects (as DeleteObject), and for each bucket that a ListBuckets would show (as HeadBucket).
+ * It is asked once for each object that a request names: for both ends of a copy (GetObject and CopyObject), for each
+ * key of a DeleteObjects (as DeleteObject), and for each bucket that a ListBuckets would show (as HeadBucket).
  */
 export type Authorize<Identity> = (
   identity: Identity,

@@ -5,16 +5,18 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { PutObjectCommand } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { answerOf, begin, send } from './testing/raw-request.ts'
-import { BUCKET, makeDirectory, type RunningEndpoint, runEndpoint } from './testing/running-endpoint.ts'
+import { BUCKET, fileTeardown, makeDirectory, type RunningEndpoint, runEndpoint } from './testing/running-endpoint.ts'
 
 const PATH = `/${BUCKET}/k`
 const ORIGIN = 'https://dashboard.example.com'
 
 let endpoint: RunningEndpoint
 beforeAll(async () => {
-  endpoint = await runEndpoint({ corsOrigins: [ORIGIN] }, afterAll)
+  const { until, end } = fileTeardown()
+  endpoint = await runEndpoint({ corsOrigins: [ORIGIN] }, until)
+  return end
 })
 
 describe('a sender that waits to be told to go on', () => {

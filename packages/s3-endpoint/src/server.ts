@@ -109,8 +109,8 @@ async function send(response: ServerResponse, answer: Answer, isHead: boolean): 
 }
 
 /**
- * Reads and drops what a refused sender still sends, up to a limit, and then cuts the connection. Resolves when the body
- * has ended or the connection is gone.
+ * Reads and drops what a refused sender still sends, up to a limit, and then cuts the connection. Resolves when the
+ * body has ended or the connection is gone.
  *
  * Closing at once would reset the connection, and the sender would never see why it was refused.
  */

@@ -4,7 +4,7 @@ import type { RequestHeaders } from '../protocol/headers.ts'
 import { CHECKSUM_ALGORITHMS, isBase64OfBytes, isChecksum } from './checksums.ts'
 
 /** How the body of a request is written on the wire, by the value of x-amz-content-sha256. */
-export type BodyForm = {
+type BodyForm = {
   /** Whether it comes in aws-chunked frames. */
   chunked: boolean
   /** Whether each frame carries a signature. */
@@ -41,8 +41,8 @@ const FORMS: Record<string, BodyForm> = {
 /**
  * Reads what the headers say about the body, before any of it is read.
  *
- * Throws MissingContentLength, EntityTooLarge, InvalidDigest for a Content-MD5 that cannot be one, and InvalidRequest or
- * InvalidArgument for broken or contradicting checksum headers.
+ * Throws MissingContentLength, EntityTooLarge, InvalidDigest for a Content-MD5 that cannot be one, and InvalidRequest
+ * or InvalidArgument for broken or contradicting checksum headers.
  */
 export function readBodyClaims(headers: RequestHeaders, payloadHash: string): BodyClaims {
   const form = readForm(payloadHash)

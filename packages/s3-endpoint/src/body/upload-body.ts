@@ -20,6 +20,10 @@ export function openUpload(source: AsyncIterable<Buffer>, claims: BodyClaims, si
   }
 }
 
+/**
+ * Yields a chunk only when the next one has come, and the last one only when all is verified: whoever passes the bytes
+ * on to another store so never passes on the whole of a body that is refused.
+ */
 async function* verifiedChunks(
   source: AsyncIterable<Buffer>,
   claims: BodyClaims,
@@ -31,18 +35,21 @@ async function* verifiedChunks(
     ? decodeChunked(source, { signing: form.signedChunks ? signing : undefined, trailer: form.trailer })
     : withoutTrailer(source)
   let size = 0
+  let held: Buffer | undefined
   try {
     for (;;) {
       const next = await data.next()
       if (next.done === true) {
         if (size < claims.size) throw wrongLength()
         digester.finish(next.value)
+        if (held !== undefined) yield held
         return
       }
       size += next.value.length
       if (size > claims.size) throw wrongLength()
       digester.update(next.value)
-      yield next.value
+      if (held !== undefined) yield held
+      held = next.value
     }
   } finally {
     // Lets go of the source where reading ends early: what is left of the body is then for the server to deal with.

@@ -71,7 +71,7 @@ async function complete(uploads: UploadDirectories, store: ObjectStore, completi
   return object
 }
 
-/** The directories of the pending uploads. Upload IDs are untrusted: none that isn't of our own form gets into a path. */
+/** The directories of the pending uploads. Upload IDs are untrusted: only those of our own form get into a path. */
 class UploadDirectories {
   readonly #directories: Directories
   readonly #locks = new NamedLocks()

@@ -112,7 +112,7 @@ describe('reading an object', () => {
       status: 404,
       text: '',
     })
-    await endpoint.client().send(new PutObjectCommand({ Bucket, Key: 'empty', Body: '' }))
+    await send(endpoint.url, { method: 'PUT', path: `/${BUCKET}/empty`, body: '' })
     expect(await send(endpoint.url, { path: `/${BUCKET}/empty` })).toMatchObject({ status: 200, text: '' })
   })
 })

@@ -12,7 +12,7 @@ export type Answer = {
   body: string | AnswerStream | undefined
 }
 
-export type AnswerStream = { length: number; open(): Readable; close(): Promise<void> }
+type AnswerStream = { length: number; open(): Readable; close(): Promise<void> }
 
 /** An answer with a document in S3's namespace. */
 export function xmlAnswer(name: string, content: XmlContent, headers: Record<string, string> = {}): Answer {

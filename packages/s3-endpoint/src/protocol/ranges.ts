@@ -4,7 +4,8 @@ export type ByteRange = { start: number; end: number }
 /**
  * Reads a Range header for an object of `size` bytes.
  *
- * Gives undefined for the whole object: without a header, and as in S3 for several ranges or one that is not understood.
+ * Gives undefined for the whole object: without a header, and as in S3 for several ranges or one that isn't
+ * understood.
  * Gives 'unsatisfiable' where the range begins behind the last byte.
  */
 export function parseRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {

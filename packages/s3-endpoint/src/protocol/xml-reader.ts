@@ -4,9 +4,10 @@ import { S3Error } from '../errors.ts'
 export type XmlNode = { name: string; text: string; children: XmlNode[] }
 
 const MAX_DEPTH = 8
-// Attributes are passed over; "<!" matches nothing here, so doctypes and their entities are refused.
-const TOKEN =
-  /<\?xml[^>]*\?>|<(\/?)([A-Za-z_][\w.-]*(?::[A-Za-z_][\w.-]*)?)(?:\s+[\w.:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*\s*(\/?)>|([^<]+)/y
+const ATTRIBUTE = /\s+[\w.:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*')/.source
+const TAG = String.raw`<(\/?)([A-Za-z_][\w.-]*(?::[A-Za-z_][\w.-]*)?)(?:${ATTRIBUTE})*\s*(\/?)>`
+/** "<!" matches nothing here, so doctypes and their entities are refused. */
+const TOKEN = String.raw`<\?xml[^>]*\?>|${TAG}|([^<]+)`
 const ENTITIES: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
 
 /**
@@ -17,7 +18,7 @@ const ENTITIES: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"'
 export function parseXml(text: string, rootName: string): XmlNode {
   const top: XmlNode = { name: '', text: '', children: [] }
   const open = [top]
-  const token = new RegExp(TOKEN)
+  const token = new RegExp(TOKEN, 'y')
   while (token.lastIndex < text.length) {
     const found = token.exec(text)
     const current = open.at(-1)

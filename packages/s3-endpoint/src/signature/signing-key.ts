@@ -58,7 +58,7 @@ export function parseCredential(text: string): CredentialScope | undefined {
   return { accessKeyId, date, region }
 }
 
-/** Parses a semicolon-separated list of signed headers. Gives undefined unless it is lower-case, sorted and has host. */
+/** Parses the list of signed headers. Gives undefined unless it is lower-case, sorted and has host. */
 export function parseSignedHeaders(text: string): string[] | undefined {
   const names = text.split(';')
   const wellFormed = names.every((name, index) => {

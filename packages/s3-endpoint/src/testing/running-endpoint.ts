@@ -16,7 +16,7 @@ export type RunningEndpoint = S3Endpoint & {
   client(config?: S3ClientConfig): S3Client
 }
 
-/** Starts an endpoint for one test (or, with `until`, for a whole file). */
+/** Starts an endpoint for one test, or until whatever `until` registers. */
 export async function runEndpoint(
   options: Partial<S3EndpointOptions> = {},
   until: (end: () => Promise<void>) => void = onTestFinished,
@@ -44,6 +44,17 @@ export async function runEndpoint(
     return made
   }
   return { ...endpoint, root, client }
+}
+
+/** Collects what has to be done at the end of a whole file: give `until` to the functions here, and return `end`. */
+export function fileTeardown(): { until: (end: () => Promise<void>) => void; end: () => Promise<void> } {
+  const ends: (() => Promise<void>)[] = []
+  return {
+    until: (end) => void ends.unshift(end),
+    end: async () => {
+      for (const end of ends) await end()
+    },
+  }
 }
 
 /** Makes an empty directory that is removed at the end. */
