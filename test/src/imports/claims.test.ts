@@ -1,0 +1,237 @@
+import { Readable } from 'node:stream'
+import { claimImport, followErrorLink, removeOldFiles, runImport, takeTurns } from '@sluice/imports'
+import type { Storage } from '@sluice/storage'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { claim, importFile, openApp, openWorkshop, profilesOf, queueFile, resultOf, type Workshop } from './workshop.ts'
+
+// What happens when a worker dies, is stopped, is slow, or storage fails: nothing is lost, nothing is done twice.
+let workshop: Workshop
+let appId: number
+const never = new AbortController().signal
+const users = Array.from({ length: 40 }, (_, i) => `u${i}`)
+const rows = users.map((user, i) => `${user},${i},${i % 7 === 0 ? 'x' : i}\n`).join('')
+const file = `user_id,a,n\n${rows}`
+
+beforeEach(async () => {
+  workshop = await openWorkshop({ BATCH_ROWS: '5', INFERENCE_ROWS: '5', IMPORT_ATTEMPTS: '3' })
+  appId = await openApp(workshop, users)
+  // `n` is an int, so that every seventh row is invalid.
+  await importFile(workshop, appId, 'user_id,n\nu1,1\n')
+  return () => workshop.close()
+})
+
+/** Storage whose reads break off with an error after some bytes; `left` counts down the reads that do. */
+function breakingReads(storage: Storage, bytes: number, left: { reads: number }): Storage {
+  return {
+    ...storage,
+    async read(key, options) {
+      const stream = await storage.read(key, options)
+      if (left.reads-- <= 0) return stream
+      const all = Buffer.concat(await stream.toArray())
+      return Readable.from(
+        (async function* () {
+          for (let at = 0; at < bytes; at += 16) yield all.subarray(at, at + 16)
+          throw new Error('connection reset')
+        })(),
+      )
+    },
+  }
+}
+
+/** The undisturbed run that every disturbed one must equal. */
+async function undisturbed() {
+  const reference = await openApp(workshop, users)
+  await importFile(workshop, reference, 'user_id,n\nu1,1\n')
+  const { view, errorFile } = await importFile(workshop, reference, file)
+  return { view, errorFile, profiles: await profilesOf(workshop, reference) }
+}
+
+async function expectUndisturbed(importId: string): Promise<void> {
+  const expected = await undisturbed()
+  const { view, errorFile } = await resultOf(workshop, appId, importId)
+  const { rows_total, rows_applied, rows_failed, state } = expected.view
+  expect(view).toMatchObject({ rows_total, rows_applied, rows_failed, state })
+  expect(errorFile).toEqual(expected.errorFile)
+  expect(await profilesOf(workshop, appId)).toEqual(expected.profiles)
+  const mails = await workshop.database.db.selectFrom('mails').select('event').where('app_id', '=', appId).execute()
+  expect(mails.filter((mail) => mail.event === `import:${importId}`)).toHaveLength(1)
+}
+
+/** Lets the lease of a silent worker run out. */
+async function loseLease(importId: string): Promise<void> {
+  const past = new Date(Date.now() - 1000)
+  await workshop.database.db
+    .updateTable('imports')
+    .set({ lease_until: past })
+    .where('import_id', '=', importId)
+    .execute()
+}
+
+describe('a worker that dies in the middle', () => {
+  test('is replaced when its lease has run out; the next one goes on after the last committed batch', async () => {
+    const importId = await queueFile(workshop, appId, file)
+    // A worker that commits some batches and is never heard of again: it holds its claim as long as the lease runs.
+    const dead = await claim(workshop, appId, importId)
+    const storage = breakingReads(workshop.storage, 160, { reads: 3 })
+    await runImport({ ...workshop.context, storage }, dead, never)
+    await workshop.database.db
+      .updateTable('imports')
+      .set({ state: 'processing', retry_at: null, lease_until: new Date(Date.now() + 60_000) })
+      .where('import_id', '=', importId)
+      .execute()
+    const before = (await resultOf(workshop, appId, importId)).view
+    expect(before.rows_total).toBeGreaterThan(0)
+    expect(before.rows_total).toBeLessThan(users.length)
+
+    expect(await takeTurns(workshop.context)).toEqual([])
+    expect(await claimImport(workshop.context, { appId, importId })).toBeUndefined()
+    await loseLease(importId)
+    expect((await takeTurns(workshop.context)).map((turn) => turn.importId)).toEqual([importId])
+    await runImport(workshop.context, await claim(workshop, appId, importId), never)
+    await expectUndisturbed(importId)
+  })
+
+  test('but was only stopped: it cannot write behind its successor’s back', async () => {
+    const importId = await queueFile(workshop, appId, file)
+    const stopped = await claim(workshop, appId, importId)
+    await loseLease(importId)
+    const successor = await claim(workshop, appId, importId)
+    expect(successor.attempt).toBe(stopped.attempt + 1)
+    expect(await runImport(workshop.context, stopped, never)).toEqual({ outcome: 'lost' })
+    expect((await resultOf(workshop, appId, importId)).view).toMatchObject({ state: 'processing', rows_total: 0 })
+    await runImport(workshop.context, successor, never)
+    await expectUndisturbed(importId)
+  })
+})
+
+describe('a worker that is told to shut down', () => {
+  test('finishes its batch, hands the import back, and that is no failed try', async () => {
+    const importId = await queueFile(workshop, appId, file)
+    const stop = new AbortController()
+    stop.abort()
+    for (let i = 0; i < 5; i++) {
+      const handed = await runImport(workshop.context, await claim(workshop, appId, importId), stop.signal)
+      expect(handed).toEqual({ outcome: 'interrupted' })
+    }
+    expect((await takeTurns(workshop.context)).map((turn) => turn.importId)).toEqual([importId])
+    await runImport(workshop.context, await claim(workshop, appId, importId), never)
+    await expectUndisturbed(importId)
+  })
+})
+
+describe('storage that fails', () => {
+  test('in the middle of the file: the import is tried again and ends as if nothing had happened', async () => {
+    const importId = await queueFile(workshop, appId, file)
+    // The first try looks at the file twice before it reads the rows; the second one goes on with the rows at once.
+    const storage = breakingReads(workshop.storage, file.length - 40, { reads: 4 })
+    const outcomes: string[] = []
+    while (outcomes.at(-1) !== 'completed' && outcomes.length < 5) {
+      await workshop.database.db
+        .updateTable('imports')
+        .set({ retry_at: null })
+        .where('import_id', '=', importId)
+        .execute()
+      const { outcome } = await runImport(
+        { ...workshop.context, storage },
+        await claim(workshop, appId, importId),
+        never,
+      )
+      outcomes.push(outcome)
+    }
+    expect(outcomes).toEqual(['postponed', 'postponed', 'completed'])
+    await expectUndisturbed(importId)
+  })
+
+  test('every time: the import fails after IMPORT_ATTEMPTS tries, with a mail, and the next one goes on', async () => {
+    const poisonous = await queueFile(workshop, appId, file)
+    const next = await queueFile(workshop, appId, file)
+    const storage = breakingReads(workshop.storage, 0, { reads: 1000 })
+    const outcomes: string[] = []
+    for (let i = 0; i < 3; i++) {
+      const { outcome } = await runImport(
+        { ...workshop.context, storage },
+        await claim(workshop, appId, poisonous),
+        never,
+      )
+      outcomes.push(outcome)
+      expect(await claimImport(workshop.context, { appId, importId: poisonous })).toBeUndefined() // backs off
+      await workshop.database.db
+        .updateTable('imports')
+        .set({ retry_at: null })
+        .where('import_id', '=', poisonous)
+        .execute()
+    }
+    expect(outcomes).toEqual(['postponed', 'postponed', 'failed'])
+    const { view } = await resultOf(workshop, appId, poisonous)
+    expect(view).toMatchObject({ state: 'failed', error: 'could not be processed in 3 attempts', rows_total: 0 })
+    expect((await takeTurns(workshop.context)).map((turn) => turn.importId)).toEqual([next])
+  })
+
+  test('a file that takes its worker down every time fails as well', async () => {
+    const importId = await queueFile(workshop, appId, file)
+    for (let i = 0; i < 3; i++) {
+      await claim(workshop, appId, importId)
+      await loseLease(importId)
+    }
+    const { outcome } = await runImport(workshop.context, await claim(workshop, appId, importId), never)
+    expect(outcome).toBe('failed')
+    expect((await resultOf(workshop, appId, importId)).view.error).toBe('could not be processed in 3 attempts')
+  })
+
+  test('a file that was replaced after its upload is not imported', async () => {
+    const importId = await queueFile(workshop, appId, file)
+    await workshop.storage.write(
+      `apps/${appId}/imports/${importId}/upload`,
+      Buffer.from(file.toUpperCase()),
+      'text/csv',
+    )
+    await runImport(workshop.context, await claim(workshop, appId, importId), never)
+    const { view } = await resultOf(workshop, appId, importId)
+    expect(view).toMatchObject({ state: 'failed', error: 'the uploaded file was replaced', rows_total: 0 })
+  })
+
+  test('a file that is gone fails the import', async () => {
+    const importId = await queueFile(workshop, appId, file)
+    await workshop.storage.removeAll(`apps/${appId}/imports/${importId}/`)
+    await runImport(workshop.context, await claim(workshop, appId, importId), never)
+    const { view } = await resultOf(workshop, appId, importId)
+    expect(view).toMatchObject({ state: 'failed', error: 'the uploaded file is gone' })
+  })
+})
+
+describe('stored files', () => {
+  test('the link to an error file works for 7 days; another one never does', async () => {
+    const { view } = await importFile(workshop, appId, file)
+    const token = view.error_file_url?.split('/').at(-1) ?? ''
+    const follow = (text: string) => followErrorLink(workshop.database.db, workshop.storage, text)
+    const followed = await follow(token)
+    expect(followed).toMatchObject({ url: expect.stringContaining('X-Amz-Expires=300') })
+    const altered = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`
+    expect(await follow(altered)).toBe('unknown')
+    expect(await follow(`${crypto.randomUUID()}.${token.split('.')[1]}`)).toBe('unknown')
+    expect(await follow('../../etc/passwd')).toBe('unknown')
+    await workshop.database.db
+      .updateTable('imports')
+      .set({ error_file_expires_at: new Date(Date.now() - 1000) })
+      .where('import_id', '=', view.import_id)
+      .execute()
+    expect(await follow(token)).toBe('expired')
+  })
+
+  test('uploads and error files are removed FILE_RETENTION_DAYS after the import has ended, and no sooner', async () => {
+    const { view } = await importFile(workshop, appId, file)
+    const key = `apps/${appId}/imports/${view.import_id}/upload`
+    expect(await removeOldFiles(workshop.context)).toBe(0)
+    expect(await workshop.storage.stat(key)).toBeDefined()
+    await workshop.database.db
+      .updateTable('imports')
+      .set({ finished_at: new Date(Date.now() - 7 * 86_400_000 - 1000) })
+      .where('import_id', '=', view.import_id)
+      .execute()
+    expect(await removeOldFiles(workshop.context)).toBe(1)
+    expect(await workshop.storage.stat(key)).toBeUndefined()
+    expect(await removeOldFiles(workshop.context)).toBe(0)
+    const token = view.error_file_url?.split('/').at(-1) ?? ''
+    expect(await followErrorLink(workshop.database.db, workshop.storage, token)).toBe('expired')
+  })
+})

@@ -1,0 +1,169 @@
+import { sql } from '@sluice/database'
+import { claimImport, noticeUploads, requestImport, runImport, takeTurns } from '@sluice/imports'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { claim, openApp, openWorkshop, queueFile, resultOf, type Workshop } from './workshop.ts'
+
+// The life of imports in an app's line: who is next, who waits, who expires (design.md §3 and §4).
+let workshop: Workshop
+let appId: number
+const never = new AbortController().signal
+
+beforeEach(async () => {
+  workshop = await openWorkshop()
+  appId = await openApp(workshop, ['u1'])
+  return () => workshop.close()
+})
+
+const file = Buffer.from('user_id,a\nu1,1\n')
+const request = { checksum: '6VkhpT2eVzkbUMqljvj/Fg==', byte_size: file.length, content_type: 'text/csv' as const }
+
+/** A first request whose file is not there yet. */
+async function awaitUpload(): Promise<string> {
+  const { importId } = await requestImport(workshop.database.db, workshop.storage, appId, request)
+  return importId
+}
+
+async function upload(importId: string): Promise<void> {
+  await workshop.storage.write(`apps/${appId}/imports/${importId}/upload`, file, 'text/csv')
+}
+
+/** Lets time pass for an import, by moving what it remembers into the past. */
+async function age(importId: string, seconds: number): Promise<void> {
+  const columns = ['requested_at', 'queued_at', 'upload_expires_at', 'upload_check_at', 'retry_at', 'dispatched_at']
+  const moved = columns.map(
+    (column) => sql`${sql.ref(column)} = ${sql.ref(column)} - make_interval(secs => ${seconds})`,
+  )
+  const { rows } = await sql`
+    update imports set ${sql.join(moved)} where import_id = ${importId} returning import_id
+  `.execute(workshop.database.db)
+  expect(rows).toHaveLength(1)
+}
+
+const turns = async () => (await takeTurns(workshop.context)).map((turn) => turn.importId)
+const state = async (importId: string) => (await resultOf(workshop, appId, importId)).view.state
+
+describe('whose turn it is', () => {
+  test('the head of each app’s line; apps do not wait for each other', async () => {
+    const first = await queueFile(workshop, appId, file)
+    await queueFile(workshop, appId, file)
+    const other = await openApp(workshop)
+    const ofOther = await queueFile(workshop, other, file)
+    expect((await turns()).toSorted()).toEqual([first, ofOther].toSorted())
+  })
+
+  test('it is told once, and again when nobody claims it for 10 s: the job may be lost', async () => {
+    const first = await queueFile(workshop, appId, file)
+    expect(await turns()).toEqual([first])
+    expect(await turns()).toEqual([])
+    await age(first, 11)
+    expect(await turns()).toEqual([first])
+  })
+
+  test('nobody’s while an import of the app is active, and the next one’s when it has ended', async () => {
+    const first = await queueFile(workshop, appId, file)
+    const second = await queueFile(workshop, appId, file)
+    const active = await claim(workshop, appId, first)
+    expect(await turns()).toEqual([])
+    expect(await claimImport(workshop.context, { appId, importId: second })).toBeUndefined()
+    await runImport(workshop.context, active, never)
+    expect(await turns()).toEqual([second])
+  })
+
+  test('a doubled or late job claims nothing: not a running import, not one that has ended, not one out of turn', async () => {
+    const first = await queueFile(workshop, appId, file)
+    const second = await queueFile(workshop, appId, file)
+    expect(await claimImport(workshop.context, { appId, importId: second })).toBeUndefined()
+    const active = await claim(workshop, appId, first)
+    expect(await claimImport(workshop.context, { appId, importId: first })).toBeUndefined()
+    await runImport(workshop.context, active, never)
+    expect(await claimImport(workshop.context, { appId, importId: first })).toBeUndefined()
+  })
+
+  test('of two claims of one app at the same moment one goes through', async () => {
+    const importId = await queueFile(workshop, appId, file)
+    const claims = await Promise.all(
+      Array.from({ length: 8 }, () => claimImport(workshop.context, { appId, importId })),
+    )
+    expect(claims.filter((each) => each !== undefined)).toHaveLength(1)
+  })
+
+  test('an import waits for an earlier one that still uploads, for UPLOAD_ORDER_WAIT, then goes ahead', async () => {
+    const earlier = await awaitUpload()
+    const later = await queueFile(workshop, appId, file)
+    expect(await turns()).toEqual([])
+    await age(later, 31)
+    expect(await turns()).toEqual([later])
+    await runImport(workshop.context, await claim(workshop, appId, later), never)
+    await upload(earlier)
+    await noticeUploads(workshop.context)
+    expect(await turns()).toEqual([earlier])
+  })
+
+  test('files that arrive in the wrong order apply in request order', async () => {
+    const first = await awaitUpload()
+    const second = await awaitUpload()
+    await upload(second)
+    await noticeUploads(workshop.context)
+    expect(await turns()).toEqual([])
+    await age(first, 2)
+    await upload(first)
+    await noticeUploads(workshop.context)
+    expect(await turns()).toEqual([first])
+  })
+
+  test('an import that waits for a retry holds up those behind it', async () => {
+    const first = await queueFile(workshop, appId, file)
+    await queueFile(workshop, appId, file)
+    await workshop.database.db
+      .updateTable('imports')
+      .set({ retry_at: new Date(Date.now() + 60_000) })
+      .where('import_id', '=', first)
+      .execute()
+    expect(await turns()).toEqual([])
+    await age(first, 61)
+    expect(await turns()).toEqual([first])
+  })
+})
+
+describe('uploads', () => {
+  test('an import is queued when its file is there, under the ETag that it has then', async () => {
+    const importId = await awaitUpload()
+    expect(await noticeUploads(workshop.context)).toEqual({ queued: 0, expired: 0 })
+    await upload(importId)
+    await age(importId, 2)
+    expect(await noticeUploads(workshop.context)).toEqual({ queued: 1, expired: 0 })
+    expect(await state(importId)).toBe('queued')
+  })
+
+  test('an import whose file never comes expires a minute after its window, without a mail', async () => {
+    const importId = await awaitUpload()
+    await age(importId, 5 * 60 + 30)
+    await noticeUploads(workshop.context)
+    expect(await state(importId)).toBe('awaiting_upload')
+    await age(importId, 31)
+    expect(await noticeUploads(workshop.context)).toEqual({ queued: 0, expired: 1 })
+    expect((await resultOf(workshop, appId, importId)).view).toMatchObject({ state: 'expired', started_at: null })
+    expect(await workshop.database.db.selectFrom('mails').selectAll().execute()).toEqual([])
+  })
+
+  test('a slow upload that began in time and ends after that is not lost', async () => {
+    const importId = await awaitUpload()
+    await age(importId, 400)
+    await noticeUploads(workshop.context)
+    expect(await state(importId)).toBe('expired')
+    await upload(importId)
+    await age(importId, 600)
+    expect(await noticeUploads(workshop.context)).toEqual({ queued: 1, expired: 0 })
+    expect(await turns()).toEqual([importId])
+    await runImport(workshop.context, await claim(workshop, appId, importId), never)
+    expect(await state(importId)).toBe('completed')
+  })
+
+  test('an expired import holds up nobody', async () => {
+    const first = await awaitUpload()
+    const second = await queueFile(workshop, appId, file)
+    await age(first, 400)
+    await noticeUploads(workshop.context)
+    expect(await turns()).toEqual([second])
+  })
+})
