@@ -1,21 +1,10 @@
 import { errors } from '@sluice/contract'
-import type { Database } from '@sluice/database'
-import type { Storage } from '@sluice/storage'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
-import type { Logger } from 'pino'
 import { answer, answerError } from './answers.ts'
+import type { ApiContext } from './context.ts'
 import { bulkImportRoutes } from './routes/bulk-import.ts'
 import { errorFileRoutes } from './routes/error-files.ts'
 import { healthRoutes } from './routes/health.ts'
-
-/** What the routes work with. */
-export interface ApiContext {
-  db: Database
-  storage: Storage
-  /** The address under which clients reach the API. */
-  apiUrl: string
-  log: Logger
-}
 
 /** Largest JSON body, bytes. */
 const bodyLimit = 1_048_576

@@ -2,7 +2,7 @@ import { authenticate } from '@sluice/accounts'
 import { errors } from '@sluice/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { answer } from './answers.ts'
-import type { ApiContext } from './api.ts'
+import type { ApiContext } from './context.ts'
 
 /**
  * A hook that lets only requests with a valid API token through, and sets `request.appId` (service.md, Authentication).

@@ -2,8 +2,8 @@ import { errors, parseImportRequest } from '@sluice/contract'
 import { requestImport, showImport } from '@sluice/imports'
 import type { FastifyInstance } from 'fastify'
 import { answer } from '../answers.ts'
-import type { ApiContext } from '../api.ts'
 import { appOf, authentication } from '../authentication.ts'
+import type { ApiContext } from '../context.ts'
 
 const path = '/v3/user_profiles/bulk_import'
 

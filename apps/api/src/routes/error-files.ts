@@ -2,7 +2,7 @@ import { errors } from '@sluice/contract'
 import { followErrorLink } from '@sluice/imports'
 import type { FastifyInstance } from 'fastify'
 import { answer } from '../answers.ts'
-import type { ApiContext } from '../api.ts'
+import type { ApiContext } from '../context.ts'
 
 /** The links of result mails: the token in them is the authentication. */
 export function errorFileRoutes(api: FastifyInstance, { db, storage }: ApiContext): void {

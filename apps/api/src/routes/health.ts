@@ -2,7 +2,7 @@ import { errors } from '@sluice/contract'
 import { sql } from '@sluice/database'
 import type { FastifyInstance } from 'fastify'
 import { answer } from '../answers.ts'
-import type { ApiContext } from '../api.ts'
+import type { ApiContext } from '../context.ts'
 
 /** `/healthz`: the process runs; `/readyz`: it can serve requests. */
 export function healthRoutes(api: FastifyInstance, { db, storage }: ApiContext): void {

@@ -1,0 +1,12 @@
+import type { Database } from '@sluice/database'
+import type { Storage } from '@sluice/storage'
+import type { Logger } from 'pino'
+
+/** What the routes work with. */
+export interface ApiContext {
+  db: Database
+  storage: Storage
+  /** The address under which clients reach the API. */
+  apiUrl: string
+  log: Logger
+}

@@ -1,0 +1,132 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+
+// The rules of the house that a linter does not know: who may import whom, and how long a file may be.
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+interface Room {
+  /** Folder, such as `packages/csv`. */
+  folder: string
+  name: string
+  dependencies: string[]
+  devDependencies: string[]
+  files: { path: string; text: string; imports: string[] }[]
+}
+
+const rooms = ['apps', 'packages'].flatMap((kind) =>
+  readdirSync(join(root, kind)).map((name) => readRoom(`${kind}/${name}`)),
+)
+const roomOf = new Map(rooms.map((room) => [room.name, room]))
+
+function readRoom(folder: string): Room {
+  const manifest = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
+  const names = (field: string) => Object.keys(manifest[field] ?? {})
+  const files = readdirSync(join(root, folder, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => {
+      const file = join(folder, 'src', path)
+      const text = readFileSync(join(root, file), 'utf8')
+      return { path: file, text, imports: importsOf(text) }
+    })
+  return {
+    folder,
+    name: manifest.name,
+    dependencies: names('dependencies'),
+    devDependencies: names('devDependencies'),
+    files,
+  }
+}
+
+/** What a file imports or re-exports, types included: a knot of types is a knot. */
+function importsOf(text: string): string[] {
+  const statements = text.matchAll(
+    /^(?:import|export)\b[^'"]*?\bfrom '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/gms,
+  )
+  return [...statements].flatMap(([, from, bare, dynamic]) => from ?? bare ?? dynamic ?? [])
+}
+
+const isTest = (path: string) => /\.(test|fixture)\.ts$|\/testing\//.test(path)
+
+/** Finds a way from a node back to itself. */
+function findCycle(edges: Map<string, string[]>): string[] | undefined {
+  const done = new Set<string>()
+  const visit = (node: string, path: string[]): string[] | undefined => {
+    if (path.includes(node)) return [...path.slice(path.indexOf(node)), node]
+    if (done.has(node)) return undefined
+    for (const next of edges.get(node) ?? []) {
+      const cycle = visit(next, [...path, node])
+      if (cycle !== undefined) return cycle
+    }
+    done.add(node)
+    return undefined
+  }
+  for (const node of edges.keys()) {
+    const cycle = visit(node, [])
+    if (cycle !== undefined) return cycle
+  }
+  return undefined
+}
+
+describe('who imports whom', () => {
+  test('packages form a tree without circles, tests included', () => {
+    const edges = rooms.map(
+      ({ name, dependencies, devDependencies }) => [name, [...dependencies, ...devDependencies]] as const,
+    )
+    expect(findCycle(new Map(edges))).toBeUndefined()
+  })
+
+  test('files form no circles, types included', () => {
+    const edges = rooms.flatMap(({ files }) =>
+      files.map(({ path, imports }) => {
+        const targets = imports.filter((target) => target.startsWith('.'))
+        return [path, targets.map((target) => relative(root, resolve(root, dirname(path), target)))] as const
+      }),
+    )
+    expect(findCycle(new Map(edges))).toBeUndefined()
+  })
+
+  test.each(rooms.map((room) => [room.folder, room] as const))(
+    '%s imports what its package.json names, and no app',
+    (_, room) => {
+      for (const { path, imports } of room.files) {
+        for (const target of imports.filter((name) => name.startsWith('@sluice/'))) {
+          const allowed = isTest(path) ? [...room.dependencies, ...room.devDependencies] : room.dependencies
+          expect(allowed, `${path} imports ${target}`).toContain(target)
+          expect(roomOf.get(target)?.folder, `${path} imports ${target}`).toMatch(/^packages\//)
+        }
+        for (const target of imports.filter((name) => name.startsWith('.'))) {
+          const inside = relative(join(root, room.folder), resolve(root, dirname(path), target))
+          expect(inside.startsWith('..'), `${path} reaches into another room: ${target}`).toBe(false)
+        }
+      }
+    },
+  )
+
+  test('profiles and csv know neither queue, HTTP nor S3', () => {
+    const reach = (name: string): string[] =>
+      (roomOf.get(name)?.dependencies ?? []).flatMap((next) => [next, ...reach(next)])
+    const known = [...reach('@sluice/profiles'), ...reach('@sluice/csv')]
+    for (const stranger of ['@sluice/queue', '@sluice/storage', 'bullmq', 'ioredis', 'fastify', '@aws-sdk/client-s3']) {
+      expect(known).not.toContain(stranger)
+    }
+  })
+})
+
+describe('files', () => {
+  const longest = 300
+  /** Longer ones, each with its reason. */
+  const longerFiles = new Map<string, string>([])
+
+  test('are about one thing: none is longer than 300 lines', () => {
+    const long = rooms
+      .flatMap(({ files }) => files)
+      .filter(({ path, text }) => !isTest(path) && !longerFiles.has(path) && text.split('\n').length > longest)
+    expect(long.map(({ path }) => path)).toEqual([])
+  })
+
+  test('the lockfile names no host of a registry', () => {
+    expect(readFileSync(join(root, 'package-lock.json'), 'utf8')).not.toMatch(/"resolved": "https?:/)
+  })
+})
