@@ -50,7 +50,7 @@ function importsOf(text: string): string[] {
 const isTest = (path: string) => /\.(test|fixture)\.ts$|\/testing\//.test(path)
 
 /** Finds a way from a node back to itself. */
-function findCycle(edges: Map<string, string[]>): string[] | undefined {
+function findCycle(edges: ReadonlyMap<string, readonly string[]>): string[] | undefined {
   const done = new Set<string>()
   const visit = (node: string, path: string[]): string[] | undefined => {
     if (path.includes(node)) return [...path.slice(path.indexOf(node)), node]

@@ -2,9 +2,7 @@ import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { ChecksumAlgorithm } from '../backend.ts'
 import { createCrc32c, createCrc64Nvme } from './crc.ts'
-
-/** A digest in the making. `digest` gives the bytes and is called once. */
-export type Hasher = { update(chunk: Uint8Array): void; digest(): Buffer }
+import type { Hasher } from './hasher.ts'
 
 const HASHERS: Record<ChecksumAlgorithm, { bytes: number; create: () => Hasher }> = {
   crc32: { bytes: 4, create: createCrc32 },

@@ -1,6 +1,6 @@
 /** The two CRCs of S3 that Node's zlib lacks, bit-reflected and by table. */
 
-import type { Hasher } from './checksums.ts'
+import type { Hasher } from './hasher.ts'
 
 /** Reflected polynomials: CRC-32C (Castagnoli), and CRC-64/NVME in halves of 32 bits. */
 const CRC32C = 0x82f63b78

@@ -1,9 +1,10 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { ChecksumAlgorithm, Checksums, Upload, UploadDigests } from '../backend.ts'
 import { S3Error } from '../errors.ts'
-import { CHECKSUM_ALGORITHMS, createChecksum, type Hasher } from './checksums.ts'
+import { CHECKSUM_ALGORITHMS, createChecksum } from './checksums.ts'
 import { type ChunkSigning, decodeChunked } from './chunked-body.ts'
 import type { BodyClaims } from './claims.ts'
+import type { Hasher } from './hasher.ts'
 
 /**
  * Turns a request's body into an {@link Upload} that is verified while it is read.

@@ -9,7 +9,8 @@ import type {
   PartInfo,
   WriteCondition,
 } from '../backend.ts'
-import { CHECKSUM_ALGORITHMS, createChecksum, type Hasher } from '../body/checksums.ts'
+import { CHECKSUM_ALGORITHMS, createChecksum } from '../body/checksums.ts'
+import type { Hasher } from '../body/hasher.ts'
 import { S3Error } from '../errors.ts'
 import { openObjectFile, readBytes, wholeSecond } from './object-file.ts'
 import type { ObjectStore } from './object-store.ts'
