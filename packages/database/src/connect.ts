@@ -21,7 +21,7 @@ const types: pg.CustomTypesConfig = {
 /**
  * Opens a pool of connections to Postgres, lazily: a database that is away fails the query, not this call.
  *
- * Takes the URL, the most connections, and what to do with the error of an idle connection (its next query opens a new one).
+ * Takes the URL, the most connections, and what to do with the error of a connection that breaks (a new one is opened when it is needed).
  */
 export function connect(
   databaseUrl: string,
@@ -35,7 +35,10 @@ export function connect(
     options: '-c TimeZone=UTC',
     types,
   })
-  pool.on('error', options.onError ?? (() => {}))
+  const onError = options.onError ?? (() => {})
+  pool.on('error', onError)
+  // A connection that breaks between two queries of a transaction tells its client, not the pool; the next query fails.
+  pool.on('connect', (client) => client.on('error', onError))
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
   return { db, close: () => db.destroy() }
 }

@@ -23,6 +23,8 @@ export interface ImportContext {
   storage: Storage
   settings: Settings<(typeof importSettings)[number]>
   log: Logger
+  /** Aborts when the process shuts down: what is being read ends at once. */
+  shutdown?: AbortSignal
 }
 
 /** Names one import. */

@@ -32,17 +32,12 @@ export async function runImport(context: ImportContext, claim: Claim, shutdown: 
   const heartbeat = keepLease(context, claim)
   try {
     if (claim.tries > context.settings.IMPORT_ATTEMPTS) throw new GivenUp(context.settings.IMPORT_ATTEMPTS)
-    const done = await applyRows(context, claim, shutdown, state)
-    if (!done) {
-      await handBack(context, claim)
-      log.info({ position: state.progress.position }, 'import handed back')
-      return { outcome: 'interrupted' }
-    }
+    await applyRows({ ...context, shutdown }, claim, state)
     const mails = await finish(context, claim, state.progress, undefined)
     log.info({ ...counts(state.progress) }, 'import completed')
     return { outcome: 'completed', mails }
   } catch (error) {
-    return await endAfter(error, { ...context, log }, claim, state)
+    return await endAfter(error, { ...context, log, shutdown }, claim, state)
   } finally {
     heartbeat.stop()
   }
@@ -63,13 +58,11 @@ class GivenUp extends Error {
   }
 }
 
-/** Applies the rest of the file, batch by batch; one batch is written while the next one is read. Gives whether the end was reached. */
-async function applyRows(
-  context: ImportContext,
-  claim: Claim,
-  shutdown: AbortSignal,
-  state: RunState,
-): Promise<boolean> {
+/**
+ * Applies the rest of the file, batch by batch; one batch is written while the next one is read. Throws an AbortError
+ * when the process shuts down, after the batch under way.
+ */
+async function applyRows(context: ImportContext, claim: Claim, state: RunState): Promise<void> {
   const { columns, position } = await openFile(context, claim)
   state.progress = { ...state.progress, columns: [...columns.names], types: settledTypes(columns), position }
   const blocks = readRows(openSource(context, claim, position), { position })
@@ -77,7 +70,7 @@ async function applyRows(
   try {
     for await (const rows of cutBatches(blocks, position, context.settings.BATCH_ROWS)) {
       await writing
-      if (shutdown.aborted) return false
+      context.shutdown?.throwIfAborted()
       writing = commitBatch(context, claim, columns, rows, state.progress).then((progress) => {
         Object.assign(state, { progress, tries: 0 })
       })
@@ -87,7 +80,6 @@ async function applyRows(
     // Whatever ended the reading, the batch under way is over before anything else is written under this claim.
     await writing
   }
-  return true
 }
 
 /** The columns and where to read on: from the last committed batch, or from a first look at the file. */
@@ -105,6 +97,11 @@ async function endAfter(error: unknown, context: ImportContext, claim: Claim, st
   }
   const reason = finalReason(error, state.tries, context.settings.IMPORT_ATTEMPTS)
   try {
+    if (context.shutdown?.aborted && error instanceof Error && error.name === 'AbortError') {
+      await handBack(context, claim)
+      context.log.info({ position: state.progress.position }, 'import handed back')
+      return { outcome: 'interrupted' }
+    }
     if (reason !== undefined) {
       context.log.warn({ err: error, ...counts(state.progress) }, `import failed: ${reason}`)
       return { outcome: 'failed', mails: await finish(context, claim, state.progress, reason) }

@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream'
+import { addAbortSignal, Readable } from 'node:stream'
 import {
   DeleteObjectsCommand,
   GetObjectCommand,
@@ -31,6 +31,14 @@ export interface UploadTerms {
   checksum: string
 }
 
+/** What part of which version of an object is read, and for how long. */
+export interface ReadOptions {
+  /** First byte; 0 if not given. */
+  from?: number
+  etag?: string
+  signal?: AbortSignal
+}
+
 /** Object storage as the service uses it: one bucket, keys, streams. */
 export interface Storage {
   /** Address for one PUT of exactly what `terms` say, good for `validFor` ms. */
@@ -41,9 +49,9 @@ export interface Storage {
   stat(key: string): Promise<{ byteSize: number; etag: string } | undefined>
   /**
    * Streams an object from byte `from` on. Throws {@link ObjectGone} where there is none and {@link ObjectReplaced} where
-   * its ETag is not the given one. Whoever stops reading early destroys the stream.
+   * its ETag is not the given one. Whoever stops reading early destroys the stream; the signal ends it with an AbortError.
    */
-  read(key: string, options?: { from?: number; etag?: string }): Promise<Readable>
+  read(key: string, options?: ReadOptions): Promise<Readable>
   /** Stores a small object whole. */
   write(key: string, content: Buffer, contentType: string): Promise<void>
   /** Stores a stream of any length, in parts; nothing is stored where the stream fails. */
@@ -95,7 +103,7 @@ export function openStorage(settings: Settings<(typeof storageSettings)[number]>
       }
     },
 
-    async read(key, { from = 0, etag } = {}) {
+    async read(key, { from = 0, etag, signal } = {}) {
       const command = new GetObjectCommand({
         Bucket: bucket,
         Key: key,
@@ -103,9 +111,9 @@ export function openStorage(settings: Settings<(typeof storageSettings)[number]>
         ...(etag !== undefined && { IfMatch: etag }),
       })
       try {
-        const { Body: body } = await client.send(command)
+        const { Body: body } = await client.send(command, { ...(signal !== undefined && { abortSignal: signal }) })
         if (!(body instanceof Readable)) throw new Error(`storage answered GET ${key} without a stream`)
-        return body
+        return signal === undefined ? body : addAbortSignal(signal, body)
       } catch (error) {
         if (statusOf(error) === 404) throw new ObjectGone(key)
         if (statusOf(error) === 412) throw new ObjectReplaced(key)

@@ -1,0 +1,67 @@
+import { authenticate, createApp, InvalidAccount, registerToken, UnknownApp } from '@sluice/accounts'
+import fc from 'fast-check'
+import { beforeAll, expect, test } from 'vitest'
+import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await openTestDatabase()
+  return () => database.close()
+})
+
+const newApp = () => createApp(database.db, { name: 'Shop', email: 'ann@example.com' })
+
+test('a token belongs to its app alone', async () => {
+  const [first, second] = [await newApp(), await newApp()]
+  expect(await authenticate(database.db, first.apiToken)).toBe(first.appId)
+  expect(await authenticate(database.db, second.apiToken)).toBe(second.appId)
+  const swapped = first.apiToken.replace(`slc_${first.appId}_`, `slc_${second.appId}_`)
+  expect(await authenticate(database.db, swapped)).toBeUndefined()
+})
+
+test('a new token makes the old one unusable at once', async () => {
+  const { appId, apiToken } = await newApp()
+  const replaced = await registerToken(database.db, appId)
+  expect(await authenticate(database.db, apiToken)).toBeUndefined()
+  expect(await authenticate(database.db, replaced)).toBe(appId)
+})
+
+test('neither the token nor anything that it could be made from is stored', async () => {
+  const { appId, apiToken } = await newApp()
+  const row = await database.db
+    .selectFrom('api_tokens')
+    .selectAll()
+    .where('app_id', '=', appId)
+    .executeTakeFirstOrThrow()
+  const secret = apiToken.split('_').slice(2).join('_')
+  expect(JSON.stringify(row)).not.toContain(secret.slice(0, 20))
+  expect(row.last_four).toBe(apiToken.slice(-4))
+})
+
+test('whatever is sent as a token that was never given out lets nobody in, and is no error', async () => {
+  const { appId } = await newApp()
+  const almost = fc.tuple(fc.constantFrom(appId, 0, 99_999, '1e3'), fc.base64String({ minLength: 40, maxLength: 44 }))
+  const token = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    almost.map(([id, secret]) => `slc_${id}_${secret}`),
+  )
+  await fc.assert(
+    fc.asyncProperty(token, async (text) => {
+      expect(await authenticate(database.db, text)).toBeUndefined()
+    }),
+  )
+})
+
+test.each([
+  ['', 'ann@example.com'],
+  ['Shop', 'ann'],
+  ['Shop', 'ann@example.com\r\nBcc: everybody@example.com'],
+  ['Shop', 'Ann <ann@example.com>'],
+  ['Shop', 'a@b, c@d'],
+])('an app %j with the address %j is refused', async (name, email) => {
+  await expect(createApp(database.db, { name, email })).rejects.toThrow(InvalidAccount)
+})
+
+test('there is no token for an app that does not exist', async () => {
+  await expect(registerToken(database.db, 99_999)).rejects.toThrow(UnknownApp)
+})

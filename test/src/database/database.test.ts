@@ -1,0 +1,66 @@
+import { connect, encodeTextArray, migrate, sql } from '@sluice/database'
+import fc from 'fast-check'
+import { beforeAll, expect, test } from 'vitest'
+import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { until } from '../environment/wait.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await openTestDatabase()
+  return () => database.close()
+})
+
+test('a text array arrives as it was sent: strings, bytes, nulls, empty ones, none at all', async () => {
+  const value = fc.oneof(
+    fc.constant(null),
+    fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\0')),
+    fc.constantFrom('', '{', '"', '\\', 'NULL', 'ä😀', 'a,b', '\n'),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(value), fc.boolean(), async (values, asBytes) => {
+      const sent = asBytes ? values.map((text) => (text === null ? null : Buffer.from(text))) : values
+      const { rows } = await sql<{ values: (string | null)[] }>`
+        select ${encodeTextArray(sent)}::text[] as values
+      `.execute(database.db)
+      expect(rows[0]?.values).toEqual(values)
+    }),
+  )
+})
+
+test('migrating an up-to-date database changes nothing, also when several processes do it at once', async () => {
+  expect(await Promise.all([migrate(database.url), migrate(database.url), migrate(database.url)])).toEqual([[], [], []])
+})
+
+test('counts and offsets in bigint columns are numbers, times are dates', async () => {
+  const { rows } = await sql`select 9007199254740991::bigint as count, now() as at`.execute(database.db)
+  expect(rows[0]).toEqual({ count: Number.MAX_SAFE_INTEGER, at: expect.any(Date) })
+})
+
+test('a connection that breaks fails its query, never the process, and is replaced', async () => {
+  const errors: Error[] = []
+  const { db, close } = connect(database.url, { connections: 1, onError: (error) => errors.push(error) })
+  await expect(sql`select pg_terminate_backend(pg_backend_pid())`.execute(db)).rejects.toThrow()
+  await until('a new connection', () =>
+    sql`select 1`.execute(db).then(
+      () => true,
+      () => false,
+    ),
+  )
+
+  // In the middle of a transaction, with no query under way.
+  const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)
+  const transaction = db.transaction().execute(async (tx) => {
+    errors.length = 0
+    await sql`select pg_terminate_backend(${rows[0]?.pid})`.execute(database.db)
+    await until('the news of it', () => errors.length > 0)
+    await sql`select 1`.execute(tx)
+  })
+  await expect(transaction).rejects.toThrow()
+  await until('a new connection', () =>
+    sql`select 1`.execute(db).then(
+      () => true,
+      () => false,
+    ),
+  )
+  await close()
+})

@@ -1,0 +1,132 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createApp } from '@sluice/accounts'
+import { dueMails, enqueueMails, type Mailer, openMailer } from '@sluice/mail'
+import { SMTPServer } from 'smtp-server'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+
+// A mail goes out once per event and recipient, as far as SMTP allows, whatever the mail server does.
+let database: TestDatabase
+let appId: number
+let mailer: Mailer
+let server: SMTPServer
+let received: { to: string; source: string }[]
+/** What the server answers to the next recipients; accepted when empty. */
+let refusals: { code: number; text: string }[]
+
+beforeEach(async () => {
+  database = await openTestDatabase()
+  appId = (await createApp(database.db, { name: 'Shop', email: 'ann@example.com' })).appId
+  received = []
+  refusals = []
+  server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    logger: false,
+    onRcptTo(_address, _session, answer) {
+      const refusal = refusals.shift()
+      answer(refusal === undefined ? null : Object.assign(new Error(refusal.text), { responseCode: refusal.code }))
+    },
+    onData(stream, session, answer) {
+      let source = ''
+      stream.on('data', (part: Buffer) => {
+        source += part.toString()
+      })
+      stream.on('end', () => {
+        received.push({ to: session.envelope.rcptTo.map(({ address }) => address).join(), source })
+        answer(null)
+      })
+    },
+  })
+  server.on('error', () => {})
+  const listener = server.listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const { port } = listener.address() as AddressInfo
+  mailer = openMailer(database.db, { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'Sluice <no-reply@sluice.test>' })
+  return async () => {
+    mailer.close()
+    await new Promise<void>((resolve) => server.close(() => resolve()))
+    await database.close()
+  }
+})
+
+const content = { subject: 'Hello', text: 'text', html: '<p>html</p>' }
+
+async function enqueue(event = 'import:1') {
+  return await database.db.transaction().execute((tx) => enqueueMails(tx, appId, event, content))
+}
+
+async function makeDue(): Promise<void> {
+  await database.db
+    .updateTable('mails')
+    .set({ next_attempt_at: new Date(0) })
+    .execute()
+}
+
+const messageIds = () => received.map(({ source }) => /^Message-ID: (.*)$/im.exec(source)?.[1]?.trim())
+
+describe('the outbox', () => {
+  test('every member of the app gets a mail of an event, once, however often it is enqueued', async () => {
+    await database.db.insertInto('members').values({ app_id: appId, email: 'bob@example.com' }).execute()
+    const mails = await enqueue()
+    expect(await enqueue()).toEqual([])
+    expect((await dueMails(database.db, 10)).toSorted()).toEqual(mails.toSorted())
+    for (const mail of mails) expect(await mailer.send(mail)).toEqual({ outcome: 'sent' })
+    expect(received.map(({ to }) => to).toSorted()).toEqual(['ann@example.com', 'bob@example.com'])
+    expect(await dueMails(database.db, 10)).toEqual([])
+  })
+
+  test('a mail that is sent is not sent again, and of two processes one sends it', async () => {
+    const [mail] = await enqueue()
+    if (mail === undefined) throw new Error('no mail')
+    const outcomes = await Promise.all([mailer.send(mail), mailer.send(mail), mailer.send(mail)])
+    expect(outcomes.map(({ outcome }) => outcome).toSorted()).toEqual(['not due', 'not due', 'sent'])
+    await makeDue()
+    expect(await mailer.send(mail)).toEqual({ outcome: 'not due' })
+    expect(received).toHaveLength(1)
+  })
+
+  test('a mail is enqueued with its event or not at all', async () => {
+    const failing = database.db.transaction().execute(async (tx) => {
+      await enqueueMails(tx, appId, 'import:2', content)
+      throw new Error('the event did not happen')
+    })
+    await expect(failing).rejects.toThrow()
+    expect(await dueMails(database.db, 10)).toEqual([])
+  })
+})
+
+describe('a mail server that does not take the mail', () => {
+  test('for now (4xx): it is tried again later, under the same Message-ID', async () => {
+    const [mail] = await enqueue()
+    if (mail === undefined) throw new Error('no mail')
+    refusals = [{ code: 451, text: 'try later' }]
+    expect(await mailer.send(mail)).toMatchObject({ outcome: 'postponed', attempt: 1 })
+    expect(await mailer.send(mail)).toEqual({ outcome: 'not due' })
+    await makeDue()
+    expect(await mailer.send(mail)).toEqual({ outcome: 'sent' })
+    expect(messageIds()).toEqual([`<${mail.mailId}@sluice.test>`])
+  })
+
+  test('for good (5xx): it is given up, and the reason is kept', async () => {
+    const [mail] = await enqueue()
+    if (mail === undefined) throw new Error('no mail')
+    refusals = [{ code: 550, text: 'no such user' }]
+    expect(await mailer.send(mail)).toMatchObject({ outcome: 'failed' })
+    await makeDue()
+    expect(await dueMails(database.db, 10)).toEqual([])
+    const row = await database.db.selectFrom('mails').select(['state', 'last_error']).executeTakeFirstOrThrow()
+    expect(row).toMatchObject({ state: 'failed', last_error: expect.stringContaining('no such user') })
+  })
+
+  test('because it is down: the mail waits', async () => {
+    const away = openMailer(database.db, { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'no-reply@sluice.test' })
+    const [mail] = await enqueue()
+    if (mail === undefined) throw new Error('no mail')
+    expect(await away.send(mail)).toMatchObject({ outcome: 'postponed' })
+    away.close()
+    await makeDue()
+    expect(await dueMails(database.db, 10)).toEqual([mail])
+  })
+})
