@@ -1,31 +1,45 @@
+import { readSettings } from '@sluice/config'
 import { errors } from '@sluice/contract'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { answer, answerError } from './answers.ts'
 import type { ApiContext } from './context.ts'
+import { docsRoutes } from './docs.ts'
+import { harden, hardenedServer, type Timeouts, timeoutSettings } from './hardening.ts'
+import { type Metrics, metricsRoutes, openMetrics } from './metrics.ts'
+import { type ApiRateLimiter, limitRates } from './rate-limiting.ts'
+import { parseJsonBodies } from './request-body.ts'
 import { bulkImportRoutes } from './routes/bulk-import.ts'
+import { bulkImportV2Routes } from './routes/bulk-import-v2.ts'
 import { errorFileRoutes } from './routes/error-files.ts'
 import { healthRoutes } from './routes/health.ts'
+import { profileUpdateRoutes } from './routes/profile-update.ts'
+import { userRoutes } from './routes/users.ts'
 
-/** Largest JSON body, bytes. */
-const bodyLimit = 1_048_576
+/** What an API does beside its routes. */
+export interface ApiOptions {
+  /** Those of the settings' defaults where it is left out. */
+  timeouts?: Timeouts
+  /** Nothing is limited where it is left out. */
+  rateLimiter?: ApiRateLimiter
+  metrics?: Metrics
+}
 
 /** Builds the HTTP API: parse, call a package, answer. It listens when the caller says so. */
-export function buildApi(context: ApiContext): FastifyInstance {
+export function buildApi(context: ApiContext, options: ApiOptions = {}): FastifyInstance {
+  const { timeouts = readSettings({}, timeoutSettings), metrics = openMetrics() } = options
   const loggerInstance: FastifyBaseLogger = context.log
   const api = fastify({
+    ...hardenedServer(timeouts, context.log),
     loggerInstance,
-    bodyLimit,
-    requestTimeout: 30_000,
     forceCloseConnections: 'idle',
-    logController: new LogController({ disableRequestLogging: true }),
-    genReqId: () => crypto.randomUUID(),
+    // A method that is not documented is a path that does not exist (design.md §3).
+    exposeHeadRoutes: false,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
   })
-  api.removeContentTypeParser('text/plain')
+  parseJsonBodies(api)
   api.setNotFoundHandler((_, reply) => answer(reply, errors.notFound()))
   api.setErrorHandler((error, _, reply) => answerError(error, reply))
-  api.addHook('onRequest', async (request, reply) => {
-    reply.header('X-Request-Id', request.id)
-  })
+  harden(api, timeouts)
   api.addHook('onResponse', async (request, reply) => {
     // The route, not the address: an address may hold a token.
     const { method, routeOptions } = request
@@ -36,10 +50,16 @@ export function buildApi(context: ApiContext): FastifyInstance {
     )
   })
   api.decorateRequest('appId')
+  if (options.rateLimiter !== undefined) limitRates(api, options.rateLimiter, metrics)
 
   healthRoutes(api, context)
+  metricsRoutes(api, metrics)
+  docsRoutes(api, context.apiUrl)
   errorFileRoutes(api, context)
   bulkImportRoutes(api, context)
+  bulkImportV2Routes(api, context)
+  profileUpdateRoutes(api, context)
+  userRoutes(api, context)
   return api
 }
 

@@ -1,27 +1,41 @@
 import { readSettings } from '@sluice/config'
 import { connect } from '@sluice/database'
+import { receiveSettings } from '@sluice/imports'
 import { runService } from '@sluice/service'
 import { openStorage, storageSettings } from '@sluice/storage'
 import { buildApi } from './api.ts'
+import { timeoutSettings } from './hardening.ts'
+import { openMetrics } from './metrics.ts'
+import { openApiRateLimiter, rateLimitSettings } from './rate-limiting.ts'
 
 await runService('api', async (log) => {
   const settings = readSettings(process.env, [
+    ...rateLimitSettings,
+    ...receiveSettings,
     ...storageSettings,
+    ...timeoutSettings,
     'API_HOST',
     'API_PORT',
     'API_URL',
     'DATABASE_POOL',
     'DATABASE_URL',
+    'REDIS_URL',
   ])
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
   const storage = openStorage(settings)
-  const api = buildApi({ db: database.db, storage, apiUrl: settings.API_URL, log })
+  const metrics = openMetrics()
+  const store =
+    settings.REDIS_URL === undefined ? { databaseUrl: settings.DATABASE_URL } : { redisUrl: settings.REDIS_URL }
+  const rateLimiter = await openApiRateLimiter(store, settings, { metrics, log })
+  const context = { db: database.db, storage, apiUrl: settings.API_URL, settings, log }
+  const api = buildApi(context, { timeouts: settings, rateLimiter, metrics })
   const url = await api.listen({ host: settings.API_HOST, port: settings.API_PORT })
   return {
     info: { url },
     async stop() {
       await api.close()
+      await rateLimiter.close()
       storage.close()
       await database.close()
     },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
-import { request as httpRequest } from 'node:http'
+import { type ClientRequest, request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -33,13 +33,37 @@ export async function uploadFile(api: string, token: string, file: string): Prom
   return importId
 }
 
-/** Follows an import until it has ended. Gives it as the API shows it. */
+/** Follows an import until it has ended. Gives it as the API shows it. An API that restarts meanwhile is waited for. */
 export async function waitForEnd(api: string, token: string, importId: string): Promise<ImportView> {
+  let patience = performance.now() + outagePatience
   for (let pause = 200; ; pause = Math.min(pause * 1.5, 2000)) {
-    const response = await call(`${api}${path}/${importId}`, { headers: { 'X-Service-Token': token } })
-    const view = importView.parse(await response.json())
-    if (view.finished_at !== null) return view
+    try {
+      const response = await call(`${api}${path}/${importId}`, { headers: { 'X-Service-Token': token } })
+      const view = importView.parse(await response.json())
+      if (view.finished_at !== null) return view
+      patience = performance.now() + outagePatience
+    } catch (error) {
+      const mayPass =
+        error instanceof Unanswered || (error instanceof Refused && (error.status >= 500 || error.status === 429))
+      if (!mayPass || performance.now() > patience) throw error
+    }
     await delay(pause)
+  }
+}
+
+/** How long an API that does not answer is waited for, ms. */
+const outagePatience = 3 * 60_000
+
+/** The API could not be reached, or broke off. */
+class Unanswered extends Failure {}
+
+/** The API answered with an error. */
+class Refused extends Failure {
+  readonly status: number
+
+  constructor(message: string, status: number) {
+    super(`${message} (${status})`)
+    this.status = status
   }
 }
 
@@ -65,23 +89,48 @@ async function isGzip(file: string): Promise<boolean> {
 async function call(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, init).catch((error: Error) => {
     const cause = error.cause instanceof Error ? error.cause.message : error.message
-    throw new Failure(`${new URL(url).origin} cannot be reached: ${cause}`)
+    throw new Unanswered(`${new URL(url).origin} cannot be reached: ${cause}`)
   })
   if (response.ok) return response
   const body = (await response.json().catch(() => undefined)) as { error?: { messages?: string[] } } | undefined
-  throw new Failure(`${body?.error?.messages?.join(', ') ?? 'the API answered'} (${response.status})`)
+  throw new Refused(body?.error?.messages?.join(', ') ?? 'the API answered', response.status)
 }
+
+/** A connection on which nothing moves for this long is given up, ms. */
+const silence = 60_000
+
+/** Storage that refuses an upload may close while the file is still being sent: its words come this much later, ms. */
+const lastWords = 1_000
 
 /** The second request. Node's own client streams a body of known length with back-pressure, which fetch does not. */
 async function put(upload: UploadDescriptor['direct_upload'], file: string, size: number): Promise<void> {
   const progress = openProgress('Uploading', size)
   const send = upload.url.startsWith('https:') ? httpsRequest : httpRequest
   const request = send(upload.url, { method: 'PUT', headers: { ...upload.headers, 'Content-Length': size } })
-  const answered = new Promise<{ status: number; text: string }>((resolve, reject) => {
-    request.on('error', reject)
+  request.setTimeout(silence, () => request.destroy(new Error(`nothing moved for ${silence / 1000} s`)))
+  const answered = readAnswer(request)
+  // A file that grew is cut at the size that was declared: storage then compares its checksum.
+  const body = createReadStream(file, { highWaterMark: 2 ** 18, end: size - 1 })
+  const sending = pipeline(body, progress.count, request).catch(async (error: Error) => {
+    await delay(lastWords)
+    throw error
+  })
+  const { status, text } = await Promise.race([answered, sending.then(() => answered)]).catch((error: Error) => {
+    throw new Failure(`the upload broke off: ${error.message}`)
+  })
+  sending.catch(() => {}) // storage has said what there is to say
+  progress.end()
+  if (status === 200) return
+  throw new Failure(`storage refused the upload (${status}): ${/<Message>(.*?)<\/Message>/s.exec(text)?.[1] ?? text}`)
+}
+
+/** The answer to a request. Its errors are those of sending, which are waited for elsewhere. */
+function readAnswer(request: ClientRequest): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    request.on('error', () => {})
     request.on('response', (response) => {
-      response.setEncoding('utf8')
       let text = ''
+      response.setEncoding('utf8')
       response.on('data', (part: string) => {
         text += part
       })
@@ -89,12 +138,4 @@ async function put(upload: UploadDescriptor['direct_upload'], file: string, size
       response.on('error', reject)
     })
   })
-  const sending = pipeline(createReadStream(file, { highWaterMark: 2 ** 18 }), progress.count, request)
-  sending.catch(() => {}) // the answer, or its absence, tells more
-  const { status, text } = await answered.catch((error: Error) => {
-    throw new Failure(`the upload broke off: ${error.message}`)
-  })
-  progress.end()
-  if (status !== 200)
-    throw new Failure(`storage refused the upload (${status}): ${/<Message>(.*?)<\/Message>/s.exec(text)?.[1] ?? text}`)
 }

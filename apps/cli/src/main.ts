@@ -16,6 +16,12 @@ addUserCommands(program)
 addImportCommands(program)
 addMigrateCommand(program)
 
+// `sluice imports | head` ends as its reader likes it.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0)
+  throw error
+})
+
 try {
   await program.parseAsync()
 } catch (error) {

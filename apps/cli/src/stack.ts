@@ -29,6 +29,11 @@ export async function apiUrl(option: string | undefined): Promise<string> {
   return stack.api
 }
 
+/** What links to error files begin with; undefined where neither `API_URL` nor a running stack tells. */
+export async function linkBase(): Promise<string | undefined> {
+  return process.env.API_URL || (await runningStack())?.api
+}
+
 /** Runs an operator's command with the database, and closes it whatever happens. */
 export async function withDatabase<Result>(work: (db: Database) => Promise<Result>): Promise<Result> {
   const { db, close } = connect(await databaseUrl(), { connections: 4 })

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { settings } from '@sluice/config'
 import { sampleUserIds } from './sample.ts'
 
 // The whole way of a file, once, on a stack of its own: nothing is left behind.
@@ -14,7 +15,13 @@ const sample = path('../sample/customers.csv')
 
 const home = await mkdtemp(join(tmpdir(), 'sluice-demo-'))
 const ports = ['API_PORT', 'DASHBOARD_PORT', 'STORAGE_PORT', 'INBOX_PORT', 'SMTP_PORT', 'POSTGRES_PORT']
-const environment = { ...process.env, ...Object.fromEntries(ports.map((name) => [name, '0'])), SLUICE_HOME: home }
+// Whatever the shell has set for a deployment is none of the demo's business.
+const own = Object.entries(process.env).filter(([name]) => !(name in settings) && !name.startsWith('SLUICE_'))
+const environment = {
+  ...Object.fromEntries(own),
+  ...Object.fromEntries(ports.map((name) => [name, '0'])),
+  SLUICE_HOME: home,
+}
 
 const stack = spawn(process.execPath, [localApp], { env: environment, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
 process.on('SIGINT', () => {}) // Ctrl-C reaches the stack and the command under way as well; then this ends too

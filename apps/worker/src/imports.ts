@@ -1,4 +1,4 @@
-import { claimImport, runImport } from '@sluice/imports'
+import { claimImport, returnTurn, runImport } from '@sluice/imports'
 import { dispatch, enqueueMails } from './enqueue.ts'
 import type { Host, Stop } from './host.ts'
 
@@ -9,7 +9,7 @@ export function hostImports(host: Host): Stop {
   queues.work(
     'imports',
     async (id) => {
-      if (shutdown.signal.aborted) return
+      if (shutdown.signal.aborted) return await returnTurn(context, id)
       const claim = await claimImport(context, id)
       if (claim === undefined) return
       const ended = await runImport(context, claim, shutdown.signal)

@@ -38,6 +38,17 @@ export function hostUpkeep(host: Host): Stop {
   }
   schedule()
   const timer = setInterval(schedule, scheduleInterval)
-  queues.work('upkeep', async (_, task) => void (await tasks[task]?.run()), { concurrency: 1 })
+  // Slow storage must not keep imports and mails from being dispatched: tasks run side by side, each once at a time.
+  const running = new Set<string>()
+  const run = async (task: string) => {
+    if (running.has(task)) return
+    running.add(task)
+    try {
+      await tasks[task]?.run()
+    } finally {
+      running.delete(task)
+    }
+  }
+  queues.work('upkeep', (_, task) => run(task), { concurrency: Object.keys(tasks).length })
   return () => clearInterval(timer)
 }

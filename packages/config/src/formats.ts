@@ -11,6 +11,28 @@ export const duration = z.string().transform((text, context) => {
   return Number(match[1]) * milliseconds[(match[2] ?? 's') as keyof typeof milliseconds]
 })
 
+/** A duration from `least` to `most` ms, both given as text such as `1s`. */
+export function durationBetween(least: string, most: string) {
+  const [from, to] = [duration.parse(least), duration.parse(most)]
+  return duration.refine((value) => value >= from && value <= to, `must be from ${least} to ${most}`)
+}
+
+/** A rate limit: `1000/60s` is 1000 requests per minute. Gives the count and the window in ms, which are whole seconds. */
+export const rateLimit = z.string().transform((text, context) => {
+  const [count = '', window = ''] = text.split('/', 2)
+  const milliseconds = duration.safeParse(window).data ?? 0
+  if (
+    !/^[1-9]\d{0,8}$/.test(count) ||
+    text !== `${count}/${window}` ||
+    milliseconds < 1000 ||
+    milliseconds % 1000 > 0
+  ) {
+    context.addIssue({ code: 'custom', message: 'must be a rate in whole seconds such as 1000/60s or 10/10m' })
+    return z.NEVER
+  }
+  return { requests: Number(count), window: milliseconds }
+})
+
 /** A size: `4294967296` and `4294967296B` are bytes; `100MiB`, `4GiB`, `1GB` carry their unit. Gives bytes. */
 export const size = z.string().transform((text, context) => {
   const match = /^(\d+)\s?(B|KiB|MiB|GiB|KB|MB|GB)?$/.exec(text)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { address, duration, listOf, size, wholeNumber } from './formats.ts'
+import { address, duration, durationBetween, listOf, rateLimit, size, wholeNumber } from './formats.ts'
 
 interface Setting<Schema extends z.ZodType> {
   schema: Schema
@@ -32,7 +32,10 @@ export const settings = {
     '10',
     'Postgres connections of one process, beside those of the queue',
   ),
-  REDIS_URL: optional(address('redis', 'rediss'), 'Redis for the queues; without it they live in Postgres'),
+  REDIS_URL: optional(
+    address('redis', 'rediss'),
+    'Redis for the queues and the rate limits; without it they live in Postgres',
+  ),
   S3_ENDPOINT: required(address('http', 'https'), 'Object storage, as the API and the workers reach it'),
   S3_PUBLIC_ENDPOINT: optional(address('http', 'https'), 'Object storage, as clients reach it; `S3_ENDPOINT` if unset'),
   S3_REGION: withDefault(z.string(), 'us-east-1', 'Region that requests to storage are signed for'),
@@ -44,6 +47,27 @@ export const settings = {
   API_URL: required(address('http', 'https'), 'The API as clients reach it: links to error files begin with it'),
   API_HOST: withDefault(z.string(), '127.0.0.1', 'Address that the API listens on'),
   API_PORT: withDefault(wholeNumber(0, 65_535), '3000', 'Port that the API listens on; 0 picks a free one'),
+  API_HEADERS_TIMEOUT: withDefault(duration, '10s', 'How long a client may take to send the headers of a request'),
+  API_BODY_TIMEOUT: withDefault(duration, '30s', 'How long it may take to send the whole request, with a JSON body'),
+  API_UPLOAD_TIMEOUT: withDefault(
+    duration,
+    '10m',
+    'How long it may take to send a file in the body of a v2 bulk import',
+  ),
+  RATE_LIMIT_DELETION: withDefault(rateLimit, '1000/60s', 'Deletion requests of an app in a fixed window'),
+  RATE_LIMIT_PROFILE_UPDATE: withDefault(rateLimit, '1000/60s', 'Profile updates of an app in a fixed window'),
+  RATE_LIMIT_BULK_IMPORT: withDefault(
+    rateLimit,
+    '10/10m',
+    'First requests of v3 bulk imports of an app in a fixed window',
+  ),
+  RATE_LIMIT_BULK_IMPORT_V2: withDefault(rateLimit, '10/10m', 'v2 bulk imports of an app in a fixed window'),
+  RATE_LIMIT_IMPORT_STATUS: withDefault(rateLimit, '6000/60s', 'Looks at imports of an app in a fixed window'),
+  RATE_LIMIT_USER_REGISTRATION: withDefault(
+    rateLimit,
+    '1000/60s',
+    'Registrations of users of an app in a fixed window',
+  ),
   LOG_LEVEL: withDefault(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
     'info',
@@ -56,7 +80,11 @@ export const settings = {
     'Imports (of different apps) that one worker runs at a time',
   ),
   IMPORT_ATTEMPTS: withDefault(wholeNumber(1, 100), '5', 'Tries in a row without progress after which an import fails'),
-  IMPORT_LEASE: withDefault(duration, '10s', 'How long a silent worker keeps its import before another takes over'),
+  IMPORT_LEASE: withDefault(
+    durationBetween('1s', '1h'),
+    '10s',
+    'How long a silent worker keeps its import before another takes over',
+  ),
   BATCH_ROWS: withDefault(wholeNumber(1, 100_000), '5000', 'Rows that an import commits in one transaction'),
   INFERENCE_ROWS: withDefault(
     wholeNumber(1, 100_000),
@@ -66,11 +94,15 @@ export const settings = {
   PROFILE_KEY_LIMIT: withDefault(wholeNumber(1, 100_000), '500', 'Profile keys that an app can have'),
   UNCOMPRESSED_LIMIT: withDefault(size, '4GiB', 'Largest file after decompression'),
   UPLOAD_ORDER_WAIT: withDefault(
-    duration,
+    durationBetween('0', '1d'),
     '30s',
     'How long an import whose file is there waits for an earlier one that is still uploading',
   ),
-  UPLOAD_CHECK_INTERVAL: withDefault(duration, '1s', 'How often storage is asked for finished uploads'),
+  UPLOAD_CHECK_INTERVAL: withDefault(
+    durationBetween('100ms', '1h'),
+    '1s',
+    'How often storage is asked for finished uploads',
+  ),
   FILE_RETENTION_DAYS: withDefault(wholeNumber(1, 3650), '7', 'Days after an import ends until its files are removed'),
 } as const
 

@@ -4,14 +4,42 @@ export interface ErrorAnswer {
   body: { status?: string; error: { code?: number; messages: string[] } }
 }
 
+/** Likewise with a body of plain text: what service.md says of the 415 of bulk import v2. */
+export interface TextAnswer {
+  status: number
+  body: string
+}
+
+const notJson = 'The request body is not valid JSON.'
+
 /** Every error that an endpoint answers, in one list. */
 export const errors = {
   unauthorized: (): ErrorAnswer => named(401, 'unauthorized', 'The header X-Service-Token is missing.'),
   forbidden: (): ErrorAnswer => named(403, 'forbidden', 'The API token is invalid.'),
   notFound: (): ErrorAnswer => named(404, 'not_found', 'Not found.'),
+  tooManyRequests: (retryAfter: number): ErrorAnswer =>
+    named(429, 'too_many_requests', `Requests came too quickly. Please wait ${retryAfter} seconds.`),
   linkExpired: (): ErrorAnswer => named(410, 'gone', 'The link has expired.'),
   badRequest: (...messages: string[]): ErrorAnswer => ({ status: 400, body: { error: { messages } } }),
-  malformedJson: (): ErrorAnswer => errors.badRequest('The request body is not valid JSON.'),
+  malformedJson: (): ErrorAnswer => errors.badRequest(notJson),
+  malformedRequest: (): ErrorAnswer => errors.badRequest('The request is not valid HTTP.'),
+  requestTimeout: (): ErrorAnswer => ({
+    status: 408,
+    body: { error: { messages: ['The request did not arrive in time.'] } },
+  }),
+  headersTooLarge: (): ErrorAnswer => ({
+    status: 431,
+    body: { error: { messages: ['The request line and headers are too large.'] } },
+  }),
+  /** Profile update: the payload has not the form that it should have. */
+  malformedProfileUpdate: (...messages: string[]): ErrorAnswer => coded(1001, messages),
+  profileUpdateNotJson: (): ErrorAnswer => coded(1001, [notJson]),
+  unregisteredUser: (): ErrorAnswer => coded(1002, ['user_id is unregistered user']),
+  /** Profile update: what an entry says is not valid. Each message names the key. */
+  invalidProfile: (...messages: string[]): ErrorAnswer => coded(1003, messages),
+  /** Bulk import v2: the file as a whole is refused, with the message that v3 puts into its mail. */
+  fileRefused: (message: string): ErrorAnswer => coded(2001, [message]),
+  bodyCutOff: (): ErrorAnswer => errors.badRequest('The request body broke off.'),
   bodyTooLarge: (limit: number): ErrorAnswer => ({
     status: 413,
     body: { error: { messages: [`The request body is over ${limit} bytes.`] } },
@@ -19,6 +47,10 @@ export const errors = {
   unsupportedContentType: (given: string | undefined): ErrorAnswer => ({
     status: 415,
     body: { error: { messages: [`The given content type is not supported: ${given ?? 'none'}`] } },
+  }),
+  unsupportedFileType: (): TextAnswer => ({
+    status: 415,
+    body: 'Content-Type must be text/csv (in UTF-8) or application/gzip, without a Content-Encoding.',
   }),
   internal: (): ErrorAnswer => ({
     status: 500,
@@ -28,6 +60,10 @@ export const errors = {
     status: 503,
     body: { error: { messages: ['The service is not ready. Please try again.'] } },
   }),
+}
+
+function coded(code: number, messages: string[]): ErrorAnswer {
+  return { status: 400, body: { error: { code, messages } } }
 }
 
 function named(status: number, name: string, message: string): ErrorAnswer {

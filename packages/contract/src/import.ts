@@ -24,6 +24,13 @@ const checksum = z
     })
     return z.NEVER
   })
+  .meta({
+    type: 'string',
+    description: 'MD5 digest of the file as it is sent, in base64.',
+    contentEncoding: 'base64',
+    minLength: 24,
+    maxLength: 24,
+  })
 
 /** The sample in service.md sends the size as a string; a JSON number is the same to us. */
 const byteSize = z
@@ -38,6 +45,12 @@ const byteSize = z
     })
     return z.NEVER
   })
+  .meta({
+    type: ['string', 'integer'],
+    description: 'Size of the file as it is sent, bytes.',
+    pattern: '^[0-9]{1,15}$',
+    minimum: 1,
+  })
 
 const contentType = z
   .unknown()
@@ -48,9 +61,10 @@ const contentType = z
     context.addIssue({ code: 'custom', message: invalid('content_type must be text/csv or application/gzip') })
     return z.NEVER
   })
+  .meta({ enum: ['text/csv', 'application/gzip'], description: 'Where it is left out: text/csv.' })
 
 /** Body of the bulk import's first request (service.md, Bulk import upload request). */
-const importRequest = z
+export const importRequest = z
   .object(
     { checksum, byte_size: byteSize, content_type: contentType },
     { error: () => 'The request body must be a JSON object.' },
@@ -61,6 +75,7 @@ const importRequest = z
       return invalid(`byte_size is over the limit of ${limits.uploadBytes[type]} bytes for ${type}`)
     },
   })
+  .meta({ required: ['checksum', 'byte_size'] })
 
 export type ImportRequest = z.output<typeof importRequest>
 
@@ -76,9 +91,14 @@ export function parseImportRequest(body: unknown): { request: ImportRequest } | 
 }
 
 /** Answer of the first request (service.md, Upload descriptor). */
-export interface UploadDescriptor {
-  direct_upload: { url: string; headers: { 'Content-Type': string; 'Content-MD5': string } }
-}
+export const uploadDescriptor = z.object({
+  direct_upload: z.object({
+    url: z.url(),
+    headers: z.object({ 'Content-Type': z.string(), 'Content-MD5': z.string() }),
+  }),
+})
+
+export type UploadDescriptor = z.output<typeof uploadDescriptor>
 
 const timestamp = z.iso.datetime().nullable()
 
@@ -87,9 +107,9 @@ export const importView = z.object({
   import_id: z.uuid(),
   state: z.enum(['awaiting_upload', 'queued', 'processing', 'completed', 'failed', 'expired']),
   source: z.enum(['v3', 'v2', 'dashboard', 'bucket']),
-  rows_total: z.int(),
-  rows_applied: z.int(),
-  rows_failed: z.int(),
+  rows_total: z.int().nonnegative(),
+  rows_applied: z.int().nonnegative(),
+  rows_failed: z.int().nonnegative(),
   error: z.string().nullable(),
   error_file_url: z.url().nullable(),
   types: z.record(z.string(), z.enum(valueTypes)),

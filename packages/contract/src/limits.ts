@@ -2,12 +2,21 @@
 export const limits = {
   /** Largest upload by content type, bytes. */
   uploadBytes: { 'text/csv': 2 ** 30, 'application/gzip': 100 * 2 ** 20 },
+  /** Largest body of a v2 bulk import, bytes, whatever its type (design.md §3, Sizes). */
+  uploadBytesV2: 100 * 2 ** 20,
+  /** Largest JSON body, bytes, where the route says nothing else. */
+  jsonBytes: 2 ** 20,
+  /** The same for the registration of users: room for as many IDs as long as they may be, in UTF-8. */
+  userRegistrationBytes: 10_000 * (4 * 255 + '"",'.length) + 1024,
   /** How long the pre-signed upload address is good for, ms. */
   uploadWindow: 5 * 60_000,
-  /** How long a link to an error file is good for, ms (design.md §3, Error file). */
-  errorFileLink: 7 * 24 * 60 * 60_000,
+  /** How long a link to an error file is good for, days (design.md §3, Error file). */
+  errorFileLinkDays: 7,
   /** Characters (Unicode code points) of a user ID. */
   userIdLength: 255,
+  /** Characters (Unicode code points) of a profile key and of a string value. */
+  keyLength: 255,
+  stringLength: 255,
   /** User IDs in one registration request. */
   userIdsPerRequest: 10_000,
 } as const

@@ -15,7 +15,15 @@ export function splitRecords(bytes: Buffer): Buffer[][] {
     skip_empty_lines: true,
   })
   // With `encoding: null` cells are Buffers, which the library's types leave out.
-  return records as unknown as Buffer[][]
+  return (records as unknown as Buffer[][]).map(shareEmptyCells)
+}
+
+const EMPTY = Buffer.alloc(0)
+
+/** Most cells of a wide export are empty: one object stands for all of them. */
+function shareEmptyCells(cells: Buffer[]): Buffer[] {
+  for (const [index, cell] of cells.entries()) if (cell.length === 0) cells[index] = EMPTY
+  return cells
 }
 
 /** Takes a line that is not well-formed apart at every comma; quotes are data. A line break at its end is left out. */

@@ -13,6 +13,9 @@ export interface Connection {
 
 const int8 = 20
 
+/** Postgres ends a transaction in which nothing happens for this long, ms: a process that hangs must not keep its locks. */
+const idleTransaction = 10_000
+
 /** bigint columns are counts and byte offsets, far below 2^53: they are read as numbers. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) => (oid === int8 ? Number : pg.types.getTypeParser(oid, format)),
@@ -32,6 +35,7 @@ export function connect(
     max: options.connections ?? 10,
     connectionTimeoutMillis: 10_000,
     application_name: 'sluice',
+    idle_in_transaction_session_timeout: idleTransaction,
     options: '-c TimeZone=UTC',
     types,
   })

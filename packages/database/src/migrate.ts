@@ -1,8 +1,9 @@
 import { Migrator } from 'kysely/migration'
 import { connect } from './connect.ts'
 import * as initial from './migrations/0001-initial.ts'
+import * as rateLimits from './migrations/0002-rate-limits.ts'
 
-const migrations = { '0001-initial': initial }
+const migrations = { '0001-initial': initial, '0002-rate-limits': rateLimits }
 
 /**
  * Brings the schema up to date. Several processes may call it at once: the migrator takes a lock.

@@ -84,6 +84,8 @@ interface ImportsTable {
   upload_check_at: NullableTimestamp
   /** ETag of the object when its upload was noticed: another one means that the file was replaced. */
   etag: string | null
+  /** Bytes of the object then; null where this service stored it itself. */
+  stored_size: number | null
 
   attempt: Generated<number>
   /** Claims since the last committed batch: above the limit the import fails (design.md §4). */
@@ -117,6 +119,8 @@ interface ImportErrorChunksTable {
   import_id: string
   /** Position after the batch whose invalid rows the chunk holds: file order. */
   position: number
+  /** Chunks are small, however much a batch has to say. */
+  part: number
   content: Buffer
 }
 

@@ -1,17 +1,16 @@
 import type { ValueType } from '@sluice/contract'
 import { type ImportContentType, sql } from '@sluice/database'
-import type { ImportContext, ImportId } from './context.ts'
+import type { ImportContext, ImportId, StoredFile } from './context.ts'
 import { isAbandoned, isNext } from './line.ts'
 
 /** An import in the hands of one worker: what was committed so far, under the attempt that the worker may write with. */
-export interface Claim extends ImportId {
+export interface Claim extends ImportId, StoredFile {
   attempt: number
   /** Claims since the last committed batch, this one included. */
   tries: number
-  objectKey: string
-  contentType: ImportContentType
-  etag: string | null
+  /** Bytes as declared, and as storage had them when the upload was noticed. */
   byteSize: number | null
+  storedSize: number | null
   progress: Progress
 }
 
@@ -47,7 +46,7 @@ export async function claimImport(context: ImportContext, { appId, importId }: I
         lease_until = now() + make_interval(secs => ${settings.IMPORT_LEASE / 1000}), retry_at = null, dispatched_at = null
       where i.app_id = ${appId} and i.import_id = ${importId}
         and (${isAbandoned} or ${isNext(settings.UPLOAD_ORDER_WAIT)})
-      returning attempt, tries, object_key, content_type, etag, byte_size, columns, types, position,
+      returning attempt, tries, object_key, content_type, etag, byte_size, stored_size, columns, types, position,
         rows_total, rows_applied, rows_failed
     `.execute(db)
     const row = rows[0]
@@ -67,6 +66,7 @@ interface ClaimRow {
   content_type: ImportContentType
   etag: string | null
   byte_size: number | null
+  stored_size: number | null
   columns: string[] | null
   types: Record<string, ValueType>
   position: number
@@ -84,6 +84,7 @@ function toClaim(id: ImportId, row: ClaimRow): Claim {
     contentType: row.content_type,
     etag: row.etag,
     byteSize: row.byte_size,
+    storedSize: row.stored_size,
     progress: {
       columns: row.columns,
       types: row.types,
@@ -113,22 +114,34 @@ export async function renewLease(context: ImportContext, claim: Claim): Promise<
   if (result.numUpdatedRows === 0n) throw new ClaimLost()
 }
 
-/** Gives the import back before it is done, because this worker shuts down: that is not a failed try. */
+/** Gives the import back before it is done, because this worker shuts down: that is not a failed try. Throws {@link ClaimLost}. */
 export async function handBack(context: ImportContext, claim: Claim): Promise<void> {
-  await claimed(context, claim)
+  const result = await claimed(context, claim)
     .set({ state: 'queued', lease_until: null, tries: sql<number>`greatest(tries - 1, 0)` })
-    .execute()
+    .executeTakeFirst()
+  if (result.numUpdatedRows === 0n) throw new ClaimLost()
 }
 
-/** Gives the import back after an error that may pass: 1 s, 2 s, 4 s … a minute, less up to half as jitter. Gives the delay, ms. */
-export async function postpone(context: ImportContext, claim: Claim, tries: number): Promise<number> {
-  const delay = Math.round(Math.min(1000 * 2 ** (tries - 1), 60_000) * (1 - Math.random() / 2))
-  await claimed(context, claim)
+/** Pause before another try while storage is away, ms: long enough not to press it, short enough to go on soon. */
+const outageDelay = 10_000
+
+/**
+ * Gives the import back after an error that may pass: for 2 s, 4 s, 8 s … a minute, less up to half as jitter.
+ *
+ * Takes how many tries there were, and whether storage is away, in which case this one does not count. Gives the delay,
+ * ms. Throws {@link ClaimLost}.
+ */
+export async function postpone(context: ImportContext, claim: Claim, tries: number, outage: boolean): Promise<number> {
+  const longest = outage ? outageDelay : Math.min(1000 * 2 ** tries, 60_000)
+  const delay = Math.round(longest * (1 - Math.random() / 2))
+  const result = await claimed(context, claim)
     .set({
       state: 'queued',
       lease_until: null,
+      ...(outage && { tries: sql<number>`greatest(tries - 1, 0)` }),
       retry_at: sql<Date>`now() + make_interval(secs => ${delay / 1000})`,
     })
-    .execute()
+    .executeTakeFirst()
+  if (result.numUpdatedRows === 0n) throw new ClaimLost()
   return delay
 }

@@ -90,6 +90,9 @@ async function registerUsedKeys(
   return columns
 }
 
+/** Bytes of lines in one chunk of an error file, about: messages can make a line many times longer than its row. */
+const chunkBytes = 2 ** 20
+
 async function saveInvalidRows(
   tx: Database,
   claim: Claim,
@@ -97,10 +100,28 @@ async function saveInvalidRows(
   invalid: readonly InvalidRow[],
   position: number,
 ): Promise<void> {
-  if (invalid.length === 0) return
-  const lines = invalid.map(({ row, messages }) => errorFileRow(messages, row.cells, columns.names))
-  const chunk = { app_id: claim.appId, import_id: claim.importId, position, content: Buffer.concat(lines) }
-  await tx.insertInto('import_error_chunks').values(chunk).execute()
+  let part = 0
+  let lines: Buffer[] = []
+  let bytes = 0
+  const save = async () => {
+    const chunk = {
+      app_id: claim.appId,
+      import_id: claim.importId,
+      position,
+      part: part++,
+      content: Buffer.concat(lines),
+    }
+    await tx.insertInto('import_error_chunks').values(chunk).execute()
+    lines = []
+    bytes = 0
+  }
+  for (const { row, messages } of invalid) {
+    const line = errorFileRow(messages, row.cells, columns.names)
+    bytes += line.length
+    lines.push(line)
+    if (bytes >= chunkBytes) await save()
+  }
+  if (lines.length > 0) await save()
 }
 
 /** Counters, position and a renewed lease, under the current attempt alone. */

@@ -1,5 +1,5 @@
 import type { Settings } from '@sluice/config'
-import type { Database } from '@sluice/database'
+import type { Database, ImportContentType } from '@sluice/database'
 import type { Storage } from '@sluice/storage'
 import type { Logger } from 'pino'
 
@@ -17,6 +17,12 @@ export const importSettings = [
   'UPLOAD_ORDER_WAIT',
 ] as const
 
+/** The settings that looking into a file takes. */
+const fileSettings = ['INFERENCE_ROWS', 'PROFILE_KEY_LIMIT', 'UNCOMPRESSED_LIMIT'] as const
+
+/** The settings that receiving a file in the body of a request takes (v2). */
+export const receiveSettings = [...fileSettings, 'API_UPLOAD_TIMEOUT'] as const
+
 /** What an import needs around it. */
 export interface ImportContext {
   db: Database
@@ -27,8 +33,26 @@ export interface ImportContext {
   shutdown?: AbortSignal
 }
 
+/** What looking into a file needs. */
+export interface FileContext extends Pick<ImportContext, 'db' | 'storage' | 'shutdown'> {
+  settings: Settings<(typeof fileSettings)[number]>
+}
+
+/** What receiving a file needs. */
+export interface ReceiveContext extends FileContext, Pick<ImportContext, 'log'> {
+  settings: Settings<(typeof receiveSettings)[number]>
+}
+
 /** Names one import. */
 export interface ImportId {
   appId: number
   importId: string
+}
+
+/** A file of an app as it lies in storage; with an ETag, that very one. */
+export interface StoredFile {
+  appId: number
+  objectKey: string
+  contentType: ImportContentType
+  etag: string | null
 }

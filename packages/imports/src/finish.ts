@@ -1,103 +1,71 @@
 import { randomBytes } from 'node:crypto'
 import { limits } from '@sluice/contract'
-import { errorFileHeader } from '@sluice/csv'
-import { sql } from '@sluice/database'
+import { type Database, sql } from '@sluice/database'
 import { enqueueMails, importNotification, type MailId } from '@sluice/mail'
-import { type Claim, ClaimLost, claimed, type Progress } from './claim.ts'
+import { type Claim, ClaimLost, claimed, type Progress, renewLease } from './claim.ts'
 import type { ImportContext } from './context.ts'
+import { storeErrorFile } from './error-file.ts'
 import { errorFileUrl } from './error-link.ts'
-import { errorFileKey } from './object-keys.ts'
 
 /**
  * Ends an import: puts its error file into storage, then writes its state, and its mails into the outbox, in one
  * transaction that is durable when this returns.
  *
- * Takes the reason for a failed one, undefined for a completed one. Gives the mails. Throws {@link ClaimLost}, and what
- * storage throws: an import is not completed without its error file.
+ * Takes the reason for a failed one (undefined for a completed one), and whether it is to end even where storage takes no
+ * error file. Gives the mails. Throws {@link ClaimLost}, and otherwise what storage throws.
  */
 export async function finish(
   context: ImportContext,
   claim: Claim,
   progress: Progress,
-  error: string | undefined,
+  reason: string | undefined,
+  withoutErrorFile: boolean,
 ): Promise<MailId[]> {
-  const key = await storeErrorFile(context, claim, progress, error !== undefined)
+  // An end whose acknowledgement was lost must not be repeated: its error file would be made from chunks that are gone.
+  await renewLease(context, claim)
+  const key = await storeErrorFile(context, claim, progress.columns ?? []).catch((error: unknown) => {
+    if (!withoutErrorFile) throw error
+    context.log.error({ err: error }, 'error file not stored')
+    return undefined
+  })
   const secret = key === undefined ? null : randomBytes(24).toString('base64url')
+  const error = reason?.replaceAll('\0', '�').toWellFormed()
+  const linkDays = Math.min(limits.errorFileLinkDays, context.settings.FILE_RETENTION_DAYS)
+
   return await context.db.transaction().execute(async (tx) => {
-    const result = await claimed({ db: tx }, claim)
+    const ended = await claimed({ db: tx }, claim)
       .set({
         state: error === undefined ? 'completed' : 'failed',
-        error: error?.replaceAll('\0', '�').toWellFormed() ?? null,
+        error: error ?? null,
         lease_until: null,
         types: JSON.stringify(progress.types),
         finished_at: sql<Date>`now()`,
         error_file_key: key ?? null,
         error_file_secret: secret,
-        error_file_expires_at:
-          key === undefined ? null : sql<Date>`now() + make_interval(secs => ${limits.errorFileLink / 1000})`,
+        error_file_expires_at: key === undefined ? null : sql<Date>`now() + make_interval(days => ${linkDays})`,
       })
+      .returning(['rows_total', 'rows_applied', 'rows_failed'])
       .executeTakeFirst()
-    if (result.numUpdatedRows === 0n) throw new ClaimLost()
-    await tx
-      .deleteFrom('import_error_chunks')
-      .where('app_id', '=', claim.appId)
-      .where('import_id', '=', claim.importId)
-      .execute()
+    if (ended === undefined) throw new ClaimLost()
+    // Without an error file the chunks stay until the import's files are removed: an operator can still get at them.
+    if (key !== undefined) await removeChunks(tx, claim)
     const app = await tx.selectFrom('apps').select('name').where('app_id', '=', claim.appId).executeTakeFirstOrThrow()
     const content = importNotification({
       importId: claim.importId,
       appName: app.name,
-      rowsTotal: progress.rowsTotal,
-      rowsApplied: progress.rowsApplied,
-      rowsFailed: progress.rowsFailed,
+      rowsTotal: ended.rows_total,
+      rowsApplied: ended.rows_applied,
+      rowsFailed: ended.rows_failed,
       error,
-      errorFileUrl: secret === null ? undefined : errorFileUrl(context.settings.API_URL, claim.importId, secret),
+      errorFile:
+        secret === null
+          ? undefined
+          : { url: errorFileUrl(context.settings.API_URL, claim.importId, secret), days: linkDays },
     })
     return await enqueueMails(tx, claim.appId, `import:${claim.importId}`, content)
   })
 }
 
-/**
- * Joins the committed chunks into the error file. Gives its key, undefined where no row was invalid. For an import that
- * fails anyway, storage trouble is only logged: it must not keep the line waiting.
- */
-async function storeErrorFile(
-  context: ImportContext,
-  claim: Claim,
-  progress: Progress,
-  mayFail: boolean,
-): Promise<string | undefined> {
-  if (progress.rowsFailed === 0 || progress.columns === null) return undefined
-  const key = errorFileKey(claim.appId, claim.importId)
-  try {
-    await context.storage.writeStream(key, errorFileChunks(context, claim, progress.columns), 'text/csv; charset=utf-8')
-    return key
-  } catch (error) {
-    if (!mayFail) throw error
-    context.log.error({ err: error }, 'error file not stored')
-    return undefined
-  }
-}
-
-async function* errorFileChunks(
-  { db }: ImportContext,
-  { appId, importId }: Claim,
-  columns: readonly string[],
-): AsyncGenerator<Buffer> {
-  yield errorFileHeader(columns)
-  let after = -1
-  for (;;) {
-    const chunk = await db
-      .selectFrom('import_error_chunks')
-      .select(['position', 'content'])
-      .where('app_id', '=', appId)
-      .where('import_id', '=', importId)
-      .where('position', '>', after)
-      .orderBy('position')
-      .limit(1)
-      .executeTakeFirst()
-    if (chunk === undefined) return
-    yield chunk.content
-    after = chunk.position
-  }
+async function removeChunks(tx: Database, { appId, importId }: Claim): Promise<void> {
+  await tx.deleteFrom('import_error_chunks').where('app_id', '=', appId).where('import_id', '=', importId).execute()
 }

@@ -1,8 +1,7 @@
 import { readHeader, readRows } from '@sluice/csv'
 import { ColumnInference, registeredKeys, requireRoom } from '@sluice/profiles'
-import type { Claim } from './claim.ts'
 import { type Columns, sortColumns } from './columns.ts'
-import type { ImportContext } from './context.ts'
+import type { FileContext, StoredFile } from './context.ts'
 import { openSource } from './source.ts'
 
 /** Bytes of rows that inference reads at most, whatever `INFERENCE_ROWS` says: it must not hold up a file of wide rows. */
@@ -15,25 +14,25 @@ const sampleBytes = 64 * 2 ** 20
  * `KeyLimitExceeded` where the app has no room for the new keys.
  */
 export async function inspectFile(
-  context: ImportContext,
-  claim: Claim,
+  context: FileContext,
+  file: StoredFile,
 ): Promise<{ columns: Columns; position: number }> {
-  const registered = await registeredKeys(context.db, claim.appId)
-  const header = await readHeader(openSource(context, claim, 0))
+  const registered = await registeredKeys(context.db, file.appId)
+  const header = await readHeader(openSource(context, file, 0))
   const columns = sortColumns(header.columns, {}, registered)
-  await inferTypes(context, claim, columns, header.end)
+  await inferTypes(context, file, columns, header.end)
   const added = columns.profiles.filter((column) => !column.registered && column.type !== undefined)
-  requireRoom(registered.size + added.length, context.settings.PROFILE_KEY_LIMIT)
+  if (added.length > 0) requireRoom(registered.size + added.length, context.settings.PROFILE_KEY_LIMIT)
   return { columns, position: header.end }
 }
 
 /** Infers the types of the keys that are not registered, from the first data rows (design.md §3, Inference). */
-async function inferTypes(context: ImportContext, claim: Claim, columns: Columns, position: number): Promise<void> {
+async function inferTypes(context: FileContext, file: StoredFile, columns: Columns, position: number): Promise<void> {
   const open = columns.profiles
     .filter((column) => column.type === undefined)
     .map((column) => ({ column, inference: new ColumnInference() }))
   if (open.length === 0) return
-  for await (const cells of sampleRows(context, claim, position)) {
+  for await (const cells of sampleRows(context, file, position)) {
     for (const { column, inference } of open) {
       const cell = cells[column.index]
       if (cell !== undefined && cell.length > 0) inference.add(cell)
@@ -43,12 +42,23 @@ async function inferTypes(context: ImportContext, claim: Claim, columns: Columns
 }
 
 /** The cells of the first data rows, as many as inference may read. */
-async function* sampleRows(context: ImportContext, claim: Claim, position: number): AsyncGenerator<Buffer[]> {
+async function* sampleRows(context: FileContext, file: StoredFile, position: number): AsyncGenerator<Buffer[]> {
   let count = 0
-  for await (const rows of readRows(openSource(context, claim, position), { position })) {
+  for await (const rows of readRows(firstBytes(openSource(context, file, position), sampleBytes), { position })) {
     for (const row of rows) {
-      if (++count > context.settings.INFERENCE_ROWS || row.end - position > sampleBytes) return
+      // A row that reaches the end of the sample may be cut off there.
+      if (++count > context.settings.INFERENCE_ROWS || row.end - position >= sampleBytes) return
       if (row.problem === undefined) yield row.cells
     }
+  }
+}
+
+/** The first bytes of a source: also a file of one endless row is not read any further. */
+async function* firstBytes(source: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
+  let left = bytes
+  for await (const chunk of source) {
+    yield chunk.subarray(0, left)
+    left -= chunk.length
+    if (left <= 0) return
   }
 }

@@ -34,6 +34,16 @@ export async function takeTurns({ db, settings }: ImportContext, appId?: number)
   }))
 }
 
+/** Gives a turn back that this worker cannot take, so that it is given again at once. */
+export async function returnTurn({ db }: ImportContext, { appId, importId }: ImportId): Promise<void> {
+  await db
+    .updateTable('imports')
+    .set({ dispatched_at: null })
+    .where('app_id', '=', appId)
+    .where('import_id', '=', importId)
+    .execute()
+}
+
 /** The worker of `i` has let its lease run out. */
 export const isAbandoned = sql`(i.state = 'processing' and i.lease_until < now())`
 

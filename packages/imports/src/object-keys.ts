@@ -7,6 +7,7 @@ export function uploadKey(appId: number, importId: string): string {
   return `${importPrefix(appId, importId)}upload`
 }
 
-export function errorFileKey(appId: number, importId: string): string {
-  return `${importPrefix(appId, importId)}errors.csv`
+/** A file for each attempt: a worker that was thought dead cannot write over its successor's. */
+export function errorFileKey(appId: number, importId: string, attempt: number): string {
+  return `${importPrefix(appId, importId)}errors-${attempt}.csv`
 }

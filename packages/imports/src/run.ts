@@ -1,3 +1,4 @@
+import { limits } from '@sluice/contract'
 import { FileError, readRows } from '@sluice/csv'
 import type { MailId } from '@sluice/mail'
 import { KeyLimitExceeded, registeredKeys } from '@sluice/profiles'
@@ -33,7 +34,7 @@ export async function runImport(context: ImportContext, claim: Claim, shutdown: 
   try {
     if (claim.tries > context.settings.IMPORT_ATTEMPTS) throw new GivenUp(context.settings.IMPORT_ATTEMPTS)
     await applyRows({ ...context, shutdown }, claim, state)
-    const mails = await finish(context, claim, state.progress, undefined)
+    const mails = await finish(context, claim, state.progress, undefined, false)
     log.info({ ...counts(state.progress) }, 'import completed')
     return { outcome: 'completed', mails }
   } catch (error) {
@@ -84,35 +85,84 @@ async function applyRows(context: ImportContext, claim: Claim, state: RunState):
 
 /** The columns and where to read on: from the last committed batch, or from a first look at the file. */
 async function openFile(context: ImportContext, claim: Claim): Promise<{ columns: Columns; position: number }> {
+  checkSize(claim)
   const { columns, types, position } = claim.progress
   if (columns === null) return await inspectFile(context, claim)
   return { columns: sortColumns(columns, types, await registeredKeys(context.db, claim.appId)), position }
 }
 
+/** Storage that does not hold uploads to their signed length is found out here (design.md §3, Sizes). */
+function checkSize({ byteSize, storedSize, contentType }: Claim): void {
+  if (storedSize === null) return
+  if (storedSize > limits.uploadBytes[contentType])
+    throw new FileError(`file size over ${limits.uploadBytes[contentType]} bytes`)
+  if (byteSize !== null && storedSize !== byteSize) {
+    throw new FileError(`the uploaded file has ${storedSize} bytes instead of ${byteSize}`)
+  }
+}
+
 /** Decides what an error means for the import: its end, another try, or nothing, since it is in other hands. */
 async function endAfter(error: unknown, context: ImportContext, claim: Claim, state: RunState): Promise<Outcome> {
-  if (error instanceof ClaimLost) {
-    context.log.warn('claim lost: another worker has the import')
-    return { outcome: 'lost' }
-  }
-  const reason = finalReason(error, state.tries, context.settings.IMPORT_ATTEMPTS)
   try {
+    if (error instanceof ClaimLost) return lost(context)
     if (context.shutdown?.aborted && error instanceof Error && error.name === 'AbortError') {
       await handBack(context, claim)
       context.log.info({ position: state.progress.position }, 'import handed back')
       return { outcome: 'interrupted' }
     }
-    if (reason !== undefined) {
-      context.log.warn({ err: error, ...counts(state.progress) }, `import failed: ${reason}`)
-      return { outcome: 'failed', mails: await finish(context, claim, state.progress, reason) }
-    }
-    const delay = await postpone(context, claim, Math.max(state.tries, 1))
-    context.log.warn({ err: error, tries: state.tries, retry_in_ms: delay }, 'import postponed')
-    return { outcome: 'postponed' }
+    const reason = finalReason(error, state.tries, context.settings.IMPORT_ATTEMPTS)
+    return reason === undefined
+      ? await tryAgain(error, context, claim, state)
+      : await fail(error, reason, context, claim, state)
   } catch (failure) {
-    if (failure instanceof ClaimLost) return { outcome: 'lost' }
+    // Whoever lost the claim may hear of it by another error first: a successor's rows are in the way, say.
+    if (failure instanceof ClaimLost) return lost(context)
     throw failure
   }
+}
+
+/** Ends the import as failed. What keeps it from that, such as storage that takes no error file, is reason for another try. */
+async function fail(
+  error: unknown,
+  reason: string,
+  context: ImportContext,
+  claim: Claim,
+  state: RunState,
+): Promise<Outcome> {
+  try {
+    const mails = await finish(
+      context,
+      claim,
+      state.progress,
+      reason,
+      error instanceof GivenUp || isLastTry(context, state),
+    )
+    context.log.warn({ err: error, ...counts(state.progress) }, `import failed: ${reason}`)
+    return { outcome: 'failed', mails }
+  } catch (failure) {
+    if (failure instanceof ClaimLost) throw failure
+    return await tryAgain(failure, context, claim, state)
+  }
+}
+
+/** Gives the import back for another try, which does not count while storage is away: that is no fault of the file. */
+async function tryAgain(error: unknown, context: ImportContext, claim: Claim, state: RunState): Promise<Outcome> {
+  const outage = await context.storage.check().then(
+    () => false,
+    () => true,
+  )
+  const delay = await postpone(context, claim, Math.max(state.tries, 1), outage)
+  context.log.warn({ err: error, tries: state.tries, storage_away: outage, retry_in_ms: delay }, 'import postponed')
+  return { outcome: 'postponed' }
+}
+
+function isLastTry({ settings }: ImportContext, { tries }: RunState): boolean {
+  return tries >= settings.IMPORT_ATTEMPTS
+}
+
+function lost({ log }: ImportContext): Outcome {
+  log.warn('claim lost: another worker has the import')
+  return { outcome: 'lost' }
 }
 
 /** Why the import fails for good, in words for its owner; undefined where another try may go better. */

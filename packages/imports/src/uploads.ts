@@ -1,6 +1,7 @@
 import { limits } from '@sluice/contract'
 import { sql } from '@sluice/database'
 import type { ImportContext, ImportId } from './context.ts'
+import { expireOrphans } from './receive.ts'
 
 /**
  * A PUT may begin in the window's last second and still be under way when it ends, so an import expires this much later
@@ -16,7 +17,6 @@ const parallelRequests = 16
 interface AwaitedUpload extends ImportId {
   objectKey: string
   line: number
-  byteSize: number
   windowOver: boolean
 }
 
@@ -28,23 +28,23 @@ interface AwaitedUpload extends ImportId {
  */
 export async function noticeUploads(context: ImportContext): Promise<{ queued: number; expired: number }> {
   const awaited = await takeDueChecks(context)
-  const found: { upload: AwaitedUpload; etag: string; byteSize: number }[] = []
-  const missing: AwaitedUpload[] = []
+  // In line order, so that of two uploads noticed in one pass the later one never looks like the only one there.
+  awaited.sort((a, b) => a.line - b.line)
+  const noticed = { queued: 0, expired: 0 }
   for (let start = 0; start < awaited.length; start += parallelRequests) {
     const slice = awaited.slice(start, start + parallelRequests)
-    const stats = await Promise.all(slice.map((upload) => context.storage.stat(upload.objectKey)))
+    const stats = await Promise.allSettled(slice.map((upload) => context.storage.stat(upload.objectKey)))
     for (const [index, upload] of slice.entries()) {
       const stat = stats[index]
-      if (stat === undefined) missing.push(upload)
-      else found.push({ upload, ...stat })
+      // One answer that storage owes holds up nobody else: this upload is asked for again.
+      if (stat?.status !== 'fulfilled')
+        context.log.warn({ import_id: upload.importId, err: stat?.reason }, 'upload not looked up')
+      else if (stat.value !== undefined) noticed.queued += await queue(context, upload, stat.value)
+      else if (upload.windowOver) noticed.expired += await expire(context, upload)
     }
   }
-  // In line order, so that of two uploads noticed in one pass the later one never looks like the only one there.
-  found.sort((a, b) => a.upload.line - b.upload.line)
-  for (const { upload, etag } of found) await queue(context, upload, etag)
-  const late = missing.filter((upload) => upload.windowOver)
-  const expired = await Promise.all(late.map((upload) => expire(context, upload)))
-  return { queued: found.length, expired: expired.filter((didExpire) => didExpire).length }
+  noticed.expired += await expireOrphans(context)
+  return noticed
 }
 
 /** Takes the imports whose upload is due to be asked for, and sets when each is due again. */
@@ -55,7 +55,6 @@ async function takeDueChecks({ db, settings }: ImportContext): Promise<AwaitedUp
     import_id: string
     object_key: string
     line_number: number
-    byte_size: number
     window_over: boolean
   }>`
     update imports i
@@ -66,9 +65,9 @@ async function takeDueChecks({ db, settings }: ImportContext): Promise<AwaitedUp
     end
     where (i.app_id, i.import_id) in (
       select app_id, import_id from imports
-      where upload_check_at <= now() order by upload_check_at limit ${passSize} for update skip locked
+      where upload_check_at <= now() and source <> 'v2' order by upload_check_at limit ${passSize} for update skip locked
     )
-    returning i.app_id, i.import_id, i.object_key, i.line_number, i.byte_size,
+    returning i.app_id, i.import_id, i.object_key, i.line_number,
       now() > i.upload_expires_at + make_interval(secs => ${uploadGrace / 1000}) as window_over
   `.execute(db)
   return rows.rows.map((row) => ({
@@ -76,24 +75,37 @@ async function takeDueChecks({ db, settings }: ImportContext): Promise<AwaitedUp
     importId: row.import_id,
     objectKey: row.object_key,
     line: row.line_number,
-    byteSize: row.byte_size,
     windowOver: row.window_over,
   }))
 }
 
-async function queue({ db, log }: ImportContext, upload: AwaitedUpload, etag: string): Promise<void> {
-  const { appId, importId } = upload
-  await db
+/** Gives 1, or 0 where another process was faster. */
+async function queue(
+  { db, log }: ImportContext,
+  { appId, importId }: AwaitedUpload,
+  stored: { etag: string; byteSize: number },
+): Promise<number> {
+  const result = await db
     .updateTable('imports')
-    .set({ state: 'queued', queued_at: sql<Date>`now()`, finished_at: null, upload_check_at: null, etag })
+    .set({
+      state: 'queued',
+      queued_at: sql<Date>`now()`,
+      finished_at: null,
+      upload_check_at: null,
+      etag: stored.etag,
+      stored_size: stored.byteSize,
+    })
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)
     .where('state', 'in', ['awaiting_upload', 'expired'])
-    .execute()
-  log.info({ app_id: appId, import_id: importId, byte_size: upload.byteSize }, 'upload noticed')
+    .executeTakeFirst()
+  if (result.numUpdatedRows > 0n)
+    log.info({ app_id: appId, import_id: importId, byte_size: stored.byteSize }, 'upload noticed')
+  return Number(result.numUpdatedRows)
 }
 
-async function expire({ db, log }: ImportContext, { appId, importId }: ImportId): Promise<boolean> {
+/** Gives 1, or 0 where the import is not awaited any more. */
+async function expire({ db, log }: ImportContext, { appId, importId }: ImportId): Promise<number> {
   const result = await db
     .updateTable('imports')
     .set({ state: 'expired', finished_at: sql<Date>`now()` })
@@ -101,8 +113,8 @@ async function expire({ db, log }: ImportContext, { appId, importId }: ImportId)
     .where('import_id', '=', importId)
     .where('state', '=', 'awaiting_upload')
     .executeTakeFirst()
-  const expired = result.numUpdatedRows > 0n
-  if (expired)
+  const expired = Number(result.numUpdatedRows)
+  if (expired > 0)
     log.info({ app_id: appId, import_id: importId }, `no upload within ${limits.uploadWindow / 60_000} minutes`)
   return expired
 }

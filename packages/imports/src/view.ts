@@ -4,10 +4,14 @@ import { errorFileUrl } from './error-link.ts'
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Gives one import as the API and the command line show it; undefined where there is none. `appId` limits it to one app's. */
+/**
+ * Gives one import as the API and the command line show it; undefined where there is none.
+ *
+ * Takes what links to error files begin with (none are given without it), and the app that the import must be of, if any.
+ */
 export async function showImport(
   db: Database,
-  apiUrl: string,
+  apiUrl: string | undefined,
   importId: string,
   appId?: number,
 ): Promise<ImportView | undefined> {
@@ -20,7 +24,12 @@ export async function showImport(
 }
 
 /** Gives an app's imports, newest request first, at most `limit`. */
-export async function listImports(db: Database, apiUrl: string, appId: number, limit: number): Promise<ImportView[]> {
+export async function listImports(
+  db: Database,
+  apiUrl: string | undefined,
+  appId: number,
+  limit: number,
+): Promise<ImportView[]> {
   const rows = await selectImports(db).where('app_id', '=', appId).orderBy('line_number', 'desc').limit(limit).execute()
   return rows.map((row) => toView(row, apiUrl))
 }
@@ -29,12 +38,13 @@ function selectImports(db: Database) {
   return db
     .selectFrom('imports')
     .select(['import_id', 'state', 'source', 'rows_total', 'rows_applied', 'rows_failed', 'error', 'types'])
-    .select(['error_file_secret', 'requested_at', 'started_at', 'finished_at'])
+    .select(['error_file_secret', 'files_removed_at', 'requested_at', 'started_at', 'finished_at'])
 }
 
 type Row = Awaited<ReturnType<ReturnType<typeof selectImports>['execute']>>[number]
 
-function toView(row: Row, apiUrl: string): ImportView {
+function toView(row: Row, apiUrl: string | undefined): ImportView {
+  const linked = row.error_file_secret !== null && row.files_removed_at === null && apiUrl !== undefined
   return {
     import_id: row.import_id,
     state: row.state,
@@ -43,7 +53,7 @@ function toView(row: Row, apiUrl: string): ImportView {
     rows_applied: row.rows_applied,
     rows_failed: row.rows_failed,
     error: row.error,
-    error_file_url: row.error_file_secret === null ? null : errorFileUrl(apiUrl, row.import_id, row.error_file_secret),
+    error_file_url: linked ? errorFileUrl(apiUrl, row.import_id, row.error_file_secret ?? '') : null,
     types: row.types,
     requested_at: row.requested_at.toISOString(),
     started_at: row.started_at?.toISOString() ?? null,

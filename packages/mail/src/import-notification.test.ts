@@ -9,7 +9,7 @@ const ended = {
   rowsApplied: 1200,
   rowsFailed: 0,
   error: undefined,
-  errorFileUrl: undefined,
+  errorFile: undefined,
 }
 
 test('a completed import without errors: counts, and no link', () => {

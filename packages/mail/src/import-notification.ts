@@ -9,8 +9,8 @@ export interface EndedImport {
   rowsFailed: number
   /** Why it failed; undefined for a completed one. */
   error: string | undefined
-  /** Where the error file is; undefined where no row was invalid. */
-  errorFileUrl: string | undefined
+  /** Where the error file is, and for how many days; undefined where no row was invalid. */
+  errorFile: { url: string; days: number } | undefined
 }
 
 /** The import notification e-mail. */
@@ -39,14 +39,14 @@ export function importNotification(ended: EndedImport): Content {
     `Import: ${ended.importId}`,
   ].join('\n')
   const errors =
-    ended.errorFileUrl === undefined
+    ended.errorFile === undefined
       ? undefined
-      : 'The error file holds every row that was not applied, with the reasons in its first column. Correct the rows and upload the file again: that column is ignored. The link is good for 7 days.'
+      : `The error file holds every row that was not applied, with the reasons in its first column. Correct the rows and upload the file again: that column is ignored. The link is good for ${ended.errorFile.days} days.`
   const paragraphs = [opening, applied, summary, errors].filter((text) => text !== undefined)
   return renderContent(
     singleLine(subject),
     paragraphs,
-    ended.errorFileUrl === undefined ? undefined : { url: ended.errorFileUrl, label: 'Download the error file' },
+    ended.errorFile === undefined ? undefined : { url: ended.errorFile.url, label: 'Download the error file' },
   )
 }
 

@@ -54,7 +54,7 @@ export function openMailer(db: Database, settings: Settings<(typeof mailSettings
       } catch (error) {
         return await postpone(db, id, mail.attempt, error)
       }
-      await update(db, id).set({ state: 'sent', sent_at: sql<Date>`now()`, last_error: null }).execute()
+      await attempt(db, id, mail.attempt).set({ state: 'sent', sent_at: sql<Date>`now()`, last_error: null }).execute()
       return { outcome: 'sent' }
     },
     close: () => transport.close(),
@@ -74,26 +74,35 @@ async function claim(db: Database, id: MailId) {
     .executeTakeFirst()
 }
 
-async function postpone(db: Database, id: MailId, attempt: number, cause: unknown): Promise<SendOutcome> {
+async function postpone(db: Database, id: MailId, attempts: number, cause: unknown): Promise<SendOutcome> {
   const error = cause instanceof Error ? cause.message : String(cause)
-  const final = isRefusal(cause) || attempt >= mostAttempts
-  await update(db, id)
+  const final = isRefusal(cause) || attempts >= mostAttempts
+  await attempt(db, id, attempts)
     .set({
       state: final ? 'failed' : 'waiting',
       last_error: error.replaceAll('\0', ''),
-      next_attempt_at: sql<Date>`now() + make_interval(secs => ${retryDelaySeconds(attempt)})`,
+      next_attempt_at: sql<Date>`now() + make_interval(secs => ${retryDelaySeconds(attempts)})`,
     })
     .execute()
-  return { outcome: final ? 'failed' : 'postponed', error, attempt }
+  return { outcome: final ? 'failed' : 'postponed', error, attempt: attempts }
 }
 
 function update(db: Database, { appId, mailId }: MailId) {
   return db.updateTable('mails').where('app_id', '=', appId).where('mail_id', '=', mailId)
 }
 
-/** The mail server refused this mail for good: its answer begins with 5. */
+/** The mail, as long as nobody else has taken it for a later attempt: a slow process must not undo what that one did. */
+function attempt(db: Database, id: MailId, number: number) {
+  return update(db, id).where('state', '=', 'waiting').where('attempt', '=', number)
+}
+
+/**
+ * The mail server refused this mail for good: its answer to the recipient or the message begins with 5. Such an answer to
+ * anything before that, a password that is being changed for one, is about us, and may pass.
+ */
 function isRefusal(error: unknown): boolean {
-  return error instanceof Error && 'responseCode' in error && Number(error.responseCode) >= 500
+  if (!(error instanceof Error) || !('responseCode' in error) || !('command' in error)) return false
+  return Number(error.responseCode) >= 500 && (error.command === 'RCPT TO' || error.command === 'DATA')
 }
 
 /** 5 s, 10 s, 20 s … an hour, with up to a quarter of jitter. */

@@ -1,5 +1,7 @@
+export { checkEntries } from './entries.ts'
 export { KeyLimitExceeded, registeredKeys, registerKeys, requireRoom } from './keys.ts'
 export { mergeProfiles, type UserUpdate } from './merge.ts'
+export { TypeConflict, UnregisteredUser, updateProfile } from './update.ts'
 export { registerUsers, showUser, type UserView, userIdProblem } from './users.ts'
 export { encodeCell } from './values/cell.ts'
 export { ColumnInference } from './values/inference.ts'

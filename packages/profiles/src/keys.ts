@@ -1,5 +1,5 @@
 import type { ValueType } from '@sluice/contract'
-import type { Database } from '@sluice/database'
+import { type Database, encodeTextArray, sql } from '@sluice/database'
 
 /** The app has as many profile keys as it may have (service.md, Errors). */
 export class KeyLimitExceeded extends Error {
@@ -37,10 +37,14 @@ export async function registerKeys(
   await tx.selectFrom('apps').select('app_id').where('app_id', '=', appId).forNoKeyUpdate().execute()
   const registered = await registeredKeys(tx, appId)
   const missing = [...wanted].filter(([key]) => !registered.has(key))
-  requireRoom(registered.size + missing.length, limit)
   if (missing.length > 0) {
-    const rows = missing.map(([key, type]) => ({ app_id: appId, key, type }))
-    await tx.insertInto('profile_keys').values(rows).execute()
+    requireRoom(registered.size + missing.length, limit)
+    const keys = encodeTextArray(missing.map(([key]) => key))
+    const types = encodeTextArray(missing.map(([, type]) => type))
+    await sql`
+      insert into profile_keys (app_id, key, type)
+      select ${appId}::integer, key, type from unnest(${keys}::text[], ${types}::text[]) as m (key, type)
+    `.execute(tx)
   }
   return new Map([...wanted].map(([key, type]) => [key, registered.get(key) ?? type]))
 }

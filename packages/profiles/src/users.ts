@@ -1,15 +1,10 @@
-import { limits, type ValueType } from '@sluice/contract'
+import { limits, nameProblem, type ValueType } from '@sluice/contract'
 import { type Database, encodeTextArray, sql } from '@sluice/database'
 import { registeredKeys } from './keys.ts'
 
 /** What is wrong with a user ID, in words that follow its name; undefined for a good one. */
 export function userIdProblem(userId: string): string | undefined {
-  if (userId === '') return 'must not be empty'
-  if (userId.includes('\0') || !userId.isWellFormed()) return 'should be UTF-8'
-  if (userId.length > limits.userIdLength && [...userId].length > limits.userIdLength) {
-    return `should be at most ${limits.userIdLength} characters`
-  }
-  return undefined
+  return nameProblem(userId, limits.userIdLength)
 }
 
 /**
@@ -18,9 +13,10 @@ export function userIdProblem(userId: string): string | undefined {
  * Takes the app and user IDs without a problem. Gives how many of them are new.
  */
 export async function registerUsers(db: Database, appId: number, userIds: readonly string[]): Promise<number> {
+  // In one order for all, so that two registrations of the same users wait for each other instead of blocking each other.
   const { numAffectedRows } = await sql`
     insert into users (app_id, user_id)
-    select ${appId}::integer, unnest(${encodeTextArray(userIds)}::text[])
+    select ${appId}::integer, unnest(${encodeTextArray(userIds.toSorted())}::text[])
     on conflict do nothing
   `.execute(db)
   return Number(numAffectedRows ?? 0)

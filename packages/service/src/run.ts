@@ -21,11 +21,13 @@ const stopDeadline = 15_000
  */
 export async function runService(name: string, start: (log: Logger) => Promise<RunningService>): Promise<void> {
   requireNode24()
-  const log = openLog(name)
-  process.on('unhandledRejection', (error) => {
-    log.fatal({ err: error }, 'unhandled rejection')
-    process.exit(1)
-  })
+  const log = openLogOrExit(name)
+  for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
+    process.on(event, (error: unknown) => {
+      log.fatal({ err: error }, event)
+      process.exit(1)
+    })
+  }
   const starting = start(log)
   listenForStop(log, starting)
   try {
@@ -35,6 +37,15 @@ export async function runService(name: string, start: (log: Logger) => Promise<R
   } catch (error) {
     if (error instanceof SettingsError) console.error(error.message)
     else log.fatal({ err: error }, 'start failed')
+    process.exit(1)
+  }
+}
+
+function openLogOrExit(name: string): Logger {
+  try {
+    return openLog(name)
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error)
     process.exit(1)
   }
 }

@@ -104,6 +104,36 @@ describe('a worker that dies in the middle', () => {
   })
 })
 
+describe('a worker that is stopped while it stores the error file', () => {
+  test('leaves the good file of its successor alone when it wakes up', async () => {
+    const importId = await queueFile(workshop, appId, file)
+    const slow = await claim(workshop, appId, importId)
+    let wakeUp = () => {}
+    const asleep = new Promise<void>((resolve) => {
+      wakeUp = resolve
+    })
+    let fellAsleep = () => {}
+    const sleeping = new Promise<void>((resolve) => {
+      fellAsleep = resolve
+    })
+    const storage: Storage = {
+      ...workshop.storage,
+      async writeStream(key, content, contentType) {
+        fellAsleep()
+        await asleep
+        await workshop.storage.writeStream(key, content, contentType)
+      },
+    }
+    const running = runImport({ ...workshop.context, storage }, slow, never)
+    await sleeping
+    await loseLease(importId)
+    await runImport(workshop.context, await claim(workshop, appId, importId), never)
+    wakeUp()
+    expect(await running).toEqual({ outcome: 'lost' })
+    await expectUndisturbed(importId)
+  })
+})
+
 describe('a worker that is told to shut down', () => {
   test('finishes its batch, hands the import back, and that is no failed try', async () => {
     const importId = await queueFile(workshop, appId, file)
@@ -167,6 +197,66 @@ describe('storage that fails', () => {
     expect((await takeTurns(workshop.context)).map((turn) => turn.importId)).toEqual([next])
   })
 
+  test('because storage is away: such tries do not count, however many there are', async () => {
+    const importId = await queueFile(workshop, appId, file)
+    const away: Storage = {
+      ...breakingReads(workshop.storage, 0, { reads: 1000 }),
+      check: async () => {
+        throw new Error('connect ECONNREFUSED')
+      },
+    }
+    for (let i = 0; i < 10; i++) {
+      const { outcome } = await runImport(
+        { ...workshop.context, storage: away },
+        await claim(workshop, appId, importId),
+        never,
+      )
+      expect(outcome).toBe('postponed')
+      await workshop.database.db
+        .updateTable('imports')
+        .set({ retry_at: null })
+        .where('import_id', '=', importId)
+        .execute()
+    }
+    await runImport(workshop.context, await claim(workshop, appId, importId), never)
+    await expectUndisturbed(importId)
+  })
+
+  test('when the error file is to be stored: the import is not completed without it', async () => {
+    const importId = await queueFile(workshop, appId, file)
+    const full: Storage = {
+      ...workshop.storage,
+      writeStream: async () => {
+        throw new Error('507 InsufficientStorage')
+      },
+    }
+    const { outcome } = await runImport(
+      { ...workshop.context, storage: full },
+      await claim(workshop, appId, importId),
+      never,
+    )
+    expect(outcome).toBe('postponed')
+    await workshop.database.db
+      .updateTable('imports')
+      .set({ retry_at: null })
+      .where('import_id', '=', importId)
+      .execute()
+    await runImport(workshop.context, await claim(workshop, appId, importId), never)
+    await expectUndisturbed(importId)
+  })
+
+  test('an upload of another size than declared is not imported', async () => {
+    const importId = await queueFile(workshop, appId, file)
+    await workshop.database.db
+      .updateTable('imports')
+      .set({ byte_size: file.length + 1, stored_size: file.length })
+      .where('import_id', '=', importId)
+      .execute()
+    await runImport(workshop.context, await claim(workshop, appId, importId), never)
+    const { view } = await resultOf(workshop, appId, importId)
+    expect(view.error).toBe(`the uploaded file has ${file.length} bytes instead of ${file.length + 1}`)
+  })
+
   test('a file that takes its worker down every time fails as well', async () => {
     const importId = await queueFile(workshop, appId, file)
     for (let i = 0; i < 3; i++) {
@@ -216,6 +306,38 @@ describe('stored files', () => {
       .where('import_id', '=', view.import_id)
       .execute()
     expect(await follow(token)).toBe('expired')
+  })
+
+  test('of one import that storage does not let go are no reason to keep those of the others', async () => {
+    const [first, second] = [await importFile(workshop, appId, file), await importFile(workshop, appId, file)]
+    await workshop.database.db
+      .updateTable('imports')
+      .set({ finished_at: new Date(0) })
+      .execute()
+    const stubborn: Storage = {
+      ...workshop.storage,
+      async removeAll(prefix) {
+        if (prefix.includes(first.view.import_id)) throw new Error('503 SlowDown')
+        await workshop.storage.removeAll(prefix)
+      },
+    }
+    const old = new Date(Date.now() - 30 * 86_400_000)
+    for (const [i, { view }] of [first, second].entries()) {
+      const finished_at = new Date(old.getTime() + i * 1000)
+      await workshop.database.db
+        .updateTable('imports')
+        .set({ finished_at })
+        .where('import_id', '=', view.import_id)
+        .execute()
+    }
+    await removeOldFiles({ ...workshop.context, storage: stubborn })
+    const left = await workshop.database.db
+      .selectFrom('imports')
+      .select('import_id')
+      .where('files_removed_at', 'is', null)
+      .execute()
+    expect(left.map((row) => row.import_id)).toContain(first.view.import_id)
+    expect(left.map((row) => row.import_id)).not.toContain(second.view.import_id)
   })
 
   test('uploads and error files are removed FILE_RETENTION_DAYS after the import has ended, and no sooner', async () => {

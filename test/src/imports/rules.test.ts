@@ -67,6 +67,22 @@ describe('row messages', () => {
   })
 })
 
+test('a wide file in which every cell is wrong: each row comes back once, with a message for each cell', async () => {
+  const names = Array.from({ length: 300 }, (_, i) => `a column with a name of some length, number ${i}`)
+  const wide = await openWorkshop()
+  const appId = await openApp(wide, ['u1'])
+  await wide.database.db
+    .transaction()
+    .execute((tx) => registerKeys(tx, appId, new Map(names.map((name) => [name, 'int'])), 500))
+  const header = ['user_id', ...names.map((name) => `"${name}"`)].join(',')
+  const { view, errorFile } = await importFile(wide, appId, `${header}\n${`u1${',x'.repeat(300)}\n`.repeat(900)}`)
+  expect(view).toMatchObject({ state: 'completed', rows_total: 900, rows_failed: 900 })
+  const lines = errorFile?.toString().trimEnd().split('\n') ?? []
+  expect(lines).toHaveLength(901)
+  expect(new Set(lines.slice(1).map((line) => line.match(/should be integer/g)?.length))).toEqual(new Set([300]))
+  await wide.close()
+})
+
 describe('values', () => {
   test('an empty value and a missing one leave the profile unchanged, and so does a key that is not in the file', async () => {
     const { appId } = await run('user_id,a,b,c\nu1,1,2,3\n')

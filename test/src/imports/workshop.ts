@@ -101,9 +101,13 @@ export async function resultOf({ context, storage }: Workshop, appId: number, im
   const view = await showImport(context.db, 'http://api.test', importId, appId)
   if (view === undefined) throw new Error(`import ${importId} is gone`)
   if (view.error_file_url === null) return { view, errorFile: undefined }
-  const chunks: Buffer[] = []
-  for await (const chunk of await storage.read(`apps/${appId}/imports/${importId}/errors.csv`)) chunks.push(chunk)
-  return { view, errorFile: Buffer.concat(chunks) }
+  const { error_file_key: key } = await context.db
+    .selectFrom('imports')
+    .select('error_file_key')
+    .where('import_id', '=', importId)
+    .executeTakeFirstOrThrow()
+  const stored = await storage.read(key ?? '')
+  return { view, errorFile: Buffer.concat(await stored.toArray()) }
 }
 
 /** The profiles of an app: user ID → key → value. */

@@ -1,11 +1,11 @@
 import { requireApp } from '@sluice/accounts'
 import type { ImportView } from '@sluice/contract'
 import { listImports, showImport } from '@sluice/imports'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { Failure } from '../failure.ts'
 import { uploadFile, waitForEnd } from '../import-client.ts'
 import { fields, print, table } from '../output.ts'
-import { apiUrl, parseAppId, withDatabase } from '../stack.ts'
+import { apiUrl, linkBase, parseAppId, withDatabase } from '../stack.ts'
 
 const listed = 1000
 
@@ -15,7 +15,7 @@ export function addImportCommands(program: Command): void {
     .command('import')
     .description('upload a CSV file (or .gz) as a client of the API')
     .argument('<file>')
-    .option('--token <token>', 'API token of the app', process.env.SLUICE_TOKEN)
+    .addOption(new Option('--token <token>', 'API token of the app').env('SLUICE_TOKEN'))
     .option('--api <url>', 'address of the API; API_URL or the running stack if not given')
     .option('--wait', 'wait until the import has ended, and show it')
     .option('--app <id>', 'the app that the token should belong to', parseAppId)
@@ -37,7 +37,7 @@ export function addImportCommands(program: Command): void {
     .argument('<import-id>')
     .option('--json')
     .action(async (importId: string) => {
-      const links = await apiUrl(undefined)
+      const links = await linkBase()
       const found = await withDatabase((db) => showImport(db, links, importId))
       if (found === undefined) throw new Failure(`there is no import ${JSON.stringify(importId)}`)
       print(show, found, () => describe(found))
@@ -49,7 +49,7 @@ export function addImportCommands(program: Command): void {
     .requiredOption('--app <id>', 'app', parseAppId)
     .option('--json')
     .action(async ({ app }: { app: number }) => {
-      const links = await apiUrl(undefined)
+      const links = await linkBase()
       const imports = await withDatabase(async (db) => {
         await requireApp(db, app)
         return await listImports(db, links, app, listed)

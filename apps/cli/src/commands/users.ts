@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { requireApp } from '@sluice/accounts'
 import { registeredKeys, showUser } from '@sluice/profiles'
 import type { Command } from 'commander'
@@ -18,7 +18,7 @@ export function addUserCommands(program: Command): void {
     .option('--file <file>', 'file to read; stdin if not given')
     .option('--json')
     .action(async ({ app, file }: { app: number; file?: string }) => {
-      const input = file === undefined ? process.stdin : createReadStream(file)
+      const input = file === undefined ? process.stdin : await openFile(file)
       const counts = await withDatabase(async (db) => {
         await requireApp(db, app)
         return await registerFrom(db, app, input)
@@ -68,4 +68,11 @@ export function addUserCommands(program: Command): void {
         ),
       )
     })
+}
+
+async function openFile(file: string): Promise<AsyncIterable<Buffer>> {
+  const handle = await open(file).catch((error: Error) => {
+    throw new Failure(`${file} cannot be read: ${error.message}`)
+  })
+  return handle.createReadStream()
 }

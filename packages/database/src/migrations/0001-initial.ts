@@ -60,6 +60,7 @@ const statements = [
     upload_expires_at timestamptz,
     upload_check_at timestamptz,
     etag text,
+    stored_size bigint,
     attempt integer not null default 0,
     tries integer not null default 0,
     lease_until timestamptz,
@@ -97,8 +98,9 @@ const statements = [
     app_id integer not null,
     import_id uuid not null,
     position bigint not null,
+    part integer not null,
     content bytea not null,
-    primary key (app_id, import_id, position),
+    primary key (app_id, import_id, position, part),
     foreign key (app_id, import_id) references imports
   )`,
   // The chunks live for minutes: compressing them costs more than it saves.

@@ -1,0 +1,22 @@
+import { openApiDocument } from '@sluice/contract'
+import type { FastifyInstance } from 'fastify'
+import { contentSecurityPolicy, docsPage } from './docs-page.ts'
+
+/** `/openapi.json`: the API document for programs; `/docs`: the same for people. Both are the same for everybody. */
+export function docsRoutes(api: FastifyInstance, apiUrl: string): void {
+  const document = openApiDocument(apiUrl)
+  const page = docsPage(document)
+
+  api.get('/openapi.json', async (_, reply) => reply.header('Cache-Control', 'no-cache').send(document))
+  api.get('/docs', async (_, reply) =>
+    reply
+      .headers({
+        'Cache-Control': 'no-cache',
+        'Content-Security-Policy': contentSecurityPolicy,
+        'Referrer-Policy': 'no-referrer',
+        'X-Frame-Options': 'DENY',
+      })
+      .type('text/html; charset=utf-8')
+      .send(page),
+  )
+}

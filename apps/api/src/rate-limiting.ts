@@ -1,0 +1,73 @@
+import type { SettingName, Settings } from '@sluice/config'
+import { errors } from '@sluice/contract'
+import { openRateLimiter, type RateLimiter, type RateLimitStore } from '@sluice/rate-limits'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import { answer } from './answers.ts'
+import { appOf } from './authentication.ts'
+import type { Metrics } from './metrics.ts'
+
+/** Functions that are counted apart (service.md, Rate rules): the route of each, and the setting that holds its limit. */
+const functions = {
+  deletion: { route: 'POST /v3/user_data_deletions', setting: 'RATE_LIMIT_DELETION' },
+  profile_update: { route: 'POST /v2/user_profiles', setting: 'RATE_LIMIT_PROFILE_UPDATE' },
+  bulk_import: { route: 'POST /v3/user_profiles/bulk_import', setting: 'RATE_LIMIT_BULK_IMPORT' },
+  bulk_import_v2: { route: 'POST /v2/user_profiles/bulk_import', setting: 'RATE_LIMIT_BULK_IMPORT_V2' },
+  import_status: { route: 'GET /v3/user_profiles/bulk_import/:importId', setting: 'RATE_LIMIT_IMPORT_STATUS' },
+  user_registration: { route: 'POST /v1/users', setting: 'RATE_LIMIT_USER_REGISTRATION' },
+} as const satisfies Record<string, { route: string; setting: SettingName }>
+
+type FunctionName = keyof typeof functions
+const functionNames = Object.keys(functions) as FunctionName[]
+
+export const rateLimitSettings = functionNames.map((name) => functions[name].setting)
+
+export type ApiRateLimiter = RateLimiter<FunctionName>
+
+/** A store that is away is logged once in so many ms, not once a request. */
+const logInterval = 10_000
+
+/** Opens the limits that the settings name. Requests that pass uncounted are logged now and then, and counted in a metric. */
+export function openApiRateLimiter(
+  store: RateLimitStore,
+  settings: Settings<(typeof rateLimitSettings)[number]>,
+  { metrics, log }: { metrics: Metrics; log: Logger },
+): Promise<ApiRateLimiter> {
+  let unlogged = 0
+  let loggedAt = Number.NEGATIVE_INFINITY
+  const limits = Object.fromEntries(functionNames.map((name) => [name, settings[functions[name].setting]]))
+  return openRateLimiter(store, limits as Record<FunctionName, (typeof limits)[string]>, (error) => {
+    metrics.uncounted.inc()
+    unlogged += 1
+    if (performance.now() - loggedAt < logInterval) return
+    log.warn({ err: error, requests: unlogged }, 'rate limits are not counted: requests pass')
+    loggedAt = performance.now()
+    unlogged = 0
+  })
+}
+
+/**
+ * Limits every route that is registered afterwards and belongs to a function. Its hook runs after the route's own
+ * `onRequest` hooks, which authenticate, and before the body is read.
+ */
+export function limitRates(api: FastifyInstance, limiter: ApiRateLimiter, metrics: Metrics): void {
+  api.addHook('onRoute', (route) => {
+    const name = functionNames.find((name) => functions[name].route === `${route.method} ${route.url}`)
+    if (name === undefined) return
+    route.onRequest = [route.onRequest ?? [], limitRate(name, limiter, metrics)].flat()
+  })
+}
+
+function limitRate(name: FunctionName, limiter: ApiRateLimiter, metrics: Metrics) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
+    const count = await limiter.count(appOf(request), name)
+    if (count === undefined) return
+    reply.header('X-RateLimit-Limit', count.limit)
+    reply.header('X-RateLimit-Remaining', count.remaining)
+    reply.header('X-RateLimit-Reset', Math.ceil((Date.now() + count.resetAfter) / 1000))
+    if (count.allowed) return
+    metrics.limited.inc({ function: name })
+    const retryAfter = Math.max(1, Math.ceil(count.resetAfter / 1000))
+    return answer(reply.header('Retry-After', retryAfter), errors.tooManyRequests(retryAfter))
+  }
+}

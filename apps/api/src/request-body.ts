@@ -1,0 +1,75 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { readMediaType } from './media-type.ts'
+
+/** The body is not in the charset of JSON. */
+export class UnsupportedCharset extends Error {
+  override readonly name = 'UnsupportedCharset'
+}
+
+/** The body is not UTF-8, or not JSON. */
+export class MalformedJson extends Error {
+  override readonly name = 'MalformedJson'
+}
+
+/** The body has more bytes than `limit`. */
+export class BodyTooLarge extends Error {
+  override readonly name = 'BodyTooLarge'
+  readonly limit: number
+
+  constructor(limit: number) {
+    super(`over ${limit} bytes`)
+    this.limit = limit
+  }
+}
+
+/** The connection ended before the body did. */
+export class BodyCutOff extends Error {
+  override readonly name = 'BodyCutOff'
+}
+
+/**
+ * Has JSON bodies parsed, and bodies of any other type refused. A member called `__proto__` is data like any other:
+ * nothing copies a body's members onto an object.
+ */
+export function parseJsonBodies(api: FastifyInstance): void {
+  api.removeAllContentTypeParsers()
+  api.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    if (readMediaType(request.headers['content-type'])?.isUtf8 === true) parse(body, done)
+    else done(new UnsupportedCharset())
+  })
+}
+
+function parse(body: Buffer | string, done: (error: Error | null, value?: unknown) => void): void {
+  let value: unknown
+  try {
+    // Unlike Buffer's decoder, this one never makes a replacement character out of bytes that are none.
+    value = JSON.parse(typeof body === 'string' ? body : new TextDecoder('utf-8', { fatal: true }).decode(body))
+  } catch (cause) {
+    done(new MalformedJson(undefined, { cause }))
+    return
+  }
+  done(null, value)
+}
+
+/**
+ * The bytes of a body as they come, `limit` at most. Throws {@link BodyTooLarge} and {@link BodyCutOff}. The connection
+ * stays open for the answer, also where the reading ends early.
+ */
+export async function* streamBody(request: IncomingMessage, limit: number): AsyncGenerator<Buffer> {
+  let bytes = 0
+  try {
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      bytes += chunk.length
+      if (bytes > limit) throw new BodyTooLarge(limit)
+      yield chunk
+    }
+  } catch (error) {
+    throw error instanceof BodyTooLarge ? error : new BodyCutOff('the client broke off', { cause: error })
+  }
+}
+
+/** Reads and drops what is left of a refused body, so that its sender comes to read the answer and not a reset. */
+export function dropBody({ raw }: FastifyRequest): void {
+  if (!raw.complete) raw.resume()
+}

@@ -1,0 +1,66 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { type ErrorAnswer, errors, limits, type TextAnswer } from '@sluice/contract'
+import { receiveImport } from '@sluice/imports'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { answer } from '../answers.ts'
+import { appOf, authentication } from '../authentication.ts'
+import type { ApiContext } from '../context.ts'
+import { readMediaType } from '../media-type.ts'
+import { streamBody } from '../request-body.ts'
+
+const path = '/v2/user_profiles/bulk_import'
+const successor = '/v3/user_profiles/bulk_import'
+
+/** The day of service.md, Versioning: Deprecation takes Unix time (RFC 9745), Sunset an HTTP date (RFC 8594). */
+const deprecation = '@1630368000'
+const sunset = 'Tue, 31 Aug 2021 00:00:00 GMT'
+
+/** Bulk import v2, deprecated: the file is the body of the request (service.md, Endpoints, 5). */
+export function bulkImportV2Routes(api: FastifyInstance, context: ApiContext): void {
+  const deprecate = async (_: FastifyRequest, reply: FastifyReply) => {
+    const link = `<${context.apiUrl}${successor}>; rel="successor-version"`
+    reply.headers({ Deprecation: deprecation, Sunset: sunset, Link: link })
+  }
+  const onRequest = [deprecate, authentication(context)]
+
+  api.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    // The handler reads the body.
+    scope.addContentTypeParser('*', (_request, _body, done) => done(null))
+    // Before fastify looks at the type: it would answer a malformed one in another form.
+    scope.addHook('preParsing', (request, reply, body, done) => {
+      const refusal = refusalOf(request.headers)
+      if (refusal === undefined) done(null, body)
+      else answer(reply, refusal)
+    })
+    scope.post(path, { onRequest, config: { upload: true } }, (request, reply) => receive(request, reply, context))
+  })
+}
+
+/** Why a file is refused by what its headers say of it. */
+function refusalOf(headers: IncomingHttpHeaders): ErrorAnswer | TextAnswer | undefined {
+  if (fileType(headers) === undefined) return errors.unsupportedFileType()
+  if (Number(headers['content-length']) > limits.uploadBytesV2) return errors.bodyTooLarge(limits.uploadBytesV2)
+  return undefined
+}
+
+function fileType(headers: IncomingHttpHeaders): 'text/csv' | 'application/gzip' | undefined {
+  const media = readMediaType(headers['content-type'])
+  const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity'
+  if (media === undefined || !media.isUtf8 || encoding !== 'identity') return undefined
+  return media.type === 'text/csv' || media.type === 'application/gzip' ? media.type : undefined
+}
+
+async function receive(request: FastifyRequest, reply: FastifyReply, context: ApiContext): Promise<FastifyReply> {
+  const contentType = fileType(request.headers)
+  if (contentType === undefined) return answer(reply, errors.unsupportedFileType())
+  const body = streamBody(request.raw, limits.uploadBytesV2)
+  const received = await receiveImport(context, appOf(request), contentType, body)
+  if ('refused' in received) return answer(reply, errors.fileRefused(received.refused))
+  request.log.info({ app_id: request.appId, import_id: received.importId }, 'file received')
+  const types = [...received.types].map(([column, type]) => [column, { type }])
+  return reply
+    .code(202)
+    .header('X-Import-Id', received.importId)
+    .send({ user_profile: Object.fromEntries(types) })
+}

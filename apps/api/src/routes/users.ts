@@ -1,0 +1,19 @@
+import { errors, limits, parseUserRegistration, type UserRegistrationAnswer } from '@sluice/contract'
+import { registerUsers } from '@sluice/profiles'
+import type { FastifyInstance } from 'fastify'
+import { answer } from '../answers.ts'
+import { appOf, authentication } from '../authentication.ts'
+import type { ApiContext } from '../context.ts'
+
+/** Registers users: an extension, since service.md leaves the app's user ID function out (design.md §3). */
+export function userRoutes(api: FastifyInstance, context: ApiContext): void {
+  const onRequest = authentication(context)
+
+  api.post('/v1/users', { onRequest, bodyLimit: limits.userRegistrationBytes }, async (request, reply) => {
+    const parsed = parseUserRegistration(request.body)
+    if ('messages' in parsed) return answer(reply, errors.badRequest(...parsed.messages))
+    await registerUsers(context.db, appOf(request), parsed.userIds)
+    const registered: UserRegistrationAnswer = { status: 'accepted' }
+    return reply.code(202).send(registered)
+  })
+}

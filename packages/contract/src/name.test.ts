@@ -1,0 +1,22 @@
+import { describe, expect, test } from 'vitest'
+import { nameProblem } from './name.ts'
+
+describe('a name', () => {
+  test.each([
+    ['white space alone', ' '],
+    ['255 letters', 'x'.repeat(255)],
+    ['255 characters of two UTF-16 units each', '𝒳'.repeat(255)],
+  ])('may be %s', (_, text) => {
+    expect(nameProblem(text, 255)).toBeUndefined()
+  })
+
+  test.each([
+    ['empty', '', 'must not be empty'],
+    ['one letter too long', 'x'.repeat(256), 'should be at most 255 characters'],
+    ['one character of two UTF-16 units too long', '𝒳'.repeat(256), 'should be at most 255 characters'],
+    ['text with NUL', 'a\0', 'should be UTF-8'],
+    ['text with half a character', 'a\ud835', 'should be UTF-8'],
+  ])('must not be %s', (_, text, problem) => {
+    expect(nameProblem(text, 255)).toBe(problem)
+  })
+})

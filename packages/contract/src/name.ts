@@ -1,0 +1,19 @@
+/**
+ * What is wrong with a text that names something, a user ID or a profile key, in words that follow what it is called;
+ * undefined for a good one. White space is part of a name (service.md, Bulk import CSV file).
+ *
+ * Takes the text and its greatest length in Unicode code points.
+ */
+export function nameProblem(text: string, maxLength: number): string | undefined {
+  if (text === '') return 'must not be empty'
+  if (isOver(text, maxLength)) return `should be at most ${maxLength} characters`
+  // Neither can be stored (design.md §3, Strings).
+  if (text.includes('\0') || !text.isWellFormed()) return 'should be UTF-8'
+  return undefined
+}
+
+function isOver(text: string, codePoints: number): boolean {
+  // A code point is one or two UTF-16 units: only texts in between need counting.
+  if (text.length <= codePoints || text.length > 2 * codePoints) return text.length > codePoints
+  return [...text].length > codePoints
+}

@@ -1,0 +1,67 @@
+/** A JSON Schema (2020-12), as OpenAPI 3.1 uses it. */
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+export interface Example {
+  summary?: string
+  value: unknown
+}
+
+export interface Content {
+  schema: JsonSchema
+  examples: Record<string, Example>
+}
+
+export interface Header {
+  description: string
+  schema: JsonSchema
+  required?: boolean
+}
+
+export interface Response {
+  description: string
+  headers?: Record<string, Header>
+  /** By media type; without it the answer has no body. */
+  content?: Record<string, Content>
+}
+
+export interface Parameter {
+  name: string
+  in: 'path' | 'header'
+  required: true
+  description: string
+  schema: JsonSchema
+  example: string
+}
+
+export interface Operation {
+  operationId: string
+  tags: string[]
+  summary: string
+  description: string
+  deprecated?: true
+  /** Not part of the documented service: what this implementation adds. */
+  'x-sluice-extension'?: true
+  security: Record<string, string[]>[]
+  parameters?: Parameter[]
+  requestBody?: { required: true; description: string; content: Record<string, Content> }
+  /** By status. */
+  responses: Record<string, Response>
+}
+
+export const methods = ['get', 'post'] as const
+
+/** The operations of one path, by method. */
+export type PathItem = Partial<Record<(typeof methods)[number], Operation>>
+
+/** What Sluice uses of OpenAPI 3.1. */
+export interface ApiDocument {
+  openapi: '3.1.0'
+  info: { title: string; version: string; description: string }
+  servers: { url: string }[]
+  tags: { name: string; description: string }[]
+  paths: Record<string, PathItem>
+  components: {
+    schemas: Record<string, JsonSchema>
+    securitySchemes: Record<string, { type: 'apiKey'; in: 'header'; name: string; description: string }>
+  }
+}

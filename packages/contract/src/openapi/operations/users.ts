@@ -1,0 +1,43 @@
+import { errors } from '../../errors.ts'
+import { limits } from '../../limits.ts'
+import { parseUserRegistration } from '../../users.ts'
+import type { PathItem } from '../document-types.ts'
+import { type ErrorCase, json, jsonBodyErrors, success, tokenResponses } from '../responses.ts'
+
+/** An invalid request, answered in the words of its own check. */
+function refused(name: string, when: string, body: unknown): ErrorCase {
+  const parsed = parseUserRegistration(body)
+  return { name, when, answer: errors.badRequest(...('messages' in parsed ? parsed.messages : [])) }
+}
+
+const cases = [
+  refused('no_list', 'There is no list of user IDs.', {}),
+  refused('empty_list', 'The list is empty.', { user_ids: [] }),
+  refused('invalid_id', 'A user ID is not valid.', { user_ids: ['alice', ''] }),
+  refused('no_object', 'The body is not a JSON object.', []),
+  { name: 'not_json', when: 'The body is not JSON.', answer: errors.malformedJson() },
+]
+
+/** `/v1/users`. */
+export const usersPath: PathItem = {
+  post: {
+    operationId: 'registerUsers',
+    tags: ['Profiles'],
+    summary: 'Register users',
+    description: [
+      'Extension of Sluice. Makes user IDs known to the app, up to 10,000 in one request. They are registered when the answer',
+      'comes; those that were registered before stay as they are.',
+    ].join('\n'),
+    'x-sluice-extension': true,
+    security: [{ token: [] }],
+    requestBody: {
+      required: true,
+      description: 'The user IDs.',
+      content: json('UserRegistrationRequest', { user_ids: ['alice', 'bob'] }),
+    },
+    responses: tokenResponses({ 202: success('All are registered.', json('Accepted', { status: 'accepted' })) }, [
+      ...cases,
+      ...jsonBodyErrors(limits.userRegistrationBytes),
+    ]),
+  },
+}

@@ -1,0 +1,119 @@
+import { type ErrorAnswer, errors, type TextAnswer } from '../errors.ts'
+import type { Content, Header, JsonSchema, Response } from './document-types.ts'
+import { schemaRef } from './schemas.ts'
+
+const wholeNumber: JsonSchema = { type: 'integer', minimum: 0 }
+
+const requestId: Record<string, Header> = {
+  'X-Request-Id': {
+    description: 'The request in the log of the service. Name it when you report a problem.',
+    schema: { type: 'string', format: 'uuid' },
+  },
+}
+
+/** Headers of every answer that got past authentication, unless the counters are out of reach. */
+const rateHeaders: Record<string, Header> = {
+  'X-RateLimit-Limit': { description: 'Requests in one window, at most.', schema: wholeNumber },
+  'X-RateLimit-Remaining': { description: 'Requests left in this window.', schema: wholeNumber },
+  'X-RateLimit-Reset': { description: 'When the window ends: UTC, in epoch seconds.', schema: wholeNumber },
+}
+
+const retryAfter: Record<string, Header> = {
+  'Retry-After': { description: 'Seconds to wait before the next request.', schema: wholeNumber, required: true },
+}
+
+/** An error that an endpoint answers. */
+export interface ErrorCase {
+  /** Short name of the example. */
+  name: string
+  /** When it is answered. */
+  when: string
+  answer: ErrorAnswer | TextAnswer
+}
+
+const errorCase = (name: string, when: string, answer: ErrorCase['answer']): ErrorCase => ({ name, when, answer })
+
+/** What can befall any request, before it is looked at. */
+const anyRequest = [
+  errorCase('not_http', 'The request is not valid HTTP.', errors.malformedRequest()),
+  errorCase('too_slow', 'The request did not arrive in time.', errors.requestTimeout()),
+  errorCase('large_headers', 'The request line and headers are over 16 KiB.', errors.headersTooLarge()),
+  errorCase('our_fault', 'The service failed. The request may be sent again.', errors.internal()),
+]
+
+/** What an endpoint with a token answers beside its own errors. */
+const anyToken = [
+  errorCase('no_token', 'The header X-Service-Token is missing.', errors.unauthorized()),
+  errorCase('invalid_token', 'The token is not one, or was replaced.', errors.forbidden()),
+  errorCase('too_many', 'The limit of the window is used up.', errors.tooManyRequests(42)),
+]
+
+/** What an endpoint that takes a JSON body of at most `limit` bytes answers beside its own errors. */
+export function jsonBodyErrors(limit: number): ErrorCase[] {
+  return [
+    errorCase('large_body', `The body is over ${limit} bytes.`, errors.bodyTooLarge(limit)),
+    errorCase('wrong_type', 'Content-Type is not application/json.', errors.unsupportedContentType('text/plain')),
+  ]
+}
+
+/** A success with a JSON body, and the headers that only this answer has. */
+export function success(
+  description: string,
+  content: Record<string, Content> | undefined,
+  headers: Record<string, Header> = {},
+): Response {
+  return { description, headers, ...(content && { content }) }
+}
+
+/** A JSON body of a schema, with its example. */
+export function json(name: Parameters<typeof schemaRef>[0], example: unknown): Record<string, Content> {
+  return { 'application/json': { schema: schemaRef(name), examples: { example: { value: example } } } }
+}
+
+/** All responses of an endpoint that needs no token. */
+export function openResponses(own: Record<string, Response>, cases: readonly ErrorCase[] = []) {
+  return withHeaders({ ...own, ...errorResponses([...cases, ...anyRequest]) }, () => requestId)
+}
+
+/** All responses of an endpoint that needs a token and counts requests. */
+export function tokenResponses(own: Record<string, Response>, cases: readonly ErrorCase[] = []) {
+  const responses = { ...own, ...errorResponses([...cases, ...anyToken, ...anyRequest]) }
+  return withHeaders(responses, (status) => ({
+    ...requestId,
+    ...(uncounted.has(status) ? {} : rateHeaders),
+    ...(status === '429' ? retryAfter : {}),
+  }))
+}
+
+/** Statuses that are answered before a request is counted. */
+const uncounted = new Set(['401', '403', '431'])
+
+function withHeaders(responses: Record<string, Response>, headersOf: (status: string) => Record<string, Header>) {
+  const entries = Object.entries(responses).map(([status, response]) => {
+    return [status, { ...response, headers: { ...headersOf(status), ...response.headers } }] as const
+  })
+  return Object.fromEntries(entries)
+}
+
+/** The cases by status: what each status means, its body, and an example per case. */
+function errorResponses(cases: readonly ErrorCase[]): Record<string, Response> {
+  const byStatus = Map.groupBy(cases, ({ answer }) => String(answer.status))
+  return Object.fromEntries([...byStatus].map(([status, same]) => [status, errorResponse(same)]))
+}
+
+function errorResponse(cases: readonly ErrorCase[]): Response {
+  const byType = Map.groupBy(cases, ({ answer }) =>
+    typeof answer.body === 'string' ? 'text/plain' : 'application/json',
+  )
+  const contents = [...byType].map(([type, same]) => {
+    const examples = same.map(({ name, when, answer }) => [name, { summary: when, value: answer.body }] as const)
+    return [type, { schema: bodySchema(same), examples: Object.fromEntries(examples) }] as const
+  })
+  return { description: cases.map(({ when }) => when).join(' '), content: Object.fromEntries(contents) }
+}
+
+function bodySchema(cases: readonly ErrorCase[]): JsonSchema {
+  const [first] = cases
+  if (typeof first?.answer.body === 'string') return { type: 'string' }
+  return schemaRef(first?.answer.body.status === undefined ? 'Error' : 'NamedError')
+}

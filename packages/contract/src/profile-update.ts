@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import { isJsonObject, type JsonObject, messagesPerAnswer, notAnObject } from './json-object.ts'
+import { limits } from './limits.ts'
+import { valueTypes } from './value-type.ts'
+
+/** One value for one key (service.md, Profile entry). Lengths are Unicode code points; a datetime is in UTC. */
+export const profileEntry = z.object({
+  key: z.string().meta({ minLength: 1, maxLength: limits.keyLength }),
+  type: z.enum(valueTypes),
+  value: z.union([z.string().meta({ maxLength: limits.stringLength }), z.number()]),
+})
+
+export type ProfileEntry = z.output<typeof profileEntry>
+
+/** Answer of `POST /v2/user_profiles`: what was applied, every entry in the order given. */
+export const profileUpdateAnswer = z.object({
+  user_id: z.string().meta({ minLength: 1, maxLength: limits.userIdLength }),
+  user_profiles: z.array(profileEntry).meta({ minItems: 1 }),
+})
+
+export type ProfileUpdateAnswer = z.output<typeof profileUpdateAnswer>
+
+/** The form of a profile update is right; what the entries say is not looked at yet. */
+export interface ProfileUpdateRequest {
+  userId: string
+  entries: readonly JsonObject[]
+}
+
+/**
+ * Checks the form of the body of `POST /v2/user_profiles` (service.md, Profile update request; code 1001).
+ *
+ * Takes the parsed JSON. Gives the request, or messages of what is wrong with its form, 100 at most.
+ */
+export function parseProfileUpdate(body: unknown): { request: ProfileUpdateRequest } | { messages: string[] } {
+  if (!isJsonObject(body)) return { messages: [notAnObject] }
+  const { user_id: userId, user_profiles: given } = body
+  const messages: string[] = []
+  if (typeof userId !== 'string' || userId === '') messages.push(missing('user_id', userId, 'a string'))
+  if (!Array.isArray(given) || given.length === 0) messages.push(missing('user_profiles', given, 'an array'))
+  const entries: JsonObject[] = []
+  for (const [index, entry] of (Array.isArray(given) ? given : []).entries()) {
+    if (isJsonObject(entry)) entries.push(entry)
+    else if (messages.push(`user_profiles[${index}] must be an object`) >= messagesPerAnswer) break
+  }
+  if (messages.length > 0 || typeof userId !== 'string') return { messages }
+  return { request: { userId, entries } }
+}
+
+function missing(name: string, value: unknown, kind: string): string {
+  const isEmpty = value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
+  return isEmpty ? `param is missing or the value is empty: ${name}` : `${name} must be ${kind}`
+}

@@ -1,0 +1,43 @@
+import { describe, expect, test } from 'vitest'
+import { parseUserRegistration } from './users.ts'
+
+describe('a registration of users', () => {
+  test('keeps the IDs as they stand, doubled ones too', () => {
+    const userIds = [' a ', 'b', 'b', '名前']
+    expect(parseUserRegistration({ user_ids: userIds })).toEqual({ userIds })
+  })
+
+  test('may hold 10,000 IDs and not one more', () => {
+    const userIds = Array.from({ length: 10_000 }, (_, index) => `user-${index}`)
+    expect(parseUserRegistration({ user_ids: userIds })).toEqual({ userIds })
+    expect(parseUserRegistration({ user_ids: [...userIds, 'one more'] })).toEqual({
+      messages: ['user_ids must hold at most 10000 user IDs'],
+    })
+  })
+
+  test.each([
+    ['a body that is no object', ['a'], ['The request body must be a JSON object.']],
+    ['no body', undefined, ['The request body must be a JSON object.']],
+    ['no user_ids', {}, ['user_ids must be an array of user IDs']],
+    ['one ID alone', { user_ids: 'a' }, ['user_ids must be an array of user IDs']],
+    ['an empty array', { user_ids: [] }, ['user_ids must not be empty']],
+    [
+      'every ID that is wrong',
+      { user_ids: ['a', '', 7, null, 'x'.repeat(256), 'a\0'] },
+      [
+        'user_ids[1] must not be empty',
+        'user_ids[2] must be a string',
+        'user_ids[3] must be a string',
+        'user_ids[4] should be at most 255 characters',
+        'user_ids[5] should be UTF-8',
+      ],
+    ],
+  ])('names %s', (_, body, messages) => {
+    expect(parseUserRegistration(body)).toEqual({ messages })
+  })
+
+  test('names 100 wrong IDs at most', () => {
+    const parsed = parseUserRegistration({ user_ids: Array.from({ length: 5000 }, () => '') })
+    expect('messages' in parsed && parsed.messages).toHaveLength(100)
+  })
+})

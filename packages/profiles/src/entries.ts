@@ -1,0 +1,54 @@
+import {
+  type JsonObject,
+  limits,
+  messagesPerAnswer,
+  nameProblem,
+  type ProfileEntry,
+  valueTypes,
+} from '@sluice/contract'
+import { parseJsonValue } from './values/json.ts'
+
+/** Keys that begin so are standard user profiles (design.md §3, Standard profiles). */
+const standardPrefix = '$'
+
+/** What a file has columns of these names for, so that no import could ever reach such a key. */
+const reservedKeys = new Set(['user_id', 'SERVICE_ERRORS'])
+
+/**
+ * Checks what the entries of a profile update say, each by itself (service.md, Profile entry; code 1003).
+ *
+ * Gives the entries in the order given, with datetimes in UTC; or a message for each invalid one that names its key, or
+ * its index where the key has no name, 100 at most.
+ */
+export function checkEntries(entries: readonly JsonObject[]): { entries: ProfileEntry[] } | { messages: string[] } {
+  const checked: ProfileEntry[] = []
+  const messages: string[] = []
+  for (const [index, entry] of entries.entries()) {
+    const result = checkEntry(entry, index)
+    if (typeof result !== 'string') checked.push(result)
+    else if (messages.push(result) === messagesPerAnswer) break
+  }
+  return messages.length === 0 ? { entries: checked } : { messages }
+}
+
+function checkEntry({ key, type: typeName, value: given }: JsonObject, index: number): ProfileEntry | string {
+  if (typeof key !== 'string') return `user_profiles[${index}]: key must be a string`
+  if (key === '') return `user_profiles[${index}]: key must not be empty`
+  const problem = nameProblem(key, limits.keyLength)
+  if (problem !== undefined) return `${shown(key)} ${problem}`
+  if (key.startsWith(standardPrefix)) return `standard user profile cannot be updated: ${key}`
+  if (reservedKeys.has(key)) return `${key} is a reserved name`
+
+  const type = valueTypes.find((known) => known === typeName)
+  if (type === undefined) return `${key} should be of type ${valueTypes.join(', ')}`
+  const value = parseJsonValue(given, type)
+  return typeof value === 'object' ? `${key} ${value.message}` : { key, type, value }
+}
+
+/** A key that cannot be one, as a message can show it. */
+function shown(key: string): string {
+  const start = Array.from(key.slice(0, 2 * limits.keyLength))
+    .slice(0, limits.keyLength)
+    .join('')
+  return `${start.replaceAll('\0', '\ufffd').toWellFormed()}${start.length < key.length ? '…' : ''}`
+}

@@ -1,0 +1,97 @@
+import type { ProfileEntry, ValueType } from '@sluice/contract'
+import { type Database, encodeTextArray, retryConflicts, sql } from '@sluice/database'
+import { registerKeys } from './keys.ts'
+import { userIdProblem } from './users.ts'
+
+/** The user ID is not registered (service.md, Errors, code 1002). */
+export class UnregisteredUser extends Error {
+  override readonly name = 'UnregisteredUser'
+}
+
+/** Keys are registered with other types, which hold for good (service.md, Profile entry). */
+export class TypeConflict extends Error {
+  override readonly name = 'TypeConflict'
+  /** One for each key, which it names. */
+  readonly messages: string[]
+
+  constructor(registered: ReadonlyMap<string, ValueType>) {
+    const messages = [...registered].map(([key, type]) => `${key} is registered as ${type}`)
+    super(messages.join(', '))
+    this.messages = messages
+  }
+}
+
+/**
+ * Updates one user's profile: all of it or nothing, together with the keys that it registers.
+ *
+ * Takes checked entries, of which the latest of each key counts, and how many keys the app may have. When it returns,
+ * the update is committed. Throws {@link TypeConflict}, {@link UnregisteredUser} and `KeyLimitExceeded`, with nothing written.
+ */
+export async function updateProfile(
+  db: Database,
+  appId: number,
+  userId: string,
+  entries: readonly ProfileEntry[],
+  keyLimit: number,
+): Promise<void> {
+  // Postgres would refuse such an ID, or take another one for it.
+  if (userIdProblem(userId) !== undefined) throw new UnregisteredUser()
+  const latest = new Map(entries.map((entry) => [entry.key, entry]))
+  const update = { appId, userId, types: new Map([...latest].map(([key, { type }]) => [key, type])), latest }
+  // Keys are new once and then never again: mostly one statement is all.
+  const { unregistered } = await writeValues(db, update)
+  if (unregistered.size > 0) await retryConflicts(() => registerAndWrite(db, update, keyLimit))
+}
+
+interface Update {
+  appId: number
+  userId: string
+  types: ReadonlyMap<string, ValueType>
+  latest: ReadonlyMap<string, ProfileEntry>
+}
+
+/** Locks are taken in the same order as by an import, keys and then users, so that the two never wait for each other. */
+async function registerAndWrite(db: Database, update: Update, keyLimit: number): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await registerKeys(tx, update.appId, update.types, keyLimit)
+    // Another transaction may have registered a key with another type just before: then this throws.
+    await writeValues(tx, update)
+  })
+}
+
+/**
+ * Merges the values into the profile where every key is registered with the wanted type; else nothing is written. A
+ * profile that already holds all the values is not written either. One statement, one round trip.
+ *
+ * Gives the keys that are not registered. Throws {@link TypeConflict} and {@link UnregisteredUser}.
+ */
+async function writeValues(
+  db: Database,
+  { appId, userId, types, latest }: Update,
+): Promise<{ unregistered: Set<string> }> {
+  const keys = encodeTextArray([...types.keys()])
+  const wantedTypes = encodeTextArray([...types.values()])
+  const document = JSON.stringify(Object.fromEntries([...latest].map(([key, { value }]) => [key, value])))
+  const { rows } = await sql<{ is_user: boolean; deviations: [string, ValueType | null][] | null }>`
+    with deviating as materialized (
+      select w.key, k.type
+      from unnest(${keys}::text[], ${wantedTypes}::text[]) as w (key, type)
+      left join profile_keys k on k.app_id = ${appId}::integer and k.key = w.key
+      where k.type is distinct from w.type
+    ), found as materialized (
+      select user_id from users where app_id = ${appId}::integer and user_id = ${userId}
+    ), written as (
+      update users u set attributes = u.attributes || g.document, updated_at = now()
+      from (select ${document}::jsonb as document) g
+      where u.app_id = ${appId}::integer and u.user_id = ${userId}
+        and not u.attributes @> g.document and not exists (select from deviating)
+    )
+    select exists (select from found) as is_user,
+      (select json_agg(json_build_array(key, type)) from deviating) as deviations
+  `.execute(db)
+  const deviations = rows[0]?.deviations ?? []
+  const conflicts = deviations.flatMap(([key, type]) => (type === null ? [] : [[key, type] as const]))
+  if (conflicts.length > 0) throw new TypeConflict(new Map(conflicts))
+  if (rows[0]?.is_user !== true) throw new UnregisteredUser()
+  return { unregistered: new Set(deviations.map(([key]) => key)) }
+}

@@ -1,0 +1,65 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parseJsonValue } from './json.ts'
+
+/** As a client sends it: what JSON.parse makes of a text. */
+const json = (text: string): unknown => JSON.parse(text)
+
+describe('a JSON value', () => {
+  test.each([
+    ['string', '""', ''],
+    ['string', '" a "', ' a '],
+    ['string', `"${'😀'.repeat(255)}"`, '😀'.repeat(255)],
+    ['int', '0', 0],
+    ['int', '-0', 0],
+    ['int', '12.0', 12],
+    ['int', '1e3', 1000],
+    ['int', '-9007199254740991', -9007199254740991],
+    ['decimal', '12', 12],
+    ['decimal', '57.10', 57.1],
+    ['decimal', '-1.5e-3', -0.0015],
+    ['decimal', '-0.0', 0],
+    ['datetime', '"2026-01-01T00:30:00+09:00"', '2025-12-31 15:30:00.000'],
+    ['datetime', '"2026-01-01T10:00Z"', '2026-01-01 10:00:00.000'],
+    ['datetime', '"2026-01-01T10:00:00.1239-01:30"', '2026-01-01 11:30:00.123'],
+  ] as const)('of type %s may be %s', (type, text, stored) => {
+    expect(parseJsonValue(json(text), type)).toBe(stored)
+  })
+
+  test.each([
+    ['string', '12', 'should be string'],
+    ['string', 'null', 'should be string'],
+    ['string', '["a"]', 'should be string'],
+    ['string', `"${'x'.repeat(256)}"`, 'should be at most 255 characters'],
+    ['string', '"a\\u0000"', 'should be UTF-8'],
+    ['string', '"\\ud800"', 'should be UTF-8'],
+    ['int', '"12"', 'should be integer'],
+    ['int', '1.5', 'should be integer'],
+    ['int', '9007199254740992', 'should be integer'],
+    ['int', 'true', 'should be integer'],
+    ['int', 'null', 'should be integer'],
+    ['decimal', '"1.5"', 'should be decimal'],
+    ['decimal', '1e999', 'should be decimal'],
+    ['decimal', '{}', 'should be decimal'],
+    ['datetime', '1767225600', 'should be iso8601 format'],
+    ['datetime', '"2026-01-01"', 'should be iso8601 format'],
+    ['datetime', '"2026-01-01T10:00:00"', 'should be iso8601 format'],
+    ['datetime', '"2026-02-30T10:00:00Z"', 'should be iso8601 format'],
+    ['datetime', '"2026-01-01 10:00:00.000"', 'should be iso8601 format'],
+    ['datetime', '""', 'should be iso8601 format'],
+  ] as const)('of type %s must not be %s', (type, text, message) => {
+    expect(parseJsonValue(json(text), type)).toEqual({ message })
+  })
+
+  test('that is taken can be stored and read back, whatever it was', () => {
+    const types = fc.constantFrom('string', 'int', 'decimal', 'datetime')
+    fc.assert(
+      fc.property(fc.oneof(fc.jsonValue(), fc.double(), fc.string({ unit: 'binary' })), types, (value, type) => {
+        const stored = parseJsonValue(value, type)
+        if (typeof stored === 'object') return
+        expect(JSON.parse(JSON.stringify(stored))).toBe(stored)
+        expect(String(stored).isWellFormed()).toBe(true)
+      }),
+    )
+  })
+})

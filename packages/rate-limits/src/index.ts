@@ -1,0 +1,1 @@
+export { type Count, openRateLimiter, type RateLimit, type RateLimiter, type RateLimitStore } from './limiter.ts'

@@ -1,0 +1,29 @@
+import { Redis } from 'ioredis'
+import { RateLimiterRedis } from 'rate-limiter-flexible'
+import type { Counters } from './counters.ts'
+
+/** A Redis that is silent for so long is taken for dead, and connected to anew, ms. */
+const silence = 2_000
+
+/**
+ * Opens counters in Redis. Waits at most `patience` ms for the connection: without it the counters fail at once, until it
+ * is there.
+ */
+export async function openRedisCounters(url: string, patience: number): Promise<Counters> {
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    socketTimeout: silence,
+    connectTimeout: silence,
+    retryStrategy: (times) => Math.min(times * 100, 1_000),
+  })
+  // What it costs is reported by each request that is not counted.
+  redis.on('error', () => {})
+  const connected = redis.connect().catch(() => {})
+  await Promise.race([connected, new Promise((resolve) => setTimeout(resolve, patience).unref())])
+  return {
+    counter: (options) => new RateLimiterRedis({ ...options, storeClient: redis, keyPrefix: 'sluice:rate' }),
+    close: async () => redis.disconnect(),
+  }
+}

@@ -1,0 +1,69 @@
+import { once } from 'node:events'
+import { createServer, connect as openSocket, type Socket } from 'node:net'
+
+/** A link to a server that can be interrupted, for what a network does to a client. */
+export interface InterruptedLink {
+  /** The server's address, through the link. */
+  url: string
+  /** Nothing gets through any more, and nobody is told: a network that swallows packets. */
+  hang(): void
+  /** Every connection ends and none is taken: a server that is gone. */
+  cut(): Promise<void>
+  /** Works again, for new connections. */
+  restore(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Opens a link to the server of a URL such as `redis://host:port`. */
+export async function openLink(target: string): Promise<InterruptedLink> {
+  const url = new URL(target)
+  const [host, targetPort] = [url.hostname, Number(url.port)]
+  const sockets = new Set<Socket>()
+  let hanging = false
+  const server = createServer((near) => {
+    const far = openSocket(targetPort, host)
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from)
+      from.on('data', (chunk) => void (hanging || to.write(chunk)))
+      from.on('error', () => {})
+      from.on('close', () => {
+        sockets.delete(from)
+        to.destroy()
+      })
+    }
+  })
+  const listen = async (port: number) => {
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    const address = server.address()
+    if (address === null || typeof address === 'string') throw new Error('no port')
+    return address.port
+  }
+  const port = await listen(0)
+  url.hostname = '127.0.0.1'
+  url.port = String(port)
+
+  const cut = async () => {
+    if (!server.listening) return
+    const closed = once(server, 'close')
+    server.close()
+    for (const socket of sockets) socket.destroy()
+    await closed
+  }
+  return {
+    url: url.href,
+    hang() {
+      hanging = true
+    },
+    cut,
+    async restore() {
+      await cut()
+      hanging = false
+      await listen(port)
+    },
+    close: cut,
+  }
+}

@@ -1,0 +1,145 @@
+import { sql } from '@sluice/database'
+import { openRateLimiter, type RateLimit, type RateLimitStore } from '@sluice/rate-limits'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
+import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { until } from '../environment/wait.ts'
+import { openLink } from './interrupted-link.ts'
+
+const limits = {
+  update: { requests: 5, window: 60_000 },
+  import: { requests: 2, window: 60_000 },
+  short: { requests: 1, window: 1_000 },
+  wide: { requests: 100_000, window: 60_000 },
+} satisfies Record<string, RateLimit>
+
+const stores = [
+  ['Postgres', () => ({ databaseUrl: database.url })],
+  ['Redis', () => ({ redisUrl: inject('redisUrl') ?? '' })],
+] as const
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await openTestDatabase()
+})
+afterAll(() => database.close())
+
+const open: { close(): Promise<unknown> }[] = []
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((one) => one.close()))
+})
+
+async function openLimiter(store: RateLimitStore) {
+  const failures: unknown[] = []
+  const limiter = await openRateLimiter(store, limits, (error) => failures.push(error))
+  open.push(limiter)
+  return { ...limiter, failures }
+}
+
+/** Apps of their own: Redis is shared with other tests. */
+const newApp = () => Math.floor(Math.random() * 2 ** 30)
+
+describe.each(stores)('rate limits in %s', (name, store) => {
+  const there = name === 'Postgres' || inject('redisUrl') !== undefined
+
+  test.runIf(there)('two processes count together, and let exactly the limit through', async () => {
+    const processes = [await openLimiter(store()), await openLimiter(store())]
+    const app = newApp()
+    const counts = await Promise.all(
+      processes.flatMap(({ count }) => Array.from({ length: 6 }, () => count(app, 'update'))),
+    )
+    expect(counts.filter((count) => count?.allowed)).toHaveLength(5)
+    expect(counts.map((count) => count?.remaining).sort()).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4])
+    expect(new Set(counts.map((count) => count?.limit))).toEqual(new Set([5]))
+  })
+
+  test.runIf(there)('apps and functions are counted apart', async () => {
+    const { count } = await openLimiter(store())
+    const [one, other] = [newApp(), newApp()]
+    const allowed = []
+    for (let request = 0; request < 3; request++) allowed.push((await count(one, 'import'))?.allowed)
+    allowed.push((await count(other, 'import'))?.allowed, (await count(one, 'update'))?.allowed)
+    expect(allowed).toEqual([true, true, false, true, true])
+  })
+
+  test.runIf(there)(
+    'a window is fixed: requests over the limit do not prolong it, and the next one begins afresh',
+    async () => {
+      const { count } = await openLimiter(store())
+      const app = newApp()
+      const first = await count(app, 'short')
+      expect(first).toMatchObject({ allowed: true, limit: 1, remaining: 0 })
+      expect(first?.resetAfter).toBeGreaterThan(900)
+      const begun = performance.now()
+      const refusals: number[] = []
+      await until('the next window', async () => {
+        const next = await count(app, 'short')
+        if (next?.allowed === false) refusals.push(next.resetAfter)
+        return next?.allowed
+      })
+      expect(performance.now() - begun).toBeGreaterThan(900)
+      expect(refusals.length).toBeGreaterThan(0)
+      expect(refusals).toEqual(refusals.toSorted((a, b) => b - a))
+    },
+  )
+
+  test.runIf(there)(
+    'a store that hangs costs a request 100 ms a few times, then nothing; it counts again when it is back',
+    async () => {
+      const target = store()
+      const link = await openLink('redisUrl' in target ? target.redisUrl : target.databaseUrl)
+      open.push(link)
+      const { count, failures } = await openLimiter(
+        'redisUrl' in target ? { redisUrl: link.url } : { databaseUrl: link.url },
+      )
+      const app = newApp()
+      expect(await count(app, 'wide')).toMatchObject({ allowed: true })
+
+      link.hang()
+      const took: number[] = []
+      for (let request = 0; request < 100; request++) {
+        const begun = performance.now()
+        expect(await count(app, 'wide')).toBeUndefined()
+        took.push(performance.now() - begun)
+      }
+      expect(failures).toHaveLength(100)
+      expect(took.filter((ms) => ms > 50).length).toBeLessThanOrEqual(5)
+      expect(took.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(2_000)
+
+      await link.restore()
+      await until('a count', () => count(app, 'wide'))
+    },
+  )
+
+  test.runIf(there)('a store that is gone costs next to nothing, at the start too', async () => {
+    const target = store()
+    const link = await openLink('redisUrl' in target ? target.redisUrl : target.databaseUrl)
+    open.push(link)
+    await link.cut()
+    const begun = performance.now()
+    const { count } = await openLimiter('redisUrl' in target ? { redisUrl: link.url } : { databaseUrl: link.url })
+    for (let request = 0; request < 100; request++) expect(await count(1, 'wide')).toBeUndefined()
+    expect(performance.now() - begun).toBeLessThan(1_000)
+    await link.restore()
+    await until('a count', () => count(newApp(), 'wide'))
+  })
+})
+
+test.runIf(inject('redisUrl') !== undefined)('a count on Redis takes less than 1 ms at the median', async () => {
+  const { count } = await openLimiter({ redisUrl: inject('redisUrl') ?? '' })
+  const app = newApp()
+  const took: number[] = []
+  for (let request = 0; request < 1_000; request++) {
+    const begun = performance.now()
+    await count(app, 'wide')
+    took.push(performance.now() - begun)
+  }
+  expect(took.sort((a, b) => a - b)[500]).toBeLessThan(1)
+})
+
+test('Postgres keeps one row per app and function, in a table that costs no log', async () => {
+  const { count } = await openLimiter({ databaseUrl: database.url })
+  for (let request = 0; request < 20; request++) await count(7, 'update')
+  const { rows } = await sql`select r.key, r.points, c.relpersistence
+    from rate_limits r, pg_class c where c.oid = 'rate_limits'::regclass and r.key like '7:%'`.execute(database.db)
+  expect(rows).toEqual([{ key: '7:update', points: 20, relpersistence: 'u' }])
+})

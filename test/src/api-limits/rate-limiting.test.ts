@@ -1,0 +1,142 @@
+import { createApp } from '@sluice/accounts'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { type ApiProcess, startApi } from './api-process.ts'
+import { type InterruptedLink, openLink } from './interrupted-link.ts'
+
+const bulkImport = '/v3/user_profiles/bulk_import'
+const declaration = { checksum: 'XrY7u+Ae7tCTyyK7j1rNww==', byte_size: '12' }
+const limits = { RATE_LIMIT_BULK_IMPORT: '3/60s', RATE_LIMIT_IMPORT_STATUS: '100/60s' }
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await openTestDatabase()
+})
+afterAll(() => database.close())
+
+async function newToken(): Promise<string> {
+  const { apiToken } = await createApp(database.db, { name: 'Test', email: 'member@example.com' })
+  return apiToken
+}
+
+function post(url: string, token: string | undefined, body: string = JSON.stringify(declaration)): Promise<Response> {
+  const headers = { 'Content-Type': 'application/json', ...(token !== undefined && { 'X-Service-Token': token }) }
+  return fetch(url + bulkImport, { method: 'POST', headers, body })
+}
+
+const rateHeaders = ({ headers }: Response) =>
+  ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'].map((name) => headers.get(name))
+
+describe.each([
+  ['Postgres', {}],
+  ['Redis', { REDIS_URL: inject('redisUrl') ?? '' }],
+])('two API processes with their counts in %s', (store, settings) => {
+  const there = store === 'Postgres' || inject('redisUrl') !== undefined
+  let apis: [ApiProcess, ApiProcess]
+  beforeAll(async () => {
+    if (!there) return
+    const env = { ...limits, ...settings }
+    apis = await Promise.all([startApi(database.url, env), startApi(database.url, env)])
+  })
+  afterAll(async () => {
+    if (there) await Promise.all(apis.map((api) => api.stop()))
+  })
+
+  test.runIf(there)('every answer says the limit, what is left of it, and when the window ends', async () => {
+    const token = await newToken()
+    const before = Math.floor(Date.now() / 1000)
+    const first = await post(apis[0].url, token)
+    const [limit, remaining, reset] = rateHeaders(first)
+    expect([first.status, limit, remaining]).toEqual([200, '3', '2'])
+    expect(reset).toMatch(/^\d+$/)
+    expect(Number(reset)).toBeGreaterThanOrEqual(before + 60)
+    expect(Number(reset)).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000) + 60)
+
+    const second = await post(apis[1].url, token)
+    expect(rateHeaders(second).slice(0, 2)).toEqual(['3', '1'])
+    expect(Math.abs(Number(rateHeaders(second)[2]) - Number(reset))).toBeLessThanOrEqual(1)
+  })
+
+  test.runIf(there)('refused requests are told where they stand as well, whatever is wrong with them', async () => {
+    const token = await newToken()
+    const invalid = await post(apis[0].url, token, '{}')
+    const broken = await post(apis[1].url, token, '{')
+    const wrongType = await fetch(apis[0].url + bulkImport, {
+      method: 'POST',
+      headers: { 'Content-Type': 'text/csv', 'X-Service-Token': token },
+      body: 'a',
+    })
+    expect([invalid.status, broken.status, wrongType.status]).toEqual([400, 400, 415])
+    expect([invalid, broken, wrongType].map((answer) => rateHeaders(answer)[1])).toEqual(['2', '1', '0'])
+    const unknown = await fetch(`${apis[0].url}${bulkImport}/nothing`, { headers: { 'X-Service-Token': token } })
+    expect([unknown.status, ...rateHeaders(unknown).slice(0, 2)]).toEqual([404, '100', '99'])
+  })
+
+  test.runIf(there)(
+    'over the limit the answer is 429 with the wait, in every process, and nothing is done',
+    async () => {
+      const [token, other] = [await newToken(), await newToken()]
+      for (const api of [apis[0], apis[1], apis[0]]) expect((await post(api.url, token)).status).toBe(200)
+      const refused = await post(apis[1].url, token)
+      const wait = refused.headers.get('retry-after')
+      expect(refused.status).toBe(429)
+      expect(Number(wait)).toBeGreaterThan(50)
+      expect(Number(wait)).toBeLessThanOrEqual(60)
+      expect(rateHeaders(refused).slice(0, 2)).toEqual(['3', '0'])
+      expect(refused.headers.get('x-import-id')).toBeNull()
+      expect(await refused.json()).toEqual({
+        status: 'too_many_requests',
+        error: { messages: [`Requests came too quickly. Please wait ${wait} seconds.`] },
+      })
+      expect((await post(apis[1].url, other)).status, 'another app').toBe(200)
+      const status = await fetch(`${apis[1].url}${bulkImport}/nothing`, { headers: { 'X-Service-Token': token } })
+      expect(status.status, 'another function').toBe(404)
+      expect(await (await fetch(`${apis[1].url}/metrics`)).text()).toMatch(
+        /^sluice_rate_limited_requests_total\{function="bulk_import"\} [1-9]/m,
+      )
+    },
+  )
+
+  test.runIf(there)('requests that do not get past authentication are neither counted nor told', async () => {
+    for (const [token, status] of [
+      [undefined, 401],
+      ['slc_1_wrong', 403],
+    ] as const) {
+      const answer = await post(apis[0].url, token)
+      expect([answer.status, ...rateHeaders(answer)]).toEqual([status, null, null, null])
+    }
+  })
+
+  test.runIf(there)('the count is taken before the body is read', async () => {
+    const token = await newToken()
+    const answers = await Promise.all(Array.from({ length: 4 }, () => post(apis[0].url, token, '{'.repeat(2_000_000))))
+    expect(answers.map(({ status }) => status).sort()).toEqual([413, 413, 413, 429])
+  })
+})
+
+describe.runIf(inject('redisUrl') !== undefined)('while the store is away', () => {
+  let link: InterruptedLink
+  let api: ApiProcess
+  beforeAll(async () => {
+    link = await openLink(inject('redisUrl') ?? '')
+    api = await startApi(database.url, { ...limits, REDIS_URL: link.url })
+  })
+  afterAll(async () => {
+    await api.stop()
+    await link.close()
+  })
+
+  test('requests pass at once and uncounted; the log says so once, a metric how often', async () => {
+    const token = await newToken()
+    expect(rateHeaders(await post(api.url, token))[1]).toBe('2')
+    await link.cut()
+    const begun = performance.now()
+    for (let request = 0; request < 10; request++) {
+      const answer = await post(api.url, token)
+      expect([answer.status, ...rateHeaders(answer)]).toEqual([200, null, null, null])
+    }
+    expect(performance.now() - begun).toBeLessThan(2_000)
+    expect(api.log().match(/rate limits are not counted/g)).toHaveLength(1)
+    expect(await (await fetch(`${api.url}/metrics`)).text()).toMatch(/^sluice_rate_limit_uncounted_requests_total 10$/m)
+  })
+})

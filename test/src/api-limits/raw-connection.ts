@@ -1,0 +1,61 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** What came back on a connection. */
+export interface RawAnswer {
+  /** Undefined where the connection ended without an answer. */
+  status: number | undefined
+  /** Headers by lower-case name. */
+  headers: Record<string, string>
+  body: string
+  /** How long the connection lasted, ms. */
+  took: number
+}
+
+/**
+ * Sends bytes as they stand, one piece after the other with `pause` ms between them, and reads until the server hangs up.
+ * Throws where it does not within 20 s.
+ */
+export async function sendRaw(
+  url: string,
+  pieces: Iterable<string | Buffer>,
+  { pause = 0 }: { pause?: number } = {},
+): Promise<RawAnswer> {
+  const begun = performance.now()
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  const received: Buffer[] = []
+  socket.on('data', (chunk) => received.push(chunk))
+  socket.on('error', () => {}) // the server may hang up on bytes that are under way
+  const closed = once(socket, 'close', { signal: AbortSignal.timeout(20_000) })
+  try {
+    await Promise.all([closed, write(socket, pieces, pause)])
+  } finally {
+    socket.destroy()
+  }
+  return { ...parse(Buffer.concat(received).toString()), took: performance.now() - begun }
+}
+
+async function write(socket: Socket, pieces: Iterable<string | Buffer>, pause: number): Promise<void> {
+  for (const piece of pieces) {
+    if (socket.destroyed) return
+    socket.write(piece)
+    if (pause > 0) await delay(pause)
+  }
+}
+
+function parse(text: string): Omit<RawAnswer, 'took'> {
+  const [head = '', ...rest] = text.split('\r\n\r\n')
+  const [statusLine = '', ...lines] = head.split('\r\n')
+  const status = /^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]
+  const headers = lines.map((line) => {
+    const [name = '', ...value] = line.split(': ')
+    return [name.toLowerCase(), value.join(': ')] as const
+  })
+  return {
+    status: status === undefined ? undefined : Number(status),
+    headers: Object.fromEntries(headers),
+    body: rest.join('\r\n\r\n'),
+  }
+}
