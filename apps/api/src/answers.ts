@@ -9,15 +9,12 @@ export function answer(reply: FastifyReply, { status, body }: ErrorAnswer | Text
 
 /** Turns what fastify or a handler threw into an answer: what the client did is told, what we did is logged. */
 export function answerError(error: unknown, reply: FastifyReply): FastifyReply {
-  const refusal = refusalOf(error, reply)
-  if (refusal === undefined) {
-    reply.request.log.error({ err: error }, 'request failed')
-    return answer(reply, errors.internal())
-  }
   // Fastify would close the connection, and a client that still sends would never see the answer.
   reply.removeHeader('Connection')
   dropBody(reply.request)
-  return answer(reply, refusal)
+  const refusal = refusalOf(error, reply)
+  if (refusal === undefined) reply.request.log.error({ err: error }, 'request failed')
+  return answer(reply, refusal ?? errors.internal())
 }
 
 /** What a client did wrong, as an answer; undefined where it did nothing wrong. */

@@ -4,7 +4,7 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { answer, answerError } from './answers.ts'
 import type { ApiContext } from './context.ts'
 import { docsRoutes } from './docs.ts'
-import { harden, hardenedServer, type Timeouts, timeoutSettings } from './hardening.ts'
+import { closeConnections, harden, hardenedServer, type Timeouts, timeoutSettings } from './hardening.ts'
 import { type Metrics, metricsRoutes, openMetrics } from './metrics.ts'
 import { type ApiRateLimiter, limitRates } from './rate-limiting.ts'
 import { parseJsonBodies } from './request-body.ts'
@@ -40,6 +40,7 @@ export function buildApi(context: ApiContext, options: ApiOptions = {}): Fastify
   api.setNotFoundHandler((_, reply) => answer(reply, errors.notFound()))
   api.setErrorHandler((error, _, reply) => answerError(error, reply))
   harden(api, timeouts)
+  closeConnections(api)
   api.addHook('onResponse', async (request, reply) => {
     // The route, not the address: an address may hold a token.
     const { method, routeOptions } = request

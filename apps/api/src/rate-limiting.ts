@@ -20,7 +20,10 @@ const functions = {
 type FunctionName = keyof typeof functions
 const functionNames = Object.keys(functions) as FunctionName[]
 
-export const rateLimitSettings = functionNames.map((name) => functions[name].setting)
+export const rateLimitSettings = [
+  ...functionNames.map((name) => functions[name].setting),
+  'RATE_LIMIT_TIMEOUT',
+] as const
 
 export type ApiRateLimiter = RateLimiter<FunctionName>
 
@@ -36,14 +39,16 @@ export function openApiRateLimiter(
   let unlogged = 0
   let loggedAt = Number.NEGATIVE_INFINITY
   const limits = Object.fromEntries(functionNames.map((name) => [name, settings[functions[name].setting]]))
-  return openRateLimiter(store, limits as Record<FunctionName, (typeof limits)[string]>, (error) => {
+  const onFailure = (error: unknown) => {
     metrics.uncounted.inc()
     unlogged += 1
     if (performance.now() - loggedAt < logInterval) return
     log.warn({ err: error, requests: unlogged }, 'rate limits are not counted: requests pass')
     loggedAt = performance.now()
     unlogged = 0
-  })
+  }
+  const options = { deadline: settings.RATE_LIMIT_TIMEOUT, onFailure }
+  return openRateLimiter(store, limits as Record<FunctionName, (typeof limits)[string]>, options)
 }
 
 /**

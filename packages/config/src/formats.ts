@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /** A duration: `30` and `30s` are seconds; `500ms`, `5m`, `2h`, `7d` carry their unit. Gives milliseconds. */
-export const duration = z.string().transform((text, context) => {
+const duration = z.string().transform((text, context) => {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text)
   if (match === null) {
     context.addIssue({ code: 'custom', message: 'must be a duration such as 30, 30s, 500ms or 5m' })
@@ -79,3 +79,13 @@ export function listOf<const Name extends string>(allowed: readonly Name[]) {
     return names
   })
 }
+
+/** A time zone by its IANA name, such as `Europe/Berlin`. */
+export const timeZone = z.string().refine((name) => {
+  try {
+    // A bare offset would pass as well, but knows no daylight saving.
+    return !/^[+-]/.test(name) && new Intl.DateTimeFormat('en-US', { timeZone: name }) !== undefined
+  } catch {
+    return false
+  }
+}, 'must be an IANA time zone such as UTC or Europe/Berlin')

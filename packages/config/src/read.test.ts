@@ -23,7 +23,7 @@ describe('readSettings', () => {
     ['2h', 7_200_000],
     ['1d', 86_400_000],
   ])('reads the duration %s as %d ms', (text, expected) => {
-    expect(readSettings({ IMPORT_LEASE: text }, ['IMPORT_LEASE']).IMPORT_LEASE).toBe(expected)
+    expect(readSettings({ API_UPLOAD_TIMEOUT: text }, ['API_UPLOAD_TIMEOUT']).API_UPLOAD_TIMEOUT).toBe(expected)
   })
 
   test('an empty variable counts as unset: the default holds, or the setting is missing', () => {

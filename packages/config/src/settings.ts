@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { address, duration, durationBetween, listOf, rateLimit, size, wholeNumber } from './formats.ts'
+import { address, durationBetween, listOf, rateLimit, size, timeZone, wholeNumber } from './formats.ts'
 
 interface Setting<Schema extends z.ZodType> {
   schema: Schema
@@ -47,10 +47,18 @@ export const settings = {
   API_URL: required(address('http', 'https'), 'The API as clients reach it: links to error files begin with it'),
   API_HOST: withDefault(z.string(), '127.0.0.1', 'Address that the API listens on'),
   API_PORT: withDefault(wholeNumber(0, 65_535), '3000', 'Port that the API listens on; 0 picks a free one'),
-  API_HEADERS_TIMEOUT: withDefault(duration, '10s', 'How long a client may take to send the headers of a request'),
-  API_BODY_TIMEOUT: withDefault(duration, '30s', 'How long it may take to send the whole request, with a JSON body'),
+  API_HEADERS_TIMEOUT: withDefault(
+    durationBetween('100ms', '1h'),
+    '10s',
+    'How long a client may take to send the headers of a request',
+  ),
+  API_BODY_TIMEOUT: withDefault(
+    durationBetween('100ms', '1h'),
+    '30s',
+    'How long it may take to send the whole request, with a JSON body',
+  ),
   API_UPLOAD_TIMEOUT: withDefault(
-    duration,
+    durationBetween('100ms', '1d'),
     '10m',
     'How long it may take to send a file in the body of a v2 bulk import',
   ),
@@ -67,6 +75,11 @@ export const settings = {
     rateLimit,
     '1000/60s',
     'Registrations of users of an app in a fixed window',
+  ),
+  RATE_LIMIT_TIMEOUT: withDefault(
+    durationBetween('1ms', '1m'),
+    '100ms',
+    'How long a request waits to be counted; then it passes uncounted',
   ),
   LOG_LEVEL: withDefault(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
@@ -104,6 +117,7 @@ export const settings = {
     'How often storage is asked for finished uploads',
   ),
   FILE_RETENTION_DAYS: withDefault(wholeNumber(1, 3650), '7', 'Days after an import ends until its files are removed'),
+  SERVICE_TIMEZONE: withDefault(timeZone, 'UTC', 'Time zone of the calendar that deletions start and complete by'),
 } as const
 
 export type SettingName = keyof typeof settings

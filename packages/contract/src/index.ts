@@ -1,3 +1,4 @@
+export { parseDeletionRequest } from './deletion.ts'
 export { type ErrorAnswer, errors, type TextAnswer } from './errors.ts'
 export { type ImportRequest, type ImportView, importView, parseImportRequest, type UploadDescriptor } from './import.ts'
 export { type JsonObject, messagesPerAnswer } from './json-object.ts'

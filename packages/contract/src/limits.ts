@@ -8,6 +8,8 @@ export const limits = {
   jsonBytes: 2 ** 20,
   /** The same for the registration of users: room for as many IDs as long as they may be, in UTF-8. */
   userRegistrationBytes: 10_000 * (4 * 255 + '"",'.length) + 1024,
+  /** The same for a deletion request. */
+  deletionBytes: 10_000 * (4 * 255 + '"",'.length) + 1024,
   /** How long the pre-signed upload address is good for, ms. */
   uploadWindow: 5 * 60_000,
   /** How long a link to an error file is good for, days (design.md §3, Error file). */
@@ -17,6 +19,6 @@ export const limits = {
   /** Characters (Unicode code points) of a profile key and of a string value. */
   keyLength: 255,
   stringLength: 255,
-  /** User IDs in one registration request. */
+  /** User IDs in one registration or deletion request. */
   userIdsPerRequest: 10_000,
 } as const

@@ -1,5 +1,6 @@
 import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
 import { circuitBreaker } from './circuit-breaker.ts'
+import { joinedCounts, type Place } from './joined-counts.ts'
 import { openPostgresCounters } from './postgres.ts'
 import { openRedisCounters } from './redis.ts'
 
@@ -28,46 +29,53 @@ export interface RateLimiter<Name extends string> {
   /**
    * Counts a request of an app for a function; refused requests count too, and never prolong the window.
    *
-   * Gives undefined where the store did not answer within {@link deadline} ms: the request was not counted and may pass.
+   * Gives undefined where the store did not answer in time: the request was not counted and may pass.
    */
   count(appId: number, name: Name): Promise<Count | undefined>
   close(): Promise<void>
 }
 
-/** How long a request waits for its count, ms. */
-const deadline = 100
-
 /** A store that failed this often in a row is left alone for `pause` ms. */
 const tolerated = 3
 const pause = 1_000
 
+/** What {@link openRateLimiter} takes beside the store and the limits. */
+export interface RateLimiterOptions {
+  /** How long a request waits for its count, ms. */
+  deadline: number
+  /** Takes the error of each request that was not counted. */
+  onFailure(error: unknown): void
+}
+
+/** How long opening waits for the store, ms: a process starts also while it is away. */
+const patience = 1_000
+
 /**
  * Opens the limits of all functions on a store (service.md, Rate rules). A window begins with an app's first request.
- *
- * Takes the store, the limit of each function, and what to do with the error of a request that was not counted.
  */
 export async function openRateLimiter<Name extends string>(
   store: RateLimitStore,
   limits: Record<Name, RateLimit>,
-  onFailure: (error: unknown) => void,
+  { deadline, onFailure }: RateLimiterOptions,
 ): Promise<RateLimiter<Name>> {
-  const counters =
-    'redisUrl' in store ? await openRedisCounters(store.redisUrl, deadline) : openPostgresCounters(store.databaseUrl)
+  const counters = 'redisUrl' in store ? openRedisCounters(store.redisUrl) : openPostgresCounters(store.databaseUrl)
+  await Promise.race([counters.connected, new Promise((resolve) => setTimeout(resolve, patience).unref())])
   const names = Object.keys(limits) as Name[]
-  const counterOf = new Map(
+  const countOf = new Map(
     names.map((name) => {
       const { requests, window } = limits[name]
-      return [name, counters.counter({ points: requests, duration: window / 1000 })]
+      const counter = counters.counter({ points: requests, duration: window / 1000 })
+      return [name, joinedCounts((key, added) => consume(counter, key, added))]
     }),
   )
   const guarded = circuitBreaker({ deadline, tolerated, pause })
 
   return {
     async count(appId, name) {
-      const counter = counterOf.get(name)
-      if (counter === undefined) throw new Error(`there is no limit for ${name}`)
+      const count = countOf.get(name)
+      if (count === undefined) throw new Error(`there is no limit for ${name}`)
       try {
-        return await guarded(async () => countOf(limits[name], await consume(counter, `${appId}:${name}`)))
+        return standing(limits[name], await guarded(() => count(`${appId}:${name}`)))
       } catch (error) {
         onFailure(error)
         return undefined
@@ -78,20 +86,15 @@ export async function openRateLimiter<Name extends string>(
 }
 
 /** The library throws its result where the limit is passed. */
-async function consume(counter: RateLimiterAbstract, key: string): Promise<RateLimiterRes> {
+async function consume(counter: RateLimiterAbstract, key: string, requests: number): Promise<RateLimiterRes> {
   try {
-    return await counter.consume(key)
+    return await counter.consume(key, requests)
   } catch (result) {
     if (result instanceof RateLimiterRes) return result
     throw result
   }
 }
 
-function countOf({ requests }: RateLimit, result: RateLimiterRes): Count {
-  return {
-    allowed: result.consumedPoints <= requests,
-    limit: requests,
-    remaining: result.remainingPoints,
-    resetAfter: result.msBeforeNext,
-  }
+function standing({ requests }: RateLimit, { place, resetAfter }: Place): Count {
+  return { allowed: place <= requests, limit: requests, remaining: Math.max(0, requests - place), resetAfter }
 }

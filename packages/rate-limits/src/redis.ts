@@ -5,11 +5,8 @@ import type { Counters } from './counters.ts'
 /** A Redis that is silent for so long is taken for dead, and connected to anew, ms. */
 const silence = 2_000
 
-/**
- * Opens counters in Redis. Waits at most `patience` ms for the connection: without it the counters fail at once, until it
- * is there.
- */
-export async function openRedisCounters(url: string, patience: number): Promise<Counters> {
+/** Opens counters in Redis. Without a connection they fail at once. */
+export function openRedisCounters(url: string): Counters {
   const redis = new Redis(url, {
     lazyConnect: true,
     enableOfflineQueue: false,
@@ -20,10 +17,9 @@ export async function openRedisCounters(url: string, patience: number): Promise<
   })
   // What it costs is reported by each request that is not counted.
   redis.on('error', () => {})
-  const connected = redis.connect().catch(() => {})
-  await Promise.race([connected, new Promise((resolve) => setTimeout(resolve, patience).unref())])
   return {
     counter: (options) => new RateLimiterRedis({ ...options, storeClient: redis, keyPrefix: 'sluice:rate' }),
+    connected: redis.connect().catch(() => {}),
     close: async () => redis.disconnect(),
   }
 }

@@ -32,7 +32,7 @@ export interface UploadTerms {
 }
 
 /** What part of which version of an object is read, and for how long. */
-export interface ReadOptions {
+interface ReadOptions {
   /** First byte; 0 if not given. */
   from?: number
   etag?: string

@@ -1,7 +1,7 @@
 /** A JSON Schema (2020-12), as OpenAPI 3.1 uses it. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-export interface Example {
+interface Example {
   summary?: string
   value: unknown
 }
@@ -24,7 +24,7 @@ export interface Response {
   content?: Record<string, Content>
 }
 
-export interface Parameter {
+interface Parameter {
   name: string
   in: 'path' | 'header'
   required: true
@@ -48,10 +48,8 @@ export interface Operation {
   responses: Record<string, Response>
 }
 
-export const methods = ['get', 'post'] as const
-
 /** The operations of one path, by method. */
-export type PathItem = Partial<Record<(typeof methods)[number], Operation>>
+export type PathItem = Partial<Record<'get' | 'post', Operation>>
 
 /** What Sluice uses of OpenAPI 3.1. */
 export interface ApiDocument {

@@ -1,6 +1,7 @@
 import type { ApiDocument } from './document-types.ts'
 import { bulkImportPath, importStatusPath } from './operations/bulk-import.ts'
 import { bulkImportV2Path } from './operations/bulk-import-v2.ts'
+import { deletionPath } from './operations/deletion.ts'
 import { profileUpdatePath } from './operations/profile-update.ts'
 import { docsPath, documentPath, errorFilePath, livePath, metricsPath, readyPath } from './operations/service.ts'
 import { usersPath } from './operations/users.ts'
@@ -27,11 +28,13 @@ export function openApiDocument(apiUrl: string): ApiDocument {
     info: { title: 'Sluice API', version: '1.0.0', description },
     servers: [{ url: apiUrl }],
     tags: [
+      { name: 'Deletion', description: 'Deletion of the data of users.' },
       { name: 'Profiles', description: 'Users and their profiles.' },
       { name: 'Bulk import', description: 'Profiles of many users from a file.' },
       { name: 'Operation', description: 'What operators look at.' },
     ],
     paths: {
+      '/v3/user_data_deletions': deletionPath,
       '/v2/user_profiles': profileUpdatePath,
       '/v1/users': usersPath,
       '/v3/user_profiles/bulk_import': bulkImportPath,

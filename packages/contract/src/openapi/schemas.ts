@@ -75,6 +75,18 @@ const userRegistrationRequest = {
   required: ['user_ids'],
 }
 
+const deletionRequest = {
+  type: 'object',
+  properties: {
+    identity_type: { type: 'string', const: 'user_id' },
+    identity_value: {
+      description: 'One user ID or several.',
+      anyOf: [{ type: 'array', minItems: 1, maxItems: limits.userIdsPerRequest, items: userId }, userId],
+    },
+  },
+  required: ['identity_type', 'identity_value'],
+}
+
 const accepted = {
   type: 'object',
   properties: { status: { type: 'string', const: 'accepted' } },
@@ -116,6 +128,7 @@ export const schemas = {
   ProfileUpdateRequest: profileUpdateRequest,
   ProfileUpdateAnswer: schemaOf(profileUpdateAnswer, 'output'),
   UserRegistrationRequest: userRegistrationRequest,
+  DeletionRequest: deletionRequest,
   Accepted: accepted,
   ColumnTypes: columnTypes,
   Health: health,

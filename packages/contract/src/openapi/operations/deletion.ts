@@ -1,0 +1,47 @@
+import { parseDeletionRequest } from '../../deletion.ts'
+import { errors } from '../../errors.ts'
+import { limits } from '../../limits.ts'
+import type { PathItem } from '../document-types.ts'
+import { type ErrorCase, json, jsonBodyErrors, success, tokenResponses } from '../responses.ts'
+
+/** An invalid request, answered in the words of its own check. */
+function refused(name: string, when: string, body: unknown): ErrorCase {
+  const parsed = parseDeletionRequest(body)
+  return { name, when, answer: errors.badRequest(...('messages' in parsed ? parsed.messages : [])) }
+}
+
+const cases = [
+  refused('identity_type', 'The type is not user_id.', { identity_type: 'email', identity_value: 'alice' }),
+  refused('no_identity_value', 'There is no user ID.', { identity_type: 'user_id' }),
+  refused('empty_list', 'The list is empty.', { identity_type: 'user_id', identity_value: [] }),
+  refused('invalid_id', 'A user ID is not valid.', { identity_type: 'user_id', identity_value: ['alice', ''] }),
+  refused('no_object', 'The body is not a JSON object.', []),
+  { name: 'not_json', when: 'The body is not JSON.', answer: errors.malformedJson() },
+]
+
+/** `/v3/user_data_deletions`. */
+export const deletionPath: PathItem = {
+  post: {
+    operationId: 'requestDeletion',
+    tags: ['Deletion'],
+    summary: 'Register users for deletion',
+    description: [
+      'Has all data of users deleted, up to 10,000 in one request; the IDs need not be registered. It cannot be cancelled.',
+      '',
+      'Deletion starts 6 days after the request: from then on the users are no campaign targets, and can still be updated.',
+      'It completes on the 7th of the month after: the users, all their profile values and the stored files of imports that',
+      'ended before are gone, what came in between included, and the IDs are unregistered. Then a mail is sent, one for all',
+      'that completes on a day. A user whom several requests name is deleted once, at the earliest of their dates.',
+    ].join('\n'),
+    security: [{ token: [] }],
+    requestBody: {
+      required: true,
+      description: 'The user ID or IDs.',
+      content: json('DeletionRequest', { identity_type: 'user_id', identity_value: ['alice', 'bob'] }),
+    },
+    responses: tokenResponses({ 202: success('Accepted.', json('Accepted', { status: 'accepted' })) }, [
+      ...cases,
+      ...jsonBodyErrors(limits.deletionBytes),
+    ]),
+  },
+}

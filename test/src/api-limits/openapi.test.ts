@@ -1,0 +1,276 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { createApp, registerToken } from '@sluice/accounts'
+import { readSettings } from '@sluice/config'
+import { type ApiDocument, openApiDocument } from '@sluice/contract'
+import { receiveSettings } from '@sluice/imports'
+import { registerUsers } from '@sluice/profiles'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildApi } from '../../../apps/api/src/api.ts'
+import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { openTestStorage } from '../environment/storage.ts'
+import { type ApiProcess, startApi } from './api-process.ts'
+import { type Answer, type DocumentedOperation, documentCheck, operationsOf } from './document-check.ts'
+import { type InterruptedLink, openLink } from './interrupted-link.ts'
+import { imports, type Provocation, provocations } from './provocations.ts'
+import { sendRaw } from './raw-connection.ts'
+
+const document: ApiDocument = JSON.parse(JSON.stringify(openApiDocument('http://api.test')))
+const operations = operationsOf(document)
+const check = documentCheck(document)
+
+let database: TestDatabase
+let link: InterruptedLink
+let api: ApiProcess
+let strict: ApiProcess
+let unconnected: ApiProcess
+let appId: number
+let token: string
+beforeAll(async () => {
+  database = await openTestDatabase()
+  const app = await createApp(database.db, { name: 'Test', email: 'member@example.com' })
+  appId = app.appId
+  token = app.apiToken
+  await registerUsers(database.db, appId, ['alice'])
+  await insertImports()
+  link = await openLink(database.url)
+  const limits = ['BULK_IMPORT', 'BULK_IMPORT_V2', 'IMPORT_STATUS', 'PROFILE_UPDATE', 'USER_REGISTRATION']
+  const all = (rate: string) => ({
+    ...Object.fromEntries(limits.map((limit) => [`RATE_LIMIT_${limit}`, rate])),
+    RATE_LIMIT_TIMEOUT: '10s',
+  })
+  const short = { API_HEADERS_TIMEOUT: '1s', API_BODY_TIMEOUT: '1s', API_UPLOAD_TIMEOUT: '1s' }
+  api = await startApi(database.url, { ...all('10000/60s'), API_URL: 'http://api.test' })
+  strict = await startApi(database.url, { ...all('1/600s'), ...short })
+  unconnected = await startApi(link.url)
+  await link.cut()
+})
+afterAll(async () => {
+  await Promise.all([api, strict, unconnected].map((one) => one.stop()))
+  await database.close()
+})
+
+async function insertImports(): Promise<void> {
+  const rows = Object.values(imports).map(({ importId, secret, linkExpires }) => ({
+    app_id: appId,
+    import_id: importId,
+    source: 'v3' as const,
+    state: 'completed' as const,
+    content_type: 'text/csv' as const,
+    object_key: `test/${importId}`,
+    types: JSON.stringify({ name: 'string' }),
+    error_file_key: `test/${importId}/errors.csv`,
+    error_file_secret: secret,
+    error_file_expires_at: linkExpires,
+    started_at: new Date(),
+    finished_at: new Date(),
+  }))
+  await database.db.insertInto('imports').values(rows).execute()
+}
+
+function pathOf(operation: DocumentedOperation, parameter?: string): string {
+  const example = operation.parameters?.[0]?.example ?? ''
+  return operation.path.replace(/\{\w+\}/, parameter ?? example)
+}
+
+/** Sends the documented example of a request, except for what the provocation says. */
+async function send(url: string, operation: DocumentedOperation, provocation: Provocation = {}): Promise<Answer> {
+  const headers: Record<string, string> = operation.security.length > 0 ? { 'X-Service-Token': token } : {}
+  const [example] = Object.entries(operation.requestBody?.content ?? {})
+  let body = provocation.body
+  if (example !== undefined) {
+    const [type, { examples }] = example
+    const value = examples.example?.value
+    headers['Content-Type'] = type
+    body ??= typeof value === 'string' ? value : JSON.stringify(value)
+  }
+  Object.assign(headers, provocation.headers)
+  const path = pathOf(operation, provocation.parameter)
+  // Fetch would correct a length that is not the body's.
+  if ('Content-Length' in headers) return await sendHead(url, operation.method, path, headers)
+  const answer = await fetch(url + path, {
+    method: operation.method,
+    headers,
+    redirect: 'manual',
+    ...(body !== undefined && { body: typeof body === 'string' ? body : new Uint8Array(body) }),
+  })
+  return { status: answer.status, headers: Object.fromEntries(answer.headers), body: await answer.text() }
+}
+
+async function sendHead(url: string, method: string, path: string, headers: Record<string, string>): Promise<Answer> {
+  const lines = Object.entries({ Host: 'x', Connection: 'close', ...headers }).map(
+    ([key, value]) => `${key}: ${value}\r\n`,
+  )
+  return answered(await sendRaw(url, [`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`]))
+}
+
+function answered({
+  status = 0,
+  headers,
+  body,
+}: {
+  status: number | undefined
+  headers: Record<string, string>
+  body: string
+}): Answer {
+  return { status, headers, body }
+}
+
+/** The value of a documented error example, found by its name. */
+function exampleOf(operation: DocumentedOperation, name: string): { status: number; value: unknown } {
+  for (const [status, { content = {} }] of Object.entries(operation.responses)) {
+    for (const { examples } of Object.values(content)) {
+      const example = examples[name]
+      if (example !== undefined) return { status: Number(status), value: example.value }
+    }
+  }
+  throw new Error(`${operation.operationId} has no example ${name}`)
+}
+
+function parsed({ headers, body }: Answer): unknown {
+  return headers['content-type']?.startsWith('application/json') ? JSON.parse(body) : body
+}
+
+const rateHeaders = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
+/** What works without the database. */
+const independent = new Set(['isLive', 'getMetrics', 'getDocument', 'getDocs'])
+const withToken = operations.filter(({ security }) => security.length > 0)
+const byId = (list: readonly DocumentedOperation[]) =>
+  list.map((operation) => [operation.operationId, operation] as const)
+
+describe('the document', () => {
+  test('is valid OpenAPI 3.1, and what the API serves', async () => {
+    expect(await new Validator().validate({ ...document })).toMatchObject({ valid: true })
+    expect(await (await fetch(`${api.url}/openapi.json`)).json()).toEqual(document)
+  })
+
+  test('has the routes of the API and no other', async () => {
+    const settings = readSettings({}, receiveSettings)
+    const storage = openTestStorage()
+    const log = pino({ level: 'silent' })
+    const built = buildApi({ db: database.db, storage, apiUrl: 'http://api.test', settings, log })
+    await built.ready()
+    for (const { method, path } of operations) {
+      const route = { method, url: path.replace(/\{.*\}/, ':parameter') }
+      expect(built.findRoute(route), `${method} ${path}`).not.toBeNull()
+    }
+    expect(built.printRoutes({ commonPrefix: false }).match(/\((?:[A-Z]+(?:, )?)+\)/g)).toHaveLength(operations.length)
+    await built.close()
+    storage.close()
+  })
+
+  test.each(byId(operations))('%s: every example matches its schema', (_, { requestBody, responses }) => {
+    for (const { content = {} } of [...Object.values(responses), requestBody ?? {}]) {
+      for (const { schema, examples } of Object.values(content)) {
+        for (const [key, { value }] of Object.entries(examples)) check.matches(schema, value, key)
+      }
+    }
+  })
+
+  test('marks what is not in the documented service, in the text too', () => {
+    const marked = operations.filter((operation) => operation['x-sluice-extension'])
+    const described = operations.filter(({ description }) => description.startsWith('Extension of Sluice.'))
+    expect(marked).toEqual(described)
+    const documented = operations.filter((operation) => !marked.includes(operation))
+    expect(documented.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
+      'POST /v2/user_profiles',
+      'POST /v2/user_profiles/bulk_import',
+      'POST /v3/user_profiles/bulk_import',
+    ])
+  })
+
+  test('the page for people holds every operation, and nothing that runs or loads', async () => {
+    const answer = await fetch(`${api.url}/docs`)
+    const page = await answer.text()
+    for (const { path, summary } of operations) {
+      expect(page).toContain(path)
+      expect(page).toContain(summary.replaceAll("'", '&#39;'))
+    }
+    expect(page).not.toMatch(/<script|<link|<img|<iframe|\son\w+=|style=|src=|url\(/i)
+    expect(answer.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-[^']+';/)
+  })
+})
+
+describe('answers are as documented', () => {
+  const cases = Object.entries(provocations).flatMap(([id, own]) =>
+    Object.entries(own).map(([key, provocation]) => [id, key, provocation] as const),
+  )
+
+  test.each(cases)('%s, %s', async (id, key, provocation) => {
+    const operation = operations.find(({ operationId }) => operationId === id)
+    if (operation === undefined) throw new Error(`there is no operation ${id}`)
+    const answer = await send(api.url, operation, provocation)
+    check.answer(operation, answer)
+    if (/^\d+$/.test(key)) expect(answer.status).toBe(Number(key))
+    else expect({ status: answer.status, value: parsed(answer) }).toEqual(exampleOf(operation, key))
+    expect(answer.headers).toHaveProperty('x-request-id')
+    if (operation.security.length > 0) for (const header of rateHeaders) expect(answer.headers).toHaveProperty(header)
+  })
+
+  test.each(byId(withToken))(
+    '%s without a token, with a wrong one, and with one that was replaced',
+    async (_, operation) => {
+      const replaced = (await createApp(database.db, { name: 'Test', email: 'member@example.com' })).apiToken
+      await registerToken(database.db, Number(replaced.split('_')[1]))
+      for (const [given, key] of [
+        ['', 'no_token'],
+        ['x', 'invalid_token'],
+        [replaced, 'invalid_token'],
+      ] as const) {
+        const answer = await send(api.url, operation, { headers: { 'X-Service-Token': given } })
+        check.answer(operation, answer)
+        expect({ status: answer.status, value: parsed(answer) }).toEqual(exampleOf(operation, key))
+        for (const header of rateHeaders) expect(answer.headers).not.toHaveProperty(header)
+      }
+    },
+  )
+
+  test.each(byId(withToken))('%s over the rate limit', async (_, operation) => {
+    await send(strict.url, operation)
+    const answer = await send(strict.url, operation)
+    check.answer(operation, answer)
+    expect(answer.status).toBe(429)
+    for (const header of rateHeaders) expect(answer.headers).toHaveProperty(header)
+  })
+
+  test.each(byId(operations))('%s while the database is away', async (id, operation) => {
+    const answer = await send(unconnected.url, operation, { ...provocations[id]?.[302] })
+    check.answer(operation, answer)
+    if (independent.has(id)) expect(answer.status).toBe(200)
+    else {
+      const key = id === 'isReady' ? 'unavailable' : 'our_fault'
+      expect({ status: answer.status, value: parsed(answer) }).toEqual(exampleOf(operation, key))
+    }
+  })
+
+  test.concurrent.each(byId(operations))(
+    '%s to a request that is not HTTP, too large or too slow',
+    async (_, operation) => {
+      const line = `${operation.method} ${pathOf(operation)} HTTP/1.1\r\nHost: x\r\n`
+      const broken = {
+        not_http: `${line}broken\r\n\r\n`,
+        large_headers: `${line}X-Long: ${'x'.repeat(20_000)}\r\n\r\n`,
+        too_slow: line,
+      }
+      for (const [key, request] of Object.entries(broken)) {
+        const answer = answered(await sendRaw(strict.url, [request]))
+        check.answer(operation, answer)
+        expect({ status: answer.status, value: parsed(answer) }).toEqual(exampleOf(operation, key))
+      }
+    },
+  )
+
+  test('no documented answer is left out above, but for failures of what cannot fail at will', () => {
+    const common = ['no_token', 'invalid_token', 'too_many', 'our_fault', 'not_http', 'too_slow', 'large_headers']
+    const provoked = (id: string) => [...Object.keys(provocations[id] ?? {}), ...common, 'unavailable']
+    const left = operations.flatMap(({ operationId, responses }) =>
+      Object.entries(responses).flatMap(([status, { content = {} }]) => {
+        const names = Object.values(content).flatMap(({ examples }) => Object.keys(examples))
+        return [status, ...names].some((name) => name === 'example' || /^\d+$/.test(name))
+          ? []
+          : names.filter((name) => !provoked(operationId).includes(name))
+      }),
+    )
+    expect(left).toEqual([])
+  })
+})

@@ -1,0 +1,99 @@
+import { gzipSync } from 'node:zlib'
+
+/** A request, as far as it differs from a good one with a token. */
+export interface Provocation {
+  headers?: Record<string, string>
+  body?: string | Buffer
+  /** In the place of the path's parameter. */
+  parameter?: string
+}
+
+const json = (value: unknown): Provocation => ({ body: JSON.stringify(value) })
+const csv = (body: string | Buffer): Provocation => ({ body })
+const gzip = (body: Buffer): Provocation => ({ body, headers: { 'Content-Type': 'application/gzip' } })
+
+const name = { key: 'name', type: 'string', value: 'Alice' }
+const update = (entry: object): Provocation => json({ user_id: 'alice', user_profiles: [entry] })
+const checksum = 'XrY7u+Ae7tCTyyK7j1rNww=='
+/** More names than an app may have keys. */
+const numbered = (prefix: string) => Array.from({ length: 501 }, (_, index) => `${prefix}${index}`).join(',')
+
+const notJson: Provocation = { body: '{' }
+const wrongType: Provocation = { body: 'x', headers: { 'Content-Type': 'text/plain' } }
+const overOneMiB: Provocation = { body: ' '.repeat(2 ** 20 + 1) }
+
+/** Imports that must be there, each with an error file: the link to the first one is good, the other one's has expired. */
+export const imports = {
+  linked: { importId: crypto.randomUUID(), secret: 's'.repeat(32), linkExpires: '2100-01-01' },
+  expired: { importId: crypto.randomUUID(), secret: 'e'.repeat(32), linkExpires: '2020-01-01' },
+}
+const { linked, expired } = imports
+
+/** What makes each operation give each of its own answers: by status, or by the name of an error's example. */
+export const provocations: Record<string, Record<string, Provocation>> = {
+  updateProfile: {
+    202: {},
+    not_json: notJson,
+    no_user_id: json({ user_profiles: [name] }),
+    no_profiles: json({ user_id: 'alice', user_profiles: [] }),
+    no_object: json([]),
+    unregistered: json({ user_id: 'nobody', user_profiles: [name] }),
+    key: update({ ...name, key: '' }),
+    standard: update({ ...name, key: '$name' }),
+    type: update({ key: 'age', type: 'number', value: 34 }),
+    value: update({ key: 'age', type: 'int', value: 'x' }),
+    registered_type: update({ key: 'age', type: 'string', value: 'x' }),
+    large_body: overOneMiB,
+    wrong_type: wrongType,
+  },
+  registerUsers: {
+    202: {},
+    no_list: json({}),
+    empty_list: json({ user_ids: [] }),
+    invalid_id: json({ user_ids: ['alice', ''] }),
+    no_object: json([]),
+    not_json: notJson,
+    large_body: { headers: { 'Content-Length': '99999999' } },
+    wrong_type: wrongType,
+  },
+  requestBulkImport: {
+    200: {},
+    checksum: json({ checksum: 'x', byte_size: '12' }),
+    no_checksum: json({ byte_size: '12' }),
+    no_byte_size: json({ checksum }),
+    byte_size: json({ checksum, byte_size: '-1' }),
+    too_large: json({ checksum, byte_size: String(2 ** 30 + 1) }),
+    content_type: json({ checksum, byte_size: '12', content_type: 'text/plain' }),
+    no_object: json([]),
+    not_json: notJson,
+    large_body: overOneMiB,
+    wrong_type: wrongType,
+  },
+  getImport: { 200: { parameter: linked.importId }, unknown: { parameter: crypto.randomUUID() } },
+  bulkImportV2: {
+    202: {},
+    no_user_id: csv('name\nx\n'),
+    empty: csv(''),
+    large_header: csv(`user_id,${'x'.repeat(102_400)}\n`),
+    no_newline: csv('user_id,name'),
+    empty_columns: csv('user_id,\n'),
+    not_utf8: csv(Buffer.from('user_id,n\xffme\na,b\n', 'latin1')),
+    duplicates: csv('user_id,name,age,name,age\n'),
+    not_gzip: gzip(Buffer.from('user_id,name\n')),
+    corrupt: gzip(gzipSync('user_id,name\nalice,Alice\n').fill(0xff, 10, 20)),
+    too_many_keys: csv(`user_id,${numbered('k')}\nalice,${numbered('')}\n`),
+    standard: csv('user_id,$name\n'),
+    large_file: { headers: { 'Content-Length': String(100 * 2 ** 20 + 1) } },
+    wrong_type: wrongType,
+  },
+  getErrorFile: {
+    302: { parameter: `${linked.importId}.${linked.secret}` },
+    unknown: { parameter: `${linked.importId}.${expired.secret}` },
+    expired: { parameter: `${expired.importId}.${expired.secret}` },
+  },
+  isLive: { 200: {} },
+  isReady: { 200: {} },
+  getMetrics: { 200: {} },
+  getDocument: { 200: {} },
+  getDocs: { 200: {} },
+}
