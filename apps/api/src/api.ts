@@ -13,6 +13,7 @@ import { bulkImportV2Routes } from './routes/bulk-import-v2.ts'
 import { errorFileRoutes } from './routes/error-files.ts'
 import { healthRoutes } from './routes/health.ts'
 import { profileUpdateRoutes } from './routes/profile-update.ts'
+import { userDataDeletionRoutes } from './routes/user-data-deletions.ts'
 import { userRoutes } from './routes/users.ts'
 
 /** What an API does beside its routes. */
@@ -60,6 +61,7 @@ export function buildApi(context: ApiContext, options: ApiOptions = {}): Fastify
   bulkImportRoutes(api, context)
   bulkImportV2Routes(api, context)
   profileUpdateRoutes(api, context)
+  userDataDeletionRoutes(api, context)
   userRoutes(api, context)
   return api
 }

@@ -18,6 +18,11 @@ export function authentication({ db }: ApiContext) {
   }
 }
 
+/** The last four characters of an authenticated request's token: enough to tell which one it was, and no secret. */
+export function tokenLastFour({ headers }: FastifyRequest): string {
+  return String(headers['x-service-token']).slice(-4)
+}
+
 /** The app of an authenticated request. */
 export function appOf(request: FastifyRequest): number {
   if (request.appId === undefined) throw new Error(`${request.routeOptions.url} has no authentication hook`)

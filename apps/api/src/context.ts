@@ -1,5 +1,6 @@
 import type { Settings } from '@sluice/config'
 import type { Database } from '@sluice/database'
+import type { deletionSettings } from '@sluice/deletions'
 import type { receiveSettings } from '@sluice/imports'
 import type { Storage } from '@sluice/storage'
 import type { Logger } from 'pino'
@@ -10,6 +11,6 @@ export interface ApiContext {
   storage: Storage
   /** The address under which clients reach the API. */
   apiUrl: string
-  settings: Settings<(typeof receiveSettings)[number]>
+  settings: Settings<(typeof receiveSettings | typeof deletionSettings)[number]>
   log: Logger
 }

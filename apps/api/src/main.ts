@@ -1,5 +1,6 @@
 import { readSettings } from '@sluice/config'
 import { connect } from '@sluice/database'
+import { deletionSettings } from '@sluice/deletions'
 import { receiveSettings } from '@sluice/imports'
 import { runService } from '@sluice/service'
 import { openStorage, storageSettings } from '@sluice/storage'
@@ -10,6 +11,7 @@ import { openApiRateLimiter, rateLimitSettings } from './rate-limiting.ts'
 
 await runService('api', async (log) => {
   const settings = readSettings(process.env, [
+    ...deletionSettings,
     ...rateLimitSettings,
     ...receiveSettings,
     ...storageSettings,

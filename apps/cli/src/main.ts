@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { addAppCommands } from './commands/app.ts'
+import { addDeletionCommands } from './commands/deletions.ts'
 import { addImportCommands } from './commands/import.ts'
 import { addMigrateCommand } from './commands/migrate.ts'
 import { addUserCommands } from './commands/users.ts'
@@ -14,6 +15,7 @@ const program = new Command('sluice')
 addAppCommands(program)
 addUserCommands(program)
 addImportCommands(program)
+addDeletionCommands(program)
 addMigrateCommand(program)
 
 // `sluice imports | head` ends as its reader likes it.

@@ -1,10 +1,11 @@
+import type { DeletionContext } from '@sluice/deletions'
 import type { ImportContext } from '@sluice/imports'
 import type { Mailer } from '@sluice/mail'
 import type { Queues } from '@sluice/queue'
 
 /** What the queues of a worker process share. */
 export interface Host {
-  context: ImportContext & { settings: { IMPORT_CONCURRENCY: number; UPLOAD_CHECK_INTERVAL: number } }
+  context: ImportContext & DeletionContext & { settings: { IMPORT_CONCURRENCY: number; UPLOAD_CHECK_INTERVAL: number } }
   queues: Queues
   mailer: Mailer
 }

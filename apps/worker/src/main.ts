@@ -1,5 +1,6 @@
 import { queueNames, readSettings } from '@sluice/config'
 import { connect } from '@sluice/database'
+import { deletionSettings } from '@sluice/deletions'
 import { importSettings } from '@sluice/imports'
 import { mailSettings, openMailer } from '@sluice/mail'
 import { openQueues } from '@sluice/queue'
@@ -11,6 +12,7 @@ import { hostUpkeep } from './upkeep.ts'
 
 await runService('worker', async (log) => {
   const settings = readSettings(process.env, [
+    ...deletionSettings,
     ...importSettings,
     ...mailSettings,
     ...storageSettings,

@@ -1,3 +1,4 @@
+import { runDeletions } from '@sluice/deletions'
 import { noticeUploads, removeOldFiles } from '@sluice/imports'
 import { dueMails } from '@sluice/mail'
 import { dispatch, enqueueMails } from './enqueue.ts'
@@ -6,15 +7,20 @@ import type { Host, Stop } from './host.ts'
 /** How often the tables are searched for work that the queue does not know of, ms. */
 const dispatchInterval = 1_000
 const fileRemovalInterval = 10 * 60_000
+const deletionInterval = 60_000
 
 /** A queue store that forgot everything forgot the schedule too: it is written again this often, ms. */
 const scheduleInterval = 10_000
 
 const mailsPerPass = 1_000
 
-/** Runs upkeep: notices uploads, dispatches what waits, removes old files. One worker at a time does each. */
+/**
+ * Runs upkeep: notices uploads, dispatches what waits, removes old files, runs deletions. One worker at a time does each.
+ * A stop ends deletions after the batch under way; the next worker goes on from there.
+ */
 export function hostUpkeep(host: Host): Stop {
   const { context, queues } = host
+  const shutdown = new AbortController()
   const tasks: Record<string, { every: number; run: () => Promise<unknown> }> = {
     'notice-uploads': {
       every: context.settings.UPLOAD_CHECK_INTERVAL,
@@ -31,6 +37,13 @@ export function hostUpkeep(host: Host): Stop {
       },
     },
     'remove-files': { every: fileRemovalInterval, run: () => removeOldFiles(context) },
+    'run-deletions': {
+      every: deletionInterval,
+      run: async () => {
+        const { mails } = await runDeletions({ ...context, shutdown: shutdown.signal }, new Date())
+        await enqueueMails(host, mails)
+      },
+    },
   }
   const schedule = () => {
     const schedules = Object.entries(tasks).map(([task, { every }]) => queues.schedule(task, every))
@@ -50,5 +63,8 @@ export function hostUpkeep(host: Host): Stop {
     }
   }
   queues.work('upkeep', (_, task) => run(task), { concurrency: Object.keys(tasks).length })
-  return () => clearInterval(timer)
+  return () => {
+    clearInterval(timer)
+    shutdown.abort()
+  }
 }

@@ -9,7 +9,8 @@ const passSize = 100
 const expiredRetentionDays = 2
 
 /**
- * Removes the stored files of imports that ended `FILE_RETENTION_DAYS` ago. Safe to run in several processes at once.
+ * Removes the stored files of imports that ended `FILE_RETENTION_DAYS` ago, and of those that a deletion has marked as
+ * soon as they have ended. Safe to run in several processes at once.
  *
  * Gives the number of imports whose files are gone now.
  */
@@ -35,14 +36,51 @@ async function dueImports({ db, settings }: ImportContext, after: Date): Promise
     select app_id, import_id, finished_at from imports
     where files_removed_at is null and state in ('completed', 'failed', 'expired') and finished_at > ${after}
       and finished_at < now() - make_interval(days => case
-        when state = 'expired' then ${expiredRetentionDays} else ${settings.FILE_RETENTION_DAYS}::integer end)
+        when state = 'expired' then ${expiredRetentionDays}
+        when remove_files_at_end then 0
+        else ${settings.FILE_RETENTION_DAYS}::integer end)
     order by finished_at limit ${passSize}
   `.execute(db)
   return rows.map((row) => ({ appId: row.app_id, importId: row.import_id, finishedAt: row.finished_at }))
 }
 
+/** What removing files needs. */
+export type FilesContext = Pick<ImportContext, 'db' | 'storage' | 'log' | 'shutdown'>
+
+/**
+ * Removes the stored files of all imports of an app that have ended, whatever their age: a deletion completes. Those of
+ * the imports that are still under way are marked to go when they end. Safe to repeat, and to run in several processes.
+ *
+ * Gives how many could not be removed; the next run tries again. Throws when the process shuts down.
+ */
+export async function removeFilesOfApp(context: FilesContext, appId: number): Promise<number> {
+  // First of all, so that an import which ends just now is either marked or found below. An expired one may still be
+  // queued by an upload that comes late.
+  await context.db
+    .updateTable('imports')
+    .set({ remove_files_at_end: true })
+    .where('app_id', '=', appId)
+    .where('files_removed_at', 'is', null)
+    .where('state', 'not in', ['completed', 'failed'])
+    .where('remove_files_at_end', '=', false)
+    .execute()
+  const ended = await context.db
+    .selectFrom('imports')
+    .select('import_id')
+    .where('app_id', '=', appId)
+    .where('files_removed_at', 'is', null)
+    .where('state', 'in', ['completed', 'failed'])
+    .execute()
+  let failures = 0
+  for (const { import_id: importId } of ended) {
+    context.shutdown?.throwIfAborted()
+    failures += 1 - (await removeFiles(context, { appId, importId }))
+  }
+  return failures
+}
+
 /** Gives 1, or 0 where storage did not let it: then the next run tries again, and the others are not held up. */
-async function removeFiles({ db, storage, log }: ImportContext, { appId, importId }: ImportId): Promise<number> {
+async function removeFiles({ db, storage, log }: FilesContext, { appId, importId }: ImportId): Promise<number> {
   try {
     await storage.removeAll(importPrefix(appId, importId))
     await db.transaction().execute(async (tx) => {

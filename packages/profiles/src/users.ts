@@ -22,12 +22,11 @@ export async function registerUsers(db: Database, appId: number, userIds: readon
   return Number(numAffectedRows ?? 0)
 }
 
-/** One user as `sluice user show` prints it (design.md §2). */
+/** One user as `sluice user show` prints it, but for the deletion (design.md §2). */
 export interface UserView {
   user_id: string
   profiles: Record<string, { type: ValueType; value: string | number }>
   campaign_target: boolean
-  deletion: null
 }
 
 /** Gives a user with every profile value; undefined where the ID is not registered. */
@@ -53,6 +52,5 @@ export async function showUser(db: Database, appId: number, userId: string): Pro
     user_id: user.user_id,
     profiles: Object.fromEntries(profiles),
     campaign_target: user.target !== null,
-    deletion: null,
   }
 }

@@ -67,8 +67,7 @@ describe('requests at the same moment', () => {
 })
 
 test('an import and requests that register one key at the same moment agree on one type', async () => {
-  const winners = new Set<string | undefined>()
-  // The winner depends on the moment: requests begin earlier or later in the import's run.
+  // Who wins depends on the moment: the requests begin a little earlier or later in the import's run.
   for (let round = 0; round < 12; round++) {
     const app = await openApp(api, users)
     const file = `user_id,k\n${users.map((user, index) => `${user},${index}.5`).join('\n')}\n`
@@ -78,13 +77,13 @@ test('an import and requests that register one key at the same moment agree on o
 
     const running = runImport(api.context, claim, new AbortController().signal)
     const answers: Answer[] = []
-    for (const user of users.slice(0, round))
+    for (const user of users.slice(0, round % 4))
       answers.push(await update(app, user, { key: 'other', type: 'int', value: 0 }))
     const last = await Promise.all(users.map((user) => update(app, user, { key: 'k', type: 'string', value: 'text' })))
     expect(await running).toMatchObject({ outcome: 'completed' })
 
     const { k: winner } = await keysOf(app)
-    winners.add(winner)
+    expect(['string', 'decimal']).toContain(winner)
     // The import follows whatever holds: as strings its values are strings.
     const refused = last.filter(({ status }) => status !== 202)
     expect(refused).toHaveLength(winner === 'string' ? 0 : users.length)
@@ -95,7 +94,6 @@ test('an import and requests that register one key at the same moment agree on o
     }
     expect(answers.every(({ status }) => status === 202)).toBe(true)
   }
-  expect([...winners].every((winner) => winner === 'string' || winner === 'decimal')).toBe(true)
 })
 
 /** Has a file received by v2, and gives the import's ID. */

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises'
 import { requireApp } from '@sluice/accounts'
+import { showUserDeletion } from '@sluice/deletions'
 import { registeredKeys, showUser } from '@sluice/profiles'
 import type { Command } from 'commander'
 import { Failure } from '../failure.ts'
@@ -37,7 +38,10 @@ export function addUserCommands(program: Command): void {
     .requiredOption('--app <id>', 'app', parseAppId)
     .option('--json')
     .action(async (userId: string, { app }: { app: number }) => {
-      const user = await withDatabase((db) => showUser(db, app, userId))
+      const user = await withDatabase(async (db) => {
+        const found = await showUser(db, app, userId)
+        return found && { ...found, deletion: await showUserDeletion(db, app, userId) }
+      })
       if (user === undefined) throw new Failure(`user ${JSON.stringify(userId)} is not registered`)
       print(show, user, () => {
         const values = Object.entries(user.profiles).map(([key, { type, value }]) => ({
@@ -45,7 +49,11 @@ export function addUserCommands(program: Command): void {
           TYPE: type,
           VALUE: value,
         }))
-        const head = fields({ User: user.user_id, 'Campaign target': user.campaign_target ? 'yes' : 'no' })
+        const head = fields({
+          User: user.user_id,
+          'Campaign target': user.campaign_target ? 'yes' : 'no',
+          Deletion: user.deletion && `${user.deletion.state}, completes ${user.deletion.completes_at}`,
+        })
         return `${head}\n\n${table(values, 'No profile values.')}`
       })
     })

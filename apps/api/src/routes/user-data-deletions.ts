@@ -1,0 +1,19 @@
+import { errors, limits, parseDeletionRequest } from '@sluice/contract'
+import { requestDeletion } from '@sluice/deletions'
+import type { FastifyInstance } from 'fastify'
+import { answer } from '../answers.ts'
+import { appOf, authentication, tokenLastFour } from '../authentication.ts'
+import type { ApiContext } from '../context.ts'
+
+/** Takes deletion requests (service.md, Endpoints, 1); what becomes of them is up to the workers. */
+export function userDataDeletionRoutes(api: FastifyInstance, context: ApiContext): void {
+  const onRequest = authentication(context)
+
+  api.post('/v3/user_data_deletions', { onRequest, bodyLimit: limits.deletionBytes }, async (request, reply) => {
+    const parsed = parseDeletionRequest(request.body)
+    if ('messages' in parsed) return answer(reply, errors.badRequest(...parsed.messages))
+    const accepted = { appId: appOf(request), userIds: parsed.userIds, tokenLastFour: tokenLastFour(request) }
+    await requestDeletion(context, accepted, new Date())
+    return reply.code(202).send({ status: 'accepted' })
+  })
+}

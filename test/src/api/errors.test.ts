@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { registerToken } from '@sluice/accounts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type App, openApp, openTestApi, send, type TestApi } from './test-api.ts'
+
+// What holds for all endpoints: service.md, Authentication and Errors.
+let api: TestApi
+let app: App
+beforeAll(async () => {
+  api = await openTestApi()
+  app = await openApp(api)
+  return () => api.close()
+})
+
+const endpoints = [
+  { method: 'POST', path: '/v2/user_profiles' },
+  { method: 'POST', path: '/v2/user_profiles/bulk_import' },
+  { method: 'POST', path: '/v3/user_profiles/bulk_import' },
+  { method: 'GET', path: `/v3/user_profiles/bulk_import/${crypto.randomUUID()}` },
+  { method: 'POST', path: '/v1/users' },
+] as const
+
+const notFound = { status: 404, body: { status: 'not_found', error: { messages: ['Not found.'] } } }
+
+describe('404', () => {
+  test.each(['/', '/v1', '/v2/user_profiles/', '/V2/user_profiles', '/v3/user_profiles', '/v2//user_profiles', '/%zz'])(
+    'an unknown path: %s',
+    async (path) => {
+      expect(await send(api, app, path, {})).toMatchObject(notFound)
+      expect(await send(api, undefined, path, undefined, { method: 'GET' })).toMatchObject(notFound)
+    },
+  )
+
+  test.each(['{', 'x'.repeat(2 ** 21)])('an unknown path, whatever the body', async (body) => {
+    expect(await send(api, app, '/v1/nothing', body)).toMatchObject(notFound)
+    expect(await send(api, app, '/v1/nothing', body, { headers: { 'content-type': 'x' } })).toMatchObject(notFound)
+  })
+
+  const methods = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE', 'POST', 'TRACE', 'PROPFIND', 'QUERY'] as const
+  test.each(endpoints)('another method on a known path: $method $path', async ({ method, path }) => {
+    for (const other of methods.filter((name) => name !== method)) {
+      const answer = await api.api.inject({
+        method: other as 'GET',
+        url: path,
+        headers: { 'x-service-token': app.token },
+      })
+      expect([other, answer.statusCode]).toEqual([other, 404])
+      if (other !== 'HEAD') expect(answer.json()).toEqual(notFound.body)
+    }
+  })
+})
+
+describe('authentication', () => {
+  test.each(endpoints)('$method $path needs a token', async ({ method, path }) => {
+    const unauthorized = { status: 401, body: { status: 'unauthorized', error: { messages: [expect.any(String)] } } }
+    expect(await send(api, undefined, path, undefined, { method })).toMatchObject(unauthorized)
+    const empty = { appId: 0, token: '' }
+    expect(await send(api, empty, path, undefined, { method })).toMatchObject(unauthorized)
+  })
+
+  test.each(endpoints)('$method $path refuses a token that is not the one', async ({ method, path }) => {
+    const replaced = await openApp(api)
+    await registerToken(api.database.db, replaced.appId)
+    const wrong = [
+      replaced.token,
+      app.token.slice(0, -1),
+      `${app.token} `,
+      app.token.toUpperCase(),
+      app.token.replace(/^slc_\d+/, `slc_${replaced.appId}`),
+      createHash('sha256').update(app.token).digest('hex'),
+      'slc_999999999_'.padEnd(57, 'x'),
+      '\u00e9',
+    ]
+    for (const token of wrong) {
+      expect(await send(api, { appId: 0, token }, path, undefined, { method })).toMatchObject({
+        status: 403,
+        body: { status: 'forbidden', error: { messages: [expect.any(String)] } },
+      })
+    }
+  })
+
+  test('the token that was issued last works at once', async () => {
+    const renewed = await openApp(api)
+    const token = await registerToken(api.database.db, renewed.appId)
+    expect((await send(api, { ...renewed, token }, '/v1/users', { user_ids: ['u'] })).status).toBe(202)
+  })
+})
+
+test('another app’s import does not exist', async () => {
+  const other = await openApp(api)
+  const headers = { 'content-type': 'text/csv' }
+  const received = await send(api, other, '/v2/user_profiles/bulk_import', 'user_id,n\nu,1\n', { headers })
+  const path = `/v3/user_profiles/bulk_import/${received.headers['x-import-id']}`
+  expect((await send(api, other, path, undefined, { method: 'GET' })).status).toBe(200)
+  expect(await send(api, app, path, undefined, { method: 'GET' })).toMatchObject(notFound)
+})
+
+test('a client whose JSON is too large comes to read so, though it sends on, and the connection lives on', async () => {
+  const { hostname, port } = new URL(await api.api.listen({ host: '127.0.0.1', port: 0 }))
+  const socket = connect(Number(port), hostname)
+  const answers = text(socket)
+  const length = 20 * 2 ** 20
+  socket.write(`POST /v2/user_profiles HTTP/1.1\r\nHost: test\r\nX-Service-Token: ${app.token}\r\n`)
+  socket.write(`Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`)
+  socket.write(Buffer.alloc(length, ' '))
+  socket.end('GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n')
+  expect(await answers).toMatch(/^HTTP\/1\.1 413 .*The request body is over 1048576 bytes.*HTTP\/1\.1 200 /s)
+})

@@ -1,0 +1,199 @@
+import { request as httpRequest } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type App, everything, openApp, openTestApi, type TestApi } from './test-api.ts'
+
+// Whatever a client sends: never a 5xx, never silence, and after a refusal the database is as it was.
+let api: TestApi
+let app: App
+let url: string
+beforeAll(async () => {
+  api = await openTestApi({ PROFILE_KEY_LIMIT: '20' })
+  app = await openApp(api, ['u1'])
+  url = await api.api.listen({ host: '127.0.0.1', port: 0 })
+  return () => api.close()
+})
+
+interface HostileRequest {
+  method?: string
+  path: string
+  headers?: Record<string, string>
+  body: Buffer | string
+}
+
+/** Sends it over a connection of its own, chunked; a server that does not answer is an error after 10 s. */
+async function send({ method = 'POST', path, headers = {}, body }: HostileRequest) {
+  const signal = AbortSignal.timeout(10_000)
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>()
+  const all = { 'X-Service-Token': app.token, 'Content-Type': 'application/json', ...headers }
+  const request = httpRequest(url + path, { method, headers: all, signal, agent: false }, (response) => {
+    text(response).then((answer) => resolve({ status: response.statusCode ?? 0, body: answer }), reject)
+  })
+  request.on('error', reject)
+  request.end(body)
+  return await promise
+}
+
+/** Sends it and checks what always holds. Gives the status. */
+async function survives(request: HostileRequest): Promise<number> {
+  const before = await everything(api)
+  const { status, body } = await send(request)
+  expect(status).toBeLessThan(500)
+  if (status < 400) return status
+  expect(await everything(api)).toEqual(before)
+  const isPlainText = status === 415 && request.path.startsWith('/v2/user_profiles/bulk_import')
+  if (!isPlainText && request.method !== 'HEAD') {
+    const { messages } = JSON.parse(body).error
+    expect(messages.length).toBeGreaterThan(0)
+    for (const message of messages) expect(message).toEqual(expect.any(String))
+  }
+  return status
+}
+
+const strange = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('', '\0', '\ud800', '__proto__', '$name', 'u1'))
+const value = fc.oneof(fc.jsonValue(), strange, fc.double())
+
+/** A text that is nearly a good value. */
+const nearly = <Value>(...good: Value[]) => fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...good) }, value)
+
+const entry = fc.record(
+  {
+    key: nearly('k1', 'k2', 'k3', '__proto__'),
+    type: nearly('string', 'int', 'decimal', 'datetime'),
+    value: nearly<unknown>('text', 7, 1.5, '2026-01-01T00:00:00Z'),
+  },
+  { requiredKeys: [] },
+)
+
+/** Bodies of each endpoint that has JSON: some good, most nearly. */
+const payloads = {
+  '/v2/user_profiles': fc.record(
+    {
+      user_id: nearly('u1', 'nobody'),
+      user_profiles: fc.oneof(fc.array(fc.oneof(entry, value), { maxLength: 4 }), value),
+    },
+    { requiredKeys: [] },
+  ),
+  '/v3/user_profiles/bulk_import': fc.record(
+    {
+      checksum: nearly('XrY7u+Ae7tCTyyK7j1rNww=='),
+      byte_size: nearly<unknown>('12', 12, '0'),
+      content_type: nearly('text/csv', 'application/gzip'),
+    },
+    { requiredKeys: [] },
+  ),
+  '/v1/users': fc.record(
+    { user_ids: fc.oneof(fc.array(nearly('a', 'b'), { maxLength: 4 }), value) },
+    { requiredKeys: [] },
+  ),
+}
+
+const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array))
+const headers = fc.record(
+  {
+    'Content-Type': fc.constantFrom(
+      ...[
+        'application/json',
+        'application/json;charset=utf-8',
+        'application/json; charset=x',
+        'text/csv',
+        'application/gzip',
+      ],
+      ...['text/plain', 'multipart/form-data', 'application/x-www-form-urlencoded', ';', '/', 'a/b;c="', '*/*', 'x'],
+    ),
+    'Content-Encoding': fc.constantFrom('gzip', 'identity', 'x'),
+    'X-Service-Token': fc
+      .oneof(fc.string({ maxLength: 80 }), fc.constant('slc_1_'))
+      .map((token) => token.replace(/[^!-~]/g, '')),
+    'X-Import-Id': fc.uuid(),
+    Expect: fc.constant('100-continue'),
+  },
+  { requiredKeys: [] },
+)
+
+describe.each(Object.entries(payloads))('%s survives', (path, payload) => {
+  test('JSON that is nearly good', async () => {
+    const seen = new Set<number>()
+    const property = fc.asyncProperty(payload, async (body) => {
+      seen.add(await survives({ path, body: JSON.stringify(body) }))
+    })
+    await fc.assert(property, { numRuns: 80 })
+    expect([...seen]).toContain(400)
+  })
+
+  test('any JSON, any bytes and any headers', async () => {
+    const body = fc.oneof(
+      fc.json(),
+      bytes,
+      fc.string({ unit: 'binary' }),
+      payload.map((good) => JSON.stringify(good)),
+    )
+    const property = fc.asyncProperty(body, headers, async (body, headers) => {
+      await survives({ path, body, headers })
+    })
+    await fc.assert(property, { numRuns: 60 })
+  })
+})
+
+describe('/v2/user_profiles/bulk_import survives', () => {
+  const path = '/v2/user_profiles/bulk_import'
+  const cell = fc.oneof(
+    strange,
+    fc.constantFrom('user_id', 'a', 'b', 'SERVICE_ERRORS', '1', '1.5', '2026-01-01', '"x"', '"'),
+  )
+  const csv = fc
+    .array(fc.array(cell, { maxLength: 5 }), { maxLength: 5 })
+    .map((rows) => Buffer.from(rows.map((row) => row.join(',')).join('\n')))
+  const withHeader = csv.map((rows) => Buffer.concat([Buffer.from('user_id,a,b\n'), rows]))
+
+  test('files that are nearly good, gzip or not, and cut off', async () => {
+    const file = fc.oneof(csv, withHeader, bytes)
+    const seen = new Set<number>()
+    const property = fc.asyncProperty(file, fc.boolean(), fc.nat({ max: 5 }), async (file, gzip, cut) => {
+      const type = gzip ? 'application/gzip' : 'text/csv'
+      const body = gzip ? gzipSync(file) : file
+      const headers = { 'Content-Type': type }
+      seen.add(await survives({ path, body: body.subarray(0, body.length - cut), headers }))
+    })
+    await fc.assert(property, { numRuns: 80 })
+    expect([...seen].sort()).toEqual([202, 400])
+  })
+
+  test('any bytes and any headers', async () => {
+    const property = fc.asyncProperty(fc.oneof(withHeader, bytes), headers, async (body, headers) => {
+      await survives({ path, body, headers })
+    })
+    await fc.assert(property, { numRuns: 60 })
+  })
+})
+
+test('any path and method survives, and changes nothing', async () => {
+  const segment = fc.oneof(
+    fc.constantFrom(
+      'v1',
+      'v2',
+      'v3',
+      'users',
+      'user_profiles',
+      'bulk_import',
+      'error_files',
+      'healthz',
+      '..',
+      '%00',
+      '%ff',
+    ),
+    fc.webSegment(),
+    fc.uuid(),
+  )
+  const path = fc.array(segment, { maxLength: 5 }).map((segments) => `/${segments.join('/')}`)
+  const method = fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'PROPFIND')
+  const property = fc.asyncProperty(path, method, fc.webQueryParameters(), async (path, method, query) => {
+    const before = await everything(api)
+    const status = await survives({ path: `${path}?${query}`, method, body: '' })
+    expect(await everything(api)).toEqual(before)
+    expect([200, 400, 401, 404, 415]).toContain(status)
+  })
+  await fc.assert(property, { numRuns: 120 })
+})
