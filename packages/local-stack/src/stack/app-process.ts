@@ -16,6 +16,8 @@ export interface AppDefinition {
   count: number
   /** Variables for this app only. */
   env?: Readonly<Record<string, string>>
+  /** Options of Node for this app, such as limits of its memory. */
+  nodeOptions?: readonly string[]
   /**
    * An app that listens: `{ prefix: 'API', port: 3000 }` says that it reads `API_HOST` and `API_PORT`, and that its
    * address is `API_URL`; `port` is the default.
@@ -29,6 +31,7 @@ export interface AppProcessOptions {
   name: string
   entry: string
   env: Readonly<Record<string, string | undefined>>
+  nodeOptions: readonly string[]
   /** Where everything goes that the app prints. */
   logFile: string
   /** Takes warnings and errors that the app prints. */
@@ -61,7 +64,7 @@ export async function startApp(options: AppProcessOptions): Promise<AppProcess> 
   const { size: logStart } = await logFile.stat()
   const child = fork(options.entry, [], {
     env: options.env,
-    execArgv: [],
+    execArgv: [...options.nodeOptions],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     // In a process group of its own: Ctrl-C in a terminal is for this process, which ends the apps in order.
     detached: true,

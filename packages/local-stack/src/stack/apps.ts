@@ -80,6 +80,7 @@ export async function keepApps(options: KeepAppsOptions): Promise<Kept> {
           name,
           entry: app.entry,
           env: { ...options.env, ...app.env },
+          nodeOptions: app.nodeOptions ?? [],
           logFile: join(options.logs, `${app.name}-${index}.log`),
           log: options.log,
           signal: stopping,

@@ -1,11 +1,9 @@
-import { randomBytes } from 'node:crypto'
-import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startS3Endpoint } from '@sluice/s3-endpoint'
 import { startInbox } from '../inbox/start.ts'
 import { startPostgres } from '../postgres/start.ts'
-import { readIfThere } from '../read-if-there.ts'
 import type { WantedPort } from './choose-ports.ts'
+import { embeddedStorageAccess } from './embedded-storage.ts'
 import { keepRunning } from './keep-running.ts'
 import { type Environment, portSetting } from './settings.ts'
 
@@ -77,23 +75,18 @@ async function embedPostgres({ home, ports, parts, log, signal }: EmbeddedPartsO
 }
 
 async function embedStorage({ home, env, ports, parts, log }: EmbeddedPartsOptions) {
-  const credentials = await storageCredentials(join(home, 'storage-credentials.json'))
-  const region = env.S3_REGION || 'us-east-1'
-  const bucket = env.S3_BUCKET || 'sluice'
-  const port = portOf(ports, 'STORAGE_PORT')
-  const root = join(home, 'storage')
+  const access = await embeddedStorageAccess(home, env)
   const storage = await startS3Endpoint({
-    ...{ root, host: HOST, port, credentials, region, buckets: [bucket] },
+    root: join(home, 'storage'),
+    host: HOST,
+    port: portOf(ports, 'STORAGE_PORT'),
+    credentials: { accessKeyId: access.S3_ACCESS_KEY_ID, secretAccessKey: access.S3_SECRET_ACCESS_KEY },
+    region: access.S3_REGION,
+    buckets: [access.S3_BUCKET],
     onError: (error, { method, path }) => log(`storage: ${method} ${path} failed: ${error}`),
   })
   parts.defer(() => storage.close())
-  return {
-    S3_ENDPOINT: storage.url,
-    S3_REGION: region,
-    S3_BUCKET: bucket,
-    S3_ACCESS_KEY_ID: credentials.accessKeyId,
-    S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
-  }
+  return { S3_ENDPOINT: storage.url, ...access }
 }
 
 async function embedInbox({ home, ports, parts }: EmbeddedPartsOptions) {
@@ -105,23 +98,6 @@ async function embedInbox({ home, ports, parts }: EmbeddedPartsOptions) {
   })
   parts.defer(() => inbox.close())
   return inbox
-}
-
-/** The access key of the embedded storage: made once, and kept in a file that only its owner reads. */
-async function storageCredentials(path: string): Promise<{ accessKeyId: string; secretAccessKey: string }> {
-  const kept = await readIfThere(path)
-  if (kept !== undefined) {
-    const { accessKeyId, secretAccessKey } = JSON.parse(kept)
-    if (typeof accessKeyId === 'string' && typeof secretAccessKey === 'string') return { accessKeyId, secretAccessKey }
-    throw new Error(`${path} holds no access key: remove it to have a new one made`)
-  }
-  const credentials = {
-    accessKeyId: `SLUICE${randomBytes(7).toString('hex').toUpperCase()}`,
-    secretAccessKey: randomBytes(30).toString('hex'),
-  }
-  await writeFile(`${path}.part`, JSON.stringify(credentials), { mode: 0o600, flush: true })
-  await rename(`${path}.part`, path)
-  return credentials
 }
 
 function portOf(ports: ReadonlyMap<string, number>, setting: string): number {

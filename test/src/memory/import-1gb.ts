@@ -1,0 +1,122 @@
+// Shows that a worker's memory does not grow with the file (design.md §4, Bounded memory):
+//   node test/src/memory/import-1gb.ts [--size 1GB] [--limit 300MB] [--users 1000000]
+// Imports a file of that size on a stack of its own, made on the fly and stored nowhere else, and prints what the worker
+// took. Exit code 1 where that is over the limit, or an import does not end as it should.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import type { ImportView } from '@sluice/contract'
+import { until } from '../environment/wait.ts'
+import { type App, openApp, put, requestImport, statusOf } from '../stack/client.ts'
+import { type LargeFileCounts, type LargeFileOptions, largeFile, userIds } from '../stack/large-file.ts'
+import { type RunningStack, startStack } from '../stack/running-stack.ts'
+import { watchMemory } from './peak-memory.ts'
+
+const megabyte = 1_000_000
+
+/** The most that an import may take, and how often it is asked for, ms. */
+const longest = 60 * 60_000
+const pollEvery = 500
+
+const { values } = parseArgs({
+  options: {
+    size: { type: 'string', default: '1GB' },
+    limit: { type: 'string', default: '300MB' },
+    users: { type: 'string', default: '1000000' },
+  },
+})
+const limit = parseSize(values.limit)
+const options: LargeFileOptions = { bytes: parseSize(values.size), users: parseCount(values.users) }
+
+const stack = await startStack()
+try {
+  const measured = await measure(stack, options)
+  console.log(JSON.stringify(measured))
+  process.exitCode = measured.peak_rss_mb * megabyte > limit ? 1 : 0
+} finally {
+  await stack.stop()
+}
+
+async function measure(stack: RunningStack, options: LargeFileOptions) {
+  const app = await openApp(stack)
+  say(`registering ${options.users} users`)
+  const ids = Readable.from(linesOf(userIds(options.users)))
+  const registered = await stack.pipeToSluice(ids, 'users', 'register', '--app', String(app.appId))
+  assert.equal(registered.code, 0, registered.stderr)
+
+  say('making the file a first time, for its checksum')
+  const { checksum, bytes, counts } = describe(options)
+  const memory = watchMemory(async () => (await stack.info()).processes.worker ?? [])
+  const { importId, url, headers } = await requestImport(stack.api, app.token, { checksum, byte_size: String(bytes) })
+  say(`uploading ${bytes} bytes, ${counts.rows} rows`)
+  const answer = await put(url, { ...headers, 'Content-Length': bytes }, Readable.from(largeFile(options)))
+  assert.equal(answer.status, 200, answer.code)
+
+  say('importing')
+  const started = performance.now()
+  const { state, rows_total, rows_failed } = await endOf(stack, app, importId)
+  const seconds = (performance.now() - started) / 1000
+  const peak = await memory.end()
+  assert.deepEqual(
+    { state, rows_total, rows_failed },
+    {
+      state: 'completed',
+      rows_total: counts.rows,
+      rows_failed: counts.invalid,
+    },
+  )
+  return { bytes, rows: counts.rows, seconds: Math.round(seconds * 10) / 10, peak_rss_mb: Math.ceil(peak / megabyte) }
+}
+
+/** Waits for the end of the import, without taking the processor from it. */
+async function endOf({ api }: RunningStack, { token }: App, importId: string): Promise<ImportView> {
+  const look = async () => {
+    await delay(pollEvery)
+    const view = await statusOf(api, token, importId)
+    return view.finished_at !== null && view
+  }
+  return await until('the end of the import', look, longest)
+}
+
+function describe(options: LargeFileOptions): { checksum: string; bytes: number; counts: LargeFileCounts } {
+  const md5 = createHash('md5')
+  const making = largeFile(options)
+  let bytes = 0
+  for (;;) {
+    const next = making.next()
+    if (next.done === true) return { checksum: md5.digest('base64'), bytes, counts: next.value }
+    md5.update(next.value)
+    bytes += next.value.length
+  }
+}
+
+/** IDs one a line, some thousands at a time. */
+function* linesOf(ids: Iterable<string>): Generator<string> {
+  let lines = ''
+  for (const id of ids) {
+    lines += `${id}\n`
+    if (lines.length < 2 ** 16) continue
+    yield lines
+    lines = ''
+  }
+  yield lines
+}
+
+function parseSize(text: string): number {
+  const [, digits = '', unit = ''] = /^(\d+)(KB|MB|GB)$/.exec(text) ?? []
+  const size = Number(digits) * ({ KB: 1e3, MB: 1e6, GB: 1e9 }[unit] ?? 0)
+  if (size > 0) return size
+  throw new Error(`${JSON.stringify(text)} is not a size such as 100MB or 1GB`)
+}
+
+function parseCount(text: string): number {
+  if (/^[1-9]\d*$/.test(text)) return Number(text)
+  throw new Error(`${JSON.stringify(text)} is not a number of users`)
+}
+
+/** Progress goes to stderr: stdout is for the figures. */
+function say(text: string): void {
+  console.error(text)
+}

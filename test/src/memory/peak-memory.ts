@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+
+/** Watches the resident memory of processes that come and go. */
+export interface MemoryWatch {
+  /** Ends the watch. Gives the most that one of them had at any time, in bytes. */
+  end(): Promise<number>
+}
+
+const sampleEvery = 200
+
+/** Watches the processes that `pids` gives, asking for them at every look. */
+export function watchMemory(pids: () => Promise<readonly number[]>): MemoryWatch {
+  const ending = new AbortController()
+  let peak = 0
+  const look = async () => {
+    // Where they can't be told, as while a stack ends, there is nothing to see.
+    const running = await pids().catch(() => [])
+    const sizes = await Promise.all(running.map(residentMemory))
+    peak = Math.max(peak, ...sizes)
+  }
+  const watching = (async () => {
+    while (!ending.signal.aborted) {
+      await look()
+      await delay(sampleEvery, undefined, { signal: ending.signal, ref: false }).catch(() => {})
+    }
+  })()
+  return {
+    async end() {
+      ending.abort()
+      await watching
+      await look()
+      return peak
+    },
+  }
+}
+
+/** The most that a process has had so far (Linux keeps count), or has now; 0 for one that has ended. Bytes. */
+async function residentMemory(pid: number): Promise<number> {
+  if (process.platform === 'linux') {
+    const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024
+  }
+  const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(pid)]).catch(() => ({ stdout: '0' }))
+  return Number(stdout) * 1024
+}

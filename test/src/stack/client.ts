@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
+import { createApp } from '@sluice/accounts'
+import { type ImportView, importView, type UploadDescriptor } from '@sluice/contract'
+import { registerUsers } from '@sluice/profiles'
+import { until } from '../environment/wait.ts'
+import type { RunningStack } from './running-stack.ts'
+
+export const bulkImport = '/v3/user_profiles/bulk_import'
+
+/** An app of a running stack, and how its owner reaches it. */
+export interface App {
+  appId: number
+  token: string
+  /** Address of its only member, which no other app has. */
+  email: string
+}
+
+/** A new app with these users. */
+export async function openApp({ db }: RunningStack, users: readonly string[] = []): Promise<App> {
+  const email = `${crypto.randomUUID()}@example.com`
+  const { appId, apiToken } = await createApp(db, { name: 'Test', email })
+  await registerUsers(db, appId, users)
+  return { appId, token: apiToken, email }
+}
+
+/** What the first request sends for a file. */
+export interface Declaration {
+  checksum: string
+  byte_size: string
+  content_type?: string
+}
+
+export function declare(file: Buffer, contentType?: string): Declaration {
+  const checksum = createHash('md5').update(file).digest('base64')
+  return { checksum, byte_size: String(file.length), ...(contentType !== undefined && { content_type: contentType }) }
+}
+
+/** Sends the first request as it stands; `headers` beside those that every request has. */
+export function firstRequest(api: string, body: unknown, headers: Record<string, string>): Promise<Response> {
+  return fetch(`${api}${bulkImport}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+}
+
+/** An import that has its place in the line, and awaits its file. */
+export interface RequestedImport {
+  importId: string
+  /** The pre-signed address. */
+  url: string
+  /** The headers that the second request must send. */
+  headers: Record<string, string>
+}
+
+/** Makes the first request for a file. Throws where it is refused. */
+export async function requestImport(api: string, token: string, declaration: Declaration): Promise<RequestedImport> {
+  const response = await firstRequest(api, declaration, { 'X-Service-Token': token })
+  assert.equal(response.status, 200, 'status of the first request')
+  const { direct_upload: upload } = (await response.json()) as UploadDescriptor
+  return { importId: response.headers.get('x-import-id') ?? '', url: upload.url, headers: upload.headers }
+}
+
+/** What storage answered. */
+export interface StorageAnswer {
+  status: number
+  /** The error code of its XML, such as `BadDigest`. */
+  code: string | undefined
+}
+
+/**
+ * Sends a PUT with exactly these headers, the host's and the length's beside them. A body that is a stream needs its
+ * `Content-Length` among them.
+ */
+export async function put(
+  url: string,
+  headers: Record<string, string | number>,
+  body: Buffer | Readable,
+): Promise<StorageAnswer> {
+  const length = Buffer.isBuffer(body) ? { 'Content-Length': body.length } : {}
+  const sending = request(url, { method: 'PUT', headers: { ...length, ...headers } })
+  const answered = once(sending, 'response')
+  // Storage may answer, and hang up, before it has read the body: its answer says why.
+  pipeline(Buffer.isBuffer(body) ? Readable.from([body]) : body, sending).catch(() => {})
+  const [response] = (await answered) as [IncomingMessage]
+  const xml = await text(response)
+  return { status: response.statusCode ?? 0, code: /<Code>(\w+)<\/Code>/.exec(xml)?.[1] }
+}
+
+/** Takes a file through both requests. Gives the import's ID. */
+export async function upload(api: string, token: string, file: Buffer, contentType?: string): Promise<string> {
+  const { importId, url, headers } = await requestImport(api, token, declare(file, contentType))
+  assert.deepEqual(await put(url, headers, file), { status: 200, code: undefined }, 'answer of storage')
+  return importId
+}
+
+/** Asks the API for an import. */
+export async function statusOf(api: string, token: string, importId: string): Promise<ImportView> {
+  const response = await fetch(`${api}${bulkImport}/${importId}`, { headers: { 'X-Service-Token': token } })
+  assert.equal(response.status, 200, `status of GET ${importId}`)
+  return importView.parse(await response.json())
+}
+
+/** Waits for the end of an import. */
+export async function ended(api: string, token: string, importId: string, deadline = 60_000): Promise<ImportView> {
+  return await until(
+    `the end of import ${importId}`,
+    async () => {
+      const view = await statusOf(api, token, importId)
+      return view.finished_at !== null && view
+    },
+    deadline,
+  )
+}
+
+/** Downloads an error file by its link. */
+export async function download(link: string): Promise<Buffer> {
+  const response = await fetch(link)
+  assert.equal(response.status, 200, `status of ${link}`)
+  return Buffer.from(await response.arrayBuffer())
+}

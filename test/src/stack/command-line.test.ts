@@ -1,0 +1,176 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { importView } from '@sluice/contract'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type App, ended, firstRequest, openApp, upload } from './client.ts'
+import { type CommandResult, type RunningStack, startStack } from './running-stack.ts'
+
+let stack: RunningStack
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sluice-files-'))
+  stack = await startStack()
+})
+
+afterAll(async () => {
+  await stack.stop()
+  await rm(folder, { recursive: true })
+})
+
+test('app create gives the app’s ID and a token that the API takes', async () => {
+  const { code, json, stderr } = await stack.sluice('app', 'create', '--name', 'Shop', '--email', 'a@example.com')
+  expect({ code, json, stderr }).toEqual({
+    code: 0,
+    json: { app_id: expect.any(Number), api_token: expect.any(String) },
+    stderr: '',
+  })
+  const { api_token: token } = json as { api_token: string }
+  expect(await statusWith(token)).toBe(400)
+})
+
+test('token register gives a new token, and the old one is refused at once', async () => {
+  const { appId, token } = await openApp(stack)
+  expect(await statusWith(token)).toBe(400)
+  const { code, json } = await stack.sluice('token', 'register', '--app', String(appId))
+  expect({ code, json }).toEqual({ code: 0, json: { api_token: expect.any(String) } })
+  expect(await statusWith(token)).toBe(403)
+  expect(await statusWith((json as { api_token: string }).api_token)).toBe(400)
+})
+
+test('users register counts what is new and what was there, from stdin and from a file', async () => {
+  const { appId } = await openApp(stack, ['b'])
+  const fromStdin = await stack.pipeToSluice('a\nb\r\n\n ü \n', 'users', 'register', '--app', String(appId))
+  expect(fromStdin).toEqual({ code: 0, json: { registered: 2, already_registered: 1 }, stderr: '' })
+
+  const file = await write('ids.txt', 'a\nc\nc\nd')
+  const fromFile = await stack.sluice('users', 'register', '--app', String(appId), '--file', file)
+  expect(fromFile.json).toEqual({ registered: 2, already_registered: 2 })
+  expect((await stack.sluice('user', 'show', '--app', String(appId), ' ü ')).code).toBe(0)
+})
+
+test.for([
+  ['too long', 'x'.repeat(256), 'sluice: line 3: a user ID should be at most 255 characters\n'],
+  ['with a NUL', 'a\0b', 'sluice: line 3: a user ID should be UTF-8\n'],
+] as const)('users register names the line of an ID that is %s', async ([, id, message]) => {
+  const { appId } = await openApp(stack)
+  const input = `a\nb\n${id}\nc\n`
+  expect(await stack.pipeToSluice(input, 'users', 'register', '--app', String(appId))).toEqual(refusal(message))
+})
+
+test('user show gives a user with and without values', async () => {
+  const app = await importedApp()
+  const show = (user: string) => stack.sluice('user', 'show', '--app', String(app.appId), user)
+  expect((await show('u1')).json).toEqual({
+    user_id: 'u1',
+    profiles: { name: { type: 'string', value: 'Ana' }, age: { type: 'int', value: 31 } },
+    campaign_target: true,
+    deletion: null,
+  })
+  expect((await show('u2')).json).toEqual({ user_id: 'u2', profiles: {}, campaign_target: true, deletion: null })
+})
+
+test('keys, imports and import show give what the API and the tables say', async () => {
+  const app = await importedApp()
+  const keys = await stack.sluice('keys', '--app', String(app.appId))
+  expect(keys.json).toEqual([
+    { key: 'age', type: 'int' },
+    { key: 'name', type: 'string' },
+  ])
+  const second = await ended(stack.api, app.token, await upload(stack.api, app.token, Buffer.from('id\n1\n')))
+  const imports = await stack.sluice('imports', '--app', String(app.appId))
+  expect(imports.json).toEqual([second, app.view])
+  expect((await stack.sluice('import', 'show', app.view.import_id)).json).toEqual(app.view)
+
+  const empty = await openApp(stack)
+  expect((await stack.sluice('keys', '--app', String(empty.appId))).json).toEqual([])
+  expect((await stack.sluice('imports', '--app', String(empty.appId))).json).toEqual([])
+})
+
+test('import uploads a file and gives the import’s ID; with --wait the finished import', async () => {
+  const { appId, token } = await openApp(stack, ['u1'])
+  const file = await write('plain.csv', 'user_id,age\nu1,1\n')
+  const first = await stack.sluice('import', file, '--token', token)
+  expect(first).toMatchObject({ code: 0, json: { import_id: expect.any(String) } })
+
+  const packed = await write('packed.csv.gz', gzipSync('user_id,age\nu1,2\nu2,2\n'))
+  const second = await stack.sluice('import', packed, '--token', token, '--api', stack.api, '--wait')
+  expect(second.code).toBe(0)
+  expect(importView.parse(second.json)).toMatchObject({ state: 'completed', rows_total: 2, rows_applied: 1 })
+  expect((await stack.sluice('user', 'show', '--app', String(appId), 'u1')).json).toMatchObject({
+    profiles: { age: { value: 2 } },
+  })
+})
+
+test('import --wait on a file that is refused shows the failed import and exits with 1', async () => {
+  const { token } = await openApp(stack)
+  const { code, json, stderr } = await stack.sluice(
+    'import',
+    await write('bad.csv', 'id\n'),
+    '--token',
+    token,
+    '--wait',
+  )
+  expect(code).toBe(1)
+  expect(json).toMatchObject({ state: 'failed', error: 'user_id column is required' })
+  expect(stderr).toContain('user_id column is required')
+})
+
+test.for<[string, (files: { csv: string; token: string }) => string[], string]>([
+  ['app in token register', () => ['token', 'register', '--app', '999999'], 'there is no app 999999'],
+  ['app in users register', () => ['users', 'register', '--app', '999999'], 'there is no app 999999'],
+  ['app in keys', () => ['keys', '--app', '999999'], 'there is no app 999999'],
+  ['app in imports', () => ['imports', '--app', '999999'], 'there is no app 999999'],
+  ['user', () => ['user', 'show', '--app', '1', 'nobody'], 'user "nobody" is not registered'],
+  ['import', () => ['import', 'show', 'x'], 'there is no import "x"'],
+  ['file to import', ({ token }) => ['import', '/nowhere.csv', '--token', token], '/nowhere.csv'],
+  ['file of users', () => ['users', 'register', '--app', '1', '--file', '/nowhere'], '/nowhere'],
+  ['token', ({ csv }) => ['import', csv, '--token', 'x'], 'The API token is invalid'],
+  ['API', ({ csv }) => ['import', csv, '--token', 'x', '--api', 'http://127.0.0.1:1'], 'cannot be reached'],
+  ['e-mail address', () => ['app', 'create', '--name', 'x', '--email', 'nobody'], '"nobody" is not an e-mail address'],
+])('an unknown %s is told on stderr, with exit code 1 and nothing on stdout', async ([, args, words]) => {
+  const { token } = await openApp(stack)
+  const csv = await write('any.csv', 'user_id\n')
+  const { stderr, ...rest } = await stack.sluice(...args({ csv, token }))
+  expect(stderr).toContain(words)
+  expect(rest).toEqual({ code: 1, json: undefined })
+})
+
+test.for([
+  ['no such command', ['nonsense']],
+  ['no such option', ['keys', '--app', '1', '--nonsense']],
+  ['no app', ['keys']],
+  ['an app that is no number', ['keys', '--app', 'x']],
+  ['no file', ['import', '--token', 'x']],
+  ['no token', ['import', 'x.csv']],
+  ['an API that is no address', ['import', 'x.csv', '--token', 'x', '--api', 'x']],
+  ['no user', ['user', 'show', '--app', '1']],
+  ['half a command', ['token']],
+] as const)('wrong usage (%s) is told on stderr, with exit code 2 and nothing on stdout', async ([, args]) => {
+  const { stderr, ...rest } = await stack.sluice(...args)
+  expect(rest).toEqual({ code: 2, json: undefined })
+  expect(stderr).not.toBe('')
+})
+
+function refusal(stderr: string): CommandResult {
+  return { code: 1, json: undefined, stderr }
+}
+
+/** The status of a first request with a token: 400 means that the token is good. */
+async function statusWith(token: string): Promise<number> {
+  return (await firstRequest(stack.api, {}, { 'X-Service-Token': token })).status
+}
+
+async function importedApp(): Promise<App & { view: Awaited<ReturnType<typeof ended>> }> {
+  const app = await openApp(stack, ['u1', 'u2'])
+  const importId = await upload(stack.api, app.token, Buffer.from('user_id,name,age\nu1,Ana,31\nu3,Cy,1\n'))
+  return { ...app, view: await ended(stack.api, app.token, importId) }
+}
+
+async function write(name: string, content: string | Buffer): Promise<string> {
+  const path = join(folder, name)
+  await writeFile(path, content)
+  return path
+}

@@ -1,0 +1,153 @@
+import { readFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { openStorage } from '@sluice/storage'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { declare, ended, openApp, put, type RequestedImport, requestImport, statusOf } from './client.ts'
+import { type RunningStack, startStack } from './running-stack.ts'
+
+// What storage does with a second request that is not what the first one said (design.md §3, Upload binding).
+let stack: RunningStack
+
+beforeAll(async () => {
+  stack = await startStack()
+})
+
+afterAll(() => stack.stop())
+
+afterEach(() => void vi.useRealTimers())
+
+const file = Buffer.from('user_id,age\nu1,31\n')
+const other = Buffer.from('user_id,age\nu1,32\n')
+const { checksum } = declare(file)
+
+interface Refusal {
+  name: string
+  send(requested: RequestedImport): ReturnType<typeof put>
+  answers: { status: number; code?: string }[]
+}
+
+const refusals: Refusal[] = [
+  {
+    name: 'another Content-Type',
+    send: ({ url, headers }) => put(url, { ...headers, 'Content-Type': 'application/gzip' }, file),
+    answers: [{ status: 403 }, { status: 400 }],
+  },
+  {
+    name: 'no Content-Type',
+    send: ({ url }) => put(url, { 'Content-MD5': checksum }, file),
+    answers: [{ status: 403 }, { status: 400 }],
+  },
+  {
+    name: 'another Content-MD5',
+    send: ({ url, headers }) => put(url, { ...headers, 'Content-MD5': declare(other).checksum }, other),
+    answers: [{ status: 403 }, { status: 400 }],
+  },
+  {
+    name: 'no Content-MD5',
+    send: ({ url }) => put(url, { 'Content-Type': 'text/csv' }, file),
+    answers: [{ status: 403 }, { status: 400 }],
+  },
+  {
+    name: 'another length',
+    send: ({ url, headers }) => put(url, headers, Buffer.concat([file, Buffer.from('u1,33\n')])),
+    answers: [{ status: 403 }, { status: 400 }],
+  },
+  {
+    name: 'another body under the right headers',
+    send: ({ url, headers }) => put(url, headers, other),
+    answers: [{ status: 400, code: 'BadDigest' }],
+  },
+  {
+    name: 'a tampered signature',
+    send: ({ url, headers }) =>
+      put(
+        url.replace(/(X-Amz-Signature=)(.)/, (_, name, digit) => name + (digit === '0' ? '1' : '0')),
+        headers,
+        file,
+      ),
+    answers: [{ status: 403, code: 'SignatureDoesNotMatch' }],
+  },
+  {
+    name: 'a longer validity than was signed',
+    send: ({ url, headers }) => put(url.replace('X-Amz-Expires=300', 'X-Amz-Expires=301'), headers, file),
+    answers: [{ status: 403, code: 'SignatureDoesNotMatch' }],
+  },
+  {
+    name: 'another import’s place',
+    send: ({ importId, url, headers }) => put(url.replace(importId, crypto.randomUUID()), headers, file),
+    answers: [{ status: 403, code: 'SignatureDoesNotMatch' }],
+  },
+  {
+    name: 'no signature',
+    send: ({ url, headers }) => put(url.split('?', 1)[0] ?? '', headers, file),
+    answers: [{ status: 403, code: 'AccessDenied' }],
+  },
+]
+
+test.concurrent.for(refusals)(
+  'storage refuses $name; the import goes on waiting, and the right upload works',
+  async (refusal) => {
+    const { token } = await openApp(stack, ['u1'])
+    const requested = await requestImport(stack.api, token, declare(file))
+    const { status, code } = await refusal.send(requested)
+    expect(refusal.answers.map((answer) => ({ code, ...answer }))).toContainEqual({ status, code })
+
+    // Uploads are noticed in the order of their first requests: had the refused one been taken, this would show it.
+    const later = await openApp(stack, ['u1'])
+    const after = await requestImport(stack.api, later.token, declare(file))
+    expect(await put(after.url, after.headers, file)).toEqual({ status: 200, code: undefined })
+    await ended(stack.api, later.token, after.importId)
+    expect((await statusOf(stack.api, token, requested.importId)).state).toBe('awaiting_upload')
+
+    expect(await put(requested.url, requested.headers, file)).toEqual({ status: 200, code: undefined })
+    expect(await ended(stack.api, token, requested.importId)).toMatchObject({ state: 'completed', rows_applied: 1 })
+  },
+)
+
+test('an upload that breaks off is not taken for the file, and can be made again', async () => {
+  const { token } = await openApp(stack, ['u1'])
+  const { importId, url, headers } = await requestImport(stack.api, token, declare(file))
+  const broken = request(url, { method: 'PUT', headers: { ...headers, 'Content-Length': file.length } })
+  broken.on('error', () => {})
+  await new Promise<void>((resolve) => void broken.write(file.subarray(0, -1), () => resolve()))
+  broken.destroy()
+
+  expect(await put(url, headers, file)).toEqual({ status: 200, code: undefined })
+  expect(await ended(stack.api, token, importId)).toMatchObject({ state: 'completed', rows_applied: 1 })
+})
+
+test('an address is good for five minutes', async () => {
+  const { token } = await openApp(stack, ['u1'])
+  const { importId, headers } = await requestImport(stack.api, token, declare(file))
+  expect(await put(await addressSigned(5 * 60_000 + 1000, importId), headers, file)).toEqual({
+    status: 403,
+    code: 'AccessDenied',
+  })
+  expect((await put(await addressSigned(4 * 60_000, importId), headers, file)).status).toBe(200)
+})
+
+/** The address that the API would have given out some time ago (ms), by the storage package's own means. */
+async function addressSigned(ago: number, importId: string): Promise<string> {
+  const credentials = JSON.parse(await readFile(join(stack.home, 'storage-credentials.json'), 'utf8'))
+  const storage = openStorage({
+    S3_ENDPOINT: (await stack.info()).storage,
+    S3_REGION: 'us-east-1',
+    S3_BUCKET: 'sluice',
+    S3_ACCESS_KEY_ID: credentials.accessKeyId,
+    S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+  })
+  const { app_id: appId } = await stack.db
+    .selectFrom('imports')
+    .select('app_id')
+    .where('import_id', '=', importId)
+    .executeTakeFirstOrThrow()
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - ago })
+  try {
+    const terms = { contentType: 'text/csv', byteSize: file.length, checksum }
+    return await storage.presignUpload(`apps/${appId}/imports/${importId}/upload`, terms, 5 * 60_000)
+  } finally {
+    vi.useRealTimers()
+    storage.close()
+  }
+}
