@@ -1,12 +1,16 @@
 import { readSettings } from '@sluice/config'
 import { connect, type Database } from '@sluice/database'
-import { defaultHome, readStackInfo } from '@sluice/local-stack'
+import { defaultHome, embeddedStorageAccess, readStackInfo } from '@sluice/local-stack'
+import { openStorage, type Storage, storageSettings } from '@sluice/storage'
 import { InvalidArgumentError } from 'commander'
 import { Failure } from './failure.ts'
 
+/** The folder of the stack that this command is about. */
+const home = () => process.env.SLUICE_HOME || defaultHome
+
 /** The running stack of `SLUICE_HOME`, for what the environment does not name. */
 async function runningStack() {
-  return await readStackInfo(process.env.SLUICE_HOME || defaultHome)
+  return await readStackInfo(home())
 }
 
 /** The database that operator commands talk to: `DATABASE_URL`, or that of the running stack. */
@@ -42,6 +46,23 @@ export async function withDatabase<Result>(work: (db: Database) => Promise<Resul
   } finally {
     await close()
   }
+}
+
+/** Runs an operator's command with the storage that `S3_ENDPOINT` names, or that of the running stack. */
+export async function withStorage<Result>(work: (storage: Storage) => Promise<Result>): Promise<Result> {
+  const storage = openStorage(readSettings({ ...process.env, ...(await stackStorage()) }, storageSettings))
+  try {
+    return await work(storage)
+  } finally {
+    storage.close()
+  }
+}
+
+async function stackStorage(): Promise<Record<string, string>> {
+  if (process.env.S3_ENDPOINT) return {}
+  const stack = await runningStack()
+  if (stack === undefined) throw new Failure('no stack is running here: start one with npm start, or set S3_ENDPOINT')
+  return { S3_ENDPOINT: stack.storage, ...(await embeddedStorageAccess(home(), process.env)) }
 }
 
 /** Parses `--app`. */

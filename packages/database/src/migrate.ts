@@ -2,8 +2,9 @@ import { Migrator } from 'kysely/migration'
 import { connect } from './connect.ts'
 import * as initial from './migrations/0001-initial.ts'
 import * as rateLimits from './migrations/0002-rate-limits.ts'
+import * as deletions from './migrations/0003-deletions.ts'
 
-const migrations = { '0001-initial': initial, '0002-rate-limits': rateLimits }
+const migrations = { '0001-initial': initial, '0002-rate-limits': rateLimits, '0003-deletions': deletions }
 
 /**
  * Brings the schema up to date. Several processes may call it at once: the migrator takes a lock.

@@ -11,6 +11,7 @@ import type { ColumnType, Generated, JSONColumnType } from 'kysely'
  * - attempt: how often an import was claimed; a batch commits only under the current attempt
  * - lease: until when the claim holds without a sign of life
  * - position: byte offset in the uncompressed file up to which rows are committed
+ * - deletion: what befalls a user, however many deletion requests name it; the earliest dates of them hold
  */
 export interface Schema {
   apps: AppsTable
@@ -21,6 +22,9 @@ export interface Schema {
   profile_keys: ProfileKeysTable
   imports: ImportsTable
   import_error_chunks: ImportErrorChunksTable
+  deletion_requests: DeletionRequestsTable
+  deletion_request_users: DeletionRequestUsersTable
+  deleted_users: DeletedUsersTable
   mails: MailsTable
 }
 
@@ -106,6 +110,8 @@ interface ImportsTable {
   error_file_secret: string | null
   error_file_expires_at: NullableTimestamp
   files_removed_at: NullableTimestamp
+  /** A deletion completed while the import was under way: its files may name the deleted, and go when it ends. */
+  remove_files_at_end: Generated<boolean>
 
   requested_at: Timestamp
   queued_at: NullableTimestamp
@@ -122,6 +128,47 @@ interface ImportErrorChunksTable {
   /** Chunks are small, however much a batch has to say. */
   part: number
   content: Buffer
+}
+
+export type DeletionState = 'accepted' | 'started' | 'completed'
+
+/** Kept for good, as proof of what was asked for and done. */
+interface DeletionRequestsTable {
+  app_id: number
+  request_id: Generated<string>
+  /** Of the API token that the request came with. */
+  token_last_four: string
+  state: Generated<DeletionState>
+  accepted_at: Timestamp
+  /** When it is to start and to complete. */
+  starts_at: Timestamp
+  completes_at: Timestamp
+  /** When upkeep saw to it. */
+  started_at: NullableTimestamp
+  completed_at: NullableTimestamp
+  /** Of the hashes in `deleted_users`. */
+  salt: Buffer
+  users_requested: number
+  /** The users, registered or not, whose deletion completed by this request: an earlier one may have named them too. */
+  users_settled: Generated<number>
+  /** Of those, the ones who were there, and their profile values. */
+  users_deleted: Generated<number>
+  values_deleted: Generated<number>
+}
+
+/** The users that a request names, until they are deleted. */
+interface DeletionRequestUsersTable {
+  app_id: number
+  user_id: string
+  request_id: string
+}
+
+/** The users that a request named: SHA-256 of its salt and the ID in UTF-8, so that a known ID can be shown to be among them. */
+interface DeletedUsersTable {
+  app_id: number
+  request_id: string
+  user_hash: Buffer
+  deleted_at: Timestamp
 }
 
 interface MailsTable {

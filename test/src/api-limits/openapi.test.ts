@@ -2,6 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { createApp, registerToken } from '@sluice/accounts'
 import { readSettings } from '@sluice/config'
 import { type ApiDocument, openApiDocument } from '@sluice/contract'
+import { deletionSettings } from '@sluice/deletions'
 import { receiveSettings } from '@sluice/imports'
 import { registerUsers } from '@sluice/profiles'
 import { pino } from 'pino'
@@ -34,7 +35,7 @@ beforeAll(async () => {
   await registerUsers(database.db, appId, ['alice'])
   await insertImports()
   link = await openLink(database.url)
-  const limits = ['BULK_IMPORT', 'BULK_IMPORT_V2', 'IMPORT_STATUS', 'PROFILE_UPDATE', 'USER_REGISTRATION']
+  const limits = ['BULK_IMPORT', 'BULK_IMPORT_V2', 'DELETION', 'IMPORT_STATUS', 'PROFILE_UPDATE', 'USER_REGISTRATION']
   const all = (rate: string) => ({
     ...Object.fromEntries(limits.map((limit) => [`RATE_LIMIT_${limit}`, rate])),
     RATE_LIMIT_TIMEOUT: '10s',
@@ -145,7 +146,7 @@ describe('the document', () => {
   })
 
   test('has the routes of the API and no other', async () => {
-    const settings = readSettings({}, receiveSettings)
+    const settings = readSettings({}, [...deletionSettings, ...receiveSettings])
     const storage = openTestStorage()
     const log = pino({ level: 'silent' })
     const built = buildApi({ db: database.db, storage, apiUrl: 'http://api.test', settings, log })
@@ -175,6 +176,7 @@ describe('the document', () => {
     expect(documented.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
       'POST /v2/user_profiles',
       'POST /v2/user_profiles/bulk_import',
+      'POST /v3/user_data_deletions',
       'POST /v3/user_profiles/bulk_import',
     ])
   })

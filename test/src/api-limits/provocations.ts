@@ -56,6 +56,17 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     large_body: { headers: { 'Content-Length': '99999999' } },
     wrong_type: wrongType,
   },
+  requestDeletion: {
+    202: {},
+    identity_type: json({ identity_type: 'email', identity_value: 'alice' }),
+    no_identity_value: json({ identity_type: 'user_id' }),
+    empty_list: json({ identity_type: 'user_id', identity_value: [] }),
+    invalid_id: json({ identity_type: 'user_id', identity_value: ['alice', ''] }),
+    no_object: json([]),
+    not_json: notJson,
+    large_body: { headers: { 'Content-Length': '99999999' } },
+    wrong_type: wrongType,
+  },
   requestBulkImport: {
     200: {},
     checksum: json({ checksum: 'x', byte_size: '12' }),

@@ -1,0 +1,81 @@
+import { requireApp } from '@sluice/accounts'
+import { readSettings } from '@sluice/config'
+import { type DeletionRequestView, deletionSettings, listDeletions, runDeletions } from '@sluice/deletions'
+import { type Command, InvalidArgumentError } from 'commander'
+import { pino } from 'pino'
+import { Failure } from '../failure.ts'
+import { fields, print, table } from '../output.ts'
+import { parseAppId, withDatabase, withStorage } from '../stack.ts'
+
+const listed = 1000
+
+/** `sluice deletions` and `sluice deletions run`. */
+export function addDeletionCommands(program: Command): void {
+  const list = program
+    .command('deletions')
+    .description(`deletion requests of an app, newest first (at most ${listed})`)
+    .option('--app <id>', 'app', parseAppId)
+    .option('--json')
+    .action(async ({ app }: { app?: number }) => {
+      // Commander would ask `deletions run` for a required option as well.
+      if (app === undefined) throw new Failure('--app is missing', 2)
+      const requests = await withDatabase(async (db) => {
+        await requireApp(db, app)
+        return await listDeletions(db, app, listed)
+      })
+      print(list, requests, () => table(requests.map(summaryRow), 'No deletion requests.'))
+    })
+
+  const run = list
+    .command('run')
+    .description(
+      'start and complete the deletions that are due, as the workers do every minute; what is deleted is gone',
+    )
+    .option('--now <time>', 'as if it were that time (ISO 8601)', parseTime)
+    .option('--json')
+    .action(async ({ now = new Date() }: { now?: Date }) => {
+      const settings = readSettings(process.env, deletionSettings)
+      const log = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }))
+      const done = await withDatabase((db) =>
+        withStorage((storage) => runDeletions({ db, storage, settings, log }, now)),
+      )
+      const result = {
+        started: done.started,
+        completed: done.completed,
+        users_deleted: done.usersDeleted,
+        mails: done.mails.length,
+      }
+      print(run, result, () =>
+        fields({
+          'Requests started': result.started,
+          'Requests completed': result.completed,
+          'Users deleted': result.users_deleted,
+          Mails: result.mails,
+        }),
+      )
+    })
+}
+
+/** Parses `--now`; without an offset it is UTC, a date alone its midnight. */
+function parseTime(text: string): Date {
+  const parts = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(Z|[+-]\d\d:\d\d)?$/.exec(text)
+  const [, day = '', time = 'T00:00', offset = 'Z'] = parts ?? []
+  const instant = new Date(day + time + offset)
+  if (Number.isNaN(instant.getTime())) {
+    throw new InvalidArgumentError('It must be a time such as 2026-03-07T00:00:00Z.')
+  }
+  return instant
+}
+
+function summaryRow(request: DeletionRequestView) {
+  return {
+    REQUEST: request.request_id,
+    STATE: request.state,
+    TOKEN: `…${request.token_last_four}`,
+    USERS: request.users_requested,
+    DELETED: request.users_deleted,
+    ACCEPTED: request.accepted_at,
+    STARTS: request.starts_at,
+    COMPLETES: request.completes_at,
+  }
+}

@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto'
+import { encodeTextArray, sql } from '@sluice/database'
+import type { DeletionContext } from './context.ts'
+import { deletionDates } from './dates.ts'
+
+/** A deletion request that has been checked. */
+export interface DeletionRequest {
+  appId: number
+  /** Registered or not: who registers until the deletion completes is deleted too (design.md §3). */
+  userIds: readonly string[]
+  /** The last four characters of the API token that it came with, for the audit. */
+  tokenLastFour: string
+}
+
+/** Takes a deletion request, which cannot be cancelled: when this returns, it is committed. Gives its ID. */
+export async function requestDeletion(
+  { db, settings }: Pick<DeletionContext, 'db' | 'settings'>,
+  { appId, userIds, tokenLastFour }: DeletionRequest,
+  now: Date,
+): Promise<string> {
+  const { startsAt, completesAt } = deletionDates(now, settings.SERVICE_TIMEZONE)
+  const distinct = [...new Set(userIds)]
+  return await db.transaction().execute(async (tx) => {
+    const { request_id: requestId } = await tx
+      .insertInto('deletion_requests')
+      .values({
+        app_id: appId,
+        token_last_four: tokenLastFour,
+        accepted_at: now,
+        starts_at: startsAt,
+        completes_at: completesAt,
+        salt: randomBytes(16),
+        users_requested: distinct.length,
+      })
+      .returning('request_id')
+      .executeTakeFirstOrThrow()
+    await sql`
+      insert into deletion_request_users (app_id, request_id, user_id)
+      select ${appId}::integer, ${requestId}::uuid, unnest(${encodeTextArray(distinct)}::text[])
+    `.execute(tx)
+    return requestId
+  })
+}

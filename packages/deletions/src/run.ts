@@ -1,0 +1,51 @@
+import type { MailId } from '@sluice/mail'
+import { complete, dueCompletions } from './complete.ts'
+import type { DeletionContext } from './context.ts'
+
+/** What a run of the upkeep did. */
+export interface DeletionRun {
+  /** Requests that started, and requests that completed. */
+  started: number
+  completed: number
+  /** Registered users who are gone. */
+  usersDeleted: number
+  /** New in the outbox. */
+  mails: MailId[]
+}
+
+/**
+ * Starts and completes what is due at `now`, however long ago it became due. Any number of processes may run this at
+ * once; what one of them leaves undone the next run does.
+ *
+ * Throws an AggregateError with what kept apps from completing, after all others were seen to, and an AbortError when the
+ * process shuts down.
+ */
+export async function runDeletions(context: DeletionContext, now: Date): Promise<DeletionRun> {
+  const run: DeletionRun = { started: await start(context, now), completed: 0, usersDeleted: 0, mails: [] }
+  const failures: unknown[] = []
+  for (const due of await dueCompletions(context.db, now)) {
+    try {
+      const { completed, usersDeleted, mails } = await complete(context, due, now)
+      run.completed += completed
+      run.usersDeleted += usersDeleted
+      run.mails.push(...mails)
+    } catch (error) {
+      context.shutdown?.throwIfAborted()
+      failures.push(error)
+    }
+  }
+  if (failures.length > 0) throw new AggregateError(failures, 'deletions are not complete')
+  return run
+}
+
+async function start({ db, log }: DeletionContext, now: Date): Promise<number> {
+  const started = await db
+    .updateTable('deletion_requests')
+    .set({ state: 'started', started_at: now })
+    .where('state', '=', 'accepted')
+    .where('starts_at', '<=', now)
+    .returning(['app_id', 'request_id'])
+    .execute()
+  for (const request of started) log.info(request, 'deletion started')
+  return started.length
+}

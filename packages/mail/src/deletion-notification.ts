@@ -1,0 +1,20 @@
+import { type Content, renderContent } from './content.ts'
+
+/** All deletions of an app that complete on one day, as their mail tells of them (service.md, Events). */
+export interface CompletedDeletion {
+  appName: string
+  /** `YYYY-MM-DD`. */
+  day: string
+  /** Those who were registered. */
+  usersDeleted: number
+}
+
+/** The deletion complete e-mail. It names nobody: their IDs are gone. */
+export function deletionNotification({ appName, day, usersDeleted }: CompletedDeletion): Content {
+  const count = new Intl.NumberFormat('en-US').format(usersDeleted)
+  return renderContent(`User deletion completed: ${count} ${usersDeleted === 1 ? 'user' : 'users'} deleted`, [
+    `The user deletion of ${appName} that was due on ${day} has completed.`,
+    `Registered users deleted: ${count}`,
+    'The users, all their profile values and the stored files of imports that had ended are gone, and the user IDs are no longer registered. IDs in the requests that were not registered needed no deletion.',
+  ])
+}

@@ -1,0 +1,99 @@
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runImport } from '@sluice/imports'
+import { registerUsers, updateProfile } from '@sluice/profiles'
+import { openQueues } from '@sluice/queue'
+import { startS3Endpoint } from '@sluice/s3-endpoint'
+import { openStorage } from '@sluice/storage'
+import { expect, test } from 'vitest'
+import { claim, importFile, openApp, queueFile } from '../imports/workshop.ts'
+import { openYard, request, runAt, tablesWith, type Yard } from './yard.ts'
+
+/** A yard with a storage of its own, whose folder can be looked through. */
+async function openYardWithFolder(): Promise<Yard & { folder: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-erasure-'))
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret' }
+  const buckets = ['test']
+  const at = { root: folder, host: '127.0.0.1', port: 0, region: 'us-east-1' }
+  const endpoint = await startS3Endpoint({ ...at, credentials, buckets })
+  const storage = openStorage({
+    S3_ENDPOINT: endpoint.url,
+    S3_REGION: 'us-east-1',
+    S3_BUCKET: 'test',
+    S3_ACCESS_KEY_ID: 'test',
+    S3_SECRET_ACCESS_KEY: 'test-secret',
+  })
+  const yard = await openYard()
+  return {
+    ...yard,
+    folder,
+    storage,
+    context: { ...yard.context, storage },
+    deletions: { ...yard.deletions, storage },
+    async close() {
+      await yard.close()
+      storage.close()
+      await endpoint.close()
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+/** The files below a folder whose name or content holds a text. */
+async function filesWith(folder: string, text: string): Promise<string[]> {
+  const names = await readdir(folder, { recursive: true })
+  const found: string[] = []
+  for (const name of names) {
+    const path = join(folder, name)
+    const content = (await stat(path)).isFile() ? await readFile(path) : ''
+    if (name.includes(text) || content.includes(text)) found.push(name)
+  }
+  return found
+}
+
+test('after completion no table, no stored file and no queue payload holds the user’s ID', async () => {
+  const yard = await openYardWithFolder()
+  const queues = openQueues({ databaseUrl: yard.database.url }, () => {})
+  const id = `marker-${crypto.randomUUID()}`
+  const appId = await openApp(yard, [id, 'bob'])
+  const add = (importId: string) => queues.add('imports', [{ id: importId, payload: { appId, importId } }])
+  await updateProfile(yard.database.db, appId, id, [{ key: 'name', type: 'string', value: 'Ann' }], 500)
+  // The ID in an upload, in an error file, and in the lines of an error file that storage did not take.
+  for (const file of [`user_id,age\n${id},1\nbob,2\n`, `user_id,age\n${id},none\nghost,2\n`]) {
+    await add((await importFile(yard, appId, file)).view.import_id)
+  }
+  const failing = await queueFile(yard, appId, `user_id,age\n${id},none\n`)
+  await add(failing)
+  const storage = { ...yard.storage, writeStream: () => Promise.reject(new Error('no room')) }
+  const settings = { ...yard.context.settings, IMPORT_ATTEMPTS: 1 }
+  for (const outcome of ['postponed', 'failed']) {
+    const held = await claim(yard, appId, failing)
+    const ended = await runImport({ ...yard.context, storage, settings }, held, new AbortController().signal)
+    expect(ended).toMatchObject({ outcome })
+    await yard.database.db.updateTable('imports').set({ retry_at: null }).where('import_id', '=', failing).execute()
+  }
+  await request(yard, appId, [id, 'unknown'], '2100-03-01T12:00:00Z')
+  // A file of its own, and under an ID that is registered only after the request.
+  await registerUsers(yard.database.db, appId, ['unknown'])
+  await importFile(yard, appId, `user_id,age\nunknown,3\n${id},4\n`)
+
+  expect(await tablesWith(yard, id)).toEqual([
+    'public.deletion_request_users',
+    'public.import_error_chunks',
+    'public.users',
+  ])
+  expect(await filesWith(yard.folder, id)).toHaveLength(5)
+
+  const { mails } = await runAt(yard, '2100-04-07T00:00:00Z')
+  await queues.add(
+    'mails',
+    mails.map((mail) => ({ id: mail.mailId, payload: mail })),
+  )
+  for (const text of [id, 'unknown']) {
+    expect(await tablesWith(yard, text)).toEqual([])
+    expect(await filesWith(yard.folder, text)).toEqual([])
+  }
+  await queues.close()
+  await yard.close()
+})

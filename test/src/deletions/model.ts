@@ -1,0 +1,59 @@
+/** What deletions do to one app, in memory and written for clearness alone: the oracle of the simulated year. */
+export class AppModel {
+  /** Registered users with the value of their one key; undefined where they have none. */
+  readonly users = new Map<string, number | undefined>()
+  readonly requests: ModelRequest[] = []
+  /** Completion dates that were mailed. */
+  readonly mailed = new Set<string>()
+  /** Imports whose files are in storage. */
+  storedImports = 0
+
+  register(userIds: readonly string[]): void {
+    for (const user of userIds) if (!this.users.has(user)) this.users.set(user, undefined)
+  }
+
+  /** Sets the value of the users who are registered. */
+  write(userIds: readonly string[], value: number): void {
+    for (const user of userIds) if (this.users.has(user)) this.users.set(user, value)
+  }
+
+  request(userIds: readonly string[], at: Date): void {
+    const startsAt = new Date(at.getTime() + 6 * 24 * 3_600_000)
+    const completesAt = new Date(Date.UTC(startsAt.getUTCFullYear(), startsAt.getUTCMonth() + 1, 7))
+    this.requests.push({ pending: new Set(userIds), startsAt, completesAt, state: 'accepted' })
+  }
+
+  /** What is true once upkeep has run at that time. */
+  upkeep(now: Date): void {
+    for (const request of this.requests) {
+      if (request.state === 'accepted' && request.startsAt <= now) request.state = 'started'
+    }
+    const dueUsers = new Set(
+      this.requests.filter(({ completesAt }) => completesAt <= now).flatMap(({ pending }) => [...pending]),
+    )
+    const isDue = this.requests.some(({ completesAt, state }) => completesAt <= now && state !== 'completed')
+    if (isDue) this.storedImports = 0
+    for (const user of dueUsers) {
+      const naming = this.requests.filter(({ pending }) => pending.has(user))
+      const earliest = Math.min(...naming.map(({ completesAt }) => completesAt.getTime()))
+      this.mailed.add(new Date(earliest).toISOString())
+      this.users.delete(user)
+      for (const { pending } of naming) pending.delete(user)
+    }
+    for (const request of this.requests) if (request.pending.size === 0) request.state = 'completed'
+  }
+
+  /** Registered users whose deletion has not started. */
+  targets(): string[] {
+    const started = this.requests.filter(({ state }) => state === 'started').flatMap(({ pending }) => [...pending])
+    return [...this.users.keys()].filter((user) => !started.includes(user)).toSorted()
+  }
+}
+
+interface ModelRequest {
+  /** The users whose deletion is still to come. */
+  pending: Set<string>
+  startsAt: Date
+  completesAt: Date
+  state: 'accepted' | 'started' | 'completed'
+}

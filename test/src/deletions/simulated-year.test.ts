@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { registerUsers, UnregisteredUser, updateProfile } from '@sluice/profiles'
+import fc from 'fast-check'
+import { beforeAll, expect, test } from 'vitest'
+import { importFile, openApp, profilesOf } from '../imports/workshop.ts'
+import { AppModel } from './model.ts'
+import { mailEvents, openYard, request, runAt, runCutShort, targetsOf, type Yard } from './yard.ts'
+
+// Whatever happens in a year: the database is what a plain model says it is, at every step.
+let yard: Yard
+beforeAll(async () => {
+  yard = await openYard()
+  return () => yard.close()
+})
+
+const names = ['a', 'b', 'c', 'd', 'é', "o'hara"]
+const users = fc.subarray(names, { minLength: 1 })
+const app = fc.nat({ max: 1 })
+
+/** How a run goes: undisturbed, cut short after so many batches, with storage away, or several at once. */
+const disturbance = fc.oneof(
+  { weight: 3, arbitrary: fc.constant({ kind: 'none' as const }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('cut short' as const), batches: fc.integer({ min: 1, max: 4 }) }),
+  },
+  { weight: 1, arbitrary: fc.constant({ kind: 'storage away' as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'at once' as const }) },
+)
+type Disturbance = typeof disturbance extends fc.Arbitrary<infer Kind> ? Kind : never
+
+const step = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('request' as const), app, users }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('register' as const), app, users }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('update' as const), app, user: fc.constantFrom(...names) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('import' as const), app, users }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('upkeep' as const), hours: fc.nat({ max: 24 * 25 }), disturbance }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('wait' as const), hours: fc.nat({ max: 24 * 40 }) }) },
+)
+type Step = typeof step extends fc.Arbitrary<infer Kind> ? Kind : never
+
+interface World {
+  apps: { appId: number; model: AppModel }[]
+  now: Date
+  /** A new value for every write. */
+  value: number
+}
+
+test('a year of requests, registrations, updates, imports, crashes and down times', async () => {
+  let steps = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40, size: 'max' }), async (year) => {
+      const apps = [await openApp(yard), await openApp(yard)].map((appId) => ({ appId, model: new AppModel() }))
+      const world: World = { apps, now: new Date('2100-01-01T00:00:00Z'), value: 0 }
+      for (const step of year) {
+        await take(world, step)
+        await compare(world)
+        steps += 1
+      }
+    }),
+    { numRuns: Number(process.env.PROPERTY_RUNS ?? 25) },
+  )
+  expect(steps).toBeGreaterThan(0)
+})
+
+async function take(world: World, step: Step): Promise<void> {
+  if (step.kind === 'wait') world.now = hoursLater(world.now, step.hours)
+  else if (step.kind === 'upkeep') {
+    world.now = hoursLater(world.now, step.hours)
+    await upkeep(world, step.disturbance)
+  } else {
+    const { appId, model } = world.apps[step.app] ?? assert.fail('there are two apps')
+    world.value += 1
+    await change(world, appId, model, step)
+  }
+}
+
+async function change(
+  { now, value }: World,
+  appId: number,
+  model: AppModel,
+  step: Exclude<Step, { kind: 'wait' | 'upkeep' }>,
+): Promise<void> {
+  const { db } = yard.database
+  switch (step.kind) {
+    case 'request':
+      await request(yard, appId, step.users, now.toISOString())
+      return model.request(step.users, now)
+    case 'register':
+      await registerUsers(db, appId, step.users)
+      return model.register(step.users)
+    case 'update': {
+      const known = model.users.has(step.user)
+      const updating = updateProfile(db, appId, step.user, [{ key: 'value', type: 'int', value }], 500)
+      if (known) await updating
+      else await expect(updating).rejects.toThrow(UnregisteredUser)
+      return model.write([step.user], value)
+    }
+    case 'import': {
+      const rows = step.users.map((user) => `${user},${value}\n`).join('')
+      const { view } = await importFile(yard, appId, `user_id,value\n${rows}`)
+      expect(view.rows_applied).toBe(step.users.filter((user) => model.users.has(user)).length)
+      model.storedImports += 1
+      return model.write(step.users, value)
+    }
+  }
+}
+
+/** A disturbed run is followed by one that goes on where it ended. */
+async function upkeep({ apps, now }: World, disturbance: Disturbance): Promise<void> {
+  const at = now.toISOString()
+  if (disturbance.kind === 'cut short') await runCutShort(yard, at, disturbance.batches)
+  if (disturbance.kind === 'storage away') {
+    const storage = { ...yard.storage, removeAll: () => Promise.reject(new Error('storage is away')) }
+    await runAt(yard, at, { storage }).catch(() => {})
+  }
+  await Promise.all(Array.from({ length: disturbance.kind === 'at once' ? 3 : 1 }, () => runAt(yard, at)))
+  for (const { model } of apps) model.upkeep(now)
+}
+
+async function compare({ apps }: World): Promise<void> {
+  for (const { appId, model } of apps) {
+    const { db } = yard.database
+    const profiles = [...model.users].map(([user, value]) => [user, value === undefined ? {} : { value }] as const)
+    expect(await profilesOf(yard, appId)).toEqual(Object.fromEntries(profiles))
+    expect(await targetsOf(yard, appId)).toEqual(model.targets())
+    expect(await mailEvents(yard, appId)).toEqual([...model.mailed].map((date) => `deletion:${date}`).toSorted())
+    const states = db.selectFrom('deletion_requests').select('state').where('app_id', '=', appId)
+    expect((await states.execute()).map(({ state }) => state).toSorted()).toEqual(
+      model.requests.map(({ state }) => state).toSorted(),
+    )
+    const named = db.selectFrom('deletion_request_users').select('user_id').where('app_id', '=', appId)
+    expect((await named.execute()).map((row) => row.user_id).toSorted()).toEqual(
+      model.requests.flatMap(({ pending }) => [...pending]).toSorted(),
+    )
+    const stored = db.selectFrom('imports').select('import_id').where('files_removed_at', 'is', null)
+    expect(await stored.where('app_id', '=', appId).execute()).toHaveLength(model.storedImports)
+  }
+}
+
+function hoursLater(time: Date, hours: number): Date {
+  return new Date(time.getTime() + hours * 3_600_000)
+}

@@ -1,0 +1,77 @@
+import { readSettings } from '@sluice/config'
+import { sql } from '@sluice/database'
+import { type DeletionContext, deletionSettings, requestDeletion, runDeletions } from '@sluice/deletions'
+import { pino } from 'pino'
+import { openWorkshop, type Workshop } from '../imports/workshop.ts'
+
+/** A workshop that deletes as well. The clock of deletions is the tests' own, and far ahead of Postgres's. */
+export interface Yard extends Workshop {
+  deletions: DeletionContext
+}
+
+/** Opens a yard; deletions go by the calendar of `timeZone`. */
+export async function openYard(timeZone = 'UTC'): Promise<Yard> {
+  const workshop = await openWorkshop()
+  const settings = readSettings({ SERVICE_TIMEZONE: timeZone }, deletionSettings)
+  return { ...workshop, deletions: { ...workshop.context, settings } }
+}
+
+/** Has users of an app deleted, with a token that ends in `last`. Gives the request's ID. */
+export function request({ deletions }: Yard, appId: number, userIds: readonly string[], at: string): Promise<string> {
+  return requestDeletion(deletions, { appId, userIds, tokenLastFour: 'last' }, new Date(at))
+}
+
+/** Runs deletions as if it were that time. */
+export function runAt({ deletions }: Yard, at: string, changes: Partial<DeletionContext> = {}) {
+  return runDeletions({ ...deletions, ...changes }, new Date(at))
+}
+
+/** A run that ends, as on a shutdown, after its first `batches` batches. */
+export async function runCutShort(yard: Yard, at: string, batches: number): Promise<void> {
+  const shutdown = new AbortController()
+  let left = batches
+  const log = pino({}, { write: (line) => void (line.includes('users deleted') && --left === 0 && shutdown.abort()) })
+  await runAt(yard, at, { log, shutdown: shutdown.signal }).catch((error: unknown) => {
+    if (!shutdown.signal.aborted) throw error
+  })
+}
+
+/** The registered users of an app who are campaign targets. */
+export async function targetsOf({ database }: Yard, appId: number): Promise<string[]> {
+  const rows = await database.db
+    .selectFrom('campaign_targets')
+    .select('user_id')
+    .where('app_id', '=', appId)
+    .orderBy('user_id')
+    .execute()
+  return rows.map((row) => row.user_id)
+}
+
+/** The events of an app's mails, oldest first. */
+export async function mailEvents({ database }: Yard, appId: number): Promise<string[]> {
+  const rows = await database.db
+    .selectFrom('mails')
+    .select('event')
+    .where('app_id', '=', appId)
+    .where('event', 'like', 'deletion:%')
+    .orderBy('event')
+    .execute()
+  return rows.map((row) => row.event)
+}
+
+/** The tables of the database, those of the queue included, in which a text occurs: as text or in bytes. */
+export async function tablesWith({ database }: Yard, text: string): Promise<string[]> {
+  const { rows: tables } = await sql<{ name: string }>`
+    select format('%I.%I', schemaname, tablename) as name from pg_tables
+    where schemaname not in ('pg_catalog', 'information_schema') order by 1
+  `.execute(database.db)
+  const bytes = Buffer.from(text).toString('hex')
+  const found: string[] = []
+  for (const { name } of tables) {
+    const { rows } = await sql`
+      select from ${sql.raw(name)} t where strpos(t::text, ${text}) > 0 or strpos(t::text, ${bytes}) > 0 limit 1
+    `.execute(database.db)
+    if (rows.length > 0) found.push(name)
+  }
+  return found
+}
