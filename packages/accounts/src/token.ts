@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { Database } from '@sluice/database'
+import { type Database, sql } from '@sluice/database'
 
 const form = /^slc_([1-9]\d{0,8})_[\w-]{43}$/
 
@@ -21,7 +21,11 @@ export function hashToken(token: string): Buffer {
  */
 export async function authenticate(db: Database, token: string): Promise<number | undefined> {
   const appId = Number(form.exec(token)?.[1] ?? 0)
-  const stored = await db.selectFrom('api_tokens').select('token_hash').where('app_id', '=', appId).executeTakeFirst()
+  const { rows } = await sql<{ token_hash: Buffer }>`
+    /* prepared */
+    select token_hash from api_tokens where app_id = ${appId}
+  `.execute(db)
+  const stored = rows[0]
   const matches = timingSafeEqual(stored?.token_hash ?? Buffer.alloc(32), hashToken(token))
   return stored !== undefined && matches ? appId : undefined
 }

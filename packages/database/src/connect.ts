@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
+import { prepareMarked } from './prepared.ts'
 import type { Schema } from './schema.ts'
 
 /** The database as the packages see it; also a transaction. */
@@ -36,13 +37,18 @@ export function connect(
     connectionTimeoutMillis: 10_000,
     application_name: 'sluice',
     idle_in_transaction_session_timeout: idleTransaction,
-    options: '-c TimeZone=UTC',
+    // Every look-up goes by an index. A statement that is prepared while a table is empty must not keep a plan that
+    // reads the whole table when it has grown.
+    options: '-c TimeZone=UTC -c enable_seqscan=off',
     types,
   })
   const onError = options.onError ?? (() => {})
   pool.on('error', onError)
   // A connection that breaks between two queries of a transaction tells its client, not the pool; the next query fails.
-  pool.on('connect', (client) => client.on('error', onError))
+  pool.on('connect', (client) => {
+    client.on('error', onError)
+    prepareMarked(client)
+  })
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
   return { db, close: () => db.destroy() }
 }

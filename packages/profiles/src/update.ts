@@ -73,6 +73,7 @@ async function writeValues(
   const wantedTypes = encodeTextArray([...types.values()])
   const document = JSON.stringify(Object.fromEntries([...latest].map(([key, { value }]) => [key, value])))
   const { rows } = await sql<{ is_user: boolean; deviations: [string, ValueType | null][] | null }>`
+    /* prepared */
     with deviating as materialized (
       select w.key, k.type
       from unnest(${keys}::text[], ${wantedTypes}::text[]) as w (key, type)

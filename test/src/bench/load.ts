@@ -1,0 +1,59 @@
+import { Agent, request } from 'node:http'
+
+/** A request that a client sends again and again. */
+export interface LoadRequest {
+  url: string
+  headers: Record<string, string>
+  body(): string
+  /** The only status that is no error. */
+  expected: number
+}
+
+/** What came of a wave of load; latency in ms. */
+export interface LoadResult {
+  perSecond: number
+  median: number
+  p99: number
+  errors: number
+}
+
+/** Lets `clients` send requests for `duration` ms, each the next one when the last is answered, on connections that stay open. */
+export async function load(target: LoadRequest, clients: number, duration: number): Promise<LoadResult> {
+  const agent = new Agent({ keepAlive: true, maxSockets: clients })
+  const latencies: number[] = []
+  let errors = 0
+  const started = performance.now()
+  const client = async () => {
+    while (performance.now() - started < duration) {
+      const sent = performance.now()
+      const status = await send(target, agent).catch(() => 0)
+      if (status === target.expected) latencies.push(performance.now() - sent)
+      else errors++
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, client))
+  const seconds = (performance.now() - started) / 1000
+  agent.destroy()
+  latencies.sort((a, b) => a - b)
+  const at = (part: number) =>
+    latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * part))] ?? Number.NaN
+  return { perSecond: latencies.length / seconds, median: at(0.5), p99: at(0.99), errors }
+}
+
+function send({ url, headers, body }: LoadRequest, agent: Agent): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const content = body()
+    const sending = request(url, {
+      method: 'POST',
+      agent,
+      headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(content), ...headers },
+    })
+    sending.on('error', reject)
+    sending.on('response', (response) => {
+      response.on('error', reject)
+      response.on('end', () => resolve(response.statusCode ?? 0))
+      response.resume()
+    })
+    sending.end(content)
+  })
+}
