@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { claimImport, followErrorLink, removeOldFiles, runImport, takeTurns } from '@sluice/imports'
+import { claimImport, runImport, takeTurns } from '@sluice/imports'
 import type { Storage } from '@sluice/storage'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { claim, importFile, openApp, openWorkshop, profilesOf, queueFile, resultOf, type Workshop } from './workshop.ts'
@@ -286,74 +286,5 @@ describe('storage that fails', () => {
     await runImport(workshop.context, await claim(workshop, appId, importId), never)
     const { view } = await resultOf(workshop, appId, importId)
     expect(view).toMatchObject({ state: 'failed', error: 'the uploaded file is gone' })
-  })
-})
-
-describe('stored files', () => {
-  test('the link to an error file works for 7 days; another one never does', async () => {
-    const { view } = await importFile(workshop, appId, file)
-    const token = view.error_file_url?.split('/').at(-1) ?? ''
-    const follow = (text: string) => followErrorLink(workshop.database.db, workshop.storage, text)
-    const followed = await follow(token)
-    expect(followed).toMatchObject({ url: expect.stringContaining('X-Amz-Expires=300') })
-    const altered = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`
-    expect(await follow(altered)).toBe('unknown')
-    expect(await follow(`${crypto.randomUUID()}.${token.split('.')[1]}`)).toBe('unknown')
-    expect(await follow('../../etc/passwd')).toBe('unknown')
-    await workshop.database.db
-      .updateTable('imports')
-      .set({ error_file_expires_at: new Date(Date.now() - 1000) })
-      .where('import_id', '=', view.import_id)
-      .execute()
-    expect(await follow(token)).toBe('expired')
-  })
-
-  test('of one import that storage does not let go are no reason to keep those of the others', async () => {
-    const [first, second] = [await importFile(workshop, appId, file), await importFile(workshop, appId, file)]
-    await workshop.database.db
-      .updateTable('imports')
-      .set({ finished_at: new Date(0) })
-      .execute()
-    const stubborn: Storage = {
-      ...workshop.storage,
-      async removeAll(prefix) {
-        if (prefix.includes(first.view.import_id)) throw new Error('503 SlowDown')
-        await workshop.storage.removeAll(prefix)
-      },
-    }
-    const old = new Date(Date.now() - 30 * 86_400_000)
-    for (const [i, { view }] of [first, second].entries()) {
-      const finished_at = new Date(old.getTime() + i * 1000)
-      await workshop.database.db
-        .updateTable('imports')
-        .set({ finished_at })
-        .where('import_id', '=', view.import_id)
-        .execute()
-    }
-    await removeOldFiles({ ...workshop.context, storage: stubborn })
-    const left = await workshop.database.db
-      .selectFrom('imports')
-      .select('import_id')
-      .where('files_removed_at', 'is', null)
-      .execute()
-    expect(left.map((row) => row.import_id)).toContain(first.view.import_id)
-    expect(left.map((row) => row.import_id)).not.toContain(second.view.import_id)
-  })
-
-  test('uploads and error files are removed FILE_RETENTION_DAYS after the import has ended, and no sooner', async () => {
-    const { view } = await importFile(workshop, appId, file)
-    const key = `apps/${appId}/imports/${view.import_id}/upload`
-    expect(await removeOldFiles(workshop.context)).toBe(0)
-    expect(await workshop.storage.stat(key)).toBeDefined()
-    await workshop.database.db
-      .updateTable('imports')
-      .set({ finished_at: new Date(Date.now() - 7 * 86_400_000 - 1000) })
-      .where('import_id', '=', view.import_id)
-      .execute()
-    expect(await removeOldFiles(workshop.context)).toBe(1)
-    expect(await workshop.storage.stat(key)).toBeUndefined()
-    expect(await removeOldFiles(workshop.context)).toBe(0)
-    const token = view.error_file_url?.split('/').at(-1) ?? ''
-    expect(await followErrorLink(workshop.database.db, workshop.storage, token)).toBe('expired')
   })
 })
