@@ -1,4 +1,4 @@
-import { readSettings } from '@sluice/config'
+import { readSettings, sharedStore } from '@sluice/config'
 import { connect } from '@sluice/database'
 import { deletionSettings } from '@sluice/deletions'
 import { receiveSettings } from '@sluice/imports'
@@ -27,9 +27,7 @@ await runService('api', async (log) => {
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
   const storage = openStorage(settings)
   const metrics = openMetrics()
-  const store =
-    settings.REDIS_URL === undefined ? { databaseUrl: settings.DATABASE_URL } : { redisUrl: settings.REDIS_URL }
-  const rateLimiter = await openApiRateLimiter(store, settings, { metrics, log })
+  const rateLimiter = await openApiRateLimiter(sharedStore(settings), settings, { metrics, log })
   const context = { db: database.db, storage, apiUrl: settings.API_URL, settings, log }
   const api = buildApi(context, { timeouts: settings, rateLimiter, metrics })
   const url = await api.listen({ host: settings.API_HOST, port: settings.API_PORT })

@@ -1,4 +1,4 @@
-import { queueNames, readSettings } from '@sluice/config'
+import { queueNames, readSettings, sharedStore } from '@sluice/config'
 import { connect } from '@sluice/database'
 import { deletionSettings } from '@sluice/deletions'
 import { importSettings } from '@sluice/imports'
@@ -26,8 +26,7 @@ await runService('worker', async (log) => {
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
   const storage = openStorage(settings)
   const mailer = openMailer(database.db, settings)
-  const store =
-    settings.REDIS_URL === undefined ? { databaseUrl: settings.DATABASE_URL } : { redisUrl: settings.REDIS_URL }
+  const store = sharedStore(settings)
   const queues = openQueues(store, onError)
   const host = { context: { db: database.db, storage, settings, log }, queues, mailer }
 
@@ -36,7 +35,7 @@ await runService('worker', async (log) => {
   const stops = hosted.map((name) => hosts[name](host))
 
   return {
-    info: { queues: hosted, queue_store: settings.REDIS_URL === undefined ? 'postgres' : 'redis' },
+    info: { queues: hosted, queue_store: 'redisUrl' in store ? 'redis' : 'postgres' },
     async stop() {
       for (const stop of stops) stop()
       await queues.close()

@@ -3,7 +3,7 @@ export { type ErrorAnswer, errors, type TextAnswer } from './errors.ts'
 export { type ImportRequest, type ImportView, importView, parseImportRequest, type UploadDescriptor } from './import.ts'
 export { type JsonObject, messagesPerAnswer } from './json-object.ts'
 export { limits } from './limits.ts'
-export { nameProblem } from './name.ts'
+export { isLonger, nameProblem } from './name.ts'
 export { openApiDocument } from './openapi/document.ts'
 export type { ApiDocument, Content, JsonSchema, Operation, Response } from './openapi/document-types.ts'
 export {

@@ -6,14 +6,17 @@
  */
 export function nameProblem(text: string, maxLength: number): string | undefined {
   if (text === '') return 'must not be empty'
-  if (isOver(text, maxLength)) return `should be at most ${maxLength} characters`
+  if (isLonger(text, maxLength)) return `should be at most ${maxLength} characters`
   // Neither can be stored (design.md §3, Strings).
   if (text.includes('\0') || !text.isWellFormed()) return 'should be UTF-8'
   return undefined
 }
 
-function isOver(text: string, codePoints: number): boolean {
+/** Whether a text has more Unicode code points than that: what the documents call characters. */
+export function isLonger(text: string, codePoints: number): boolean {
   // A code point is one or two UTF-16 units: only texts in between need counting.
   if (text.length <= codePoints || text.length > 2 * codePoints) return text.length > codePoints
-  return [...text].length > codePoints
+  let count = 0
+  for (const _ of text) count++
+  return count > codePoints
 }

@@ -7,5 +7,8 @@ export const LF = 0x0a
 /** UTF-8 byte order mark. */
 export const BOM = Buffer.from([0xef, 0xbb, 0xbf])
 
+/** Column that names the user of a row; required (service.md, Bulk import CSV file). */
+export const USER_ID = 'user_id'
+
 /** Column that is reserved for the messages of the error file (service.md, Bulk import CSV file). */
 export const SERVICE_ERRORS = 'SERVICE_ERRORS'

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { recordLength, splitRecords } from './cells.ts'
-import { BOM, CR, LF } from './dialect.ts'
+import { BOM, CR, LF, USER_ID } from './dialect.ts'
 import { FileError } from './file-error.ts'
 import { scanRecord, startScan } from './scan.ts'
 
@@ -9,8 +9,6 @@ const MAX_HEADER_BYTES = 102_400
 
 /** Longest column name, Unicode code points (service.md, Limits). */
 const MAX_NAME_LENGTH = 255
-
-const USER_ID = 'user_id'
 
 /** Keys that begin so are standard user profiles (design.md §3, Standard profiles). */
 const STANDARD_PREFIX = '$'

@@ -1,5 +1,5 @@
 export { type DecompressOptions, decompress } from './decompress.ts'
-export { SERVICE_ERRORS } from './dialect.ts'
+export { SERVICE_ERRORS, USER_ID } from './dialect.ts'
 export { errorFileHeader, errorFileRow } from './error-file.ts'
 export { FileError } from './file-error.ts'
 export { type Header, readHeader } from './header.ts'

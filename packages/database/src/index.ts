@@ -1,5 +1,6 @@
 export { sql } from 'kysely'
 export { type Connection, connect, type Database } from './connect.ts'
+export { lookUpByIndex } from './look-ups.ts'
 export { migrate } from './migrate.ts'
 export { retryConflicts } from './retry.ts'
 export type { DeletionState, ImportContentType, ImportSource, ImportState, Schema } from './schema.ts'

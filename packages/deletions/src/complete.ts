@@ -1,4 +1,4 @@
-import { type Database, retryConflicts, sql } from '@sluice/database'
+import { type Database, lookUpByIndex, retryConflicts, sql } from '@sluice/database'
 import { removeFilesOfApp } from '@sluice/imports'
 import { deletionNotification, enqueueMails, type MailId } from '@sluice/mail'
 import type { DeletionContext } from './context.ts'
@@ -93,10 +93,7 @@ interface Batch {
  */
 async function deleteBatch(tx: Database, appId: number, requestId: string, after: string, now: Date): Promise<Batch> {
   await lockApp(tx, appId)
-  // Look-ups go by index whatever the planner believes about tables that were empty a moment ago.
-  await sql
-    .raw('set local enable_hashjoin = off; set local enable_mergejoin = off; set local enable_seqscan = off')
-    .execute(tx)
+  await lookUpByIndex(tx)
   const { rows } = await sql<Batch>`
     with named as materialized (
       select user_id from deletion_request_users

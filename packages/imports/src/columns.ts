@@ -1,8 +1,5 @@
 import type { ValueType } from '@sluice/contract'
-import { SERVICE_ERRORS } from '@sluice/csv'
-
-/** The column that names the user of a row (service.md, Bulk import CSV file). */
-const userIdColumn = 'user_id'
+import { SERVICE_ERRORS, USER_ID } from '@sluice/csv'
 
 /** A column whose values go into profiles. */
 export interface ProfileColumn {
@@ -35,11 +32,11 @@ export function sortColumns(
   registered: ReadonlyMap<string, ValueType>,
 ): Columns {
   const profiles = names.flatMap((key, index) => {
-    if (key === userIdColumn || key === SERVICE_ERRORS) return []
+    if (key === USER_ID || key === SERVICE_ERRORS) return []
     const type = registered.get(key) ?? (Object.hasOwn(settled, key) ? settled[key] : undefined)
     return [{ index, key, jsonKey: `${JSON.stringify(key)}:`, type, registered: registered.has(key) }]
   })
-  return { names, userIdIndex: names.indexOf(userIdColumn), profiles }
+  return { names, userIdIndex: names.indexOf(USER_ID), profiles }
 }
 
 /** The settled types by key, in column order. */

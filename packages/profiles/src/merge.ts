@@ -1,4 +1,4 @@
-import { type Database, encodeTextArray, sql } from '@sluice/database'
+import { type Database, encodeTextArray, lookUpByIndex, sql } from '@sluice/database'
 
 /** What one user gets in a batch. */
 export interface UserUpdate {
@@ -16,13 +16,10 @@ export interface UserUpdate {
  */
 export async function mergeProfiles(tx: Database, appId: number, updates: readonly UserUpdate[]): Promise<boolean[]> {
   if (updates.length === 0) return []
-  await sql
-    .raw(`set local enable_hashjoin = off; set local enable_mergejoin = off; set local enable_seqscan = off`)
-    .execute(tx)
+  await lookUpByIndex(tx)
   const userIds = encodeTextArray(updates.map((update) => update.userId))
   const documents = encodeTextArray(updates.map((update) => update.document))
-  // `found` is fenced, so that each document is parsed once. Look-ups go by the primary key whatever the planner
-  // believes about a table that was empty a moment ago: hence the settings above.
+  // `found` is fenced, so that each document is parsed once.
   const result = await sql<{ flags: string }>`
     with given as materialized (
       select ordinal, user_id, document::jsonb as document

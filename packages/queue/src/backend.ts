@@ -1,3 +1,4 @@
+import type { SharedStore } from '@sluice/config'
 import {
   createPostgresBackend,
   createRedisBackend,
@@ -9,9 +10,6 @@ import {
 } from 'bullmq'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-
-/** Where the queues live: Redis, or a schema of its own in Postgres. */
-export type QueueStore = { redisUrl: string } | { databaseUrl: string }
 
 /** Makes BullMQ's queues and workers on one store; the rest of this room does not know which. */
 export interface Backend {
@@ -44,7 +42,7 @@ const schema = 'bullmq'
 const prefix = '{sluice}'
 
 /** Gives the backend of a store. Connections open when a queue or worker is made, and close with it. */
-export function openBackend(store: QueueStore): Backend {
+export function openBackend(store: SharedStore): Backend {
   return 'redisUrl' in store ? redisBackend(store.redisUrl) : postgresBackend(store.databaseUrl)
 }
 
@@ -96,7 +94,7 @@ function postgresBackend(databaseUrl: string): Backend {
 }
 
 /** Makes the tables of the Postgres backend or brings them up to date; on Redis there is nothing to do. */
-export async function migrateQueue(store: QueueStore): Promise<void> {
+export async function migrateQueue(store: SharedStore): Promise<void> {
   if ('redisUrl' in store) return
   const client = new pg.Client({ connectionString: store.databaseUrl })
   await client.connect()

@@ -1,3 +1,3 @@
-export { migrateQueue, type QueueStore } from './backend.ts'
+export { migrateQueue } from './backend.ts'
 export type { Payloads, QueueName } from './payloads.ts'
 export { type JobHandler, type NewJob, openQueues, type Queues } from './queues.ts'

@@ -1,4 +1,5 @@
-import { type Backend, type OpenQueue, openBackend, type QueueStore } from './backend.ts'
+import type { SharedStore } from '@sluice/config'
+import { type Backend, type OpenQueue, openBackend } from './backend.ts'
 import type { Payloads, QueueName } from './payloads.ts'
 
 /** A job to add. The same ID is not added again while the first one waits or runs. */
@@ -33,7 +34,7 @@ const jobOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true }
  *
  * Takes the store and what to do with errors of connections and jobs (they are logged; nothing else depends on them).
  */
-export function openQueues(store: QueueStore, onError: (error: Error) => void): Queues {
+export function openQueues(store: SharedStore, onError: (error: Error) => void): Queues {
   const backend = openBackend(store)
   const queues = new Map<QueueName, OpenQueue>()
   const workers: { close(): Promise<void> }[] = []

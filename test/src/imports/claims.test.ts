@@ -57,6 +57,11 @@ async function expectUndisturbed(importId: string): Promise<void> {
   expect(mails.filter((mail) => mail.event === `import:${importId}`)).toHaveLength(1)
 }
 
+/** Lets the pause before another try be over. */
+async function endBackOff(importId: string): Promise<void> {
+  await workshop.database.db.updateTable('imports').set({ retry_at: null }).where('import_id', '=', importId).execute()
+}
+
 /** Lets the lease of a silent worker run out. */
 async function loseLease(importId: string): Promise<void> {
   const past = new Date(Date.now() - 1000)
@@ -156,11 +161,7 @@ describe('storage that fails', () => {
     const storage = breakingReads(workshop.storage, file.length - 40, { reads: 4 })
     const outcomes: string[] = []
     while (outcomes.at(-1) !== 'completed' && outcomes.length < 5) {
-      await workshop.database.db
-        .updateTable('imports')
-        .set({ retry_at: null })
-        .where('import_id', '=', importId)
-        .execute()
+      await endBackOff(importId)
       const { outcome } = await runImport(
         { ...workshop.context, storage },
         await claim(workshop, appId, importId),
@@ -185,11 +186,7 @@ describe('storage that fails', () => {
       )
       outcomes.push(outcome)
       expect(await claimImport(workshop.context, { appId, importId: poisonous })).toBeUndefined() // backs off
-      await workshop.database.db
-        .updateTable('imports')
-        .set({ retry_at: null })
-        .where('import_id', '=', poisonous)
-        .execute()
+      await endBackOff(poisonous)
     }
     expect(outcomes).toEqual(['postponed', 'postponed', 'failed'])
     const { view } = await resultOf(workshop, appId, poisonous)
@@ -212,11 +209,7 @@ describe('storage that fails', () => {
         never,
       )
       expect(outcome).toBe('postponed')
-      await workshop.database.db
-        .updateTable('imports')
-        .set({ retry_at: null })
-        .where('import_id', '=', importId)
-        .execute()
+      await endBackOff(importId)
     }
     await runImport(workshop.context, await claim(workshop, appId, importId), never)
     await expectUndisturbed(importId)
@@ -236,11 +229,7 @@ describe('storage that fails', () => {
       never,
     )
     expect(outcome).toBe('postponed')
-    await workshop.database.db
-      .updateTable('imports')
-      .set({ retry_at: null })
-      .where('import_id', '=', importId)
-      .execute()
+    await endBackOff(importId)
     await runImport(workshop.context, await claim(workshop, appId, importId), never)
     await expectUndisturbed(importId)
   })

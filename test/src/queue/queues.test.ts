@@ -1,4 +1,5 @@
-import { openQueues, type QueueStore, type Queues } from '@sluice/queue'
+import type { SharedStore } from '@sluice/config'
+import { openQueues, type Queues } from '@sluice/queue'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
@@ -25,7 +26,7 @@ describe.skipIf(inject('redisUrl') === undefined)('queues on Redis', () => {
   queueSuite(() => ({ redisUrl }))
 })
 
-function queueSuite(store: () => QueueStore): void {
+function queueSuite(store: () => SharedStore): void {
   const opened: Queues[] = []
   const errors: Error[] = []
   const open = () => {

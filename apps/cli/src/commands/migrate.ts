@@ -1,4 +1,4 @@
-import { readSettings } from '@sluice/config'
+import { readSettings, sharedStore } from '@sluice/config'
 import { migrate } from '@sluice/database'
 import { migrateQueue } from '@sluice/queue'
 import type { Command } from 'commander'
@@ -13,9 +13,9 @@ export function addMigrateCommand(program: Command): void {
     .option('--json')
     .action(async () => {
       const url = await databaseUrl()
-      const { REDIS_URL: redisUrl } = readSettings(process.env, ['REDIS_URL'])
+      const store = sharedStore({ ...readSettings(process.env, ['REDIS_URL']), DATABASE_URL: url })
       const applied = await migrate(url)
-      await migrateQueue(redisUrl === undefined ? { databaseUrl: url } : { redisUrl })
+      await migrateQueue(store)
       print(command, { applied }, () =>
         applied.length === 0 ? 'The schema is up to date.' : `Applied ${applied.join(', ')}.`,
       )
