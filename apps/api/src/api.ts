@@ -1,8 +1,9 @@
+import { authenticator } from '@sluice/accounts'
 import { readSettings } from '@sluice/config'
 import { errors } from '@sluice/contract'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { answer, answerError } from './answers.ts'
-import type { ApiContext } from './context.ts'
+import type { ApiContext, ApiServices } from './context.ts'
 import { docsRoutes } from './docs.ts'
 import { closeConnections, harden, hardenedServer, type Timeouts, timeoutSettings } from './hardening.ts'
 import { type Metrics, metricsRoutes, openMetrics } from './metrics.ts'
@@ -26,8 +27,9 @@ export interface ApiOptions {
 }
 
 /** Builds the HTTP API: parse, call a package, answer. It listens when the caller says so. */
-export function buildApi(context: ApiContext, options: ApiOptions = {}): FastifyInstance {
+export function buildApi(services: ApiServices, options: ApiOptions = {}): FastifyInstance {
   const { timeouts = readSettings({}, timeoutSettings), metrics = openMetrics() } = options
+  const context: ApiContext = { ...services, authenticate: authenticator(services.db) }
   const loggerInstance: FastifyBaseLogger = context.log
   const api = fastify({
     ...hardenedServer(timeouts, context.log),

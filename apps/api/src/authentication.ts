@@ -1,4 +1,3 @@
-import { authenticate } from '@sluice/accounts'
 import { errors } from '@sluice/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { answer } from './answers.ts'
@@ -8,11 +7,11 @@ import type { ApiContext } from './context.ts'
  * A hook that lets only requests with a valid API token through, and sets `request.appId` (service.md, Authentication).
  * It runs before the body is read.
  */
-export function authentication({ db }: ApiContext) {
+export function authentication({ authenticate }: ApiContext) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const token = request.headers['x-service-token']
     if (token === undefined || token === '') return answer(reply, errors.unauthorized())
-    const appId = typeof token === 'string' ? await authenticate(db, token) : undefined
+    const appId = typeof token === 'string' ? await authenticate(token) : undefined
     if (appId === undefined) return answer(reply, errors.forbidden())
     request.appId = appId
   }

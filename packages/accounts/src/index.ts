@@ -1,2 +1,2 @@
 export { createApp, InvalidAccount, registerToken, requireApp, UnknownApp } from './app.ts'
-export { authenticate } from './token.ts'
+export { authenticator } from './token.ts'

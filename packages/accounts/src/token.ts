@@ -1,5 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Database, sql } from '@sluice/database'
+import { joinCalls } from '@sluice/joined-calls'
 
 const form = /^slc_([1-9]\d{0,8})_[\w-]{43}$/
 
@@ -14,18 +15,29 @@ export function hashToken(token: string): Buffer {
 }
 
 /**
- * Finds the app that a token belongs to.
+ * Opens the look-up of tokens. Look-ups that are asked for at the same time share one query, which always begins after
+ * they were asked for: a token that was replaced before is never taken for a good one.
  *
- * Takes the header's text as the client sent it. Gives the app's ID, or undefined for a token that is malformed,
- * unknown or replaced; which of these it is cannot be told from the time it takes.
+ * Gives a function that finds the app that a token belongs to. It takes the header's text as the client sent it, and gives
+ * the app's ID, or undefined for a token that is malformed, unknown or replaced; which of these it is cannot be told from
+ * the time it takes.
  */
-export async function authenticate(db: Database, token: string): Promise<number | undefined> {
-  const appId = Number(form.exec(token)?.[1] ?? 0)
-  const { rows } = await sql<{ token_hash: Buffer }>`
+export function authenticator(db: Database): (token: string) => Promise<number | undefined> {
+  const storedHash = joinCalls<number, Buffer | undefined>((_, appIds) => storedHashes(db, appIds))
+  return async (token) => {
+    const appId = Number(form.exec(token)?.[1] ?? 0)
+    const stored = await storedHash('', appId)
+    const matches = timingSafeEqual(stored ?? Buffer.alloc(32), hashToken(token))
+    return stored !== undefined && matches ? appId : undefined
+  }
+}
+
+/** The hash of each app's token, in order; undefined where there is no such app. */
+async function storedHashes(db: Database, appIds: readonly number[]): Promise<(Buffer | undefined)[]> {
+  const { rows } = await sql<{ app_id: number; token_hash: Buffer }>`
     /* prepared */
-    select token_hash from api_tokens where app_id = ${appId}
+    select app_id, token_hash from api_tokens where app_id = any(${[...new Set(appIds)]}::integer[])
   `.execute(db)
-  const stored = rows[0]
-  const matches = timingSafeEqual(stored?.token_hash ?? Buffer.alloc(32), hashToken(token))
-  return stored !== undefined && matches ? appId : undefined
+  const hashes = new Map(rows.map(({ app_id, token_hash }) => [app_id, token_hash]))
+  return appIds.map((appId) => hashes.get(appId))
 }

@@ -21,39 +21,43 @@ export class TypeConflict extends Error {
   }
 }
 
+/** What one request does to one user's profile. */
+export interface ProfileUpdate {
+  appId: number
+  userId: string
+  /** The latest entry of each key. */
+  latest: ReadonlyMap<string, ProfileEntry>
+}
+
+/** An update from checked entries, of which the latest of each key counts. Throws {@link UnregisteredUser}. */
+export function profileUpdate(appId: number, userId: string, entries: readonly ProfileEntry[]): ProfileUpdate {
+  // Postgres would refuse such an ID, or take another one for it.
+  if (userIdProblem(userId) !== undefined) throw new UnregisteredUser()
+  return { appId, userId, latest: new Map(entries.map((entry) => [entry.key, entry])) }
+}
+
 /**
  * Updates one user's profile: all of it or nothing, together with the keys that it registers.
  *
- * Takes checked entries, of which the latest of each key counts, and how many keys the app may have. When it returns,
- * the update is committed. Throws {@link TypeConflict}, {@link UnregisteredUser} and `KeyLimitExceeded`, with nothing written.
+ * Takes how many keys the app may have. When it returns, the update is committed. Throws {@link TypeConflict},
+ * {@link UnregisteredUser} and `KeyLimitExceeded`, with nothing written.
  */
-export async function updateProfile(
-  db: Database,
-  appId: number,
-  userId: string,
-  entries: readonly ProfileEntry[],
-  keyLimit: number,
-): Promise<void> {
-  // Postgres would refuse such an ID, or take another one for it.
-  if (userIdProblem(userId) !== undefined) throw new UnregisteredUser()
-  const latest = new Map(entries.map((entry) => [entry.key, entry]))
-  const update = { appId, userId, types: new Map([...latest].map(([key, { type }]) => [key, type])), latest }
+export async function updateProfile(db: Database, update: ProfileUpdate, keyLimit: number): Promise<void> {
   // Keys are new once and then never again: mostly one statement is all.
   const { unregistered } = await writeValues(db, update)
   if (unregistered.size > 0) await retryConflicts(() => registerAndWrite(db, update, keyLimit))
 }
 
-interface Update {
-  appId: number
-  userId: string
-  types: ReadonlyMap<string, ValueType>
-  latest: ReadonlyMap<string, ProfileEntry>
+/** The values of entries by key, as JSON. */
+export function documentOf(latest: ReadonlyMap<string, ProfileEntry>): string {
+  return JSON.stringify(Object.fromEntries([...latest].map(([key, { value }]) => [key, value])))
 }
 
 /** Locks are taken in the same order as by an import, keys and then users, so that the two never wait for each other. */
-async function registerAndWrite(db: Database, update: Update, keyLimit: number): Promise<void> {
+async function registerAndWrite(db: Database, update: ProfileUpdate, keyLimit: number): Promise<void> {
+  const types = new Map([...update.latest].map(([key, { type }]) => [key, type]))
   await db.transaction().execute(async (tx) => {
-    await registerKeys(tx, update.appId, update.types, keyLimit)
+    await registerKeys(tx, update.appId, types, keyLimit)
     // Another transaction may have registered a key with another type just before: then this throws.
     await writeValues(tx, update)
   })
@@ -67,11 +71,11 @@ async function registerAndWrite(db: Database, update: Update, keyLimit: number):
  */
 async function writeValues(
   db: Database,
-  { appId, userId, types, latest }: Update,
+  { appId, userId, latest }: ProfileUpdate,
 ): Promise<{ unregistered: Set<string> }> {
-  const keys = encodeTextArray([...types.keys()])
-  const wantedTypes = encodeTextArray([...types.values()])
-  const document = JSON.stringify(Object.fromEntries([...latest].map(([key, { value }]) => [key, value])))
+  const keys = encodeTextArray([...latest.keys()])
+  const wantedTypes = encodeTextArray([...latest.values()].map(({ type }) => type))
+  const document = documentOf(latest)
   const { rows } = await sql<{ is_user: boolean; deviations: [string, ValueType | null][] | null }>`
     /* prepared */
     with deviating as materialized (

@@ -1,11 +1,13 @@
-import { authenticate, createApp, InvalidAccount, registerToken, UnknownApp } from '@sluice/accounts'
+import { authenticator, createApp, InvalidAccount, registerToken, UnknownApp } from '@sluice/accounts'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 
 let database: TestDatabase
+let authenticate: ReturnType<typeof authenticator>
 beforeAll(async () => {
   database = await openTestDatabase()
+  authenticate = authenticator(database.db)
   return () => database.close()
 })
 
@@ -13,17 +15,42 @@ const newApp = () => createApp(database.db, { name: 'Shop', email: 'ann@example.
 
 test('a token belongs to its app alone', async () => {
   const [first, second] = [await newApp(), await newApp()]
-  expect(await authenticate(database.db, first.apiToken)).toBe(first.appId)
-  expect(await authenticate(database.db, second.apiToken)).toBe(second.appId)
+  expect(await authenticate(first.apiToken)).toBe(first.appId)
+  expect(await authenticate(second.apiToken)).toBe(second.appId)
   const swapped = first.apiToken.replace(`slc_${first.appId}_`, `slc_${second.appId}_`)
-  expect(await authenticate(database.db, swapped)).toBeUndefined()
+  expect(await authenticate(swapped)).toBeUndefined()
 })
 
 test('a new token makes the old one unusable at once', async () => {
   const { appId, apiToken } = await newApp()
   const replaced = await registerToken(database.db, appId)
-  expect(await authenticate(database.db, apiToken)).toBeUndefined()
-  expect(await authenticate(database.db, replaced)).toBe(appId)
+  expect(await authenticate(apiToken)).toBeUndefined()
+  expect(await authenticate(replaced)).toBe(appId)
+})
+
+test('look-ups at the same moment share a query, and each gets its own answer', async () => {
+  const apps = await Promise.all(Array.from({ length: 5 }, newApp))
+  const replaced = await registerToken(database.db, apps[0]?.appId ?? 0)
+  const tokens = [replaced, ...apps.map(({ apiToken }) => apiToken), 'nonsense']
+  const expected = [apps[0]?.appId, undefined, ...apps.slice(1).map(({ appId }) => appId), undefined]
+  const found = await Promise.all([...tokens, ...tokens].map((token) => authenticate(token)))
+  expect(found).toEqual([...expected, ...expected])
+})
+
+test('under a stream of look-ups, a replaced token lets nobody in from the moment that the new one is there', async () => {
+  const { appId, apiToken } = await newApp()
+  let isReplaced = false
+  const clients = Array.from({ length: 20 }, async () => {
+    for (let request = 0; request < 50; request++) {
+      const mustBeRefused = isReplaced
+      const found = await authenticate(apiToken)
+      if (mustBeRefused) expect(found).toBeUndefined()
+    }
+  })
+  const replaced = await registerToken(database.db, appId)
+  isReplaced = true
+  expect(await authenticate(replaced)).toBe(appId)
+  await Promise.all(clients)
 })
 
 test('neither the token nor anything that it could be made from is stored', async () => {
@@ -47,7 +74,7 @@ test('whatever is sent as a token that was never given out lets nobody in, and i
   )
   await fc.assert(
     fc.asyncProperty(token, async (text) => {
-      expect(await authenticate(database.db, text)).toBeUndefined()
+      expect(await authenticate(text)).toBeUndefined()
     }),
   )
 })

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runImport } from '@sluice/imports'
-import { registerUsers, updateProfile } from '@sluice/profiles'
+import { joinedProfileUpdates, registerUsers } from '@sluice/profiles'
 import { openQueues } from '@sluice/queue'
 import { startS3Endpoint } from '@sluice/s3-endpoint'
 import { openStorage } from '@sluice/storage'
@@ -58,7 +58,7 @@ test('after completion no table, no stored file and no queue payload holds the u
   const id = `marker-${crypto.randomUUID()}`
   const appId = await openApp(yard, [id, 'bob'])
   const add = (importId: string) => queues.add('imports', [{ id: importId, payload: { appId, importId } }])
-  await updateProfile(yard.database.db, appId, id, [{ key: 'name', type: 'string', value: 'Ann' }], 500)
+  await joinedProfileUpdates(yard.database.db, 500)(appId, id, [{ key: 'name', type: 'string', value: 'Ann' }])
   // The ID in an upload, in an error file, and in the lines of an error file that storage did not take.
   for (const file of [`user_id,age\n${id},1\nbob,2\n`, `user_id,age\n${id},none\nghost,2\n`]) {
     await add((await importFile(yard, appId, file)).view.import_id)

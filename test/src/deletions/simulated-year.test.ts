@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { registerUsers, UnregisteredUser, updateProfile } from '@sluice/profiles'
+import { joinedProfileUpdates, registerUsers, UnregisteredUser } from '@sluice/profiles'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { importFile, openApp, profilesOf } from '../imports/workshop.ts'
@@ -94,7 +94,7 @@ async function change(
       return model.register(step.users)
     case 'update': {
       const known = model.users.has(step.user)
-      const updating = updateProfile(db, appId, step.user, [{ key: 'value', type: 'int', value }], 500)
+      const updating = joinedProfileUpdates(db, 500)(appId, step.user, [{ key: 'value', type: 'int', value }])
       if (known) await updating
       else await expect(updating).rejects.toThrow(UnregisteredUser)
       return model.write([step.user], value)

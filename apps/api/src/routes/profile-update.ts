@@ -1,5 +1,5 @@
 import { errors, type ProfileUpdateAnswer, parseProfileUpdate } from '@sluice/contract'
-import { checkEntries, KeyLimitExceeded, TypeConflict, UnregisteredUser, updateProfile } from '@sluice/profiles'
+import { checkEntries, joinedProfileUpdates, KeyLimitExceeded, TypeConflict, UnregisteredUser } from '@sluice/profiles'
 import type { FastifyInstance } from 'fastify'
 import { answer } from '../answers.ts'
 import { appOf, authentication } from '../authentication.ts'
@@ -9,6 +9,7 @@ import type { ApiContext } from '../context.ts'
 export function profileUpdateRoutes(api: FastifyInstance, context: ApiContext): void {
   const { db, settings } = context
   const onRequest = authentication(context)
+  const updateProfile = joinedProfileUpdates(db, settings.PROFILE_KEY_LIMIT)
   const config = { malformedJson: errors.profileUpdateNotJson }
 
   api.post('/v2/user_profiles', { onRequest, config }, async (request, reply) => {
@@ -18,7 +19,7 @@ export function profileUpdateRoutes(api: FastifyInstance, context: ApiContext): 
     const checked = checkEntries(parsed.request.entries)
     if ('messages' in checked) return answer(reply, errors.invalidProfile(...checked.messages))
     try {
-      await updateProfile(db, appOf(request), userId, checked.entries, settings.PROFILE_KEY_LIMIT)
+      await updateProfile(appOf(request), userId, checked.entries)
     } catch (error) {
       if (error instanceof UnregisteredUser) return answer(reply, errors.unregisteredUser())
       if (error instanceof TypeConflict) return answer(reply, errors.invalidProfile(...error.messages))

@@ -1,0 +1,1 @@
+export { joinCalls } from './joined-calls.ts'

@@ -1,0 +1,89 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { joinCalls } from './joined-calls.ts'
+
+/** Calls that give back their input, each served only when the test says so. */
+function heldCalls(options?: { atMost: number }) {
+  const served: { key: string; inputs: readonly number[]; release(error?: Error): void }[] = []
+  const call = joinCalls<number, number>((key, inputs) => {
+    const { promise, resolve, reject } = Promise.withResolvers<readonly number[]>()
+    served.push({ key, inputs, release: (error) => (error === undefined ? resolve(inputs) : reject(error)) })
+    return promise
+  }, options)
+  return { call, served }
+}
+
+test('calls that come while one is under way are served together, after it, in their order', async () => {
+  const { call, served } = heldCalls()
+  const outputs = Promise.all([1, 2, 3].map((input) => call('a', input)))
+  expect(served.map(({ inputs }) => inputs)).toEqual([[1]])
+  served[0]?.release()
+  await turn()
+  expect(served.map(({ inputs }) => inputs)).toEqual([[1], [2, 3]])
+  served[1]?.release()
+  expect(await outputs).toEqual([1, 2, 3])
+})
+
+test('a call is never served by one that began before it was made', async () => {
+  const { call, served } = heldCalls()
+  const first = call('a', 1)
+  const second = call('a', 2)
+  served[0]?.release()
+  expect(await first).toBe(1)
+  await turn()
+  const third = call('a', 3)
+  served[1]?.release()
+  expect(await second).toBe(2)
+  await turn()
+  expect(served[2]?.inputs).toEqual([3])
+  served[2]?.release()
+  expect(await third).toBe(3)
+})
+
+test('keys do not wait for each other', () => {
+  const { call, served } = heldCalls()
+  void call('a', 1)
+  void call('b', 2)
+  expect(served.map(({ key }) => key)).toEqual(['a', 'b'])
+})
+
+test('a failure is that of the calls that were served together, and of no other', async () => {
+  const { call, served } = heldCalls()
+  const outcomes = Promise.allSettled([1, 2, 3].map((input) => call('a', input)))
+  served[0]?.release()
+  await turn()
+  const last = call('a', 4)
+  served[1]?.release(new Error('away'))
+  await turn()
+  served[2]?.release()
+  expect((await outcomes).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
+  expect(await last).toBe(4)
+})
+
+test('an output too few fails its calls instead of leaving one waiting for ever', async () => {
+  const call = joinCalls<number, number>(async () => [])
+  await expect(call('a', 1)).rejects.toThrow('0 outputs for 1 calls')
+})
+
+test('every call gets its own output, however many there are and however few are served at a time', async () => {
+  const property = fc.asyncProperty(
+    fc.array(fc.record({ key: fc.constantFrom('a', 'b'), input: fc.nat() })),
+    fc.integer({ min: 1, max: 5 }),
+    async (calls, atMost) => {
+      const sizes: number[] = []
+      const call = joinCalls<number, string>(
+        async (key, inputs) => {
+          sizes.push(inputs.length)
+          await turn()
+          return inputs.map((input) => `${key}${input}`)
+        },
+        { atMost },
+      )
+      const outputs = await Promise.all(calls.map(({ key, input }) => call(key, input)))
+      expect(outputs).toEqual(calls.map(({ key, input }) => `${key}${input}`))
+      expect(Math.max(0, ...sizes)).toBeLessThanOrEqual(atMost)
+    },
+  )
+  await fc.assert(property)
+})
