@@ -1,76 +1,106 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { startStack } from '../stack/running-stack.ts'
-import { type LoadRequest, type LoadResult, load } from './load.ts'
+import { createApp } from '@sluice/accounts'
+import { registerUsers } from '@sluice/profiles'
+import { type RunningStack, startStack } from '../stack/running-stack.ts'
+import { type LoadResult, type LoadTarget, load, quantile } from './load.ts'
+import { forEachStore } from './stores.ts'
 
 const clients = 200
 const users = 10_000
-const waveMs = 5_000
+const waveMs = 4_000
 const waves = 3
 const target = 0.6
 
 /**
- * 200 clients update profiles, beside a bare Fastify route that does one INSERT on the same Postgres; waves alternate. Gives
- * whether the API has at least 0.6 of the yardstick's rate, without an error.
+ * 200 clients update profiles, beside a bare Fastify route that does one INSERT on the same Postgres; waves alternate. All
+ * clients are of one app, or each of an app of its own. Gives whether the API always has at least 0.6 of the yardstick's
+ * rate, without an error.
  */
 export async function benchApi(): Promise<boolean> {
-  const stack = await startStack({ env: { RATE_LIMIT_PROFILE_UPDATE: '100000000/60s', LOG_LEVEL: 'warn' } })
+  console.log(`${clients} clients, median of ${waves} waves of ${waveMs / 1000} s`)
+  return await forEachStore(benchStore)
+}
+
+async function benchStore(redisUrl: string | undefined): Promise<boolean> {
+  const env = { RATE_LIMIT_PROFILE_UPDATE: '100000000/60s', LOG_LEVEL: 'warn' }
+  const stack = await startStack({ env, ...(redisUrl !== undefined && { redisUrl }) })
   const { database } = await stack.info()
   const yardstick = fork(fileURLToPath(new URL('./yardstick-server.ts', import.meta.url)), {
     env: { ...process.env, DATABASE_URL: database },
   })
   try {
     const [yardstickUrl] = await once(yardstick, 'message')
-    const api = await profileUpdates(stack)
-    const bare: LoadRequest = { ...api, url: String(yardstickUrl), headers: {} }
-    const results: { api: LoadResult[]; bare: LoadResult[] } = { api: [], bare: [] }
-    for (let wave = 0; wave <= waves; wave++) {
-      const [first, second] = [await load(api, clients, waveMs), await load(bare, clients, waveMs)]
-      if (wave === 0) continue // warm-up
-      results.api.push(first)
-      results.bare.push(second)
+    const oneApp = await profileUpdates(stack, 1)
+    const targets = {
+      bare: { ...oneApp, url: String(yardstickUrl) },
+      oneApp,
+      manyApps: await profileUpdates(stack, clients),
     }
-    return report(results.api, results.bare)
+    const results = { bare: [] as LoadResult[], oneApp: [] as LoadResult[], manyApps: [] as LoadResult[] }
+    const names = ['bare', 'oneApp', 'manyApps'] as const
+    for (let wave = 0; wave <= waves; wave++) {
+      for (const name of names) {
+        const result = await load(targets[name], clients, waveMs)
+        if (wave > 0) results[name].push(result) // the first one warms up
+      }
+    }
+    print('bare Fastify, one INSERT', results.bare)
+    const isReached = [
+      print('one app', results.oneApp, results.bare),
+      print(`${clients} apps`, results.manyApps, results.bare),
+    ]
+    return !isReached.includes(false)
   } finally {
     yardstick.disconnect()
     await stack.stop()
   }
 }
 
-async function profileUpdates(stack: Awaited<ReturnType<typeof startStack>>): Promise<LoadRequest> {
-  const created = await stack.sluice('app', 'create', '--name', 'Bench', '--email', 'bench@example.com')
-  const { app_id: app, api_token: token } = created.json as { app_id: number; api_token: string }
-  const ids = Array.from({ length: users }, (_, i) => `user-${i}\n`).join('')
-  await stack.pipeToSluice(ids, 'users', 'register', '--app', String(app))
+/** Updates of the users of so many apps, in turn. */
+async function profileUpdates({ db, api }: RunningStack, appCount: number): Promise<LoadTarget> {
+  const userId = (number: number) => `user-${number % (users / appCount)}`
+  const userIds = Array.from({ length: users / appCount }, (_, number) => userId(number))
+  const tokens: string[] = []
+  for (let app = 0; app < appCount; app++) {
+    const { appId, apiToken } = await createApp(db, { name: `Bench ${app}`, email: 'bench@example.com' })
+    await registerUsers(db, appId, userIds)
+    tokens.push(apiToken)
+  }
   let count = 0
-  const body = () => {
+  const next = () => {
     count++
-    return JSON.stringify({
-      user_id: `user-${(count * 7919) % users}`,
+    const body = JSON.stringify({
+      user_id: userId(count * 7919),
       user_profiles: [
         { key: 'name', type: 'string', value: `Name ${count}` },
         { key: 'visits', type: 'int', value: count },
         { key: 'seen', type: 'datetime', value: '2026-01-01T10:00:00+09:00' },
       ],
     })
+    return { headers: { 'X-Service-Token': tokens[count % appCount] ?? '' }, body }
   }
-  return { url: `${stack.api}/v2/user_profiles`, headers: { 'X-Service-Token': token }, body, expected: 202 }
+  return { url: `${api}/v2/user_profiles`, next, expected: 202 }
 }
 
-function report(api: LoadResult[], bare: LoadResult[]): boolean {
-  const rate = (results: LoadResult[]) => median(results.map(({ perSecond }) => perSecond))
-  const ratio = rate(api) / rate(bare)
-  const errors = api.reduce((sum, result) => sum + result.errors, 0)
-  const line = (name: string, results: LoadResult[]) =>
-    `${name.padEnd(28)}${rate(results).toFixed(0).padStart(7)}/s  median ${median(results.map((r) => r.median)).toFixed(0)} ms  p99 ${median(results.map((r) => r.p99)).toFixed(0)} ms`
-  console.log(`${clients} clients, median of ${waves} waves of ${waveMs / 1000} s`)
-  console.log(line('profile update', api))
-  console.log(line('bare Fastify, one INSERT', bare))
-  console.log(`ratio ${ratio.toFixed(2)} (target ${target}), errors ${errors}`)
-  return ratio >= target && errors === 0
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+/** Prints what came of some waves, beside the yardstick's. Gives whether the target is reached. */
+function print(name: string, results: readonly LoadResult[], yardstick?: readonly LoadResult[]): boolean {
+  const median = (all: readonly LoadResult[], figure: keyof LoadResult) =>
+    quantile(
+      all.map((result) => result[figure]),
+      0.5,
+    )
+  const ratio = yardstick && median(results, 'perSecond') / median(yardstick, 'perSecond')
+  const errors = results.reduce((sum, result) => sum + result.errors, 0)
+  const figures = [
+    name.padEnd(26),
+    `${median(results, 'perSecond').toFixed(0).padStart(6)}/s`,
+    `median ${median(results, 'median').toFixed(0)} ms`,
+    `p99 ${median(results, 'p99').toFixed(0)} ms`,
+    `errors ${errors}`,
+    ...(ratio === undefined ? [] : [`ratio ${ratio.toFixed(2)} (target ${target})`]),
+  ]
+  console.log(figures.join('  '))
+  return errors === 0 && (ratio === undefined || ratio >= target)
 }

@@ -1,10 +1,10 @@
 import { Agent, request } from 'node:http'
 
-/** A request that a client sends again and again. */
-export interface LoadRequest {
+/** Requests that clients send, one after the other. */
+export interface LoadTarget {
   url: string
-  headers: Record<string, string>
-  body(): string
+  /** What the next request has. */
+  next(): { headers: Record<string, string>; body: string }
   /** The only status that is no error. */
   expected: number
 }
@@ -18,7 +18,7 @@ export interface LoadResult {
 }
 
 /** Lets `clients` send requests for `duration` ms, each the next one when the last is answered, on connections that stay open. */
-export async function load(target: LoadRequest, clients: number, duration: number): Promise<LoadResult> {
+export async function load(target: LoadTarget, clients: number, duration: number): Promise<LoadResult> {
   const agent = new Agent({ keepAlive: true, maxSockets: clients })
   const latencies: number[] = []
   let errors = 0
@@ -34,19 +34,27 @@ export async function load(target: LoadRequest, clients: number, duration: numbe
   await Promise.all(Array.from({ length: clients }, client))
   const seconds = (performance.now() - started) / 1000
   agent.destroy()
-  latencies.sort((a, b) => a - b)
-  const at = (part: number) =>
-    latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * part))] ?? Number.NaN
-  return { perSecond: latencies.length / seconds, median: at(0.5), p99: at(0.99), errors }
+  return {
+    perSecond: latencies.length / seconds,
+    median: quantile(latencies, 0.5),
+    p99: quantile(latencies, 0.99),
+    errors,
+  }
 }
 
-function send({ url, headers, body }: LoadRequest, agent: Agent): Promise<number> {
+/** The value that such a part of all values is below; NaN of none. */
+export function quantile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
+}
+
+function send({ url, next }: LoadTarget, agent: Agent): Promise<number> {
   return new Promise((resolve, reject) => {
-    const content = body()
+    const { headers, body } = next()
     const sending = request(url, {
       method: 'POST',
       agent,
-      headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(content), ...headers },
+      headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body), ...headers },
     })
     sending.on('error', reject)
     sending.on('response', (response) => {
@@ -54,6 +62,6 @@ function send({ url, headers, body }: LoadRequest, agent: Agent): Promise<number
       response.on('end', () => resolve(response.statusCode ?? 0))
       response.resume()
     })
-    sending.end(content)
+    sending.end(body)
   })
 }

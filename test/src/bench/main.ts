@@ -1,7 +1,8 @@
-// npm run bench [-- api]: measures against yardsticks in the same run, prints ratios, and exits 1 where one misses its target.
+// npm run bench [-- api | limiter]: measures against yardsticks in the same run, prints ratios, and exits 1 where one misses its target.
 import { benchApi } from './api.ts'
+import { benchLimiter } from './limiter.ts'
 
-const benches: Record<string, () => Promise<boolean>> = { api: benchApi }
+const benches: Record<string, () => Promise<boolean>> = { api: benchApi, limiter: benchLimiter }
 
 const name = process.argv[2] ?? 'api'
 const bench = benches[name]
