@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto'
 import type { ApiDocument, Content, JsonSchema, Operation, Response } from '@sluice/contract'
 
 const style = `
-:root { color-scheme: light dark; --line: #8884; --soft: #8882; --accent: #2563eb; }
+:root { color-scheme: light dark; --line: #8884; --soft: #8882; --accent: light-dark(#2563eb, #8ab4ff); }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; padding: 1rem; max-width: 60rem; }
 h1, h2, h3 { line-height: 1.25; } section { border-top: 1px solid var(--line); margin-top: 2rem; }
 code, pre { font: 0.9em/1.45 ui-monospace, monospace; } code { overflow-wrap: anywhere; }
 pre { background: var(--soft); border-radius: 6px; overflow-x: auto; padding: 0.75rem; }
 table { border-collapse: collapse; width: 100%; } th, td { border-bottom: 1px solid var(--line); padding: 0.3rem 0.6rem 0.3rem 0;
-  text-align: left; vertical-align: top; } details { margin: 0.4rem 0; } summary { cursor: pointer; }
+  text-align: left; vertical-align: top; } td:first-child code { white-space: nowrap; }
+details { margin: 0.4rem 0; } summary { cursor: pointer; }
 .method { color: var(--accent); } .mark { background: var(--soft); border-radius: 4px; font-size: 0.8rem; padding: 0.1rem 0.4rem; }
 `
 

@@ -22,11 +22,13 @@ const keepAliveTimeout = 72_000
 /** How long requests that are under way may take when the process stops, ms: less than the process has for it. */
 const closingGrace = 10_000
 
+/** A client's own ID is never taken over: it could be anything, and it gets into logs. */
+const newRequestId = () => crypto.randomUUID()
+
 /** Server options against requests that are too large, too slow or not HTTP at all. */
 export function hardenedServer(timeouts: Timeouts, log: Logger) {
   return {
-    // A client's own ID is never taken over: it could be anything, and it gets into logs.
-    genReqId: () => crypto.randomUUID(),
+    genReqId: newRequestId,
     bodyLimit: limits.jsonBytes,
     requestTimeout: timeouts.API_UPLOAD_TIMEOUT,
     keepAliveTimeout,
@@ -38,9 +40,10 @@ export function hardenedServer(timeouts: Timeouts, log: Logger) {
       requireHostHeader: false,
     },
     clientErrorHandler(error: Error & { code?: string }, socket: Socket) {
+      const requestId = newRequestId()
       // Its raw bytes may hold a token: only the code is logged.
-      log.info({ code: error.code }, 'connection cut')
-      answerOnSocket(socket, clientErrors[error.code ?? ''] ?? errors.malformedRequest())
+      log.info({ request_id: requestId, code: error.code }, 'connection cut')
+      answerOnSocket(socket, requestId, clientErrors[error.code ?? ''] ?? errors.malformedRequest())
     },
     // An address that cannot be decoded, or with a part that is too long.
     frameworkErrors(_error: Error, request: FastifyRequest, reply: FastifyReply) {
@@ -56,13 +59,14 @@ const clientErrors: Record<string, ErrorAnswer> = {
 }
 
 /** Answers below fastify, and closes the connection: what follows on it has no known beginning. */
-function answerOnSocket(socket: Socket, { status, body }: ErrorAnswer): void {
+function answerOnSocket(socket: Socket, requestId: string, { status, body }: ErrorAnswer): void {
   if (!socket.writable) {
     socket.destroy()
     return
   }
   const text = JSON.stringify(body)
   const headers = {
+    'X-Request-Id': requestId,
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(text),
     'X-Content-Type-Options': 'nosniff',
@@ -108,12 +112,12 @@ function secured(request: FastifyRequest, reply: FastifyReply): FastifyReply {
 }
 
 /** Node knows one time-out for all requests: here a body that is not there in time ends its connection. */
-function cutWhenSlow({ raw, headers, log }: FastifyRequest, reply: FastifyReply, timeout: number): void {
+function cutWhenSlow({ id, raw, headers, log }: FastifyRequest, reply: FastifyReply, timeout: number): void {
   if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) return
   const timer = setTimeout(() => {
     log.info({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, 'connection cut')
     if (reply.sent) raw.socket.destroy()
-    else answerOnSocket(raw.socket, errors.requestTimeout())
+    else answerOnSocket(raw.socket, id, errors.requestTimeout())
   }, timeout)
   const clear = () => clearTimeout(timer)
   raw.once('end', clear)

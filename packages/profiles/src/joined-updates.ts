@@ -33,7 +33,6 @@ export function joinedProfileUpdates(db: Database, keyLimit: number) {
 
 /** Writes what can be written at once. Gives for each update whether it is written and committed. */
 async function writeTogether(db: Database, updates: readonly ProfileUpdate[]): Promise<boolean[]> {
-  if (updates.length < 2) return updates.map(() => false)
   const users = mergedByUser(updates)
   try {
     const isWritten = await writeStatement(db, [...users.values()], wantedTypes(updates))

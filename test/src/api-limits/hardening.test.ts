@@ -31,6 +31,15 @@ afterAll(async () => {
 const post = (length: string, path = bulkImport) =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nX-Service-Token: ${token}\r\nContent-Type: application/json\r\n${length}\r\n\r\n`
 
+/** The line in the log of the request with such an ID. Throws where it is none of ours. */
+function lineOf(requestId: string | null | undefined): Promise<string> {
+  expect(requestId).toMatch(uuid)
+  return until('the line of the request', () => {
+    const lines = api.log().split('\n')
+    return lines.find((line) => line.includes(`"request_id":"${requestId}"`) && line.endsWith('}'))
+  })
+}
+
 function* byteByByte(text: string) {
   for (const byte of text) yield byte
 }
@@ -42,6 +51,7 @@ describe('slow clients', () => {
     const answer = await sendRaw(api.url, byteByByte(post('Content-Length: 2')), { pause: 100 })
     expect([answer.status, JSON.parse(answer.body), answer.headers.connection]).toEqual([408, cut, 'close'])
     expect(answer.took).toBeLessThan(6_000)
+    await lineOf(answer.headers['x-request-id'])
   })
 
   test.concurrent('a client that says nothing is cut as well', async () => {
@@ -56,6 +66,7 @@ describe('slow clients', () => {
     const pieces = [post(length), ...Array.from({ length: 50 }, () => piece)]
     const answer = await sendRaw(api.url, pieces, { pause: 100 })
     expect([answer.status, JSON.parse(answer.body)]).toEqual([408, cut])
+    await lineOf(answer.headers['x-request-id'])
     expect(answer.took).toBeGreaterThan(900)
     expect(answer.took).toBeLessThan(4_000)
   })
@@ -113,6 +124,7 @@ describe('requests that are no HTTP', () => {
     const answer = await sendRaw(api.url, [request])
     expect([answer.status, JSON.parse(answer.body)]).toEqual([400, malformed])
     expect(answer.headers).toMatchObject({ connection: 'close', 'x-content-type-options': 'nosniff' })
+    await lineOf(answer.headers['x-request-id'])
   })
 
   test.each([
@@ -123,6 +135,7 @@ describe('requests that are no HTTP', () => {
     const answer = await sendRaw(api.url, [request])
     expect(answer.status).toBe(431)
     expect(JSON.parse(answer.body)).toEqual({ error: { messages: ['The request line and headers are too large.'] } })
+    await lineOf(answer.headers['x-request-id'])
   })
 })
 
@@ -168,15 +181,6 @@ describe('answers', () => {
 })
 
 describe('the log', () => {
-  /** The line of an answer's request. */
-  function lineOf(answer: Response): Promise<string> {
-    const id = answer.headers.get('x-request-id') ?? 'no ID'
-    return until('the line of the request', () => {
-      const lines = api.log().split('\n')
-      return lines.find((line) => line.includes(id) && line.endsWith('}'))
-    })
-  }
-
   test('holds no token, wherever a client put it, at any level', async () => {
     const headers = { 'X-Service-Token': token, Authorization: `Bearer ${token}`, Cookie: `t=${token}` }
     for (const path of [`/${token}`, `/error_files/${token}`, `${bulkImport}?token=${token}`, `/%zz${token}`]) {
@@ -194,14 +198,14 @@ describe('the log', () => {
     await link.restore()
 
     const answer = await fetch(`${api.url}/nothing`)
-    await lineOf(answer)
+    await lineOf(answer.headers.get('x-request-id'))
     expect(api.log()).not.toContain(token)
     expect(api.log()).not.toContain(token.slice(-20))
   })
 
   test('names the request by the ID of its answer, its route, status and duration', async () => {
     const answer = await fetch(`${api.url}${bulkImport}/x?a=b`, { headers: { 'X-Service-Token': token } })
-    expect(JSON.parse(await lineOf(answer))).toMatchObject({
+    expect(JSON.parse(await lineOf(answer.headers.get('x-request-id')))).toMatchObject({
       msg: 'request',
       method: 'GET',
       route: `${bulkImport}/:importId`,

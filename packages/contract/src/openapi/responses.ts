@@ -8,6 +8,7 @@ const requestId: Record<string, Header> = {
   'X-Request-Id': {
     description: 'The request in the log of the service. Name it when you report a problem.',
     schema: { type: 'string', format: 'uuid' },
+    required: true,
   },
 }
 
