@@ -69,12 +69,14 @@ async function deleteUsers(context: DeletionContext, appId: number, requestId: s
   while (after !== null) {
     shutdown?.throwIfAborted()
     const last: string = after
+    const began = performance.now()
     const batch: Batch = await retryConflicts(() =>
       db.transaction().execute((tx) => deleteBatch(tx, appId, requestId, last, now)),
     )
     deleted += batch.users_deleted
     after = batch.last
-    log.info({ app_id: appId, request_id: requestId, users: batch.users_deleted }, 'users deleted')
+    const took = Math.round(performance.now() - began)
+    log.info({ app_id: appId, request_id: requestId, users: batch.users_deleted, ms: took }, 'users deleted')
   }
   return deleted
 }

@@ -48,7 +48,8 @@ export function quantile(values: readonly number[], part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
 }
 
-function send({ url, next }: LoadTarget, agent: Agent): Promise<number> {
+/** Sends the next request once. Gives the status of the answer; rejects where there is none. */
+export function send({ url, next }: LoadTarget, agent: Agent): Promise<number> {
   return new Promise((resolve, reject) => {
     const { headers, body } = next()
     const sending = request(url, {

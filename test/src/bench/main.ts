@@ -1,8 +1,13 @@
-// npm run bench [-- api | limiter]: measures against yardsticks in the same run, prints ratios, and exits 1 where one misses its target.
+// npm run bench [-- name]: measures against yardsticks in the same run, prints ratios, and exits 1 where one misses its target.
 import { benchApi } from './api.ts'
+import { benchDeletions } from './deletions.ts'
 import { benchLimiter } from './limiter.ts'
 
-const benches: Record<string, () => Promise<boolean>> = { api: benchApi, limiter: benchLimiter }
+const benches: Record<string, () => Promise<boolean>> = {
+  api: benchApi,
+  deletions: benchDeletions,
+  limiter: benchLimiter,
+}
 
 const name = process.argv[2] ?? 'api'
 const bench = benches[name]

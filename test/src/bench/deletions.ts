@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from '@sluice/database'
+import { until } from '../environment/wait.ts'
+import { type App, openApp } from '../stack/client.ts'
+import { type RunningStack, startStack } from '../stack/running-stack.ts'
+import { type LoadTarget, load } from './load.ts'
+import { type SpanResult, steadyLoad } from './steady-load.ts'
+
+const requests = 100
+const usersOfRequest = 10_000
+const stayingUsers = 10_000
+const updatesPerSecond = 100
+const idleMs = 30_000
+const mostRatio = 3
+
+/** How long the whole completion may take before it counts as stuck, ms. */
+const patience = 15 * 60_000
+
+/**
+ * A worker completes the deletion of 1,000,000 users with profiles while the profiles of others, of the same app and of
+ * another one, are updated at a steady rate. Gives whether the 99th percentile of an update stays under 3 times that of
+ * an idle stack, without an error.
+ */
+export async function benchDeletions(): Promise<boolean> {
+  const stack = await startStack({ env: { RATE_LIMIT_PROFILE_UPDATE: '100000000/60s' } })
+  try {
+    const [app, other] = [await openApp(stack), await openApp(stack)]
+    for (const { appId } of [app, other]) await addUsers(stack, appId, 'stay', stayingUsers)
+    await addUsers(stack, app.appId, 'go', requests * usersOfRequest)
+    await requestDeletions(stack, app)
+    await settle(stack)
+    const targets = [updatesOf(stack, app), updatesOf(stack, other)]
+    for (const target of targets) await load(target, 4, 3_000) // warm-up
+
+    const updates = steadyLoad(targets, updatesPerSecond)
+    const began = performance.now()
+    await delay(idleMs)
+    const idleUntil = performance.now()
+    await makeDue(stack, app)
+    await until('the first batch', async () => (await progressOf(stack, app)).users > 0, patience)
+    const started = performance.now()
+    await until('the completion', async () => (await progressOf(stack, app)).isCompleted, patience)
+    const completed = performance.now()
+    await updates.stop()
+    assert.equal((await progressOf(stack, app)).users, requests * usersOfRequest, 'users deleted')
+    const spans = { idle: updates.between(began, idleUntil), during: updates.between(started, completed) }
+    return report(spans, (completed - started) / 1000, await longestBatch(stack))
+  } finally {
+    await stack.stop()
+  }
+}
+
+/** Registers users with five profile values each, past the API: this is not what is measured. */
+async function addUsers({ db }: RunningStack, appId: number, name: string, count: number): Promise<void> {
+  await sql`
+    insert into profile_keys (app_id, key, type)
+    select ${appId}, key, type from (values ('name', 'string'), ('city', 'string'), ('age', 'int'), ('score', 'decimal'),
+      ('seen', 'datetime')) as k (key, type)
+    on conflict do nothing
+  `.execute(db)
+  await sql`
+    insert into users (app_id, user_id, attributes)
+    select ${appId}, ${name} || '-' || n, jsonb_build_object('name', 'Name ' || n, 'city', 'City ' || n % 1000,
+      'age', n % 100, 'score', n * 0.5, 'seen', '2026-01-01 10:00:00.000')
+    from generate_series(1, ${count}::integer) n
+  `.execute(db)
+}
+
+/** The users of a request lie all over the table, as they do where they asked for it themselves. */
+async function requestDeletions({ api }: RunningStack, { token }: App): Promise<void> {
+  for (let request = 0; request < requests; request++) {
+    const userIds = Array.from({ length: usersOfRequest }, (_, index) => `go-${index * requests + request + 1}`)
+    const response = await fetch(`${api}/v3/user_data_deletions`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'X-Service-Token': token },
+      body: JSON.stringify({ identity_type: 'user_id', identity_value: userIds }),
+    })
+    assert.equal(response.status, 202, 'status of the deletion request')
+  }
+}
+
+/** What the preparation left to be done must not count as part of either measurement. */
+async function settle({ db }: RunningStack): Promise<void> {
+  await sql`vacuum (analyze)`.execute(db)
+  await sql`checkpoint`.execute(db)
+}
+
+/** As if the requests had come two months ago: the worker's next upkeep finds them due. */
+async function makeDue({ db }: RunningStack, { appId }: App): Promise<void> {
+  await sql`
+    update deletion_requests
+    set accepted_at = accepted_at - interval '70 days', starts_at = starts_at - interval '70 days',
+      completes_at = completes_at - interval '70 days'
+    where app_id = ${appId}
+  `.execute(db)
+}
+
+async function progressOf({ db }: RunningStack, { appId }: App): Promise<{ users: number; isCompleted: boolean }> {
+  const { rows } = await sql<{ users: number; is_completed: boolean }>`
+    select sum(users_deleted)::integer as users, bool_and(state = 'completed') as is_completed
+    from deletion_requests where app_id = ${appId}
+  `.execute(db)
+  return { users: rows[0]?.users ?? 0, isCompleted: rows[0]?.is_completed ?? false }
+}
+
+function updatesOf({ api }: RunningStack, { token }: App): LoadTarget {
+  let count = 0
+  const next = () => {
+    count++
+    const body = JSON.stringify({
+      user_id: `stay-${((count * 7919) % stayingUsers) + 1}`,
+      user_profiles: [
+        { key: 'name', type: 'string', value: `New name ${count}` },
+        { key: 'age', type: 'int', value: count },
+      ],
+    })
+    return { headers: { 'X-Service-Token': token }, body }
+  }
+  return { url: `${api}/v2/user_profiles`, next, expected: 202 }
+}
+
+/** The longest transaction that deleted users, ms, by the worker's log. */
+async function longestBatch({ home }: RunningStack): Promise<number> {
+  const log = await readFile(join(home, 'logs', 'worker-1.log'), 'utf8')
+  const lines = log.split('\n').filter((line) => line.includes('users deleted'))
+  return Math.max(...lines.map((line) => (JSON.parse(line) as { ms: number }).ms))
+}
+
+function report({ idle, during }: Record<'idle' | 'during', SpanResult>, seconds: number, longest: number): boolean {
+  const ratio = during.p99 / idle.p99
+  const errors = idle.errors + during.errors
+  const line = (name: string, { p50, p99, requests }: SpanResult) =>
+    console.log(`${name.padEnd(22)}p50 ${p50.toFixed(1)} ms  p99 ${p99.toFixed(1)} ms  (${requests} updates)`)
+  console.log(`${requests * usersOfRequest} users in ${requests} requests deleted in ${seconds.toFixed(1)} s`)
+  console.log(`longest transaction ${longest} ms`)
+  console.log(`profile updates of others, ${updatesPerSecond} a second`)
+  line('idle', idle)
+  line('during the completion', during)
+  console.log(`ratio of the p99 ${ratio.toFixed(2)} (target under ${mostRatio}), errors ${errors}`)
+  return ratio < mostRatio && errors === 0
+}
