@@ -1,7 +1,7 @@
 import type { authenticator } from '@sluice/accounts'
 import type { Settings } from '@sluice/config'
 import type { Database } from '@sluice/database'
-import type { deletionSettings } from '@sluice/deletions'
+import type { deletionRequestSettings } from '@sluice/deletions'
 import type { receiveSettings } from '@sluice/imports'
 import type { Storage } from '@sluice/storage'
 import type { Logger } from 'pino'
@@ -12,7 +12,7 @@ export interface ApiServices {
   storage: Storage
   /** The address under which clients reach the API. */
   apiUrl: string
-  settings: Settings<(typeof receiveSettings | typeof deletionSettings)[number]>
+  settings: Settings<(typeof receiveSettings | typeof deletionRequestSettings)[number]>
   log: Logger
 }
 

@@ -1,6 +1,6 @@
 import { readSettings, sharedStore } from '@sluice/config'
 import { connect } from '@sluice/database'
-import { deletionSettings } from '@sluice/deletions'
+import { deletionRequestSettings } from '@sluice/deletions'
 import { receiveSettings } from '@sluice/imports'
 import { runService } from '@sluice/service'
 import { openStorage, storageSettings } from '@sluice/storage'
@@ -11,7 +11,7 @@ import { openApiRateLimiter, rateLimitSettings } from './rate-limiting.ts'
 
 await runService('api', async (log) => {
   const settings = readSettings(process.env, [
-    ...deletionSettings,
+    ...deletionRequestSettings,
     ...rateLimitSettings,
     ...receiveSettings,
     ...storageSettings,

@@ -1,3 +1,4 @@
+import { currentTime } from '@sluice/database'
 import { runDeletions } from '@sluice/deletions'
 import { noticeUploads, removeOldFiles } from '@sluice/imports'
 import { dueMails } from '@sluice/mail'
@@ -40,7 +41,8 @@ export function hostUpkeep(host: Host): Stop {
     'run-deletions': {
       every: deletionInterval,
       run: async () => {
-        const { mails } = await runDeletions({ ...context, shutdown: shutdown.signal }, new Date())
+        const now = await currentTime(context.db)
+        const { mails } = await runDeletions({ ...context, shutdown: shutdown.signal }, now)
         await enqueueMails(host, mails)
       },
     },

@@ -1,4 +1,5 @@
 export { sql } from 'kysely'
+export { currentTime } from './clock.ts'
 export { type Connection, connect, type Database } from './connect.ts'
 export { lookUpByIndex } from './look-ups.ts'
 export { migrate } from './migrate.ts'

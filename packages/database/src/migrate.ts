@@ -3,8 +3,14 @@ import { connect } from './connect.ts'
 import * as initial from './migrations/0001-initial.ts'
 import * as rateLimits from './migrations/0002-rate-limits.ts'
 import * as deletions from './migrations/0003-deletions.ts'
+import * as deletionBatches from './migrations/0004-deletion-batches.ts'
 
-const migrations = { '0001-initial': initial, '0002-rate-limits': rateLimits, '0003-deletions': deletions }
+const migrations = {
+  '0001-initial': initial,
+  '0002-rate-limits': rateLimits,
+  '0003-deletions': deletions,
+  '0004-deletion-batches': deletionBatches,
+}
 
 /**
  * Brings the schema up to date. Several processes may call it at once: the migrator takes a lock.

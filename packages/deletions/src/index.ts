@@ -1,4 +1,4 @@
-export { type DeletionContext, deletionSettings } from './context.ts'
+export { type DeletionContext, deletionRequestSettings, deletionSettings } from './context.ts'
 export { requestDeletion } from './request.ts'
 export { type DeletionRun, runDeletions } from './run.ts'
 export { type DeletionRequestView, listDeletions, showUserDeletion } from './view.ts'

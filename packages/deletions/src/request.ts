@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { encodeTextArray, sql } from '@sluice/database'
-import type { DeletionContext } from './context.ts'
+import type { Settings } from '@sluice/config'
+import { type Database, encodeTextArray, sql } from '@sluice/database'
+import type { deletionRequestSettings } from './context.ts'
 import { deletionDates } from './dates.ts'
 
 /** A deletion request that has been checked. */
@@ -14,7 +15,7 @@ export interface DeletionRequest {
 
 /** Takes a deletion request, which cannot be cancelled: when this returns, it is committed. Gives its ID. */
 export async function requestDeletion(
-  { db, settings }: Pick<DeletionContext, 'db' | 'settings'>,
+  { db, settings }: { db: Database; settings: Settings<(typeof deletionRequestSettings)[number]> },
   { appId, userIds, tokenLastFour }: DeletionRequest,
   now: Date,
 ): Promise<string> {

@@ -1,3 +1,4 @@
+import { sql } from '@sluice/database'
 import type { MailId } from '@sluice/mail'
 import { complete, dueCompletions } from './complete.ts'
 import type { DeletionContext } from './context.ts'
@@ -38,14 +39,24 @@ export async function runDeletions(context: DeletionContext, now: Date): Promise
   return run
 }
 
-async function start({ db, log }: DeletionContext, now: Date): Promise<number> {
-  const started = await db
-    .updateTable('deletion_requests')
-    .set({ state: 'started', started_at: now })
-    .where('state', '=', 'accepted')
-    .where('starts_at', '<=', now)
-    .returning(['app_id', 'request_id'])
-    .execute()
-  for (const request of started) log.info(request, 'deletion started')
-  return started.length
+/** Requests that start in one transaction. */
+const batchRequests = 1_000
+
+async function start({ db, log, shutdown }: DeletionContext, now: Date): Promise<number> {
+  let started = 0
+  for (;;) {
+    shutdown?.throwIfAborted()
+    const { numAffectedRows } = await sql`
+      update deletion_requests set state = 'started', started_at = ${now}
+      where (app_id, request_id) in (
+        select app_id, request_id from deletion_requests
+        where state = 'accepted' and starts_at <= ${now}
+        order by starts_at limit ${batchRequests} for update skip locked
+      )
+    `.execute(db)
+    const requests = Number(numAffectedRows ?? 0)
+    if (requests > 0) log.info({ requests }, 'deletions started')
+    started += requests
+    if (requests < batchRequests) return started
+  }
 }

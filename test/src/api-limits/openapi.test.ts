@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { createApp, registerToken } from '@sluice/accounts'
 import { readSettings } from '@sluice/config'
 import { type ApiDocument, openApiDocument } from '@sluice/contract'
-import { deletionSettings } from '@sluice/deletions'
+import { deletionRequestSettings } from '@sluice/deletions'
 import { receiveSettings } from '@sluice/imports'
 import { registerUsers } from '@sluice/profiles'
 import { pino } from 'pino'
@@ -146,7 +146,7 @@ describe('the document', () => {
   })
 
   test('has the routes of the API and no other', async () => {
-    const settings = readSettings({}, [...deletionSettings, ...receiveSettings])
+    const settings = readSettings({}, [...deletionRequestSettings, ...receiveSettings])
     const storage = openTestStorage()
     const log = pino({ level: 'silent' })
     const built = buildApi({ db: database.db, storage, apiUrl: 'http://api.test', settings, log })

@@ -3,7 +3,7 @@ import { createApp } from '@sluice/accounts'
 import { buildApi } from '@sluice/api-app/src/api.ts'
 import { readSettings } from '@sluice/config'
 import { sql } from '@sluice/database'
-import { deletionSettings } from '@sluice/deletions'
+import { deletionRequestSettings } from '@sluice/deletions'
 import { type ImportContext, importSettings, receiveSettings } from '@sluice/imports'
 import { registerUsers } from '@sluice/profiles'
 import type { Storage } from '@sluice/storage'
@@ -26,7 +26,7 @@ export async function openTestApi(environment: Record<string, string> = {}): Pro
   const database = await openTestDatabase()
   const storage = openTestStorage()
   const given = { API_URL: 'http://api.test', ...environment }
-  const settings = readSettings(given, [...deletionSettings, ...importSettings, ...receiveSettings])
+  const settings = readSettings(given, [...deletionRequestSettings, ...importSettings, ...receiveSettings])
   const log = pino({ level: 'silent' })
   const api = buildApi({ db: database.db, storage, settings, log, apiUrl: settings.API_URL })
   await api.ready()

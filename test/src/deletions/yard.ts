@@ -1,6 +1,13 @@
 import { readSettings } from '@sluice/config'
 import { sql } from '@sluice/database'
-import { type DeletionContext, deletionSettings, requestDeletion, runDeletions } from '@sluice/deletions'
+import {
+  type DeletionContext,
+  type DeletionRequestView,
+  deletionSettings,
+  listDeletions,
+  requestDeletion,
+  runDeletions,
+} from '@sluice/deletions'
 import { pino } from 'pino'
 import { openWorkshop, type Workshop } from '../imports/workshop.ts'
 
@@ -9,10 +16,20 @@ export interface Yard extends Workshop {
   deletions: DeletionContext
 }
 
-/** Opens a yard; deletions go by the calendar of `timeZone`. */
-export async function openYard(timeZone = 'UTC'): Promise<Yard> {
+/** What is accepted at `accepted` starts and completes at these instants; `mail` is the event of its mails. */
+export const march = {
+  accepted: '2100-03-01T12:00:00Z',
+  beforeStart: '2100-03-07T11:59:59.999Z',
+  start: '2100-03-07T12:00:00Z',
+  beforeCompletion: '2100-04-06T23:59:59.999Z',
+  completion: '2100-04-07T00:00:00Z',
+  mail: 'deletion:2100-04-07T00:00:00.000Z',
+} as const
+
+/** Opens a yard; `environment` overrides settings of deletions as environment variables do. */
+export async function openYard(environment: Record<string, string> = {}): Promise<Yard> {
   const workshop = await openWorkshop()
-  const settings = readSettings({ SERVICE_TIMEZONE: timeZone }, deletionSettings)
+  const settings = readSettings(environment, deletionSettings)
   return { ...workshop, deletions: { ...workshop.context, settings } }
 }
 
@@ -74,4 +91,9 @@ export async function tablesWith({ database }: Yard, text: string): Promise<stri
     if (rows.length > 0) found.push(name)
   }
   return found
+}
+
+/** The newest deletion request of an app, as `sluice deletions` shows it. */
+export async function newestRequest({ database }: Yard, appId: number): Promise<DeletionRequestView | undefined> {
+  return (await listDeletions(database.db, appId, 1))[0]
 }

@@ -1,4 +1,5 @@
 import { errors, limits, parseDeletionRequest } from '@sluice/contract'
+import { currentTime } from '@sluice/database'
 import { requestDeletion } from '@sluice/deletions'
 import type { FastifyInstance } from 'fastify'
 import { answer } from '../answers.ts'
@@ -13,7 +14,7 @@ export function userDataDeletionRoutes(api: FastifyInstance, context: ApiContext
     const parsed = parseDeletionRequest(request.body)
     if ('messages' in parsed) return answer(reply, errors.badRequest(...parsed.messages))
     const accepted = { appId: appOf(request), userIds: parsed.userIds, tokenLastFour: tokenLastFour(request) }
-    await requestDeletion(context, accepted, new Date())
+    await requestDeletion(context, accepted, await currentTime(context.db))
     return reply.code(202).send({ status: 'accepted' })
   })
 }

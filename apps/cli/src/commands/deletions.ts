@@ -1,5 +1,6 @@
 import { requireApp } from '@sluice/accounts'
 import { readSettings } from '@sluice/config'
+import { currentTime } from '@sluice/database'
 import { type DeletionRequestView, deletionSettings, listDeletions, runDeletions } from '@sluice/deletions'
 import { type Command, InvalidArgumentError } from 'commander'
 import { pino } from 'pino'
@@ -33,11 +34,13 @@ export function addDeletionCommands(program: Command): void {
     )
     .option('--now <time>', 'as if it were that time (ISO 8601)', parseTime)
     .option('--json')
-    .action(async ({ now = new Date() }: { now?: Date }) => {
+    .action(async ({ now }: { now?: Date }) => {
       const settings = readSettings(process.env, deletionSettings)
       const log = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }))
       const done = await withDatabase((db) =>
-        withStorage((storage) => runDeletions({ db, storage, settings, log }, now)),
+        withStorage(
+          async (storage) => await runDeletions({ db, storage, settings, log }, now ?? (await currentTime(db))),
+        ),
       )
       const result = {
         started: done.started,

@@ -1,0 +1,111 @@
+import { sql } from '@sluice/database'
+import { listDeletions } from '@sluice/deletions'
+import { beforeEach, expect, test } from 'vitest'
+import { importFile, openApp, profilesOf } from '../imports/workshop.ts'
+import { mailEvents, march, newestRequest, openYard, request, runAt, runCutShort, type Yard } from './yard.ts'
+
+// Users go in transactions of DELETION_BATCH_USERS; here these are few.
+const { accepted, start, completion, mail } = march
+
+let yard: Yard
+beforeEach(async () => {
+  yard = await openYard({ DELETION_BATCH_USERS: '20' })
+  return () => yard.close()
+})
+
+const users = Array.from({ length: 60 }, (_, index) => `user-${index}`)
+
+test('many users go in batches; a run that ends in the middle is gone on with, and only the whole is reported', async () => {
+  const appId = await openApp(yard, [...users, 'other'])
+  await request(yard, appId, users, accepted)
+  await runCutShort(yard, completion, 1)
+  const left = Object.keys(await profilesOf(yard, appId)).length
+  expect(left).toBeGreaterThan(1)
+  expect(left).toBeLessThan(users.length)
+  expect(await newestRequest(yard, appId)).toMatchObject({ state: 'started', users_deleted: users.length + 1 - left })
+  expect(await mailEvents(yard, appId)).toEqual([])
+
+  await runAt(yard, completion)
+  expect(await profilesOf(yard, appId)).toEqual({ other: {} })
+  expect(await newestRequest(yard, appId)).toMatchObject({ state: 'completed', users_deleted: users.length })
+  expect(await mailEvents(yard, appId)).toEqual([mail])
+})
+
+test('a batch that breaks leaves nothing half done', async () => {
+  const appId = await openApp(yard, users)
+  await request(yard, appId, users, accepted)
+  await sql`
+      create function refuse() returns trigger language plpgsql as
+        $$ begin if (select count(*) from deleted_users) > 30 then raise 'no room'; end if; return null; end $$
+    `.execute(yard.database.db)
+  await sql`create trigger refuse after insert on deleted_users for each statement execute function refuse()`.execute(
+    yard.database.db,
+  )
+  await expect(runAt(yard, completion)).rejects.toThrow('not complete')
+  const counted = await sql<{ users: number; named: number; proofs: number }>`
+      select (select count(*) from users) as users, (select count(*) from deletion_request_users) as named,
+        (select count(*) from deleted_users) as proofs
+    `.execute(yard.database.db)
+  expect(counted.rows).toEqual([{ users: 40, named: 40, proofs: 20 }])
+  await sql`drop trigger refuse on deleted_users`.execute(yard.database.db)
+  await runAt(yard, completion)
+  expect(await newestRequest(yard, appId)).toMatchObject({ state: 'completed', users_deleted: users.length })
+})
+
+test('several upkeep runs at once do it once, with one mail', async () => {
+  const appId = await openApp(yard, users)
+  await request(yard, appId, users.slice(0, 40), accepted)
+  await request(yard, appId, users.slice(20), accepted)
+  const runs = await Promise.all(Array.from({ length: 4 }, () => runAt(yard, completion)))
+  const sum = (values: number[]) => values.reduce((a, b) => a + b, 0)
+  expect(sum(runs.map(({ usersDeleted }) => usersDeleted))).toBe(users.length)
+  expect(sum(runs.map(({ started }) => started))).toBe(2)
+  expect(sum(runs.map(({ mails }) => mails.length))).toBe(1)
+  expect(await profilesOf(yard, appId)).toEqual({})
+  const listed = await listDeletions(yard.database.db, appId, 10)
+  expect(sum(listed.map(({ users_deleted }) => users_deleted))).toBe(users.length)
+})
+
+test('a request for each user is as good as one for all of them: as many batches, one mail', async () => {
+  const many = Array.from({ length: 1_100 }, (_, index) => `single-${index}`)
+  const appId = await openApp(yard, many)
+  for (const user of many) await request(yard, appId, [user], accepted)
+  await request(yard, appId, many.slice(0, 30), '2100-04-05T00:00:00Z')
+  expect(await runAt(yard, start)).toMatchObject({ started: 1_100, completed: 0 })
+  await runCutShort(yard, completion, 3)
+  expect(Object.keys(await profilesOf(yard, appId))).toHaveLength(1_100 - 3 * 20)
+  expect(await runAt(yard, completion)).toMatchObject({ completed: 1_101, usersDeleted: 1_100 - 3 * 20 })
+  expect(await profilesOf(yard, appId)).toEqual({})
+  expect(await mailEvents(yard, appId)).toEqual([mail])
+  const listed = await listDeletions(yard.database.db, appId, 2_000)
+  expect(listed.filter(({ users_deleted }) => users_deleted === 1)).toHaveLength(1_100)
+})
+
+test('a user whom two due requests name in one batch counts once, and is proved for both', async () => {
+  const appId = await openApp(yard, ['a', 'b'])
+  await request(yard, appId, ['a', 'b'], accepted)
+  await request(yard, appId, ['b', 'unknown'], accepted)
+  expect(await runAt(yard, completion)).toMatchObject({ completed: 2, usersDeleted: 2 })
+  const listed = await listDeletions(yard.database.db, appId, 10)
+  expect(listed.reduce((sum, { users_deleted }) => sum + users_deleted, 0)).toBe(2)
+  const proofs = await yard.database.db.selectFrom('deleted_users').select('user_hash').execute()
+  expect(proofs).toHaveLength(4)
+  const { subject } = await yard.database.db.selectFrom('mails').select('subject').executeTakeFirstOrThrow()
+  expect(subject).toBe('User deletion completed: 2 users deleted')
+})
+
+test('a request that comes for the date in the middle of a completion holds back the mail until it is done too', async () => {
+  const appId = await openApp(yard, ['a', 'b'])
+  await importFile(yard, appId, 'user_id,age\na,1\n')
+  await request(yard, appId, ['a'], accepted)
+  const storage = {
+    ...yard.storage,
+    async removeAll(prefix: string) {
+      await request(yard, appId, ['b'], accepted)
+      await yard.storage.removeAll(prefix)
+    },
+  }
+  expect(await runAt(yard, completion, { storage })).toMatchObject({ completed: 1, mails: [] })
+  expect(await profilesOf(yard, appId)).toEqual({ b: {} })
+  expect(await runAt(yard, completion)).toMatchObject({ completed: 1, usersDeleted: 1, mails: [{ appId }] })
+})

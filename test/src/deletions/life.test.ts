@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto'
+import { listDeletions, showUserDeletion } from '@sluice/deletions'
+import { registerUsers, showUser, updateProfile } from '@sluice/profiles'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { openApp, profilesOf } from '../imports/workshop.ts'
+import { mailEvents, march, newestRequest, openYard, request, runAt, targetsOf, type Yard } from './yard.ts'
+
+const { accepted, beforeStart, start, beforeCompletion, completion, mail } = march
+
+let yard: Yard
+beforeEach(async () => {
+  yard = await openYard()
+  return () => yard.close()
+})
+
+describe('the life of a deletion', () => {
+  test('accepted, started, completed at its very instants; until then the user stays and can be updated', async () => {
+    const appId = await openApp(yard, ['alice', 'bob'])
+    await request(yard, appId, ['alice', 'alice', 'nobody'], accepted)
+    const name = (value: string) => [{ key: 'name', type: 'string' as const, value }]
+
+    await runAt(yard, beforeStart)
+    expect(await newestRequest(yard, appId)).toMatchObject({ state: 'accepted', users_requested: 2, started_at: null })
+    expect(await targetsOf(yard, appId)).toEqual(['alice', 'bob'])
+
+    expect(await runAt(yard, start)).toMatchObject({ started: 1, completed: 0 })
+    expect(await newestRequest(yard, appId)).toMatchObject({ state: 'started', token_last_four: 'last' })
+    expect(await targetsOf(yard, appId)).toEqual(['bob'])
+    expect(await showUser(yard.database.db, appId, 'alice')).toMatchObject({ campaign_target: false })
+    expect(await showUserDeletion(yard.database.db, appId, 'alice')).toEqual({
+      state: 'started',
+      accepted_at: '2100-03-01T12:00:00.000Z',
+      starts_at: '2100-03-07T12:00:00.000Z',
+      completes_at: '2100-04-07T00:00:00.000Z',
+    })
+    await updateProfile(yard.database.db, appId, 'alice', name('Alice'), 500)
+
+    await runAt(yard, beforeCompletion)
+    expect(await profilesOf(yard, appId)).toEqual({ alice: { name: 'Alice' }, bob: {} })
+    expect(await mailEvents(yard, appId)).toEqual([])
+
+    expect(await runAt(yard, completion)).toMatchObject({ completed: 1, usersDeleted: 1, mails: [{ appId }] })
+    expect(await profilesOf(yard, appId)).toEqual({ bob: {} })
+    expect(await showUserDeletion(yard.database.db, appId, 'alice')).toBeNull()
+    expect(await newestRequest(yard, appId)).toMatchObject({
+      state: 'completed',
+      started_at: '2100-03-07T12:00:00.000Z',
+      completed_at: '2100-04-07T00:00:00.000Z',
+      users_deleted: 1,
+      values_deleted: 1,
+    })
+    expect(await mailEvents(yard, appId)).toEqual([mail])
+    await expect(updateProfile(yard.database.db, appId, 'alice', name('x'), 500)).rejects.toThrow()
+  })
+
+  test('by the clock of the database the user is no target from the start on, also where upkeep is late', async () => {
+    const appId = await openApp(yard, ['alice', 'bob'])
+    const day = 24 * 60 * 60_000
+    await request(yard, appId, ['alice'], new Date(Date.now() - 6 * day - 1000).toISOString())
+    await request(yard, appId, ['bob'], new Date(Date.now() - 6 * day + 60_000).toISOString())
+    expect(await targetsOf(yard, appId)).toEqual(['bob'])
+    expect(await showUserDeletion(yard.database.db, appId, 'alice')).toMatchObject({ state: 'started' })
+  })
+
+  test('who registers between acceptance and completion is deleted too; who registers afterwards stays', async () => {
+    const appId = await openApp(yard)
+    await request(yard, appId, ['late'], accepted)
+    await registerUsers(yard.database.db, appId, ['late'])
+    await runAt(yard, completion)
+    expect(await profilesOf(yard, appId)).toEqual({})
+    await registerUsers(yard.database.db, appId, ['late'])
+    await runAt(yard, '2101-01-01T00:00:00Z')
+    expect(await profilesOf(yard, appId)).toEqual({ late: {} })
+    expect(await targetsOf(yard, appId)).toEqual(['late'])
+  })
+
+  test('another app’s user of the same ID is left alone', async () => {
+    const [mine, other] = [await openApp(yard, ['alice']), await openApp(yard, ['alice'])]
+    await request(yard, mine, ['alice'], accepted)
+    await runAt(yard, completion)
+    expect(await profilesOf(yard, other)).toEqual({ alice: {} })
+    expect(await mailEvents(yard, other)).toEqual([])
+  })
+
+  test('months of down time are made up for in one run, with one mail for each date', async () => {
+    const appId = await openApp(yard, ['a', 'b', 'c'])
+    await request(yard, appId, ['a'], accepted)
+    await request(yard, appId, ['b'], '2100-03-02T00:00:00Z')
+    await request(yard, appId, ['c'], '2100-04-10T00:00:00Z')
+    expect(await runAt(yard, '2100-12-24T00:00:00Z')).toMatchObject({ started: 3, completed: 3, usersDeleted: 3 })
+    expect(await mailEvents(yard, appId)).toEqual([mail, 'deletion:2100-05-07T00:00:00.000Z'])
+  })
+
+  test('dates are those of the service’s time zone', async () => {
+    const tokyo = await openYard({ SERVICE_TIMEZONE: 'Asia/Tokyo' })
+    const appId = await openApp(tokyo, ['a'])
+    await request(tokyo, appId, ['a'], '2100-04-24T15:00:00Z')
+    const [listed] = await listDeletions(tokyo.database.db, appId, 10)
+    expect(listed).toMatchObject({ completes_at: '2100-06-06T15:00:00.000Z' })
+    await runAt(tokyo, '2100-06-06T15:00:00Z')
+    const { text } = await tokyo.database.db.selectFrom('mails').select('text').executeTakeFirstOrThrow()
+    expect(text).toContain('2100-06-07')
+    await tokyo.close()
+  })
+})
+
+describe('a user in several requests', () => {
+  test('is one deletion with the earliest dates, in whatever order the requests came', async () => {
+    const appId = await openApp(yard, ['a', 'b'])
+    const later = await request(yard, appId, ['a', 'b'], '2100-04-01T00:00:00Z')
+    const earlier = await request(yard, appId, ['a'], accepted)
+    await runAt(yard, start)
+    expect(await targetsOf(yard, appId)).toEqual(['b'])
+    expect(await showUserDeletion(yard.database.db, appId, 'a')).toMatchObject({
+      completes_at: '2100-04-07T00:00:00.000Z',
+    })
+    await runAt(yard, completion)
+    expect(await profilesOf(yard, appId)).toEqual({ b: {} })
+    await registerUsers(yard.database.db, appId, ['a'])
+    await runAt(yard, '2100-05-07T00:00:00Z')
+    expect(await profilesOf(yard, appId)).toEqual({ a: {} })
+    const listed = await listDeletions(yard.database.db, appId, 10)
+    expect(listed.map(({ request_id, users_deleted }) => [request_id, users_deleted])).toEqual([
+      [later, 1],
+      [earlier, 1],
+    ])
+  })
+
+  test('completes a request all of whose users went at an earlier date, without a mail of its own', async () => {
+    const appId = await openApp(yard, ['a'])
+    await request(yard, appId, ['a'], accepted)
+    await request(yard, appId, ['a'], '2100-04-05T00:00:00Z')
+    expect(await runAt(yard, completion)).toMatchObject({ completed: 2 })
+    await runAt(yard, '2100-12-24T00:00:00Z')
+    expect(await mailEvents(yard, appId)).toEqual([mail])
+  })
+
+  test('is proved for each request by a hash of its own, which tells nobody the ID', async () => {
+    const appId = await openApp(yard, ['a'])
+    const requests = [await request(yard, appId, ['a'], accepted), await request(yard, appId, ['a', 'x'], accepted)]
+    await runAt(yard, completion)
+    for (const [index, id] of requests.entries()) {
+      const { salt } = await yard.database.db
+        .selectFrom('deletion_requests')
+        .select('salt')
+        .where('request_id', '=', id)
+        .executeTakeFirstOrThrow()
+      const proofs = await yard.database.db
+        .selectFrom('deleted_users')
+        .select('user_hash')
+        .where('request_id', '=', id)
+        .execute()
+      expect(proofs.map(({ user_hash }) => user_hash.toString('hex'))).toContain(
+        createHash('sha256').update(salt).update('a').digest('hex'),
+      )
+      expect(proofs).toHaveLength(index + 1)
+    }
+  })
+})
