@@ -6,11 +6,15 @@ import { Redis } from 'ioredis'
 /**
  * The Redis that tests run on: `REDIS_TEST_URL`, or a redis-server of their own if one is on the path.
  *
- * Gives undefined where there is neither; with `CI=true` that is an error, so that no suite is skipped unseen.
+ * `ofItsOwn` leaves the first one out, for tests that stop it. Gives undefined where there is neither; with `CI=true` that
+ * is an error, so that no suite is skipped unseen.
  */
-export async function startRedis(folder: string): Promise<{ url: string; stop(): Promise<void> } | undefined> {
+export async function startRedis(
+  folder: string,
+  { ofItsOwn = false } = {},
+): Promise<{ url: string; stop(): Promise<void> } | undefined> {
   const given = process.env.REDIS_TEST_URL
-  if (given) return { url: given, stop: async () => {} }
+  if (given && !ofItsOwn) return { url: given, stop: async () => {} }
   const port = await freePort()
   const settings = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder]
   const server = spawn('redis-server', settings, { stdio: 'ignore' })

@@ -1,3 +1,5 @@
+import { pick, type Random, seeded } from '../environment/random.ts'
+
 /** What {@link largeFile} makes. */
 export interface LargeFileOptions {
   /** The file ends before the first row that would be one too many. */
@@ -65,8 +67,6 @@ const surnames = ['Almeida', 'Brandt', 'Castro', 'Dvořák', '"van ""Rijn"', 'O�
 const cities = ['Lisboa', 'Zürich', '"Paris, 11e"', '東京', 'Oslo', '"New\nYork"', 'Kraków', 'Lima']
 const plans = ['free', 'basic', 'pro', 'team']
 
-type Random = (below: number) => number
-
 function row(random: Random, index: number, users: number): { text: string; isInvalid: boolean } {
   const isUnregistered = random(100) === 0
   const hasWrongValue = index >= inferenceRows && random(200) === 0
@@ -89,19 +89,4 @@ function row(random: Random, index: number, users: number): { text: string; isIn
 
 function userId(user: number): string {
   return `customer-${String(user).padStart(7, '0')}`
-}
-
-function pick(texts: readonly string[], random: Random): string {
-  return texts[random(texts.length)] ?? ''
-}
-
-/** mulberry32: gives whole numbers from 0 up to, not including, `below`. */
-function seeded(seed: number): Random {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
-  }
 }

@@ -1,0 +1,20 @@
+/** Gives whole numbers from 0 up to, not including, `below`. */
+export type Random = (below: number) => number
+
+/** A seeded source of numbers (mulberry32): the same seed gives the same numbers on every machine. */
+export function seeded(seed: number): Random {
+  let state = seed
+  return (below) => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
+  }
+}
+
+/** One of some items; throws where there is none. */
+export function pick<Item>(items: readonly Item[], random: Random): Item {
+  const item = items[random(items.length)]
+  if (item === undefined) throw new Error('nothing to pick from')
+  return item
+}

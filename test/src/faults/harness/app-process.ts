@@ -1,0 +1,81 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+/** A line of a process's log. */
+export interface LogLine {
+  pid: number
+  level: string
+  msg: string
+  app_id?: number
+  import_id?: string
+  attempt?: number
+  err?: { type?: string; message?: string }
+  retry_in_ms?: number
+}
+
+/** A running process of an app. */
+export interface AppProcess {
+  pid: number
+  /** When it was ready, on the clock of `performance.now()`. */
+  readyAt: number
+  /** What it told when it was ready, such as its address. */
+  info: Record<string, unknown>
+  /** Settles with how it ended: the exit code, or the signal that ended it. */
+  exited: Promise<number | NodeJS.Signals>
+  kill(signal: NodeJS.Signals): void
+}
+
+/** What {@link startApp} takes. */
+export interface AppOptions {
+  app: 'api' | 'worker'
+  env: Record<string, string>
+  nodeOptions?: readonly string[]
+  log(line: LogLine): void
+}
+
+/** Starts a process of an app, as a deployment would, and waits until it is ready. Throws where it ends before. */
+export async function startApp({ app, env, nodeOptions = [], log }: AppOptions): Promise<AppProcess> {
+  const entry = fileURLToPath(new URL(`../../../../apps/${app}/src/main.ts`, import.meta.url))
+  const child = fork(entry, [], {
+    env: { PATH: process.env.PATH, ...env },
+    execArgv: [...nodeOptions],
+    // It stops when the channel closes: a test run that is killed leaves nothing running.
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  const exited = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals)
+  void exited.then(() => process.off('exit', kill))
+  let complaints = ''
+  child.stderr?.on('data', (chunk) => {
+    complaints = `${complaints}${chunk}`.slice(-4000)
+  })
+  if (child.stdout) createInterface({ input: child.stdout }).on('line', (line) => readLine(line, log))
+  const outcome = await Promise.race([ready(child), exited])
+  if (typeof outcome !== 'object') throw new Error(`${app} ended before it was ready (${outcome}): ${complaints}`)
+  return {
+    pid: child.pid ?? 0,
+    readyAt: performance.now(),
+    info: outcome,
+    exited,
+    kill: (signal) => void child.kill(signal),
+  }
+}
+
+async function ready(child: ChildProcess): Promise<Record<string, unknown>> {
+  for (;;) {
+    const [message] = await once(child, 'message')
+    if (message?.type === 'ready') return message
+  }
+}
+
+/** The last line of a process that was killed may be cut off. */
+function readLine(line: string, log: (line: LogLine) => void): void {
+  try {
+    log(JSON.parse(line))
+  } catch {
+    // not a line of the log
+  }
+}

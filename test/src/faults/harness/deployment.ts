@@ -1,0 +1,226 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Connection, connect, type Database, migrate } from '@sluice/database'
+import { migrateQueue } from '@sluice/queue'
+import { type S3Endpoint, startS3Endpoint } from '@sluice/s3-endpoint'
+import { openStorage, type Storage } from '@sluice/storage'
+import { type AppProcess, type LogLine, startApp } from './app-process.ts'
+import { type MailServer, startMailServer } from './mail-server.ts'
+import {
+  type FaultyPostgres,
+  type FaultyRedis,
+  startFaultyPostgres,
+  startFaultyRedis,
+  throughProxy,
+} from './servers.ts'
+import { type StorageProxy, startStorageProxy } from './storage-proxy.ts'
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
+
+/** What {@link startDeployment} takes. */
+export interface DeploymentOptions {
+  /** Worker processes; 2 where it is left out. */
+  workers?: number
+  queue?: 'postgres' | 'redis'
+  /** Further settings of the apps, as environment variables. */
+  env?: Record<string, string>
+  /** Folder for the objects, where it is not to be the deployment's own: a full disk, say. */
+  storageFolder?: string
+}
+
+/** The apps as a deployment runs them, with a proxy in front of every server that they use. */
+export interface Deployment {
+  /** Address of the API; it stays the same when the process is replaced. */
+  api: string
+  /** Past the proxies, as are the next two. Queries fail while Postgres is restarted. */
+  db: Database
+  databaseUrl: string
+  storage: Storage
+  postgres: FaultyPostgres
+  redis: FaultyRedis | undefined
+  /** The network to storage, and storage's own faults. */
+  storageNetwork: TcpProxy
+  storageFaults: StorageProxy
+  mail: MailServer
+  mailNetwork: TcpProxy
+  /** Everything that all processes have logged. */
+  log: LogLine[]
+  /** The processes that run at the moment. One that ends is replaced. */
+  workers(): AppProcess[]
+  /** Starts another worker, which has settings or options of Node of its own. */
+  addWorker(special: Special): Promise<AppProcess>
+  apis(): AppProcess[]
+  /** Ends all processes, keeps what they left, and checks that each ended well. */
+  stopApps(): Promise<void>
+  close(): Promise<void>
+}
+
+/** How a process differs from the others. */
+interface Special {
+  env?: Record<string, string>
+  nodeOptions?: readonly string[]
+}
+
+/** How long a replacement waits, ms. */
+const replaceAfter = 200
+
+/** Node's limits of memory that README.md names for workers. */
+const memoryLimits = ['--max-semi-space-size=8', '--max-old-space-size=256']
+
+/** Starts everything and waits until it is ready. */
+export async function startDeployment(options: DeploymentOptions = {}): Promise<Deployment> {
+  const parts = new AsyncDisposableStack()
+  try {
+    return await startParts(options, parts)
+  } catch (error) {
+    await parts.disposeAsync()
+    throw error
+  }
+}
+
+async function startParts(options: DeploymentOptions, parts: AsyncDisposableStack): Promise<Deployment> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-faults-'))
+  parts.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+  const postgres = await startFaultyPostgres(folder)
+  parts.defer(postgres.close)
+  const redis = options.queue === 'redis' ? await startFaultyRedis(folder) : undefined
+  if (redis !== undefined) parts.defer(redis.close)
+  const mail = await startMailServer()
+  parts.defer(mail.close)
+  const mailNetwork = await startTcpProxy(() => mail.port)
+  parts.defer(mailNetwork.close)
+  const stored = await startStorage(options.storageFolder ?? join(folder, 'storage'), parts)
+
+  await migrate(postgres.directUrl)
+  if (redis === undefined) await migrateQueue({ databaseUrl: postgres.directUrl })
+  const database: Connection = connect(postgres.directUrl, { connections: 4 })
+  parts.defer(database.close)
+
+  let apiPort = 0
+  const apiNetwork = await startTcpProxy(() => apiPort)
+  parts.defer(apiNetwork.close)
+  const api = `http://127.0.0.1:${apiNetwork.port}`
+  const env = {
+    DATABASE_URL: postgres.url,
+    ...(redis && { REDIS_URL: redis.url }),
+    ...stored.settings,
+    SMTP_URL: `smtp://127.0.0.1:${mailNetwork.port}`,
+    MAIL_FROM: 'Sluice <no-reply@sluice.test>',
+    API_URL: api,
+    API_PORT: '0',
+    RATE_LIMIT_BULK_IMPORT: '1000000/60s',
+    ...options.env,
+  }
+  const log: LogLine[] = []
+  const keeper = keepProcesses(log)
+  parts.defer(async () => void (await keeper.stop('SIGKILL')))
+  const addWorker = (special: Special) =>
+    keeper.start('worker', { ...env, ...special.env }, [...memoryLimits, ...(special.nodeOptions ?? [])])
+  await Promise.all([
+    keeper.start('api', env, [], ({ info }) => {
+      apiPort = Number(new URL(String(info.url)).port)
+    }),
+    ...Array.from({ length: options.workers ?? 2 }, () => addWorker({})),
+  ])
+  return {
+    api,
+    db: database.db,
+    databaseUrl: postgres.directUrl,
+    storage: stored.direct,
+    postgres,
+    redis,
+    storageNetwork: stored.network,
+    storageFaults: stored.faults,
+    mail,
+    mailNetwork,
+    log,
+    workers: () => keeper.running('worker'),
+    addWorker,
+    apis: () => keeper.running('api'),
+    async stopApps() {
+      const ends = await keeper.stop('SIGTERM')
+      if (ends.some((end) => end !== 0)) throw new Error(`processes ended with ${ends.join(', ')}`)
+    },
+    close: () => parts.disposeAsync(),
+  }
+}
+
+/** Storage behind a proxy for its own faults, behind one for those of the network. */
+async function startStorage(root: string, parts: AsyncDisposableStack) {
+  const credentials = { accessKeyId: 'faults', secretAccessKey: 'faults-secret' }
+  const endpoint: S3Endpoint = await startS3Endpoint({
+    root,
+    host: '127.0.0.1',
+    port: 0,
+    region: 'us-east-1',
+    buckets: ['faults'],
+    credentials,
+    onError: () => {},
+  })
+  parts.defer(endpoint.close)
+  const faults = await startStorageProxy(endpoint.port)
+  parts.defer(faults.close)
+  const network = await startTcpProxy(() => faults.port)
+  parts.defer(network.close)
+  const settings = {
+    S3_ENDPOINT: throughProxy(endpoint.url, network),
+    S3_REGION: 'us-east-1',
+    S3_BUCKET: 'faults',
+    S3_ACCESS_KEY_ID: credentials.accessKeyId,
+    S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+  }
+  const direct = openStorage({ ...settings, S3_ENDPOINT: endpoint.url })
+  parts.defer(direct.close)
+  return { faults, network, settings, direct }
+}
+
+/** Keeps processes running: one that ends, or does not start, is replaced, as any supervisor does. */
+function keepProcesses(log: LogLine[]) {
+  const running = new Map<AppProcess, 'api' | 'worker'>()
+  const keeping: Promise<void>[] = []
+  let stopping = false
+
+  async function start(
+    app: 'api' | 'worker',
+    env: Record<string, string>,
+    nodeOptions: readonly string[],
+    onReady: (process: AppProcess) => void = () => {},
+  ): Promise<AppProcess> {
+    const started = await startApp({ app, env, nodeOptions, log: (line) => log.push(line) })
+    running.set(started, app)
+    onReady(started)
+    keeping.push(
+      started.exited.then(async () => {
+        running.delete(started)
+        while (!stopping) {
+          await delay(replaceAfter)
+          if (stopping) return
+          const again = await start(app, env, nodeOptions, onReady).catch(() => undefined)
+          if (again !== undefined) return
+        }
+      }),
+    )
+    return started
+  }
+
+  return {
+    start,
+    running: (app: 'api' | 'worker') => [...running].filter(([, its]) => its === app).map(([process]) => process),
+    async stop(signal: 'SIGTERM' | 'SIGKILL') {
+      stopping = true
+      const ends: unknown[] = []
+      // One that was just starting is found in the next round.
+      for (let settled = -1; settled !== keeping.length; ) {
+        settled = keeping.length
+        for (const process of running.keys()) {
+          if (signal === 'SIGKILL') process.kill('SIGCONT')
+          process.kill(signal)
+          ends.push(await process.exited)
+        }
+        await Promise.all(keeping)
+      }
+      return ends
+    },
+  }
+}

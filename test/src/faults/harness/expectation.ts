@@ -1,0 +1,64 @@
+import type { ValueType } from '@sluice/contract'
+import { applyTable } from '../../imports/model.ts'
+import { type GeneratedFile, generatedUsers, write } from './generate.ts'
+
+/** The settings that decide what comes of a file. */
+export interface ModelSettings {
+  batchRows: number
+  inferenceRows: number
+}
+
+/** What must come of an import. */
+export interface ExpectedImport {
+  state: 'completed' | 'failed'
+  error: string | null
+  rows_total: number
+  rows_applied: number
+  rows_failed: number
+  types: Record<string, string>
+  /** Byte by byte; undefined where there is to be none. */
+  errorFile: Buffer | undefined
+}
+
+/** What must come of an app. */
+export interface ExpectedApp {
+  imports: ExpectedImport[]
+  /** User → key → value. */
+  profiles: Record<string, Record<string, string | number>>
+  /** Key → type. */
+  keys: Record<string, ValueType>
+}
+
+/** Applies files one after the other to an app that had nothing but its users, as service.md and design.md say. */
+export function expectApp(files: readonly GeneratedFile[], settings: ModelSettings): ExpectedApp {
+  const app: ExpectedApp = { imports: [], profiles: {}, keys: {} }
+  for (const user of generatedUsers) app.profiles[user] = {}
+  for (const file of files) {
+    if (file.refusal !== undefined) {
+      app.imports.push(refused(file.refusal))
+      continue
+    }
+    const world = { users: generatedUsers, keys: new Map(Object.entries(app.keys)) }
+    const applied = applyTable(file.table, world, settings)
+    app.keys = Object.fromEntries(applied.keys)
+    for (const [user, values] of applied.profiles)
+      app.profiles[user] = { ...app.profiles[user], ...Object.fromEntries(values) }
+    const { header, rows } = file.table
+    const errors = applied.errors.map(({ messages, cells }) => [Buffer.from(messages), ...cells])
+    app.imports.push({
+      state: 'completed',
+      error: null,
+      rows_total: rows.length,
+      rows_applied: applied.applied,
+      rows_failed: errors.length,
+      types: Object.fromEntries(applied.types),
+      errorFile: errors.length === 0 ? undefined : write({ header: ['SERVICE_ERRORS', ...header], rows: errors }),
+    })
+  }
+  return app
+}
+
+function refused(error: string): ExpectedImport {
+  const nothing = { rows_total: 0, rows_applied: 0, rows_failed: 0, types: {}, errorFile: undefined }
+  return { state: 'failed', error, ...nothing }
+}

@@ -1,0 +1,153 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from '@sluice/database'
+import pg from 'pg'
+import { pick, type Random } from '../../environment/random.ts'
+import type { Deployment } from './deployment.ts'
+import { generatedUsers } from './generate.ts'
+import type { StorageFault } from './storage-proxy.ts'
+import type { TcpProxy, Weather } from './tcp-proxy.ts'
+
+/** What a fault is dealt with. */
+export interface Blow {
+  deployment: Deployment
+  random: Random
+  /** How long a fault lasts that lasts at all, ms. */
+  duration: number
+}
+
+/** Breaks something; what does not come back by itself is mended when this settles. */
+export type Fault = (blow: Blow) => Promise<void>
+
+/** Every fault of a random schedule, by its name in the figures. */
+export const faults: Record<string, Fault> = {
+  'worker killed': async ({ deployment, random }) => killOne(deployment.workers(), random),
+  'worker stopped': ({ deployment, random, duration }) => stopOne(deployment.workers(), random, duration),
+  'API killed': async ({ deployment, random }) => killOne(deployment.apis(), random),
+  'whole stack killed': killEverything,
+  'Postgres: backends terminated': terminateBackends,
+  'Postgres: fast restart': ({ deployment }) => deployment.postgres.restart('fast'),
+  'Postgres: crash': ({ deployment }) => deployment.postgres.restart('immediate'),
+  'Postgres: refused': (blow) => weather(blow.deployment.postgres.proxy, { kind: 'refuse' }, blow.duration),
+  'Postgres: half-open': (blow) => weather(blow.deployment.postgres.proxy, { kind: 'stall' }, blow.duration),
+  'Postgres: deadlocks': provokeDeadlocks,
+  'Postgres: serialization failures': provokeSerializationFailures,
+  'queue: everything forgotten': forgetQueue,
+  'storage: refused': (blow) => weather(blow.deployment.storageNetwork, { kind: 'refuse' }, blow.duration),
+  'storage: half-open': (blow) => weather(blow.deployment.storageNetwork, { kind: 'stall' }, blow.duration),
+  'storage: slow': (blow) =>
+    weather(blow.deployment.storageNetwork, { kind: 'slow', bytesPerSecond: 50_000 }, blow.duration),
+  'storage: 500': (blow) => storageAnswers(blow, { kind: 'answer', status: 500, code: 'InternalError' }),
+  'storage: 503': (blow) => storageAnswers(blow, { kind: 'answer', status: 503, code: 'SlowDown' }),
+  'storage: cut in a GET': (blow) =>
+    storageAnswers(blow, { kind: 'cut answer', afterBytes: blow.random(20_000) }, 'GET'),
+  'storage: cut in a PUT': (blow) =>
+    storageAnswers(blow, { kind: 'cut request', afterBytes: blow.random(2_000) }, 'PUT'),
+  'SMTP: refused': (blow) => weather(blow.deployment.mailNetwork, { kind: 'refuse' }, blow.duration),
+  'SMTP: slow': (blow) => weather(blow.deployment.mailNetwork, { kind: 'slow', bytesPerSecond: 500 }, blow.duration),
+  'SMTP: taken, then dropped': dropAcknowledgements,
+}
+
+/** Those that Redis can have. */
+export const redisFaults: Record<string, Fault> = {
+  'Redis: refused': (blow) => weather(redisProxy(blow.deployment), { kind: 'refuse' }, blow.duration),
+  'Redis: half-open': (blow) => weather(redisProxy(blow.deployment), { kind: 'stall' }, blow.duration),
+}
+
+function redisProxy({ redis }: Deployment): TcpProxy {
+  if (redis === undefined) throw new Error('this deployment has no Redis')
+  return redis.proxy
+}
+
+function killOne(processes: readonly { kill(signal: NodeJS.Signals): void }[], random: Random): void {
+  if (processes.length > 0) pick(processes, random).kill('SIGKILL')
+}
+
+async function stopOne(
+  processes: readonly { kill(signal: NodeJS.Signals): void }[],
+  random: Random,
+  duration: number,
+): Promise<void> {
+  if (processes.length === 0) return
+  const stopped = pick(processes, random)
+  stopped.kill('SIGSTOP')
+  await delay(duration)
+  stopped.kill('SIGCONT')
+}
+
+async function killEverything({ deployment }: Blow): Promise<void> {
+  for (const process of [...deployment.apis(), ...deployment.workers()]) process.kill('SIGKILL')
+  await deployment.postgres.restart('immediate')
+}
+
+async function weather(proxy: TcpProxy, kind: Weather, duration: number): Promise<void> {
+  proxy.set(kind)
+  await delay(duration)
+  proxy.set({ kind: 'fine' })
+}
+
+async function terminateBackends({ deployment }: Blow): Promise<void> {
+  await sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and application_name like 'sluice%'
+  `.execute(deployment.db)
+}
+
+/** Locks users in an order of its own; it lets the worker notice the deadlock, and so be the one to give way. */
+async function provokeDeadlocks({ deployment, random, duration }: Blow): Promise<void> {
+  const client = new pg.Client({ connectionString: deployment.databaseUrl })
+  client.on('error', () => {})
+  await client.connect()
+  const end = performance.now() + duration
+  try {
+    await client.query("set deadlock_timeout = '1min'")
+    while (performance.now() < end) {
+      await client.query('begin')
+      for (let lock = 0; lock < 4; lock++) {
+        const user = pick(generatedUsers, random)
+        await client.query('select from users where user_id = $1 for update', [user])
+        await delay(50)
+      }
+      await client.query('commit')
+    }
+  } finally {
+    await client.end()
+  }
+}
+
+/** Has every other batch fail as Postgres fails one of two transactions that cannot be put one after the other. */
+async function provokeSerializationFailures({ deployment: { db }, duration }: Blow): Promise<void> {
+  await sql
+    .raw(`
+    create or replace function watch.conflict() returns trigger language plpgsql as $$
+    begin
+      if random() < 0.5 then raise serialization_failure using message = 'could not serialize access, as told'; end if;
+      return new;
+    end $$;
+    create or replace trigger conflict before update on imports for each row
+      when (old.position <> new.position) execute function watch.conflict()
+  `)
+    .execute(db)
+  await delay(duration)
+  await sql`drop trigger conflict on imports`.execute(db)
+}
+
+/** Redis starts anew without its data; the tables of the queue in Postgres are emptied. */
+async function forgetQueue({ deployment }: Blow): Promise<void> {
+  if (deployment.redis !== undefined) await deployment.redis.restart()
+  else
+    await sql`delete from bullmq.job; delete from bullmq.scheduler; delete from bullmq.meta where field <> 'version'`.execute(
+      deployment.db,
+    )
+}
+
+async function storageAnswers({ deployment, duration }: Blow, fault: StorageFault, method?: string): Promise<void> {
+  deployment.storageFaults.set((request) => (method === undefined || request.method === method ? fault : undefined))
+  await delay(duration)
+  deployment.storageFaults.set(undefined)
+}
+
+async function dropAcknowledgements({ deployment: { mail, mailNetwork }, duration }: Blow): Promise<void> {
+  mail.insteadOfAnswer = mailNetwork.reset
+  await delay(duration)
+  mail.insteadOfAnswer = undefined
+}

@@ -1,0 +1,52 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { SMTPServer } from 'smtp-server'
+
+/** A mail that came, as far as it is needed to tell mails apart. */
+export interface ReceivedMail {
+  to: string
+  messageId: string
+}
+
+/** A mail server that keeps what it is sent, and misbehaves as it is told. */
+export interface MailServer {
+  port: number
+  received: ReceivedMail[]
+  /** Called, where it is set, instead of telling a sender that its mail was taken. */
+  insteadOfAnswer: (() => void) | undefined
+  close(): Promise<void>
+}
+
+/** Starts a mail server that refuses, for good, every recipient whose address begins with `rejected`. */
+export async function startMailServer(): Promise<MailServer> {
+  const received: ReceivedMail[] = []
+  const smtp = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    disableReverseLookup: true,
+    logger: false,
+    closeTimeout: 100,
+    onRcptTo({ address }, _session, answer) {
+      if (!address.startsWith('rejected')) return answer(null)
+      answer(Object.assign(new Error('no such mailbox'), { responseCode: 550 }))
+    },
+    async onData(stream, session, answer) {
+      const source = await text(stream).catch(() => '')
+      const messageId = /^Message-ID: (.*)$/im.exec(source)?.[1]?.trim() ?? ''
+      for (const { address } of session.envelope.rcptTo) received.push({ to: address, messageId })
+      if (server.insteadOfAnswer === undefined) answer(null)
+      else server.insteadOfAnswer()
+    },
+  })
+  smtp.on('error', () => {})
+  const listener = smtp.listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const server: MailServer = {
+    port: (listener.address() as AddressInfo).port,
+    received,
+    insteadOfAnswer: undefined,
+    close: () => new Promise((resolve) => smtp.close(() => resolve())),
+  }
+  return server
+}

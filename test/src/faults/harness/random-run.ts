@@ -1,0 +1,107 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { pick, type Random, seeded } from '../../environment/random.ts'
+import { type ClientApp, insist, openClientApp, upload } from './client.ts'
+import { type Deployment, startDeployment } from './deployment.ts'
+import { faults, redisFaults } from './faults.ts'
+import { generateFile } from './generate.ts'
+import { judge, type Verdict } from './verdict.ts'
+import { watchImports } from './watcher.ts'
+
+/** What {@link runAtRandom} takes. */
+export interface RandomRun {
+  seed: number
+  queue: 'postgres' | 'redis'
+  /** How long clients upload and things break, ms. */
+  duration: number
+  /** How long a fault lasts that lasts at all, ms: at most. */
+  longestFault: number
+  workers: number
+  apps: number
+}
+
+/** What a run came to. */
+export interface RunFigures extends Verdict {
+  seed: number
+  /** How often each fault struck. */
+  faults: Record<string, number>
+  /** From the last fault's end to the end of all imports and mails, ms. */
+  settledAfter: number
+}
+
+const settings = { batchRows: 50, inferenceRows: 40, orderWait: 3_000 }
+const mostRows = 2_000
+
+/** The most imports of an app that wait at a time. */
+const longestLine = 4
+
+/** Lets clients upload while things break, both as the seed has it, then compares everything with the model. */
+export async function runAtRandom(run: RandomRun): Promise<RunFigures> {
+  const deployment = await startDeployment({
+    workers: run.workers,
+    queue: run.queue,
+    env: {
+      BATCH_ROWS: String(settings.batchRows),
+      INFERENCE_ROWS: String(settings.inferenceRows),
+      UPLOAD_ORDER_WAIT: `${settings.orderWait}ms`,
+      IMPORT_LEASE: '3s',
+      UPLOAD_CHECK_INTERVAL: '200ms',
+      // Faults follow each other so closely here that a long import may well have no progress for five tries.
+      IMPORT_ATTEMPTS: '100',
+    },
+  })
+  try {
+    await watchImports(deployment.db)
+    const apps = await Promise.all(Array.from({ length: run.apps }, () => openClientApp(deployment)))
+    const over = new AbortController()
+    const clients = apps.map((app, index) => keepUploading(deployment, app, seeded(run.seed + index), over.signal))
+    const struck = await breakThings(deployment, run)
+    over.abort()
+    await Promise.all(clients)
+    const calm = performance.now()
+    const verdict = await judge(deployment, apps, { ...settings, patience: 180_000 })
+    await deployment.stopApps()
+    return { seed: run.seed, faults: struck, settledAfter: Math.round(performance.now() - calm), ...verdict }
+  } finally {
+    await deployment.close()
+  }
+}
+
+/** One fault after the other until the time is over, and each kind once before any comes again. */
+async function breakThings(deployment: Deployment, run: RandomRun): Promise<Record<string, number>> {
+  const random = seeded(run.seed)
+  const all = Object.entries({ ...faults, ...(run.queue === 'redis' && redisFaults) })
+  const struck: Record<string, number> = {}
+  const end = performance.now() + run.duration
+  let left: typeof all = []
+  while (performance.now() < end) {
+    if (left.length === 0) left = [...all]
+    const next = pick(left, random)
+    left.splice(left.indexOf(next), 1)
+    const [name, strike] = next
+    // What breaks may break the very connection by which it is broken.
+    await strike({ deployment, random, duration: 300 + random(run.longestFault) }).catch(() => {})
+    struck[name] = (struck[name] ?? 0) + 1
+    await delay(random(1_000))
+  }
+  return struck
+}
+
+/** Uploads one file after the other, as fast as they are worked off. */
+async function keepUploading(deployment: Deployment, app: ClientApp, random: Random, over: AbortSignal): Promise<void> {
+  for (let number = 0; !over.aborted; number++) {
+    await upload(deployment, app, generateFile(random, number, 1 + random(mostRows)))
+    while (!over.aborted && (await openImports(deployment, app)) >= longestLine) await delay(200)
+  }
+}
+
+function openImports({ db }: Deployment, { appId, files }: ClientApp): Promise<number> {
+  return insist('counting open imports', async () => {
+    const rows = await db
+      .selectFrom('imports')
+      .select('import_id')
+      .where('app_id', '=', appId)
+      .where('state', 'in', ['awaiting_upload', 'queued', 'processing'])
+      .execute()
+    return rows.filter((row) => files.has(row.import_id)).length
+  })
+}

@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { pipeline, Transform } from 'node:stream'
+
+/**
+ * What storage does to one request: answers it with an error, cuts its body or the body of the answer after some bytes,
+ * or holds it back until a promise settles.
+ */
+export type StorageFault =
+  | { kind: 'answer'; status: number; code: string }
+  | { kind: 'cut request' | 'cut answer'; afterBytes: number }
+  | { kind: 'hold'; until: Promise<unknown> }
+
+/** Decides what happens to a request; undefined lets it through. */
+export type StorageFaults = (request: { method: string; path: string }) => StorageFault | undefined
+
+/** An HTTP proxy in front of object storage, which breaks requests as it is told. */
+export interface StorageProxy {
+  port: number
+  set(faults: StorageFaults | undefined): void
+  close(): Promise<void>
+}
+
+/** Starts a proxy in front of the storage on a port of 127.0.0.1. Signatures stay good: it changes no header. */
+export async function startStorageProxy(storagePort: number): Promise<StorageProxy> {
+  let faults: StorageFaults | undefined
+  const server = createServer((incoming, answer) => {
+    const { method = '', url = '' } = incoming
+    serve(incoming, answer, storagePort, faults?.({ method, path: url.split('?', 1)[0] ?? '' })).catch(() =>
+      incoming.socket.resetAndDestroy(),
+    )
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    set(next) {
+      faults = next
+    },
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+async function serve(
+  incoming: IncomingMessage,
+  answer: ServerResponse,
+  port: number,
+  fault: StorageFault | undefined,
+): Promise<void> {
+  if (fault?.kind === 'answer') {
+    incoming.resume()
+    answer.writeHead(fault.status, { 'Content-Type': 'application/xml' })
+    answer.end(`<Error><Code>${fault.code}</Code><Message>as told</Message></Error>`)
+    return
+  }
+  if (fault?.kind === 'hold') await fault.until
+  const onward = request({
+    host: '127.0.0.1',
+    port,
+    method: incoming.method,
+    path: incoming.url,
+    headers: incoming.rawHeaders,
+    setHost: false,
+  })
+  const failed = () => {
+    incoming.socket.resetAndDestroy()
+    onward.destroy()
+  }
+  onward.on('error', failed)
+  pipeline(incoming, cutAfter(fault?.kind === 'cut request' ? fault.afterBytes : undefined), onward, (error) => {
+    if (error) failed()
+  })
+  const [response] = (await once(onward, 'response')) as [IncomingMessage]
+  answer.writeHead(response.statusCode ?? 500, response.rawHeaders)
+  pipeline(response, cutAfter(fault?.kind === 'cut answer' ? fault.afterBytes : undefined), answer, (error) => {
+    if (error) failed()
+  })
+}
+
+/** Lets bytes through until there are too many, and then fails. */
+function cutAfter(most = Number.POSITIVE_INFINITY): Transform {
+  let bytes = 0
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length
+      if (bytes <= most) return done(null, chunk)
+      this.push(chunk.subarray(0, chunk.length - (bytes - most)))
+      setImmediate(() => done(new Error('cut as told')))
+    },
+  })
+}

@@ -1,0 +1,173 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { ImportView } from '@sluice/contract'
+import { sql } from '@sluice/database'
+import { showImport } from '@sluice/imports'
+import { registeredKeys } from '@sluice/profiles'
+import { until } from '../../environment/wait.ts'
+import { type ClientApp, insist } from './client.ts'
+import type { Deployment } from './deployment.ts'
+import { type ExpectedImport, expectApp, type ModelSettings } from './expectation.ts'
+import { observe } from './watcher.ts'
+
+/** How it came out. */
+export interface Verdict {
+  imports: number
+  rows: number
+  /** Mails that came more than once, because the mail server's answer was lost. */
+  mailsRepeated: number
+  /** Every difference from the model, and every moment at which a rule did not hold, in words. Empty is what it has to be. */
+  violations: string[]
+}
+
+/** What {@link judge} takes beside the apps. */
+export interface Terms extends ModelSettings {
+  /** `UPLOAD_ORDER_WAIT`, ms. */
+  orderWait: number
+  /** How long the end of all imports may take, ms. */
+  patience: number
+}
+
+/** Waits for the end of everything that was asked for, then compares all that it left with the model. */
+export async function judge(deployment: Deployment, apps: readonly ClientApp[], terms: Terms): Promise<Verdict> {
+  await untilAllEnded(deployment, apps, terms.patience)
+  await untilMailsSettled(deployment, terms.patience)
+  const { order, violations } = await observe(deployment.db, terms.orderWait)
+  const verdict: Verdict = { imports: 0, rows: 0, mailsRepeated: 0, violations }
+  for (const app of apps) await judgeApp(deployment, app, order.get(app.appId) ?? [], terms, verdict)
+  return verdict
+}
+
+async function judgeApp(
+  deployment: Deployment,
+  app: ClientApp,
+  order: readonly string[],
+  terms: Terms,
+  verdict: Verdict,
+): Promise<void> {
+  const compare = (what: string, is: unknown, expected: unknown) => {
+    if (isDeepStrictEqual(is, expected)) return
+    verdict.violations.push(`app ${app.appId}, ${what}: ${abridged(is)} instead of ${abridged(expected)}`)
+  }
+  compare('imports that ran', order.toSorted(), [...app.files.keys()].toSorted())
+  const files = order.flatMap((importId) => app.files.get(importId) ?? [])
+  const expected = expectApp(files, terms)
+  for (const [index, importId] of order.entries()) {
+    const end = expected.imports[index]
+    const view = await showImport(deployment.db, deployment.api, importId, app.appId)
+    if (end === undefined || view === undefined) continue
+    verdict.imports++
+    verdict.rows += view.rows_total
+    compare(`import ${importId}`, await outcomeOf(view), end)
+    await judgeMails(deployment, app, view, compare, verdict)
+  }
+  const users = await deployment.db
+    .selectFrom('users')
+    .select(['user_id', 'attributes'])
+    .where('app_id', '=', app.appId)
+    .execute()
+  for (const { user_id: user, attributes } of users) {
+    compare(`profile of ${user}`, sorted(attributes), sorted(expected.profiles[user]))
+  }
+  compare('users', users.length, Object.keys(expected.profiles).length)
+  const keys = await registeredKeys(deployment.db, app.appId)
+  compare('keys', sorted(Object.fromEntries(keys)), sorted(expected.keys))
+  const { rows } = await sql<{ count: number }>`
+    select count(*) from import_error_chunks where app_id = ${app.appId}
+  `.execute(deployment.db)
+  compare('error chunks left', rows[0]?.count, 0)
+}
+
+async function outcomeOf(view: ImportView): Promise<ExpectedImport> {
+  const { state, error, rows_total, rows_applied, rows_failed, types, error_file_url: link } = view
+  const errorFile = link === null ? undefined : await insist('the download', () => download(link))
+  return { state: state as ExpectedImport['state'], error, rows_total, rows_applied, rows_failed, types, errorFile }
+}
+
+async function download(link: string): Promise<Buffer> {
+  const response = await fetch(link, { signal: AbortSignal.timeout(5_000) })
+  if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)
+  return Buffer.from(await response.arrayBuffer())
+}
+
+/** One mail to each member, with the counts; the first member has got it, the other one's was refused for good. */
+async function judgeMails(
+  { db, mail }: Deployment,
+  app: ClientApp,
+  view: ImportView,
+  compare: (what: string, is: unknown, expected: unknown) => void,
+  verdict: Verdict,
+): Promise<void> {
+  const mails = await db
+    .selectFrom('mails')
+    .select(['mail_id', 'recipient', 'state', 'text'])
+    .where('app_id', '=', app.appId)
+    .where('event', '=', `import:${view.import_id}`)
+    .orderBy('recipient')
+    .execute()
+  compare(
+    `mails of ${view.import_id}`,
+    mails.map(({ recipient, state }) => [recipient, state]).toSorted(),
+    [
+      [app.emails[0], 'sent'],
+      [app.emails[1], 'failed'],
+    ].toSorted(),
+  )
+  for (const { mail_id: mailId, state, text } of mails) {
+    compare(
+      `counts in mail ${mailId}`,
+      text.includes(`Rows applied: ${view.rows_applied.toLocaleString('en-US')}`),
+      true,
+    )
+    compare(`link in mail ${mailId}`, text.includes(view.error_file_url ?? 'Import: '), true)
+    const arrivals = mail.received.filter(({ messageId }) => messageId.startsWith(`<${mailId}@`)).length
+    compare(`arrival of mail ${mailId}`, arrivals > 0, state === 'sent')
+    verdict.mailsRepeated += Math.max(0, arrivals - 1)
+  }
+}
+
+/** Imports that nobody uploads to go on waiting: they are those whose first request was answered to nobody. */
+async function untilAllEnded({ db }: Deployment, apps: readonly ClientApp[], patience: number): Promise<void> {
+  const wanted = apps.flatMap(({ files }) => [...files.keys()])
+  const open = async () => {
+    const rows = await db
+      .selectFrom('imports')
+      .select(['import_id', 'state', 'tries', 'attempt', 'retry_at'])
+      .where('state', 'not in', ['completed', 'failed'])
+      .execute()
+    return rows.filter((row) => wanted.includes(row.import_id))
+  }
+  await until('the end of all imports', async () => (await open()).length === 0, patience).catch(async (error) => {
+    throw new Error(`imports that do not end: ${JSON.stringify(await open())}`, { cause: error })
+  })
+}
+
+/**
+ * A mail that failed waits up to minutes before it is tried again, which other tests look at: here it is made due at once.
+ * One that a worker has claimed (for 120 s) is left to it for 20 s at least.
+ */
+async function untilMailsSettled({ db }: Deployment, patience: number): Promise<void> {
+  const waiting = async () => {
+    const rows = await db
+      .updateTable('mails')
+      .set({ next_attempt_at: sql<Date>`least(next_attempt_at, now())` })
+      .where('state', '=', 'waiting')
+      .where('next_attempt_at', '>', sql<Date>`now() + interval '3 s'`)
+      .where('next_attempt_at', '<', sql<Date>`now() + interval '100 s'`)
+      .returning('mail_id')
+      .execute()
+    const left = await db.selectFrom('mails').select('mail_id').where('state', '=', 'waiting').execute()
+    return rows.length + left.length
+  }
+  await until('the end of all mails', async () => (await waiting()) === 0, patience)
+}
+
+function sorted(object: object = {}): object {
+  return Object.fromEntries(Object.entries(object).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function abridged(value: unknown): string {
+  const text = JSON.stringify(value, (_, inner) =>
+    inner?.type === 'Buffer' ? Buffer.from(inner.data).toString('latin1') : inner,
+  )
+  return text === undefined || text.length < 400 ? String(text) : `${text.slice(0, 400)}…`
+}

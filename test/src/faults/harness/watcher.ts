@@ -1,0 +1,99 @@
+import { type Database, sql } from '@sluice/database'
+
+/**
+ * Has the database itself write down every change of an import's state, in the transaction that makes it: what is watched
+ * cannot be missed, and what is rolled back leaves nothing.
+ */
+export async function watchImports(db: Database): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(db)
+}
+
+const statements = [
+  `create schema watch`,
+  `create table watch.changes (
+    change bigint generated always as identity primary key,
+    app_id integer not null,
+    import_id uuid not null,
+    line_number bigint not null,
+    before text not null,
+    after text not null,
+    attempt integer not null,
+    -- Places at this moment of what stands before it in the line and has not ended.
+    waiting_before jsonb not null,
+    waited_ms double precision,
+    at timestamptz not null default clock_timestamp()
+  )`,
+  `create function watch.note() returns trigger language plpgsql as $$
+  begin
+    insert into watch.changes (app_id, import_id, line_number, before, after, attempt, waiting_before, waited_ms)
+    select new.app_id, new.import_id, new.line_number, old.state, new.state, new.attempt,
+      coalesce(jsonb_agg(jsonb_build_object('line_number', e.line_number, 'state', e.state))
+        filter (where e.line_number is not null), '[]'),
+      extract(epoch from clock_timestamp() - new.queued_at) * 1000
+    from (select) one left join imports e on e.app_id = new.app_id and e.line_number < new.line_number
+      and e.state in ('awaiting_upload', 'queued', 'processing') and new.state = 'processing' and old.state <> new.state;
+    return new;
+  end $$`,
+  `create trigger watch after update on imports for each row
+    when (old.state is distinct from new.state or old.attempt <> new.attempt) execute function watch.note()`,
+]
+
+interface Change {
+  app_id: number
+  import_id: string
+  line_number: number
+  before: string
+  after: string
+  attempt: number
+  waiting_before: { line_number: number; state: string }[]
+  waited_ms: number | null
+}
+
+/** What was seen. */
+export interface Observation {
+  /** In which order the imports of each app were first claimed. */
+  order: Map<number, string[]>
+  /** Everything that must never happen, in words. */
+  violations: string[]
+}
+
+/**
+ * Replays what was written down. Takes how long an import may at least be held up by one that still uploads, ms
+ * (`UPLOAD_ORDER_WAIT`).
+ */
+export async function observe(db: Database, orderWait: number): Promise<Observation> {
+  const { rows } = await sql<Change>`select * from watch.changes order by change`.execute(db)
+  const observation: Observation = { order: new Map(), violations: [] }
+  const active = new Map<number, Change>()
+  const attempts = new Map<string, number>()
+  for (const change of rows) {
+    const complain = (what: string) =>
+      observation.violations.push(`app ${change.app_id}, import ${change.import_id}: ${what}`)
+    const current = active.get(change.app_id)
+    if (change.after === 'processing') {
+      if (current !== undefined && current.import_id !== change.import_id)
+        complain(`claimed while ${current.import_id} is active`)
+      if (change.attempt !== (attempts.get(change.import_id) ?? 0) + 1)
+        complain(`attempt ${change.attempt} out of turn`)
+      attempts.set(change.import_id, change.attempt)
+      active.set(change.app_id, change)
+      noteOrder(change, orderWait, observation, complain)
+    } else if (change.before === 'processing') {
+      if (current?.attempt !== change.attempt) complain(`given back or ended by another attempt than the last`)
+      active.delete(change.app_id)
+    }
+    if (change.before === 'completed' || change.before === 'failed') complain(`changed after its end`)
+  }
+  return observation
+}
+
+/** What stands before an import in the line may be passed by only while it uploads, and after the wait. */
+function noteOrder(change: Change, orderWait: number, { order }: Observation, complain: (what: string) => void): void {
+  const line = order.get(change.app_id) ?? []
+  order.set(change.app_id, line)
+  if (!line.includes(change.import_id)) line.push(change.import_id)
+  for (const earlier of change.waiting_before) {
+    const mayPass = earlier.state === 'awaiting_upload' && (change.waited_ms ?? 0) >= orderWait
+    if (!mayPass) complain(`claimed before number ${earlier.line_number} of its line, which is ${earlier.state}`)
+  }
+}
