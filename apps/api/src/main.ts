@@ -9,7 +9,10 @@ import { timeoutSettings } from './hardening.ts'
 import { openMetrics } from './metrics.ts'
 import { openApiRateLimiter, rateLimitSettings } from './rate-limiting.ts'
 
-await runService('api', async (log) => {
+/** Requests under way have 10 s to end, ms. */
+const stopDeadline = 15_000
+
+await runService('api', { stopDeadline }, async (log) => {
   const settings = readSettings(process.env, [
     ...deletionRequestSettings,
     ...rateLimitSettings,

@@ -10,7 +10,10 @@ import { hostImports } from './imports.ts'
 import { hostMails } from './mails.ts'
 import { hostUpkeep } from './upkeep.ts'
 
-await runService('worker', async (log) => {
+/** Many supervisors, Docker for one, kill what has not ended 10 s after SIGTERM: better to end by ourselves, ms. */
+const stopDeadline = 9_500
+
+await runService('worker', { stopDeadline }, async (log) => {
   const settings = readSettings(process.env, [
     ...deletionSettings,
     ...importSettings,

@@ -2,6 +2,7 @@ import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { prepareMarked } from './prepared.ts'
 import type { Schema } from './schema.ts'
+import { endWhenSilent } from './silence.ts'
 
 /** The database as the packages see it; also a transaction. */
 export type Database = Kysely<Schema>
@@ -17,6 +18,9 @@ const int8 = 20
 /** Postgres ends a transaction in which nothing happens for this long, ms: a process that hangs must not keep its locks. */
 const idleTransaction = 10_000
 
+/** Far beyond what a statement of the service takes, ms: an answer that is due for longer will not come. */
+const longestQuery = 30_000
+
 /** bigint columns are counts and byte offsets, far below 2^53: they are read as numbers. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) => (oid === int8 ? Number : pg.types.getTypeParser(oid, format)),
@@ -25,16 +29,19 @@ const types: pg.CustomTypesConfig = {
 /**
  * Opens a pool of connections to Postgres, lazily: a database that is away fails the query, not this call.
  *
- * Takes the URL, the most connections, and what to do with the error of a connection that breaks (a new one is opened when it is needed).
+ * Takes the URL, the most connections, how long a query may go without an answer (ms; 30 s, after which its connection is
+ * given up), and what to do with the error of a connection that breaks (a new one is opened when it is needed).
  */
 export function connect(
   databaseUrl: string,
-  options: { connections?: number; onError?: (error: Error) => void } = {},
+  options: { connections?: number; longestQuery?: number; onError?: (error: Error) => void } = {},
 ): Connection {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     max: options.connections ?? 10,
     connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     application_name: 'sluice',
     idle_in_transaction_session_timeout: idleTransaction,
     // Every look-up goes by an index. A statement that is prepared while a table is empty must not keep a plan that
@@ -48,6 +55,7 @@ export function connect(
   pool.on('connect', (client) => {
     client.on('error', onError)
     prepareMarked(client)
+    endWhenSilent(client, options.longestQuery ?? longestQuery)
   })
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
   return { db, close: () => db.destroy() }

@@ -12,13 +12,16 @@ const migrations = {
   '0004-deletion-batches': deletionBatches,
 }
 
+/** A migration may have to rewrite a table, and another process wait for it: neither is a broken connection. ms. */
+const longestStatement = 24 * 60 * 60_000
+
 /**
  * Brings the schema up to date. Several processes may call it at once: the migrator takes a lock.
  *
  * Takes a Postgres URL. Gives the names of the migrations that it applied. Throws what the failing migration threw.
  */
 export async function migrate(databaseUrl: string): Promise<string[]> {
-  const { db, close } = connect(databaseUrl, { connections: 2 })
+  const { db, close } = connect(databaseUrl, { connections: 2, longestQuery: longestStatement })
   try {
     const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
     const { error, results } = await migrator.migrateToLatest()

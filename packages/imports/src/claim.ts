@@ -27,9 +27,13 @@ export interface Progress {
   rowsFailed: number
 }
 
-/** Another worker has claimed the import since: nothing may be written under this claim any more. */
+/** Another worker has claimed the import since, or may have: nothing may be written under this claim any more. */
 export class ClaimLost extends Error {
   override readonly name = 'ClaimLost'
+
+  constructor(reason = 'another worker has the import') {
+    super(reason)
+  }
 }
 
 /**
@@ -122,13 +126,13 @@ export async function handBack(context: ImportContext, claim: Claim): Promise<vo
   if (result.numUpdatedRows === 0n) throw new ClaimLost()
 }
 
-/** Pause before another try while storage is away, ms: long enough not to press it, short enough to go on soon. */
+/** Pause before another try during an outage, ms: long enough not to press what is away, short enough to go on soon. */
 const outageDelay = 10_000
 
 /**
  * Gives the import back after an error that may pass: for 2 s, 4 s, 8 s … a minute, less up to half as jitter.
  *
- * Takes how many tries there were, and whether storage is away, in which case this one does not count. Gives the delay,
+ * Takes how many tries there were, and whether there is an outage, in which case this one does not count. Gives the delay,
  * ms. Throws {@link ClaimLost}.
  */
 export async function postpone(context: ImportContext, claim: Claim, tries: number, outage: boolean): Promise<number> {

@@ -6,7 +6,8 @@ import { errorFileKey } from './object-keys.ts'
 /**
  * Joins the chunks that were committed with the batches into the error file, in storage.
  *
- * Takes the columns of the upload. Gives the file's key, undefined where no row was invalid. Throws what storage throws.
+ * Takes the columns of the upload. Gives the file's key, undefined where no row was invalid. Throws what storage
+ * throws, and an AbortError when the process shuts down.
  */
 export async function storeErrorFile(
   context: ImportContext,
@@ -17,7 +18,8 @@ export async function storeErrorFile(
   const first = await chunks.next()
   if (first.done) return undefined
   const key = errorFileKey(claim.appId, claim.importId, claim.attempt)
-  await context.storage.writeStream(key, joined(columns, first.value, chunks), 'text/csv; charset=utf-8')
+  const content = joined(columns, first.value, chunks)
+  await context.storage.writeStream(key, content, 'text/csv; charset=utf-8', context.shutdown)
   return key
 }
 

@@ -12,7 +12,8 @@ import { errorFileUrl } from './error-link.ts'
  * transaction that is durable when this returns.
  *
  * Takes the reason for a failed one (undefined for a completed one), and whether it is to end even where storage takes no
- * error file. Gives the mails. Throws {@link ClaimLost}, and otherwise what storage throws.
+ * error file. Gives the mails. Throws {@link ClaimLost}, an AbortError when the process shuts down before the error file is
+ * stored, and otherwise what storage throws.
  */
 export async function finish(
   context: ImportContext,
@@ -24,7 +25,7 @@ export async function finish(
   // An end whose acknowledgement was lost must not be repeated: its error file would be made from chunks that are gone.
   await renewLease(context, claim)
   const key = await storeErrorFile(context, claim, progress.columns ?? []).catch((error: unknown) => {
-    if (!withoutErrorFile) throw error
+    if (!withoutErrorFile || context.shutdown?.aborted) throw error
     context.log.error({ err: error }, 'error file not stored')
     return undefined
   })

@@ -1,15 +1,17 @@
 import { limits } from '@sluice/contract'
 import { FileError, readRows } from '@sluice/csv'
+import { isOutOfRoom } from '@sluice/database'
 import type { MailId } from '@sluice/mail'
 import { KeyLimitExceeded, registeredKeys } from '@sluice/profiles'
-import { ObjectGone, ObjectReplaced } from '@sluice/storage'
+import { ObjectGone, ObjectReplaced, StorageFull } from '@sluice/storage'
 import { cutBatches } from './batches.ts'
-import { type Claim, ClaimLost, handBack, type Progress, postpone, renewLease } from './claim.ts'
+import { type Claim, ClaimLost, handBack, type Progress, postpone } from './claim.ts'
 import { type Columns, settledTypes, sortColumns } from './columns.ts'
 import { commitBatch } from './commit.ts'
 import type { ImportContext } from './context.ts'
 import { finish } from './finish.ts'
 import { inspectFile } from './inspect.ts'
+import { keepLease, type Lease } from './lease.ts'
 import { openSource } from './source.ts'
 
 /**
@@ -24,23 +26,22 @@ export type Outcome =
  * Runs a claimed import from its last committed position to its end.
  *
  * Takes the claim and a signal: when it aborts, the batch under way is committed and the import handed back. Only a
- * database that is away for good makes it throw; the import is then found again by its lease.
+ * database that is away for good makes it throw; the import is then found again by its lease. It never waits for longer
+ * than a lease for a database that does not answer.
  */
 export async function runImport(context: ImportContext, claim: Claim, shutdown: AbortSignal): Promise<Outcome> {
   const log = context.log.child({ app_id: claim.appId, import_id: claim.importId, attempt: claim.attempt })
   log.info({ tries: claim.tries, position: claim.progress.position }, 'import claimed')
-  const state = { progress: claim.progress, tries: claim.tries }
-  const heartbeat = keepLease(context, claim)
+  const lease = keepLease({ ...context, log }, claim)
+  const stop = AbortSignal.any([shutdown, lease.refused, lease.expired])
   try {
-    if (claim.tries > context.settings.IMPORT_ATTEMPTS) throw new GivenUp(context.settings.IMPORT_ATTEMPTS)
-    await applyRows({ ...context, shutdown }, claim, state)
-    const mails = await finish(context, claim, state.progress, undefined, false)
-    log.info({ ...counts(state.progress) }, 'import completed')
-    return { outcome: 'completed', mails }
+    return await Promise.race([work({ ...context, log, shutdown: stop }, claim, lease), rejection(lease.expired)])
   } catch (error) {
-    return await endAfter(error, { ...context, log, shutdown }, claim, state)
+    if (!(error instanceof ClaimLost)) throw error
+    log.warn(`claim lost: ${error.message}`)
+    return { outcome: 'lost' }
   } finally {
-    heartbeat.stop()
+    lease.stop()
   }
 }
 
@@ -48,6 +49,26 @@ export async function runImport(context: ImportContext, claim: Claim, shutdown: 
 interface RunState {
   progress: Progress
   tries: number
+  lease: Lease
+}
+
+/** Runs the import as long as the claim holds. Throws {@link ClaimLost}. */
+async function work(context: ImportContext, claim: Claim, lease: Lease): Promise<Outcome> {
+  const state = { progress: claim.progress, tries: claim.tries, lease }
+  try {
+    if (claim.tries > context.settings.IMPORT_ATTEMPTS) throw new GivenUp(context.settings.IMPORT_ATTEMPTS)
+    await applyRows(context, claim, state)
+    const mails = await finish(context, claim, state.progress, undefined, false)
+    context.log.info({ ...counts(state.progress) }, 'import completed')
+    return { outcome: 'completed', mails }
+  } catch (error) {
+    return await endAfter(error, context, claim, state)
+  }
+}
+
+/** Rejects with the signal's reason when it aborts. */
+function rejection(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
 }
 
 /** Every try ended without progress, also those that took their worker down with them. */
@@ -74,6 +95,7 @@ async function applyRows(context: ImportContext, claim: Claim, state: RunState):
       context.shutdown?.throwIfAborted()
       writing = commitBatch(context, claim, columns, rows, state.progress).then((progress) => {
         Object.assign(state, { progress, tries: 0 })
+        state.lease.renewed()
       })
       writing.catch(() => {}) // it is awaited below; until then a rejection is no news
     }
@@ -103,22 +125,25 @@ function checkSize({ byteSize, storedSize, contentType }: Claim): void {
 
 /** Decides what an error means for the import: its end, another try, or nothing, since it is in other hands. */
 async function endAfter(error: unknown, context: ImportContext, claim: Claim, state: RunState): Promise<Outcome> {
-  try {
-    if (error instanceof ClaimLost) return lost(context)
-    if (context.shutdown?.aborted && error instanceof Error && error.name === 'AbortError') {
-      await handBack(context, claim)
-      context.log.info({ position: state.progress.position }, 'import handed back')
-      return { outcome: 'interrupted' }
-    }
-    const reason = finalReason(error, state.tries, context.settings.IMPORT_ATTEMPTS)
-    return reason === undefined
-      ? await tryAgain(error, context, claim, state)
-      : await fail(error, reason, context, claim, state)
-  } catch (failure) {
-    // Whoever lost the claim may hear of it by another error first: a successor's rows are in the way, say.
-    if (failure instanceof ClaimLost) return lost(context)
-    throw failure
-  }
+  // Whoever lost the claim may hear of it by another error first: a successor's rows are in the way, say. What is written
+  // below finds out.
+  if (error instanceof ClaimLost) throw error
+  if (isInterruption(error, context)) return await interrupt(context, claim, state)
+  const reason = finalReason(error, state.tries, context.settings.IMPORT_ATTEMPTS)
+  return reason === undefined
+    ? await tryAgain(error, context, claim, state)
+    : await fail(error, reason, context, claim, state)
+}
+
+/** Reading or storing was ended by this process's shutdown. */
+function isInterruption(error: unknown, { shutdown }: ImportContext): boolean {
+  return shutdown?.aborted === true && error instanceof Error && error.name === 'AbortError'
+}
+
+async function interrupt(context: ImportContext, claim: Claim, state: RunState): Promise<Outcome> {
+  await handBack(context, claim)
+  context.log.info({ position: state.progress.position }, 'import handed back')
+  return { outcome: 'interrupted' }
 }
 
 /** Ends the import as failed. What keeps it from that, such as storage that takes no error file, is reason for another try. */
@@ -141,28 +166,30 @@ async function fail(
     return { outcome: 'failed', mails }
   } catch (failure) {
     if (failure instanceof ClaimLost) throw failure
+    if (isInterruption(failure, context)) return await interrupt(context, claim, state)
     return await tryAgain(failure, context, claim, state)
   }
 }
 
-/** Gives the import back for another try, which does not count while storage is away: that is no fault of the file. */
+/** Gives the import back for another try, which does not count during an outage: that is no fault of the file. */
 async function tryAgain(error: unknown, context: ImportContext, claim: Claim, state: RunState): Promise<Outcome> {
-  const outage = await context.storage.check().then(
+  const outage = await isOutage(error, context)
+  const delay = await postpone(context, claim, Math.max(state.tries, 1), outage)
+  context.log.warn({ err: error, tries: state.tries, outage, retry_in_ms: delay }, 'import postponed')
+  return { outcome: 'postponed' }
+}
+
+/** Storage or Postgres has no room, or storage is away: then every other import would fare the same. */
+async function isOutage(error: unknown, { storage }: ImportContext): Promise<boolean> {
+  if (error instanceof StorageFull || isOutOfRoom(error)) return true
+  return await storage.check().then(
     () => false,
     () => true,
   )
-  const delay = await postpone(context, claim, Math.max(state.tries, 1), outage)
-  context.log.warn({ err: error, tries: state.tries, storage_away: outage, retry_in_ms: delay }, 'import postponed')
-  return { outcome: 'postponed' }
 }
 
 function isLastTry({ settings }: ImportContext, { tries }: RunState): boolean {
   return tries >= settings.IMPORT_ATTEMPTS
-}
-
-function lost({ log }: ImportContext): Outcome {
-  log.warn('claim lost: another worker has the import')
-  return { outcome: 'lost' }
 }
 
 /** Why the import fails for good, in words for its owner; undefined where another try may go better. */
@@ -175,15 +202,4 @@ function finalReason(error: unknown, tries: number, attempts: number): string | 
 
 function counts(progress: Progress) {
   return { rows_total: progress.rowsTotal, rows_applied: progress.rowsApplied, rows_failed: progress.rowsFailed }
-}
-
-/**
- * Renews the lease while a worker is busy without committing. A renewal that fails is no reason to stop: the next
- * commit finds out whether the claim still holds.
- */
-function keepLease(context: ImportContext, claim: Claim): { stop(): void } {
-  const timer = setInterval(() => {
-    renewLease(context, claim).catch((error: unknown) => context.log.warn({ err: error }, 'lease not renewed'))
-  }, context.settings.IMPORT_LEASE / 3)
-  return { stop: () => clearInterval(timer) }
 }

@@ -38,6 +38,9 @@ interface OpenWorker {
 
 const schema = 'bullmq'
 
+/** A store that owes an answer for so long is taken for dead, and connected to anew, ms. */
+const silence = 20_000
+
 /** The hash tag keeps all keys of the queues in one slot of a Redis Cluster. */
 const prefix = '{sluice}'
 
@@ -50,7 +53,7 @@ function redisBackend(url: string): Backend {
   const { Queue, Worker } = withBackend(createRedisBackend)
   // A producer fails at once while Redis is away (the upkeep enqueues again); a worker waits for it as long as it takes.
   const connect = (options: { maxRetriesPerRequest: number | null; enableOfflineQueue: boolean }) =>
-    new Redis(url, { ...options, retryStrategy: (times) => Math.min(times * 100, 2000) })
+    new Redis(url, { ...options, socketTimeout: silence, retryStrategy: (times) => Math.min(times * 100, 2000) })
   return {
     queue(name) {
       const connection = connect({ maxRetriesPerRequest: 1, enableOfflineQueue: true })
@@ -84,6 +87,8 @@ function postgresBackend(databaseUrl: string): Backend {
     schema,
     max: 3,
     connectionTimeoutMillis: 10_000,
+    query_timeout: silence,
+    keepAlive: true,
     application_name: 'sluice queue',
     options: '-c synchronous_commit=off',
   }

@@ -10,16 +10,18 @@ export interface RunningService {
   stop(): Promise<void>
 }
 
-/** A process that has not stopped by itself by then is ended by force, ms. */
-const stopDeadline = 15_000
-
 /**
  * Runs a process of the service: starts it, tells a supervisor that it is ready, and stops it on SIGTERM, SIGINT or when
  * the supervisor is gone. A second signal ends it at once.
  *
- * Takes the process's name in the log and its start. Exits with code 1 where the start fails, or settings are wrong.
+ * Takes the process's name in the log, how long its stop may take before it is ended by force (ms), and its start. Exits
+ * with code 1 where the start fails, or settings are wrong.
  */
-export async function runService(name: string, start: (log: Logger) => Promise<RunningService>): Promise<void> {
+export async function runService(
+  name: string,
+  { stopDeadline }: { stopDeadline: number },
+  start: (log: Logger) => Promise<RunningService>,
+): Promise<void> {
   requireNode24()
   const log = openLogOrExit(name)
   for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
@@ -29,7 +31,7 @@ export async function runService(name: string, start: (log: Logger) => Promise<R
     })
   }
   const starting = start(log)
-  listenForStop(log, starting)
+  listenForStop(log, starting, stopDeadline)
   try {
     const { info } = await starting
     log.info(info, 'ready')
@@ -50,7 +52,7 @@ function openLogOrExit(name: string): Logger {
   }
 }
 
-function listenForStop(log: Logger, starting: Promise<RunningService>): void {
+function listenForStop(log: Logger, starting: Promise<RunningService>, stopDeadline: number): void {
   let stopping = false
   const stop = async (reason: string) => {
     if (stopping) process.exit(1)

@@ -1,2 +1,2 @@
-export { ObjectGone, ObjectReplaced } from './errors.ts'
+export { ObjectGone, ObjectReplaced, StorageFull } from './errors.ts'
 export { openStorage, type Storage, storageSettings, type UploadTerms } from './storage.ts'

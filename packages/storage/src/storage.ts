@@ -1,9 +1,11 @@
 import { addAbortSignal, Readable } from 'node:stream'
 import {
+  AbortMultipartUploadCommand,
   DeleteObjectsCommand,
   GetObjectCommand,
   HeadBucketCommand,
   HeadObjectCommand,
+  ListMultipartUploadsCommand,
   ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
@@ -12,7 +14,8 @@ import {
 import { Upload } from '@aws-sdk/lib-storage'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import type { Settings } from '@sluice/config'
-import { ObjectGone, ObjectReplaced } from './errors.ts'
+import { ObjectGone, ObjectReplaced, StorageFull } from './errors.ts'
+import { endWhenSilent } from './silence.ts'
 
 /** The settings that {@link openStorage} needs. */
 export const storageSettings = [
@@ -54,9 +57,12 @@ export interface Storage {
   read(key: string, options?: ReadOptions): Promise<Readable>
   /** Stores a small object whole. */
   write(key: string, content: Buffer, contentType: string): Promise<void>
-  /** Stores a stream of any length, in parts; nothing is stored where the stream fails. */
-  writeStream(key: string, content: AsyncIterable<Buffer>, contentType: string): Promise<void>
-  /** Removes every object whose key begins with `prefix`. */
+  /**
+   * Stores a stream of any length, in parts; nothing is stored where the stream fails. Throws {@link StorageFull}; the
+   * signal ends it with an AbortError.
+   */
+  writeStream(key: string, content: AsyncIterable<Buffer>, contentType: string, signal?: AbortSignal): Promise<void>
+  /** Removes every object whose key begins with `prefix`, and the parts of uploads that were never ended. */
   removeAll(prefix: string): Promise<void>
   /** Rejects where the bucket cannot be reached. */
   check(): Promise<void>
@@ -113,6 +119,7 @@ export function openStorage(settings: Settings<(typeof storageSettings)[number]>
       try {
         const { Body: body } = await client.send(command, { ...(signal !== undefined && { abortSignal: signal }) })
         if (!(body instanceof Readable)) throw new Error(`storage answered GET ${key} without a stream`)
+        endWhenSilent(body, silence)
         return signal === undefined ? body : addAbortSignal(signal, body)
       } catch (error) {
         if (statusOf(error) === 404) throw new ObjectGone(key)
@@ -126,23 +133,40 @@ export function openStorage(settings: Settings<(typeof storageSettings)[number]>
       await client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: content, ContentType: contentType }))
     },
 
-    async writeStream(key, content, contentType) {
+    async writeStream(key, content, contentType, signal) {
       const upload = new Upload({
         client,
         queueSize: 1,
         params: { Bucket: bucket, Key: key, Body: Readable.from(content), ContentType: contentType },
       })
-      await upload.done()
+      const abort = () => void upload.abort()
+      signal?.addEventListener('abort', abort)
+      if (signal?.aborted) abort()
+      try {
+        await upload.done()
+      } catch (error) {
+        if (statusOf(error) === 507) throw new StorageFull(key)
+        throw error
+      } finally {
+        signal?.removeEventListener('abort', abort)
+      }
     },
 
     async removeAll(prefix) {
       for (;;) {
         const page = await client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix }))
         const objects = (page.Contents ?? []).map(({ Key }) => ({ Key }))
-        if (objects.length === 0) return
+        if (objects.length === 0) break
         const removed = await client.send(new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects: objects } }))
         const refused = removed.Errors?.[0]
         if (refused !== undefined) throw new Error(`storage did not remove ${refused.Key}: ${refused.Message}`)
+      }
+      // What a process that was killed had uploaded in parts is no object, but takes up room.
+      const { Uploads: begun = [] } = await client.send(
+        new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix }),
+      )
+      for (const { Key, UploadId } of begun) {
+        await client.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId }))
       }
     },
 
@@ -157,6 +181,9 @@ export function openStorage(settings: Settings<(typeof storageSettings)[number]>
   }
 }
 
+/** Storage that owes an answer, or the next bytes of one, for so long is taken for dead, ms. */
+const silence = 20_000
+
 function connect(settings: Settings<(typeof storageSettings)[number]>, endpoint: string): S3Client {
   return new S3Client({
     endpoint,
@@ -168,7 +195,7 @@ function connect(settings: Settings<(typeof storageSettings)[number]>, endpoint:
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
       connectionTimeout: 5_000,
-      requestTimeout: 60_000,
+      requestTimeout: silence,
       throwOnRequestTimeout: true,
       socketTimeout: 60_000,
     },
