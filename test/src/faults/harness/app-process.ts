@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url'
 export interface LogLine {
   pid: number
   level: string
+  /** ISO 8601. */
+  time: string
   msg: string
   app_id?: number
   import_id?: string

@@ -92,14 +92,14 @@ async function terminateBackends({ deployment }: Blow): Promise<void> {
   `.execute(deployment.db)
 }
 
-/** Locks users in an order of its own; it lets the worker notice the deadlock, and so be the one to give way. */
+/** Locks users in an order of its own; it lets the worker notice the deadlock first, and so be the one to give way. */
 async function provokeDeadlocks({ deployment, random, duration }: Blow): Promise<void> {
   const client = new pg.Client({ connectionString: deployment.databaseUrl })
   client.on('error', () => {})
   await client.connect()
   const end = performance.now() + duration
   try {
-    await client.query("set deadlock_timeout = '1min'")
+    await client.query("set deadlock_timeout = '1min'; set lock_timeout = '2s'")
     while (performance.now() < end) {
       await client.query('begin')
       for (let lock = 0; lock < 4; lock++) {

@@ -23,9 +23,13 @@ const columns: Record<string, (random: Random, row: number) => string> = {
   late: (random, row) => (row < 150 ? '' : String(random(50))),
 }
 
-/** Makes the file `number` of an app: every row bears its mark, so that no two imports leave the same profiles. */
+/** Makes the file `number` of an app. One in fifteen has to be refused. */
 export function generateFile(random: Random, number: number, rows: number): GeneratedFile {
-  if (random(15) === 0) return refusedFile(random)
+  return random(15) === 0 ? refusedFile(random) : generateSoundFile(random, number, rows)
+}
+
+/** Makes a file that is applied: every row bears its number, so that no two imports leave the same profiles. */
+export function generateSoundFile(random: Random, number: number, rows: number): GeneratedFile {
   const names = Object.keys(columns).filter(() => random(3) > 0)
   const header = ['mark', ...names].toSpliced(random(names.length + 1), 0, 'user_id')
   const table = {

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from '@sluice/database'
 import { pick, type Random, seeded } from '../../environment/random.ts'
+import { until } from '../../environment/wait.ts'
 import { type ClientApp, insist, openClientApp, upload } from './client.ts'
 import { type Deployment, startDeployment } from './deployment.ts'
 import { faults, redisFaults } from './faults.ts'
@@ -24,8 +26,8 @@ export interface RunFigures extends Verdict {
   seed: number
   /** How often each fault struck. */
   faults: Record<string, number>
-  /** From the last fault's end to the end of all imports and mails, ms. */
-  settledAfter: number
+  /** The longest time from the end of each fault until every app had made progress again, ms. */
+  recovery: Record<string, number>
 }
 
 const settings = { batchRows: 50, inferenceRows: 40, orderWait: 3_000 }
@@ -54,23 +56,26 @@ export async function runAtRandom(run: RandomRun): Promise<RunFigures> {
     const apps = await Promise.all(Array.from({ length: run.apps }, () => openClientApp(deployment)))
     const over = new AbortController()
     const clients = apps.map((app, index) => keepUploading(deployment, app, seeded(run.seed + index), over.signal))
-    const struck = await breakThings(deployment, run)
+    const course = await breakThings(deployment, apps, run)
     over.abort()
     await Promise.all(clients)
-    const calm = performance.now()
     const verdict = await judge(deployment, apps, { ...settings, patience: 180_000 })
     await deployment.stopApps()
-    return { seed: run.seed, faults: struck, settledAfter: Math.round(performance.now() - calm), ...verdict }
+    return { seed: run.seed, ...course, ...verdict }
   } finally {
     await deployment.close()
   }
 }
 
 /** One fault after the other until the time is over, and each kind once before any comes again. */
-async function breakThings(deployment: Deployment, run: RandomRun): Promise<Record<string, number>> {
+async function breakThings(
+  deployment: Deployment,
+  apps: readonly ClientApp[],
+  run: RandomRun,
+): Promise<Pick<RunFigures, 'faults' | 'recovery'>> {
   const random = seeded(run.seed)
   const all = Object.entries({ ...faults, ...(run.queue === 'redis' && redisFaults) })
-  const struck: Record<string, number> = {}
+  const course: Pick<RunFigures, 'faults' | 'recovery'> = { faults: {}, recovery: {} }
   const end = performance.now() + run.duration
   let left: typeof all = []
   while (performance.now() < end) {
@@ -80,10 +85,31 @@ async function breakThings(deployment: Deployment, run: RandomRun): Promise<Reco
     const [name, strike] = next
     // What breaks may break the very connection by which it is broken.
     await strike({ deployment, random, duration: 300 + random(run.longestFault) }).catch(() => {})
-    struck[name] = (struck[name] ?? 0) + 1
-    await delay(random(1_000))
+    const recovered = await untilProgress(deployment, apps)
+    course.faults[name] = (course.faults[name] ?? 0) + 1
+    course.recovery[name] = Math.max(course.recovery[name] ?? 0, Math.round(recovered))
   }
-  return struck
+  return course
+}
+
+/** Waits until every app has got further. Gives how long that took, ms. */
+async function untilProgress(deployment: Deployment, apps: readonly ClientApp[]): Promise<number> {
+  const start = performance.now()
+  const before = await progressOf(deployment)
+  const isFurther = (now: Map<number, number>) =>
+    apps.every(({ appId }) => (now.get(appId) ?? 0) > (before.get(appId) ?? 0))
+  await until('progress of every app', async () => isFurther(await progressOf(deployment)), 90_000)
+  return performance.now() - start
+}
+
+/** Rows and ends so far, by app. */
+function progressOf({ db }: Deployment): Promise<Map<number, number>> {
+  return insist('asking for the progress', async () => {
+    const { rows } = await sql<{ app_id: number; progress: number }>`
+      select app_id, sum(rows_total + (finished_at is not null)::integer)::bigint as progress from imports group by app_id
+    `.execute(db)
+    return new Map(rows.map(({ app_id: appId, progress }) => [appId, progress]))
+  })
 }
 
 /** Uploads one file after the other, as fast as they are worked off. */

@@ -1,0 +1,127 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { seeded } from '../environment/random.ts'
+import { until } from '../environment/wait.ts'
+import { type ClientApp, openClientApp, upload } from './harness/client.ts'
+import { type Deployment, startDeployment } from './harness/deployment.ts'
+import { generateSoundFile } from './harness/generate.ts'
+import { claimant, logged, slowBatches, untilRows, untilState } from './harness/stage.ts'
+import { judge } from './harness/verdict.ts'
+import { watchImports } from './harness/watcher.ts'
+
+// Workers that die, hang or are told to stop, with the settings that a deployment has by default (but for small batches).
+let deployment: Deployment
+const apps: ClientApp[] = []
+const random = seeded(3)
+const model = { batchRows: 50, inferenceRows: 40, orderWait: 30_000, patience: 60_000 }
+
+beforeAll(async () => {
+  deployment = await startDeployment({ workers: 2, env: { BATCH_ROWS: '50', INFERENCE_ROWS: '40' } })
+  await watchImports(deployment.db)
+})
+
+afterEach(async () => {
+  deployment.storageFaults.set(undefined)
+  await slowBatches(deployment.db, 0)
+  expect((await judge(deployment, apps, model)).violations).toEqual([])
+})
+
+afterAll(() => deployment.close())
+
+/** An import of an app of its own, whose batches take so long that it can be caught in the middle. */
+async function importUnderWay(rows: number): Promise<string> {
+  await slowBatches(deployment.db, 100)
+  const app = await openClientApp(deployment)
+  apps.push(app)
+  const importId = await upload(deployment, app, generateSoundFile(random, apps.length, rows))
+  await untilRows(deployment, importId, 200)
+  return importId
+}
+
+test('a killed worker is replaced: there is progress again within 30 s', async () => {
+  const importId = await importUnderWay(2_000)
+  const worker = await claimant(deployment, importId, 1)
+  worker.kill('SIGKILL')
+  await worker.exited
+  const killed = performance.now()
+  await slowBatches(deployment.db, 0)
+  const rows = await untilRows(deployment, importId, 0)
+  await untilRows(deployment, importId, rows + 1)
+  const recovery = Math.round(performance.now() - killed)
+  console.log(`progress again ${recovery} ms after the worker was killed`)
+  expect(recovery).toBeLessThan(30_000)
+})
+
+test('a stopped worker that wakes up after its successor took over is refused', async () => {
+  const importId = await importUnderWay(12_000)
+  const sleeper = await claimant(deployment, importId, 1)
+  sleeper.kill('SIGSTOP')
+  const successor = await claimant(deployment, importId, 2)
+  expect(successor.pid).not.toBe(sleeper.pid)
+  await untilRows(deployment, importId, (await untilRows(deployment, importId, 0)) + 1)
+  sleeper.kill('SIGCONT')
+  const [refusal] = await until('the refusal', () => {
+    const lines = logged(deployment, importId, 'claim lost')
+    return lines.length > 0 && lines
+  })
+  expect(refusal).toMatchObject({ pid: sleeper.pid, attempt: 1, msg: 'claim lost: another worker has the import' })
+})
+
+describe('SIGTERM', () => {
+  test('lets a worker finish its batch, hand the import back and end within 10 s', async () => {
+    const importId = await importUnderWay(3_000)
+    const worker = await claimant(deployment, importId, 1)
+    const told = performance.now()
+    worker.kill('SIGTERM')
+    expect(await worker.exited).toBe(0)
+    expect(performance.now() - told).toBeLessThan(10_000)
+    await claimant(deployment, importId, 2)
+    const rows = await untilRows(deployment, importId, 0)
+    expect(rows).toBeLessThan(3_000)
+    expect(logged(deployment, importId, 'import handed back')).toHaveLength(1)
+  })
+
+  test('ends a worker within 10 s in the middle of storing an error file, too', async () => {
+    const release = Promise.withResolvers<void>()
+    const held = Promise.withResolvers<void>()
+    deployment.storageFaults.set(({ method, path }) => {
+      if (method !== 'PUT' || !path.includes('errors-1')) return undefined
+      held.resolve()
+      return { kind: 'hold', until: release.promise }
+    })
+    const importId = await importUnderWay(400)
+    await slowBatches(deployment.db, 0)
+    await held.promise
+    const worker = await claimant(deployment, importId, 1)
+    const told = performance.now()
+    worker.kill('SIGTERM')
+    expect(await worker.exited).toBe(0)
+    expect(performance.now() - told).toBeLessThan(10_000)
+    release.resolve()
+    expect(logged(deployment, importId, 'import handed back')).toHaveLength(1)
+  })
+
+  test('of one worker after the other loses no time: each import goes on at once in another', async () => {
+    const imports: string[] = []
+    for (let number = 0; number < 4; number++) imports.push(await importUnderWay(4_000))
+    const old = deployment.workers()
+    for (const worker of old) {
+      worker.kill('SIGTERM')
+      expect(await worker.exited).toBe(0)
+      await until('the replacement', () => deployment.workers().length === old.length)
+    }
+    await slowBatches(deployment.db, 0)
+    for (const importId of imports) await untilState(deployment, importId, 'completed')
+    const gaps = imports.flatMap((importId) => {
+      const lines = deployment.log.filter(({ import_id }) => import_id === importId)
+      return lines.flatMap((line, index) => {
+        const next = lines[index + 1]
+        return line.msg === 'import handed back' && next ? Date.parse(next.time) - Date.parse(line.time) : []
+      })
+    })
+    console.log(`imports went on ${gaps.join(', ')} ms after they were handed back`)
+    expect(gaps.length).toBeGreaterThanOrEqual(imports.length)
+    // No lease had to run out.
+    expect(Math.max(...gaps)).toBeLessThan(8_000)
+    for (const importId of imports) expect(logged(deployment, importId, 'claim lost')).toEqual([])
+  })
+})
