@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http'
+import { quantile } from './statistics.ts'
 
 /** Requests that clients send, one after the other. */
 export interface LoadTarget {

@@ -1,18 +1,23 @@
-// npm run bench [-- name]: measures against yardsticks in the same run, prints ratios, and exits 1 where one misses its target.
+// npm run bench [-- name] [arguments]: measures against yardsticks in the same run, prints ratios, and exits 1 where one
+// misses its target.
 import { benchApi } from './api.ts'
 import { benchDeletions } from './deletions.ts'
+import { benchImport } from './import/index.ts'
 import { benchLimiter } from './limiter.ts'
 
-const benches: Record<string, () => Promise<boolean>> = {
+/** Each takes its arguments, and gives whether it met its targets. */
+const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
+  import: benchImport,
   api: benchApi,
   deletions: benchDeletions,
   limiter: benchLimiter,
 }
 
-const name = process.argv[2] ?? 'api'
+const given = process.argv.slice(2)
+const [name, args] = given[0]?.startsWith('-') === false ? [given[0], given.slice(1)] : ['import', given]
 const bench = benches[name]
 if (bench === undefined) {
   console.error(`There is no benchmark ${name}; there are: ${Object.keys(benches).join(', ')}`)
   process.exit(2)
 }
-process.exitCode = (await bench()) ? 0 : 1
+process.exitCode = (await bench(args)) ? 0 : 1

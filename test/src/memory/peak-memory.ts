@@ -38,7 +38,7 @@ export function watchMemory(pids: () => Promise<readonly number[]>): MemoryWatch
 }
 
 /** The most that a process has had so far (Linux keeps count), or has now; 0 for one that has ended. Bytes. */
-async function residentMemory(pid: number): Promise<number> {
+export async function residentMemory(pid: number): Promise<number> {
   if (process.platform === 'linux') {
     const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
     return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024

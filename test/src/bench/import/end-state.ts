@@ -1,0 +1,37 @@
+import type { Contender } from './contender.ts'
+import type { MadeFile } from './file.ts'
+import type { BenchPostgres } from './postgres.ts'
+
+/** What profiles a contender has left. */
+export interface EndState {
+  profiles: number
+  /** Follows from all users and documents: the same for equal ones, however they are stored. */
+  hash: string
+}
+
+/**
+ * Reads the profiles that a contender has left. Numbers count as numbers (jsonb's own hash does that), times as moments,
+ * whatever the form they are written in.
+ */
+export async function endState(
+  postgres: BenchPostgres,
+  contender: Contender,
+  { columns }: MadeFile,
+): Promise<EndState> {
+  const times = columns.filter(({ type }) => type === 'datetime').map(({ name }) => name)
+  const moments = times.map((name) => `'${name}', (attributes ->> '${name}')::timestamptz`)
+  const document = `attributes || jsonb_build_object(${moments.join(', ')})`
+  const { rows } = await postgres.run(
+    contender.database,
+    `select count(*)::int as profiles, sum(hashtextextended(user_id, jsonb_hash_extended(${document}, 0))::numeric)::text as hash
+    from ${contender.profiles?.table} where attributes <> '{}'`,
+  )
+  return rows[0]
+}
+
+/** Bytes that users and profiles take on disk, with their indexes, after a vacuum. */
+export async function sizeOnDisk(postgres: BenchPostgres, contender: Contender): Promise<number> {
+  const sizes = contender.profiles?.tables.map((table) => `pg_total_relation_size('${table}')`) ?? []
+  const { rows } = await postgres.run(contender.database, `select (${sizes.join(' + ')})::float8 as bytes`)
+  return rows[0].bytes
+}

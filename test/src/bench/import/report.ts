@@ -1,0 +1,125 @@
+import { median } from '../statistics.ts'
+import type { Contender, ImportDetails } from './contender.ts'
+import { type Options, type Part, phases, variants } from './options.ts'
+import type { Results } from './results.ts'
+
+const titles: Record<(typeof phases)[number] | (typeof variants)[number], string> = {
+  first: 'first import',
+  again: 'identical re-import',
+  changed: '10 % of the rows changed',
+  wide: '200 attributes',
+  narrow: '1 attribute',
+  invalid: '30 % invalid rows (expert: the valid ones alone)',
+  gzip: 'gzip',
+  shuffled: 'users in shuffled order',
+}
+
+const names: readonly Contender['name'][] = ['COPY', 'expert', 'naive', 'Sluice']
+
+/** Prints what was measured, part by part. */
+export function printResults(results: Results, { rounds }: Options): void {
+  console.log(`Medians of ${rounds} rounds; ratios are medians of the rounds' own ratios.`)
+  console.log('Sluice: from before the queue gets the job until the import is seen to be completed, error file stored.')
+  for (const part of [...phases, ...variants]) printPart(results, part)
+}
+
+function printPart(results: Results, part: keyof typeof titles): void {
+  const there = names.filter((name) => results.runs(part, name).length > 0)
+  if (there.length === 0) return
+  const heads = ['seconds', '÷ expert', 'Node CPU s', 'Postgres CPU s', 'MB on disk']
+  console.log(`\n${titles[part].padEnd(30)}${heads.map((head) => head.padStart(15)).join('')}`)
+  for (const name of there) {
+    const values = [
+      results.median(part, name, ({ seconds }) => seconds),
+      results.ratio(part, 'expert', name),
+      results.median(part, name, ({ nodeCpu }) => nodeCpu),
+      results.median(part, name, ({ postgresCpu }) => postgresCpu),
+    ].map((value) => value.toFixed(2))
+    const size = results.size(part, name)
+    const cells = [...values, Number.isNaN(size) ? '' : (size / 1e6).toFixed(0)]
+    console.log(`  ${name.padEnd(28)}${cells.map((cell) => cell.padStart(15)).join('')}`)
+  }
+  printDetails(results.details(part))
+}
+
+function printDetails(details: readonly ImportDetails[]): void {
+  const of = (value: (detail: ImportDetails) => number) => median(details.map(value)).toFixed(0)
+  console.log(
+    `  Sluice: claimed after ${of((d) => d.queueWait)} ms, first batch after ${of((d) => d.firstCommit)} ms, ` +
+      `longest transaction ${of((d) => d.longestTransaction)} ms, peak RSS ${of((d) => d.peakMemory / 1e6)} MB`,
+  )
+}
+
+/** One line of the table of targets. */
+export interface Target {
+  name: string
+  measured: number
+  /** The most that is allowed; undefined where it is only told. */
+  must: number | undefined
+  stretch: number | undefined
+  /** Digits behind the point. */
+  digits: 0 | 2
+}
+
+/** The targets on time of Sluice against the others, and what users would pay for speed. */
+export function targetsOf(results: Results): { part: Part; target: Target }[] {
+  const ratio = (
+    part: keyof typeof titles,
+    must?: number,
+    stretch?: number,
+    yardstick: 'expert' | 'naive' = 'expert',
+  ) => ({
+    part,
+    target: {
+      name: `${titles[part]} ÷ ${yardstick}`,
+      measured: results.ratio(part, yardstick),
+      must,
+      stretch,
+      digits: 2,
+    } satisfies Target,
+  })
+  const longest = Math.max(...results.details().map(({ longestTransaction }) => longestTransaction))
+  const size = results.size('first', 'Sluice') / results.size('first', 'expert')
+  return [
+    ratio('first', 0.85, 0.65),
+    ratio('again', 0.4, 0.25),
+    ratio('changed', 0.5, 0.35),
+    ratio('first', 0.35, 0.25, 'naive'),
+    ratio('wide', 1, 0.7),
+    ratio('narrow', 1, 0.7),
+    ratio('invalid', 1, 0.7),
+    ratio('gzip', 1, 0.7),
+    ratio('shuffled'),
+    {
+      part: 'first',
+      target: {
+        name: 'longest transaction of a batch, ms',
+        measured: longest,
+        must: 500,
+        stretch: undefined,
+        digits: 0,
+      },
+    },
+    {
+      part: 'first',
+      target: { name: 'bytes on disk ÷ expert', measured: size, must: 2, stretch: undefined, digits: 2 },
+    },
+  ]
+}
+
+/** Prints targets beside what was measured. Gives whether every "must" is met. */
+export function printTargets(targets: readonly Target[]): boolean {
+  const columns = (cells: readonly string[]) => cells.map((cell) => cell.padStart(10)).join('')
+  console.log(`\n${''.padEnd(60)}${columns(['measured', 'must', 'stretch'])}`)
+  for (const { name, measured, must, stretch, digits } of targets) {
+    const cells = [measured, must, stretch].map((value) => value?.toFixed(digits) ?? '–')
+    console.log(`${name.padEnd(60)}${columns([...cells, verdict(measured, must, stretch)])}`)
+  }
+  return targets.every(({ measured, must }) => must === undefined || measured <= must)
+}
+
+function verdict(measured: number, must: number | undefined, stretch: number | undefined): string {
+  if (must === undefined) return ''
+  if (!(measured <= must)) return 'MISSED'
+  return stretch !== undefined && measured <= stretch ? 'stretch' : 'met'
+}

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { setTimeout as delay } from 'node:timers/promises'
+import type pg from 'pg'
+import { residentMemory } from '../../memory/peak-memory.ts'
+import type { Contender, ImportDetails } from './contender.ts'
+import { cpuOfTree } from './cpu.ts'
+import type { MadeFile } from './file.ts'
+import type { BenchPostgres } from './postgres.ts'
+import { openStackSession } from './stack-session.ts'
+
+/** How often a running import is looked at, ms: its end counts from the look that saw it. */
+const lookEvery = 10
+
+/** The most that an import may take, ms. */
+const longest = 15 * 60_000
+
+/**
+ * Sluice end to end: its own worker process, the file in storage. The time runs from before the queue gets the job until
+ * another connection sees the import completed, which is after the last batch and the error file.
+ */
+export function sluice(postgres: BenchPostgres, template: string, home: string): Contender {
+  const database = 'bench_sluice'
+  return {
+    name: 'Sluice',
+    database,
+    template,
+    profiles: { table: 'users', tables: ['users'] },
+    async prepare(file) {
+      const session = await openStackSession(postgres, database, home)
+      await session.upload(file)
+      const worker = await session.workerPid()
+      assert(worker !== undefined, 'the stack has no worker')
+      return {
+        async run() {
+          const given = Date.now()
+          const importId = await session.enqueue(file)
+          const seen = await watchImport(session.client, importId, file)
+          return {
+            queueWait: seen.claimedAt - given,
+            firstCommit: seen.firstCommitAt - given,
+            longestTransaction: seen.longestTransaction,
+            peakMemory: await residentMemory(worker),
+          }
+        },
+        cpu: () => cpuOfTree(worker),
+        close: session.close,
+      }
+    },
+  }
+}
+
+interface Look {
+  state: string
+  error: string | null
+  claimed_at: Date | null
+  rows_total: number
+  rows_failed: number
+  oldest: number | null
+}
+
+/** Looks at an import until it has ended; moments in ms. Throws unless it completed with the counts of its file. */
+export async function watchImport(
+  client: pg.Client,
+  importId: string,
+  file: MadeFile,
+): Promise<{ claimedAt: number; firstCommitAt: number } & Pick<ImportDetails, 'longestTransaction'>> {
+  const started = Date.now()
+  let firstCommitAt = Number.NaN
+  let longestTransaction = 0
+  for (;;) {
+    const look = await lookAt(client, importId)
+    if (Number.isNaN(firstCommitAt) && look.rows_total > 0) firstCommitAt = Date.now()
+    longestTransaction = Math.max(longestTransaction, look.oldest ?? 0)
+    if (look.state === 'completed' || look.state === 'failed') {
+      const counts = { state: look.state, error: look.error, rows: look.rows_total, failed: look.rows_failed }
+      assert.deepEqual(counts, { state: 'completed', error: null, rows: file.written, failed: file.failing })
+      return { claimedAt: look.claimed_at?.getTime() ?? Number.NaN, firstCommitAt, longestTransaction }
+    }
+    if (Date.now() - started > longest) throw new Error(`import ${importId} has not ended in ${longest} ms`)
+    await delay(lookEvery)
+  }
+}
+
+async function lookAt(client: pg.Client, importId: string): Promise<Look> {
+  const { rows } = await client.query<Look>({
+    name: 'look',
+    text: `select state, error, started_at as claimed_at, rows_total::int, rows_failed::int, (
+        select (extract(epoch from max(clock_timestamp() - xact_start)) * 1000)::float8 from pg_stat_activity
+        where datname = current_database() and application_name = 'sluice' and backend_xid is not null
+      ) as oldest
+      from imports where import_id = $1`,
+    values: [importId],
+  })
+  const look = rows[0]
+  assert(look !== undefined, `import ${importId} is gone`)
+  return look
+}

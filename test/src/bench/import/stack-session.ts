@@ -1,0 +1,66 @@
+import { createReadStream } from 'node:fs'
+import { embeddedStorageAccess } from '@sluice/local-stack'
+import { openQueues } from '@sluice/queue'
+import { openStorage } from '@sluice/storage'
+import type pg from 'pg'
+import { type RunningStack, startStack } from '../../stack/running-stack.ts'
+import type { MadeFile } from './file.ts'
+import { type BenchPostgres, connectTo } from './postgres.ts'
+
+/** Sluice's processes as `npm start` runs them, on a database of the benchmark's Postgres. */
+export interface StackSession {
+  stack: RunningStack
+  /** Looks at the database from beside. */
+  client: pg.Client
+  /** The worker's process, once it is ready. */
+  workerPid(): Promise<number | undefined>
+  /** Puts a file into storage, unless it is there. */
+  upload(file: MadeFile): Promise<void>
+  /** Puts an uploaded file into the line of the database's only app, and gives its job to the queue. */
+  enqueue(file: MadeFile): Promise<string>
+  /** Ends the processes; what lies in storage stays. */
+  close(): Promise<void>
+}
+
+/** Starts Sluice on a database. Storage, a process of its own, keeps its files in `home`. */
+export async function openStackSession(postgres: BenchPostgres, database: string, home: string): Promise<StackSession> {
+  const databaseUrl = postgres.urlOf(database)
+  const stack = await startStack({ home, env: { DATABASE_URL: databaseUrl } })
+  const { storage: endpoint } = await stack.info()
+  const storage = openStorage({ S3_ENDPOINT: endpoint, ...(await embeddedStorageAccess(home, {})) })
+  const queues = openQueues({ databaseUrl }, (error) => console.error(error))
+  const client = await connectTo(databaseUrl)
+  return {
+    stack,
+    client,
+    workerPid: async () => (await stack.info()).processes.worker?.[0],
+    async upload(file) {
+      if ((await storage.stat(file.name)) !== undefined) return
+      await storage.writeStream(file.name, createReadStream(file.path), contentTypeOf(file))
+    },
+    async enqueue(file) {
+      const stored = await storage.stat(file.name)
+      // As dispatched: the job comes from here, and upkeep adds none.
+      const { rows } = await client.query(
+        `insert into imports
+          (app_id, source, state, object_key, content_type, etag, stored_size, byte_size, queued_at, dispatched_at)
+        select app_id, 'v3', 'queued', $1, $2, $3, $4, $4, now(), now() from apps
+        returning app_id, import_id`,
+        [file.name, contentTypeOf(file), stored?.etag, stored?.byteSize],
+      )
+      const { app_id: appId, import_id: importId } = rows[0]
+      await queues.add('imports', [{ id: `${importId}-0`, payload: { appId, importId } }])
+      return importId
+    },
+    async close() {
+      await queues.close()
+      storage.close()
+      await client.end()
+      await stack.terminate()
+    },
+  }
+}
+
+function contentTypeOf({ gzip }: MadeFile): 'text/csv' | 'application/gzip' {
+  return gzip ? 'application/gzip' : 'text/csv'
+}
