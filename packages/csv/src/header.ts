@@ -1,7 +1,7 @@
-import { isUtf8 } from 'node:buffer'
 import { recordLength, splitRecords } from './cells.ts'
 import { BOM, CR, LF, USER_ID } from './dialect.ts'
 import { FileError } from './file-error.ts'
+import { cellsOf, isText } from './row-block.ts'
 import { scanRecord, startScan } from './scan.ts'
 
 /** Largest header, bytes without BOM and line break (service.md, Limits). */
@@ -31,7 +31,7 @@ export interface Header {
  */
 export async function readHeader(source: AsyncIterable<Buffer>): Promise<Header> {
   const { bytes, end } = await readHeaderRecord(source)
-  const cells = splitRecords(bytes)[0] ?? []
+  const cells = cellsOf(splitRecords(bytes, [bytes.length]), 0)
   const columns = cells.map((cell) => cell.toString('utf8'))
   const problem = headerProblem(cells, columns)
   if (problem !== undefined) throw new FileError(problem)
@@ -80,7 +80,7 @@ function ignoredPrefix(data: Buffer, offset: number): number {
 function headerProblem(cells: readonly Buffer[], columns: readonly string[]): string | undefined {
   if (columns.includes('')) return 'empty columns'
 
-  const notUtf8 = columns.filter((_, index) => !isText(cells[index]))
+  const notUtf8 = columns.filter((_, index) => !isText(cells[index] ?? EMPTY))
   if (notUtf8.length > 0) return `${list(notUtf8)} should be UTF-8`
 
   const repeated = duplicates(columns)
@@ -96,9 +96,7 @@ function headerProblem(cells: readonly Buffer[], columns: readonly string[]): st
   return undefined
 }
 
-function isText(cell: Buffer | undefined): boolean {
-  return cell !== undefined && isUtf8(cell) && !cell.includes(0)
-}
+const EMPTY = Buffer.alloc(0)
 
 /** The names that occur more than once, each once, in order of first appearance. */
 function duplicates(columns: readonly string[]): string[] {

@@ -1,12 +1,22 @@
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MAX_RECORD_BYTES } from './records.ts'
-import { type Row, type RowsOptions, readRows } from './rows.ts'
+import { MAX_RECORD_BYTES, type RecordProblem } from './records.ts'
+import { cellsOf } from './row-block.ts'
+import { type RowsOptions, readRows } from './rows.ts'
 import { anyDocument, cut, cuts, sourceOf, tableAndDocument } from './testing/documents.ts'
 
+interface Row {
+  cells: Buffer[]
+  end: number
+  problem: RecordProblem | undefined
+}
+
 async function read(chunks: readonly Buffer[], options?: RowsOptions): Promise<Row[]> {
-  return (await Array.fromAsync(readRows(sourceOf(chunks), options))).flat()
+  const blocks = await Array.fromAsync(readRows(sourceOf(chunks), options))
+  return blocks.flatMap((block) =>
+    block.rowEnd.map((end, row) => ({ cells: cellsOf(block, row), end, problem: block.problem })),
+  )
 }
 
 async function readText(text: string): Promise<unknown[]> {

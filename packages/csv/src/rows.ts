@@ -1,15 +1,6 @@
 import { splitAtCommas, splitRecords } from './cells.ts'
-import { type RecordBlock, RecordFramer, type RecordProblem } from './records.ts'
-
-/** A data row. */
-export interface Row {
-  /** The original bytes of each value, without the quotes around it; as many as the row has, not the header. */
-  cells: Buffer[]
-  /** Absolute offset just behind the row and its line break, bytes of the uncompressed stream: where to resume. */
-  end: number
-  /** Set where the row can't be read. Then `cells` are split at every comma and quotes are data. */
-  problem?: RecordProblem
-}
+import { type RecordBlock, RecordFramer } from './records.ts'
+import { isText, type RowBlock } from './row-block.ts'
 
 /** Where reading begins. */
 export interface RowsOptions {
@@ -22,27 +13,27 @@ export interface RowsOptions {
  * 1 MiB only the first 1,024 bytes are kept.
  *
  * Takes uncompressed bytes without the header. Gives the rows in file order in blocks, about one for each chunk of the
- * source. Errors of the source pass through; the source is ended when the caller stops early.
+ * source, none of them empty. Errors of the source pass through; the source is ended when the caller stops early.
  */
 export async function* readRows(
   source: AsyncIterable<Buffer>,
   { position = 0 }: RowsOptions = {},
-): AsyncGenerator<Row[], void, void> {
+): AsyncGenerator<RowBlock, void, void> {
   const framer = new RecordFramer(position)
   for await (const chunk of source) {
-    const rows = framer.push(chunk).flatMap(toRows)
-    if (rows.length > 0) yield rows
+    for (const block of framer.push(chunk)) if (block.recordEnds.length > 0) yield toRows(block)
   }
-  const rows = framer.end().flatMap(toRows)
-  if (rows.length > 0) yield rows
+  for (const block of framer.end()) if (block.recordEnds.length > 0) yield toRows(block)
 }
 
-function toRows({ bytes, end, recordEnds, problem }: RecordBlock): Row[] {
-  if (problem !== undefined) return [{ cells: splitAtCommas(bytes), end, problem }]
-  if (recordEnds.length === 0) return []
-  const records = splitRecords(bytes)
-  if (records.length !== recordEnds.length) {
-    throw new Error(`${recordEnds.length} records ending at byte ${end} were split into ${records.length} rows`)
-  }
-  return records.map((cells, index) => ({ cells, end: recordEnds[index] ?? end }))
+function toRows({ start, bytes, recordEnds, problem }: RecordBlock): RowBlock {
+  const cells =
+    problem === undefined
+      ? splitRecords(
+          bytes,
+          recordEnds.map((end) => end - start),
+        )
+      : splitAtCommas(bytes)
+  const block = { ...cells, count: recordEnds.length, rowEnd: recordEnds, isText: isText(bytes) }
+  return problem === undefined ? block : { ...block, problem }
 }

@@ -58,6 +58,11 @@ interface UsersTable {
   /** Profile values by key: a JSON string, number, or UTC time string, typed by `profile_keys`. */
   attributes: JSONColumnType<Record<string, string | number>, string | undefined, string>
   updated_at: NullableTimestamp
+  /**
+   * First half of the SHA-256 of a JSON document that `attributes` hold, the last one that an import merged; null where
+   * there is none. Whoever else changes `attributes` sets it to null in the same statement.
+   */
+  document_hash: string | null
 }
 
 interface ProfileKeysTable {

@@ -1,10 +1,25 @@
-import type { Row } from '@sluice/csv'
+import type { RowBlock } from '@sluice/csv'
 
 /** A batch is cut early where its rows hold more than this, bytes: wide rows must not make transactions long. */
-const batchBytes = 8 * 2 ** 20
+const batchBytes = 4 * 2 ** 20
 
-/** Nor must its memory grow with empty cells, which take no bytes in the file but one object each here. */
-const batchCells = 100_000
+/** Nor must its memory grow with empty cells, which take next to no bytes in the file. */
+const batchCells = 500_000
+
+/** Rows of a block, from one up to another, exclusive. */
+export interface RowSlice {
+  block: RowBlock
+  from: number
+  to: number
+}
+
+/** The rows of one transaction, in file order. */
+export interface RowBatch {
+  slices: RowSlice[]
+  rows: number
+  /** Absolute offset behind the last of them, bytes of the uncompressed file. */
+  end: number
+}
 
 /**
  * Cuts rows into batches of `batchRows`, or fewer where they are long.
@@ -13,23 +28,28 @@ const batchCells = 100_000
  * successor that goes on from a committed position makes the same batches.
  */
 export async function* cutBatches(
-  blocks: AsyncIterable<Row[]>,
+  blocks: AsyncIterable<RowBlock>,
   position: number,
   batchRows: number,
-): AsyncGenerator<Row[]> {
-  let batch: Row[] = []
+): AsyncGenerator<RowBatch> {
+  let batch: RowBatch = { slices: [], rows: 0, end: position }
   let start = position
   let cells = 0
-  for await (const rows of blocks) {
-    for (const row of rows) {
-      batch.push(row)
-      cells += row.cells.length
-      if (batch.length < batchRows && row.end - start < batchBytes && cells < batchCells) continue
+  for await (const block of blocks) {
+    let from = 0
+    for (let row = 0; row < block.count; row++) {
+      batch.rows++
+      batch.end = block.rowEnd[row] ?? batch.end
+      cells += (block.firstCell[row + 1] ?? 0) - (block.firstCell[row] ?? 0)
+      if (batch.rows < batchRows && batch.end - start < batchBytes && cells < batchCells) continue
+      batch.slices.push({ block, from, to: row + 1 })
       yield batch
-      batch = []
-      start = row.end
+      from = row + 1
+      start = batch.end
+      batch = { slices: [], rows: 0, end: start }
       cells = 0
     }
+    if (from < block.count) batch.slices.push({ block, from, to: block.count })
   }
-  if (batch.length > 0) yield batch
+  if (batch.rows > 0) yield batch
 }

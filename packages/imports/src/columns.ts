@@ -6,8 +6,8 @@ export interface ProfileColumn {
   /** Its place in a row. */
   index: number
   key: string
-  /** `"key":`, as it stands in a JSON object. */
-  jsonKey: string
+  /** `"key":`, as it stands in a JSON object, in UTF-8. */
+  jsonKey: Buffer
   /** Registered or inferred; undefined as long as no row had a value. */
   type: ValueType | undefined
   /** Whether the app has the key, with this type. */
@@ -34,7 +34,7 @@ export function sortColumns(
   const profiles = names.flatMap((key, index) => {
     if (key === USER_ID || key === SERVICE_ERRORS) return []
     const type = registered.get(key) ?? (Object.hasOwn(settled, key) ? settled[key] : undefined)
-    return [{ index, key, jsonKey: `${JSON.stringify(key)}:`, type, registered: registered.has(key) }]
+    return [{ index, key, jsonKey: Buffer.from(`${JSON.stringify(key)}:`), type, registered: registered.has(key) }]
   })
   return { names, userIdIndex: names.indexOf(USER_ID), profiles }
 }

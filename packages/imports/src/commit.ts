@@ -1,41 +1,43 @@
-import { errorFileRow, type Row } from '@sluice/csv'
+import { errorFileRow } from '@sluice/csv'
 import { type Database, retryConflicts, sql } from '@sluice/database'
-import { mergeProfiles, registerKeys } from '@sluice/profiles'
-import { type CheckedBatch, checkRows, type InvalidRow, invalidRows, settleTypes } from './batch.ts'
-import { type Claim, ClaimLost, claimed, type Progress } from './claim.ts'
-import { type Columns, type ProfileColumn, settledTypes } from './columns.ts'
+import { lookUpUsers, mergeProfiles, registerKeys, type UserStates } from '@sluice/profiles'
+import { type CheckedBatch, type InvalidRow, invalidRows } from './batch.ts'
+import { type Claim, ClaimLost, claimed } from './claim.ts'
+import type { Columns, ProfileColumn } from './columns.ts'
 import type { ImportContext } from './context.ts'
 
-/** Another transaction registered a key with another type while this one was about to: the rows are checked anew. */
-class TypesChanged extends Error {
+/** Another transaction registered a key with another type while this one was about to: the rows have to be checked anew. */
+export class TypesChanged extends Error {
   override readonly name = 'TypesChanged'
+}
+
+/** Which batch of a claim it is. */
+export interface BatchPlace {
+  /** Batches under this claim before it. */
+  number: number
+  /** Position that must have been committed for this batch to follow. */
+  after: number
+  /** The batch before may still be under way: its transaction is to be over before this one ends. */
+  followsOpenBatch: boolean
 }
 
 /**
  * Commits a batch: its values, the keys it registers, its invalid rows, the import's counters and its position, in one
  * transaction under the claim (design.md §4, Exactly once).
  *
- * Takes the rows and what was committed before; settles types in `columns`. Gives the new progress. Throws
- * {@link ClaimLost} and `KeyLimitExceeded`, with nothing written.
+ * Gives how many of its rows were invalid. Throws {@link ClaimLost} where the claim is lost or the batch before is not
+ * committed, {@link TypesChanged} with the types that hold in `columns`, and `KeyLimitExceeded`; nothing is written then.
  */
 export async function commitBatch(
   context: ImportContext,
   claim: Claim,
   columns: Columns,
-  rows: readonly Row[],
-  before: Progress,
-): Promise<Progress> {
-  settleTypes(rows, columns)
-  for (;;) {
-    const batch = checkRows(rows, columns)
-    try {
-      const written = await retryConflicts(() => writeBatch(context, claim, columns, batch, before))
-      for (const column of written.registered) column.registered = true
-      return written.progress
-    } catch (error) {
-      if (!(error instanceof TypesChanged)) throw error
-    }
-  }
+  batch: CheckedBatch,
+  place: BatchPlace,
+): Promise<number> {
+  const written = await retryConflicts(() => writeBatch(context, claim, columns, batch, place))
+  for (const column of written.registered) column.registered = true
+  return written.rowsFailed
 }
 
 async function writeBatch(
@@ -43,26 +45,31 @@ async function writeBatch(
   claim: Claim,
   columns: Columns,
   batch: CheckedBatch,
-  before: Progress,
-): Promise<{ progress: Progress; registered: ProfileColumn[] }> {
+  place: BatchPlace,
+): Promise<{ rowsFailed: number; registered: ProfileColumn[] }> {
   return await context.db.transaction().execute(async (tx) => {
     // Losing the last moments in a crash costs nothing: rows and position are lost together, and read again.
     await sql`set local synchronous_commit = off`.execute(tx)
-    const registered = await registerUsedKeys(tx, claim.appId, batch, context.settings.PROFILE_KEY_LIMIT)
-    const users = await mergeProfiles(tx, claim.appId, batch.updates)
-    const invalid = invalidRows(batch, users, columns)
-    const progress: Progress = {
-      columns: [...columns.names],
-      types: settledTypes(columns),
-      position: batch.rows.at(-1)?.row.end ?? before.position,
-      rowsTotal: before.rowsTotal + batch.rows.length,
-      rowsApplied: before.rowsApplied + batch.rows.length - invalid.length,
-      rowsFailed: before.rowsFailed + invalid.length,
-    }
-    await saveInvalidRows(tx, claim, columns, invalid, progress.position)
-    await saveProgress(tx, context, claim, progress)
-    return { progress, registered }
+    await lockBatch(tx, claim, place.number)
+    const states = await lookUpUsers(tx, claim.appId, batch.updates)
+    const registered = await registerUsedKeys(tx, claim.appId, batch, states, context.settings.PROFILE_KEY_LIMIT)
+    await mergeProfiles(tx, claim.appId, batch.updates, states)
+    const rowsFailed = await saveInvalidRows(tx, claim, columns, invalidRows(batch, states, columns), batch.end)
+    if (place.followsOpenBatch) await lockBatch(tx, claim, place.number - 1)
+    await saveProgress(tx, context, claim, columns, batch, place, rowsFailed)
+    return { rowsFailed, registered }
   })
+}
+
+/**
+ * Takes the lock that stands for a batch, and so waits for the end of its transaction. Waiting for it in Postgres, and not
+ * here, lets Postgres see that two transactions wait for each other.
+ */
+async function lockBatch(tx: Database, { importId, attempt }: Claim, number: number): Promise<void> {
+  const ofImport = Number.parseInt(importId.slice(0, 8), 16) | 0
+  // Few numbers are under way at once; those of another attempt must not be in the way.
+  const ofBatch = (attempt * 4 + (number % 4)) | 0
+  await sql`select pg_advisory_xact_lock(${ofImport}::integer, ${ofBatch}::integer)`.execute(tx)
 }
 
 /**
@@ -73,12 +80,10 @@ async function registerUsedKeys(
   tx: Database,
   appId: number,
   batch: CheckedBatch,
+  states: UserStates,
   limit: number,
 ): Promise<ProfileColumn[]> {
-  if (batch.awaitingUse.size === 0) return []
-  const lookups = batch.updates.map(({ userId }) => ({ userId, document: null }))
-  const known = await mergeProfiles(tx, appId, lookups)
-  const used = [...batch.awaitingUse].filter(([, users]) => [...users].some((user) => known[user]))
+  const used = [...batch.awaitingUse].filter(([, users]) => users.values().some((user) => states.isRegistered(user)))
   const wanted = new Map(used.flatMap(([{ key, type }]) => (type === undefined ? [] : [[key, type] as const])))
   if (wanted.size === 0) return []
 
@@ -93,13 +98,15 @@ async function registerUsedKeys(
 /** Bytes of lines in one chunk of an error file, about: messages can make a line many times longer than its row. */
 const chunkBytes = 2 ** 20
 
+/** Saves lines of the error file. Gives how many they are. */
 async function saveInvalidRows(
   tx: Database,
   claim: Claim,
   columns: Columns,
-  invalid: readonly InvalidRow[],
+  invalid: Iterable<InvalidRow>,
   position: number,
-): Promise<void> {
+): Promise<number> {
+  let count = 0
   let part = 0
   let lines: Buffer[] = []
   let bytes = 0
@@ -115,25 +122,36 @@ async function saveInvalidRows(
     lines = []
     bytes = 0
   }
-  for (const { row, messages } of invalid) {
-    const line = errorFileRow(messages, row.cells, columns.names)
+  for (const { cells, messages } of invalid) {
+    const line = errorFileRow(messages, cells, columns.names)
+    count++
     bytes += line.length
     lines.push(line)
     if (bytes >= chunkBytes) await save()
   }
   if (lines.length > 0) await save()
+  return count
 }
 
-/** Counters, position and a renewed lease, under the current attempt alone. */
-async function saveProgress(tx: Database, context: ImportContext, claim: Claim, progress: Progress): Promise<void> {
+/** Counters, position and a renewed lease, under the current attempt alone, and only behind the batch before. */
+async function saveProgress(
+  tx: Database,
+  context: ImportContext,
+  claim: Claim,
+  columns: Columns,
+  batch: CheckedBatch,
+  { after }: BatchPlace,
+  rowsFailed: number,
+): Promise<void> {
   const result = await claimed({ db: tx }, claim)
+    .where('position', '=', after)
     .set({
-      columns: JSON.stringify(progress.columns),
-      types: JSON.stringify(progress.types),
-      position: progress.position,
-      rows_total: progress.rowsTotal,
-      rows_applied: progress.rowsApplied,
-      rows_failed: progress.rowsFailed,
+      columns: JSON.stringify(columns.names),
+      types: JSON.stringify(batch.types),
+      position: batch.end,
+      rows_total: sql<number>`rows_total + ${batch.rows}`,
+      rows_applied: sql<number>`rows_applied + ${batch.rows - rowsFailed}`,
+      rows_failed: sql<number>`rows_failed + ${rowsFailed}`,
       tries: 0,
       lease_until: sql<Date>`now() + make_interval(secs => ${context.settings.IMPORT_LEASE / 1000})`,
     })

@@ -1,4 +1,4 @@
-import { readHeader, readRows } from '@sluice/csv'
+import { cellsOf, readHeader, readRows } from '@sluice/csv'
 import { ColumnInference, registeredKeys, requireRoom } from '@sluice/profiles'
 import { type Columns, sortColumns } from './columns.ts'
 import type { FileContext, StoredFile } from './context.ts'
@@ -44,11 +44,11 @@ async function inferTypes(context: FileContext, file: StoredFile, columns: Colum
 /** The cells of the first data rows, as many as inference may read. */
 async function* sampleRows(context: FileContext, file: StoredFile, position: number): AsyncGenerator<Buffer[]> {
   let count = 0
-  for await (const rows of readRows(firstBytes(openSource(context, file, position), sampleBytes), { position })) {
-    for (const row of rows) {
+  for await (const block of readRows(firstBytes(openSource(context, file, position), sampleBytes), { position })) {
+    for (const [row, end] of block.rowEnd.entries()) {
       // A row that reaches the end of the sample may be cut off there.
-      if (++count > context.settings.INFERENCE_ROWS || row.end - position >= sampleBytes) return
-      if (row.problem === undefined) yield row.cells
+      if (++count > context.settings.INFERENCE_ROWS || end - position >= sampleBytes) return
+      if (block.problem === undefined) yield cellsOf(block, row)
     }
   }
 }

@@ -7,7 +7,7 @@ import { ObjectGone, ObjectReplaced, StorageFull } from '@sluice/storage'
 import { cutBatches } from './batches.ts'
 import { type Claim, ClaimLost, handBack, type Progress, postpone } from './claim.ts'
 import { type Columns, settledTypes, sortColumns } from './columns.ts'
-import { commitBatch } from './commit.ts'
+import { CommitLine } from './commit-line.ts'
 import type { ImportContext } from './context.ts'
 import { finish } from './finish.ts'
 import { inspectFile } from './inspect.ts'
@@ -81,27 +81,34 @@ class GivenUp extends Error {
 }
 
 /**
- * Applies the rest of the file, batch by batch; one batch is written while the next one is read. Throws an AbortError
- * when the process shuts down, after the batch under way.
+ * Applies the rest of the file, batch by batch, while the next ones are read. Throws an AbortError when the process shuts
+ * down, after the batches under way.
  */
 async function applyRows(context: ImportContext, claim: Claim, state: RunState): Promise<void> {
   const { columns, position } = await openFile(context, claim)
   state.progress = { ...state.progress, columns: [...columns.names], types: settledTypes(columns), position }
   const blocks = readRows(openSource(context, claim, position), { position })
-  let writing: Promise<void> = Promise.resolve()
+  const line = new CommitLine(context, claim, columns, claim.progress, ({ rows, end, types }, rowsFailed) => {
+    const { columns, rowsTotal, rowsApplied, rowsFailed: failedBefore } = state.progress
+    state.progress = {
+      columns,
+      types,
+      position: end,
+      rowsTotal: rowsTotal + rows,
+      rowsApplied: rowsApplied + rows - rowsFailed,
+      rowsFailed: failedBefore + rowsFailed,
+    }
+    state.tries = 0
+    state.lease.renewed()
+  })
   try {
-    for await (const rows of cutBatches(blocks, position, context.settings.BATCH_ROWS)) {
-      await writing
+    for await (const batch of cutBatches(blocks, position, context.settings.BATCH_ROWS)) {
       context.shutdown?.throwIfAborted()
-      writing = commitBatch(context, claim, columns, rows, state.progress).then((progress) => {
-        Object.assign(state, { progress, tries: 0 })
-        state.lease.renewed()
-      })
-      writing.catch(() => {}) // it is awaited below; until then a rejection is no news
+      await line.add(batch)
     }
   } finally {
-    // Whatever ended the reading, the batch under way is over before anything else is written under this claim.
-    await writing
+    // Whatever ended the reading, what is under way is over before anything else is written under this claim.
+    await line.end()
   }
 }
 

@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { createApp } from '@sluice/accounts'
 import { registerUsers } from '@sluice/profiles'
 import { type RunningStack, startStack } from '../stack/running-stack.ts'
-import { type LoadResult, type LoadTarget, load, quantile } from './load.ts'
+import { type LoadResult, type LoadTarget, load } from './load.ts'
+import { quantile } from './statistics.ts'
 import { forEachStore } from './stores.ts'
 
 const clients = 200

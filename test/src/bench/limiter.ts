@@ -9,7 +9,7 @@ import { receiveSettings } from '@sluice/imports'
 import { openStorage, storageSettings } from '@sluice/storage'
 import { pino } from 'pino'
 import { startStack } from '../stack/running-stack.ts'
-import { quantile } from './load.ts'
+import { quantile } from './statistics.ts'
 import { forEachStore } from './stores.ts'
 
 const warmUp = 500

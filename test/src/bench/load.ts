@@ -43,12 +43,6 @@ export async function load(target: LoadTarget, clients: number, duration: number
   }
 }
 
-/** The value that such a part of all values is below; NaN of none. */
-export function quantile(values: readonly number[], part: number): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
-}
-
 /** Sends the next request once. Gives the status of the answer; rejects where there is none. */
 export function send({ url, next }: LoadTarget, agent: Agent): Promise<number> {
   return new Promise((resolve, reject) => {

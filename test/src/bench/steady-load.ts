@@ -1,6 +1,7 @@
 import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type LoadTarget, quantile, send } from './load.ts'
+import { type LoadTarget, send } from './load.ts'
+import { quantile } from './statistics.ts'
 
 /** A request of a steady load: when it was due, ms of `performance.now()`, and how long after that its answer was there, ms. */
 interface Answered {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { listDeletions, showUserDeletion } from '@sluice/deletions'
-import { registerUsers, showUser, updateProfile } from '@sluice/profiles'
+import { joinedProfileUpdates, registerUsers, showUser } from '@sluice/profiles'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { openApp, profilesOf } from '../imports/workshop.ts'
 import { mailEvents, march, newestRequest, openYard, request, runAt, targetsOf, type Yard } from './yard.ts'
@@ -33,7 +33,7 @@ describe('the life of a deletion', () => {
       starts_at: '2100-03-07T12:00:00.000Z',
       completes_at: '2100-04-07T00:00:00.000Z',
     })
-    await updateProfile(yard.database.db, appId, 'alice', name('Alice'), 500)
+    await joinedProfileUpdates(yard.database.db, 500)(appId, 'alice', name('Alice'))
 
     await runAt(yard, beforeCompletion)
     expect(await profilesOf(yard, appId)).toEqual({ alice: { name: 'Alice' }, bob: {} })
@@ -50,7 +50,7 @@ describe('the life of a deletion', () => {
       values_deleted: 1,
     })
     expect(await mailEvents(yard, appId)).toEqual([mail])
-    await expect(updateProfile(yard.database.db, appId, 'alice', name('x'), 500)).rejects.toThrow()
+    await expect(joinedProfileUpdates(yard.database.db, 500)(appId, 'alice', name('x'))).rejects.toThrow()
   })
 
   test('by the clock of the database the user is no target from the start on, also where upkeep is late', async () => {

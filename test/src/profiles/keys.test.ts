@@ -1,8 +1,11 @@
 import { createApp } from '@sluice/accounts'
 import type { ValueType } from '@sluice/contract'
 import {
+  joinedProfileUpdates,
   KeyLimitExceeded,
+  lookUpUsers,
   mergeProfiles,
+  ProfileBatch,
   registeredKeys,
   registerKeys,
   registerUsers,
@@ -46,60 +49,108 @@ test('an app with all its keys can still use them', async () => {
   expect(await register({ b: 'string' }, 2)).toEqual(new Map([['b', 'int']]))
 })
 
+const toRecord = (types: ReadonlyMap<string, ValueType>): Record<string, ValueType> => Object.fromEntries(types)
+
+/** Merges rows, each the text of a user's values by key, in one transaction. Gives which users are registered, in order. */
+async function merge(rows: [string, Record<string, string>][], types: Record<string, ValueType>): Promise<boolean[]> {
+  const batch = new ProfileBatch()
+  const users = rows.map(([id, values]) => {
+    const user = batch.userNumber(Buffer.from(id), 0, id.length)
+    batch.beginRow()
+    for (const [key, value] of Object.entries(values)) {
+      batch.addValue(Buffer.from(`"${key}":`), Buffer.from(value), 0, value.length, types[key] ?? 'string', true)
+    }
+    batch.keepRow(user)
+    return user
+  })
+  return await database.db.transaction().execute(async (tx) => {
+    const states = await lookUpUsers(tx, appId, batch)
+    await mergeProfiles(tx, appId, batch, states)
+    return users.map((user) => states.isRegistered(user))
+  })
+}
+
+/** When a user's profile was last written. */
+async function written(userId: string): Promise<number | undefined> {
+  const row = await database.db
+    .selectFrom('users')
+    .select('updated_at')
+    .where('app_id', '=', appId)
+    .where('user_id', '=', userId)
+    .executeTakeFirstOrThrow()
+  return row.updated_at?.getTime()
+}
+
 test('merging writes registered users only, keeps other values, and tells who is registered', async () => {
   await registerUsers(database.db, appId, ['u1', 'u2'])
-  await register({ a: 'int', b: 'string' })
-  const merge = (updates: [string, string | null][]) =>
-    database.db.transaction().execute((tx) =>
-      mergeProfiles(
-        tx,
-        appId,
-        updates.map(([id, document]) => ({ userId: Buffer.from(id), document })),
-      ),
-    )
-  expect(
-    await merge([
-      ['u2', '{"a":1}'],
-      ['ghost', '{"a":1}'],
-      ['u1', null],
-    ]),
-  ).toEqual([true, false, true])
-  expect(await merge([['u2', '{"b":"x","a":2,"b":"y"}']])).toEqual([true])
+  const types = await register({ a: 'int', b: 'string' }).then(toRecord)
+  const first: [string, Record<string, string>][] = [
+    ['u2', { a: '1' }],
+    ['ghost', { a: '1' }],
+    ['u1', {}],
+  ]
+  expect(await merge(first, types)).toEqual([true, false, true])
+  expect(await merge([['u2', { b: 'y' }]], types)).toEqual([true])
   expect((await showUser(database.db, appId, 'u2'))?.profiles).toEqual({
-    a: { type: 'int', value: 2 },
+    a: { type: 'int', value: 1 },
     b: { type: 'string', value: 'y' },
   })
   expect((await showUser(database.db, appId, 'u1'))?.profiles).toEqual({})
   expect(await showUser(database.db, appId, 'ghost')).toBeUndefined()
 })
 
+test('of several rows of a user the later values win, key by key', async () => {
+  await registerUsers(database.db, appId, ['u1', 'u2'])
+  const types = await register({ a: 'int', b: 'string', c: 'string' }).then(toRecord)
+  const rows: [string, Record<string, string>][] = [
+    ['u1', { a: '1', b: 'x' }],
+    ['u2', { a: '5' }],
+    ['u1', { b: 'y' }],
+    ['u1', { c: 'z' }],
+  ]
+  await merge(rows, types)
+  expect((await showUser(database.db, appId, 'u1'))?.profiles).toEqual({
+    a: { type: 'int', value: 1 },
+    b: { type: 'string', value: 'y' },
+    c: { type: 'string', value: 'z' },
+  })
+  expect((await showUser(database.db, appId, 'u2'))?.profiles).toEqual({ a: { type: 'int', value: 5 } })
+})
+
 test('a profile that already holds the values is not written again', async () => {
   await registerUsers(database.db, appId, ['u1'])
-  await register({ a: 'decimal' })
-  const version = async () => {
-    const row = await database.db
-      .selectFrom('users')
-      .select('updated_at')
-      .where('app_id', '=', appId)
-      .executeTakeFirstOrThrow()
-    return row.updated_at?.getTime()
-  }
-  const merge = (document: string) =>
-    database.db.transaction().execute((tx) => mergeProfiles(tx, appId, [{ userId: Buffer.from('u1'), document }]))
-  await merge('{"a":1.5}')
-  const first = await version()
-  await merge('{"a":1.50}')
-  expect(await version()).toBe(first)
-  await merge('{"a":1.6}')
-  expect(await version()).not.toBe(first)
+  const types = await register({ a: 'decimal', b: 'string' }).then(toRecord)
+  await merge([['u1', { a: '1.5', b: 'x' }]], types)
+  const first = await written('u1')
+  await merge([['u1', { a: '1.5', b: 'x' }]], types)
+  await merge([['u1', { a: '1.50' }]], types)
+  expect(await written('u1')).toBe(first)
+  await merge([['u1', { a: '1.6' }]], types)
+  expect(await written('u1')).not.toBe(first)
+})
+
+test('the same document is merged again after somebody else has changed the profile', async () => {
+  await registerUsers(database.db, appId, ['u1'])
+  const types = await register({ a: 'int' }).then(toRecord)
+  const update = joinedProfileUpdates(database.db, 10)
+  const document: [string, Record<string, string>][] = [['u1', { a: '1' }]]
+  await merge(document, types)
+  await update(appId, 'u1', [{ key: 'a', type: 'int', value: 2 }])
+  await merge(document, types)
+  expect((await showUser(database.db, appId, 'u1'))?.profiles).toEqual({ a: { type: 'int', value: 1 } })
+  // An update that has to go alone, since its key is new, does the same.
+  await update(appId, 'u1', [
+    { key: 'a', type: 'int', value: 2 },
+    { key: 'b', type: 'int', value: 3 },
+  ])
+  await merge(document, types)
+  expect((await showUser(database.db, appId, 'u1'))?.profiles).toMatchObject({ a: { value: 1 }, b: { value: 3 } })
 })
 
 test('users are registered once, and keep their profile when they are registered again', async () => {
   expect(await registerUsers(database.db, appId, ['u1', 'u2', 'u1'])).toBe(2)
   await register({ a: 'int' })
-  await database.db
-    .transaction()
-    .execute((tx) => mergeProfiles(tx, appId, [{ userId: Buffer.from('u1'), document: '{"a":1}' }]))
+  await merge([['u1', { a: '1' }]], { a: 'int' })
   expect(await registerUsers(database.db, appId, ['u1', 'u3'])).toBe(1)
   expect((await showUser(database.db, appId, 'u1'))?.profiles).toEqual({ a: { type: 'int', value: 1 } })
 })

@@ -5,16 +5,11 @@
  * Takes strings (without NUL) or their UTF-8 bytes; null is NULL. Gives the Buffer to pass where the SQL says `::text[]`.
  */
 export function encodeTextArray(values: readonly (string | Buffer | null)[]): Buffer {
-  let length = 20
+  let length = headerBytes
   for (const value of values) length += 4 + byteLength(value)
   const buffer = Buffer.allocUnsafe(length)
-  buffer.writeInt32BE(values.length === 0 ? 0 : 1, 0) // dimensions
-  buffer.writeInt32BE(1, 4) // may hold nulls
-  buffer.writeInt32BE(textOid, 8)
-  if (values.length === 0) return buffer.subarray(0, 12)
-  buffer.writeInt32BE(values.length, 12)
-  buffer.writeInt32BE(1, 16) // lower bound
-  let offset = 20
+  arrayHeader('text', values.length).copy(buffer)
+  let offset = headerBytes
   for (const value of values) {
     if (value === null) {
       offset = buffer.writeInt32BE(-1, offset)
@@ -28,7 +23,25 @@ export function encodeTextArray(values: readonly (string | Buffer | null)[]): Bu
   return buffer
 }
 
-const textOid = 25
+/** Types of elements by their OID in Postgres. */
+const elementTypes = { text: 25, uuid: 2950 }
+
+const headerBytes = 20
+
+/**
+ * What an array parameter of one dimension begins with in Postgres's binary format. Behind it come the elements: the length
+ * of each, four bytes, most significant first, -1 for NULL; then its bytes.
+ */
+export function arrayHeader(type: keyof typeof elementTypes, count: number): Buffer {
+  const buffer = Buffer.alloc(headerBytes)
+  // No dimension at all would be the shorter empty array, but one without elements is taken as well.
+  buffer.writeInt32BE(1, 0) // dimensions
+  buffer.writeInt32BE(1, 4) // may hold nulls
+  buffer.writeInt32BE(elementTypes[type], 8)
+  buffer.writeInt32BE(count, 12)
+  buffer.writeInt32BE(1, 16) // lower bound
+  return buffer
+}
 
 function byteLength(value: string | Buffer | null): number {
   if (value === null) return 0

@@ -1,0 +1,108 @@
+import { type CheckedBatch, checkRows, settleTypes } from './batch.ts'
+import type { RowBatch } from './batches.ts'
+import { type Claim, ClaimLost, type Progress } from './claim.ts'
+import type { Columns } from './columns.ts'
+import { commitBatch, TypesChanged } from './commit.ts'
+import type { ImportContext } from './context.ts'
+
+/** Transactions of one import at the same time: one alone leaves Postgres waiting while the other end is at work. */
+const batchesAtOnce = 2
+
+/** A batch on its way into the database. */
+interface BatchUnderWay {
+  batch: CheckedBatch
+  committed: Promise<void>
+  isCommitted: boolean
+}
+
+/**
+ * The batches of a claim on their way into the database, in file order.
+ *
+ * Two may be written at the same moment, on two connections, but they are committed one after the other, and only where
+ * the first has no user of the second and neither has keys to register: so the outcome is as if each had waited for the
+ * one before.
+ */
+export class CommitLine {
+  readonly #context: ImportContext
+  readonly #claim: Claim
+  readonly #columns: Columns
+  readonly #onCommit: (batch: CheckedBatch, rowsFailed: number) => void
+  readonly #underWay: BatchUnderWay[] = []
+  #position: number
+  #count = 0
+
+  /** Takes the progress that was committed before, and who is to be told of each commit, in file order. */
+  constructor(
+    context: ImportContext,
+    claim: Claim,
+    columns: Columns,
+    { position }: Progress,
+    onCommit: (batch: CheckedBatch, rowsFailed: number) => void,
+  ) {
+    this.#context = context
+    this.#claim = claim
+    this.#columns = columns
+    this.#position = position
+    this.#onCommit = onCommit
+  }
+
+  /**
+   * Checks a batch and sends it on its way; waits for as long as it has to wait for the ones before. Throws what one of
+   * those threw, or this one where it goes alone.
+   */
+  async add(rows: RowBatch): Promise<void> {
+    settleTypes(rows, this.#columns)
+    const batch = checkRows(rows, this.#columns)
+    const goesAlone = batch.awaitingUse.size > 0
+    const room = goesAlone ? 0 : batchesAtOnce - 1
+    while (this.#underWay.length > room || this.#hasUserOf(batch)) await this.#firstCommitted()
+    this.#start(batch)
+    if (goesAlone) await this.#firstCommitted()
+  }
+
+  /** Waits until nothing is under way any more. Throws what the first batch that failed threw. */
+  async end(): Promise<void> {
+    await Promise.allSettled(this.#underWay.map(({ committed }) => committed))
+    while (this.#underWay.length > 0) await this.#firstCommitted()
+  }
+
+  async #firstCommitted(): Promise<void> {
+    await this.#underWay[0]?.committed
+    this.#underWay.shift()
+  }
+
+  #hasUserOf({ updates }: CheckedBatch): boolean {
+    return this.#underWay.some(({ batch }) => updates.sharesUsersWith(batch.updates))
+  }
+
+  #start(batch: CheckedBatch): void {
+    const before = this.#underWay.at(-1)
+    const place = { number: this.#count++, after: this.#position }
+    this.#position = batch.end
+    const entry = { batch, isCommitted: false, committed: Promise.resolve() }
+    entry.committed = this.#commit(batch, place, before).then(async (rowsFailed) => {
+      await before?.committed // its answer may come later, though its commit came first
+      entry.isCommitted = true
+      this.#onCommit(batch, rowsFailed)
+    })
+    entry.committed.catch(() => {}) // it is awaited by whoever comes next; until then a rejection is no news
+    this.#underWay.push(entry)
+  }
+
+  async #commit(
+    batch: CheckedBatch,
+    place: { number: number; after: number },
+    before: BatchUnderWay | undefined,
+  ): Promise<number> {
+    const followsOpenBatch = before?.isCommitted === false
+    try {
+      return await commitBatch(this.#context, this.#claim, this.#columns, batch, { ...place, followsOpenBatch })
+    } catch (error) {
+      if (error instanceof TypesChanged) return await this.#commit(checkRows(batch, this.#columns), place, before)
+      // The batch before may have been given up for another transaction, and be on its way again.
+      if (!(error instanceof ClaimLost) || !followsOpenBatch) throw error
+      await before?.committed
+      return await this.#commit(batch, place, undefined)
+    }
+  }
+}

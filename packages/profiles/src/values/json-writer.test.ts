@@ -1,0 +1,98 @@
+import { valueTypes } from '@sluice/contract'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { encodeCell } from './cell.ts'
+import { JsonWriter } from './json-writer.ts'
+
+/** What the writer makes of a cell that lies somewhere in a larger buffer. */
+function written(cell: Buffer, type: (typeof valueTypes)[number], isText: boolean): unknown {
+  const source = Buffer.concat([Buffer.from('"9-'), cell, Buffer.from('9.Z')])
+  const writer = new JsonWriter(1)
+  writer.write(Buffer.from('['))
+  const problem = writer.writeCell(source, 3, 3 + cell.length, type, isText)
+  writer.writeByte(0x5d)
+  const text = writer.bytes.toString('utf8', 0, writer.length)
+  return problem === undefined ? text : [problem, text]
+}
+
+function expected(cell: Buffer, type: (typeof valueTypes)[number]): unknown {
+  const json = encodeCell(cell, type)
+  return typeof json === 'string' ? `[${json}]` : [json, '[]']
+}
+
+const digits = (maxLength: number) =>
+  fc.oneof(
+    fc.constantFrom('', '0', '00', '000000', '0000001'),
+    fc.string({ unit: fc.constantFrom(...'0012345678999'), maxLength }),
+  )
+const number = fc
+  .tuple(fc.constantFrom('', '-', '+'), digits(17), fc.constantFrom('', '.'), digits(8), fc.constantFrom('', '', 'e3'))
+  .map((parts) => parts.join(''))
+const two = fc.integer({ min: 0, max: 62 }).map((value) => String(value).padStart(2, '0'))
+const datetime = fc
+  .tuple(
+    fc.constantFrom('0000', '1999', '2024', '9999', '20x4'),
+    fc.constantFrom('-', '/'),
+    fc.integer({ min: 0, max: 13 }).map((month) => String(month).padStart(2, '0')),
+    fc.integer({ min: 0, max: 32 }).map((day) => String(day).padStart(2, '0')),
+    fc.constantFrom('T', ' ', ''),
+    fc.tuple(two, two, two).map((parts) => parts.join(':')),
+    fc.constantFrom('', '.5', '.123', '.1234', ',123', '.12x'),
+    fc.constantFrom('', 'Z', '+09:00', '-00:30'),
+  )
+  .map(([year, dash, month, day, t, time, fraction, zone]) => {
+    const date = `${year}${dash}${month}-${day}`
+    return t === '' ? date : `${date}${t}${time}${fraction}${zone}`
+  })
+const text = fc.string({ unit: fc.constantFrom(...'ab "\\\n\t\u0001éß😀'), maxLength: 300 })
+
+describe('a cell as JSON', () => {
+  test.each([
+    ['string', 'plain', '["plain"]'],
+    ['string', 'a "b" \\ c', '["a \\"b\\" \\\\ c"]'],
+    ['string', 'Zoë 😀', '["Zoë 😀"]'],
+    ['int', '42', '[42]'],
+    ['int', '-42', '[-42]'],
+    ['int', '+007', '[7]'],
+    ['int', '-0', '[0]'],
+    ['decimal', '12.50', '[12.5]'],
+    ['decimal', '12.00', '[12]'],
+    ['decimal', '-0.0', '[0]'],
+    ['decimal', '.5', '[0.5]'],
+    ['decimal', '0.00000012', '[1.2e-7]'],
+    ['datetime', '2024-02-29', '["2024-02-29 00:00:00.000"]'],
+    ['datetime', '2024-01-05T10:11:12Z', '["2024-01-05 10:11:12.000"]'],
+    ['datetime', '2024-01-05T10:11:12.5+01:00', '["2024-01-05 09:11:12.500"]'],
+  ] as const)('%s %s is %s', (type, cell, json) => {
+    expect(written(Buffer.from(cell), type, true)).toBe(json)
+  })
+
+  test('is the same, whether its bytes go straight over or by way of a string', () => {
+    const cell = fc
+      .oneof(
+        fc.oneof(number, datetime, text, fc.string({ maxLength: 20 })).map((value) => Buffer.from(value)),
+        fc.uint8Array({ maxLength: 12 }).map((bytes) => Buffer.from(bytes)),
+      )
+      .filter((bytes) => bytes.length > 0)
+    fc.assert(
+      fc.property(cell, fc.constantFrom(...valueTypes), (bytes, type) => {
+        expect(written(bytes, type, false)).toEqual(expected(bytes, type))
+      }),
+      { numRuns: 20_000 },
+    )
+  })
+
+  test('is the same where the bytes are known to be text', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(number, datetime, text).filter((value) => value !== ''),
+        fc.constantFrom(...valueTypes),
+        (value, type) => {
+          const cell = Buffer.from(value)
+          expect(written(cell, type, true)).toEqual(expected(cell, type))
+        },
+      ),
+      { numRuns: 10_000 },
+    )
+  })
+})
