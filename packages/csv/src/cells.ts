@@ -39,22 +39,18 @@ function contentEnd(bytes: Buffer, recordEnd: number): number {
   return bytes[recordEnd - 2] === CR ? recordEnd - 2 : recordEnd - 1
 }
 
-/** Cells per record that there is room for at first. */
-const usualCells = 16
+/** Room for the offsets of one call, kept for the next ones: what they need is not known before. */
+let starts = new Uint32Array(2 ** 16)
+let ends = new Uint32Array(2 ** 16)
 
 class Splitter {
   #bytes: Buffer
   #isCopy = false
-  #starts: Uint32Array
-  #ends: Uint32Array
   readonly #firstCell: Uint32Array
   #count = 0
 
   constructor(bytes: Buffer, records: number) {
     this.#bytes = bytes
-    const room = Math.min(records * usualCells, records + bytes.length)
-    this.#starts = new Uint32Array(room)
-    this.#ends = new Uint32Array(room)
     this.#firstCell = new Uint32Array(records + 1)
   }
 
@@ -69,8 +65,8 @@ class Splitter {
     return {
       bytes: this.#bytes,
       firstCell: this.#firstCell,
-      cellStart: this.#starts.subarray(0, this.#count),
-      cellEnd: this.#ends.subarray(0, this.#count),
+      cellStart: starts.slice(0, this.#count),
+      cellEnd: ends.slice(0, this.#count),
     }
   }
 
@@ -87,13 +83,13 @@ class Splitter {
   #splitRecord(start: number, end: number): void {
     let at = start
     for (;;) {
-      if (this.#count === this.#starts.length) this.#grow()
+      if (this.#count === starts.length) makeRoom()
       if (this.#bytes[at] === QUOTE) {
         at = this.#unquote(at + 1)
       } else {
-        this.#starts[this.#count] = at
+        starts[this.#count] = at
         at = pastData(this.#bytes, at, end)
-        this.#ends[this.#count++] = at
+        ends[this.#count++] = at
       }
       if (at >= end) return
       at++ // the comma
@@ -103,7 +99,7 @@ class Splitter {
   /** Notes the quoted cell whose content begins at an offset; gives the offset behind its closing quote. */
   #unquote(start: number): number {
     let end = this.#bytes.indexOf(QUOTE, start)
-    this.#starts[this.#count] = start
+    starts[this.#count] = start
     if (this.#bytes[end + 1] === QUOTE) {
       if (!this.#isCopy) {
         this.#bytes = Buffer.from(this.#bytes)
@@ -117,18 +113,17 @@ class Splitter {
         contentEnd += next - end - 1
         end = next
       }
-      this.#ends[this.#count++] = contentEnd
+      ends[this.#count++] = contentEnd
     } else {
-      this.#ends[this.#count++] = end
+      ends[this.#count++] = end
     }
     return end + 1
   }
+}
 
-  #grow(): void {
-    const length = Math.max(64, this.#starts.length * 2)
-    this.#starts = enlarged(this.#starts, length)
-    this.#ends = enlarged(this.#ends, length)
-  }
+function makeRoom(): void {
+  starts = enlarged(starts)
+  ends = enlarged(ends)
 }
 
 /** The offset of the first comma, or `end`. */
@@ -138,8 +133,8 @@ function pastData(bytes: Buffer, from: number, end: number): number {
   return at
 }
 
-function enlarged(array: Uint32Array, length: number): Uint32Array {
-  const larger = new Uint32Array(length)
+function enlarged(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(array.length * 2)
   larger.set(array)
   return larger
 }

@@ -8,8 +8,7 @@ export function encodeTextArray(values: readonly (string | Buffer | null)[]): Bu
   let length = headerBytes
   for (const value of values) length += 4 + byteLength(value)
   const buffer = Buffer.allocUnsafe(length)
-  arrayHeader('text', values.length).copy(buffer)
-  let offset = headerBytes
+  let offset = writeArrayHeader(buffer, 'text', values.length)
   for (const value of values) {
     if (value === null) {
       offset = buffer.writeInt32BE(-1, offset)
@@ -29,18 +28,18 @@ const elementTypes = { text: 25, uuid: 2950 }
 const headerBytes = 20
 
 /**
- * What an array parameter of one dimension begins with in Postgres's binary format. Behind it come the elements: the length
- * of each, four bytes, most significant first, -1 for NULL; then its bytes.
+ * Writes what an array parameter of one dimension begins with in Postgres's binary format, 20 bytes. Behind it come the
+ * elements: the length of each, four bytes, most significant first, -1 for NULL; then its bytes.
+ *
+ * Takes where to write it, at the start. Gives the offset behind it.
  */
-export function arrayHeader(type: keyof typeof elementTypes, count: number): Buffer {
-  const buffer = Buffer.alloc(headerBytes)
+export function writeArrayHeader(buffer: Buffer, type: keyof typeof elementTypes, count: number): number {
   // No dimension at all would be the shorter empty array, but one without elements is taken as well.
   buffer.writeInt32BE(1, 0) // dimensions
   buffer.writeInt32BE(1, 4) // may hold nulls
   buffer.writeInt32BE(elementTypes[type], 8)
   buffer.writeInt32BE(count, 12)
-  buffer.writeInt32BE(1, 16) // lower bound
-  return buffer
+  return buffer.writeInt32BE(1, 16) // lower bound
 }
 
 function byteLength(value: string | Buffer | null): number {

@@ -1,5 +1,5 @@
 export { sql } from 'kysely'
-export { arrayHeader, encodeTextArray } from './binary-array.ts'
+export { encodeTextArray, writeArrayHeader } from './binary-array.ts'
 export { currentTime } from './clock.ts'
 export { type Connection, connect, type Database } from './connect.ts'
 export { lookUpByIndex } from './look-ups.ts'

@@ -1,6 +1,6 @@
 import type { ValueType } from '@sluice/contract'
 import { type CellOffsets, cellCount, cellsOf, isText, type RowBlock } from '@sluice/csv'
-import { ColumnInference, ProfileBatch, type UserStates } from '@sluice/profiles'
+import { ColumnInference, type ProfileBatch, type UserStates } from '@sluice/profiles'
 import type { RowBatch } from './batches.ts'
 import { type Columns, type ProfileColumn, settledTypes } from './columns.ts'
 
@@ -57,11 +57,14 @@ function cellOf(block: CellOffsets, row: number, column: number): Buffer | undef
   return start === end ? undefined : block.bytes.subarray(start, end)
 }
 
-/** Checks every cell of the rows and builds what is to be merged. Later rows of a user win, key by key. */
-export function checkRows(batch: RowBatch, columns: Columns): CheckedBatch {
+/**
+ * Checks every cell of the rows and builds what is to be merged, in `updates`, which must be empty. Later rows of a user
+ * win, key by key.
+ */
+export function checkRows(batch: RowBatch, columns: Columns, updates: ProfileBatch): CheckedBatch {
   const checked: CheckedBatch = {
     ...batch,
-    updates: new ProfileBatch(),
+    updates,
     users: new Int32Array(batch.rows).fill(noUser),
     problems: new Map(),
     awaitingUse: new Map(),

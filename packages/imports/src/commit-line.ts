@@ -1,3 +1,4 @@
+import { ProfileBatch } from '@sluice/profiles'
 import { type CheckedBatch, checkRows, settleTypes } from './batch.ts'
 import type { RowBatch } from './batches.ts'
 import { type Claim, ClaimLost, type Progress } from './claim.ts'
@@ -28,6 +29,8 @@ export class CommitLine {
   readonly #columns: Columns
   readonly #onCommit: (batch: CheckedBatch, rowsFailed: number) => void
   readonly #underWay: BatchUnderWay[] = []
+  /** Memory of batches that are committed, for the next ones: made anew each time, it would be garbage by the megabyte. */
+  readonly #free: ProfileBatch[] = []
   #position: number
   #count = 0
 
@@ -52,7 +55,7 @@ export class CommitLine {
    */
   async add(rows: RowBatch): Promise<void> {
     settleTypes(rows, this.#columns)
-    const batch = checkRows(rows, this.#columns)
+    const batch = checkRows(rows, this.#columns, this.#free.pop() ?? new ProfileBatch())
     const goesAlone = batch.awaitingUse.size > 0
     const room = goesAlone ? 0 : batchesAtOnce - 1
     while (this.#underWay.length > room || this.#hasUserOf(batch)) await this.#firstCommitted()
@@ -68,7 +71,10 @@ export class CommitLine {
 
   async #firstCommitted(): Promise<void> {
     await this.#underWay[0]?.committed
-    this.#underWay.shift()
+    const first = this.#underWay.shift()
+    if (first === undefined) return
+    first.batch.updates.clear()
+    this.#free.push(first.batch.updates)
   }
 
   #hasUserOf({ updates }: CheckedBatch): boolean {
@@ -98,7 +104,10 @@ export class CommitLine {
     try {
       return await commitBatch(this.#context, this.#claim, this.#columns, batch, { ...place, followsOpenBatch })
     } catch (error) {
-      if (error instanceof TypesChanged) return await this.#commit(checkRows(batch, this.#columns), place, before)
+      if (error instanceof TypesChanged) {
+        batch.updates.clear()
+        return await this.#commit(checkRows(batch, this.#columns, batch.updates), place, before)
+      }
       // The batch before may have been given up for another transaction, and be on its way again.
       if (!(error instanceof ClaimLost) || !followsOpenBatch) throw error
       await before?.committed

@@ -38,10 +38,11 @@ export async function lookUpUsers(tx: Database, appId: number, batch: ProfileBat
       case when u.user_id is null then '-' when u.document_hash = g.document_hash then '=' else '+' end,
       '' order by g.ordinal) as states
     from (
-      select unnest(${batch.idArray()}::text[]) as user_id, unnest(${batch.hashArray()}::uuid[]) as document_hash,
+      select ${appId}::integer as app_id, unnest(${batch.idArray()}::text[]) as user_id,
+        unnest(${batch.hashArray()}::uuid[]) as document_hash,
         generate_series(1, ${batch.size}::integer) as ordinal
     ) g
-    left join users u on u.app_id = ${appId}::integer and u.user_id = g.user_id
+    left join users u on u.app_id = g.app_id and u.user_id = g.user_id
   `.execute(tx)
   return new UserStates(rows[0]?.states ?? '')
 }
@@ -66,10 +67,10 @@ export async function mergeProfiles(
     update users u
     set attributes = u.attributes || g.document, document_hash = g.document_hash, updated_at = now()
     from (
-      select unnest(${batch.idArray(users)}::text[]) as user_id, unnest(${batch.documentArray(users)}::text[])::jsonb as document,
-        unnest(${batch.hashArray(users)}::uuid[]) as document_hash
+      select ${appId}::integer as app_id, unnest(${batch.idArray(users)}::text[]) as user_id,
+        unnest(${batch.documentArray(users)}::text[])::jsonb as document, unnest(${batch.hashArray(users)}::uuid[]) as document_hash
       offset 0
     ) g
-    where u.app_id = ${appId}::integer and u.user_id = g.user_id and not u.attributes @> g.document
+    where u.app_id = g.app_id and u.user_id = g.user_id and not u.attributes @> g.document
   `.execute(tx)
 }

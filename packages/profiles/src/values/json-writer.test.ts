@@ -38,7 +38,7 @@ const datetime = fc
     fc.constantFrom('T', ' ', ''),
     fc.tuple(two, two, two).map((parts) => parts.join(':')),
     fc.constantFrom('', '.5', '.123', '.1234', ',123', '.12x'),
-    fc.constantFrom('', 'Z', '+09:00', '-00:30'),
+    fc.constantFrom('', 'Z', '+09:00', '-00:30', '+23:59', '-14:00', '+24:00', '+01', '-0130', '+1x:00'),
   )
   .map(([year, dash, month, day, t, time, fraction, zone]) => {
     const date = `${year}${dash}${month}-${day}`
@@ -63,6 +63,8 @@ describe('a cell as JSON', () => {
     ['datetime', '2024-02-29', '["2024-02-29 00:00:00.000"]'],
     ['datetime', '2024-01-05T10:11:12Z', '["2024-01-05 10:11:12.000"]'],
     ['datetime', '2024-01-05T10:11:12.5+01:00', '["2024-01-05 09:11:12.500"]'],
+    ['datetime', '2024-01-05T02:11:12+09:00', '["2024-01-04 17:11:12.000"]'],
+    ['datetime', '2024-03-01T02:11:12+09:00', '["2024-02-29 17:11:12.000"]'],
   ] as const)('%s %s is %s', (type, cell, json) => {
     expect(written(Buffer.from(cell), type, true)).toBe(json)
   })

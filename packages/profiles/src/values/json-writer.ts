@@ -1,5 +1,7 @@
 import type { ValueType } from '@sluice/contract'
 import { encodeCell } from './cell.ts'
+import { areDigits } from './digits.ts'
+import { datetimeBytes, writePlainDatetime } from './plain-datetime.ts'
 import type { RowProblem } from './value-type.ts'
 
 /** Longest JSON text that {@link JsonWriter} makes of a cell without going by way of a string, bytes. */
@@ -9,12 +11,8 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const MINUS = 0x2d
 const POINT = 0x2e
-const COLON = 0x3a
 const ZERO = 0x30
-const NINE = 0x39
 const SPACE = 0x20
-const LETTER_T = 0x54
-const LETTER_Z = 0x5a
 
 /** Most bytes of a string that certainly is within its length, and most digits of a number that certainly is exact. */
 const shortString = 255
@@ -59,6 +57,12 @@ export class JsonWriter {
     if (end - start > 64) to += source.copy(bytes, to, start, end)
     else for (let at = start; at < end; at++) bytes[to++] = source[at] ?? 0
     this.length = to
+  }
+
+  /** Writes the first characters of a string, each of which stands for a byte. */
+  writeLatin1(text: string, characters: number): void {
+    this.reserve(characters)
+    this.length += this.bytes.write(text, this.length, characters, 'latin1')
   }
 
   /**
@@ -130,31 +134,15 @@ export class JsonWriter {
     return true
   }
 
-  /** `YYYY-MM-DD`, and that with `Thh:mm:ss`, alone, with milliseconds, in UTC. */
   #writeDatetime(source: Buffer, start: number, end: number): boolean {
-    if (!isPlainDate(source, start, Math.min(start + 10, end))) return false
-    const length = end - start
-    if (length > 10) {
-      const zone = source[end - 1] === LETTER_Z ? end - 1 : end
-      if (!isPlainTime(source, start + 10, zone)) return false
-    }
-    const { bytes } = this
-    let to = this.length
-    bytes[to++] = QUOTE
-    for (let index = 0; index < 10; index++) bytes[to++] = source[start + index] ?? 0
-    bytes[to++] = SPACE
-    for (let index = 0; index < midnight.length; index++) {
-      const given = start + 11 + index
-      const isGiven = given < end && source[given] !== LETTER_Z
-      bytes[to++] = (isGiven ? source[given] : midnight[index]) ?? 0
-    }
-    bytes[to++] = QUOTE
-    this.length = to
+    const { bytes, length } = this
+    if (!writePlainDatetime(source, start, end, bytes, length + 1)) return false
+    bytes[length] = QUOTE
+    bytes[length + 1 + datetimeBytes] = QUOTE
+    this.length += datetimeBytes + 2
     return true
   }
 }
-
-const midnight = Buffer.from('00:00:00.000')
 
 /** Digits without a zero before others, few enough to be exact as a double. */
 function isPlainInteger(source: Buffer, start: number, end: number): boolean {
@@ -162,43 +150,9 @@ function isPlainInteger(source: Buffer, start: number, end: number): boolean {
   return areDigits(source, start, end)
 }
 
-function areDigits(source: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) {
-    const byte = source[at] ?? 0
-    if (byte < ZERO || byte > NINE) return false
-  }
-  return end > start
-}
-
 /** Digits of which one of the first is not zero. */
 function isPlainFraction(source: Buffer, start: number, end: number): boolean {
   const last = Math.min(end, start + plainZeros)
   for (let at = start; at < last; at++) if (source[at] !== ZERO) return true
   return false
-}
-
-/** The number that two digits say; NaN where they are none. */
-function twoDigits(source: Buffer, at: number): number {
-  const tens = (source[at] ?? 0) - ZERO
-  const ones = (source[at + 1] ?? 0) - ZERO
-  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN
-}
-
-/** `YYYY-MM-DD` of a day that every month of that number has. */
-function isPlainDate(source: Buffer, start: number, end: number): boolean {
-  if (end - start !== 10 || source[start + 4] !== MINUS || source[start + 7] !== MINUS) return false
-  if (!areDigits(source, start, start + 4)) return false
-  const month = twoDigits(source, start + 5)
-  const day = twoDigits(source, start + 8)
-  return month >= 1 && month <= 12 && day >= 1 && day <= (month === 2 ? 28 : 30)
-}
-
-/** `Thh:mm:ss` or `Thh:mm:ss.mmm`. */
-function isPlainTime(source: Buffer, start: number, end: number): boolean {
-  const length = end - start
-  if (length !== 9 && length !== 13) return false
-  if (source[start] !== LETTER_T || source[start + 3] !== COLON || source[start + 6] !== COLON) return false
-  const exists =
-    twoDigits(source, start + 1) <= 23 && twoDigits(source, start + 4) <= 59 && twoDigits(source, start + 7) <= 59
-  return exists && (length === 9 || (source[start + 9] === POINT && areDigits(source, start + 10, end)))
 }

@@ -1,0 +1,101 @@
+import { writeArrayHeader } from '@sluice/database'
+import { JsonWriter } from '../values/json-writer.ts'
+
+/** Bytes before an array's elements, and before each of them: its length, or -1 for NULL. */
+const headerBytes = 20
+const lengthBytes = 4
+
+/** The elements of an array parameter, written one behind the other as Postgres takes them. */
+export class ElementList {
+  /** Where the content of the open element goes. */
+  readonly writer = new JsonWriter(2 ** 16)
+  readonly #type: 'text' | 'uuid'
+  /** Where each element begins, its length included; the last entry is where the next one will. */
+  #offsets = new Uint32Array(2 ** 10)
+  count = 0
+
+  constructor(type: 'text' | 'uuid') {
+    this.#type = type
+    this.clear()
+  }
+
+  clear(): void {
+    this.count = 0
+    this.#offsets[0] = headerBytes
+    this.writer.length = headerBytes
+  }
+
+  /** Opens an element; gives where to write it. */
+  begin(): JsonWriter {
+    this.writer.reserve(lengthBytes)
+    this.writer.length += lengthBytes
+    return this.writer
+  }
+
+  /** Bytes of the open element so far. */
+  get openLength(): number {
+    return this.writer.length - this.#offset(this.count) - lengthBytes
+  }
+
+  /** Closes the open element, gives its number. */
+  end(): number {
+    this.writer.bytes.writeInt32BE(this.openLength, this.#offset(this.count))
+    return this.#add()
+  }
+
+  /** Takes the open element away. */
+  drop(): void {
+    this.writer.length = this.#offset(this.count)
+  }
+
+  addNull(): void {
+    this.begin()
+    this.writer.bytes.writeInt32BE(-1, this.#offset(this.count))
+    this.#add()
+  }
+
+  /** Where the content of an element lies in the writer's bytes. */
+  contentOf(element: number): { start: number; end: number } {
+    return { start: this.#offset(element) + lengthBytes, end: this.#offset(element + 1) }
+  }
+
+  /** The array of all elements, without a copy. */
+  array(): Buffer {
+    writeArrayHeader(this.writer.bytes, this.#type, this.count)
+    return this.writer.bytes.subarray(0, this.writer.length)
+  }
+
+  /** The array of chosen elements: without a copy where they are all there are, in order, as mostly they are. */
+  arrayOf(elements: readonly number[]): Buffer {
+    if (elements.length === this.count && elements.every((element, index) => element === index)) return this.array()
+    let length = headerBytes
+    for (const element of elements) length += this.#offset(element + 1) - this.#offset(element)
+    const array = Buffer.allocUnsafe(length)
+    let at = writeArrayHeader(array, this.#type, elements.length)
+    for (let index = 0; index < elements.length; ) {
+      // Those that lie behind each other are copied at once.
+      const first = elements[index] ?? 0
+      let next = first
+      while (elements[index] === next) {
+        next++
+        index++
+      }
+      at += this.writer.bytes.copy(array, at, this.#offset(first), this.#offset(next))
+    }
+    return array
+  }
+
+  #offset(element: number): number {
+    return this.#offsets[element] ?? 0
+  }
+
+  #add(): number {
+    if (this.count + 2 > this.#offsets.length) {
+      const larger = new Uint32Array(this.#offsets.length * 2)
+      larger.set(this.#offsets)
+      this.#offsets = larger
+    }
+    this.#offsets[this.count + 1] = this.writer.length
+    return this.count++
+  }
+}
