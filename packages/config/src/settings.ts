@@ -117,7 +117,11 @@ export const settings = {
     'How often storage is asked for finished uploads',
   ),
   FILE_RETENTION_DAYS: withDefault(wholeNumber(1, 3650), '7', 'Days after an import ends until its files are removed'),
-  DELETION_BATCH_USERS: withDefault(wholeNumber(1, 100_000), '500', 'Users that a deletion removes in one transaction'),
+  DELETION_BATCH_USERS: withDefault(
+    wholeNumber(1, 100_000),
+    '1000',
+    'Users that a deletion removes in one transaction',
+  ),
   SERVICE_TIMEZONE: withDefault(timeZone, 'UTC', 'Time zone of the calendar that deletions start and complete by'),
 } as const
 

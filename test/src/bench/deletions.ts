@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '@sluice/database'
 import { until } from '../environment/wait.ts'
 import { type App, openApp } from '../stack/client.ts'
 import { type RunningStack, startStack } from '../stack/running-stack.ts'
+import { deletedBatches } from '../stack/worker-log.ts'
 import { type LoadTarget, load } from './load.ts'
 import { type SpanResult, steadyLoad } from './steady-load.ts'
 
 const requests = 100
 const usersOfRequest = 10_000
 const stayingUsers = 10_000
-const updatesPerSecond = 100
+const updatesPerSecond = 200
 const idleMs = 30_000
 const mostRatio = 3
 
@@ -47,7 +46,8 @@ export async function benchDeletions(): Promise<boolean> {
     await updates.stop()
     assert.equal((await progressOf(stack, app)).users, requests * usersOfRequest, 'users deleted')
     const spans = { idle: updates.between(began, idleUntil), during: updates.between(started, completed) }
-    return report(spans, (completed - started) / 1000, await longestBatch(stack))
+    const batches = await deletedBatches(stack.home, app.appId)
+    return report(spans, (completed - started) / 1000, Math.max(...batches.map(({ ms }) => ms)))
   } finally {
     await stack.stop()
   }
@@ -120,13 +120,6 @@ function updatesOf({ api }: RunningStack, { token }: App): LoadTarget {
     return { headers: { 'X-Service-Token': token }, body }
   }
   return { url: `${api}/v2/user_profiles`, next, expected: 202 }
-}
-
-/** The longest transaction that deleted users, ms, by the worker's log. */
-async function longestBatch({ home }: RunningStack): Promise<number> {
-  const log = await readFile(join(home, 'logs', 'worker-1.log'), 'utf8')
-  const lines = log.split('\n').filter((line) => line.includes('users deleted'))
-  return Math.max(...lines.map((line) => (JSON.parse(line) as { ms: number }).ms))
 }
 
 function report({ idle, during }: Record<'idle' | 'during', SpanResult>, seconds: number, longest: number): boolean {

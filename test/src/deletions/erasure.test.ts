@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runImport } from '@sluice/imports'
@@ -6,9 +6,10 @@ import { joinedProfileUpdates, registerUsers } from '@sluice/profiles'
 import { openQueues } from '@sluice/queue'
 import { startS3Endpoint } from '@sluice/s3-endpoint'
 import { openStorage } from '@sluice/storage'
-import { expect, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { claim, importFile, openApp, queueFile } from '../imports/workshop.ts'
-import { openYard, request, runAt, tablesWith, type Yard } from './yard.ts'
+import { emptyRedis, filesWith, redisKeysWith, tablesWith } from './traces.ts'
+import { march, openYard, request, runAt, type Yard } from './yard.ts'
 
 /** A yard with a storage of its own, whose folder can be looked through. */
 async function openYardWithFolder(): Promise<Yard & { folder: string }> {
@@ -40,60 +41,63 @@ async function openYardWithFolder(): Promise<Yard & { folder: string }> {
   }
 }
 
-/** The files below a folder whose name or content holds a text. */
-async function filesWith(folder: string, text: string): Promise<string[]> {
-  const names = await readdir(folder, { recursive: true })
-  const found: string[] = []
-  for (const name of names) {
-    const path = join(folder, name)
-    const content = (await stat(path)).isFile() ? await readFile(path) : ''
-    if (name.includes(text) || content.includes(text)) found.push(name)
-  }
-  return found
-}
+const sharedRedis = inject('redisUrl')
+const stores = [
+  ['Postgres', undefined] as const,
+  ...(sharedRedis === undefined ? [] : [['Redis', sharedRedis] as const]),
+]
 
-test('after completion no table, no stored file and no queue payload holds the user’s ID', async () => {
-  const yard = await openYardWithFolder()
-  const queues = openQueues({ databaseUrl: yard.database.url }, () => {})
-  const id = `marker-${crypto.randomUUID()}`
-  const appId = await openApp(yard, [id, 'bob'])
-  const add = (importId: string) => queues.add('imports', [{ id: importId, payload: { appId, importId } }])
-  await joinedProfileUpdates(yard.database.db, 500)(appId, id, [{ key: 'name', type: 'string', value: 'Ann' }])
-  // The ID in an upload, in an error file, and in the lines of an error file that storage did not take.
-  for (const file of [`user_id,age\n${id},1\nbob,2\n`, `user_id,age\n${id},none\nghost,2\n`]) {
-    await add((await importFile(yard, appId, file)).view.import_id)
-  }
-  const failing = await queueFile(yard, appId, `user_id,age\n${id},none\n`)
-  await add(failing)
-  const storage = { ...yard.storage, writeStream: () => Promise.reject(new Error('no room')) }
-  const settings = { ...yard.context.settings, IMPORT_ATTEMPTS: 1 }
-  for (const outcome of ['postponed', 'failed']) {
-    const held = await claim(yard, appId, failing)
-    const ended = await runImport({ ...yard.context, storage, settings }, held, new AbortController().signal)
-    expect(ended).toMatchObject({ outcome })
-    await yard.database.db.updateTable('imports').set({ retry_at: null }).where('import_id', '=', failing).execute()
-  }
-  await request(yard, appId, [id, 'unknown'], '2100-03-01T12:00:00Z')
-  // A file of its own, and under an ID that is registered only after the request.
-  await registerUsers(yard.database.db, appId, ['unknown'])
-  await importFile(yard, appId, `user_id,age\nunknown,3\n${id},4\n`)
+test.each(stores)(
+  'after completion no table, no stored file and no queue payload on %s holds the user’s ID',
+  async (store, redis) => {
+    const redisUrl = redis === undefined ? undefined : await emptyRedis(redis, 10)
+    const inRedis = async (text: string) => (redisUrl === undefined ? [] : await redisKeysWith(redisUrl, text))
+    const yard = await openYardWithFolder()
+    const queues = openQueues(redisUrl === undefined ? { databaseUrl: yard.database.url } : { redisUrl }, () => {})
+    const id = `marker-${crypto.randomUUID()}`
+    const appId = await openApp(yard, [id, 'bob'])
+    const add = (importId: string) => queues.add('imports', [{ id: importId, payload: { appId, importId } }])
+    await joinedProfileUpdates(yard.database.db, 500)(appId, id, [{ key: 'name', type: 'string', value: 'Ann' }])
+    // The ID in an upload, in an error file, and in the lines of an error file that storage did not take.
+    for (const file of [`user_id,age\n${id},1\nbob,2\n`, `user_id,age\n${id},none\nghost,2\n`]) {
+      await add((await importFile(yard, appId, file)).view.import_id)
+    }
+    const failing = await queueFile(yard, appId, `user_id,age\n${id},none\n`)
+    await add(failing)
+    const storage = { ...yard.storage, writeStream: () => Promise.reject(new Error('no room')) }
+    const settings = { ...yard.context.settings, IMPORT_ATTEMPTS: 1 }
+    for (const outcome of ['postponed', 'failed']) {
+      const held = await claim(yard, appId, failing)
+      const ended = await runImport({ ...yard.context, storage, settings }, held, new AbortController().signal)
+      expect(ended).toMatchObject({ outcome })
+      await yard.database.db.updateTable('imports').set({ retry_at: null }).where('import_id', '=', failing).execute()
+    }
+    await request(yard, appId, [id, 'unknown'], march.accepted)
+    // A file of its own, and under an ID that is registered only after the request.
+    await registerUsers(yard.database.db, appId, ['unknown'])
+    await importFile(yard, appId, `user_id,age\nunknown,3\n${id},4\n`)
 
-  expect(await tablesWith(yard, id)).toEqual([
-    'public.deletion_request_users',
-    'public.import_error_chunks',
-    'public.users',
-  ])
-  expect(await filesWith(yard.folder, id)).toHaveLength(5)
+    expect(await tablesWith(yard.database.db, id)).toEqual([
+      'public.deletion_request_users',
+      'public.import_error_chunks',
+      'public.users',
+    ])
+    expect(await filesWith(yard.folder, id)).toHaveLength(5)
+    // The search finds what a queue holds.
+    const queued = [...(await tablesWith(yard.database.db, failing)), ...(await inRedis(failing))]
+    expect(queued).toContainEqual(expect.stringContaining(store === 'Redis' ? '{sluice}:imports' : 'bullmq.'))
 
-  const { mails } = await runAt(yard, '2100-04-07T00:00:00Z')
-  await queues.add(
-    'mails',
-    mails.map((mail) => ({ id: mail.mailId, payload: mail })),
-  )
-  for (const text of [id, 'unknown']) {
-    expect(await tablesWith(yard, text)).toEqual([])
-    expect(await filesWith(yard.folder, text)).toEqual([])
-  }
-  await queues.close()
-  await yard.close()
-})
+    const { mails } = await runAt(yard, march.completion)
+    await queues.add(
+      'mails',
+      mails.map((mail) => ({ id: mail.mailId, payload: mail })),
+    )
+    for (const text of [id, 'unknown']) {
+      expect(await tablesWith(yard.database.db, text)).toEqual([])
+      expect(await filesWith(yard.folder, text)).toEqual([])
+      expect(await inRedis(text)).toEqual([])
+    }
+    await queues.close()
+    await yard.close()
+  },
+)

@@ -1,5 +1,4 @@
 import { readSettings } from '@sluice/config'
-import { sql } from '@sluice/database'
 import {
   type DeletionContext,
   type DeletionRequestView,
@@ -74,23 +73,6 @@ export async function mailEvents({ database }: Yard, appId: number): Promise<str
     .orderBy('event')
     .execute()
   return rows.map((row) => row.event)
-}
-
-/** The tables of the database, those of the queue included, in which a text occurs: as text or in bytes. */
-export async function tablesWith({ database }: Yard, text: string): Promise<string[]> {
-  const { rows: tables } = await sql<{ name: string }>`
-    select format('%I.%I', schemaname, tablename) as name from pg_tables
-    where schemaname not in ('pg_catalog', 'information_schema') order by 1
-  `.execute(database.db)
-  const bytes = Buffer.from(text).toString('hex')
-  const found: string[] = []
-  for (const { name } of tables) {
-    const { rows } = await sql`
-      select from ${sql.raw(name)} t where strpos(t::text, ${text}) > 0 or strpos(t::text, ${bytes}) > 0 limit 1
-    `.execute(database.db)
-    if (rows.length > 0) found.push(name)
-  }
-  return found
 }
 
 /** The newest deletion request of an app, as `sluice deletions` shows it. */
