@@ -6,7 +6,8 @@ import { importFile, openApp, profilesOf } from '../imports/workshop.ts'
 import { AppModel } from './model.ts'
 import { mailEvents, openYard, request, runAt, runCutShort, targetsOf, type Yard } from './yard.ts'
 
-// Whatever happens in a year: the database is what a plain model says it is, at every step.
+// Whatever happens in a year: the database is what a plain model says it is, at every step. No queue has a part in it, so it
+// holds on either store: a job of upkeep carries nothing, and killed-worker.test.ts runs real workers on both.
 let yard: Yard
 beforeAll(async () => {
   // So few users a batch that a run often ends between two.
