@@ -36,7 +36,7 @@ export async function deleteUsers(context: DeletionContext, due: DueCompletion, 
     deleted += batch.users_deleted
     after = batch.last
     log.info({ app_id: due.appId, users: batch.users_deleted, ms: Math.round(took) }, 'users deleted')
-    if (after !== null) await delay(took * restPerBatch, undefined, { signal: shutdown })
+    await delay(took * restPerBatch, undefined, { signal: shutdown })
   }
   return deleted
 }

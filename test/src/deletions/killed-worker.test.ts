@@ -107,7 +107,7 @@ async function expectCompletion(stack: RunningStack, app: App): Promise<void> {
   expect(await usersOf(stack, app)).toBe(1)
   const { rows } = await sql`
     select sum(users_requested) as requested, sum(users_settled) as settled, sum(users_deleted) as deleted,
-      sum(values_deleted) as values,
+      sum(values_deleted)::bigint as values,
       (select count(*) from deleted_users where app_id = ${app.appId}) as proofs,
       (select count(*) from deletion_request_users where app_id = ${app.appId}) as named
     from deletion_requests where app_id = ${app.appId}
