@@ -84,12 +84,12 @@ async function deleteBatch(
         and r.request_id >= ${after.request_id}::uuid
       order by r.request_id, d.user_id limit ${users}::integer
     ), doomed as materialized (
-      select distinct on (user_id) user_id, request_id from named order by user_id, request_id
+      select distinct on (user_id) ${appId}::integer as app_id, user_id, request_id from named order by user_id, request_id
     ), gone as (
-      delete from users u using doomed n where u.app_id = ${appId}::integer and u.user_id = n.user_id
+      delete from users u using doomed n where u.app_id = n.app_id and u.user_id = n.user_id
       returning n.request_id, (select count(*) from jsonb_object_keys(u.attributes)) as values
     ), settled as (
-      delete from deletion_request_users d using doomed n where d.app_id = ${appId}::integer and d.user_id = n.user_id
+      delete from deletion_request_users d using doomed n where d.app_id = n.app_id and d.user_id = n.user_id
       returning d.request_id, d.user_id
     ), proof as (
       insert into deleted_users (app_id, request_id, user_hash, deleted_at)
