@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { createApp } from '@sluice/accounts'
+import { takeTurns } from '@sluice/imports'
+import { registeredKeys, registerUsers } from '@sluice/profiles'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { type ApiProcess, startApi } from '../api-limits/api-process.ts'
+import { type InterruptedLink, openLink } from '../api-limits/interrupted-link.ts'
+import { openTestApi, type TestApi } from './test-api.ts'
+
+// A v2 bulk import while object storage is away, or goes away: told as a failure of ours, and nothing comes of it.
+const failure = { error: { messages: ['Something went wrong on our side. Please try again.'] } }
+
+let inner: TestApi
+let link: InterruptedLink
+let api: ApiProcess
+beforeAll(async () => {
+  inner = await openTestApi({ UPLOAD_ORDER_WAIT: '30s' })
+  link = await openLink(inject('s3Endpoint'))
+  api = await startApi(inner.database.url, { S3_ENDPOINT: link.url })
+})
+afterAll(async () => {
+  await api.stop()
+  await link.close()
+  await inner.close()
+})
+
+async function openApp() {
+  const { appId, apiToken } = await createApp(inner.database.db, { name: 'Test', email: 'member@example.com' })
+  await registerUsers(inner.database.db, appId, ['u'])
+  return { appId, token: apiToken }
+}
+
+/** Opens a request whose body is up to the caller. */
+function open(token: string) {
+  const headers = { 'X-Service-Token': token, 'Content-Type': 'text/csv' }
+  const request = httpRequest(`${api.url}/v2/user_profiles/bulk_import`, { method: 'POST', headers })
+  const answered = once(request, 'response').then(async ([response]: IncomingMessage[]) => ({
+    status: response?.statusCode,
+    importId: response?.headers['x-import-id'],
+    body: response === undefined ? undefined : JSON.parse(await text(response)),
+  }))
+  return { request, answered }
+}
+
+/** Expects that nothing came of an app's request: no import that could run or be waited for, no file, no key, no value. */
+async function expectNothing(appId: number): Promise<void> {
+  const { db } = inner.database
+  const imports = await db.selectFrom('imports').selectAll().where('app_id', '=', appId).execute()
+  for (const { state, object_key: key } of imports) {
+    // What storage could not be asked to remove is left to upkeep, out of the line.
+    expect(state).toBe('expired')
+    expect(await inner.storage.stat(key)).toBeUndefined()
+  }
+  expect(await takeTurns(inner.context, appId)).toEqual([])
+  expect((await registeredKeys(db, appId)).size).toBe(0)
+  const users = await db.selectFrom('users').select(['user_id', 'attributes']).where('app_id', '=', appId).execute()
+  expect(users).toEqual([{ user_id: 'u', attributes: {} }])
+}
+
+/** Expects that the next file is taken, and is at once the app's turn. */
+async function expectNextIsTaken({ appId, token }: { appId: number; token: string }): Promise<void> {
+  const { request, answered } = open(token)
+  request.end('user_id,n\nu,1\n')
+  const { status, importId } = await answered
+  expect(status).toBe(202)
+  expect(await takeTurns(inner.context, appId)).toMatchObject([{ importId }])
+}
+
+test('a file that comes while storage is away is answered 500, and nothing is left of it', async () => {
+  const app = await openApp()
+  await link.cut()
+  const { request, answered } = open(app.token)
+  request.end('user_id,n\nu,1\n')
+  expect(await answered).toEqual({ status: 500, importId: undefined, body: failure })
+  await expectNothing(app.appId)
+  await link.restore()
+  await expectNextIsTaken(app)
+})
+
+test('so is one in the middle of which storage goes away, after parts of it were stored', async () => {
+  const app = await openApp()
+  const rows = Buffer.alloc(2 ** 20, 'u,1\n')
+  const { request, answered } = open(app.token)
+  request.write('user_id,n\n')
+  // Far more than connections hold: when it is taken, parts of it have gone on to storage.
+  for (let sent = 0; sent < 40; sent++) if (!request.write(rows)) await once(request, 'drain')
+  await link.cut()
+  for (let sent = 0; sent < 10; sent++) request.write(rows)
+  request.end()
+  expect(await answered).toEqual({ status: 500, importId: undefined, body: failure })
+  await link.restore()
+  await expectNothing(app.appId)
+  await expectNextIsTaken(app)
+})
