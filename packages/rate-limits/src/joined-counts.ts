@@ -1,5 +1,5 @@
 import { joinCalls } from '@sluice/joined-calls'
-import type { RateLimiterRes } from 'rate-limiter-flexible'
+import type { Tally } from './counters.ts'
 
 /** The place of one request in its window: the first has 1. */
 export interface Place {
@@ -15,11 +15,11 @@ export interface Place {
  * Takes how to add a number of requests to a key's count. Gives a function that counts one request, and throws what
  * adding threw.
  */
-export function joinedCounts(add: (key: string, requests: number) => Promise<RateLimiterRes>) {
-  const count = joinCalls<undefined, Place>(async (key, requests) => {
-    const { consumedPoints, msBeforeNext } = await add(key, requests.length)
-    const before = consumedPoints - requests.length
-    return requests.map((_, index) => ({ place: before + index + 1, resetAfter: msBeforeNext }))
+export function joinedCounts(add: (key: string, requests: number) => Promise<Tally>) {
+  const count = joinCalls<undefined, Place>(async (key, joined) => {
+    const { requests, resetAfter } = await add(key, joined.length)
+    const before = requests - joined.length
+    return joined.map((_, index) => ({ place: before + index + 1, resetAfter }))
   })
   return (key: string): Promise<Place> => count(key, undefined)
 }

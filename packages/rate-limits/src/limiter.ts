@@ -1,4 +1,3 @@
-import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
 import { circuitBreaker } from './circuit-breaker.ts'
 import { joinedCounts, type Place } from './joined-counts.ts'
 import { openPostgresCounters } from './postgres.ts'
@@ -61,13 +60,7 @@ export async function openRateLimiter<Name extends string>(
   const counters = 'redisUrl' in store ? openRedisCounters(store.redisUrl) : openPostgresCounters(store.databaseUrl)
   await Promise.race([counters.connected, new Promise((resolve) => setTimeout(resolve, patience).unref())])
   const names = Object.keys(limits) as Name[]
-  const countOf = new Map(
-    names.map((name) => {
-      const { requests, window } = limits[name]
-      const counter = counters.counter({ points: requests, duration: window / 1000 })
-      return [name, joinedCounts((key, added) => consume(counter, key, added))]
-    }),
-  )
+  const countOf = new Map(names.map((name) => [name, joinedCounts(counters.counter(limits[name].window))]))
   const guarded = circuitBreaker({ deadline, tolerated, pause })
 
   return {
@@ -82,16 +75,6 @@ export async function openRateLimiter<Name extends string>(
       }
     },
     close: () => counters.close(),
-  }
-}
-
-/** The library throws its result where the limit is passed. */
-async function consume(counter: RateLimiterAbstract, key: string, requests: number): Promise<RateLimiterRes> {
-  try {
-    return await counter.consume(key, requests)
-  } catch (result) {
-    if (result instanceof RateLimiterRes) return result
-    throw result
   }
 }
 

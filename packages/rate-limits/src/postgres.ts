@@ -1,21 +1,27 @@
+import { joinCalls } from '@sluice/joined-calls'
 import pg from 'pg'
-import { RateLimiterPostgres } from 'rate-limiter-flexible'
-import type { Counters } from './counters.ts'
-
-/** Made by a migration of `@sluice/database`. */
-const tableName = 'rate_limits'
-
-/** Each count is one short statement: few connections serve many requests. */
-const connections = 2
+import type { Counters, Tally } from './counters.ts'
 
 /** After that a connection is given up, ms; requests have long stopped waiting. */
 const patience = 2_000
 
-/** Opens counters in Postgres. They last as long as the server runs: the table is unlogged. */
+/** Requests to add to a key's count. */
+interface Addition {
+  key: string
+  requests: number
+  /** ms. */
+  window: number
+}
+
+/**
+ * Opens counters in Postgres, in a table that a migration of `@sluice/database` makes. They last as long as the server
+ * runs: the table is unlogged. Counts of the same moment are one statement, whatever their keys.
+ */
 export function openPostgresCounters(databaseUrl: string): Counters {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
-    max: connections,
+    // One statement at a time is all there is.
+    max: 1,
     // Opening one takes longer than a request waits.
     idleTimeoutMillis: 0,
     connectionTimeoutMillis: patience,
@@ -25,24 +31,47 @@ export function openPostgresCounters(databaseUrl: string): Counters {
   })
   // The next query opens another connection; what it costs is reported by each request that is not counted.
   pool.on('error', () => {})
+  const add = joinCalls<Addition, Tally>((_, additions) => addAll(pool, additions))
   return {
-    counter: (options) =>
-      new RateLimiterPostgres({
-        ...options,
-        storeClient: pool,
-        storeType: 'pool',
-        keyPrefix: '',
-        tableName,
-        tableCreated: true,
-        // The table has at most one row per app and function.
-        clearExpiredByTimeout: false,
-      }),
-    connected: connectAll(pool),
+    counter: (window) => (key, requests) => add('', { key, requests, window }),
+    connected: connect(pool),
     close: () => pool.end(),
   }
 }
 
-async function connectAll(pool: pg.Pool): Promise<void> {
-  const opened = await Promise.allSettled(Array.from({ length: connections }, () => pool.connect()))
-  for (const result of opened) if (result.status === 'fulfilled') result.value.release()
+/**
+ * Adds to the counts of different keys, by the clock of Postgres, which all processes share. Keys go in one order for all,
+ * so that processes wait for each other instead of blocking each other.
+ */
+async function addAll(pool: pg.Pool, additions: readonly Addition[]): Promise<Tally[]> {
+  const { rows } = await pool.query<{ key: string; requests: number; reset_after: number }>({
+    name: 'count',
+    text: `
+      insert into rate_limits as r (key, points, expire)
+      select key, requests, ${now} + window_ms
+      from unnest($1::text[], $2::integer[], $3::bigint[]) as g (key, requests, window_ms)
+      order by key
+      on conflict (key) do update set
+        points = case when r.expire <= ${now} then excluded.points else r.points + excluded.points end,
+        expire = case when r.expire <= ${now} then excluded.expire else r.expire end
+      returning key, points as requests, (expire - ${now})::float8 as reset_after`,
+    values: [
+      additions.map(({ key }) => key),
+      additions.map(({ requests }) => requests),
+      additions.map(({ window }) => window),
+    ],
+  })
+  const tallies = new Map(rows.map((row) => [row.key, { requests: row.requests, resetAfter: row.reset_after }]))
+  return additions.map(({ key }) => {
+    const tally = tallies.get(key)
+    if (tally === undefined) throw new Error(`${key} was not counted`)
+    return tally
+  })
+}
+
+/** The same moment throughout a statement, epoch ms. */
+const now = '(extract(epoch from statement_timestamp()) * 1000)::bigint'
+
+async function connect(pool: pg.Pool): Promise<void> {
+  await pool.query('select 1').catch(() => {})
 }

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
-import type { Counters } from './counters.ts'
+import type { Counters, Tally } from './counters.ts'
 
 /** A Redis that is silent for so long is taken for dead, and connected to anew, ms. */
 const silence = 2_000
@@ -18,7 +18,15 @@ export function openRedisCounters(url: string): Counters {
   // What it costs is reported by each request that is not counted.
   redis.on('error', () => {})
   return {
-    counter: (options) => new RateLimiterRedis({ ...options, storeClient: redis, keyPrefix: 'sluice:rate' }),
+    counter(window) {
+      // What is too much is not the store's business: no count is refused.
+      const options = { points: Number.MAX_SAFE_INTEGER, duration: window / 1000 }
+      const limiter = new RateLimiterRedis({ ...options, storeClient: redis, keyPrefix: 'sluice:rate' })
+      return async (key, requests): Promise<Tally> => {
+        const { consumedPoints, msBeforeNext } = await limiter.consume(key, requests)
+        return { requests: consumedPoints, resetAfter: msBeforeNext }
+      }
+    },
     connected: redis.connect().catch(() => {}),
     close: async () => redis.disconnect(),
   }

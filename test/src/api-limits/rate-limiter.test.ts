@@ -56,6 +56,22 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     expect(new Set(counts.map((count) => count?.limit))).toEqual(new Set([5]))
   })
 
+  test.runIf(there)('many apps at the same moment, in two processes, are each counted to the request', async () => {
+    const processes = [await openLimiter(store()), await openLimiter(store())]
+    const apps = Array.from({ length: 50 }, newApp)
+    const rounds = await Promise.all(
+      Array.from({ length: 12 }, (_, round) => {
+        const order = round % 2 === 0 ? apps : apps.toReversed()
+        return Promise.all(order.map(async (app) => ({ app, count: await processes[round % 2]?.count(app, 'update') })))
+      }),
+    )
+    for (const app of apps) {
+      const counts = rounds.flat().flatMap((one) => (one.app === app ? [one.count] : []))
+      expect(counts.filter((count) => count?.allowed)).toHaveLength(5)
+      expect(counts.map((count) => count?.remaining).sort()).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4])
+    }
+  })
+
   test.runIf(there)('apps and functions are counted apart', async () => {
     const { count } = await openLimiter(store())
     const [one, other] = [newApp(), newApp()]
