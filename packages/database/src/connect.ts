@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
+import { sendLargeParametersAsTheyAre } from './large-parameters.ts'
 import { prepareMarked } from './prepared.ts'
 import type { Schema } from './schema.ts'
 import { endWhenSilent } from './silence.ts'
@@ -55,6 +56,7 @@ export function connect(
   pool.on('connect', (client) => {
     client.on('error', onError)
     prepareMarked(client)
+    sendLargeParametersAsTheyAre(client)
     endWhenSilent(client, options.longestQuery ?? longestQuery)
   })
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })

@@ -27,6 +27,30 @@ test('a text array arrives as it was sent: strings, bytes, nulls, empty ones, no
   )
 })
 
+test('parameters of megabytes arrive as they were sent, among others of all kinds', async () => {
+  const value = fc.oneof(
+    fc.constant(null),
+    fc.integer(),
+    fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\0')),
+    fc.integer({ min: 1, max: 3_000_000 }).map((size) => Buffer.alloc(size, `${size}`)),
+  )
+  await fc.assert(
+    fc.asyncProperty(value, value, value, async (...values) => {
+      const given = values.map((each) => (typeof each === 'number' ? Buffer.from(`${each}`) : each))
+      const [first, second, third] = given
+      const { rows } = await sql<Record<string, unknown>>`
+        select ${first}::bytea as first, ${second}::bytea as second, length(${third}::bytea) as third
+      `
+        .execute(database.db)
+        .catch(() => ({ rows: [] }))
+      // Text is no bytea: Postgres says so, and the connection goes on.
+      if (given.some((each) => typeof each === 'string')) return
+      expect(rows[0]).toEqual({ first, second, third: Buffer.isBuffer(third) ? third.length : null })
+    }),
+    { numRuns: 50 },
+  )
+})
+
 test('migrating an up-to-date database changes nothing, also when several processes do it at once', async () => {
   expect(await Promise.all([migrate(database.url), migrate(database.url), migrate(database.url)])).toEqual([[], [], []])
 })
