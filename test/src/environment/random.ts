@@ -18,3 +18,10 @@ export function pick<Item>(items: readonly Item[], random: Random): Item {
   if (item === undefined) throw new Error('nothing to pick from')
   return item
 }
+
+/** The items in another order. */
+export function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
+  const result: Item[] = []
+  for (const item of items) result.splice(random(result.length + 1), 0, item)
+  return result
+}

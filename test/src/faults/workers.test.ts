@@ -6,23 +6,20 @@ import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { generateSoundFile } from './harness/generate.ts'
 import { claimant, logged, slowBatches, untilRows, untilState } from './harness/stage.ts'
 import { judge } from './harness/verdict.ts'
-import { watchImports } from './harness/watcher.ts'
 
 // Workers that die, hang or are told to stop, with the settings that a deployment has by default (but for small batches).
 let deployment: Deployment
 const apps: ClientApp[] = []
 const random = seeded(3)
-const model = { batchRows: 50, inferenceRows: 40, orderWait: 30_000, patience: 60_000 }
 
 beforeAll(async () => {
-  deployment = await startDeployment({ workers: 2, env: { BATCH_ROWS: '50', INFERENCE_ROWS: '40' } })
-  await watchImports(deployment.db)
+  deployment = await startDeployment({ workers: 2 })
 })
 
 afterEach(async () => {
   deployment.storageFaults.set(undefined)
   await slowBatches(deployment.db, 0)
-  expect((await judge(deployment, apps, model)).violations).toEqual([])
+  expect((await judge(deployment, apps)).violations).toEqual([])
 })
 
 afterAll(() => deployment.close())

@@ -7,6 +7,7 @@ import { migrateQueue } from '@sluice/queue'
 import { type S3Endpoint, startS3Endpoint } from '@sluice/s3-endpoint'
 import { openStorage, type Storage } from '@sluice/storage'
 import { type AppProcess, type LogLine, startApp } from './app-process.ts'
+import { modelSettings } from './expectation.ts'
 import { type MailServer, startMailServer } from './mail-server.ts'
 import {
   type FaultyPostgres,
@@ -17,12 +18,15 @@ import {
 } from './servers.ts'
 import { type StorageProxy, startStorageProxy } from './storage-proxy.ts'
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
+import { watchImports } from './watcher.ts'
 
 /** What {@link startDeployment} takes. */
 export interface DeploymentOptions {
   /** Worker processes; 2 where it is left out. */
   workers?: number
   queue?: 'postgres' | 'redis'
+  /** `UPLOAD_ORDER_WAIT`, ms; 30 s where it is left out. */
+  orderWait?: number
   /** Further settings of the apps, as environment variables. */
   env?: Record<string, string>
   /** Folder for the objects, where it is not to be the deployment's own: a full disk, say. */
@@ -44,6 +48,7 @@ export interface Deployment {
   storageFaults: StorageProxy
   mail: MailServer
   mailNetwork: TcpProxy
+  orderWait: number
   /** Everything that all processes have logged. */
   log: LogLine[]
   /** The processes that run at the moment. One that ends is replaced. */
@@ -96,11 +101,13 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
   if (redis === undefined) await migrateQueue({ databaseUrl: postgres.directUrl })
   const database: Connection = connect(postgres.directUrl, { connections: 4 })
   parts.defer(database.close)
+  await watchImports(database.db)
 
   let apiPort = 0
   const apiNetwork = await startTcpProxy(() => apiPort)
   parts.defer(apiNetwork.close)
   const api = `http://127.0.0.1:${apiNetwork.port}`
+  const orderWait = options.orderWait ?? 30_000
   const env = {
     DATABASE_URL: postgres.url,
     ...(redis && { REDIS_URL: redis.url }),
@@ -110,6 +117,10 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
     API_URL: api,
     API_PORT: '0',
     RATE_LIMIT_BULK_IMPORT: '1000000/60s',
+    BATCH_ROWS: String(modelSettings.batchRows),
+    INFERENCE_ROWS: String(modelSettings.inferenceRows),
+    UPLOAD_ORDER_WAIT: `${orderWait}ms`,
+    UPLOAD_CHECK_INTERVAL: '200ms',
     ...options.env,
   }
   const log: LogLine[] = []
@@ -134,6 +145,7 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
     storageFaults: stored.faults,
     mail,
     mailNetwork,
+    orderWait,
     log,
     workers: () => keeper.running('worker'),
     addWorker,

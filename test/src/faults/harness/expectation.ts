@@ -2,11 +2,8 @@ import type { ValueType } from '@sluice/contract'
 import { applyTable } from '../../imports/model.ts'
 import { type GeneratedFile, generatedUsers, write } from './generate.ts'
 
-/** The settings that decide what comes of a file. */
-export interface ModelSettings {
-  batchRows: number
-  inferenceRows: number
-}
+/** Settings that decide what comes of a file, as every deployment of the fault tests has them: many small batches. */
+export const modelSettings = { batchRows: 50, inferenceRows: 40 }
 
 /** What must come of an import. */
 export interface ExpectedImport {
@@ -30,7 +27,7 @@ export interface ExpectedApp {
 }
 
 /** Applies files one after the other to an app that had nothing but its users, as service.md and design.md say. */
-export function expectApp(files: readonly GeneratedFile[], settings: ModelSettings): ExpectedApp {
+export function expectApp(files: readonly GeneratedFile[]): ExpectedApp {
   const app: ExpectedApp = { imports: [], profiles: {}, keys: {} }
   for (const user of generatedUsers) app.profiles[user] = {}
   for (const file of files) {
@@ -39,7 +36,7 @@ export function expectApp(files: readonly GeneratedFile[], settings: ModelSettin
       continue
     }
     const world = { users: generatedUsers, keys: new Map(Object.entries(app.keys)) }
-    const applied = applyTable(file.table, world, settings)
+    const applied = applyTable(file.table, world, modelSettings)
     app.keys = Object.fromEntries(applied.keys)
     for (const [user, values] of applied.profiles)
       app.profiles[user] = { ...app.profiles[user], ...Object.fromEntries(values) }

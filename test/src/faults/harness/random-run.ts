@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '@sluice/database'
-import { pick, type Random, seeded } from '../../environment/random.ts'
+import { type Random, seeded } from '../../environment/random.ts'
 import { until } from '../../environment/wait.ts'
+import { breakThings } from './break-things.ts'
 import { type ClientApp, insist, openClientApp, upload } from './client.ts'
 import { type Deployment, startDeployment } from './deployment.ts'
 import { faults, redisFaults } from './faults.ts'
 import { generateFile } from './generate.ts'
 import { judge, type Verdict } from './verdict.ts'
-import { watchImports } from './watcher.ts'
 
 /** What {@link runAtRandom} takes. */
 export interface RandomRun {
@@ -30,7 +30,6 @@ export interface RunFigures extends Verdict {
   recovery: Record<string, number>
 }
 
-const settings = { batchRows: 50, inferenceRows: 40, orderWait: 3_000 }
 const mostRows = 2_000
 
 /** The most imports of an app that wait at a time. */
@@ -41,55 +40,35 @@ export async function runAtRandom(run: RandomRun): Promise<RunFigures> {
   const deployment = await startDeployment({
     workers: run.workers,
     queue: run.queue,
+    orderWait: 3_000,
     env: {
-      BATCH_ROWS: String(settings.batchRows),
-      INFERENCE_ROWS: String(settings.inferenceRows),
-      UPLOAD_ORDER_WAIT: `${settings.orderWait}ms`,
       IMPORT_LEASE: '3s',
-      UPLOAD_CHECK_INTERVAL: '200ms',
       // Faults follow each other so closely here that a long import may well have no progress for five tries.
       IMPORT_ATTEMPTS: '100',
     },
   })
   try {
-    await watchImports(deployment.db)
     const apps = await Promise.all(Array.from({ length: run.apps }, () => openClientApp(deployment)))
     const over = new AbortController()
     const clients = apps.map((app, index) => keepUploading(deployment, app, seeded(run.seed + index), over.signal))
-    const course = await breakThings(deployment, apps, run)
+    const recovery: Record<string, number> = {}
+    const struck = await breakThings(deployment, {
+      random: seeded(run.seed),
+      faults: { ...faults, ...(run.queue === 'redis' && redisFaults) },
+      longestFault: run.longestFault,
+      over: AbortSignal.timeout(run.duration),
+      async afterwards(name) {
+        recovery[name] = Math.max(recovery[name] ?? 0, await untilProgress(deployment, apps))
+      },
+    })
     over.abort()
     await Promise.all(clients)
-    const verdict = await judge(deployment, apps, { ...settings, patience: 180_000 })
+    const verdict = await judge(deployment, apps, { patience: 180_000 })
     await deployment.stopApps()
-    return { seed: run.seed, ...course, ...verdict }
+    return { seed: run.seed, faults: struck, recovery, ...verdict }
   } finally {
     await deployment.close()
   }
-}
-
-/** One fault after the other until the time is over, and each kind once before any comes again. */
-async function breakThings(
-  deployment: Deployment,
-  apps: readonly ClientApp[],
-  run: RandomRun,
-): Promise<Pick<RunFigures, 'faults' | 'recovery'>> {
-  const random = seeded(run.seed)
-  const all = Object.entries({ ...faults, ...(run.queue === 'redis' && redisFaults) })
-  const course: Pick<RunFigures, 'faults' | 'recovery'> = { faults: {}, recovery: {} }
-  const end = performance.now() + run.duration
-  let left: typeof all = []
-  while (performance.now() < end) {
-    if (left.length === 0) left = [...all]
-    const next = pick(left, random)
-    left.splice(left.indexOf(next), 1)
-    const [name, strike] = next
-    // What breaks may break the very connection by which it is broken.
-    await strike({ deployment, random, duration: 300 + random(run.longestFault) }).catch(() => {})
-    const recovered = await untilProgress(deployment, apps)
-    course.faults[name] = (course.faults[name] ?? 0) + 1
-    course.recovery[name] = Math.max(course.recovery[name] ?? 0, Math.round(recovered))
-  }
-  return course
 }
 
 /** Waits until every app has got further. Gives how long that took, ms. */
@@ -99,7 +78,7 @@ async function untilProgress(deployment: Deployment, apps: readonly ClientApp[])
   const isFurther = (now: Map<number, number>) =>
     apps.every(({ appId }) => (now.get(appId) ?? 0) > (before.get(appId) ?? 0))
   await until('progress of every app', async () => isFurther(await progressOf(deployment)), 90_000)
-  return performance.now() - start
+  return Math.round(performance.now() - start)
 }
 
 /** Rows and ends so far, by app. */

@@ -6,7 +6,7 @@ import { registeredKeys } from '@sluice/profiles'
 import { until } from '../../environment/wait.ts'
 import { type ClientApp, insist } from './client.ts'
 import type { Deployment } from './deployment.ts'
-import { type ExpectedImport, expectApp, type ModelSettings } from './expectation.ts'
+import { type ExpectedImport, expectApp } from './expectation.ts'
 import { observe } from './watcher.ts'
 
 /** How it came out. */
@@ -19,21 +19,20 @@ export interface Verdict {
   violations: string[]
 }
 
-/** What {@link judge} takes beside the apps. */
-export interface Terms extends ModelSettings {
-  /** `UPLOAD_ORDER_WAIT`, ms. */
-  orderWait: number
-  /** How long the end of all imports may take, ms. */
-  patience: number
-}
-
-/** Waits for the end of everything that was asked for, then compares all that it left with the model. */
-export async function judge(deployment: Deployment, apps: readonly ClientApp[], terms: Terms): Promise<Verdict> {
-  await untilAllEnded(deployment, apps, terms.patience)
-  await untilMailsSettled(deployment, terms.patience)
-  const { order, violations } = await observe(deployment.db, terms.orderWait)
+/**
+ * Waits for the end of everything that was asked for, then compares all that it left with the model. The end may take
+ * `patience` ms.
+ */
+export async function judge(
+  deployment: Deployment,
+  apps: readonly ClientApp[],
+  { patience = 60_000 } = {},
+): Promise<Verdict> {
+  await untilAllEnded(deployment, apps, patience)
+  await untilMailsSettled(deployment, patience)
+  const { order, violations } = await observe(deployment.db, deployment.orderWait)
   const verdict: Verdict = { imports: 0, rows: 0, mailsRepeated: 0, violations }
-  for (const app of apps) await judgeApp(deployment, app, order.get(app.appId) ?? [], terms, verdict)
+  for (const app of apps) await judgeApp(deployment, app, order.get(app.appId) ?? [], verdict)
   return verdict
 }
 
@@ -41,7 +40,6 @@ async function judgeApp(
   deployment: Deployment,
   app: ClientApp,
   order: readonly string[],
-  terms: Terms,
   verdict: Verdict,
 ): Promise<void> {
   const compare = (what: string, is: unknown, expected: unknown) => {
@@ -50,7 +48,7 @@ async function judgeApp(
   }
   compare('imports that ran', order.toSorted(), [...app.files.keys()].toSorted())
   const files = order.flatMap((importId) => app.files.get(importId) ?? [])
-  const expected = expectApp(files, terms)
+  const expected = expectApp(files)
   for (const [index, importId] of order.entries()) {
     const end = expected.imports[index]
     const view = await showImport(deployment.db, deployment.api, importId, app.appId)
@@ -125,17 +123,18 @@ async function judgeMails(
   }
 }
 
-/** Imports that nobody uploads to go on waiting: they are those whose first request was answered to nobody. */
-async function untilAllEnded({ db }: Deployment, apps: readonly ClientApp[], patience: number): Promise<void> {
+/** Waits for the end of the imports that the apps have uploaded to. Imports that nobody uploads to go on waiting: they are those whose first request was answered to nobody. */
+export async function untilAllEnded({ db }: Deployment, apps: readonly ClientApp[], patience: number): Promise<void> {
   const wanted = apps.flatMap(({ files }) => [...files.keys()])
-  const open = async () => {
-    const rows = await db
-      .selectFrom('imports')
-      .select(['import_id', 'state', 'tries', 'attempt', 'retry_at'])
-      .where('state', 'not in', ['completed', 'failed'])
-      .execute()
-    return rows.filter((row) => wanted.includes(row.import_id))
-  }
+  const open = () =>
+    insist('asking for open imports', async () => {
+      const rows = await db
+        .selectFrom('imports')
+        .select(['import_id', 'state', 'tries', 'attempt', 'retry_at'])
+        .where('state', 'not in', ['completed', 'failed'])
+        .execute()
+      return rows.filter((row) => wanted.includes(row.import_id))
+    })
   await until('the end of all imports', async () => (await open()).length === 0, patience).catch(async (error) => {
     throw new Error(`imports that do not end: ${JSON.stringify(await open())}`, { cause: error })
   })

@@ -1,0 +1,42 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { seeded } from '../environment/random.ts'
+import { openClientApp, upload } from './harness/client.ts'
+import { startDeployment } from './harness/deployment.ts'
+import { generateSoundFile } from './harness/generate.ts'
+import { untilState } from './harness/stage.ts'
+import { judge } from './harness/verdict.ts'
+
+const hour = 60 * 60_000
+
+/** Node's option for a process whose clock steps by some ms after its start. */
+function steppingClock(step: number): string {
+  const code = `
+    const now = Date.now, RealDate = Date, start = now()
+    const offset = () => (now() - start > 3000 ? ${step} : 0)
+    globalThis.Date = class Date extends RealDate {
+      constructor(...given) { given.length === 0 ? super(now() + offset()) : super(...given) }
+      static now() { return now() + offset() }
+    }`
+  return `--import=data:text/javascript,${encodeURIComponent(code)}`
+}
+
+test.for([
+  ['forward', hour],
+  ['back', -hour],
+] as const)('a worker whose clock steps an hour %s holds nothing up', async ([, step]) => {
+  const deployment = await startDeployment({ workers: 1 })
+  onTestFinished(() => deployment.close())
+  await deployment.addWorker({ nodeOptions: [steppingClock(step)] })
+  const app = await openClientApp(deployment)
+  const started = performance.now()
+  for (let number = 0; performance.now() - started < 8_000; number++) {
+    const uploaded = performance.now()
+    await untilState(
+      deployment,
+      await upload(deployment, app, generateSoundFile(seeded(number), number, 300)),
+      'completed',
+    )
+    expect(performance.now() - uploaded).toBeLessThan(15_000)
+  }
+  expect((await judge(deployment, [app])).violations).toEqual([])
+})

@@ -1,0 +1,59 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { openQueues } from '@sluice/queue'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { seeded } from '../environment/random.ts'
+import { type ClientApp, openClientApp, upload } from './harness/client.ts'
+import { type Deployment, startDeployment } from './harness/deployment.ts'
+import { faults } from './harness/faults.ts'
+import { generateSoundFile } from './harness/generate.ts'
+import { judge, untilAllEnded } from './harness/verdict.ts'
+
+// The queue only carries turns: what it loses or doubles changes nothing in the outcome (design.md §4, No lost work).
+describe('a queue in Postgres', () => queueTests('postgres'))
+describe.skipIf(inject('redisUrl') === undefined)('a queue in Redis', () => queueTests('redis'))
+
+function queueTests(queue: 'postgres' | 'redis'): void {
+  test('that forgets everything, again and again, delays imports and changes nothing', async () => {
+    const { deployment, apps } = await start()
+    const forget = faults['queue: everything forgotten']
+    for (let time = 0; time < 4; time++) {
+      await forget?.({ deployment, random: seeded(time), duration: 0 })
+      await uploadToEach(deployment, apps, time)
+    }
+    expect((await judge(deployment, apps)).violations).toEqual([])
+  })
+
+  test('that holds every job three times, and jobs of imports whose turn it is not, changes nothing', async () => {
+    const { deployment, apps } = await start()
+    const store = deployment.redis ? { redisUrl: deployment.redis.url } : { databaseUrl: deployment.databaseUrl }
+    const queues = openQueues(store, () => {})
+    onTestFinished(() => queues.close())
+    for (let time = 0; time < 4; time++) await uploadToEach(deployment, apps, time)
+    const over = new AbortController()
+    const adding = (async () => {
+      for (let round = 0; !over.signal.aborted; round++) {
+        const jobs = apps.flatMap(({ appId, files }) =>
+          [...files.keys()].flatMap((importId) =>
+            [1, 2, 3].map((copy) => ({ id: `${importId}-${round}-${copy}`, payload: { appId, importId } })),
+          ),
+        )
+        await queues.add('imports', jobs)
+        await delay(200)
+      }
+    })()
+    await untilAllEnded(deployment, apps, 60_000)
+    over.abort()
+    await adding
+    expect((await judge(deployment, apps)).violations).toEqual([])
+  })
+
+  async function start(): Promise<{ deployment: Deployment; apps: ClientApp[] }> {
+    const deployment = await startDeployment({ workers: 2, queue })
+    onTestFinished(() => deployment.close())
+    return { deployment, apps: [await openClientApp(deployment), await openClientApp(deployment)] }
+  }
+}
+
+async function uploadToEach(deployment: Deployment, apps: readonly ClientApp[], number: number): Promise<void> {
+  for (const app of apps) await upload(deployment, app, generateSoundFile(seeded(number), number, 1_000))
+}
