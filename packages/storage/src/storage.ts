@@ -64,7 +64,7 @@ export interface Storage {
   writeStream(key: string, content: AsyncIterable<Buffer>, contentType: string, signal?: AbortSignal): Promise<void>
   /** Removes every object whose key begins with `prefix`, and the parts of uploads that were never ended. */
   removeAll(prefix: string): Promise<void>
-  /** Rejects where the bucket cannot be reached. */
+  /** Rejects where the bucket cannot be reached, within 5 s. */
   check(): Promise<void>
   close(): void
 }
@@ -171,7 +171,8 @@ export function openStorage(settings: Settings<(typeof storageSettings)[number]>
     },
 
     async check() {
-      await client.send(new HeadBucketCommand({ Bucket: bucket }))
+      const abortSignal = AbortSignal.timeout(checkTimeout)
+      await client.send(new HeadBucketCommand({ Bucket: bucket }), { abortSignal })
     },
 
     close() {
@@ -183,6 +184,9 @@ export function openStorage(settings: Settings<(typeof storageSettings)[number]>
 
 /** Storage that owes an answer, or the next bytes of one, for so long is taken for dead, ms. */
 const silence = 20_000
+
+/** Whether storage is there has to be known sooner, ms. */
+const checkTimeout = 5_000
 
 function connect(settings: Settings<(typeof storageSettings)[number]>, endpoint: string): S3Client {
   return new S3Client({

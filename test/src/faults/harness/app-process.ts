@@ -15,6 +15,7 @@ export interface LogLine {
   attempt?: number
   err?: { type?: string; message?: string }
   retry_in_ms?: number
+  outage?: boolean
 }
 
 /** A running process of an app. */

@@ -16,6 +16,7 @@ export interface RestartableServer {
 export interface FaultyPostgres extends RestartableServer {
   /** Its address past the proxy, for the tests. */
   directUrl: string
+  dataDirectory: string
   /** `fast` ends connections and writes everything down; `immediate` is a crash, from which the next start recovers. */
   restart(mode: 'fast' | 'immediate'): Promise<void>
 }
@@ -31,6 +32,7 @@ export async function startFaultyPostgres(folder: string): Promise<FaultyPostgre
     proxy,
     url: throughProxy(directUrl, proxy),
     directUrl,
+    dataDirectory,
     async restart(mode) {
       if (mode === 'fast') await server.stop()
       else {

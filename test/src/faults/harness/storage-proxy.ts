@@ -5,11 +5,11 @@ import { pipeline, Transform } from 'node:stream'
 
 /**
  * What storage does to one request: answers it with an error, cuts its body or the body of the answer after some bytes,
- * or holds it back until a promise settles.
+ * falls silent after some bytes of the answer, or holds the request back until a promise settles.
  */
 export type StorageFault =
   | { kind: 'answer'; status: number; code: string }
-  | { kind: 'cut request' | 'cut answer'; afterBytes: number }
+  | { kind: 'cut request' | 'cut answer' | 'silent answer'; afterBytes: number }
   | { kind: 'hold'; until: Promise<unknown> }
 
 /** Decides what happens to a request; undefined lets it through. */
@@ -72,25 +72,27 @@ async function serve(
     onward.destroy()
   }
   onward.on('error', failed)
-  pipeline(incoming, cutAfter(fault?.kind === 'cut request' ? fault.afterBytes : undefined), onward, (error) => {
+  pipeline(incoming, breaking(fault, 'cut request'), onward, (error) => {
     if (error) failed()
   })
   const [response] = (await once(onward, 'response')) as [IncomingMessage]
   answer.writeHead(response.statusCode ?? 500, response.rawHeaders)
-  pipeline(response, cutAfter(fault?.kind === 'cut answer' ? fault.afterBytes : undefined), answer, (error) => {
+  pipeline(response, breaking(fault, 'cut answer', 'silent answer'), answer, (error) => {
     if (error) failed()
   })
 }
 
-/** Lets bytes through until there are too many, and then fails. */
-function cutAfter(most = Number.POSITIVE_INFINITY): Transform {
+/** Lets bytes through until the fault, if it is one of these kinds, has it fail or go no further. */
+function breaking(fault: StorageFault | undefined, ...kinds: StorageFault['kind'][]): Transform {
+  const isMeant = fault !== undefined && 'afterBytes' in fault && kinds.includes(fault.kind)
+  const most = isMeant ? fault.afterBytes : Number.POSITIVE_INFINITY
   let bytes = 0
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length
       if (bytes <= most) return done(null, chunk)
       this.push(chunk.subarray(0, chunk.length - (bytes - most)))
-      setImmediate(() => done(new Error('cut as told')))
+      if (fault?.kind !== 'silent answer') setImmediate(() => done(new Error('cut as told')))
     },
   })
 }

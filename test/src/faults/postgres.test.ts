@@ -1,0 +1,130 @@
+import { chown, mkdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sql } from '@sluice/database'
+import pg from 'pg'
+import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { seeded } from '../environment/random.ts'
+import { until } from '../environment/wait.ts'
+import { type ClientApp, openClientApp, upload } from './harness/client.ts'
+import { type Deployment, startDeployment } from './harness/deployment.ts'
+import { generatedUsers, generateSoundFile } from './harness/generate.ts'
+import { mountSmallDisk } from './harness/small-disk.ts'
+import { claimant, logged, slowBatches, untilRows, untilState } from './harness/stage.ts'
+import { judge } from './harness/verdict.ts'
+
+// Postgres that falls silent, gives way, or has no room.
+let deployment: Deployment
+let app: ClientApp
+const random = seeded(9)
+
+beforeAll(async () => {
+  deployment = await startDeployment({ workers: 2 })
+  return () => deployment.close()
+})
+
+beforeEach(async () => {
+  app = await openClientApp(deployment)
+})
+
+afterEach(async () => {
+  await slowBatches(deployment.db, 0)
+  expect((await judge(deployment, [app])).violations).toEqual([])
+})
+
+/** An import that is caught in the middle. */
+async function importUnderWay(rows: number): Promise<string> {
+  await slowBatches(deployment.db, 100)
+  const importId = await upload(deployment, app, generateSoundFile(random, 0, rows))
+  await untilRows(deployment, importId, 100)
+  return importId
+}
+
+test('connections that are half-open are given up: claims within a lease, queries within 30 s', async () => {
+  const importId = await importUnderWay(6_000)
+  const silent = performance.now()
+  deployment.postgres.proxy.set({ kind: 'stall' })
+  const worker = await claimant(deployment, importId, 1)
+  await until('the worker to let go', () => logged(deployment, importId, 'claim lost').length > 0)
+  const letGo = performance.now() - silent
+  expect(logged(deployment, importId, 'claim lost')).toMatchObject([
+    { pid: worker.pid, msg: 'claim lost: its lease could not be renewed' },
+  ])
+  expect(letGo).toBeLessThan(15_000)
+  // New connections work again; those that are half-open stay so.
+  deployment.postgres.proxy.set({ kind: 'fine' })
+  await slowBatches(deployment.db, 0)
+  const back = performance.now()
+  await untilState(deployment, importId, 'completed')
+  const recovery = Math.round(performance.now() - back)
+  console.log(`claim let go after ${Math.round(letGo)} ms, import ended ${recovery} ms after Postgres was back`)
+  expect(recovery).toBeLessThan(45_000)
+  const answer = await fetch(`${deployment.api}/readyz`)
+  expect(answer.status).toBe(200)
+}, 120_000)
+
+test('a batch that gives way in a deadlock is written again, and that is no failed try', async () => {
+  const client = new pg.Client({ connectionString: deployment.databaseUrl })
+  await client.connect()
+  // The worker is the one that notices.
+  await client.query("set deadlock_timeout = '1min'")
+  await slowBatches(deployment.db, 300)
+  const importId = await upload(deployment, app, generateSoundFile(random, 0, 1_000))
+  await untilRows(deployment, importId, 1)
+  const before = await deadlocks()
+  await until('a deadlock', async () => {
+    await client.query('begin')
+    await client.query('select from users where app_id = $1 and user_id = $2 for update', [app.appId, pickUser()])
+    await until('a batch that waits for that user', waitsForLock, 5_000).catch(() => {})
+    await client.query('select from users where app_id = $1 for update', [app.appId])
+    await client.query('commit')
+    return (await deadlocks()) > before
+  }).finally(() => client.end())
+  await untilState(deployment, importId, 'completed')
+  expect(logged(deployment, importId, 'import postponed')).toEqual([])
+})
+
+function pickUser(): string {
+  return generatedUsers[random(generatedUsers.length)] ?? ''
+}
+
+async function waitsForLock(): Promise<boolean> {
+  const { rows } = await sql<{ waiting: boolean }>`
+    select exists (select from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'sluice') as waiting
+  `.execute(deployment.db)
+  return rows[0]?.waiting === true
+}
+
+async function deadlocks(): Promise<number> {
+  const { rows } = await sql<{ deadlocks: number }>`
+    select deadlocks from pg_stat_database where datname = current_database()
+  `.execute(deployment.db)
+  return Number(rows[0]?.deadlocks ?? 0)
+}
+
+test('a disk without room is waited for: the import completes when there is room', async (context) => {
+  const disk = await mountSmallDisk(8 * 2 ** 20)
+  if (disk === undefined) return context.skip()
+  onTestFinished(() => disk.remove())
+  const importId = await importUnderWay(3_000)
+  await moveErrorChunksTo(join(disk.path, 'tablespace'))
+  await disk.fill()
+  const [postponed] = await until('the full disk', () => {
+    const lines = logged(deployment, importId, 'import postponed')
+    return lines.length > 1 && lines
+  })
+  expect(postponed?.err?.message).toContain('No space left on device')
+  expect(postponed).toMatchObject({ outage: true })
+  await disk.empty()
+  await untilState(deployment, importId, 'completed')
+  await sql`alter table import_error_chunks set tablespace pg_default`.execute(deployment.db)
+  await sql`drop tablespace small`.execute(deployment.db)
+}, 120_000)
+
+/** Has the table that every invalid row is written to live on a disk of its own. */
+async function moveErrorChunksTo(folder: string): Promise<void> {
+  const { uid, gid } = await stat(deployment.postgres.dataDirectory)
+  await mkdir(folder)
+  await chown(folder, uid, gid)
+  await sql.raw(`create tablespace small location '${folder}'`).execute(deployment.db)
+  await sql`alter table import_error_chunks set tablespace small`.execute(deployment.db)
+}
