@@ -1,0 +1,138 @@
+import { createGzip } from 'node:zlib'
+import { seeded } from '../../environment/random.ts'
+
+/** A file that somebody uploads to do harm, or by mistake. */
+export interface HostileFile {
+  name: string
+  contentType: 'text/csv' | 'application/gzip'
+  /** Its bytes, made anew each time that they are asked for. */
+  bytes(): AsyncIterable<Buffer>
+  /** What has to come of it. */
+  expected: { state: 'completed' | 'failed'; error: string | null; rows_total: number; rows_failed: number }
+  /** The messages of the error file, each once; left out where there are too many to name. */
+  messages?: string[]
+}
+
+const megabyte = 2 ** 20
+
+/** The hostile files (bytes: how large the largest of them are before compression). */
+export function hostileFiles(bytes: number): HostileFile[] {
+  const numbers = (count: number, prefix: string) => Array.from({ length: count }, (_, n) => `${prefix}${n}`).join(',')
+  const wide = numbers(10_000, 'c')
+  return [
+    refused('one line and nothing else', repeat('x', bytes), 'header size over 102400 bytes'),
+    rows('one row that never ends', 'user_id,a\n', repeat('x', bytes), 1, ['row is too long']),
+    refused('1,000,000 columns', text(`user_id,${numbers(1_000_000, 'c')}\nu\n`), 'header size over 102400 bytes'),
+    refused(
+      '10,000 columns with values',
+      text(`user_id,${wide}\nuser-1,${numbers(10_000, '')}\n`),
+      'This app has exceeded the limit of enabled user profile(500)',
+    ),
+    {
+      ...rows(
+        '10,000 columns without values',
+        `user_id,${wide}\n`,
+        repeat(`user-1${','.repeat(10_000)}\n`, megabyte),
+        105,
+      ),
+      expected: { state: 'completed', error: null, rows_total: 105, rows_failed: 0 },
+      messages: [],
+    },
+    rows(
+      'rows of 1,000,000 cells',
+      'user_id,a\n',
+      repeat(`${'1,'.repeat(500_000)}${','.repeat(40_000)}\n`, bytes / 8),
+      Math.ceil(bytes / 8 / 1_040_001),
+      ['too many values, user_id is unregistered user'],
+    ),
+    rows('a quote that never closes', 'user_id,a\nuser-1,"', repeat('x\n', 2 * 655_360), 655_360, [
+      'quote is not closed',
+      'user_id is unregistered user',
+    ]),
+    {
+      ...rows('a row of zeros, compressed', 'user_id,a\n', repeat('\0', bytes), 1, ['row is too long']),
+      ...gzip('user_id,a\n', repeat('\0', bytes)),
+    },
+    refusedGzip('a header of zeros, compressed', gzip('', repeat('\0', bytes)).bytes, 'header size over 102400 bytes'),
+    refusedGzip('random bytes that are no gzip', randomBytes(megabyte), 'not in gzip format'),
+    refused('random bytes', randomBytes(8 * megabyte), unreadable),
+    rows('random bytes as rows', 'user_id,a\n', randomBytes(megabyte), 4085),
+    rows('NUL bytes in rows', 'user_id,a\n', repeat('user-1,\0\n', 900), 100, ['a should be UTF-8']),
+    refused('NUL bytes in the header', text('user_id,a\0\nuser-1,1\n'), 'a\uFFFD should be UTF-8'),
+    rows('a header only', 'user_id,a\n', text(''), 0),
+    refused('a header without a line break', text('user_id,a'), 'newline character not found'),
+    refused('nothing but line breaks', repeat('\n', bytes / 8), 'empty file'),
+  ]
+}
+
+type Bytes = HostileFile['bytes']
+
+/** Stands for the message about random names, which repeats them. */
+const unreadable = 'should be UTF-8'
+
+function refused(name: string, bytes: Bytes, error: string): HostileFile {
+  return { name, contentType: 'text/csv', bytes, expected: { state: 'failed', error, rows_total: 0, rows_failed: 0 } }
+}
+
+function refusedGzip(name: string, bytes: Bytes, error: string): HostileFile {
+  return { ...refused(name, bytes, error), contentType: 'application/gzip' }
+}
+
+/** A file of which every row is invalid. */
+function rows(name: string, header: string, body: Bytes, count: number, messages?: string[]): HostileFile {
+  return {
+    name,
+    contentType: 'text/csv',
+    bytes: joined(header, body),
+    expected: { state: 'completed', error: null, rows_total: count, rows_failed: count },
+    ...(messages !== undefined && { messages }),
+  }
+}
+
+function gzip(header: string, body: Bytes): Pick<HostileFile, 'contentType' | 'bytes'> {
+  return {
+    contentType: 'application/gzip',
+    async *bytes() {
+      const packer = createGzip()
+      const packing = (async () => {
+        for await (const chunk of joined(header, body)()) {
+          if (!packer.write(chunk)) await new Promise((resolve) => packer.once('drain', resolve))
+        }
+        packer.end()
+      })()
+      yield* packer
+      await packing
+    },
+  }
+}
+
+function joined(header: string, body: Bytes): Bytes {
+  return async function* () {
+    yield Buffer.from(header)
+    yield* body()
+  }
+}
+
+function text(content: string): Bytes {
+  return repeat(content, content.length)
+}
+
+/** A text again and again, up to the first end of it at or behind so many bytes. */
+function repeat(content: string, bytes: number): Bytes {
+  const unit = Buffer.from(content)
+  return async function* () {
+    if (unit.length === 0) return
+    const times = Math.max(1, Math.floor(megabyte / unit.length))
+    const chunk = Buffer.alloc(unit.length * times, unit)
+    for (let left = Math.ceil(bytes / unit.length); left > 0; left -= times) {
+      yield left >= times ? chunk : chunk.subarray(0, left * unit.length)
+    }
+  }
+}
+
+function randomBytes(bytes: number): Bytes {
+  return async function* () {
+    const random = seeded(10)
+    yield Buffer.from(Uint8Array.from({ length: bytes }, () => random(256)))
+  }
+}

@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Deployment, startDeployment } from './harness/deployment.ts'
+import { hostileFiles } from './harness/hostile-files.ts'
+import { runHostileFile } from './harness/hostile-run.ts'
+
+// Bounded; `npm run test:soak` has lines and bombs of 1 GB.
+const files = hostileFiles(64 * 2 ** 20)
+
+/** The most that a worker may have resident, bytes: rows of a million cells take that much. */
+const memoryLimit = 500e6
+
+let deployment: Deployment
+
+beforeAll(async () => {
+  deployment = await startDeployment({ workers: 1, env: { BATCH_ROWS: '5000' } })
+})
+
+afterAll(() => deployment.close())
+
+test.for(files)('$name: the right end, a mail, bounded memory, and the next import goes on', async (file) => {
+  const { peakMemory, took, mail, messages, ...end } = await runHostileFile(deployment, file)
+  console.log(`${file.name}: a worker's peak is ${Math.round(peakMemory / 1e6)} MB; ended after ${took} ms`)
+  const { error, ...expected } = file.expected
+  expect(end).toMatchObject(expected)
+  expect(end.error).toEqual(error === null ? null : expect.stringContaining(error))
+  if (file.messages !== undefined) expect(messages).toEqual(file.messages)
+  expect(mail).toContain(error ?? `Rows with errors: ${end.rows_failed.toLocaleString('en-US')}`)
+  expect(peakMemory).toBeLessThan(memoryLimit)
+})

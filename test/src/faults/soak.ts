@@ -1,0 +1,93 @@
+// The fault suite at length:
+//   npm run test:soak [-- --times 20] [--seed 1] [--minutes 2] [--fault 30] [--only random-postgres,random-redis,order,hostile]
+// A round is a random schedule of faults on each queue backend (`--minutes` each, no fault longer than `--fault` seconds),
+// then 8 apps × 20 imports in random order under faults; the first round also has the hostile files with lines and bombs of
+// 1 GB. Prints one line of JSON for each part, and the sum at the end. Exit code 1 on any violation.
+import assert from 'node:assert/strict'
+import { parseArgs } from 'node:util'
+import { startDeployment } from './harness/deployment.ts'
+import { hostileFiles } from './harness/hostile-files.ts'
+import { runHostileFile } from './harness/hostile-run.ts'
+import { runInOrder } from './harness/order-run.ts'
+import { runAtRandom } from './harness/random-run.ts'
+
+const { values } = parseArgs({
+  options: {
+    times: { type: 'string', default: '1' },
+    seed: { type: 'string', default: '1' },
+    minutes: { type: 'string', default: '2' },
+    fault: { type: 'string', default: '30' },
+    only: { type: 'string', default: 'random-postgres,random-redis,order,hostile' },
+  },
+})
+const [times, firstSeed, minutes, longestFault] = [values.times, values.seed, values.minutes, values.fault].map(
+  positive,
+)
+assert(times && firstSeed && minutes && longestFault)
+const only = values.only.split(',')
+
+const sum = { rounds: 0, imports: 0, rows: 0, faults: {} as Record<string, number>, violations: 0 }
+for (let round = 0; round < times; round++) {
+  const seed = firstSeed + round
+  const at = { seed, duration: minutes * 60_000, longestFault: longestFault * 1000, workers: 3, apps: 4 }
+  await part('random-postgres', seed, () => runAtRandom({ ...at, queue: 'postgres' }))
+  await part('random-redis', seed, () => runAtRandom({ ...at, queue: 'redis' }))
+  await part('order', seed, () => runInOrder({ seed, apps: 8, imports: 20, rows: 2_000, workers: 4 }))
+  if (round === 0) await part('hostile', seed, runHostileFiles)
+  sum.rounds++
+}
+console.log(JSON.stringify({ part: 'sum', ...sum }))
+process.exit(sum.violations > 0 ? 1 : 0)
+
+interface Figures {
+  imports: number
+  rows: number
+  violations: string[]
+  faults?: Record<string, number>
+}
+
+/** Runs a part and prints its figures. One that breaks off is a violation, and the next one runs all the same. */
+async function part(name: string, seed: number, run: () => Promise<Figures>): Promise<void> {
+  if (!only.includes(name)) return
+  const started = performance.now()
+  const figures = await run().catch((error: unknown) => {
+    console.error(error)
+    return { imports: 0, rows: 0, violations: [`broke off: ${error instanceof Error ? error.message : error}`] }
+  })
+  const seconds = Math.round((performance.now() - started) / 1000)
+  console.log(JSON.stringify({ part: name, seed, seconds, ...figures }))
+  sum.imports += figures.imports
+  sum.rows += figures.rows
+  sum.violations += figures.violations.length
+  for (const [fault, count] of Object.entries('faults' in figures ? (figures.faults ?? {}) : {})) {
+    sum.faults[fault] = (sum.faults[fault] ?? 0) + count
+  }
+}
+
+async function runHostileFiles(): Promise<Figures> {
+  const deployment = await startDeployment({ workers: 1, env: { BATCH_ROWS: '5000' } })
+  const figures: Figures = { imports: 0, rows: 0, violations: [] }
+  try {
+    for (const file of hostileFiles(2 ** 30)) {
+      const end = await runHostileFile(deployment, file)
+      console.error(`${file.name}: ${Math.round(end.peakMemory / 1e6)} MB, ${end.took} ms`)
+      figures.imports++
+      figures.rows += end.rows_total
+      const isRight =
+        end.state === file.expected.state &&
+        end.rows_total === file.expected.rows_total &&
+        end.rows_failed === file.expected.rows_failed &&
+        (end.error ?? '').includes(file.expected.error ?? '')
+      if (!isRight) figures.violations.push(`${file.name}: ${JSON.stringify({ ...end, messages: [] })}`)
+    }
+    return figures
+  } finally {
+    await deployment.close()
+  }
+}
+
+function positive(text: string): number {
+  const value = Number(text)
+  if (value > 0) return value
+  throw new Error(`${JSON.stringify(text)} is not a positive number`)
+}

@@ -1,0 +1,98 @@
+import { connect } from 'node:net'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { seeded } from '../environment/random.ts'
+import { type ClientApp, openClientApp, type Requested, request, send, upload } from './harness/client.ts'
+import { type Deployment, startDeployment } from './harness/deployment.ts'
+import { type GeneratedFile, generateSoundFile } from './harness/generate.ts'
+import { slowBatches, untilRows, untilState } from './harness/stage.ts'
+import { judge } from './harness/verdict.ts'
+
+// Uploads that break off, come late, twice or never. What storage refuses is in ../stack/upload-refusals.test.ts.
+let deployment: Deployment
+let app: ClientApp
+const random = seeded(11)
+
+beforeAll(async () => {
+  deployment = await startDeployment({ workers: 2, orderWait: 2_000 })
+})
+
+beforeEach(async () => {
+  app = await openClientApp(deployment)
+})
+
+afterAll(() => deployment.close())
+
+async function requested(number: number): Promise<{ file: GeneratedFile; place: Requested }> {
+  const file = generateSoundFile(random, number, 500)
+  return { file, place: await request(deployment, app, file) }
+}
+
+/** Puts the window for an upload into the past, as if it had been asked for long ago. */
+async function endWindow(importId: string): Promise<void> {
+  await deployment.db
+    .updateTable('imports')
+    .set({ upload_expires_at: new Date(Date.now() - 120_000) })
+    .where('import_id', '=', importId)
+    .execute()
+}
+
+async function expectNoViolations(): Promise<void> {
+  expect((await judge(deployment, [app])).violations).toEqual([])
+}
+
+test('an upload that breaks off again and again leaves nothing, and works when it is whole', async () => {
+  const { file, place } = await requested(1)
+  const { url, headers } = place.descriptor.direct_upload
+  const { port, pathname, search, host } = new URL(url)
+  for (const share of [0, 0.5, 0.99]) {
+    const socket = connect(Number(port), '127.0.0.1')
+    const lines = [`PUT ${pathname}${search} HTTP/1.1`, `Host: ${host}`, `Content-Length: ${file.bytes.length}`]
+    lines.push(...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), '', '')
+    socket.write(lines.join('\r\n'))
+    const part = file.bytes.subarray(0, share * file.bytes.length)
+    await new Promise<void>((resolve) => void socket.write(part, () => resolve()))
+    socket.resetAndDestroy()
+  }
+  const other = await upload(deployment, app, generateSoundFile(random, 2, 100))
+  // The other one has passed it by: had a part of a file been taken, it would have run before.
+  await untilState(deployment, other, 'completed')
+  await untilState(deployment, place.importId, 'awaiting_upload')
+  await send(app, place, file)
+  await expectNoViolations()
+})
+
+test('an upload that is made twice, also while the first one is imported, is applied once', async () => {
+  const { file, place } = await requested(1)
+  await slowBatches(deployment.db, 100)
+  await send(app, place, file)
+  await send(app, place, file)
+  await untilRows(deployment, place.importId, 1)
+  await send(app, place, file)
+  await slowBatches(deployment.db, 0)
+  await untilState(deployment, place.importId, 'completed')
+  await send(app, place, file)
+  await expectNoViolations()
+})
+
+test('an upload that comes after its import has expired is applied in its turn', async () => {
+  const { file, place } = await requested(1)
+  await endWindow(place.importId)
+  await untilState(deployment, place.importId, 'expired')
+  await upload(deployment, app, generateSoundFile(random, 2, 200))
+  await send(app, place, file)
+  await expectNoViolations()
+})
+
+test('first requests that are never used expire without a mail, and hold up nobody for longer than the wait', async () => {
+  const unused = await Promise.all([1, 2, 3].map(requested))
+  const started = performance.now()
+  const importId = await upload(deployment, app, generateSoundFile(random, 4, 200))
+  await untilState(deployment, importId, 'completed')
+  expect(performance.now() - started).toBeLessThan(deployment.orderWait + 8_000)
+  for (const { place } of unused) await endWindow(place.importId)
+  for (const { place } of unused) await untilState(deployment, place.importId, 'expired')
+  // The judge finds the mails of the import that ran, and the app has no others.
+  await expectNoViolations()
+  const mails = await deployment.db.selectFrom('mails').select('event').where('app_id', '=', app.appId).execute()
+  expect(new Set(mails.map(({ event }) => event))).toEqual(new Set([`import:${importId}`]))
+})
