@@ -8,7 +8,7 @@ import type { StorageFault } from './storage-proxy.ts'
 import type { TcpProxy, Weather } from './tcp-proxy.ts'
 
 /** What a fault is dealt with. */
-export interface Blow {
+interface Blow {
   deployment: Deployment
   random: Random
   /** How long a fault lasts that lasts at all, ms. */

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { SMTPServer } from 'smtp-server'
 
 /** A mail that came, as far as it is needed to tell mails apart. */
-export interface ReceivedMail {
+interface ReceivedMail {
   to: string
   messageId: string
 }

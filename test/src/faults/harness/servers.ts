@@ -5,7 +5,7 @@ import { startRedis } from '../../environment/redis.ts'
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
 /** A server behind a proxy, which can be started anew. */
-export interface RestartableServer {
+interface RestartableServer {
   proxy: TcpProxy
   /** Its address through the proxy, for the apps. */
   url: string

@@ -13,7 +13,7 @@ export type StorageFault =
   | { kind: 'hold'; until: Promise<unknown> }
 
 /** Decides what happens to a request; undefined lets it through. */
-export type StorageFaults = (request: { method: string; path: string }) => StorageFault | undefined
+type StorageFaults = (request: { method: string; path: string }) => StorageFault | undefined
 
 /** An HTTP proxy in front of object storage, which breaks requests as it is told. */
 export interface StorageProxy {
