@@ -83,6 +83,31 @@ test('a batch that gives way in a deadlock is written again, and that is no fail
   expect(logged(deployment, importId, 'import postponed')).toEqual([])
 })
 
+test('an end that Postgres does not commit has not happened: no mail is sent, and the error file is made again', async () => {
+  const importId = await importUnderWay(2_000)
+  await sql
+    .raw(`
+    create sequence stage.refused_ends;
+    create function stage.refuse_end() returns trigger language plpgsql as $$
+    begin
+      if nextval('stage.refused_ends') <= 2 then raise 'the commit fails, as told'; end if;
+      return null;
+    end $$;
+    create constraint trigger refuse_end after update on imports deferrable initially deferred for each row
+      when (old.state = 'processing' and new.state = 'completed') execute function stage.refuse_end()
+  `)
+    .execute(deployment.db)
+  await slowBatches(deployment.db, 0)
+  const mails = () => deployment.db.selectFrom('mails').select('mail_id').where('app_id', '=', app.appId).execute()
+  await until('a second refusal', async () => {
+    const refusals = logged(deployment, importId, 'import postponed')
+    if (refusals.length < 2) expect(await mails()).toEqual([])
+    return refusals.length === 2
+  })
+  await untilState(deployment, importId, 'completed')
+  await sql`drop trigger refuse_end on imports`.execute(deployment.db)
+})
+
 function pickUser(): string {
   return generatedUsers[random(generatedUsers.length)] ?? ''
 }
