@@ -1,6 +1,7 @@
 import { sql } from '@sluice/database'
 import { claimImport, noticeUploads, requestImport, runImport, takeTurns } from '@sluice/imports'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { until } from '../environment/wait.ts'
 import { claim, openApp, openWorkshop, queueFile, resultOf, type Workshop } from './workshop.ts'
 
 // The life of imports in an app's line: who is next, who waits, who expires (design.md §3 and §4).
@@ -67,6 +68,32 @@ describe('whose turn it is', () => {
     expect(await claimImport(workshop.context, { appId, importId: second })).toBeUndefined()
     await runImport(workshop.context, active, never)
     expect(await turns()).toEqual([second])
+  })
+
+  test('of two imports of an app that are claimed at the same moment, one is: the other claim did not see the first', async () => {
+    const earlier = await awaitUpload()
+    const later = await queueFile(workshop, appId, file)
+    await age(later, 60)
+    // The later one may pass the earlier one by, whose file comes at that very moment.
+    const racing = await workshop.database.db.transaction().execute(async (tx) => {
+      expect(await claimImport({ ...workshop.context, db: tx }, { appId, importId: later })).toBeDefined()
+      await workshop.database.db
+        .updateTable('imports')
+        .set({ state: 'queued', queued_at: new Date() })
+        .where('import_id', '=', earlier)
+        .execute()
+      const claiming = claimImport(workshop.context, { appId, importId: earlier })
+      await until('the claim to wait for the other one', async () => {
+        const { rows } =
+          await sql`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(
+            tx,
+          )
+        return rows.length > 0
+      })
+      return { claiming }
+    })
+    expect(await racing.claiming).toBeUndefined()
+    expect([await state(earlier), await state(later)]).toEqual(['queued', 'processing'])
   })
 
   test('a doubled or late job claims nothing: not a running import, not one that has ended, not one out of turn', async () => {
