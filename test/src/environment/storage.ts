@@ -1,13 +1,31 @@
+import { ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3'
 import { openStorage, type Storage } from '@sluice/storage'
 import { inject } from 'vitest'
+
+const region = 'us-east-1'
+const bucket = 'test'
+const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret' }
 
 /** The storage that system tests share; object keys hold random import IDs, so they do not collide. */
 export function openTestStorage(): Storage {
   return openStorage({
     S3_ENDPOINT: inject('s3Endpoint'),
-    S3_REGION: 'us-east-1',
-    S3_BUCKET: 'test',
-    S3_ACCESS_KEY_ID: 'test',
-    S3_SECRET_ACCESS_KEY: 'test-secret',
+    S3_REGION: region,
+    S3_BUCKET: bucket,
+    S3_ACCESS_KEY_ID: credentials.accessKeyId,
+    S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
   })
+}
+
+/** How many uploads in parts were begun, and not ended, under keys that begin with `prefix`. */
+export async function unfinishedUploads(prefix: string): Promise<number> {
+  const client = new S3Client({ endpoint: inject('s3Endpoint'), region, credentials, forcePathStyle: true })
+  try {
+    const { Uploads: uploads = [] } = await client.send(
+      new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix }),
+    )
+    return uploads.length
+  } finally {
+    client.destroy()
+  }
 }

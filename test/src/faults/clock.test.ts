@@ -29,14 +29,17 @@ test.for([
   await deployment.addWorker({ nodeOptions: [steppingClock(step)] })
   const app = await openClientApp(deployment)
   const started = performance.now()
-  for (let number = 0; performance.now() - started < 8_000; number++) {
+  let slowest = 0
+  for (let number = 0; performance.now() - started < 12_000; number++) {
     const uploaded = performance.now()
     await untilState(
       deployment,
       await upload(deployment, app, generateSoundFile(seeded(number), number, 300)),
       'completed',
     )
-    expect(performance.now() - uploaded).toBeLessThan(15_000)
+    slowest = Math.max(slowest, performance.now() - uploaded)
+    expect(slowest).toBeLessThan(15_000)
   }
+  console.log(`the slowest import took ${Math.round(slowest)} ms`)
   expect((await judge(deployment, [app])).violations).toEqual([])
 })

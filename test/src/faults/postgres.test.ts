@@ -18,7 +18,8 @@ let app: ClientApp
 const random = seeded(9)
 
 beforeAll(async () => {
-  deployment = await startDeployment({ workers: 2 })
+  // So few connections that none may be lost for good.
+  deployment = await startDeployment({ workers: 2, env: { DATABASE_POOL: '4' } })
   return () => deployment.close()
 })
 

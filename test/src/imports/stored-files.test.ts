@@ -1,6 +1,8 @@
 import { followErrorLink, removeOldFiles } from '@sluice/imports'
 import type { Storage } from '@sluice/storage'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { unfinishedUploads } from '../environment/storage.ts'
+import { until } from '../environment/wait.ts'
 import { importFile, openApp, openWorkshop, type Workshop } from './workshop.ts'
 
 // How long what an import leaves in storage can be had, and that it goes then.
@@ -31,6 +33,21 @@ describe('stored files', () => {
       .where('import_id', '=', view.import_id)
       .execute()
     expect(await follow(token)).toBe('expired')
+  })
+
+  test('that were begun in parts by a process that was killed are removed with the others', async () => {
+    const prefix = `apps/${appId}/imports/${crypto.randomUUID()}/`
+    const dying = Promise.withResolvers<never>()
+    async function* content() {
+      yield Buffer.alloc(6 * 2 ** 20)
+      await dying.promise
+    }
+    const writing = workshop.storage.writeStream(`${prefix}errors-1.csv`, content(), 'text/csv')
+    await until('the first part', async () => (await unfinishedUploads(prefix)) === 1)
+    await workshop.storage.removeAll(prefix)
+    expect(await unfinishedUploads(prefix)).toBe(0)
+    dying.reject(new Error('as told'))
+    await expect(writing).rejects.toThrow()
   })
 
   test('of one import that storage does not let go are no reason to keep those of the others', async () => {
