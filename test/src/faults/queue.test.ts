@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { openQueues } from '@sluice/queue'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
+import { until } from '../environment/wait.ts'
 import { type ClientApp, openClientApp, upload } from './harness/client.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { faults } from './harness/faults.ts'
@@ -14,17 +15,23 @@ describe.skipIf(inject('redisUrl') === undefined)('a queue in Redis', () => queu
 
 function queueTests(queue: 'postgres' | 'redis'): void {
   test('that forgets everything, again and again, delays imports and changes nothing', async () => {
-    const { deployment, apps } = await start()
-    const forget = faults['queue: everything forgotten']
-    for (let time = 0; time < 4; time++) {
-      await forget?.({ deployment, random: seeded(time), duration: 0 })
+    const { deployment, apps } = await start({ workers: 0 })
+    const forget = async () => faults['queue: everything forgotten']?.({ deployment, random: seeded(1), duration: 0 })
+    // Jobs that nobody has taken yet are lost for certain.
+    await deployment.addWorker({ env: { WORKER_QUEUES: 'upkeep' } })
+    await uploadToEach(deployment, apps, 0)
+    await until('the turns', async () => (await dispatched(deployment)) === apps.length)
+    await forget()
+    await deployment.addWorker({ env: { WORKER_QUEUES: 'imports,mails' } })
+    for (let time = 1; time < 4; time++) {
       await uploadToEach(deployment, apps, time)
+      await forget()
     }
     expect((await judge(deployment, apps)).violations).toEqual([])
   })
 
   test('that holds every job three times, and jobs of imports whose turn it is not, changes nothing', async () => {
-    const { deployment, apps } = await start()
+    const { deployment, apps } = await start({ workers: 2 })
     const store = deployment.redis ? { redisUrl: deployment.redis.url } : { databaseUrl: deployment.databaseUrl }
     const queues = openQueues(store, () => {})
     onTestFinished(() => queues.close())
@@ -47,8 +54,8 @@ function queueTests(queue: 'postgres' | 'redis'): void {
     expect((await judge(deployment, apps)).violations).toEqual([])
   })
 
-  async function start(): Promise<{ deployment: Deployment; apps: ClientApp[] }> {
-    const deployment = await startDeployment({ workers: 2, queue })
+  async function start({ workers }: { workers: number }): Promise<{ deployment: Deployment; apps: ClientApp[] }> {
+    const deployment = await startDeployment({ workers, queue })
     onTestFinished(() => deployment.close())
     return { deployment, apps: [await openClientApp(deployment), await openClientApp(deployment)] }
   }
@@ -56,4 +63,15 @@ function queueTests(queue: 'postgres' | 'redis'): void {
 
 async function uploadToEach(deployment: Deployment, apps: readonly ClientApp[], number: number): Promise<void> {
   for (const app of apps) await upload(deployment, app, generateSoundFile(seeded(number), number, 1_000))
+}
+
+/** How many imports wait for a worker to take their turn. */
+async function dispatched({ db }: Deployment): Promise<number> {
+  const rows = await db
+    .selectFrom('imports')
+    .select('import_id')
+    .where('state', '=', 'queued')
+    .where('dispatched_at', 'is not', null)
+    .execute()
+  return rows.length
 }

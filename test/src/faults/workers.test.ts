@@ -4,7 +4,7 @@ import { until } from '../environment/wait.ts'
 import { type ClientApp, openClientApp, upload } from './harness/client.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { generateSoundFile } from './harness/generate.ts'
-import { claimant, logged, slowBatches, untilRows, untilState } from './harness/stage.ts'
+import { claimant, logged, slowBatches, untilInBatch, untilRows, untilState } from './harness/stage.ts'
 import { judge } from './harness/verdict.ts'
 
 // Workers that die, hang or are told to stop, with the settings that a deployment has by default (but for small batches).
@@ -37,6 +37,7 @@ async function importUnderWay(rows: number): Promise<string> {
 test('a killed worker is replaced: there is progress again within 30 s', async () => {
   const importId = await importUnderWay(2_000)
   const worker = await claimant(deployment, importId, 1)
+  await untilInBatch(deployment.db)
   worker.kill('SIGKILL')
   await worker.exited
   const killed = performance.now()
@@ -51,6 +52,7 @@ test('a killed worker is replaced: there is progress again within 30 s', async (
 test('a stopped worker that wakes up after its successor took over is refused', async () => {
   const importId = await importUnderWay(12_000)
   const sleeper = await claimant(deployment, importId, 1)
+  await untilInBatch(deployment.db)
   sleeper.kill('SIGSTOP')
   const successor = await claimant(deployment, importId, 2)
   expect(successor.pid).not.toBe(sleeper.pid)

@@ -23,6 +23,14 @@ export async function slowBatches(db: Database, ms: number): Promise<void> {
     .execute(db)
 }
 
+/** Waits for a moment at which a batch is written and not committed yet; batches have to be slow. */
+export function untilInBatch(db: Database): Promise<true> {
+  return until('a batch that is being written', async () => {
+    const { rows } = await sql`select from pg_stat_activity where wait_event = 'PgSleep'`.execute(db)
+    return rows.length > 0
+  })
+}
+
 /** Waits until so many rows of an import are committed. Gives how many they are. */
 export function untilRows({ db }: Deployment, importId: string, rows: number, deadline = 60_000): Promise<number> {
   return until(
