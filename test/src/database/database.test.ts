@@ -1,8 +1,10 @@
 import { connect, encodeTextArray, migrate, sql } from '@sluice/database'
 import fc from 'fast-check'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
+import { throughProxy } from '../faults/harness/servers.ts'
+import { startTcpProxy } from '../faults/harness/tcp-proxy.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -87,4 +89,22 @@ test('a connection that breaks fails its query, never the process, and is replac
     ),
   )
   await close()
+})
+
+test('a connection that falls silent in the middle of a transaction is given up, and the pool goes on with another', async () => {
+  const { port } = new URL(database.url)
+  const proxy = await startTcpProxy(() => Number(port))
+  const { db, close } = connect(throughProxy(database.url, proxy), { connections: 1, longestQuery: 500 })
+  onTestFinished(async () => {
+    await close()
+    await proxy.close()
+  })
+  const silenced = db.transaction().execute(async (tx) => {
+    await sql`select 1`.execute(tx)
+    proxy.set({ kind: 'stall' })
+    await sql`select 2`.execute(tx)
+  })
+  await expect(silenced).rejects.toThrow('Connection terminated')
+  proxy.set({ kind: 'fine' })
+  expect((await sql`select 3 as n`.execute(db)).rows).toEqual([{ n: 3 }])
 })

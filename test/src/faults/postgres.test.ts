@@ -18,8 +18,7 @@ let app: ClientApp
 const random = seeded(9)
 
 beforeAll(async () => {
-  // So few connections that none may be lost for good.
-  deployment = await startDeployment({ workers: 2, env: { DATABASE_POOL: '4' } })
+  deployment = await startDeployment({ workers: 2 })
   return () => deployment.close()
 })
 
