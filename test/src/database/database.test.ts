@@ -104,7 +104,7 @@ test('a connection that falls silent in the middle of a transaction is given up,
     proxy.set({ kind: 'stall' })
     await sql`select 2`.execute(tx)
   })
-  await expect(silenced).rejects.toThrow('Connection terminated')
+  await expect(silenced).rejects.toThrow()
   proxy.set({ kind: 'fine' })
   expect((await sql`select 3 as n`.execute(db)).rows).toEqual([{ n: 3 }])
 })
