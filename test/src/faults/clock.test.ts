@@ -20,26 +20,20 @@ function steppingClock(step: number): string {
   return `--import=data:text/javascript,${encodeURIComponent(code)}`
 }
 
-test.for([
-  ['forward', hour],
-  ['back', -hour],
-] as const)('a worker whose clock steps an hour %s holds nothing up', async ([, step]) => {
+test('workers whose clocks step an hour, forward and back, hold nothing up', async () => {
   const deployment = await startDeployment({ workers: 1 })
   onTestFinished(() => deployment.close())
-  await deployment.addWorker({ nodeOptions: [steppingClock(step)] })
+  for (const step of [hour, -hour]) await deployment.addWorker({ nodeOptions: [steppingClock(step)] })
   const app = await openClientApp(deployment)
   const started = performance.now()
   let slowest = 0
-  for (let number = 0; performance.now() - started < 12_000; number++) {
+  for (let number = 0; performance.now() - started < 15_000; number++) {
     const uploaded = performance.now()
-    await untilState(
-      deployment,
-      await upload(deployment, app, generateSoundFile(seeded(number), number, 300)),
-      'completed',
-    )
+    const importId = await upload(deployment, app, generateSoundFile(seeded(number), number, 300))
+    await untilState(deployment, importId, 'completed')
     slowest = Math.max(slowest, performance.now() - uploaded)
-    expect(slowest).toBeLessThan(15_000)
   }
   console.log(`the slowest import took ${Math.round(slowest)} ms`)
+  expect(slowest).toBeLessThan(15_000)
   expect((await judge(deployment, [app])).violations).toEqual([])
 })

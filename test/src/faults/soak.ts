@@ -29,7 +29,14 @@ const only = values.only.split(',')
 const sum = { rounds: 0, imports: 0, rows: 0, faults: {} as Record<string, number>, violations: 0 }
 for (let round = 0; round < times; round++) {
   const seed = firstSeed + round
-  const at = { seed, duration: minutes * 60_000, longestFault: longestFault * 1000, workers: 3, apps: 4 }
+  const at = {
+    seed,
+    duration: minutes * 60_000,
+    longestFault: longestFault * 1000,
+    workers: 3,
+    apps: 4,
+    awaitRecovery: true,
+  }
   await part('random-postgres', seed, () => runAtRandom({ ...at, queue: 'postgres' }))
   await part('random-redis', seed, () => runAtRandom({ ...at, queue: 'redis' }))
   await part('order', seed, () => runInOrder({ seed, apps: 8, imports: 20, rows: 2_000, workers: 4 }))

@@ -19,6 +19,8 @@ export interface RandomRun {
   longestFault: number
   workers: number
   apps: number
+  /** Waits after each fault until every app makes progress, and measures it. Without it faults follow each other closely. */
+  awaitRecovery: boolean
 }
 
 /** What a run came to. */
@@ -26,7 +28,7 @@ export interface RunFigures extends Verdict {
   seed: number
   /** How often each fault struck. */
   faults: Record<string, number>
-  /** The longest time from the end of each fault until every app had made progress again, ms. */
+  /** The longest time from the end of each fault until every app had made progress again, ms; empty if it was not awaited. */
   recovery: Record<string, number>
 }
 
@@ -58,6 +60,7 @@ export async function runAtRandom(run: RandomRun): Promise<RunFigures> {
       longestFault: run.longestFault,
       over: AbortSignal.timeout(run.duration),
       async afterwards(name) {
+        if (!run.awaitRecovery) return
         recovery[name] = Math.max(recovery[name] ?? 0, await untilProgress(deployment, apps))
       },
     })
