@@ -12,7 +12,7 @@ export interface Lease {
   stop(): void
 }
 
-/** Times that a lease is renewed while it lasts, so that one answer that is late is no reason to let go. */
+/** Times that a lease is renewed while it lasts: as many have to go without an answer before the claim is let go. */
 const renewals = 3
 
 /**
@@ -34,7 +34,7 @@ export function keepLease(context: ImportContext, claim: Claim): Lease {
   }
   // Counts renewals and not time: a process that was stopped for long asks before it judges.
   const timer = setInterval(() => {
-    if (unanswered >= renewals - 1) expiry.abort(new ClaimLost('its lease could not be renewed'))
+    if (unanswered >= renewals) expiry.abort(new ClaimLost('its lease could not be renewed'))
     unanswered++
     void renew()
   }, context.settings.IMPORT_LEASE / renewals)
