@@ -4,6 +4,7 @@ import { benchApi } from './api.ts'
 import { benchDeletions } from './deletions.ts'
 import { benchImport } from './import/index.ts'
 import { benchLimiter } from './limiter.ts'
+import { benchMemory } from './memory.ts'
 
 /** Each takes its arguments, and gives whether it met its targets. */
 const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
@@ -11,6 +12,7 @@ const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   api: benchApi,
   deletions: benchDeletions,
   limiter: benchLimiter,
+  memory: benchMemory,
 }
 
 const given = process.argv.slice(2)

@@ -14,7 +14,7 @@ export interface Contender {
 }
 
 /** An import that can begin at once. */
-export interface PreparedImport {
+interface PreparedImport {
   /** Imports the file: what this takes is what counts. */
   run(): Promise<ImportDetails | undefined>
   /** CPU seconds of the process that imports, so far. */

@@ -1,4 +1,5 @@
 import { median } from '../statistics.ts'
+import type { Target } from '../targets.ts'
 import type { Contender, ImportDetails } from './contender.ts'
 import { type Options, type Part, phases, variants } from './options.ts'
 import type { Results } from './results.ts'
@@ -9,7 +10,7 @@ const titles: Record<(typeof phases)[number] | (typeof variants)[number], string
   changed: '10 % of the rows changed',
   wide: '200 attributes',
   narrow: '1 attribute',
-  invalid: '30 % invalid rows (expert: the valid ones alone)',
+  invalid: '30 % invalid (expert: the valid)',
   gzip: 'gzip',
   shuffled: 'users in shuffled order',
 }
@@ -27,7 +28,7 @@ function printPart(results: Results, part: keyof typeof titles): void {
   const there = names.filter((name) => results.runs(part, name).length > 0)
   if (there.length === 0) return
   const heads = ['seconds', '÷ expert', 'Node CPU s', 'Postgres CPU s', 'MB on disk']
-  console.log(`\n${titles[part].padEnd(30)}${heads.map((head) => head.padStart(15)).join('')}`)
+  console.log(`\n${titles[part].padEnd(36)}${heads.map((head) => head.padStart(15)).join('')}`)
   for (const name of there) {
     const values = [
       results.median(part, name, ({ seconds }) => seconds),
@@ -37,7 +38,7 @@ function printPart(results: Results, part: keyof typeof titles): void {
     ].map((value) => value.toFixed(2))
     const size = results.size(part, name)
     const cells = [...values, Number.isNaN(size) ? '' : (size / 1e6).toFixed(0)]
-    console.log(`  ${name.padEnd(28)}${cells.map((cell) => cell.padStart(15)).join('')}`)
+    console.log(`  ${name.padEnd(34)}${cells.map((cell) => cell.padStart(15)).join('')}`)
   }
   printDetails(results.details(part))
 }
@@ -48,17 +49,6 @@ function printDetails(details: readonly ImportDetails[]): void {
     `  Sluice: claimed after ${of((d) => d.queueWait)} ms, first batch after ${of((d) => d.firstCommit)} ms, ` +
       `longest transaction ${of((d) => d.longestTransaction)} ms, peak RSS ${of((d) => d.peakMemory / 1e6)} MB`,
   )
-}
-
-/** One line of the table of targets. */
-export interface Target {
-  name: string
-  measured: number
-  /** The most that is allowed; undefined where it is only told. */
-  must: number | undefined
-  stretch: number | undefined
-  /** Digits behind the point. */
-  digits: 0 | 2
 }
 
 /** The targets on time of Sluice against the others, and what users would pay for speed. */
@@ -105,21 +95,4 @@ export function targetsOf(results: Results): { part: Part; target: Target }[] {
       target: { name: 'bytes on disk ÷ expert', measured: size, must: 2, stretch: undefined, digits: 2 },
     },
   ]
-}
-
-/** Prints targets beside what was measured. Gives whether every "must" is met. */
-export function printTargets(targets: readonly Target[]): boolean {
-  const columns = (cells: readonly string[]) => cells.map((cell) => cell.padStart(10)).join('')
-  console.log(`\n${''.padEnd(60)}${columns(['measured', 'must', 'stretch'])}`)
-  for (const { name, measured, must, stretch, digits } of targets) {
-    const cells = [measured, must, stretch].map((value) => value?.toFixed(digits) ?? '–')
-    console.log(`${name.padEnd(60)}${columns([...cells, verdict(measured, must, stretch)])}`)
-  }
-  return targets.every(({ measured, must }) => must === undefined || measured <= must)
-}
-
-function verdict(measured: number, must: number | undefined, stretch: number | undefined): string {
-  if (must === undefined) return ''
-  if (!(measured <= must)) return 'MISSED'
-  return stretch !== undefined && measured <= stretch ? 'stretch' : 'met'
 }
