@@ -5,6 +5,9 @@ import { benchDeletions } from './deletions.ts'
 import { benchImport } from './import/index.ts'
 import { benchLimiter } from './limiter.ts'
 import { benchMemory } from './memory.ts'
+import { benchMixed } from './mixed.ts'
+import { benchRegistration } from './registration.ts'
+import { benchUploads } from './uploads.ts'
 
 /** Each takes its arguments, and gives whether it met its targets. */
 const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
@@ -12,6 +15,9 @@ const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   api: benchApi,
   deletions: benchDeletions,
   limiter: benchLimiter,
+  mixed: benchMixed,
+  uploads: benchUploads,
+  registration: benchRegistration,
   memory: benchMemory,
 }
 

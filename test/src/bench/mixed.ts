@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { sql } from '@sluice/database'
+import { type App, openApp, put, requestImport } from '../stack/client.ts'
+import { type RunningStack, startStack } from '../stack/running-stack.ts'
+import { type MadeFile, makeFile, registeredUsers, shapesOf } from './import/file.ts'
+import type { LoadTarget } from './load.ts'
+import { median } from './statistics.ts'
+import { type SpanResult, steadyLoad } from './steady-load.ts'
+import { printTargets } from './targets.ts'
+
+const perSecond = 200
+const idleMs = 10_000
+
+/** Not counted: neither process has warmed up, and the keys are registered. */
+const warmUpMs = 3_000
+
+const lookEvery = 50
+
+/** Rows ahead of the last committed one that count as being imported now. */
+const underWay = 10_000
+
+interface Round {
+  idle: SpanResult
+  during: SpanResult
+}
+
+/**
+ * Profile updates at 200 requests a second through the API, alone and during a first import of the same users; half of
+ * those during the import are about users whose rows it is at. `[--rows N] [--rounds N]`. Gives whether the targets are met.
+ */
+export async function benchMixed(args: readonly string[]): Promise<boolean> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { rows: { type: 'string', default: '1000000' }, rounds: { type: 'string', default: '3' } },
+  })
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-mixed-'))
+  const stack = await startStack({ env: { RATE_LIMIT_PROFILE_UPDATE: '100000000/60s', LOG_LEVEL: 'warn' } })
+  try {
+    const file = await makeFile(folder, shapesOf(Number(values.rows)).first)
+    const rounds: Round[] = []
+    for (let round = 0; round < Number(values.rounds); round++) rounds.push(await measureRound(stack, file))
+    return await report(stack, rounds)
+  } finally {
+    await stack.stop()
+    await rm(folder, { recursive: true })
+  }
+}
+
+async function measureRound(stack: RunningStack, file: MadeFile): Promise<Round> {
+  const app = await openApp(stack)
+  const ids = [...registeredUsers(file.rows)]
+  const lines = Readable.from(ids).map((id) => `${id}\n`)
+  const registered = await stack.pipeToSluice(lines, 'users', 'register', '--app', String(app.appId))
+  assert.equal(registered.code, 0, registered.stderr)
+
+  const reached = { row: 0 }
+  const updates = profileUpdates(stack, app, ids, reached)
+  const load = steadyLoad([updates], perSecond)
+  try {
+    await delay(warmUpMs)
+    const from = performance.now()
+    await delay(idleMs)
+    const idleEnd = performance.now()
+    const importId = await upload(stack, app, file)
+    const begin = performance.now()
+    await follow(stack, importId, file, reached)
+    const end = performance.now()
+    await load.stop()
+    const round = { idle: load.between(from, idleEnd), during: load.between(begin, end) }
+    const { idle, during } = round
+    console.error(`p99 ${idle.p99.toFixed(1)} ms alone, ${during.p99.toFixed(1)} ms of ${during.requests} during`)
+    return round
+  } finally {
+    await load.stop()
+  }
+}
+
+/** Every other update is about a user of the rows that the import has not committed yet, or not long ago. */
+function profileUpdates(
+  { api }: RunningStack,
+  { token }: App,
+  ids: readonly string[],
+  reached: { row: number },
+): LoadTarget {
+  let count = 0
+  const next = () => {
+    count++
+    const user = count % 2 === 0 ? reached.row + ((count * 7919) % underWay) : count * 7919
+    const body = JSON.stringify({
+      user_id: ids[user % ids.length],
+      user_profiles: [
+        { key: 'plan', type: 'string', value: `plan ${count}` },
+        { key: 'visits', type: 'int', value: count },
+        { key: 'last_seen', type: 'datetime', value: '2026-01-01T10:00:00+09:00' },
+      ],
+    })
+    return { headers: { 'X-Service-Token': token }, body }
+  }
+  return { url: `${api}/v2/user_profiles`, next, expected: 202 }
+}
+
+async function upload({ api }: RunningStack, { token }: App, { path, bytes }: MadeFile): Promise<string> {
+  const md5 = createHash('md5')
+  await pipeline(createReadStream(path), md5)
+  const declaration = { checksum: md5.digest('base64'), byte_size: String(bytes) }
+  const { importId, url, headers } = await requestImport(api, token, declaration)
+  const { status } = await put(url, { ...headers, 'Content-Length': bytes }, createReadStream(path))
+  assert.equal(status, 200, 'answer of storage')
+  return importId
+}
+
+/** Keeps `reached` at the last committed row until the import has completed. */
+async function follow({ db }: RunningStack, importId: string, file: MadeFile, reached: { row: number }): Promise<void> {
+  for (;;) {
+    const { state, rows_total, rows_failed } = await db
+      .selectFrom('imports')
+      .select(['state', 'rows_total', 'rows_failed'])
+      .where('import_id', '=', importId)
+      .executeTakeFirstOrThrow()
+    reached.row = rows_total
+    if (state === 'completed') return assert.deepEqual([rows_total, rows_failed], [file.written, file.failing])
+    assert.notEqual(state, 'failed')
+    await delay(lookEvery)
+  }
+}
+
+async function report(stack: RunningStack, rounds: readonly Round[]): Promise<boolean> {
+  const conflicts = await countConflicts(stack)
+  const idle = median(rounds.map((round) => round.idle.p99))
+  const during = median(rounds.map((round) => round.during.p99))
+  const ratio = median(rounds.map((round) => round.during.p99 / round.idle.p99))
+  const errors = rounds.reduce((sum, round) => sum + round.idle.errors + round.during.errors, 0)
+  console.log(`${perSecond} profile updates a second, median of ${rounds.length} rounds`)
+  console.log(`p99 ${idle.toFixed(1)} ms alone, ${during.toFixed(1)} ms during an import`)
+  const none = { must: 0, stretch: undefined, digits: 0 } as const
+  return printTargets([
+    { name: 'p99 during an import ÷ alone', measured: ratio, must: 5, stretch: undefined, digits: 2 },
+    { name: 'updates not answered with 202', measured: errors, ...none },
+    { name: 'deadlocks and serialization failures', measured: conflicts, ...none },
+  ])
+}
+
+/** What Postgres gave up in favour of something else, also where it was tried again unseen. */
+async function countConflicts({ db, home }: RunningStack): Promise<number> {
+  const { rows } = await sql<{ deadlocks: number }>`
+    select deadlocks from pg_stat_database where datname = current_database()`.execute(db)
+  const log = await readFile(join(home, 'postgres.log'), 'utf8')
+  return (rows[0]?.deadlocks ?? Number.NaN) + (log.match(/could not serialize access/g)?.length ?? 0)
+}
