@@ -7,7 +7,7 @@ const batchBytes = 4 * 2 ** 20
 const batchCells = 500_000
 
 /** Rows of a block, from one up to another, exclusive. */
-export interface RowSlice {
+interface RowSlice {
   block: RowBlock
   from: number
   to: number

@@ -1,0 +1,136 @@
+import { runImport } from '@sluice/imports'
+import { joinedProfileUpdates } from '@sluice/profiles'
+import pg from 'pg'
+import { beforeEach, expect, test } from 'vitest'
+import { until } from '../environment/wait.ts'
+import { claim, importFile, openApp, openWorkshop, profilesOf, queueFile, resultOf, type Workshop } from './workshop.ts'
+
+// Two batches of an import are written at the same moment. What comes of it is as if each had waited for the one before.
+let workshop: Workshop
+let appId: number
+let other: pg.Client
+const users = ['a1', 'a2', 'b1', 'b2', 'c1', 'c2']
+
+beforeEach(async () => {
+  workshop = await openWorkshop({ BATCH_ROWS: '2' })
+  appId = await openApp(workshop, users)
+  // The key is known, so that no batch goes alone because of it.
+  await importFile(workshop, appId, 'user_id,n\na1,0\n')
+  other = new pg.Client({ connectionString: workshop.database.url })
+  await other.connect()
+  return async () => {
+    await other.end()
+    await workshop.close()
+  }
+})
+
+const rowsOf = (values: readonly (readonly [string, number])[]) =>
+  `user_id,n\n${values.map(([user, value]) => `${user},${value}\n`).join('')}`
+const inOrder = rowsOf(users.map((user, index) => [user, index + 1]))
+const allApplied = Object.fromEntries(users.map((user, index) => [user, { n: index + 1 }]))
+
+/** Starts an import whose batches are `a1 a2`, `b1 b2` and `c1 c2`. */
+async function start(): Promise<{ importId: string; running: ReturnType<typeof runImport> }> {
+  const importId = await queueFile(workshop, appId, inOrder)
+  const running = runImport(workshop.context, await claim(workshop, appId, importId), new AbortController().signal)
+  return { importId, running }
+}
+
+const lockUser = (user: string) =>
+  other.query(`select from users where app_id = $1 and user_id = $2 for update`, [appId, user])
+
+/** How many transactions of the import wait for a lock of this kind. */
+async function waiting(kind: 'advisory' | 'transactionid'): Promise<number> {
+  const { rows } = await other.query(`select from pg_locks where locktype = $1 and not granted`, [kind])
+  return rows.length
+}
+
+async function progressOf(importId: string): Promise<number> {
+  const { view } = await resultOf(workshop, appId, importId)
+  return view.rows_total
+}
+
+test('of rows of the same users in batches next to each other the last one holds', async () => {
+  const values = Array.from({ length: 60 }, (_, index): [string, number] => [users[(index * 5) % 6] ?? '', index])
+  const { view } = await importFile(workshop, appId, rowsOf(values))
+  expect(view).toMatchObject({ state: 'completed', rows_applied: 60, rows_failed: 0 })
+  const last = Object.fromEntries(values.map(([user, n]) => [user, { n }]))
+  expect(await profilesOf(workshop, appId)).toEqual(last)
+})
+
+test('a batch with a user of the one before is not begun: the user’s profile is about to change', async () => {
+  await importFile(workshop, appId, rowsOf([['a1', 7]]))
+  await other.query('begin')
+  await lockUser('b1')
+  const rows: [string, number][] = [
+    ['a1', 8],
+    ['b1', 1],
+    ['a1', 7], // held by the profile still, and no longer when its turn comes
+    ['b2', 1],
+  ]
+  const importing = importFile(workshop, appId, rowsOf(rows))
+  await until('the first batch to wait for the lock', async () => (await waiting('transactionid')) === 1)
+  for (let look = 0; look < 100; look++) expect(await waiting('advisory')).toBe(0)
+  await other.query('commit')
+  await importing
+  expect(await profilesOf(workshop, appId)).toMatchObject({ a1: { n: 7 }, b2: { n: 1 } })
+})
+
+test('a batch that is done before the one in front of it waits for it with its commit', async () => {
+  await other.query('begin')
+  await lockUser('a1')
+  const { importId, running } = await start()
+  await until('the second batch to wait for the first', async () => (await waiting('advisory')) === 1)
+  expect(await progressOf(importId)).toBe(0)
+  expect(await profilesOf(workshop, appId)).toMatchObject({ b1: {}, b2: {} })
+  await other.query('commit')
+  expect(await running).toMatchObject({ outcome: 'completed' })
+  expect(await profilesOf(workshop, appId)).toEqual(allApplied)
+})
+
+test('somebody who holds a user of the first batch and wants one of the second leads to no standstill', async () => {
+  await other.query('begin')
+  await lockUser('a1')
+  const { importId, running } = await start()
+  await until('the second batch to wait for the first', async () => (await waiting('advisory')) === 1)
+  // Postgres sees the circle and gives one of the three up; an import's batch is then done again.
+  await lockUser('b1').then(
+    () => other.query('commit'),
+    () => other.query('rollback'),
+  )
+  expect(await running).toMatchObject({ outcome: 'completed' })
+  expect(await resultOf(workshop, appId, importId)).toMatchObject({ view: { rows_total: 6, rows_applied: 6 } })
+  expect(await profilesOf(workshop, appId)).toEqual(allApplied)
+})
+
+test('when the first batch is given up for somebody else, the second one waits until it is done again', async () => {
+  await other.query('begin')
+  await lockUser('a2')
+  const { importId, running } = await start()
+  await until('the second batch to wait for the first', async () => (await waiting('advisory')) === 1)
+  await other.query(`select pg_terminate_backend(pid) from pg_locks where locktype = 'transactionid' and not granted`)
+  // The first one's connection is gone, so the import is given back; the second one must not have been committed.
+  expect(await running).toMatchObject({ outcome: 'postponed' })
+  expect(await progressOf(importId)).toBe(0)
+  expect(await profilesOf(workshop, appId)).toMatchObject({ b1: {}, b2: {} })
+  await other.query('commit')
+})
+
+test('updates of the same users at the same time lead to no error, and both writers’ values hold', async () => {
+  const update = joinedProfileUpdates(workshop.database.db, 10)
+  const values = Array.from({ length: 300 }, (_, index): [string, number] => [users[index % 6] ?? '', index])
+  let isOver = false
+  const updating = Promise.all(
+    users.map(async (user) => {
+      for (let count = 0; !isOver; count++) await update(appId, user, [{ key: 'm', type: 'int', value: count }])
+    }),
+  )
+  const { view } = await importFile(workshop, appId, rowsOf(values)).finally(() => {
+    isOver = true
+  })
+  await updating
+  expect(view).toMatchObject({ state: 'completed', rows_applied: 300 })
+  const profiles = Object.values(await profilesOf(workshop, appId))
+  expect(profiles.map(({ n }) => n)).toEqual(users.map((_, index) => 294 + index))
+  expect(profiles.every(({ m }) => typeof m === 'number')).toBe(true)
+})
