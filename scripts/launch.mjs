@@ -12,6 +12,9 @@ const nodeModules = join(root, 'node_modules')
 const marker = join(nodeModules, '.sluice-installed')
 const node24 = join(nodeModules, '.bin', 'node')
 
+// Compiled code is kept for the next start: processes are up in about half the time.
+process.env.NODE_COMPILE_CACHE ??= join(nodeModules, '.cache', 'node-compile')
+
 const [entry, ...args] = process.argv.slice(2)
 if (entry === undefined) {
   console.error('usage: node scripts/launch.mjs <entry.ts> [arguments…]')

@@ -7,6 +7,7 @@ import { benchLimiter } from './limiter.ts'
 import { benchMemory } from './memory.ts'
 import { benchMixed } from './mixed.ts'
 import { benchRegistration } from './registration.ts'
+import { benchStages } from './stages.ts'
 import { benchUploads } from './uploads.ts'
 
 /** Each takes its arguments, and gives whether it met its targets. */
@@ -19,6 +20,7 @@ const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   uploads: benchUploads,
   registration: benchRegistration,
   memory: benchMemory,
+  stages: benchStages,
 }
 
 const given = process.argv.slice(2)

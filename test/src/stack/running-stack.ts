@@ -29,6 +29,9 @@ export interface StackOptions {
   home?: string
 }
 
+/** What a process needs of this one's environment to run as fast as it did. */
+const ofNode = { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }
+
 /** What a command printed, and its exit code. */
 export interface CommandResult {
   code: number | null
@@ -128,7 +131,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
 export function spawnStack(home: string, { workers = 1, redisUrl, env = {} }: StackOptions = {}): ChildProcess {
   const settings = { ...anyPorts, WORKERS: String(workers), ...(redisUrl && { REDIS_URL: redisUrl }), ...env }
   const child = spawn(process.execPath, [appEntry('local')], {
-    env: { PATH: process.env.PATH, SLUICE_HOME: home, ...settings },
+    env: { ...ofNode, SLUICE_HOME: home, ...settings },
     // It stops when this channel closes: a test run that is killed leaves nothing running.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
@@ -154,7 +157,7 @@ async function infoOf(home: string): Promise<StackInfo> {
 
 async function runCommand(home: string, input: string | Readable, args: string[]): Promise<CommandResult> {
   const child = spawn(process.execPath, [appEntry('cli'), ...args, '--json'], {
-    env: { PATH: process.env.PATH, SLUICE_HOME: home },
+    env: { ...ofNode, SLUICE_HOME: home },
     stdio: 'pipe',
   })
   // A command may end without having read its input.

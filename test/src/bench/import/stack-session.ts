@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { embeddedStorageAccess } from '@sluice/local-stack'
 import { openQueues } from '@sluice/queue'
-import { openStorage } from '@sluice/storage'
+import { openStorage, type Storage } from '@sluice/storage'
 import type pg from 'pg'
 import { type RunningStack, startStack } from '../../stack/running-stack.ts'
 import type { MadeFile } from './file.ts'
@@ -16,7 +16,10 @@ export interface StackSession {
   workerPid(): Promise<number | undefined>
   /** Puts a file into storage, unless it is there. */
   upload(file: MadeFile): Promise<void>
-  /** Puts an uploaded file into the line of the database's only app, and gives its job to the queue. */
+  storage: Storage
+  /** Puts an uploaded file into the line of the database's only app, as if its job had been given to the queue. */
+  insertImport(file: MadeFile): Promise<{ appId: number; importId: string }>
+  /** The same, and gives the job to the queue. */
   enqueue(file: MadeFile): Promise<string>
   /** Ends the processes; what lies in storage stays. */
   close(): Promise<void>
@@ -30,15 +33,16 @@ export async function openStackSession(postgres: BenchPostgres, database: string
   const storage = openStorage({ S3_ENDPOINT: endpoint, ...(await embeddedStorageAccess(home, {})) })
   const queues = openQueues({ databaseUrl }, (error) => console.error(error))
   const client = await connectTo(databaseUrl)
-  return {
+  const session: StackSession = {
     stack,
     client,
+    storage,
     workerPid: async () => (await stack.info()).processes.worker?.[0],
     async upload(file) {
       if ((await storage.stat(file.name)) !== undefined) return
       await storage.writeStream(file.name, createReadStream(file.path), contentTypeOf(file))
     },
-    async enqueue(file) {
+    async insertImport(file) {
       const stored = await storage.stat(file.name)
       // As dispatched: the job comes from here, and upkeep adds none.
       const { rows } = await client.query(
@@ -48,7 +52,10 @@ export async function openStackSession(postgres: BenchPostgres, database: string
         returning app_id, import_id`,
         [file.name, contentTypeOf(file), stored?.etag, stored?.byteSize],
       )
-      const { app_id: appId, import_id: importId } = rows[0]
+      return { appId: rows[0].app_id, importId: rows[0].import_id }
+    },
+    async enqueue(file) {
+      const { appId, importId } = await session.insertImport(file)
       await queues.add('imports', [{ id: `${importId}-0`, payload: { appId, importId } }])
       return importId
     },
@@ -59,6 +66,7 @@ export async function openStackSession(postgres: BenchPostgres, database: string
       await stack.terminate()
     },
   }
+  return session
 }
 
 function contentTypeOf({ gzip }: MadeFile): 'text/csv' | 'application/gzip' {

@@ -1,0 +1,110 @@
+import { type Profiler, Session } from 'node:inspector/promises'
+import { parseArgs } from 'node:util'
+import { readSettings } from '@sluice/config'
+import { connect } from '@sluice/database'
+import { claimImport, importSettings, runImport } from '@sluice/imports'
+import { pino } from 'pino'
+import { type MadeFile, shapesOf } from './import/file.ts'
+import { openGround, templates } from './import/ground.ts'
+import { openStackSession, type StackSession } from './import/stack-session.ts'
+
+/** Where a worker's time goes, by the file or function that was running when the profiler looked. First match counts. */
+const stages: readonly [name: string, matches: RegExp][] = [
+  ['waiting', /^\(idle\)/],
+  ['collecting garbage', /^\(garbage collector\)/],
+  ['splitting rows', /packages\/csv\//],
+  ['hashing documents', /internal\/crypto/],
+  ['checking and converting cells', /packages\/profiles\/src\/(values|batch)\/|RegExp:/],
+  ['going through batches', /packages\/(imports|profiles)\//],
+  ['talking to Postgres', /node_modules\/(pg|pg-protocol|pg-pool|kysely)\/|packages\/database\//],
+  ['writing to sockets', /^(writev|writeBuffer|writeLatin1String|writeUtf8String) /],
+  [
+    'reading from storage',
+    /_http_|node_modules\/@(aws-sdk|smithy)|packages\/storage\/|internal\/(streams|stream_base)|wasm/,
+  ],
+  ['all else', /./],
+]
+
+const microseconds = 1e6
+
+/**
+ * Imports a file in this process under a profiler, and prints where the CPU seconds per million rows go, in Node and in
+ * Postgres. `[--rows N]`. There is no target: it always gives true.
+ */
+export async function benchStages(args: readonly string[]): Promise<boolean> {
+  const { values } = parseArgs({ args: [...args], options: { rows: { type: 'string', default: '500000' } } })
+  const rows = Number(values.rows)
+  const ground = await openGround(rows)
+  try {
+    await ground.postgres.copyDatabase(templates.sluice, 'bench_stages')
+    const session = await openStackSession(ground.postgres, 'bench_stages', ground.home)
+    const { first, changed } = shapesOf(rows)
+    const results: Record<string, Map<string, number>> = {}
+    // The first time is for V8 to warm up; the second is an identical import again.
+    for (const [name, shape] of [['first', first] as const, ['again', first] as const, ['changed', changed] as const]) {
+      const before = await ground.postgres.cpu()
+      const found = await profiledImport(session, ground.postgres.urlOf('bench_stages'), await ground.file(shape))
+      found.set('Postgres', (await ground.postgres.cpu()) - before)
+      results[name] = new Map([...found].map(([stage, seconds]) => [stage, (seconds * 1e6) / rows]))
+    }
+    await session.close()
+    print(results)
+    return true
+  } finally {
+    await ground.close()
+  }
+}
+
+/** Runs an import of a file in this process. Gives seconds by stage. */
+async function profiledImport(
+  session: StackSession,
+  databaseUrl: string,
+  file: MadeFile,
+): Promise<Map<string, number>> {
+  await session.upload(file)
+  const database = connect(databaseUrl)
+  const settings = readSettings({ API_URL: 'http://api.test' }, importSettings)
+  const context = { db: database.db, storage: session.storage, settings, log: pino({ level: 'silent' }) }
+  const profiler = new Session()
+  profiler.connect()
+  await profiler.post('Profiler.enable')
+  const id = await session.insertImport(file)
+  await profiler.post('Profiler.start')
+  const claim = await claimImport(context, id)
+  if (claim === undefined) throw new Error(`import ${id.importId} cannot be claimed`)
+  const outcome = await runImport(context, claim, new AbortController().signal)
+  const { profile } = await profiler.post('Profiler.stop')
+  profiler.disconnect()
+  await database.close()
+  if (outcome.outcome !== 'completed') throw new Error(`the import was ${outcome.outcome}`)
+  return secondsByStage(profile)
+}
+
+function secondsByStage({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): Map<string, number> {
+  const stageOf = new Map(
+    nodes.map(({ id, callFrame: { functionName, url } }) => {
+      const place = `${functionName} ${url}`
+      return [id, stages.find(([, matches]) => matches.test(place))?.[0] ?? '']
+    }),
+  )
+  const seconds = new Map(stages.map(([name]) => [name, 0]))
+  for (const [index, node] of samples.entries()) {
+    const stage = stageOf.get(node) ?? ''
+    seconds.set(stage, (seconds.get(stage) ?? 0) + (timeDeltas[index] ?? 0) / microseconds)
+  }
+  return seconds
+}
+
+function print(results: Record<string, Map<string, number>>): void {
+  const columns = Object.values(results)
+  const line = (name: string, cells: readonly string[]) =>
+    console.log(`${name.padEnd(34)}${cells.map((cell) => cell.padStart(10)).join('')}`)
+  console.log('Seconds per million rows: of CPU, but for waiting')
+  line('', Object.keys(results))
+  for (const stage of columns[0]?.keys() ?? []) {
+    line(
+      stage,
+      columns.map((column) => (column.get(stage) ?? Number.NaN).toFixed(2)),
+    )
+  }
+}
