@@ -61,9 +61,13 @@ export async function runInOrder(run: OrderRun): Promise<Verdict> {
       longestFault: 1_500,
       over: over.signal,
     })
-    for (const { app, file, place } of shuffled(requested, random)) await send(app, place, file)
-    await untilAllEnded(deployment, apps, 240_000).finally(() => over.abort())
-    await breaking
+    try {
+      for (const { app, file, place } of shuffled(requested, random)) await send(app, place, file)
+      await untilAllEnded(deployment, apps, 240_000)
+    } finally {
+      over.abort()
+      await breaking
+    }
     const verdict = await judge(deployment, apps)
     const { order } = await observe(deployment.db, deployment.orderWait)
     for (const app of apps) {

@@ -52,7 +52,10 @@ export async function runAtRandom(run: RandomRun): Promise<RunFigures> {
   try {
     const apps = await Promise.all(Array.from({ length: run.apps }, () => openClientApp(deployment)))
     const over = new AbortController()
-    const clients = apps.map((app, index) => keepUploading(deployment, app, seeded(run.seed + index), over.signal))
+    const uploading = Promise.all(
+      apps.map((app, index) => keepUploading(deployment, app, seeded(run.seed + index), over.signal)),
+    )
+    uploading.catch(() => {}) // it is awaited below, unless something else fails first
     const recovery: Record<string, number> = {}
     const struck = await breakThings(deployment, {
       random: seeded(run.seed),
@@ -63,9 +66,8 @@ export async function runAtRandom(run: RandomRun): Promise<RunFigures> {
         if (!run.awaitRecovery) return
         recovery[name] = Math.max(recovery[name] ?? 0, await untilProgress(deployment, apps))
       },
-    })
-    over.abort()
-    await Promise.all(clients)
+    }).finally(() => over.abort())
+    await uploading
     const verdict = await judge(deployment, apps, { patience: 180_000 })
     await deployment.stopApps()
     return { seed: run.seed, faults: struck, recovery, ...verdict }
