@@ -1,3 +1,4 @@
+import { sql } from '@sluice/database'
 import { runImport } from '@sluice/imports'
 import { joinedProfileUpdates } from '@sluice/profiles'
 import pg from 'pg'
@@ -39,9 +40,13 @@ async function start(): Promise<{ importId: string; running: ReturnType<typeof r
 const lockUser = (user: string) =>
   other.query(`select from users where app_id = $1 and user_id = $2 for update`, [appId, user])
 
-/** How many transactions of the import wait for a lock of this kind. */
+const waitsFor = `datname = current_database() and wait_event_type = 'Lock' and wait_event`
+
+/** How many transactions wait for a lock of this kind. */
 async function waiting(kind: 'advisory' | 'transactionid'): Promise<number> {
-  const { rows } = await other.query(`select from pg_locks where locktype = $1 and not granted`, [kind])
+  const { rows } = await sql`select from pg_stat_activity where ${sql.raw(waitsFor)} = ${kind}`.execute(
+    workshop.database.db,
+  )
   return rows.length
 }
 
@@ -108,7 +113,7 @@ test('when the first batch is given up for somebody else, the second one waits u
   await lockUser('a2')
   const { importId, running } = await start()
   await until('the second batch to wait for the first', async () => (await waiting('advisory')) === 1)
-  await other.query(`select pg_terminate_backend(pid) from pg_locks where locktype = 'transactionid' and not granted`)
+  await other.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${waitsFor} = 'transactionid'`)
   // The first one's connection is gone, so the import is given back; the second one must not have been committed.
   expect(await running).toMatchObject({ outcome: 'postponed' })
   expect(await progressOf(importId)).toBe(0)
