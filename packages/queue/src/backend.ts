@@ -26,6 +26,8 @@ export interface OpenQueue {
     template: { name: string; data: unknown; opts: Omit<JobsOptions, 'jobId'> },
   ): Promise<unknown>
   on(event: 'error', listener: (error: Error) => void): unknown
+  /** Rejects, and does so for good, where Postgres is away when the queue is made; with Redis it waits. */
+  waitUntilReady(): Promise<unknown>
   close(): Promise<void>
 }
 
@@ -33,6 +35,8 @@ export interface OpenQueue {
 interface OpenWorker {
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'failed', listener: (job: unknown, error: Error) => void): unknown
+  /** As that of a queue. */
+  waitUntilReady(): Promise<unknown>
   close(): Promise<void>
 }
 

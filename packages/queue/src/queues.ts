@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { SharedStore } from '@sluice/config'
 import { type Backend, type OpenQueue, openBackend } from './backend.ts'
 import type { Payloads, QueueName } from './payloads.ts'
@@ -26,6 +27,9 @@ export type JobHandler<Name extends QueueName> = (payload: Payloads[Name], jobNa
 const lockDuration = 10_000
 const stalledInterval = 2_000
 
+/** Pause before a worker whose store was away is opened again, ms. */
+const reopenDelay = 1_000
+
 /** The tables decide what is tried again and when, so a job is tried once and then forgotten. */
 const jobOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true }
 
@@ -37,7 +41,8 @@ const jobOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true }
 export function openQueues(store: SharedStore, onError: (error: Error) => void): Queues {
   const backend = openBackend(store)
   const queues = new Map<QueueName, OpenQueue>()
-  const workers: { close(): Promise<void> }[] = []
+  const workers = new Set<{ close(): Promise<void> }>()
+  let closing = false
 
   const queue = (name: QueueName) => {
     const open = queues.get(name) ?? openQueue(backend, name, onError)
@@ -45,29 +50,56 @@ export function openQueues(store: SharedStore, onError: (error: Error) => void):
     return open
   }
 
+  // A queue that was opened while its store was away keeps that failure for good: the next use opens another one.
+  const use = async (name: QueueName, job: (open: OpenQueue) => Promise<unknown>) => {
+    const open = queue(name)
+    try {
+      await job(open)
+    } catch (error) {
+      open.waitUntilReady().catch(() => {
+        if (queues.get(name) === open) queues.delete(name)
+        open.close().catch(() => {})
+      })
+      throw error
+    }
+  }
+
   return {
     async add(name, jobs) {
       if (jobs.length === 0) return
       const bulk = jobs.map(({ id, payload }) => ({ name, data: payload, opts: { ...jobOptions, jobId: id } }))
-      await queue(name).addBulk(bulk)
+      await use(name, (open) => open.addBulk(bulk))
     },
     async schedule(task, every) {
-      await queue('upkeep').upsertJobScheduler(task, { every }, { name: task, data: {}, opts: jobOptions })
+      await use('upkeep', (open) =>
+        open.upsertJobScheduler(task, { every }, { name: task, data: {}, opts: jobOptions }),
+      )
     },
     work(name, handler, { concurrency }) {
-      const worker = backend.worker(name, (job) => handler(job.data, job.name), {
-        concurrency,
-        lockDuration,
-        stalledInterval,
-        // Stalled jobs are no failures here: the handler asks the tables whether there is anything left to do.
-        maxStalledCount: 1_000_000,
-      })
-      worker.on('error', onError)
-      worker.on('failed', (_job, error) => onError(error))
-      workers.push(worker)
+      const start = () => {
+        const worker = backend.worker(name, (job) => handler(job.data, job.name), {
+          concurrency,
+          lockDuration,
+          stalledInterval,
+          // Stalled jobs are no failures here: the handler asks the tables whether there is anything left to do.
+          maxStalledCount: 1_000_000,
+        })
+        worker.on('error', onError)
+        worker.on('failed', (_job, error) => onError(error))
+        workers.add(worker)
+        // One that was opened while its store was away never takes a job: another one is opened in its place.
+        worker.waitUntilReady().catch(async () => {
+          await worker.close().catch(() => {})
+          workers.delete(worker)
+          await delay(reopenDelay)
+          if (!closing) start()
+        })
+      }
+      start()
     },
     async close() {
-      await Promise.all(workers.map((worker) => worker.close()))
+      closing = true
+      await Promise.all([...workers].map((worker) => worker.close()))
       await Promise.all([...queues.values()].map((open) => open.close()))
     },
   }

@@ -1,8 +1,10 @@
 import type { SharedStore } from '@sluice/config'
 import { openQueues, type Queues } from '@sluice/queue'
-import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
+import { throughProxy } from '../faults/harness/servers.ts'
+import { startTcpProxy } from '../faults/harness/tcp-proxy.ts'
 
 // One suite for both backends: whatever holds on one must hold on the other.
 describe('queues on Postgres', () => {
@@ -12,6 +14,30 @@ describe('queues on Postgres', () => {
     return () => database.close()
   })
   queueSuite(() => ({ databaseUrl: database.url }))
+})
+
+test('queues and workers that are opened while Postgres is away work when it is back', async () => {
+  const database = await openTestDatabase()
+  const proxy = await startTcpProxy(() => Number(new URL(database.url).port))
+  const queues = openQueues({ databaseUrl: throughProxy(database.url, proxy) }, () => {})
+  onTestFinished(async () => {
+    await queues.close()
+    await proxy.close()
+    await database.close()
+  })
+  proxy.set({ kind: 'refuse' })
+  const ran: number[] = []
+  queues.work('imports', async ({ appId }) => void ran.push(appId), { concurrency: 1 })
+  const job = { id: 'job', payload: { appId: 1, importId: 'import' } }
+  await expect(queues.add('imports', [job])).rejects.toThrow()
+  proxy.set({ kind: 'fine' })
+  const added = () =>
+    queues.add('imports', [job]).then(
+      () => true,
+      () => false,
+    )
+  await until('the job to be added', added)
+  await until('the job to run', () => ran.length > 0)
 })
 
 describe.skipIf(inject('redisUrl') === undefined)('queues on Redis', () => {
