@@ -7,5 +7,5 @@ test('whatever breaks, in whatever order: nothing is lost, doubled or out of ord
   const figures = await runAtRandom({ ...run, awaitRecovery: false })
   console.log(JSON.stringify(figures))
   expect(figures.violations).toEqual([])
-  expect(figures.imports).toBeGreaterThan(10)
+  expect(figures.imports).toBeGreaterThan(5)
 }, 400_000)
