@@ -23,6 +23,9 @@ const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   stages: benchStages,
 }
 
+// A signal ends the process in the usual way, so that what a benchmark has made is removed.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+
 const given = process.argv.slice(2)
 const [name, args] = given[0]?.startsWith('-') === false ? [given[0], given.slice(1)] : ['import', given]
 const bench = benches[name]

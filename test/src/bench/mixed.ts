@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -13,6 +12,7 @@ import { type App, openApp, put, requestImport } from '../stack/client.ts'
 import { type RunningStack, startStack } from '../stack/running-stack.ts'
 import { type MadeFile, makeFile, registeredUsers, shapesOf } from './import/file.ts'
 import type { LoadTarget } from './load.ts'
+import { openScratch } from './scratch.ts'
 import { median } from './statistics.ts'
 import { type SpanResult, steadyLoad } from './steady-load.ts'
 import { printTargets } from './targets.ts'
@@ -42,16 +42,15 @@ export async function benchMixed(args: readonly string[]): Promise<boolean> {
     args: [...args],
     options: { rows: { type: 'string', default: '1000000' }, rounds: { type: 'string', default: '3' } },
   })
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-mixed-'))
+  await using scratch = await openScratch('sluice-bench-mixed-')
   const stack = await startStack({ env: { RATE_LIMIT_PROFILE_UPDATE: '100000000/60s', LOG_LEVEL: 'warn' } })
   try {
-    const file = await makeFile(folder, shapesOf(Number(values.rows)).first)
+    const file = await makeFile(scratch.path, shapesOf(Number(values.rows)).first)
     const rounds: Round[] = []
     for (let round = 0; round < Number(values.rounds); round++) rounds.push(await measureRound(stack, file))
     return await report(stack, rounds)
   } finally {
     await stack.stop()
-    await rm(folder, { recursive: true })
   }
 }
 

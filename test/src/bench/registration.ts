@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -11,6 +9,7 @@ import { openApp } from '../stack/client.ts'
 import { type RunningStack, startStack } from '../stack/running-stack.ts'
 import { copyLines } from './import/copy.ts'
 import { connectTo } from './import/postgres.ts'
+import { openScratch } from './scratch.ts'
 import { median } from './statistics.ts'
 import { printTargets } from './targets.ts'
 
@@ -24,8 +23,8 @@ export async function benchRegistration(args: readonly string[]): Promise<boolea
     options: { users: { type: 'string', default: '1000000' }, rounds: { type: 'string', default: '3' } },
   })
   const users = Number(values.users)
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-registration-'))
-  const ids = join(folder, 'ids')
+  await using scratch = await openScratch('sluice-bench-registration-')
+  const ids = join(scratch.path, 'ids')
   const stack = await startStack()
   const client = await connectTo((await stack.info()).database)
   try {
@@ -47,7 +46,6 @@ export async function benchRegistration(args: readonly string[]): Promise<boolea
   } finally {
     await client.end()
     await stack.stop()
-    await rm(folder, { recursive: true })
   }
 }
 

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { createReadStream } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { type IncomingMessage, request } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { embeddedStorageAccess } from '@sluice/local-stack'
@@ -11,6 +9,7 @@ import { openStorage, type Storage } from '@sluice/storage'
 import { type App, openApp } from '../stack/client.ts'
 import { type RunningStack, startStack } from '../stack/running-stack.ts'
 import { type MadeFile, makeFile, shapesOf } from './import/file.ts'
+import { openScratch } from './scratch.ts'
 import { median } from './statistics.ts'
 import { printTargets, type Target } from './targets.ts'
 
@@ -26,15 +25,14 @@ export async function benchUploads(args: readonly string[]): Promise<boolean> {
     args: [...args],
     options: { rows: { type: 'string', default: defaultRows }, rounds: { type: 'string', default: '5' } },
   })
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-uploads-'))
+  await using scratch = await openScratch('sluice-bench-uploads-')
   // No worker takes the files: nothing but the uploads is to be measured.
   const stack = await startStack({ env: { RATE_LIMIT_BULK_IMPORT_V2: '1000000/60s', WORKER_QUEUES: 'mails' } })
   try {
-    const file = await makeFile(folder, shapesOf(Number(values.rows)).first)
+    const file = await makeFile(scratch.path, shapesOf(Number(values.rows)).first)
     return printTargets([await measureUploads(stack, file, Number(values.rounds))])
   } finally {
     await stack.stop()
-    await rm(folder, { recursive: true })
   }
 }
 

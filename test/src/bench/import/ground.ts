@@ -1,11 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { createApp } from '@sluice/accounts'
 import { connect, migrate } from '@sluice/database'
 import { registerUsers } from '@sluice/profiles'
 import { migrateQueue } from '@sluice/queue'
+import { openScratch } from '../scratch.ts'
 import { copyLines } from './copy.ts'
 import { type MadeFile, makeFile, registeredUsers, type Shape } from './file.ts'
 import { type BenchPostgres, connectTo, startBenchPostgres } from './postgres.ts'
@@ -13,27 +12,26 @@ import { type BenchPostgres, connectTo, startBenchPostgres } from './postgres.ts
 /** Databases with all users registered and no profiles: what every first import begins on. */
 export const templates = { yardsticks: 'bench_yardsticks', sluice: 'bench_sluice_template' } as const
 
-/** What all contenders share. */
-export interface Ground {
+/** What all contenders share; its disposal ends and removes everything. */
+export interface Ground extends AsyncDisposable {
   postgres: BenchPostgres
   /** Folder of Sluice's storage. */
   home: string
   /** The file of a shape, made when it is first asked for. */
   file(shape: Shape): Promise<MadeFile>
-  /** Ends and removes everything. */
-  close(): Promise<void>
 }
 
 /** Starts Postgres in a scratch folder and registers the users of files of `rows` rows. */
 export async function openGround(rows: number): Promise<Ground> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-'))
-  const removeFolder = () => rm(folder, { recursive: true, force: true, maxRetries: 5 })
-  const postgres = await startBenchPostgres(folder).catch(async (error: unknown) => {
-    await removeFolder()
-    throw error
-  })
+  await using unfinished = new AsyncDisposableStack()
+  const { path: folder } = unfinished.use(await openScratch('sluice-bench-'))
+  const postgres = await startBenchPostgres(folder)
+  unfinished.defer(() => postgres.stop())
+  await makeYardsticksTemplate(postgres, rows)
+  await makeSluiceTemplate(postgres, rows)
+  const parts = unfinished.move()
   const files = new Map<string, Promise<MadeFile>>()
-  const ground: Ground = {
+  return {
     postgres,
     home: join(folder, 'stack'),
     file(shape) {
@@ -41,18 +39,7 @@ export async function openGround(rows: number): Promise<Ground> {
       files.set(shape.name, made)
       return made
     },
-    async close() {
-      await postgres.stop()
-      await removeFolder()
-    },
-  }
-  try {
-    await makeYardsticksTemplate(postgres, rows)
-    await makeSluiceTemplate(postgres, rows)
-    return ground
-  } catch (error) {
-    await ground.close()
-    throw error
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
   }
 }
 

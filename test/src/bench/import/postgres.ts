@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startPostgres } from '@sluice/local-stack'
 import pg from 'pg'
+import { signal } from '../../stack/processes.ts'
 import { cpuOfTree } from './cpu.ts'
 
 /** The one Postgres of a benchmark; every contender has a database of its own on it. */
@@ -24,11 +25,14 @@ export interface BenchPostgres {
  */
 const settings = { shared_buffers: '1GB', max_wal_size: '4GB', checkpoint_timeout: '30min', autovacuum: 'off' }
 
-/** Starts the Postgres of a benchmark in a folder, with the given settings beside its own. */
+/** Starts the Postgres of a benchmark in a folder. */
 export async function startBenchPostgres(folder: string): Promise<BenchPostgres> {
   const dataDirectory = join(folder, 'postgres')
   const server = await startPostgres({ dataDirectory, port: 0, settings })
-  const [postmaster] = (await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8')).split('\n')
+  const postmaster = Number.parseInt(await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8'), 10)
+  // Where this process ends by a signal, its scratch folder is removed: a server that shuts down would go on writing there.
+  const kill = () => signal(postmaster, 'SIGKILL')
+  process.prependOnceListener('exit', kill)
   const urlOf = (database: string) => {
     const url = new URL(server.url)
     url.pathname = `/${database}`
@@ -53,8 +57,11 @@ export async function startBenchPostgres(folder: string): Promise<BenchPostgres>
       await run(database, 'vacuum analyze')
       await run(database, 'checkpoint')
     },
-    cpu: () => cpuOfTree(Number(postmaster)),
-    stop: () => server.stop(),
+    cpu: () => cpuOfTree(postmaster),
+    async stop() {
+      process.off('exit', kill)
+      await server.stop()
+    },
   }
 }
 

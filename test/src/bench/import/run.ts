@@ -17,27 +17,24 @@ import { sluice } from './sluice.ts'
 export async function runContenders(options: Options, say: (line: string) => void): Promise<Results> {
   const shapes = shapesOf(options.rows)
   say(`registering the users of ${options.rows} rows`)
-  const ground = await openGround(options.rows)
+  await using ground = await openGround(options.rows)
   const { postgres, home } = ground
   const yardsticks = [floor, expert, naive].map((contender) => contender(postgres, templates.yardsticks))
   const all = [...yardsticks, sluice(postgres, templates.sluice, home)]
   const pair = all.filter(({ name }) => name === 'expert' || name === 'Sluice')
   const results = new Results()
-  try {
-    for (let round = 0; round < options.rounds; round++) {
-      say(`round ${round + 1} of ${options.rounds}`)
-      const course = { ground, results, round, say }
-      await runPhases(course, all, wantedPhases(options.parts), shapes)
-      for (const variant of variants.filter((name) => options.parts.has(name))) {
-        await startAnew(ground, pair)
-        const left = variant === 'invalid' ? shapes.valid : shapes[variant]
-        await runPart(course, variant, pair, ({ name }) => (name === 'Sluice' ? shapes[variant] : left))
-      }
+  for (let round = 0; round < options.rounds; round++) {
+    say(`round ${round + 1} of ${options.rounds}`)
+    const course = { ground, results, round, say }
+    await runPhases(course, all, wantedPhases(options.parts), shapes)
+    for (const variant of variants.filter((name) => options.parts.has(name))) {
+      await startAnew(ground, pair)
+      const shapeFor = ({ name }: Contender) =>
+        variant === 'invalid' && name === 'expert' ? shapes.valid : shapes[variant]
+      await runPart(course, variant, pair, shapeFor)
     }
-    return results
-  } finally {
-    await ground.close()
   }
+  return results
 }
 
 /** What every part of a round needs. */

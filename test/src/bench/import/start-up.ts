@@ -3,7 +3,7 @@ import { until } from '../../environment/wait.ts'
 import { signal, stillRunning } from '../../stack/processes.ts'
 import { runningFor } from './cpu.ts'
 import { shapesOf } from './file.ts'
-import { openGround, templates } from './ground.ts'
+import { type Ground, openGround, templates } from './ground.ts'
 import { watchImport } from './sluice.ts'
 import { openStackSession } from './stack-session.ts'
 
@@ -20,17 +20,13 @@ export interface StartUp {
 
 /** Ends the worker of a running stack, gives an import to the queue, and watches the worker that the stack starts instead. */
 export async function measureStartUp(rounds: number): Promise<StartUp[]> {
-  const ground = await openGround(rows)
-  try {
-    const measured: StartUp[] = []
-    for (let round = 0; round < rounds; round++) measured.push(await startUp(ground))
-    return measured
-  } finally {
-    await ground.close()
-  }
+  await using ground = await openGround(rows)
+  const measured: StartUp[] = []
+  for (let round = 0; round < rounds; round++) measured.push(await startUp(ground))
+  return measured
 }
 
-async function startUp({ postgres, home, file: make }: Awaited<ReturnType<typeof openGround>>): Promise<StartUp> {
+async function startUp({ postgres, home, file: make }: Ground): Promise<StartUp> {
   const database = 'bench_start'
   await postgres.copyDatabase(templates.sluice, database)
   const session = await openStackSession(postgres, database, home)

@@ -1,0 +1,24 @@
+import { rmSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** A folder for what a benchmark makes. It is removed when it is disposed of, or when the process ends by a signal. */
+export interface Scratch extends AsyncDisposable {
+  path: string
+}
+
+/** Makes a scratch folder whose name begins with `prefix`. */
+export async function openScratch(prefix: string): Promise<Scratch> {
+  const path = await mkdtemp(join(tmpdir(), prefix))
+  const removal = { recursive: true, force: true, maxRetries: 5 } as const
+  const removeNow = () => rmSync(path, removal)
+  process.once('exit', removeNow)
+  return {
+    path,
+    async [Symbol.asyncDispose]() {
+      process.off('exit', removeNow)
+      await rm(path, removal)
+    },
+  }
+}
