@@ -34,25 +34,20 @@ const microseconds = 1e6
 export async function benchStages(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({ args: [...args], options: { rows: { type: 'string', default: '500000' } } })
   const rows = Number(values.rows)
-  const ground = await openGround(rows)
-  try {
-    await ground.postgres.copyDatabase(templates.sluice, 'bench_stages')
-    const session = await openStackSession(ground.postgres, 'bench_stages', ground.home)
-    const { first, changed } = shapesOf(rows)
-    const results: Record<string, Map<string, number>> = {}
-    // The first time is for V8 to warm up; the second is an identical import again.
-    for (const [name, shape] of [['first', first] as const, ['again', first] as const, ['changed', changed] as const]) {
-      const before = await ground.postgres.cpu()
-      const found = await profiledImport(session, ground.postgres.urlOf('bench_stages'), await ground.file(shape))
-      found.set('Postgres', (await ground.postgres.cpu()) - before)
-      results[name] = new Map([...found].map(([stage, seconds]) => [stage, (seconds * 1e6) / rows]))
-    }
-    await session.close()
-    print(results)
-    return true
-  } finally {
-    await ground.close()
+  await using ground = await openGround(rows)
+  await ground.postgres.copyDatabase(templates.sluice, 'bench_stages')
+  const session = await openStackSession(ground.postgres, 'bench_stages', ground.home)
+  const { first, changed } = shapesOf(rows)
+  const results: Record<string, Map<string, number>> = {}
+  for (const [name, shape] of [['first', first] as const, ['again', first] as const, ['changed', changed] as const]) {
+    const before = await ground.postgres.cpu()
+    const found = await profiledImport(session, ground.postgres.urlOf('bench_stages'), await ground.file(shape))
+    found.set('Postgres', (await ground.postgres.cpu()) - before)
+    results[name] = new Map([...found].map(([stage, seconds]) => [stage, (seconds * 1e6) / rows]))
   }
+  await session.close()
+  print(results)
+  return true
 }
 
 /** Runs an import of a file in this process. Gives seconds by stage. */
