@@ -19,6 +19,9 @@ export interface CellOffsets {
 export interface RowBlock extends CellOffsets {
   /** Rows in it. */
   readonly count: number
+  /** The rows as they stand in the file, and the absolute offset of their first byte. */
+  readonly raw: Buffer
+  readonly start: number
   /** Absolute offset just behind each row and its line break, bytes of the uncompressed stream: where to resume. */
   readonly rowEnd: readonly number[]
   /** All bytes are UTF-8 without NUL, and so are those of every cell: a cell ends before or after an ASCII character. */
@@ -30,6 +33,11 @@ export interface RowBlock extends CellOffsets {
 /** How many cells a row has. */
 export function cellCount({ firstCell }: CellOffsets, row: number): number {
   return (firstCell[row + 1] ?? 0) - (firstCell[row] ?? 0)
+}
+
+/** A row as it stands in the file, with its line break, and with the blank lines before it. */
+export function rawRow({ raw, start, rowEnd }: RowBlock, row: number): Buffer {
+  return raw.subarray(row === 0 ? 0 : (rowEnd[row - 1] ?? 0) - start, (rowEnd[row] ?? 0) - start)
 }
 
 /** The original bytes of each value of a row. */

@@ -34,6 +34,6 @@ function toRows({ start, bytes, recordEnds, problem }: RecordBlock): RowBlock {
           recordEnds.map((end) => end - start),
         )
       : splitAtCommas(bytes)
-  const block = { ...cells, count: recordEnds.length, rowEnd: recordEnds, isText: isText(bytes) }
+  const block = { ...cells, count: recordEnds.length, raw: bytes, start, rowEnd: recordEnds, isText: isText(bytes) }
   return problem === undefined ? block : { ...block, problem }
 }

@@ -4,14 +4,14 @@ import * as initial from './migrations/0001-initial.ts'
 import * as rateLimits from './migrations/0002-rate-limits.ts'
 import * as deletions from './migrations/0003-deletions.ts'
 import * as deletionBatches from './migrations/0004-deletion-batches.ts'
-import * as documentHashes from './migrations/0005-document-hashes.ts'
+import * as rowHashes from './migrations/0005-row-hashes.ts'
 
 const migrations = {
   '0001-initial': initial,
   '0002-rate-limits': rateLimits,
   '0003-deletions': deletions,
   '0004-deletion-batches': deletionBatches,
-  '0005-document-hashes': documentHashes,
+  '0005-row-hashes': rowHashes,
 }
 
 /** A migration may have to rewrite a table, and another process wait for it: neither is a broken connection. ms. */

@@ -59,10 +59,10 @@ interface UsersTable {
   attributes: JSONColumnType<Record<string, string | number>, string | undefined, string>
   updated_at: NullableTimestamp
   /**
-   * First half of the SHA-256 of a JSON document that `attributes` hold, the last one that an import merged; null where
-   * there is none. Whoever else changes `attributes` sets it to null in the same statement.
+   * Hash of an imported row whose values `attributes` hold, the last one that was merged; null where there is none. Whoever
+   * else changes `attributes` sets it to null in the same statement.
    */
-  document_hash: string | null
+  row_hash: string | null
 }
 
 interface ProfileKeysTable {

@@ -1,5 +1,5 @@
 import { ProfileBatch } from '@sluice/profiles'
-import { type CheckedBatch, checkRows, settleTypes } from './batch.ts'
+import { type PreparedBatch, prepareBatch, settleTypes } from './batch.ts'
 import type { RowBatch } from './batches.ts'
 import { type Claim, ClaimLost, type Progress } from './claim.ts'
 import type { Columns } from './columns.ts'
@@ -11,7 +11,7 @@ const batchesAtOnce = 2
 
 /** A batch on its way into the database. */
 interface BatchUnderWay {
-  batch: CheckedBatch
+  batch: PreparedBatch
   committed: Promise<void>
   isCommitted: boolean
 }
@@ -27,7 +27,7 @@ export class CommitLine {
   readonly #context: ImportContext
   readonly #claim: Claim
   readonly #columns: Columns
-  readonly #onCommit: (batch: CheckedBatch, rowsFailed: number) => void
+  readonly #onCommit: (batch: PreparedBatch, rowsFailed: number) => void
   readonly #underWay: BatchUnderWay[] = []
   /** Memory of batches that are committed, for the next ones: made anew each time, it would be garbage by the megabyte. */
   readonly #free: ProfileBatch[] = []
@@ -40,7 +40,7 @@ export class CommitLine {
     claim: Claim,
     columns: Columns,
     { position }: Progress,
-    onCommit: (batch: CheckedBatch, rowsFailed: number) => void,
+    onCommit: (batch: PreparedBatch, rowsFailed: number) => void,
   ) {
     this.#context = context
     this.#claim = claim
@@ -50,13 +50,13 @@ export class CommitLine {
   }
 
   /**
-   * Checks a batch and sends it on its way; waits for as long as it has to wait for the ones before. Throws what one of
+   * Sends a batch on its way; waits for as long as it has to wait for the ones before. Throws what one of
    * those threw, or this one where it goes alone.
    */
   async add(rows: RowBatch): Promise<void> {
     settleTypes(rows, this.#columns)
-    const batch = checkRows(rows, this.#columns, this.#free.pop() ?? new ProfileBatch())
-    const goesAlone = batch.awaitingUse.size > 0
+    const batch = prepareBatch(rows, this.#columns, this.#free.pop() ?? new ProfileBatch())
+    const goesAlone = batch.mayRegister
     const room = goesAlone ? 0 : batchesAtOnce - 1
     while (this.#underWay.length > room || this.#hasUserOf(batch)) await this.#firstCommitted()
     this.#start(batch)
@@ -77,11 +77,11 @@ export class CommitLine {
     this.#free.push(first.batch.updates)
   }
 
-  #hasUserOf({ updates }: CheckedBatch): boolean {
+  #hasUserOf({ updates }: PreparedBatch): boolean {
     return this.#underWay.some(({ batch }) => updates.sharesUsersWith(batch.updates))
   }
 
-  #start(batch: CheckedBatch): void {
+  #start(batch: PreparedBatch): void {
     const before = this.#underWay.at(-1)
     const place = { number: this.#count++, after: this.#position }
     this.#position = batch.end
@@ -96,7 +96,7 @@ export class CommitLine {
   }
 
   async #commit(
-    batch: CheckedBatch,
+    batch: PreparedBatch,
     place: { number: number; after: number },
     before: BatchUnderWay | undefined,
   ): Promise<number> {
@@ -106,7 +106,7 @@ export class CommitLine {
     } catch (error) {
       if (error instanceof TypesChanged) {
         batch.updates.clear()
-        return await this.#commit(checkRows(batch, this.#columns, batch.updates), place, before)
+        return await this.#commit(prepareBatch(batch, this.#columns, batch.updates), place, before)
       }
       // The batch before may have been given up for another transaction, and be on its way again.
       if (!(error instanceof ClaimLost) || !followsOpenBatch) throw error

@@ -1,7 +1,8 @@
 import { errorFileRow } from '@sluice/csv'
 import { type Database, retryConflicts, sql } from '@sluice/database'
-import { lookUpUsers, mergeProfiles, registerKeys, type UserStates } from '@sluice/profiles'
-import { type CheckedBatch, type InvalidRow, invalidRows } from './batch.ts'
+import { lookUpUsers, mergeProfiles, registerKeys } from '@sluice/profiles'
+import type { PreparedBatch } from './batch.ts'
+import { checkRows, type Findings, type InvalidRow, invalidRows } from './check.ts'
 import { type Claim, ClaimLost, claimed } from './claim.ts'
 import type { Columns, ProfileColumn } from './columns.ts'
 import type { ImportContext } from './context.ts'
@@ -32,7 +33,7 @@ export async function commitBatch(
   context: ImportContext,
   claim: Claim,
   columns: Columns,
-  batch: CheckedBatch,
+  batch: PreparedBatch,
   place: BatchPlace,
 ): Promise<number> {
   const written = await retryConflicts(() => writeBatch(context, claim, columns, batch, place))
@@ -44,7 +45,7 @@ async function writeBatch(
   context: ImportContext,
   claim: Claim,
   columns: Columns,
-  batch: CheckedBatch,
+  batch: PreparedBatch,
   place: BatchPlace,
 ): Promise<{ rowsFailed: number; registered: ProfileColumn[] }> {
   return await context.db.transaction().execute(async (tx) => {
@@ -52,9 +53,11 @@ async function writeBatch(
     await sql`set local synchronous_commit = off`.execute(tx)
     await lockBatch(tx, claim, place.number)
     const states = await lookUpUsers(tx, claim.appId, batch.updates)
-    const registered = await registerUsedKeys(tx, claim.appId, batch, states, context.settings.PROFILE_KEY_LIMIT)
+    const findings = checkRows(batch, columns, states)
+    const registered = await registerUsedKeys(tx, claim.appId, findings, context.settings.PROFILE_KEY_LIMIT)
     await mergeProfiles(tx, claim.appId, batch.updates, states)
-    const rowsFailed = await saveInvalidRows(tx, claim, columns, invalidRows(batch, states, columns), batch.end)
+    const invalid = invalidRows(batch, findings, states, columns)
+    const rowsFailed = await saveInvalidRows(tx, claim, columns, invalid, batch.end)
     if (place.followsOpenBatch) await lockBatch(tx, claim, place.number - 1)
     await saveProgress(tx, context, claim, columns, batch, place, rowsFailed)
     return { rowsFailed, registered }
@@ -79,16 +82,14 @@ async function lockBatch(tx: Database, { importId, attempt }: Claim, number: num
 async function registerUsedKeys(
   tx: Database,
   appId: number,
-  batch: CheckedBatch,
-  states: UserStates,
+  { toRegister }: Findings,
   limit: number,
 ): Promise<ProfileColumn[]> {
-  const used = [...batch.awaitingUse].filter(([, users]) => users.values().some((user) => states.isRegistered(user)))
-  const wanted = new Map(used.flatMap(([{ key, type }]) => (type === undefined ? [] : [[key, type] as const])))
+  const columns = [...toRegister]
+  const wanted = new Map(columns.flatMap(({ key, type }) => (type === undefined ? [] : [[key, type] as const])))
   if (wanted.size === 0) return []
 
   const types = await registerKeys(tx, appId, wanted, limit)
-  const columns = used.map(([column]) => column)
   const changed = columns.filter((column) => types.get(column.key) !== column.type)
   for (const column of changed) Object.assign(column, { type: types.get(column.key), registered: true })
   if (changed.length > 0) throw new TypesChanged()
@@ -139,7 +140,7 @@ async function saveProgress(
   context: ImportContext,
   claim: Claim,
   columns: Columns,
-  batch: CheckedBatch,
+  batch: PreparedBatch,
   { after }: BatchPlace,
   rowsFailed: number,
 ): Promise<void> {

@@ -87,7 +87,7 @@ async function writeStatement(
       insert into users as u (app_id, user_id, attributes)
       select app_id, user_id, document::jsonb from free
       on conflict (app_id, user_id) do update
-        set attributes = u.attributes || excluded.attributes, document_hash = null, updated_at = now()
+        set attributes = u.attributes || excluded.attributes, row_hash = null, updated_at = now()
         where not u.attributes @> excluded.attributes
     )
     select array_agg(ordinal::integer) as written from free

@@ -86,7 +86,7 @@ async function writeValues(
     ), found as materialized (
       select user_id from users where app_id = ${appId}::integer and user_id = ${userId}
     ), written as (
-      update users u set attributes = u.attributes || g.document, document_hash = null, updated_at = now()
+      update users u set attributes = u.attributes || g.document, row_hash = null, updated_at = now()
       from (select ${document}::jsonb as document) g
       where u.app_id = ${appId}::integer and u.user_id = ${userId}
         and not u.attributes @> g.document and not exists (select from deviating)

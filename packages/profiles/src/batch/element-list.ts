@@ -1,7 +1,7 @@
 import { writeArrayHeader } from '@sluice/database'
 import { JsonWriter } from '../values/json-writer.ts'
 
-/** Bytes before an array's elements, and before each of them: its length, or -1 for NULL. */
+/** Bytes before an array's elements, and before each of them: its length. */
 const headerBytes = 20
 const lengthBytes = 4
 
@@ -46,12 +46,6 @@ export class ElementList {
   /** Takes the open element away. */
   drop(): void {
     this.writer.length = this.#offset(this.count)
-  }
-
-  addNull(): void {
-    this.begin()
-    this.writer.bytes.writeInt32BE(-1, this.#offset(this.count))
-    this.#add()
   }
 
   /** Where the content of an element lies in the writer's bytes. */

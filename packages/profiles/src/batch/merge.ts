@@ -1,6 +1,9 @@
 import { type Database, lookUpByIndex, sql } from '@sluice/database'
 import type { ProfileBatch } from './profile-batch.ts'
 
+/** Stands for no hash in an array, and is never stored: so no profile is taken for up to date by it. */
+const noHash = '00000000-0000-0000-0000-000000000000'
+
 /** What the database knows of a batch's users, by their numbers in it. */
 export class UserStates {
   readonly #states: string
@@ -11,6 +14,11 @@ export class UserStates {
 
   isRegistered(user: number): boolean {
     return this.#states[user] !== '-'
+  }
+
+  /** The profile holds all values of the user's row: there is nothing to check or to write. */
+  isUpToDate(user: number): boolean {
+    return this.#states[user] === '='
   }
 
   /** Registered users with new values that their profile is not known to hold. */
@@ -25,7 +33,7 @@ export class UserStates {
 
 /**
  * Looks the users of a batch up, in one round trip: who is registered, and whose profile is known to hold the new values,
- * because the last document that was merged into it was the same. Such a document is not even sent.
+ * because the last row that was merged into it was the same. Of such a row no value is even looked at.
  *
  * Runs in the caller's transaction.
  */
@@ -35,11 +43,11 @@ export async function lookUpUsers(tx: Database, appId: number, batch: ProfileBat
   const { rows } = await sql<{ states: string }>`
     /* prepared */
     select string_agg(
-      case when u.user_id is null then '-' when u.document_hash = g.document_hash then '=' else '+' end,
+      case when u.user_id is null then '-' when u.row_hash = g.row_hash then '=' else '+' end,
       '' order by g.ordinal) as states
     from (
       select ${appId}::integer as app_id, unnest(${batch.idArray()}::text[]) as user_id,
-        unnest(${batch.hashArray()}::uuid[]) as document_hash,
+        unnest(${batch.hashArray()}::uuid[]) as row_hash,
         generate_series(1, ${batch.size}::integer) as ordinal
     ) g
     left join users u on u.app_id = g.app_id and u.user_id = g.user_id
@@ -65,10 +73,10 @@ export async function mergeProfiles(
   await sql`
     /* prepared */
     update users u
-    set attributes = u.attributes || g.document, document_hash = g.document_hash, updated_at = now()
+    set attributes = u.attributes || g.document, row_hash = nullif(g.row_hash, ${noHash}::uuid), updated_at = now()
     from (
       select ${appId}::integer as app_id, unnest(${batch.idArray(users)}::text[]) as user_id,
-        unnest(${batch.documentArray(users)}::text[])::jsonb as document, unnest(${batch.hashArray(users)}::uuid[]) as document_hash
+        unnest(${batch.documentArray(users)}::text[])::jsonb as document, unnest(${batch.hashArray(users)}::uuid[]) as row_hash
       offset 0
     ) g
     where u.app_id = g.app_id and u.user_id = g.user_id and not u.attributes @> g.document

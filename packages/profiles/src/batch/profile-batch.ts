@@ -1,9 +1,8 @@
-import { hash } from 'node:crypto'
 import type { ValueType } from '@sluice/contract'
 import type { RowProblem } from '../values/value-type.ts'
 import { ElementList } from './element-list.ts'
 
-/** Bytes of a document's hash: enough that two documents of one user never have the same by chance. */
+/** Bytes of a row's hash: enough that two rows of one user never have the same by chance. */
 const hashBytes = 16
 
 const OPEN = 0x7b
@@ -11,12 +10,13 @@ const CLOSE = 0x7d
 const COMMA = 0x2c
 
 /**
- * What a batch of rows does to profiles: each of its users once, in order of appearance, with a JSON document of the new
- * values, or without one, where all that is asked is whether the user is registered.
+ * What a batch of rows does to profiles: each of its users once, in order of appearance.
  *
- * A row is put in by {@link beginRow}, {@link addValue} for each of its values, and then {@link keepRow} or
- * {@link dropRow}. It becomes bytes that Postgres takes as they are, with nothing made for a single value on the way. Later
- * rows of a user win, key by key. What it gives is good until {@link clear}, which makes its memory free for another batch.
+ * First every row's user is put in by {@link addRow}, with a hash of the row; that is all that a look-up takes. Then come the
+ * values of the rows that are to be written, by {@link beginRow}, {@link addValue} for each, and {@link keepRow} or
+ * {@link dropRow}. They become JSON documents, bytes that Postgres takes as they are, with nothing made for a single value
+ * on the way. Later rows of a user win, key by key. What it gives is good until {@link clear}, which makes its memory free
+ * for another batch.
  */
 export class ProfileBatch {
   readonly #numbers = new Map<string, number>()
@@ -36,18 +36,40 @@ export class ProfileBatch {
   /** Takes everything out of it. */
   clear(): void {
     this.#numbers.clear()
-    for (const list of [this.#ids, this.#documents, this.#hashes]) list.clear()
+    this.#ids.clear()
+    this.#hashes.clear()
     this.#documentOf.length = 0
+    this.clearValues()
+  }
+
+  /** Takes the values out, and leaves the users. */
+  clearValues(): void {
+    this.#documents.clear()
+    this.#documentOf.fill(-1)
     this.#toJoin.clear()
   }
 
-  /** Gives the number of a user in this batch, by the bytes of its ID, which must be UTF-8 without NUL. */
-  userNumber(source: Buffer, start: number, end: number): number {
+  /**
+   * Puts a row's user in. Takes the bytes of the ID, which must be UTF-8 without NUL, and the hash of the row as `latin1`
+   * text, 16 characters at least. What makes the same row mean the same belongs into `salt`, 16 bytes: other columns or
+   * types, another hash.
+   *
+   * Gives the user's number in this batch. A user with several rows has no hash.
+   */
+  addRow(source: Buffer, start: number, end: number, hash: string, salt: Buffer): number {
     const name = source.toString('latin1', start, end)
     const known = this.#numbers.get(name)
-    if (known !== undefined) return known
+    if (known !== undefined) {
+      const { start: from, end: to } = this.#hashes.contentOf(known)
+      this.#hashes.writer.bytes.fill(0, from, to)
+      return known
+    }
     this.#ids.begin().write(source, start, end)
+    this.#hashes.begin().writeLatin1(hash, hashBytes)
     const number = this.#ids.end()
+    const at = this.#hashes.contentOf(this.#hashes.end()).start
+    const { bytes } = this.#hashes.writer
+    for (let index = 0; index < hashBytes; index++) bytes[at + index] = (bytes[at + index] ?? 0) ^ (salt[index] ?? 0)
     this.#documentOf.push(-1)
     this.#numbers.set(name, number)
     return number
@@ -114,9 +136,8 @@ export class ProfileBatch {
     return this.#documents.arrayOf(users.map((user) => this.#documentOf[user] ?? -1))
   }
 
-  /** `uuid[]` of the hashes of documents, NULL for users without one; of all users, or of those with the numbers given. */
+  /** `uuid[]` of the hashes of rows, all bits 0 for users without one; of all users, or of those with the numbers given. */
   hashArray(users?: readonly number[]): Buffer {
-    if (this.#hashes.count < this.size) this.#hashDocuments()
     return users === undefined ? this.#hashes.array() : this.#hashes.arrayOf(users)
   }
 
@@ -142,20 +163,5 @@ export class ProfileBatch {
       this.#documentOf[user] = this.#documents.end()
     }
     this.#toJoin.clear()
-  }
-
-  #hashDocuments(): void {
-    this.#join()
-    const { bytes } = this.#documents.writer
-    for (const document of this.#documentOf) {
-      if (document === -1) {
-        this.#hashes.addNull()
-        continue
-      }
-      const { start, end } = this.#documents.contentOf(document)
-      // As a string it is half the work of a Buffer, which is an object with memory of its own.
-      this.#hashes.begin().writeLatin1(hash('sha256', bytes.subarray(start, end), 'binary'), hashBytes)
-      this.#hashes.end()
-    }
   }
 }
