@@ -8,6 +8,19 @@ import { anyCell, sourceOf } from './testing/documents.ts'
 
 const cells = (...values: string[]) => values.map((value) => Buffer.from(value))
 
+/** The line of a row with these cells. */
+function errorLine(messages: string[], values: readonly Buffer[], columns: string[]): Buffer {
+  const ends: number[] = []
+  for (const { length } of values) ends.push((ends.at(-1) ?? 0) + length)
+  const row = {
+    bytes: Buffer.concat(values),
+    firstCell: Uint32Array.of(0, values.length),
+    cellStart: Uint32Array.from(ends, (end, index) => end - (values[index]?.length ?? 0)),
+    cellEnd: Uint32Array.from(ends),
+  }
+  return errorFileRow(messages, row, 0, columns)
+}
+
 describe('the header of an error file', () => {
   test.each([
     ['begins with SERVICE_ERRORS', ['user_id', 'age'], 'SERVICE_ERRORS,user_id,age\n'],
@@ -49,12 +62,12 @@ describe('a row of an error file', () => {
     ['quotes CR', ['m'], ['u1', '1', 'a\r'], columns, 'm,u1,1,"a\r"\n'],
     ['leaves white space and formulas as they are', ['m'], [' u1 ', '=1+1', '@x'], columns, 'm, u1 ,=1+1,@x\n'],
   ])('%s', (_, messages, values, given, line) => {
-    expect(errorFileRow(messages, cells(...values), given).toString()).toBe(line)
+    expect(errorLine(messages, cells(...values), given).toString()).toBe(line)
   })
 
   test('has the bytes of a value that is not UTF-8', () => {
     const value = Buffer.from([0xe9, 0x22, 0xff])
-    expect(errorFileRow(['m'], [value], ['user_id'])).toEqual(
+    expect(errorLine(['m'], [value], ['user_id'])).toEqual(
       Buffer.from([0x6d, 0x2c, 0x22, 0xe9, 0x22, 0x22, 0xff, 0x22, 0x0a]),
     )
   })
@@ -72,7 +85,7 @@ describe('a row of an error file', () => {
         const uploaded = ['user_id', ...others]
         const file = Buffer.concat([
           errorFileHeader(uploaded),
-          ...failed.map(([message, given]) => errorFileRow([message], given, uploaded)),
+          ...failed.map(([message, given]) => errorLine([message], given, uploaded)),
         ])
         const header = await readHeader(sourceOf([file]))
         expect(header.columns).toEqual(['SERVICE_ERRORS', ...uploaded])

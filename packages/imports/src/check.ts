@@ -1,4 +1,4 @@
-import { cellsOf, type RowBlock } from '@sluice/csv'
+import type { RowBlock } from '@sluice/csv'
 import type { UserStates } from '@sluice/profiles'
 import { cellOf, noUser, type PreparedBatch, unregistered, userIdProblem } from './batch.ts'
 import type { Columns, ProfileColumn } from './columns.ts'
@@ -87,7 +87,8 @@ function noteUse(block: RowBlock, row: number, awaiting: readonly ProfileColumn[
 
 /** An invalid row, with its messages in column order. */
 export interface InvalidRow {
-  cells: Buffer[]
+  block: RowBlock
+  row: number
   messages: string[]
 }
 
@@ -107,7 +108,7 @@ export function* invalidRows(
       if (found === undefined && !isUnregistered) continue
       const all = [...(found ?? []), ...(isUnregistered ? [[userIdIndex, unregistered] as const] : [])]
       const messages = all.sort(([a], [b]) => a - b).map(([, message]) => message)
-      yield { cells: cellsOf(block, row), messages }
+      yield { block, row, messages }
     }
   }
 }

@@ -123,8 +123,8 @@ async function saveInvalidRows(
     lines = []
     bytes = 0
   }
-  for (const { cells, messages } of invalid) {
-    const line = errorFileRow(messages, cells, columns.names)
+  for (const { block, row, messages } of invalid) {
+    const line = errorFileRow(messages, block, row, columns.names)
     count++
     bytes += line.length
     lines.push(line)
