@@ -1,8 +1,8 @@
-import { parse } from 'csv-parse/sync'
+import { type Options, parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MAX_RECORD_BYTES, type RecordProblem } from './records.ts'
-import { cellsOf } from './row-block.ts'
+import { cellsOf, rawRow } from './row-block.ts'
 import { type RowsOptions, readRows } from './rows.ts'
 import { anyDocument, cut, cuts, sourceOf, tableAndDocument } from './testing/documents.ts'
 
@@ -23,6 +23,15 @@ async function readText(text: string): Promise<unknown[]> {
   const rows = await read([Buffer.from(text)])
   return rows.map(({ cells, problem }) => [...(problem ? [`(${problem})`] : []), ...cells.map(String)])
 }
+
+/** What csv-parse is told so that it reads our dialect; each byte is a character. */
+const csvParseOptions = {
+  relax_column_count: true,
+  relax_quotes: true,
+  skip_empty_lines: true,
+  encoding: 'latin1',
+  record_delimiter: ['\r\n', '\n'],
+} as const satisfies Options
 
 describe('readRows', () => {
   test.each([
@@ -98,17 +107,39 @@ describe('readRows', () => {
   test('reads a well-formed document as csv-parse reads it in one piece', async () => {
     await fc.assert(
       fc.asyncProperty(tableAndDocument, cuts, async ({ document }, shares) => {
-        const options = {
-          relax_column_count: true,
-          relax_quotes: true,
-          skip_empty_lines: true,
-          encoding: 'latin1',
-        } as const
-        const expected = parse(document, { ...options, record_delimiter: ['\r\n', '\n'] })
+        const expected = parse(document, csvParseOptions)
         const rows = await read(cut(document, shares))
         expect(rows.map(({ cells }) => cells.map((cell) => cell.toString('latin1')))).toEqual(expected)
       }),
       { numRuns: 300 },
+    )
+  })
+
+  test('of damaged files every row that counts as readable has the cells that csv-parse finds in it', async () => {
+    const file = Buffer.from(
+      'u1,"Doe, Ann",12,2024-01-05\r\nu2,"say ""hi""",-1.5,\nu3,,"",x\r\n"u4","two\nlines",7,"é"\nu5,a"b,  ,\n',
+    )
+    const damage = fc.record({
+      at: fc.nat(file.length),
+      cut: fc.nat(3),
+      put: fc.constantFrom('"', '""', ',', '\n', '\r\n', '\r', '\0', '\xff', '"\n', ',"', 'x'),
+    })
+    const damaged = fc.array(damage, { maxLength: 6 }).map((all) =>
+      all.reduce((bytes, { at, cut: length, put }) => {
+        return Buffer.concat([bytes.subarray(0, at), Buffer.from(put, 'latin1'), bytes.subarray(at + length)])
+      }, file),
+    )
+    await fc.assert(
+      fc.asyncProperty(damaged, cuts, async (document, shares) => {
+        for await (const block of readRows(sourceOf(cut(document, shares)))) {
+          if (block.problem !== undefined) continue
+          for (const row of block.rowEnd.keys()) {
+            const [cells] = parse(rawRow(block, row), csvParseOptions)
+            expect(cellsOf(block, row).map((cell) => cell.toString('latin1'))).toEqual(cells)
+          }
+        }
+      }),
+      { numRuns: 2000 },
     )
   })
 
