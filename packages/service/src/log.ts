@@ -1,5 +1,5 @@
 import { readSettings } from '@sluice/config'
-import { type Logger, pino } from 'pino'
+import { type Logger, type LoggerOptions, pino } from 'pino'
 
 /** Header and field names whose values never get into a log. */
 const secrets = ['x-service-token', 'authorization', 'cookie', 'api_token', 'password', 'secret']
@@ -7,10 +7,13 @@ const secrets = ['x-service-token', 'authorization', 'cookie', 'api_token', 'pas
 /** What an API token looks like (`@sluice/accounts`), wherever in a line it stands. */
 const apiToken = /slc_\d+_[\w-]{43}/g
 
-/** The structured log of a process: JSON lines on stdout, with the process's name. */
+/**
+ * The structured log of a process: JSON lines on stdout, with the process's name. When nobody takes them any more, the
+ * process goes on without.
+ */
 export function openLog(name: string): Logger {
   const { LOG_LEVEL: level } = readSettings(process.env, ['LOG_LEVEL'])
-  return pino({
+  const options: LoggerOptions = {
     name: `sluice-${name}`,
     level,
     redact: { paths: secrets.flatMap((key) => [`["${key}"]`, `*["${key}"]`, `*.*["${key}"]`]), censor: '[redacted]' },
@@ -18,7 +21,10 @@ export function openLog(name: string): Logger {
     hooks: { streamWrite: (line) => line.replace(apiToken, '[redacted]') },
     formatters: { level: (label) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,
-  })
+  }
+  process.stdout.on('error', () => {})
+  // Not by pino's own destination: where the other end of a pipe is gone, its last flush waits for it for ever.
+  return pino(options, process.stdout)
 }
 
 /** The rest of an error may be anything: a whole connection with its parameters, the values of a row, bytes of a request. */

@@ -1,0 +1,13 @@
+// A service that logs without end, and once more when it stops.
+import { runService } from '../index.ts'
+
+await runService('talkative', { stopDeadline: 5_000 }, async (log) => {
+  const timer = setInterval(() => log.info('still here'), 5)
+  return {
+    info: {},
+    async stop() {
+      clearInterval(timer)
+      log.fatal('last words')
+    },
+  }
+})
