@@ -71,11 +71,14 @@ async function part(name: string, seed: number, run: () => Promise<Figures>): Pr
   }
 }
 
+/** With a header before it still no more than may be uploaded, bytes. */
+const largestFile = 2 ** 30 - 2 ** 10
+
 async function runHostileFiles(): Promise<Figures> {
   const deployment = await startDeployment({ workers: 1, env: { BATCH_ROWS: '5000' } })
   const figures: Figures = { imports: 0, rows: 0, violations: [] }
   try {
-    for (const file of hostileFiles(2 ** 30)) {
+    for (const file of hostileFiles(largestFile)) {
       const end = await runHostileFile(deployment, file)
       console.error(`${file.name}: ${Math.round(end.peakMemory / 1e6)} MB, ${end.took} ms`)
       figures.imports++

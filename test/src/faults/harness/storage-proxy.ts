@@ -67,8 +67,10 @@ async function serve(
     headers: incoming.rawHeaders,
     setHost: false,
   })
+  // Its connection, as long as there is one: an error may come after the end.
+  const { socket } = incoming
   const failed = () => {
-    incoming.socket.resetAndDestroy()
+    socket.resetAndDestroy()
     onward.destroy()
   }
   onward.on('error', failed)
