@@ -105,15 +105,15 @@ class Splitter {
         this.#bytes = Buffer.from(this.#bytes)
         this.#isCopy = true
       }
-      let contentEnd = end
+      let valueEnd = end
       while (this.#bytes[end + 1] === QUOTE) {
         // One of the two stays, and what follows moves up to it.
         const next = this.#bytes.indexOf(QUOTE, end + 2)
-        this.#bytes.copyWithin(contentEnd, end + 1, next)
-        contentEnd += next - end - 1
+        this.#bytes.copyWithin(valueEnd, end + 1, next)
+        valueEnd += next - end - 1
         end = next
       }
-      ends[this.#count++] = contentEnd
+      ends[this.#count++] = valueEnd
     } else {
       ends[this.#count++] = end
     }

@@ -38,12 +38,14 @@ export async function complete(
   const usersDeleted = await deleteUsers(context, due, now)
   const failures = await removeFilesOfApp(context, due.appId)
   if (failures > 0) throw new Error(`the stored files of ${failures} imports of app ${due.appId} could not be removed`)
+  const mails: MailId[] = []
   let completed = 0
   for (;;) {
     context.shutdown?.throwIfAborted()
     const closed = await context.db.transaction().execute((tx) => closeBatch(tx, context, due, now))
     completed += closed.requests
-    if (closed.requests < batchRequests) return { completed, usersDeleted, mails: closed.mails }
+    mails.push(...closed.mails)
+    if (closed.requests < batchRequests) return { completed, usersDeleted, mails }
   }
 }
 

@@ -6,6 +6,9 @@ const batchBytes = 4 * 2 ** 20
 /** Nor must its memory grow with empty cells, which take next to no bytes in the file. */
 const batchCells = 500_000
 
+/** Nor its documents, in which every value stands with its key: at most so many bytes of keys, and a row's more. */
+const batchKeyBytes = 16 * 2 ** 20
+
 /** Rows of a block, from one up to another, exclusive. */
 interface RowSlice {
   block: RowBlock
@@ -21,17 +24,25 @@ export interface RowBatch {
   end: number
 }
 
+/** What bounds a batch beside the sizes that are the same for all. */
+export interface BatchLimits {
+  rows: number
+  /** Bytes of the keys in a row's document at most, as the header has them. */
+  keyBytes: number
+}
+
 /**
- * Cuts rows into batches of `batchRows`, or fewer where they are long.
+ * Cuts rows into batches, smaller ones where rows are long or have many columns.
  *
- * Where a batch ends depends only on the rows and on where the first one begins, never on how the bytes arrived: a
+ * Where a batch ends depends only on the header, the rows, and where the first one begins, never on how the bytes arrived: a
  * successor that goes on from a committed position makes the same batches.
  */
 export async function* cutBatches(
   blocks: AsyncIterable<RowBlock>,
   position: number,
-  batchRows: number,
+  limits: BatchLimits,
 ): AsyncGenerator<RowBatch> {
+  const batchRows = Math.max(1, Math.min(limits.rows, Math.floor(batchKeyBytes / Math.max(1, limits.keyBytes))))
   let batch: RowBatch = { slices: [], rows: 0, end: position }
   let start = position
   let cells = 0

@@ -86,23 +86,25 @@ export class CommitLine {
     const place = { number: this.#count++, after: this.#position }
     this.#position = batch.end
     const entry = { batch, isCommitted: false, committed: Promise.resolve() }
-    entry.committed = this.#commit(batch, place, before).then(async (rowsFailed) => {
+    entry.committed = this.#commit(batch, place, before).then(async (written) => {
       await before?.committed // its answer may come later, though its commit came first
       entry.isCommitted = true
-      this.#onCommit(batch, rowsFailed)
+      this.#onCommit(written.batch, written.rowsFailed)
     })
     entry.committed.catch(() => {}) // it is awaited by whoever comes next; until then a rejection is no news
     this.#underWay.push(entry)
   }
 
+  /** Gives the batch as it was written: its types may be others than when it was sent on its way. */
   async #commit(
     batch: PreparedBatch,
     place: { number: number; after: number },
     before: BatchUnderWay | undefined,
-  ): Promise<number> {
+  ): Promise<{ batch: PreparedBatch; rowsFailed: number }> {
     const followsOpenBatch = before?.isCommitted === false
     try {
-      return await commitBatch(this.#context, this.#claim, this.#columns, batch, { ...place, followsOpenBatch })
+      const whole = { ...place, followsOpenBatch }
+      return { batch, rowsFailed: await commitBatch(this.#context, this.#claim, this.#columns, batch, whole) }
     } catch (error) {
       if (error instanceof TypesChanged) {
         batch.updates.clear()

@@ -102,7 +102,8 @@ async function applyRows(context: ImportContext, claim: Claim, state: RunState):
     state.lease.renewed()
   })
   try {
-    for await (const batch of cutBatches(blocks, position, context.settings.BATCH_ROWS)) {
+    const keyBytes = columns.profiles.reduce((sum, { jsonKey }) => sum + jsonKey.length + 1, 0)
+    for await (const batch of cutBatches(blocks, position, { rows: context.settings.BATCH_ROWS, keyBytes })) {
       context.shutdown?.throwIfAborted()
       await line.add(batch)
     }

@@ -1,10 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { joinCalls } from './joined-calls.ts'
 
 /** Calls that give back their input, each served only when the test says so. */
-function heldCalls(options?: { atMost: number }) {
+function heldCalls(options?: { atMost?: number; patience?: number }) {
   const served: { key: string; inputs: readonly number[]; release(error?: Error): void }[] = []
   const call = joinCalls<number, number>((key, inputs) => {
     const { promise, resolve, reject } = Promise.withResolvers<readonly number[]>()
@@ -39,6 +39,21 @@ test('a call is never served by one that began before it was made', async () => 
   expect(served[2]?.inputs).toEqual([3])
   served[2]?.release()
   expect(await third).toBe(3)
+})
+
+test('calls do not wait for long behind one that is held up', async () => {
+  const { call, served } = heldCalls({ patience: 5 })
+  const stuck = call('a', 1)
+  const second = call('a', 2)
+  await vi.waitFor(() => expect(served.map(({ inputs }) => inputs)).toEqual([[1], [2]]))
+  served[1]?.release()
+  expect(await second).toBe(2)
+  await turn()
+  const third = call('a', 3)
+  expect(served[2]?.inputs).toEqual([3])
+  served[2]?.release()
+  served[0]?.release()
+  expect(await Promise.all([stuck, third])).toEqual([1, 3])
 })
 
 test('keys do not wait for each other', () => {

@@ -108,7 +108,7 @@ test('somebody who holds a user of the first batch and wants one of the second l
   expect(await profilesOf(workshop, appId)).toEqual(allApplied)
 })
 
-test('when the first batch is given up for somebody else, the second one waits until it is done again', async () => {
+test('when the first batch is lost with its connection, nothing of the second one is committed', async () => {
   await other.query('begin')
   await lockUser('a2')
   const { importId, running } = await start()

@@ -45,6 +45,13 @@ export function hostileFiles(bytes: number): HostileFile[] {
       Math.ceil(bytes / 8 / 1_040_001),
       ['too many values, user_id is unregistered user'],
     ),
+    rows(
+      'short rows under keys of control characters, six times as long as JSON',
+      `user_id,${Array.from({ length: 400 }, (_, n) => `${'\u0001'.repeat(245)}${n}`).join(',')}\n`,
+      repeat(`nobody${',1'.repeat(400)}\n`, 1300 * 807),
+      1300,
+      ['user_id is unregistered user'],
+    ),
     rows('a quote that never closes', 'user_id,a\nuser-1,"', repeat('x\n', 2 * 655_360), 655_360, [
       'quote is not closed',
       'user_id is unregistered user',

@@ -26,9 +26,10 @@ export interface StorageProxy {
 export async function startStorageProxy(storagePort: number): Promise<StorageProxy> {
   let faults: StorageFaults | undefined
   const server = createServer((incoming, answer) => {
-    const { method = '', url = '' } = incoming
+    // Its connection, as long as there is one: an error may come after the end.
+    const { method = '', url = '', socket } = incoming
     serve(incoming, answer, storagePort, faults?.({ method, path: url.split('?', 1)[0] ?? '' })).catch(() =>
-      incoming.socket.resetAndDestroy(),
+      socket.resetAndDestroy(),
     )
   })
   server.listen(0, '127.0.0.1')
@@ -67,7 +68,6 @@ async function serve(
     headers: incoming.rawHeaders,
     setHost: false,
   })
-  // Its connection, as long as there is one: an error may come after the end.
   const { socket } = incoming
   const failed = () => {
     socket.resetAndDestroy()
