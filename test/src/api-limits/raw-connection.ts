@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -28,10 +27,14 @@ export async function sendRaw(
   const received: Buffer[] = []
   socket.on('data', (chunk) => received.push(chunk))
   socket.on('error', () => {}) // the server may hang up on bytes that are under way
-  const closed = once(socket, 'close', { signal: AbortSignal.timeout(20_000) })
+  // Not by `once`, which would throw the error of such bytes although the answer is there.
+  const { promise: closed, resolve, reject } = Promise.withResolvers<void>()
+  socket.once('close', () => resolve())
+  const limit = setTimeout(() => reject(new Error(`${url} does not hang up`)), 20_000)
   try {
     await Promise.all([closed, write(socket, pieces, pause)])
   } finally {
+    clearTimeout(limit)
     socket.destroy()
   }
   return { ...parse(Buffer.concat(received).toString()), took: performance.now() - begun }
