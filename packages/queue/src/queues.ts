@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { SharedStore } from '@sluice/config'
+import { ErrorCode } from 'bullmq'
 import { type Backend, type OpenQueue, openBackend } from './backend.ts'
 import type { Payloads, QueueName } from './payloads.ts'
 
@@ -29,6 +30,13 @@ const stalledInterval = 2_000
 
 /** Pause before a worker whose store was away is opened again, ms. */
 const reopenDelay = 1_000
+
+/** Of several that set a schedule at one moment one may find its next two times taken: then it is set. */
+const isScheduledCodes: readonly unknown[] = [ErrorCode.SchedulerJobSlotsBusy, ErrorCode.SchedulerJobIdCollision]
+
+function unlessScheduled(error: unknown): void {
+  if (!(error instanceof Error && 'code' in error && isScheduledCodes.includes(error.code))) throw error
+}
 
 /** The tables decide what is tried again and when, so a job is tried once and then forgotten. */
 const jobOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true }
@@ -72,7 +80,7 @@ export function openQueues(store: SharedStore, onError: (error: Error) => void):
     },
     async schedule(task, every) {
       await use('upkeep', (open) =>
-        open.upsertJobScheduler(task, { every }, { name: task, data: {}, opts: jobOptions }),
+        open.upsertJobScheduler(task, { every }, { name: task, data: {}, opts: jobOptions }).catch(unlessScheduled),
       )
     },
     work(name, handler, { concurrency }) {
