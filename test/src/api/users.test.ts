@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { userIdsIn } from '../environment/database.ts'
 import { type App, everything, openApp, openTestApi, send, type TestApi } from './test-api.ts'
 
 // POST /v1/users: design.md §3, Registering users.
@@ -12,15 +13,7 @@ beforeAll(async () => {
 
 const register = (app: App, userIds: unknown) => send(api, app, path, { user_ids: userIds })
 
-async function usersOf({ appId }: App): Promise<string[]> {
-  const rows = await api.database.db
-    .selectFrom('users')
-    .select('user_id')
-    .where('app_id', '=', appId)
-    .orderBy('user_id')
-    .execute()
-  return rows.map((row) => row.user_id)
-}
+const usersOf = ({ appId }: App) => userIdsIn(api.database, 'users', appId)
 
 describe('202', () => {
   test('the users are registered once the answer is there, in this app alone', async () => {

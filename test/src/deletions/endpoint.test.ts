@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type App, everything, openApp, openTestApi, send, type TestApi } from '../api/test-api.ts'
+import { userIdsIn } from '../environment/database.ts'
 
 // POST /v3/user_data_deletions: service.md, Endpoints, 1.
 const path = '/v3/user_data_deletions'
@@ -21,15 +22,7 @@ async function requestsOf({ appId }: App) {
     .execute()
 }
 
-async function namedOf({ appId }: App): Promise<string[]> {
-  const rows = await api.database.db
-    .selectFrom('deletion_request_users')
-    .select('user_id')
-    .where('app_id', '=', appId)
-    .orderBy('user_id')
-    .execute()
-  return rows.map((row) => row.user_id)
-}
+const namedOf = ({ appId }: App) => userIdsIn(api.database, 'deletion_request_users', appId)
 
 describe('202', () => {
   test.each([

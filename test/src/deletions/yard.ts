@@ -8,6 +8,7 @@ import {
   runDeletions,
 } from '@sluice/deletions'
 import { pino } from 'pino'
+import { userIdsIn } from '../environment/database.ts'
 import { openWorkshop, type Workshop } from '../imports/workshop.ts'
 
 /** A workshop that deletes as well. The clock of deletions is the tests' own, and far ahead of Postgres's. */
@@ -54,13 +55,7 @@ export async function runCutShort(yard: Yard, at: string, batches: number): Prom
 
 /** The registered users of an app who are campaign targets. */
 export async function targetsOf({ database }: Yard, appId: number): Promise<string[]> {
-  const rows = await database.db
-    .selectFrom('campaign_targets')
-    .select('user_id')
-    .where('app_id', '=', appId)
-    .orderBy('user_id')
-    .execute()
-  return rows.map((row) => row.user_id)
+  return await userIdsIn(database, 'campaign_targets', appId)
 }
 
 /** The events of an app's mails, oldest first. */

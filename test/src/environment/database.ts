@@ -32,6 +32,16 @@ export async function openTestDatabase(connections = 10): Promise<TestDatabase> 
   }
 }
 
+/** The user IDs that a table or view has of an app, in order. */
+export async function userIdsIn(
+  { db }: Pick<Connection, 'db'>,
+  table: 'users' | 'deletion_request_users' | 'campaign_targets',
+  appId: number,
+): Promise<string[]> {
+  const rows = await db.selectFrom(table).select('user_id').where('app_id', '=', appId).orderBy('user_id').execute()
+  return rows.map((row) => row.user_id)
+}
+
 function withDatabaseName(postgresUrl: string, name: string): string {
   const url = new URL(postgresUrl)
   url.pathname = `/${name}`
