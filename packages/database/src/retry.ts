@@ -2,13 +2,6 @@ import pg from 'pg'
 
 const retryable = new Set(['40001', '40P01']) // serialization failure, deadlock
 
-const outOfRoom = new Set(['53100', '53300']) // disk full, too many connections
-
-/** Whether Postgres refused for want of room: whatever is asked of it next will fare the same. */
-export function isOutOfRoom(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && outOfRoom.has(error.code ?? '')
-}
-
 /**
  * Runs a transaction again when Postgres gave it up in favour of another one (deadlock, serialization failure).
  *
