@@ -37,20 +37,23 @@ export function settleTypes({ slices }: RowBatch, columns: Columns): void {
     for (const { block, from, to } of slices) {
       if (block.problem !== undefined) continue
       for (let row = from; row < to; row++) {
-        const cell = cellOf(block, row, column.index)
-        if (cell !== undefined) inference.add(cell)
+        if (hasValue(block, row, column.index)) inference.add(bytesOf(block, row, column.index))
       }
     }
     column.type = inference.type()
   }
 }
 
-/** The bytes of a value; undefined where the row has none in this column. */
-export function cellOf(block: CellOffsets, row: number, column: number): Buffer | undefined {
-  if (column >= cellCount(block, row)) return undefined
+/** Whether a row has a value in a column. */
+export function hasValue(block: CellOffsets, row: number, column: number): boolean {
   const cell = (block.firstCell[row] ?? 0) + column
-  const [start, end] = [block.cellStart[cell] ?? 0, block.cellEnd[cell] ?? 0]
-  return start === end ? undefined : block.bytes.subarray(start, end)
+  return column < cellCount(block, row) && block.cellStart[cell] !== block.cellEnd[cell]
+}
+
+/** The bytes of a value that is there. */
+function bytesOf(block: CellOffsets, row: number, column: number): Buffer {
+  const cell = (block.firstCell[row] ?? 0) + column
+  return block.bytes.subarray(block.cellStart[cell], block.cellEnd[cell])
 }
 
 /** Puts the users of the rows into `updates`, which must be empty. */
@@ -74,9 +77,8 @@ export function prepareBatch(batch: RowBatch, columns: Columns, updates: Profile
 
 /** What is wrong with a row's user ID, in the words of its message; undefined where it can be looked up. */
 export function userIdProblem(block: RowBlock, row: number, userIdIndex: number): string | undefined {
-  const cell = cellOf(block, row, userIdIndex)
-  if (cell === undefined) return unregistered
-  return block.isText || isText(cell) ? undefined : 'user_id should be UTF-8'
+  if (!hasValue(block, row, userIdIndex)) return unregistered
+  return block.isText || isText(bytesOf(block, row, userIdIndex)) ? undefined : 'user_id should be UTF-8'
 }
 
 /** The message of a row whose user is not registered (service.md, Error CSV file). */

@@ -1,6 +1,6 @@
 import type { RowBlock } from '@sluice/csv'
 import type { UserStates } from '@sluice/profiles'
-import { cellOf, noUser, type PreparedBatch, unregistered, userIdProblem } from './batch.ts'
+import { hasValue, noUser, type PreparedBatch, unregistered, userIdProblem } from './batch.ts'
 import type { Columns, ProfileColumn } from './columns.ts'
 
 /** What came of a look at the cells of a batch. */
@@ -82,7 +82,7 @@ function withProblem(problems: RowProblems | undefined, column: number, message:
 }
 
 function noteUse(block: RowBlock, row: number, awaiting: readonly ProfileColumn[], { toRegister }: Findings): void {
-  for (const column of awaiting) if (cellOf(block, row, column.index) !== undefined) toRegister.add(column)
+  for (const column of awaiting) if (hasValue(block, row, column.index)) toRegister.add(column)
 }
 
 /** An invalid row, with its messages in column order. */
