@@ -5,6 +5,7 @@ import * as rateLimits from './migrations/0002-rate-limits.ts'
 import * as deletions from './migrations/0003-deletions.ts'
 import * as deletionBatches from './migrations/0004-deletion-batches.ts'
 import * as rowHashes from './migrations/0005-row-hashes.ts'
+import * as profiles from './migrations/0006-profiles.ts'
 
 const migrations = {
   '0001-initial': initial,
@@ -12,6 +13,7 @@ const migrations = {
   '0003-deletions': deletions,
   '0004-deletion-batches': deletionBatches,
   '0005-row-hashes': rowHashes,
+  '0006-profiles': profiles,
 }
 
 /** A migration may have to rewrite a table, and another process wait for it: neither is a broken connection. ms. */

@@ -18,6 +18,7 @@ export interface Schema {
   api_tokens: ApiTokensTable
   members: MembersTable
   users: UsersTable
+  profiles: ProfilesTable
   campaign_targets: { app_id: number; user_id: string }
   profile_keys: ProfileKeysTable
   imports: ImportsTable
@@ -55,9 +56,15 @@ interface UsersTable {
   app_id: number
   user_id: string
   registered_at: Timestamp
+}
+
+/** A user without any value yet has no row; nobody who is not a user has one. */
+interface ProfilesTable {
+  app_id: number
+  user_id: string
   /** Profile values by key: a JSON string, number, or UTC time string, typed by `profile_keys`. */
   attributes: JSONColumnType<Record<string, string | number>, string | undefined, string>
-  updated_at: NullableTimestamp
+  updated_at: Timestamp
   /**
    * Hash of an imported row whose values `attributes` hold, the last one that was merged; null where there is none. Whoever
    * else changes `attributes` sets it to null in the same statement.

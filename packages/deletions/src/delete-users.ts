@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Database, lookUpByIndex, retryConflicts, sql } from '@sluice/database'
+import { type Database, encodeTextArray, lookUpByIndex, retryConflicts, sql } from '@sluice/database'
+import { lockUsersForDeletion } from '@sluice/profiles'
 import type { DeletionContext } from './context.ts'
 import { lockApp } from './lock.ts'
 
@@ -33,9 +34,10 @@ export async function deleteUsers(context: DeletionContext, due: DueCompletion, 
       db.transaction().execute((tx) => deleteBatch(tx, due, last, settings.DELETION_BATCH_USERS, now)),
     )
     const took = performance.now() - began
-    deleted += batch.users_deleted
+    const users = batch.gone.user_ids.length
+    deleted += users
     after = batch.last
-    log.info({ app_id: due.appId, users: batch.users_deleted, ms: Math.round(took) }, 'users deleted')
+    log.info({ app_id: due.appId, users, ms: Math.round(took) }, 'users deleted')
     await delay(took * restPerBatch, undefined, { signal: shutdown })
   }
   return deleted
@@ -50,26 +52,35 @@ interface Cursor {
 const firstCursor: Cursor = { request_id: '00000000-0000-0000-0000-000000000000', user_id: '' }
 
 interface Batch {
-  users_deleted: number
+  /** Users who were registered, and the requests that they count for. */
+  gone: { user_ids: string[]; request_ids: string[] }
   /** Null where there are no more. */
   last: Cursor | null
 }
 
+/** Deletes the next users and their profiles. */
+async function deleteBatch(tx: Database, due: DueCompletion, after: Cursor, users: number, now: Date): Promise<Batch> {
+  await lockApp(tx, due.appId)
+  await lockUsersForDeletion(tx, due.appId)
+  await lookUpByIndex(tx)
+  const batch = await settleUsers(tx, due, after, users, now)
+  await deleteProfiles(tx, due.appId, batch)
+  return batch
+}
+
 /**
- * Deletes the next users with their values, and settles every request that names them: their ID gives way to its hash.
- * An import that has found one of them just before updates nothing: the row is gone.
+ * Deletes the next users, and settles every request that names them: their ID gives way to its hash.
+ * No import's batch is under way meanwhile: it might give one of them a profile.
  *
  * A batch goes over the borders of requests: an app may send a request for each user.
  */
-async function deleteBatch(
+async function settleUsers(
   tx: Database,
   { appId, completesAt }: DueCompletion,
   after: Cursor,
   users: number,
   now: Date,
 ): Promise<Batch> {
-  await lockApp(tx, appId)
-  await lookUpByIndex(tx)
   // `doomed`: who is named by two requests that are due counts for one of them.
   const { rows } = await sql<Batch>`
     with named as materialized (
@@ -87,7 +98,7 @@ async function deleteBatch(
       select distinct on (user_id) ${appId}::integer as app_id, user_id, request_id from named order by user_id, request_id
     ), gone as (
       delete from users u using doomed n where u.app_id = n.app_id and u.user_id = n.user_id
-      returning n.request_id, (select count(*) from jsonb_object_keys(u.attributes)) as values
+      returning n.user_id, n.request_id
     ), settled as (
       delete from deletion_request_users d using doomed n where d.app_id = n.app_id and d.user_id = n.user_id
       returning d.request_id, d.user_id
@@ -96,24 +107,46 @@ async function deleteBatch(
       select r.app_id, r.request_id, sha256(r.salt || convert_to(s.user_id, 'UTF8')), ${now}::timestamptz
       from settled s join deletion_requests r on r.app_id = ${appId}::integer and r.request_id = s.request_id
     ), counts as (
-      select request_id, count(*) as settled, 0 as deleted, 0 as values from doomed group by request_id
+      select request_id, count(*) as settled, 0 as deleted from doomed group by request_id
       union all
-      select request_id, 0, count(*), sum(values) from gone group by request_id
+      select request_id, 0, count(*) from gone group by request_id
     ), counted as (
       update deletion_requests r
-      set users_settled = r.users_settled + c.settled, users_deleted = r.users_deleted + c.deleted,
-        values_deleted = r.values_deleted + c.values
-      from (
-        select request_id, sum(settled) as settled, sum(deleted) as deleted, sum(values) as values
-        from counts group by request_id
-      ) c
+      set users_settled = r.users_settled + c.settled, users_deleted = r.users_deleted + c.deleted
+      from (select request_id, sum(settled) as settled, sum(deleted) as deleted from counts group by request_id) c
       where r.app_id = ${appId}::integer and r.request_id = c.request_id
     )
-    select (select count(*) from gone) as users_deleted, (
+    select (
+      select json_build_object('user_ids', coalesce(json_agg(user_id), '[]'), 'request_ids', coalesce(json_agg(request_id), '[]'))
+      from gone
+    ) as gone, (
       select json_build_object('request_id', request_id, 'user_id', user_id) from named
       where (select count(*) from named) = ${users}::integer
       order by request_id desc, user_id desc limit 1
     ) as last
   `.execute(tx)
-  return rows[0] ?? { users_deleted: 0, last: null }
+  return rows[0] ?? { gone: { user_ids: [], request_ids: [] }, last: null }
+}
+
+/**
+ * Deletes the profiles of users who are gone. A statement of its own: it sees what a profile update wrote that the users'
+ * deletion had to wait for.
+ */
+async function deleteProfiles(tx: Database, appId: number, { gone }: Batch): Promise<void> {
+  if (gone.user_ids.length === 0) return
+  await sql`
+    with emptied as (
+      delete from profiles p
+      using (
+        select ${appId}::integer as app_id, unnest(${encodeTextArray(gone.user_ids)}::text[]) as user_id,
+          unnest(${gone.request_ids}::uuid[]) as request_id
+        offset 0
+      ) g
+      where p.app_id = g.app_id and p.user_id = g.user_id
+      returning g.request_id, (select count(*) from jsonb_object_keys(p.attributes)) as values
+    )
+    update deletion_requests r set values_deleted = r.values_deleted + e.values
+    from (select request_id, sum(values) as values from emptied group by request_id) e
+    where r.app_id = ${appId}::integer and r.request_id = e.request_id
+  `.execute(tx)
 }

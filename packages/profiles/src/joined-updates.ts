@@ -13,8 +13,8 @@ const entriesAtMost = 50
  * Opens profile updates that share statements, and so commits, with others at the same moment. Each is still all or
  * nothing by itself, and is committed when its promise resolves.
  *
- * A joint statement does the plain work only, and waits for nobody: an update whose user is unknown or locked by someone
- * else, by an import's batch for one, goes alone afterwards. So do an app's updates where one of them has a key that is
+ * A joint statement does the plain work only, and waits for nobody: an update whose user has no profile yet, or one
+ * that is locked by someone else, by an import's batch for one, goes alone afterwards. So do an app's updates where one of them has a key that is
  * not registered with the wanted type: the one that is to blame gets its own answer then.
  *
  * Takes how many keys an app may have. Gives a function that updates one user from checked entries, of which the latest of
@@ -53,8 +53,8 @@ interface WantedType {
 }
 
 /**
- * One statement, one round trip. `free` has the users whose rows nobody else holds, and holds them; the insert then always
- * finds its row. It is an insert since only that is sure to find each row by index: an update could join by reading the
+ * One statement, one round trip. `free` has the users whose profiles nobody else holds, and holds them; the insert then
+ * always finds its row. It is an insert since only that is sure to find each row by index: an update could join by reading the
  * whole table. A profile that already holds all the values is not written.
  *
  * Takes at most one update of each user. Gives for each whether it is written.
@@ -81,14 +81,14 @@ async function writeStatement(
       where app_id not in (select app_id from deviating)
     ), free as materialized (
       select g.* from given g cross join lateral (
-        select from users u where u.app_id = g.app_id and u.user_id = g.user_id for no key update skip locked
-      ) u
+        select from profiles p where p.app_id = g.app_id and p.user_id = g.user_id for no key update skip locked
+      ) p
     ), written as (
-      insert into users as u (app_id, user_id, attributes)
-      select app_id, user_id, document::jsonb from free
+      insert into profiles as p (app_id, user_id, attributes, updated_at)
+      select app_id, user_id, document::jsonb, now() from free
       on conflict (app_id, user_id) do update
-        set attributes = u.attributes || excluded.attributes, row_hash = null, updated_at = now()
-        where not u.attributes @> excluded.attributes
+        set attributes = p.attributes || excluded.attributes, row_hash = null, updated_at = now()
+        where not p.attributes @> excluded.attributes
     )
     select array_agg(ordinal::integer) as written from free
   `.execute(db)

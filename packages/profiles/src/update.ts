@@ -65,7 +65,8 @@ async function registerAndWrite(db: Database, update: ProfileUpdate, keyLimit: n
 
 /**
  * Merges the values into the profile where every key is registered with the wanted type; else nothing is written. A
- * profile that already holds all the values is not written either. One statement, one round trip.
+ * profile that already holds all the values is not written either. The user can't be deleted meanwhile: a profile has a
+ * user. One statement, one round trip.
  *
  * Gives the keys that are not registered. Throws {@link TypeConflict} and {@link UnregisteredUser}.
  */
@@ -84,12 +85,13 @@ async function writeValues(
       left join profile_keys k on k.app_id = ${appId}::integer and k.key = w.key
       where k.type is distinct from w.type
     ), found as materialized (
-      select user_id from users where app_id = ${appId}::integer and user_id = ${userId}
+      select app_id, user_id from users where app_id = ${appId}::integer and user_id = ${userId} for key share
     ), written as (
-      update users u set attributes = u.attributes || g.document, row_hash = null, updated_at = now()
-      from (select ${document}::jsonb as document) g
-      where u.app_id = ${appId}::integer and u.user_id = ${userId}
-        and not u.attributes @> g.document and not exists (select from deviating)
+      insert into profiles as p (app_id, user_id, attributes, updated_at)
+      select app_id, user_id, ${document}::jsonb, now() from found where not exists (select from deviating)
+      on conflict (app_id, user_id) do update
+        set attributes = p.attributes || excluded.attributes, row_hash = null, updated_at = now()
+        where not p.attributes @> excluded.attributes
     )
     select exists (select from found) as is_user,
       (select json_agg(json_build_array(key, type)) from deviating) as deviations

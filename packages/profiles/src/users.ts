@@ -33,18 +33,21 @@ export interface UserView {
 export async function showUser(db: Database, appId: number, userId: string): Promise<UserView | undefined> {
   const user = await db
     .selectFrom('users')
+    .leftJoin('profiles', (join) =>
+      join.onRef('profiles.app_id', '=', 'users.app_id').onRef('profiles.user_id', '=', 'users.user_id'),
+    )
     .leftJoin('campaign_targets', (join) =>
       join
         .onRef('campaign_targets.app_id', '=', 'users.app_id')
         .onRef('campaign_targets.user_id', '=', 'users.user_id'),
     )
-    .select(['users.user_id', 'users.attributes', 'campaign_targets.user_id as target'])
+    .select(['users.user_id', 'profiles.attributes', 'campaign_targets.user_id as target'])
     .where('users.app_id', '=', appId)
     .where('users.user_id', '=', userId)
     .executeTakeFirst()
   if (user === undefined) return undefined
   const types = await registeredKeys(db, appId)
-  const profiles = Object.entries(user.attributes).flatMap(([key, value]) => {
+  const profiles = Object.entries(user.attributes ?? {}).flatMap(([key, value]) => {
     const type = types.get(key)
     return type === undefined ? [] : [[key, { type, value }] as const]
   })

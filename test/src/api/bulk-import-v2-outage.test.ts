@@ -7,6 +7,7 @@ import { registeredKeys, registerUsers } from '@sluice/profiles'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { type ApiProcess, startApi } from '../api-limits/api-process.ts'
 import { type InterruptedLink, openLink } from '../api-limits/interrupted-link.ts'
+import { storedProfiles } from '../environment/database.ts'
 import { openTestApi, type TestApi } from './test-api.ts'
 
 // A v2 bulk import while object storage is away, or goes away: told as a failure of ours, and nothing comes of it.
@@ -55,8 +56,7 @@ async function expectNothing(appId: number): Promise<void> {
   }
   expect(await takeTurns(inner.context, appId)).toEqual([])
   expect((await registeredKeys(db, appId)).size).toBe(0)
-  const users = await db.selectFrom('users').select(['user_id', 'attributes']).where('app_id', '=', appId).execute()
-  expect(users).toEqual([{ user_id: 'u', attributes: {} }])
+  expect(await storedProfiles({ db }, appId)).toEqual({ u: {} })
 }
 
 /** Expects that the next file is taken, and is at once the app's turn. */

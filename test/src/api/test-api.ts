@@ -8,7 +8,7 @@ import { type ImportContext, importSettings, receiveSettings } from '@sluice/imp
 import { registerUsers } from '@sluice/profiles'
 import type { Storage } from '@sluice/storage'
 import { pino } from 'pino'
-import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { openTestDatabase, storedProfiles, type TestDatabase } from '../environment/database.ts'
 import { openTestStorage } from '../environment/storage.ts'
 
 /** The API in this process, on real Postgres and storage, without rate limits. */
@@ -93,6 +93,7 @@ export async function everything({ database }: TestApi): Promise<unknown> {
   const { rows } = await sql`
     select
       (select json_agg(u order by app_id, user_id) from users u) as users,
+      (select json_agg(p order by app_id, user_id) from profiles p) as profiles,
       (select json_agg(k order by app_id, key) from profile_keys k) as profile_keys,
       (select json_agg(i order by app_id, import_id) from imports i) as imports,
       (select json_agg(t order by app_id) from api_tokens t) as api_tokens,
@@ -103,12 +104,7 @@ export async function everything({ database }: TestApi): Promise<unknown> {
 
 /** A user's profile as it is stored. */
 export async function profileOf({ database }: TestApi, { appId }: App, userId: string): Promise<unknown> {
-  const row = await database.db
-    .selectFrom('users')
-    .select('attributes')
-    .where('app_id', '=', appId)
-    .where('user_id', '=', userId)
-    .executeTakeFirst()
-  assert(row !== undefined, `${userId} is not registered`)
-  return row.attributes
+  const profile = (await storedProfiles(database, appId))[userId]
+  assert(profile !== undefined, `${userId} is not registered`)
+  return profile
 }

@@ -62,9 +62,12 @@ async function addUsers({ db }: RunningStack, appId: number, name: string, count
     on conflict do nothing
   `.execute(db)
   await sql`
-    insert into users (app_id, user_id, attributes)
+    with registered as (
+      insert into users (app_id, user_id) select ${appId}, ${name} || '-' || n from generate_series(1, ${count}::integer) n
+    )
+    insert into profiles (app_id, user_id, attributes, updated_at)
     select ${appId}, ${name} || '-' || n, jsonb_build_object('name', 'Name ' || n, 'city', 'City ' || n % 1000,
-      'age', n % 100, 'score', n * 0.5, 'seen', '2026-01-01 10:00:00.000')
+      'age', n % 100, 'score', n * 0.5, 'seen', '2026-01-01 10:00:00.000'), now()
     from generate_series(1, ${count}::integer) n
   `.execute(db)
 }

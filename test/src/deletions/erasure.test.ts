@@ -80,6 +80,7 @@ test.each(stores)(
     expect(await tablesWith(yard.database.db, id)).toEqual([
       'public.deletion_request_users',
       'public.import_error_chunks',
+      'public.profiles',
       'public.users',
     ])
     expect(await filesWith(yard.folder, id)).toHaveLength(5)

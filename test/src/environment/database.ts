@@ -42,6 +42,21 @@ export async function userIdsIn(
   return rows.map((row) => row.user_id)
 }
 
+/** The profiles of an app's users, in order of their IDs; that of a user without any value is empty. */
+export async function storedProfiles(
+  { db }: Pick<Connection, 'db'>,
+  appId: number,
+): Promise<Record<string, Record<string, unknown>>> {
+  const rows = await db
+    .selectFrom('users as u')
+    .leftJoin('profiles as p', (join) => join.onRef('p.app_id', '=', 'u.app_id').onRef('p.user_id', '=', 'u.user_id'))
+    .select(['u.user_id', 'p.attributes'])
+    .where('u.app_id', '=', appId)
+    .orderBy('u.user_id')
+    .execute()
+  return Object.fromEntries(rows.map((row) => [row.user_id, row.attributes ?? {}]))
+}
+
 function withDatabaseName(postgresUrl: string, name: string): string {
   const url = new URL(postgresUrl)
   url.pathname = `/${name}`

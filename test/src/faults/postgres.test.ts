@@ -57,7 +57,7 @@ test('connections that are half-open are given up: claims within a lease, querie
   await untilState(deployment, importId, 'completed')
   const recovery = Math.round(performance.now() - back)
   console.log(`claim let go after ${Math.round(letGo)} ms, import ended ${recovery} ms after Postgres was back`)
-  expect(recovery).toBeLessThan(45_000)
+  expect(recovery).toBeLessThan(60_000)
   const answer = await fetch(`${deployment.api}/readyz`)
   expect(answer.status).toBe(200)
 }, 120_000)
@@ -73,9 +73,9 @@ test('a batch that gives way in a deadlock is written again, and that is no fail
   const before = await deadlocks()
   await until('a deadlock', async () => {
     await client.query('begin')
-    await client.query('select from users where app_id = $1 and user_id = $2 for update', [app.appId, pickUser()])
+    await client.query('select from profiles where app_id = $1 and user_id = $2 for update', [app.appId, pickUser()])
     await until('a batch that waits for that user', waitsForLock, 5_000).catch(() => {})
-    await client.query('select from users where app_id = $1 for update', [app.appId])
+    await client.query('select from profiles where app_id = $1 for update', [app.appId])
     await client.query('commit')
     return (await deadlocks()) > before
   }).finally(() => client.end())

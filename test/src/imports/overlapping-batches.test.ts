@@ -15,8 +15,8 @@ const users = ['a1', 'a2', 'b1', 'b2', 'c1', 'c2']
 beforeEach(async () => {
   workshop = await openWorkshop({ BATCH_ROWS: '2' })
   appId = await openApp(workshop, users)
-  // The key is known, so that no batch goes alone because of it.
-  await importFile(workshop, appId, 'user_id,n\na1,0\n')
+  // The key is known, so that no batch goes alone because of it; every user has a profile that can be locked.
+  await importFile(workshop, appId, rowsOf(users.map((user) => [user, 0])))
   other = new pg.Client({ connectionString: workshop.database.url })
   await other.connect()
   return async () => {
@@ -38,7 +38,7 @@ async function start(): Promise<{ importId: string; running: ReturnType<typeof r
 }
 
 const lockUser = (user: string) =>
-  other.query(`select from users where app_id = $1 and user_id = $2 for update`, [appId, user])
+  other.query(`select from profiles where app_id = $1 and user_id = $2 for update`, [appId, user])
 
 const waitsFor = `datname = current_database() and wait_event_type = 'Lock' and wait_event`
 
@@ -87,7 +87,7 @@ test('a batch that is done before the one in front of it waits for it with its c
   const { importId, running } = await start()
   await until('the second batch to wait for the first', async () => (await waiting('advisory')) === 1)
   expect(await progressOf(importId)).toBe(0)
-  expect(await profilesOf(workshop, appId)).toMatchObject({ b1: {}, b2: {} })
+  expect(await profilesOf(workshop, appId)).toMatchObject({ b1: { n: 0 }, b2: { n: 0 } })
   await other.query('commit')
   expect(await running).toMatchObject({ outcome: 'completed' })
   expect(await profilesOf(workshop, appId)).toEqual(allApplied)
@@ -117,7 +117,7 @@ test('when the first batch is lost with its connection, nothing of the second on
   // The first one's connection is gone, so the import is given back; the second one must not have been committed.
   expect(await running).toMatchObject({ outcome: 'postponed' })
   expect(await progressOf(importId)).toBe(0)
-  expect(await profilesOf(workshop, appId)).toMatchObject({ b1: {}, b2: {} })
+  expect(await profilesOf(workshop, appId)).toMatchObject({ b1: { n: 0 }, b2: { n: 0 } })
   await other.query('commit')
 })
 

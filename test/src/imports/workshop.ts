@@ -6,7 +6,7 @@ import { type Claim, claimImport, type ImportContext, importSettings, runImport,
 import { registerUsers } from '@sluice/profiles'
 import type { Storage } from '@sluice/storage'
 import { pino } from 'pino'
-import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { openTestDatabase, storedProfiles, type TestDatabase } from '../environment/database.ts'
 import { openTestStorage } from '../environment/storage.ts'
 
 /** Runs imports in this process, against real Postgres and real storage, without queue and API. */
@@ -115,11 +115,5 @@ export async function profilesOf(
   { database }: Workshop,
   appId: number,
 ): Promise<Record<string, Record<string, unknown>>> {
-  const rows = await database.db
-    .selectFrom('users')
-    .select(['user_id', 'attributes'])
-    .where('app_id', '=', appId)
-    .orderBy('user_id')
-    .execute()
-  return Object.fromEntries(rows.map((row) => [row.user_id, row.attributes]))
+  return await storedProfiles(database, appId)
 }

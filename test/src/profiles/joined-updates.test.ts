@@ -36,6 +36,13 @@ async function openApp(): Promise<number> {
   return appId
 }
 
+/** The same, in which each user has a profile: a first value goes alone. */
+async function openAppWithProfiles(): Promise<number> {
+  const app = await openApp()
+  await Promise.all(users.map((user) => update(app, user, [int('n', 0)])))
+  return app
+}
+
 async function valuesOf(appId: number, userId: string): Promise<Record<string, unknown>> {
   const user = await showUser(database.db, appId, userId)
   return Object.fromEntries(Object.entries(user?.profiles ?? {}).map(([key, { value }]) => [key, value]))
@@ -48,7 +55,7 @@ async function outcomes(updates: readonly Promise<void>[]): Promise<string[]> {
 }
 
 test('updates of several apps at the same moment are each applied to their own app', async () => {
-  const apps = [await openApp(), await openApp()]
+  const apps = [await openAppWithProfiles(), await openAppWithProfiles()]
   await Promise.all(apps.flatMap((app) => users.map((user, index) => update(app, user, [int('n', app * 100 + index)]))))
   for (const app of apps) {
     for (const [index, user] of users.entries()) expect(await valuesOf(app, user)).toEqual({ n: app * 100 + index })
@@ -83,11 +90,11 @@ test('one that is refused leaves nothing, and those beside it are applied', asyn
 })
 
 test('a user who is locked holds up nobody else, and is updated when the lock is gone', async () => {
-  const app = await openApp()
+  const app = await openAppWithProfiles()
   let isDone = false
   const { locked, rest } = await database.db.transaction().execute(async (tx) => {
     await tx
-      .updateTable('users')
+      .updateTable('profiles')
       .set({ attributes: JSON.stringify({ n: -1 }) })
       .where('app_id', '=', app)
       .where('user_id', '=', 'u3')
@@ -107,7 +114,7 @@ test('a user who is locked holds up nobody else, and is updated when the lock is
 })
 
 test('updates of one user at the same moment lose nothing, in many processes too', async () => {
-  const app = await openApp()
+  const app = await openAppWithProfiles()
   const processes = Array.from({ length: 4 }, () => joinedProfileUpdates(database.db, 500))
   const updates = Array.from({ length: 100 }, (_, index) => {
     const updateHere = processes[index % processes.length] ?? update
@@ -125,7 +132,7 @@ test('updates of one user at the same moment lose nothing, in many processes too
 })
 
 test('of updates of one user that are joined, the latest holds', async () => {
-  const app = await openApp()
+  const app = await openAppWithProfiles()
   await Promise.all(Array.from({ length: 50 }, (_, index) => update(app, 'u1', [int('n', index)])))
   expect(await valuesOf(app, 'u1')).toEqual({ n: 49 })
 })
@@ -143,7 +150,7 @@ test('whatever comes at the same moment, the outcome is that of one after the ot
   })
   await fc.assert(
     fc.asyncProperty(fc.array(anUpdate, { minLength: 2, maxLength: 12 }), async (updates) => {
-      const app = await openApp()
+      const app = await openAppWithProfiles()
       await update(app, 'u0', [int('m', 0), string('s', '')])
       const results = await outcomes(updates.map(({ user, entries }) => update(app, user, entries)))
       const types = { n: 'int', m: 'int', s: 'string' }

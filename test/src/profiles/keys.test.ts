@@ -78,7 +78,7 @@ async function merge(rows: [string, Record<string, string>][], types: Record<str
 /** When a user's profile was last written. */
 async function written(userId: string): Promise<number | undefined> {
   const row = await database.db
-    .selectFrom('users')
+    .selectFrom('profiles')
     .select('updated_at')
     .where('app_id', '=', appId)
     .where('user_id', '=', userId)

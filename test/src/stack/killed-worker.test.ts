@@ -108,7 +108,7 @@ async function hangInTransaction(pid: number): Promise<void> {
 async function mergesIn(state: string): Promise<number> {
   const { rows: found } = await sql<{ count: number }>`
     select count(*) from pg_stat_activity
-    where state = ${state} and query like '%attributes ||%' and pid <> pg_backend_pid()
+    where state = ${state} and query ~ '(insert into|update) profiles' and pid <> pg_backend_pid()
   `.execute(stack.db)
   return found[0]?.count ?? 0
 }
@@ -143,7 +143,7 @@ async function outcome(app: App, importId: string): Promise<Outcome> {
   const errorFile = await download(view.error_file_url ?? '')
   const { rows: found } = await sql<{ users: number; profiles: string }>`
     select count(*) as users, md5(string_agg(user_id || attributes::text, chr(10) order by user_id)) as profiles
-    from users where app_id = ${app.appId}
+    from profiles where app_id = ${app.appId}
   `.execute(stack.db)
   const keys = await stack.db.selectFrom('profile_keys').selectAll().where('app_id', '=', app.appId).execute()
   await until('the mail', async () => (await stack.mailsTo(app.email)).length > 0)

@@ -1,8 +1,15 @@
-import { type Database, lookUpByIndex, sql } from '@sluice/database'
+import { type Database, lookUpBySets, sql } from '@sluice/database'
+import { keepUsers } from '../users-lock.ts'
 import type { ProfileBatch } from './profile-batch.ts'
 
 /** Stands for no hash in an array, and is never stored: so no profile is taken for up to date by it. */
 const noHash = '00000000-0000-0000-0000-000000000000'
+
+/** What is known of a user, a letter each. */
+const unregistered = '-'
+const withoutProfile = '0'
+const outdated = '+'
+const upToDate = '='
 
 /** What the database knows of a batch's users, by their numbers in it. */
 export class UserStates {
@@ -13,53 +20,109 @@ export class UserStates {
   }
 
   isRegistered(user: number): boolean {
-    return this.#states[user] !== '-'
+    return this.#states[user] !== unregistered
   }
 
   /** The profile holds all values of the user's row: there is nothing to check or to write. */
   isUpToDate(user: number): boolean {
-    return this.#states[user] === '='
+    return this.#states[user] === upToDate
   }
 
-  /** Registered users with new values that their profile is not known to hold. */
+  /** Registered users with new values that have no profile yet. */
+  toInsert(batch: ProfileBatch): number[] {
+    return this.#withDocument(batch, withoutProfile)
+  }
+
+  /** Users with new values that their profile is not known to hold. */
   toUpdate(batch: ProfileBatch): number[] {
+    return this.#withDocument(batch, outdated)
+  }
+
+  #withDocument(batch: ProfileBatch, state: string): number[] {
     const users: number[] = []
     for (let user = 0; user < batch.size; user++) {
-      if (this.#states[user] === '+' && batch.hasDocument(user)) users.push(user)
+      if (this.#states[user] === state && batch.hasDocument(user)) users.push(user)
     }
     return users
   }
 }
 
 /**
- * Looks the users of a batch up, in one round trip: who is registered, and whose profile is known to hold the new values,
- * because the last row that was merged into it was the same. Of such a row no value is even looked at.
+ * Looks the users of a batch up: who is registered, and whose profile is known to hold the new values, because the last row
+ * that was merged into it was the same. Of such a row no value is even looked at.
  *
- * Runs in the caller's transaction.
+ * Runs in the caller's transaction, and keeps the users from being deleted until it ends.
  */
 export async function lookUpUsers(tx: Database, appId: number, batch: ProfileBatch): Promise<UserStates> {
   if (batch.size === 0) return new UserStates('')
-  await lookUpByIndex(tx)
+  await keepUsers(tx, appId)
+  await lookUpBySets(tx)
+  const states = await lookUpProfiles(tx, appId, batch)
+  const missing: number[] = []
+  for (let user = 0; user < batch.size; user++) if (states[user] === unregistered) missing.push(user)
+  if (missing.length === 0) return new UserStates(states)
+  // Who has a profile is a user: only the others have to be looked for among them.
+  const found = await lookUpRegistrations(tx, appId, batch, missing)
+  if (missing.length === batch.size) return new UserStates(found)
+  const all = [...states]
+  for (const [index, user] of missing.entries()) all[user] = found[index] ?? unregistered
+  return new UserStates(all.join(''))
+}
+
+/** A letter for each user of the batch: up to date, outdated, or as one who is not registered where there is no profile. */
+async function lookUpProfiles(tx: Database, appId: number, batch: ProfileBatch): Promise<string> {
   const { rows } = await sql<{ states: string }>`
     /* prepared */
+    with given as materialized (select ${batch.idArray()}::text[] as user_ids)
     select string_agg(
-      case when u.user_id is null then '-' when u.row_hash = g.row_hash then '=' else '+' end,
+      case when p.user_id is null then ${sql.lit(unregistered)} when p.row_hash = g.row_hash then ${sql.lit(upToDate)}
+        else ${sql.lit(outdated)} end,
       '' order by g.ordinal) as states
     from (
-      select ${appId}::integer as app_id, unnest(${batch.idArray()}::text[]) as user_id,
-        unnest(${batch.hashArray()}::uuid[]) as row_hash,
+      select unnest((select user_ids from given)) as user_id, unnest(${batch.hashArray()}::uuid[]) as row_hash,
         generate_series(1, ${batch.size}::integer) as ordinal
+      offset 0
     ) g
-    left join users u on u.app_id = g.app_id and u.user_id = g.user_id
+    left join (
+      select user_id, row_hash from profiles
+      where app_id = ${appId}::integer and user_id = any((select user_ids from given)::text[])
+      offset 0
+    ) p on p.user_id = g.user_id
   `.execute(tx)
-  return new UserStates(rows[0]?.states ?? '')
+  return rows[0]?.states ?? ''
+}
+
+/** A letter for each of the users given: not registered, or without a profile. */
+async function lookUpRegistrations(
+  tx: Database,
+  appId: number,
+  batch: ProfileBatch,
+  users: readonly number[],
+): Promise<string> {
+  const { rows } = await sql<{ states: string }>`
+    /* prepared */
+    with given as materialized (select ${batch.idArray(users)}::text[] as user_ids)
+    select string_agg(case when u.user_id is null then ${sql.lit(unregistered)} else ${sql.lit(withoutProfile)} end, '' order by g.ordinal)
+      as states
+    from (
+      select unnest((select user_ids from given)) as user_id, generate_series(1, ${users.length}::integer) as ordinal
+      offset 0
+    ) g
+    left join (
+      select user_id from users
+      where app_id = ${appId}::integer and user_id = any((select user_ids from given)::text[])
+      offset 0
+    ) u on u.user_id = g.user_id
+  `.execute(tx)
+  return rows[0]?.states ?? ''
 }
 
 /**
- * Merges the new values into the profiles of registered users, in one statement and one round trip. A profile that already
- * holds all of them is not written.
+ * Merges the new values into the profiles of registered users: a statement for those who have no profile yet, and one for
+ * the others. A profile that already holds all of its new values is not written.
  *
- * Takes what {@link lookUpUsers} gave in the same transaction. A user who was deleted since is passed over.
+ * Takes what {@link lookUpUsers} gave in the same transaction. Where another one has given one of the users a first profile
+ * since, it throws what `retryConflicts` takes for a conflict.
  */
 export async function mergeProfiles(
   tx: Database,
@@ -67,18 +130,45 @@ export async function mergeProfiles(
   batch: ProfileBatch,
   states: UserStates,
 ): Promise<void> {
-  const users = states.toUpdate(batch)
-  if (users.length === 0) return
+  const toInsert = states.toInsert(batch)
+  if (toInsert.length > 0) await insertProfiles(tx, appId, batch, toInsert)
+  const toUpdate = states.toUpdate(batch)
+  if (toUpdate.length > 0) await updateProfiles(tx, appId, batch, toUpdate)
+}
+
+async function insertProfiles(
+  tx: Database,
+  appId: number,
+  batch: ProfileBatch,
+  users: readonly number[],
+): Promise<void> {
+  await sql`
+    /* prepared */
+    insert into profiles (app_id, user_id, attributes, row_hash, updated_at)
+    select ${appId}::integer, g.user_id, g.document::jsonb, nullif(g.row_hash, ${noHash}::uuid), now()
+    from unnest(${batch.idArray(users)}::text[], ${batch.documentArray(users)}::text[], ${batch.hashArray(users)}::uuid[])
+      as g (user_id, document, row_hash)
+  `.execute(tx)
+}
+
+async function updateProfiles(
+  tx: Database,
+  appId: number,
+  batch: ProfileBatch,
+  users: readonly number[],
+): Promise<void> {
   // Fenced, so that each document is parsed once.
   await sql`
     /* prepared */
-    update users u
-    set attributes = u.attributes || g.document, row_hash = nullif(g.row_hash, ${noHash}::uuid), updated_at = now()
+    with given as materialized (select ${batch.idArray(users)}::text[] as user_ids)
+    update profiles p
+    set attributes = p.attributes || g.document, row_hash = nullif(g.row_hash, ${noHash}::uuid), updated_at = now()
     from (
-      select ${appId}::integer as app_id, unnest(${batch.idArray(users)}::text[]) as user_id,
-        unnest(${batch.documentArray(users)}::text[])::jsonb as document, unnest(${batch.hashArray(users)}::uuid[]) as row_hash
+      select unnest((select user_ids from given)) as user_id, unnest(${batch.documentArray(users)}::text[])::jsonb as document,
+        unnest(${batch.hashArray(users)}::uuid[]) as row_hash
       offset 0
     ) g
-    where u.app_id = g.app_id and u.user_id = g.user_id and not u.attributes @> g.document
+    where p.app_id = ${appId}::integer and p.user_id = any((select user_ids from given)::text[]) and p.user_id = g.user_id
+      and not p.attributes @> g.document
   `.execute(tx)
 }

@@ -24,7 +24,7 @@ export function sluice(postgres: BenchPostgres, template: string, home: string):
     name: 'Sluice',
     database,
     template,
-    profiles: { table: 'users', tables: ['users'] },
+    profiles: { table: 'profiles', tables: ['users', 'profiles'] },
     async prepare(file) {
       const session = await openStackSession(postgres, database, home)
       await session.upload(file)

@@ -104,7 +104,7 @@ async function provokeDeadlocks({ deployment, random, duration }: Blow): Promise
       await client.query('begin')
       for (let lock = 0; lock < 4; lock++) {
         const user = pick(generatedUsers, random)
-        await client.query('select from users where user_id = $1 for update', [user])
+        await client.query('select from profiles where user_id = $1 for update', [user])
         await delay(50)
       }
       await client.query('commit')

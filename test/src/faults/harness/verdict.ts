@@ -3,6 +3,7 @@ import type { ImportView } from '@sluice/contract'
 import { sql } from '@sluice/database'
 import { showImport } from '@sluice/imports'
 import { registeredKeys } from '@sluice/profiles'
+import { storedProfiles } from '../../environment/database.ts'
 import { until } from '../../environment/wait.ts'
 import { type ClientApp, insist } from './client.ts'
 import type { Deployment } from './deployment.ts'
@@ -58,15 +59,11 @@ async function judgeApp(
     compare(`import ${importId}`, await outcomeOf(view), end)
     await judgeMails(deployment, app, view, compare, verdict)
   }
-  const users = await deployment.db
-    .selectFrom('users')
-    .select(['user_id', 'attributes'])
-    .where('app_id', '=', app.appId)
-    .execute()
-  for (const { user_id: user, attributes } of users) {
+  const profiles = Object.entries(await storedProfiles(deployment, app.appId))
+  for (const [user, attributes] of profiles) {
     compare(`profile of ${user}`, sorted(attributes), sorted(expected.profiles[user]))
   }
-  compare('users', users.length, Object.keys(expected.profiles).length)
+  compare('users', profiles.length, Object.keys(expected.profiles).length)
   const keys = await registeredKeys(deployment.db, app.appId)
   compare('keys', sorted(Object.fromEntries(keys)), sorted(expected.keys))
   const { rows } = await sql<{ count: number }>`

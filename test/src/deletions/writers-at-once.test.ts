@@ -1,0 +1,86 @@
+import { sql } from '@sluice/database'
+import { joinedProfileUpdates, UnregisteredUser } from '@sluice/profiles'
+import pg from 'pg'
+import { beforeEach, expect, test } from 'vitest'
+import { until } from '../environment/wait.ts'
+import { importFile, openApp, profilesOf } from '../imports/workshop.ts'
+import { march, openYard, request, runAt, type Yard } from './yard.ts'
+
+// Whoever gives a user a first profile has seen before that the user is registered: a deletion must not come between the two.
+const { accepted, completion } = march
+const users = ['a', 'b']
+
+let yard: Yard
+let appId: number
+let other: pg.Client
+beforeEach(async () => {
+  yard = await openYard()
+  appId = await openApp(yard, users)
+  // The key is known, so that nobody waits for its registration.
+  await importFile(yard, appId, `user_id,n\na,1\n`)
+  await sql`delete from profiles`.execute(yard.database.db)
+  other = new pg.Client({ connectionString: yard.database.url })
+  await other.connect()
+  await other.query('begin')
+  return async () => {
+    await other.end()
+    await yard.close()
+  }
+})
+
+/** Has whoever gives a user a first profile wait. */
+const holdUpFirstProfileOf = (user: string) =>
+  other.query(`insert into profiles (app_id, user_id, attributes, updated_at) values ($1, $2, '{}', now())`, [
+    appId,
+    user,
+  ])
+
+async function waiting(kind: 'advisory' | 'transactionid'): Promise<number> {
+  const { rows } = await sql`
+    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and wait_event = ${kind}
+  `.execute(yard.database.db)
+  return rows.length
+}
+
+async function profilesLeft(): Promise<number> {
+  const { rows } = await sql`select from profiles where app_id = ${appId}`.execute(yard.database.db)
+  return rows.length
+}
+
+test('a deletion waits for a batch that has seen its users, and takes the profiles that it made', async () => {
+  await request(yard, appId, users, accepted)
+  await holdUpFirstProfileOf('a')
+  const importing = importFile(yard, appId, 'user_id,n\na,1\nb,2\n')
+  await until('the batch to wait', async () => (await waiting('transactionid')) === 1)
+  const deleting = runAt(yard, completion)
+  await until('the deletion to wait for the batch', async () => (await waiting('advisory')) === 1)
+  await other.query('rollback')
+  expect((await importing).view).toMatchObject({ state: 'completed', rows_applied: 2 })
+  await deleting
+  expect(await profilesOf(yard, appId)).toEqual({})
+  expect(await profilesLeft()).toBe(0)
+})
+
+test('a batch that finds another one’s first profile of a user is written again, over it', async () => {
+  await holdUpFirstProfileOf('a')
+  const importing = importFile(yard, appId, 'user_id,n\na,1\nb,2\n')
+  await until('the batch to wait', async () => (await waiting('transactionid')) === 1)
+  await other.query('commit')
+  expect((await importing).view).toMatchObject({ state: 'completed', rows_applied: 2, rows_failed: 0 })
+  expect(await profilesOf(yard, appId)).toEqual({ a: { n: 1 }, b: { n: 2 } })
+})
+
+test('a deletion waits for a profile update of its user, and takes the profile that it made', async () => {
+  await request(yard, appId, users, accepted)
+  await holdUpFirstProfileOf('a')
+  const update = joinedProfileUpdates(yard.database.db, 500)
+  const updating = update(appId, 'a', [{ key: 'n', type: 'int', value: 1 }])
+  await until('the update to wait', async () => (await waiting('transactionid')) === 1)
+  const deleting = runAt(yard, completion)
+  await until('the deletion to wait for the update', async () => (await waiting('transactionid')) === 2)
+  await other.query('rollback')
+  await Promise.all([updating, deleting])
+  expect(await profilesOf(yard, appId)).toEqual({})
+  expect(await profilesLeft()).toBe(0)
+  await expect(update(appId, 'a', [{ key: 'n', type: 'int', value: 2 }])).rejects.toThrow(UnregisteredUser)
+})
