@@ -1,11 +1,12 @@
 import { authenticator } from '@sluice/accounts'
 import { readSettings } from '@sluice/config'
 import { errors } from '@sluice/contract'
+import { closeConnections } from '@sluice/service'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { answer, answerError } from './answers.ts'
 import type { ApiContext, ApiServices } from './context.ts'
 import { docsRoutes } from './docs.ts'
-import { closeConnections, harden, hardenedServer, type Timeouts, timeoutSettings } from './hardening.ts'
+import { harden, hardenedServer, type Timeouts, timeoutSettings } from './hardening.ts'
 import { type Metrics, metricsRoutes, openMetrics } from './metrics.ts'
 import { type ApiRateLimiter, limitRates } from './rate-limiting.ts'
 import { parseJsonBodies } from './request-body.ts'
@@ -43,7 +44,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   api.setNotFoundHandler((_, reply) => answer(reply, errors.notFound()))
   api.setErrorHandler((error, _, reply) => answerError(error, reply))
   harden(api, timeouts)
-  closeConnections(api)
+  api.addHook('preClose', async () => closeConnections(api.server))
   api.addHook('onResponse', async (request, reply) => {
     // The route, not the address: an address may hold a token.
     const { method, routeOptions } = request

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ApiDocument, Content, JsonSchema, Operation, Response } from '@sluice/contract'
+import { escapeHtml } from '@sluice/html'
 
 const style = `
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; --accent: light-dark(#2563eb, #8ab4ff); }
@@ -132,10 +133,4 @@ function inline(markdown: string): string {
   return escapeHtml(markdown)
     .replace(/`([^`]+)`/g, '<code>$1</code>')
     .replace(/\*\*([^*]+)\*\*/g, '<b>$1</b>')
-}
-
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-
-function escapeHtml(plain: string): string {
-  return plain.replace(/[&<>"']/g, (character) => entities[character] ?? '')
 }

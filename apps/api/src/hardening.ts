@@ -19,9 +19,6 @@ const connectionsCheckingInterval = 1_000
 /** Longer than the idle time of usual load balancers, so that it is they who close a connection, ms. */
 const keepAliveTimeout = 72_000
 
-/** How long requests that are under way may take when the process stops, ms: less than the process has for it. */
-const closingGrace = 10_000
-
 /** A client's own ID is never taken over: it could be anything, and it gets into logs. */
 const newRequestId = () => crypto.randomUUID()
 
@@ -90,20 +87,6 @@ export function harden(api: FastifyInstance, timeouts: Timeouts): void {
     if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
       return answer(reply.header('Connection', 'close'), errors.malformedRequest())
     }
-  })
-}
-
-/** Lets no client hold up the end of the process: what falls idle is closed at once, what is slow after a while. */
-export function closeConnections(api: FastifyInstance): void {
-  api.addHook('preClose', async () => {
-    const { server } = api
-    if (!server.listening) return
-    const idle = setInterval(() => server.closeIdleConnections(), 50)
-    const all = setTimeout(() => server.closeAllConnections(), closingGrace)
-    server.once('close', () => {
-      clearInterval(idle)
-      clearTimeout(all)
-    })
   })
 }
 

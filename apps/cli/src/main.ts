@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { addAppCommands } from './commands/app.ts'
+import { addDashboardCommands } from './commands/dashboard.ts'
 import { addDeletionCommands } from './commands/deletions.ts'
 import { addImportCommands } from './commands/import.ts'
 import { addMigrateCommand } from './commands/migrate.ts'
@@ -16,6 +17,7 @@ addAppCommands(program)
 addUserCommands(program)
 addImportCommands(program)
 addDeletionCommands(program)
+addDashboardCommands(program)
 addMigrateCommand(program)
 
 // `sluice imports | head` ends as its reader likes it.

@@ -38,6 +38,14 @@ export async function linkBase(): Promise<string | undefined> {
   return process.env.API_URL || (await runningStack())?.api
 }
 
+/** The dashboard that links are for: `DASHBOARD_URL`, or that of the running stack. */
+export async function dashboardUrl(): Promise<string> {
+  if (process.env.DASHBOARD_URL) return readSettings(process.env, ['DASHBOARD_URL']).DASHBOARD_URL
+  const url = (await runningStack())?.dashboard
+  if (url === undefined) throw new Failure('no stack is running here: start one with npm start, or set DASHBOARD_URL')
+  return url
+}
+
 /** Runs an operator's command with the database, and closes it whatever happens. */
 export async function withDatabase<Result>(work: (db: Database) => Promise<Result>): Promise<Result> {
   const { db, close } = connect(await databaseUrl(), { connections: 4 })

@@ -56,6 +56,14 @@ function apps(): AppDefinition[] {
   const entry = (app: string) => fileURLToPath(new URL(`../../${app}/src/main.ts`, import.meta.url))
   return [
     { name: 'api', entry: entry('api'), count: 1, web: { prefix: 'API', port: 3000 } },
+    {
+      name: 'dashboard',
+      entry: entry('dashboard'),
+      count: 1,
+      web: { prefix: 'DASHBOARD', port: 3001 },
+      // Taking the types out of the browser's scripts works, and says at each start that it is experimental.
+      nodeOptions: ['--disable-warning=ExperimentalWarning'],
+    },
     { name: 'worker', entry: entry('worker'), count: workerCount(process.env), nodeOptions: workerMemory() },
   ]
 }

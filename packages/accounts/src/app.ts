@@ -1,4 +1,5 @@
 import { type Database, sql } from '@sluice/database'
+import { InvalidAccount, requireEmail } from './email.ts'
 import { hashToken, makeToken } from './token.ts'
 
 /** There is no app with this ID. */
@@ -8,11 +9,6 @@ export class UnknownApp extends Error {
   constructor(appId: number) {
     super(`there is no app ${appId}`)
   }
-}
-
-/** A name or an e-mail address that cannot be stored as such. */
-export class InvalidAccount extends Error {
-  override readonly name = 'InvalidAccount'
 }
 
 /**
@@ -27,7 +23,7 @@ export async function createApp(
   if (name.trim() === '' || name.length > 255 || name.includes('\0')) {
     throw new InvalidAccount('the name must have 1 to 255 characters')
   }
-  if (!isEmail(email)) throw new InvalidAccount(`${JSON.stringify(email)} is not an e-mail address`)
+  requireEmail(email)
   return await db.transaction().execute(async (tx) => {
     const { app_id: appId } = await tx.insertInto('apps').values({ name }).returning('app_id').executeTakeFirstOrThrow()
     await tx.insertInto('members').values({ app_id: appId, email }).execute()
@@ -57,7 +53,21 @@ export async function requireApp(db: Database, appId: number): Promise<void> {
   if (app === undefined) throw new UnknownApp(appId)
 }
 
-/** One address, without a display name, line breaks or anything else that could alter a mail's header. */
-function isEmail(text: string): boolean {
-  return text.length <= 254 && /^[^\s@<>(),;:"[\]\\]+@[^\s@<>(),;:"[\]\\]+$/.test(text)
+/** Gives an app with its name; undefined where there is none. */
+export async function findApp(db: Database, appId: number): Promise<{ appId: number; name: string } | undefined> {
+  const app = await db.selectFrom('apps').select('name').where('app_id', '=', appId).executeTakeFirst()
+  return app && { appId, name: app.name }
+}
+
+/** Gives apps by name, those whose name holds `text` (in either case) or whose ID it is, at most `limit`. */
+export async function listApps(db: Database, text: string, limit: number): Promise<{ appId: number; name: string }[]> {
+  const rows = await db
+    .selectFrom('apps')
+    .select(['app_id', 'name'])
+    .where(sql<boolean>`position(lower(${text}) in lower(name)) > 0 or app_id::text = ${text}`)
+    .orderBy('name')
+    .orderBy('app_id')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => ({ appId: row.app_id, name: row.name }))
 }

@@ -1,2 +1,3 @@
-export { createApp, InvalidAccount, registerToken, requireApp, UnknownApp } from './app.ts'
+export { createApp, findApp, listApps, registerToken, requireApp, UnknownApp } from './app.ts'
+export { InvalidAccount, isEmail, requireEmail } from './email.ts'
 export { authenticator } from './token.ts'

@@ -62,6 +62,16 @@ export const settings = {
     '10m',
     'How long it may take to send a file in the body of a v2 bulk import',
   ),
+  DASHBOARD_URL: required(
+    address('http', 'https'),
+    'The dashboard as people reach it: links in sign-in mails begin with it; with https its cookies are for https only',
+  ),
+  DASHBOARD_HOST: withDefault(z.string(), '127.0.0.1', 'Address that the dashboard listens on'),
+  DASHBOARD_PORT: withDefault(wholeNumber(0, 65_535), '3001', 'Port that the dashboard listens on; 0 picks a free one'),
+  DASHBOARD_TRUSTED_PROXIES: optional(
+    z.string(),
+    'Proxies before the dashboard, as addresses or networks separated by commas; who asks is then taken from `X-Forwarded-For`',
+  ),
   RATE_LIMIT_DELETION: withDefault(rateLimit, '1000/60s', 'Deletion requests of an app in a fixed window'),
   RATE_LIMIT_PROFILE_UPDATE: withDefault(rateLimit, '1000/60s', 'Profile updates of an app in a fixed window'),
   RATE_LIMIT_BULK_IMPORT: withDefault(
@@ -75,6 +85,12 @@ export const settings = {
     rateLimit,
     '1000/60s',
     'Registrations of users of an app in a fixed window',
+  ),
+  RATE_LIMIT_SIGN_IN: withDefault(rateLimit, '5/15m', 'Sign-in links that are asked for with one e-mail address'),
+  RATE_LIMIT_SIGN_IN_CLIENT: withDefault(
+    rateLimit,
+    '30/15m',
+    'Sign-in links that are asked for from one network address',
   ),
   RATE_LIMIT_TIMEOUT: withDefault(
     durationBetween('1ms', '1m'),

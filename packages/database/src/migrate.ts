@@ -6,6 +6,7 @@ import * as deletions from './migrations/0003-deletions.ts'
 import * as deletionBatches from './migrations/0004-deletion-batches.ts'
 import * as rowHashes from './migrations/0005-row-hashes.ts'
 import * as profiles from './migrations/0006-profiles.ts'
+import * as dashboard from './migrations/0007-dashboard.ts'
 
 const migrations = {
   '0001-initial': initial,
@@ -14,6 +15,7 @@ const migrations = {
   '0004-deletion-batches': deletionBatches,
   '0005-row-hashes': rowHashes,
   '0006-profiles': profiles,
+  '0007-dashboard': dashboard,
 }
 
 /** A migration may have to rewrite a table, and another process wait for it: neither is a broken connection. ms. */

@@ -3,7 +3,7 @@ import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 
 /**
  * The tables as Kysely sees them; `migrations/` holds the SQL that makes them. Every primary key begins with `app_id`
- * (design.md §5), so that the database can be sharded by app.
+ * (design.md §5), so that the database can be sharded by app; but for what belongs to people, who may be of several apps.
  *
  * Words, the same in code, SQL, API and documents:
  * - app: a customer of the service, with one API token, its users and its profile keys
@@ -27,6 +27,10 @@ export interface Schema {
   deletion_request_users: DeletionRequestUsersTable
   deleted_users: DeletedUsersTable
   mails: MailsTable
+  operators: OperatorsTable
+  sign_in_links: SignInLinksTable
+  sessions: SessionsTable
+  signing_keys: { key: Buffer }
 }
 
 type Timestamp = ColumnType<Date, Date | string | undefined, Date | string>
@@ -49,6 +53,8 @@ interface ApiTokensTable {
 interface MembersTable {
   app_id: number
   email: string
+  /** Whether the app's mails go there. Members may sign in either way. */
+  gets_mails: Generated<boolean>
   created_at: Timestamp
 }
 
@@ -198,4 +204,28 @@ interface MailsTable {
   last_error: string | null
   created_at: Timestamp
   sent_at: NullableTimestamp
+}
+
+/** People who see every app and the queues. */
+interface OperatorsTable {
+  /** In lower case. */
+  email: string
+  created_at: Timestamp
+}
+
+/** Links that sign somebody in once. Of their secret, and of a session's, the SHA-256 is kept. */
+interface SignInLinksTable {
+  secret_hash: Buffer
+  /** In lower case. */
+  email: string
+  expires_at: Timestamp
+  used_at: NullableTimestamp
+}
+
+interface SessionsTable {
+  secret_hash: Buffer
+  /** In lower case. */
+  email: string
+  created_at: Timestamp
+  expires_at: Timestamp
 }

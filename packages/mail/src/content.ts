@@ -1,14 +1,10 @@
+import { escapeHtml } from '@sluice/html'
+
 /** What a mail says, in both forms. */
 export interface Content {
   subject: string
   text: string
   html: string
-}
-
-/** Text as it stands safely inside HTML, attributes included. */
-function escapeHtml(text: string): string {
-  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
 }
 
 /** A mail body from paragraphs and at most one link: plain text, and HTML without anything that loads from elsewhere. */

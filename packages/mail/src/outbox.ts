@@ -8,13 +8,18 @@ export interface MailId {
 }
 
 /**
- * Puts a mail to every member of the app into the outbox, in the transaction of the event that it tells of: the event
+ * Puts a mail to every member of the app who gets its mails into the outbox, in the transaction of the event that it tells of: the event
  * and its mail happen together or not at all.
  *
  * Takes the event's name, such as `import:<id>`: a second mail of the same event is not added. Gives the new mails.
  */
 export async function enqueueMails(tx: Database, appId: number, event: string, content: Content): Promise<MailId[]> {
-  const members = await tx.selectFrom('members').select('email').where('app_id', '=', appId).execute()
+  const members = await tx
+    .selectFrom('members')
+    .select('email')
+    .where('app_id', '=', appId)
+    .where('gets_mails', '=', true)
+    .execute()
   if (members.length === 0) return []
   const rows = await tx
     .insertInto('mails')

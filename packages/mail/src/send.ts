@@ -1,10 +1,7 @@
 import type { Settings } from '@sluice/config'
 import { type Database, sql } from '@sluice/database'
-import { createTransport } from 'nodemailer'
 import type { MailId } from './outbox.ts'
-
-/** The settings that {@link openMailer} needs. */
-export const mailSettings = ['SMTP_URL', 'MAIL_FROM'] as const
+import { type mailSettings, openTransport } from './transport.ts'
 
 export interface Mailer {
   /**
@@ -24,33 +21,16 @@ export type SendOutcome =
 const leaseSeconds = 120
 const mostAttempts = 20
 
-/** Opens the mail transport: connections are kept for the next mail, and opened on first use. */
+/** Opens the sending side of the outbox. */
 export function openMailer(db: Database, settings: Settings<(typeof mailSettings)[number]>): Mailer {
-  const transport = createTransport({
-    url: settings.SMTP_URL,
-    pool: true,
-    maxConnections: 2,
-    connectionTimeout: 10_000,
-    greetingTimeout: 10_000,
-    socketTimeout: 60_000,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  })
-  const domain = /@([\w.-]+)/.exec(settings.MAIL_FROM)?.[1] ?? 'localhost'
+  const transport = openTransport(settings)
 
   return {
     async send(id) {
       const mail = await claim(db, id)
       if (mail === undefined) return { outcome: 'not due' }
       try {
-        await transport.sendMail({
-          from: settings.MAIL_FROM,
-          to: mail.recipient,
-          subject: mail.subject,
-          text: mail.text,
-          html: mail.html,
-          messageId: `<${mail.mail_id}@${domain}>`,
-        })
+        await transport.deliver({ ...mail, id: mail.mail_id })
       } catch (error) {
         return await postpone(db, id, mail.attempt, error)
       }

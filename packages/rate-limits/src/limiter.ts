@@ -12,7 +12,7 @@ export interface RateLimit {
   window: number
 }
 
-/** Where an app stands after a request was counted. */
+/** Where whoever asked stands after a request was counted. */
 export interface Count {
   /** False when the request came over the limit. */
   allowed: boolean
@@ -26,11 +26,11 @@ export interface Count {
 
 export interface RateLimiter<Name extends string> {
   /**
-   * Counts a request of an app for a function; refused requests count too, and never prolong the window.
+   * Counts a request for a function, of an app (its ID) or of whatever else the function is limited by; refused requests count too, and never prolong the window.
    *
    * Gives undefined where the store did not answer in time: the request was not counted and may pass.
    */
-  count(appId: number, name: Name): Promise<Count | undefined>
+  count(whose: number | string, name: Name): Promise<Count | undefined>
   close(): Promise<void>
 }
 
@@ -64,11 +64,11 @@ export async function openRateLimiter<Name extends string>(
   const guarded = circuitBreaker({ deadline, tolerated, pause })
 
   return {
-    async count(appId, name) {
+    async count(whose, name) {
       const count = countOf.get(name)
       if (count === undefined) throw new Error(`there is no limit for ${name}`)
       try {
-        return standing(limits[name], await guarded(() => count(`${appId}:${name}`)))
+        return standing(limits[name], await guarded(() => count(`${whose}:${name}`)))
       } catch (error) {
         onFailure(error)
         return undefined

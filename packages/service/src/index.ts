@@ -1,1 +1,2 @@
+export { closeConnections } from './close-connections.ts'
 export { type RunningService, runService } from './run.ts'

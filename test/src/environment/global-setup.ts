@@ -6,6 +6,7 @@ import { startPostgres } from '@sluice/local-stack'
 import { migrateQueue } from '@sluice/queue'
 import { startS3Endpoint } from '@sluice/s3-endpoint'
 import type { TestProject } from 'vitest/node'
+import { findChromium } from './chromium.ts'
 import { templateUrl } from './database.ts'
 import { startRedis } from './redis.ts'
 
@@ -14,6 +15,8 @@ declare module 'vitest' {
     postgresUrl: string
     /** Undefined where neither `REDIS_TEST_URL` nor a redis-server is there. */
     redisUrl: string | undefined
+    /** Undefined where neither `CHROMIUM_PATH` nor a chromium on the path is there. */
+    chromium: string | undefined
     s3Endpoint: string
   }
 }
@@ -38,6 +41,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   await migrateQueue({ databaseUrl: template })
   project.provide('postgresUrl', postgres.url)
   project.provide('redisUrl', redis?.url)
+  project.provide('chromium', await findChromium())
   project.provide('s3Endpoint', storage.url)
   return async () => {
     await redis?.stop()

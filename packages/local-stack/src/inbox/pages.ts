@@ -1,4 +1,4 @@
-import { type Html, html } from './html.ts'
+import { type Html, html } from '@sluice/html'
 import type { Mail } from './mail.ts'
 
 /** The one style sheet of the inbox. */

@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** What browsers load beside pages. */
+interface Asset {
+  type: string
+  body: Buffer
+}
+
+const script = 'text/javascript; charset=utf-8'
+
+/** Scripts are written in TypeScript as everything is; Node takes the types out of them, and nothing else happens to them. */
+const scripts = new URL('../browser/', import.meta.url)
+
+const assets = new Map<string, Asset>([
+  ['style.css', { type: 'text/css; charset=utf-8', body: readFileSync(new URL('style.css', import.meta.url)) }],
+  ['icon.svg', { type: 'image/svg+xml', body: readFileSync(new URL('icon.svg', import.meta.url)) }],
+  ...readdirSync(scripts)
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+    .map((name) => [name, { type: script, body: javaScript(new URL(name, scripts)) }] as const),
+])
+
+function javaScript(source: URL): Buffer {
+  return Buffer.from(stripTypeScriptTypes(readFileSync(source, 'utf8'), { sourceUrl: basename(fileURLToPath(source)) }))
+}
+
+/** One name for the state of all assets, so that scripts may import each other by relative paths. */
+export const version = createHash('sha256')
+  .update([...assets].map(([name, { body }]) => `${name}\0${body.length}\0${body.toString('latin1')}`).join('\0'))
+  .digest('hex')
+  .slice(0, 16)
+
+/** Gives an asset; undefined where there is none of this name. */
+export function findAsset(name: string): Asset | undefined {
+  return assets.get(name)
+}
+
+/** Where browsers find an asset. Throws for a name that is not there: it is a mistake of the page. */
+export function assetPath(name: string): string {
+  if (!assets.has(name)) throw new Error(`there is no asset ${name}`)
+  return `/assets/${version}/${name}`
+}

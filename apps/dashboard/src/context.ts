@@ -1,0 +1,31 @@
+import type { Database } from '@sluice/database'
+import type { Transport } from '@sluice/mail'
+import type { Signer } from '@sluice/sign-in'
+import type { Storage } from '@sluice/storage'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import type { SignInLimiter } from './sign-in/limits.ts'
+
+/** What the pages work with. */
+export interface DashboardContext {
+  db: Database
+  storage: Storage
+  /** The way of sign-in mails. */
+  mails: Transport
+  signer: Signer
+  /** Nothing is limited where it is left out. */
+  signInLimiter?: SignInLimiter
+  /** The address under which people reach the dashboard. */
+  dashboardUrl: string
+  /** The address under which clients reach the API: links to error files begin with it. */
+  apiUrl: string
+  /** Addresses or networks, separated by commas, whose `X-Forwarded-For` is believed. */
+  trustedProxies?: string | undefined
+  log: Logger
+}
+
+/**
+ * Adds the routes of one area of pages. Unless a route says otherwise in `config.access`, its visitor is signed in, and may see
+ * the app that `:appId` in its address names.
+ */
+export type PageRoutes = (dashboard: FastifyInstance, context: DashboardContext) => void

@@ -1,0 +1,56 @@
+import { closeConnections } from '@sluice/service'
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import { guardForms, parseForms } from './access/forms.ts'
+import { guardRoutes } from './access/guard.ts'
+import { secureAnswers } from './access/security-headers.ts'
+import { assetRoutes } from './assets/routes.ts'
+import type { DashboardContext, PageRoutes } from './context.ts'
+import { answerErrors } from './errors.ts'
+import { healthRoutes } from './health.ts'
+import { homeRoutes } from './home.ts'
+import { themeRoutes } from './layout/theme.ts'
+import { signInRoutes } from './sign-in/routes.ts'
+
+/** How long a client may take to send headers, ms. */
+const headersTimeout = 10_000
+
+/** How long it may take to send a whole request, ms: a file of 150 MB over a slow line included. */
+const requestTimeout = 600_000
+
+/** Largest form, bytes. A route that takes a file has a limit of its own. */
+const bodyLimit = 65_536
+
+/** Areas of pages, each in a folder of its own. */
+const areas: readonly PageRoutes[] = [homeRoutes, themeRoutes, signInRoutes]
+
+/** Builds the dashboard: parse, call a package, answer with a page. It listens when the caller says so. */
+export function buildDashboard(context: DashboardContext): FastifyInstance {
+  const loggerInstance: FastifyBaseLogger = context.log
+  const dashboard = fastify({
+    loggerInstance,
+    genReqId: () => crypto.randomUUID(),
+    bodyLimit,
+    requestTimeout,
+    http: { headersTimeout, maxHeaderSize: 16_384 },
+    trustProxy: context.trustedProxies?.split(',').map((address) => address.trim()) ?? false,
+    forceCloseConnections: 'idle',
+    exposeHeadRoutes: false,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+  })
+  dashboard.addHook('preClose', async () => closeConnections(dashboard.server))
+  dashboard.addHook('onResponse', async (request, reply) => {
+    // The route, not the address: an address may hold the secret of a sign-in link.
+    const { method, routeOptions } = request
+    const took = Math.round(reply.elapsedTime)
+    request.log.info({ method, route: routeOptions.url, status: reply.statusCode, ms: took }, 'request')
+  })
+  secureAnswers(dashboard, context)
+  parseForms(dashboard)
+  guardRoutes(dashboard, context)
+  guardForms(dashboard)
+  answerErrors(dashboard)
+  healthRoutes(dashboard, context)
+  assetRoutes(dashboard)
+  for (const addRoutes of areas) addRoutes(dashboard, context)
+  return dashboard
+}

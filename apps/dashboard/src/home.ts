@@ -1,0 +1,44 @@
+import { listApps } from '@sluice/accounts'
+import { html } from '@sluice/html'
+import { visitedApp, visitorOf } from './access/guard.ts'
+import type { PageRoutes } from './context.ts'
+import { sendPage } from './layout/page.ts'
+
+/** Apps that the list shows at once; the search finds the others. */
+const listed = 100
+
+/** The first page: an app's imports for a member, the choice of an app where there are several. */
+export const homeRoutes: PageRoutes = (dashboard, { db }) => {
+  dashboard.get('/', async (request, reply) => {
+    const { apps, isOperator } = visitorOf(request)
+    const [only, ...others] = apps
+    if (isOperator && only === undefined) return reply.redirect('/queues', 303)
+    return reply.redirect(only !== undefined && others.length === 0 ? `/apps/${only.appId}` : '/apps', 303)
+  })
+
+  dashboard.get('/apps/:appId', async (request, reply) => {
+    return reply.redirect(`/apps/${visitedApp(request).appId}/imports`, 303)
+  })
+
+  dashboard.get<{ Querystring: { search?: string } }>('/apps', async (request, reply) => {
+    const visitor = visitorOf(request)
+    const search = String(request.query.search ?? '').replaceAll('\0', '')
+    const apps = visitor.isOperator ? await listApps(db, search, listed) : visitor.apps
+    return sendPage(reply, {
+      title: 'Apps',
+      area: 'apps',
+      content: html`
+        ${
+          visitor.isOperator &&
+          html`<form method="get" class="search" role="search">
+            <label>Name or ID <input type="search" name="search" value="${search}"></label><button>Find</button>
+          </form>`
+        }
+        <ul class="cards">
+          ${apps.map(({ appId, name }) => html`<li><a href="/apps/${appId}"><strong>${name}</strong><span class="hint">app ${appId}</span></a></li>`)}
+        </ul>
+        ${apps.length === 0 && html`<p>No app matches.</p>`}
+        ${apps.length === listed && html`<p class="hint">These are the first ${listed}. Search to find others.</p>`}`,
+    })
+  })
+}

@@ -1,0 +1,62 @@
+import { type Html, html } from '@sluice/html'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { formTokenField } from '../access/forms.ts'
+import { assetPath } from '../assets/files.ts'
+import { type Area, navigation } from './navigation.ts'
+import { themeOf, themeSwitch } from './theme.ts'
+
+/** What stands on a page. */
+export interface Page {
+  /** Its heading, and its name in the browser's tab. */
+  title: string
+  /** Marked in the navigation. */
+  area?: Area
+  content: Html
+  /** Names of scripts in `browser/` that the page works better with. */
+  scripts?: readonly string[]
+}
+
+/** Answers with a page inside the common layout. The status is 200 unless the reply has another one. */
+export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
+  return reply.type('text/html; charset=utf-8').send(layout(reply.request, page).text)
+}
+
+function layout(request: FastifyRequest, { title, area, content, scripts = [] }: Page): Html {
+  const where = [title, request.visitedApp?.name, 'Sluice'].filter(Boolean).join(' · ')
+  return html`<!doctype html>
+<html lang="en" data-theme="${themeOf(request)}">
+<head>
+  <meta charset="utf-8">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <meta name="color-scheme" content="light dark">
+  <title>${where}</title>
+  <link rel="icon" href="${assetPath('icon.svg')}">
+  <link rel="stylesheet" href="${assetPath('style.css')}">
+  ${['times.ts', ...scripts].map((name) => html`<script type="module" src="${assetPath(name)}"></script>`)}
+</head>
+<body>
+  <a class="skip" href="#content">Skip to the content</a>
+  <header class="top">
+    <a class="brand" href="/"><img src="${assetPath('icon.svg')}" alt="" width="24" height="24">Sluice</a>
+    ${account(request)}
+  </header>
+  <div class="frame">
+    ${navigation(request, area)}
+    <main id="content" tabindex="-1">
+      <h1>${title}</h1>
+      ${content}
+    </main>
+  </div>
+</body>
+</html>
+`
+}
+
+function account(request: FastifyRequest): Html {
+  const { visitor } = request
+  return html`<div class="account">
+    ${visitor && html`<span class="who">${visitor.email}</span>`}
+    ${themeSwitch(request)}
+    ${visitor && html`<form method="post" action="/sign-out">${formTokenField(request)}<button class="quiet">Sign out</button></form>`}
+  </div>`
+}

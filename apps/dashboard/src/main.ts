@@ -1,0 +1,51 @@
+import { readSettings, sharedStore } from '@sluice/config'
+import { connect } from '@sluice/database'
+import { mailSettings, openTransport } from '@sluice/mail'
+import { runService } from '@sluice/service'
+import { openSigner } from '@sluice/sign-in'
+import { openStorage, storageSettings } from '@sluice/storage'
+import { buildDashboard } from './dashboard.ts'
+import { openSignInLimiter, signInLimitSettings } from './sign-in/limits.ts'
+
+/** Requests under way have 10 s to end, ms. */
+const stopDeadline = 15_000
+
+await runService('dashboard', { stopDeadline }, async (log) => {
+  const settings = readSettings(process.env, [
+    ...mailSettings,
+    ...signInLimitSettings,
+    ...storageSettings,
+    'API_URL',
+    'DASHBOARD_HOST',
+    'DASHBOARD_PORT',
+    'DASHBOARD_TRUSTED_PROXIES',
+    'DASHBOARD_URL',
+    'DATABASE_POOL',
+    'DATABASE_URL',
+    'REDIS_URL',
+  ])
+  const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
+  const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
+  const storage = openStorage(settings)
+  const mails = openTransport(settings)
+  const store = sharedStore(settings)
+  const signInLimiter = await openSignInLimiter(store, settings, log)
+  const signer = openSigner(database.db)
+  const dashboard = buildDashboard({
+    ...{ db: database.db, storage, mails, signer, signInLimiter, log },
+    dashboardUrl: settings.DASHBOARD_URL,
+    apiUrl: settings.API_URL,
+    trustedProxies: settings.DASHBOARD_TRUSTED_PROXIES,
+  })
+  const url = await dashboard.listen({ host: settings.DASHBOARD_HOST, port: settings.DASHBOARD_PORT })
+  return {
+    info: { url },
+    async stop() {
+      await dashboard.close()
+      await signInLimiter.close()
+      mails.close()
+      storage.close()
+      await database.close()
+    },
+  }
+})

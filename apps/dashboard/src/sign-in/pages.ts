@@ -1,0 +1,62 @@
+import { html } from '@sluice/html'
+import { linkMinutes } from '@sluice/sign-in'
+import type { FastifyReply } from 'fastify'
+import { formTokenField } from '../access/forms.ts'
+import { duration } from '../layout/format.ts'
+import { sendPage } from '../layout/page.ts'
+
+/** Asks for an e-mail address; `refused` is one that cannot be any. */
+export function requestPage(reply: FastifyReply, refused?: string): FastifyReply {
+  return sendPage(reply, {
+    title: 'Sign in',
+    content: html`<form method="post" action="/sign-in" class="card narrow">
+      ${formTokenField(reply.request)}
+      <p>Members of an app and operators get a link by e-mail that signs them in.</p>
+      <label>E-mail address
+        <input type="email" name="email" autocomplete="email" required maxlength="254" value="${refused}"
+          ${refused !== undefined && html`aria-invalid="true" aria-describedby="problem"`}>
+      </label>
+      ${refused !== undefined && html`<p class="problem" id="problem">This is not an e-mail address.</p>`}
+      <button class="main">Send me a link</button>
+    </form>`,
+  })
+}
+
+/** The same for every address, known or not. */
+export function sentPage(reply: FastifyReply, email: string): FastifyReply {
+  return sendPage(reply, {
+    title: 'Look into your mail',
+    content: html`<div class="card narrow">
+      <p>If <strong>${email}</strong> belongs to a member of an app or an operator, a link is on its way there. It works once, within ${linkMinutes} minutes.</p>
+      <p><a href="/sign-in">Another address</a></p>
+    </div>`,
+  })
+}
+
+export function tooManyPage(reply: FastifyReply, wait: number): FastifyReply {
+  return sendPage(reply.code(429).header('Retry-After', Math.max(1, Math.ceil(wait / 1000))), {
+    title: 'Too many links',
+    content: html`<p class="card narrow">So many links were asked for that the next one has to wait ${duration(wait)}.</p>`,
+  })
+}
+
+export function confirmPage(reply: FastifyReply): FastifyReply {
+  return sendPage(reply, {
+    title: 'Sign in',
+    content: html`<form method="post" class="card narrow">
+      ${formTokenField(reply.request)}
+      <p>The link works once.</p>
+      <button class="main">Sign in</button>
+    </form>`,
+  })
+}
+
+export function deadLinkPage(reply: FastifyReply): FastifyReply {
+  return sendPage(reply.code(410), {
+    title: 'This link is no longer good',
+    content: html`<div class="card narrow">
+      <p>It was used, or it is older than ${linkMinutes} minutes.</p>
+      <p><a href="/sign-in">Ask for a new one</a></p>
+    </div>`,
+  })
+}

@@ -1,0 +1,29 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { html } from './html.ts'
+
+test('whatever a value holds, it ends no text and no quoted attribute', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (value) => {
+      const { text } = html`<p title="${value}">${value}</p>`
+      const inside = text.slice('<p title="'.length, -'</p>'.length)
+      expect(inside.split('">')).toHaveLength(2)
+      expect(inside.replace('">', '')).not.toMatch(/[<>"']/)
+    }),
+  )
+})
+
+test.each([
+  ['text', html`${'<b>&"\''}`, '&lt;b&gt;&amp;&quot;&#39;'],
+  ['HTML stays', html`${html`<b>${'<'}</b>`}`, '<b>&lt;</b>'],
+  ['lists are joined', html`${[1, html`<i></i>`, ['<', null]]}`, '1<i></i>&lt;'],
+  ['nothing is nothing', html`${undefined}${null}${false}${''}`, ''],
+  ['zero is a number', html`${0}`, '0'],
+])('%s', (_, { text }, expected) => {
+  expect(text).toBe(expected)
+})
+
+test('a value that no quote guards is a mistake of the template', () => {
+  expect(() => html`<a href=${'x'}>`).toThrow('quoted')
+  expect(() => html`<${'script'}>`).toThrow('quoted')
+})

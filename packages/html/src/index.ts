@@ -1,0 +1,1 @@
+export { type Content, escapeHtml, Html, html } from './html.ts'

@@ -1,0 +1,78 @@
+import { mkdir, readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { expect, inject } from 'vitest'
+import { signInAddress, type TestDashboard } from './test-dashboard.ts'
+
+/** Git-ignored: pictures to look at. */
+const pictures = fileURLToPath(new URL('../../screenshots', import.meta.url))
+
+const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+/** Starts Chromium without a window. Suites that need it are skipped where `inject('chromium')` is undefined. */
+export async function openBrowser(): Promise<Browser> {
+  const executablePath = inject('chromium')
+  if (executablePath === undefined) throw new Error('there is no Chromium: skip the suite')
+  // Its own sandbox needs rights that root in a container lacks; pages here are only ours.
+  return await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+}
+
+/**
+ * A browser window in which a member or an operator is signed in. What pages break shows at the end: `problems` collects
+ * errors of scripts and whatever the security policy refused.
+ */
+export async function openWindow(
+  browser: Browser,
+  dashboard: TestDashboard,
+  email: string,
+): Promise<{ page: Page; context: BrowserContext; problems: string[] }> {
+  const context = await browser.newContext({ baseURL: dashboard.url, viewport: { width: 1280, height: 800 } })
+  const page = await context.newPage()
+  const problems: string[] = []
+  page.on('pageerror', (error) => problems.push(error.message))
+  page.on('console', (message) => {
+    if (message.type() === 'error') problems.push(message.text())
+  })
+  await page.goto(await signInAddress(dashboard, email))
+  await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click()
+  await page.waitForURL((url) => !url.pathname.startsWith('/sign-in'))
+  return { page, context, problems }
+}
+
+/** Takes pictures of the page in both themes, and on a phone: `<name>-light.png`, `-dark.png`, `-phone.png`. */
+export async function takePictures(page: Page, name: string): Promise<void> {
+  await mkdir(pictures, { recursive: true })
+  const size = page.viewportSize()
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.screenshot({ path: join(pictures, `${name}-${colorScheme}.png`), fullPage: true })
+  }
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.screenshot({ path: join(pictures, `${name}-phone.png`), fullPage: true })
+  const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+  expect(overflow, `${name} is wider than a phone, px`).toBe(0)
+  if (size !== null) await page.setViewportSize(size)
+  await page.emulateMedia({ colorScheme: null })
+}
+
+interface Violation {
+  id: string
+  impact: string
+  nodes: { html: string }[]
+}
+
+/** Expects that axe-core finds nothing serious on the page, in either theme. */
+export async function expectAccessible(page: Page): Promise<void> {
+  const axe = await readFile(axeFile, 'utf8')
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.evaluate(axe)
+    const violations = await page.evaluate<Violation[]>('axe.run().then((result) => result.violations)')
+    const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    const found = serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+    expect(found, `${page.url()} (${colorScheme})`).toEqual([])
+  }
+  await page.emulateMedia({ colorScheme: null })
+}

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '../environment/wait.ts'
+import { openApp, openOperator, openTestDashboard, signInAddress, type TestDashboard } from './test-dashboard.ts'
+import { openVisitor, signIn } from './visitor.ts'
+
+let dashboard: TestDashboard
+beforeAll(async () => {
+  dashboard = await openTestDashboard()
+})
+afterAll(async () => {
+  await dashboard.close()
+})
+
+test('a member asks for a link, gets it by mail, and is signed in by it until signing out', async () => {
+  const email = 'anna@example.com'
+  const { appId } = await openApp(dashboard, 'Anna’s shop', email)
+  const visitor = openVisitor(dashboard)
+  const sent = await visitor.post('/sign-in', { email: 'ANNA@example.com' })
+  expect(sent.status).toBe(200)
+  const mail = await until('the sign-in mail', async () =>
+    (await dashboard.mails()).find(({ to }) => to.includes('ANNA@example.com')),
+  )
+  const [address = ''] = /http\S+/.exec(mail.text) ?? []
+  expect(mail.html).toContain(address)
+  const entered = await visitor.post(address)
+  expect(entered.status).toBe(303)
+  const cookie = entered.headers.getSetCookie().find((line) => line.startsWith('sluice_session='))
+  expect(cookie).toMatch(/HttpOnly/)
+  expect(cookie).toMatch(/SameSite=Lax/)
+  expect((await visitor.get(`/apps/${appId}`)).status).toBe(303)
+  expect((await visitor.get('/apps')).text).toContain('Anna’s shop')
+
+  expect((await visitor.post('/sign-out', {}, '/apps')).headers.get('location')).toBe('/sign-in')
+  expect((await visitor.get('/apps')).headers.get('location')).toBe('/sign-in')
+})
+
+test('what an address is told does not depend on whether it is known', async () => {
+  await openApp(dashboard, 'Known', 'known@example.com')
+  const visitor = openVisitor(dashboard)
+  const known = await visitor.post('/sign-in', { email: 'known@example.com' })
+  const unknown = await visitor.post('/sign-in', { email: 'other@example.com' })
+  const shown = (text: string, email: string) => text.replaceAll(email, 'EMAIL')
+  expect([unknown.status, shown(unknown.text, 'other@example.com')]).toEqual([
+    known.status,
+    shown(known.text, 'known@example.com'),
+  ])
+})
+
+test('a link works once, however many try it at the same moment', async () => {
+  await openApp(dashboard, 'Once', 'once@example.com')
+  const address = await signInAddress(dashboard, 'once@example.com')
+  const visitors = Array.from({ length: 8 }, () => openVisitor(dashboard))
+  const answers = await Promise.all(visitors.map((visitor) => visitor.post(address)))
+  expect(answers.map(({ status }) => status).sort()).toEqual([303, ...Array.from({ length: 7 }, () => 410)])
+})
+
+test('a look at a link, as mail scanners take it, does not use it up', async () => {
+  await openApp(dashboard, 'Scanned', 'scanned@example.com')
+  const address = await signInAddress(dashboard, 'scanned@example.com')
+  await fetch(address)
+  expect((await openVisitor(dashboard).post(address)).status).toBe(303)
+})
+
+test('a link is over after 15 minutes', async () => {
+  await openApp(dashboard, 'Late', 'late@example.com')
+  const address = await signInAddress(dashboard, 'late@example.com')
+  const [row] = await dashboard.db
+    .selectFrom('sign_in_links')
+    .select('expires_at')
+    .where('email', '=', 'late@example.com')
+    .execute()
+  const minutes = ((row?.expires_at.getTime() ?? 0) - Date.now()) / 60_000
+  expect(minutes).toBeGreaterThan(14)
+  expect(minutes).toBeLessThanOrEqual(15)
+  await dashboard.db
+    .updateTable('sign_in_links')
+    .set({ expires_at: new Date(Date.now() - 1000) })
+    .where('email', '=', 'late@example.com')
+    .execute()
+  expect((await openVisitor(dashboard).post(address)).status).toBe(410)
+})
+
+test('who is removed from an app is out with the next look', async () => {
+  await openApp(dashboard, 'Left', 'leaver@example.com')
+  const visitor = await signIn(dashboard, 'leaver@example.com')
+  expect((await visitor.get('/apps')).status).toBe(200)
+  await dashboard.db.deleteFrom('members').where('email', '=', 'leaver@example.com').execute()
+  expect((await visitor.get('/apps')).headers.get('location')).toBe('/sign-in')
+})
+
+test('members see their own apps only, operators all', async () => {
+  const own = await openApp(dashboard, 'Own', 'owner@example.com')
+  const other = await openApp(dashboard, 'Foreign', 'stranger@example.com')
+  const owner = await signIn(dashboard, 'owner@example.com')
+  expect((await owner.get(`/apps/${own.appId}`)).status).toBe(303)
+  expect((await owner.get(`/apps/${other.appId}`)).status).toBe(404)
+  expect((await owner.get('/apps?search=Foreign')).text).not.toContain('Foreign')
+  expect((await owner.get('/queues')).status).toBe(404)
+  await openOperator(dashboard)
+  const operator = await signIn(dashboard, 'operator@example.com')
+  expect((await operator.get(`/apps/${other.appId}`)).status).toBe(303)
+  expect((await operator.get('/apps?search=forei')).text).toContain('Foreign')
+})
+
+test.each(['sluice_session=', 'sluice_session=abc', 'sluice_session=abc.def', 'sluice_session=a.b.c'])(
+  'an invented cookie (%s) is none',
+  async (cookie) => {
+    const answer = await fetch(`${dashboard.url}/apps`, {
+      headers: { Cookie: cookie, Accept: 'text/html' },
+      redirect: 'manual',
+    })
+    expect(answer.headers.get('location')).toBe('/sign-in')
+  },
+)

@@ -1,0 +1,82 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createApp } from '@sluice/accounts'
+import { readSettings } from '@sluice/config'
+import { buildDashboard } from '@sluice/dashboard-app'
+import type { Database } from '@sluice/database'
+import { startInbox } from '@sluice/local-stack'
+import { mailSettings, openTransport } from '@sluice/mail'
+import { addOperator, createLink, openSigner } from '@sluice/sign-in'
+import type { Storage } from '@sluice/storage'
+import { pino } from 'pino'
+import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { freePort } from '../environment/free-port.ts'
+import { openTestStorage } from '../environment/storage.ts'
+
+/** The dashboard in this process, listening, on real Postgres and storage and with a mail server. */
+export interface TestDashboard {
+  url: string
+  database: TestDatabase
+  db: Database
+  storage: Storage
+  /** Mails that came so far, newest first. */
+  mails(): Promise<{ to: string[]; subject: string; text: string; html: string }[]>
+  close(): Promise<void>
+}
+
+type Context = Parameters<typeof buildDashboard>[0]
+
+/** Opens a dashboard. Takes what it is to have besides, such as limits. */
+export async function openTestDashboard(
+  more: (database: TestDatabase) => Promise<Partial<Context>> = async () => ({}),
+): Promise<TestDashboard> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-dashboard-'))
+  const inbox = await startInbox({ folder, host: '127.0.0.1', httpPort: 0, smtpPort: 0 })
+  // It must know its address before it listens.
+  const port = await freePort()
+  const database = await openTestDatabase()
+  const storage = openTestStorage()
+  const mailServer = { SMTP_URL: inbox.smtpUrl, MAIL_FROM: 'Sluice <no-reply@sluice.test>' }
+  const mails = openTransport(readSettings(mailServer, mailSettings))
+  const url = `http://127.0.0.1:${port}`
+  const dashboard = buildDashboard({
+    ...{ db: database.db, storage, mails, signer: openSigner(database.db), log: pino({ level: 'silent' }) },
+    dashboardUrl: url,
+    apiUrl: 'http://api.test',
+    ...(await more(database)),
+  })
+  await dashboard.listen({ host: '127.0.0.1', port })
+  return {
+    url,
+    database,
+    db: database.db,
+    storage,
+    mails: async () => JSON.parse(await (await fetch(`${inbox.url}/api/mails`)).text()),
+    async close() {
+      await dashboard.close()
+      mails.close()
+      storage.close()
+      await inbox.close()
+      await database.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A new app with one member. */
+export async function openApp({ db }: TestDashboard, name = 'Shop', email = 'member@example.com') {
+  return await createApp(db, { name, email })
+}
+
+/** Makes somebody an operator. */
+export async function openOperator({ db }: TestDashboard, email = 'operator@example.com'): Promise<void> {
+  await addOperator(db, email)
+}
+
+/** The address of a fresh sign-in link, as `sluice dashboard link` prints it. */
+export async function signInAddress({ db, url }: TestDashboard, email: string): Promise<string> {
+  const link = await createLink(db, email)
+  if (link === undefined) throw new Error(`${email} may not sign in`)
+  return `${url}/sign-in/${link.secret}`
+}
