@@ -87,7 +87,7 @@ describe('the web pages', () => {
     for (const path of ['/', `/mails/${id}`]) {
       const { status, body } = await get(path)
       expect(status).toBe(200)
-      expect(body).toContain('&#60;script&#62;')
+      expect(body).toContain('&lt;script&gt;')
       expect(body).not.toContain('<script')
     }
     const { body } = await get(`/mails/${id}`)
