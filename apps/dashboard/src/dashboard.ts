@@ -5,10 +5,14 @@ import { guardRoutes } from './access/guard.ts'
 import { secureAnswers } from './access/security-headers.ts'
 import { assetRoutes } from './assets/routes.ts'
 import type { DashboardContext, PageRoutes } from './context.ts'
+import { credentialRoutes } from './credentials/routes.ts'
+import { deletionRoutes } from './deletions/routes.ts'
 import { answerErrors } from './errors.ts'
 import { healthRoutes } from './health.ts'
 import { homeRoutes } from './home.ts'
 import { themeRoutes } from './layout/theme.ts'
+import { profileRoutes } from './profiles/routes.ts'
+import { settingsRoutes } from './settings/routes.ts'
 import { signInRoutes } from './sign-in/routes.ts'
 
 /** How long a client may take to send headers, ms. */
@@ -21,7 +25,15 @@ const requestTimeout = 600_000
 const bodyLimit = 65_536
 
 /** Areas of pages, each in a folder of its own. */
-const areas: readonly PageRoutes[] = [homeRoutes, themeRoutes, signInRoutes]
+const areas: readonly PageRoutes[] = [
+  homeRoutes,
+  themeRoutes,
+  signInRoutes,
+  credentialRoutes,
+  profileRoutes,
+  deletionRoutes,
+  settingsRoutes,
+]
 
 /** Builds the dashboard: parse, call a package, answer with a page. It listens when the caller says so. */
 export function buildDashboard(context: DashboardContext): FastifyInstance {

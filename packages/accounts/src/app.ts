@@ -71,3 +71,35 @@ export async function listApps(db: Database, text: string, limit: number): Promi
     .execute()
   return rows.map((row) => ({ appId: row.app_id, name: row.name }))
 }
+
+/** The API token of an app, as far as it may be shown. */
+export interface TokenSummary {
+  lastFour: string
+  registeredAt: Date
+}
+
+/** Gives what may be shown of the app's API token. Throws where there is no such app. */
+export async function showToken(db: Database, appId: number): Promise<TokenSummary> {
+  const token = await db
+    .selectFrom('api_tokens')
+    .select(['last_four', 'created_at'])
+    .where('app_id', '=', appId)
+    .executeTakeFirstOrThrow()
+  return { lastFour: token.last_four, registeredAt: token.created_at }
+}
+
+/**
+ * Registers a token in the place of one that was seen to end in `lastFour`. Gives undefined, and changes nothing, where
+ * another one has taken its place meanwhile: a confirmation that is sent twice replaces one token.
+ */
+export async function replaceToken(db: Database, appId: number, lastFour: string): Promise<string | undefined> {
+  return await db.transaction().execute(async (tx) => {
+    const current = await tx
+      .selectFrom('api_tokens')
+      .select('last_four')
+      .where('app_id', '=', appId)
+      .forUpdate()
+      .executeTakeFirst()
+    return current?.last_four === lastFour ? await registerToken(tx, appId) : undefined
+  })
+}

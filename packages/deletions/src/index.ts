@@ -1,4 +1,5 @@
 export { type DeletionContext, deletionRequestSettings, deletionSettings } from './context.ts'
+export { type DeletionGroup, openDeletions } from './due.ts'
 export { requestDeletion } from './request.ts'
 export { type DeletionRun, runDeletions } from './run.ts'
 export { type DeletionRequestView, listDeletions, showUserDeletion } from './view.ts'

@@ -19,6 +19,11 @@ export async function openBrowser(): Promise<Browser> {
   return await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
 }
 
+/** A browser without cookies. Nothing fades in it, so that a picture or a look at colours meets no state in between. */
+export async function openContext(browser: Browser, { url }: TestDashboard): Promise<BrowserContext> {
+  return await browser.newContext({ baseURL: url, viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
+}
+
 /**
  * A browser window in which a member or an operator is signed in. What pages break shows at the end: `problems` collects
  * errors of scripts and whatever the security policy refused.
@@ -28,7 +33,7 @@ export async function openWindow(
   dashboard: TestDashboard,
   email: string,
 ): Promise<{ page: Page; context: BrowserContext; problems: string[] }> {
-  const context = await browser.newContext({ baseURL: dashboard.url, viewport: { width: 1280, height: 800 } })
+  const context = await openContext(browser, dashboard)
   const page = await context.newPage()
   const problems: string[] = []
   page.on('pageerror', (error) => problems.push(error.message))

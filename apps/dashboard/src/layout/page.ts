@@ -1,4 +1,4 @@
-import { type Html, html } from '@sluice/html'
+import { type Content, type Html, html } from '@sluice/html'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
 import { assetPath } from '../assets/files.ts'
@@ -11,7 +11,7 @@ export interface Page {
   title: string
   /** Marked in the navigation. */
   area?: Area
-  content: Html
+  content: Content
   /** Names of scripts in `browser/` that the page works better with. */
   scripts?: readonly string[]
 }

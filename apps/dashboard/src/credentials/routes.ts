@@ -1,0 +1,34 @@
+import { replaceToken, showToken } from '@sluice/accounts'
+import { html } from '@sluice/html'
+import type { FastifyReply } from 'fastify'
+import { formOf } from '../access/forms.ts'
+import { visitedApp } from '../access/guard.ts'
+import type { PageRoutes } from '../context.ts'
+import { sendPage } from '../layout/page.ts'
+import { confirmRegistration, newToken, tokenSection } from './api-token.ts'
+
+/** Credentials: the API token, and how to register another one. */
+export const credentialRoutes: PageRoutes = (dashboard, { db }) => {
+  dashboard.get('/apps/:appId/credentials', async (request, reply) => {
+    const { appId } = visitedApp(request)
+    const token = await showToken(db, appId)
+    return sendCredentials(reply, 'Credentials', html`${tokenSection(appId, token)}`)
+  })
+
+  dashboard.get('/apps/:appId/credentials/api-token', async (request, reply) => {
+    const token = await showToken(db, visitedApp(request).appId)
+    return sendCredentials(reply, 'Register a new API token', confirmRegistration(request, token))
+  })
+
+  dashboard.post('/apps/:appId/credentials/api-token', async (request, reply) => {
+    const { appId } = visitedApp(request)
+    const token = await replaceToken(db, appId, formOf(request).get('replaces') ?? '')
+    // Sent a second time, or two members at once: the first one counts.
+    if (token === undefined) return reply.redirect(`/apps/${appId}/credentials`, 303)
+    return sendCredentials(reply, 'Your new API token', newToken(appId, token))
+  })
+}
+
+function sendCredentials(reply: FastifyReply, title: string, content: ReturnType<typeof html>): FastifyReply {
+  return sendPage(reply, { title, area: 'credentials', content })
+}

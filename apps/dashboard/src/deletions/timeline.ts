@@ -1,0 +1,82 @@
+import type { DeletionGroup } from '@sluice/deletions'
+import { type Html, html } from '@sluice/html'
+import { counted } from '../layout/format.ts'
+
+/** Lines of the picture; what falls due later is in the list below it. */
+const lines = 12
+
+const width = 720
+const lineHeight = 26
+const headHeight = 34
+const day = 24 * 60 * 60 * 1000
+
+/**
+ * A line for each day of acceptance: from the acceptance to the start the users are still there, from the start to the
+ * completion they are excluded. The names of months stand at their firsts, in UTC as the dates are.
+ */
+export function timeline(groups: readonly DeletionGroup[], now: Date): Html {
+  const shown = groups.slice(0, lines)
+  const from = Math.min(now.getTime(), ...shown.map(({ acceptedAt }) => acceptedAt.getTime())) - 2 * day
+  const to = Math.max(now.getTime(), ...shown.map(({ completesAt }) => completesAt.getTime())) + 4 * day
+  const x = (moment: Date | number) => Math.round(((Number(moment) - from) / (to - from)) * width * 10) / 10
+  const height = headHeight + shown.length * lineHeight + 6
+  return html`<figure class="card chart">
+    <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${described(shown)}">
+      ${monthsBetween(from, to).map(
+        (month) => html`<line class="grid" x1="${x(month)}" x2="${x(month)}" y1="18" y2="${height}"/>
+        <text x="${x(month) + 3}" y="14">${monthName(month)}</text>`,
+      )}
+      ${shown.map((group, index) => bar(group, headHeight + index * lineHeight, x))}
+      <line class="now" x1="${x(now)}" x2="${x(now)}" y1="20" y2="${height}"/>
+      <text class="now" x="${x(now) + 3}" y="29">today</text>
+    </svg>
+    <figcaption class="legend">
+      <span><i class="key waiting"></i> accepted, users still there</span>
+      <span><i class="key excluded"></i> started, excluded from campaigns</span>
+      <span><i class="key done"></i> completes</span>
+    </figcaption>
+    ${groups.length > shown.length && html`<p class="hint">${counted(groups.length - shown.length, 'more day')} of acceptance fall due later.</p>`}
+  </figure>`
+}
+
+function bar(
+  { acceptedAt, startsAt, completesAt, requests, users }: DeletionGroup,
+  y: number,
+  x: (moment: Date) => number,
+): Html {
+  const title = `${day10(acceptedAt)}: ${counted(requests, 'request')}, ${counted(users, 'user')}`
+  return html`<g>
+    <title>${title}; starts ${day10(startsAt)}, completes ${day10(completesAt)}</title>
+    <rect class="waiting" x="${x(acceptedAt)}" y="${y}" width="${Math.max(2, x(startsAt) - x(acceptedAt))}" height="14" rx="3"/>
+    <rect class="excluded" x="${x(startsAt)}" y="${y}" width="${Math.max(2, x(completesAt) - x(startsAt))}" height="14" rx="3"/>
+    <circle class="done" cx="${x(completesAt)}" cy="${y + 7}" r="6"/>
+  </g>`
+}
+
+function described(groups: readonly DeletionGroup[]): string {
+  const all = groups.map(
+    ({ acceptedAt, startsAt, completesAt, users }) =>
+      `${counted(users, 'user')} accepted ${day10(acceptedAt)}, starts ${day10(startsAt)}, completes ${day10(completesAt)}`,
+  )
+  return `Open deletions: ${all.join('; ')}`
+}
+
+const day10 = (moment: Date) => moment.toISOString().slice(0, 10)
+
+const names = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' })
+
+function monthName(first: number): string {
+  const date = new Date(first)
+  return date.getUTCMonth() === 0 ? String(date.getUTCFullYear()) : names.format(date)
+}
+
+/** The firsts of the months within a time, epoch ms. */
+function monthsBetween(from: number, to: number): number[] {
+  const begin = new Date(from)
+  const months: number[] = []
+  for (let month = begin.getUTCMonth() + 1; ; month += 1) {
+    const first = Date.UTC(begin.getUTCFullYear(), month)
+    if (first > to) return months
+    months.push(first)
+  }
+}

@@ -1,0 +1,36 @@
+import { type Html, html } from '@sluice/html'
+import type { KeyStatistics, ProfileStatistics } from '@sluice/profiles'
+import { count, counted } from '../layout/format.ts'
+
+/** A table of the keys; it says what the figures were taken from. */
+export function keysContent({ keys, sampled, isComplete }: ProfileStatistics): Html {
+  if (keys.length === 0) {
+    return html`<p class="card">No key is registered. The first import or profile update that has one registers it, and fixes its type for good.</p>`
+  }
+  const users = isComplete ? `all ${counted(sampled, 'user')}` : `a sample of ${counted(sampled, 'user')}`
+  return html`<section aria-labelledby="keys">
+    <h2 id="keys">${counted(keys.length, 'registered key')}</h2>
+    <p class="hint">A key and its type are for good. Fill rates and examples are from ${users}.</p>
+    <div class="scroll" tabindex="0" role="region" aria-labelledby="keys"><table>
+      <thead><tr><th scope="col">Key</th><th scope="col">Type</th><th scope="col">Filled</th><th scope="col">Examples</th></tr></thead>
+      <tbody>${keys.map((key) => keyRow(key, sampled))}</tbody>
+    </table></div>
+  </section>`
+}
+
+function keyRow({ key, type, filled, examples }: KeyStatistics, sampled: number): Html {
+  const share = sampled === 0 ? 0 : (100 * filled) / sampled
+  return html`<tr>
+    <th scope="row"><code class="as-is">${key}</code></th>
+    <td><span class="mark">${type}</span></td>
+    <td class="fill"><meter min="0" max="100" value="${share.toFixed(1)}" aria-label="filled"></meter> ${percent(share)}</td>
+    <td>${examples.length === 0 ? html`<span class="hint">none in the sample</span>` : examples.map((example) => html`<code class="as-is">${example}</code> `)}</td>
+  </tr>`
+}
+
+/** Whole percent; what is not nothing and not all is not shown as such. */
+function percent(share: number): string {
+  if (share > 0 && share < 1) return 'under 1 %'
+  if (share > 99 && share < 100) return 'over 99 %'
+  return `${count(Math.round(share))} %`
+}

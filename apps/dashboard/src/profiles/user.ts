@@ -1,0 +1,66 @@
+import type { showUserDeletion } from '@sluice/deletions'
+import { type Html, html } from '@sluice/html'
+import type { UserView } from '@sluice/profiles'
+import { count, time } from '../layout/format.ts'
+
+/** A field that asks for one user. */
+export function lookUpForm(appId: number, userId: string): Html {
+  return html`<form method="get" action="/apps/${appId}/profiles/user" class="search" role="search">
+    <label>User ID, as the app registered it <input type="search" name="user" value="${userId}" required maxlength="255"></label>
+    <button>Look up</button>
+  </form>`
+}
+
+/** What was found under an ID. */
+interface Found {
+  userId: string
+  user: UserView | undefined
+  deletion: Awaited<ReturnType<typeof showUserDeletion>>
+}
+
+/** One user: deletion state and every profile value. Somebody may be named for deletion and not registered (yet). */
+export function userContent({ userId, user, deletion }: Found): Html {
+  return html`
+    ${user === undefined && html`<p class="notice warn">No user <code class="as-is">${userId}</code> is registered.</p>`}
+    ${(user !== undefined || deletion !== null) && deletionSection(user, deletion)}
+    ${user !== undefined && valuesSection(user)}`
+}
+
+function deletionSection(user: UserView | undefined, deletion: Found['deletion']): Html {
+  return html`<section class="card" aria-labelledby="state">
+    <h2 id="state">${user === undefined ? 'Deletion' : html`<code class="as-is">${user.user_id}</code>`}</h2>
+    <dl class="facts">
+      ${user !== undefined && html`<dt>Campaign target</dt><dd>${user.campaign_target ? 'yes' : 'no'}</dd>`}
+      <dt>Deletion</dt><dd>${deletion === null ? 'not asked for' : html`<span class="mark ${deletion.state === 'started' ? 'bad' : 'warn'}">${deletion.state}</span>`}</dd>
+      ${
+        deletion !== null &&
+        html`<dt>Accepted</dt><dd>${time(new Date(deletion.accepted_at))}</dd>
+        <dt>Starts</dt><dd>${time(new Date(deletion.starts_at))}</dd>
+        <dt>Completes</dt><dd>${time(new Date(deletion.completes_at))}</dd>`
+      }
+    </dl>
+  </section>`
+}
+
+function valuesSection(user: UserView): Html {
+  const values = Object.entries(user.profiles)
+  if (values.length === 0) return html`<p class="card">No profile values.</p>`
+  return html`<section aria-labelledby="values">
+    <h2 id="values">Profile</h2>
+    <div class="scroll" tabindex="0" role="region" aria-labelledby="values"><table>
+      <thead><tr><th scope="col">Key</th><th scope="col">Type</th><th scope="col">Value</th></tr></thead>
+      <tbody>${values.map(
+        ([key, { type, value }]) =>
+          html`<tr><th scope="row"><code class="as-is">${key}</code></th><td><span class="mark">${type}</span></td><td class="as-is">${shown(type, value)}</td></tr>`,
+      )}</tbody>
+    </table></div>
+  </section>`
+}
+
+function shown(type: string, value: string | number): string | Html {
+  if (type === 'int' && typeof value === 'number') return count(value)
+  // Stored as `YYYY-MM-DD hh:mm:ss.mmm` in UTC.
+  if (type === 'datetime')
+    return html`${time(new Date(`${String(value).replace(' ', 'T')}Z`))} <span class="hint">${value} UTC</span>`
+  return String(value)
+}

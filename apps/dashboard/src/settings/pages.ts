@@ -1,0 +1,71 @@
+import type { Member } from '@sluice/accounts'
+import { type Html, html } from '@sluice/html'
+import type { FastifyRequest } from 'fastify'
+import { formTokenField } from '../access/forms.ts'
+import { visitedApp, visitorOf } from '../access/guard.ts'
+import { time } from '../layout/format.ts'
+
+/** Members with their mails, and a form for another one; `refused` is what could not be done. */
+export function settingsContent(
+  request: FastifyRequest,
+  members: readonly Member[],
+  refused: { email: string; problem: string } | undefined,
+): Html {
+  return html`
+    ${refused && html`<p class="notice bad" role="alert" id="problem">${refused.problem}</p>`}
+    ${memberList(request, members)}
+    ${additionForm(request, refused?.email)}`
+}
+
+function memberList(request: FastifyRequest, members: readonly Member[]): Html {
+  const { appId } = visitedApp(request)
+  const row = ({ email, getsMails, since }: Member) => html`<tr>
+    <th scope="row">${email}${email.toLowerCase() === visitorOf(request).email && ' (you)'}</th>
+    <td><input type="hidden" name="shown" value="${email}"><label class="tick"><input type="checkbox" name="email" value="${email}"${getsMails && html` checked`}> gets mails</label></td>
+    <td>${time(since, 'day')}</td>
+    <td>${members.length > 1 && html`<a href="/apps/${appId}/settings/members/remove?member=${encodeURIComponent(email)}">Remove…</a>`}</td>
+  </tr>`
+  return html`<section aria-labelledby="members">
+    <h2 id="members">Members</h2>
+    <p>Members may sign in here and see all of this app. Those who get mails are told of every import that ends and every deletion that completes.</p>
+    ${members.every(({ getsMails }) => !getsMails) && html`<p class="notice warn">Nobody gets this app’s mails.</p>`}
+    <form method="post" action="/apps/${appId}/settings/mails">
+      ${formTokenField(request)}
+      <div class="scroll"><table>
+        <thead><tr><th scope="col">Address</th><th scope="col">Mails</th><th scope="col">Since</th><th scope="col">Removal</th></tr></thead>
+        <tbody>${members.map(row)}</tbody>
+      </table></div>
+      <p><button>Save who gets mails</button></p>
+    </form>
+  </section>`
+}
+
+function additionForm(request: FastifyRequest, refused: string | undefined): Html {
+  return html`<section class="card narrow" aria-labelledby="addition">
+    <h2 id="addition">Add a member</h2>
+    <form method="post" action="/apps/${visitedApp(request).appId}/settings/members">
+      ${formTokenField(request)}
+      <label>E-mail address
+        <input type="email" name="email" required maxlength="254" value="${refused}"
+          ${refused !== undefined && html`aria-invalid="true" aria-describedby="problem"`}>
+      </label>
+      <button class="main">Add</button>
+    </form>
+  </section>`
+}
+
+/** Asks once more, and says what it means. */
+export function confirmRemoval(request: FastifyRequest, email: string): Html {
+  const { appId, name } = visitedApp(request)
+  return html`<div class="notice warn">
+      <p><strong>${email}</strong> gets no more mails of ${name}, and cannot see it any more, from the next page on. They can be added again.</p>
+    </div>
+    <div class="actions">
+      <form method="post">
+        ${formTokenField(request)}
+        <input type="hidden" name="member" value="${email}">
+        <button class="danger">Remove ${email}</button>
+      </form>
+      <a href="/apps/${appId}/settings">Keep them</a>
+    </div>`
+}

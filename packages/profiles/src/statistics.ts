@@ -1,0 +1,85 @@
+import type { ValueType } from '@sluice/contract'
+import { type Database, sql } from '@sluice/database'
+import { registeredKeys } from './keys.ts'
+
+/** What the values of a key look like, in a sample of an app's users. */
+export interface KeyStatistics {
+  key: string
+  type: ValueType
+  /** Of the users in the sample, those who have a value. */
+  filled: number
+  /** A few different values, cut to 60 characters. */
+  examples: string[]
+}
+
+/** An app's keys, and what stands under them. */
+export interface ProfileStatistics {
+  keys: KeyStatistics[]
+  /** How many users were looked at. */
+  sampled: number
+  /** Whether those are all users of the app. */
+  isComplete: boolean
+}
+
+/** Users that are looked at: enough for fill rates of a few percent, and a matter of milliseconds. */
+const sampleSize = 1_000
+
+/** Pages of the table that are read at random; a page of 8 KiB holds some twenty profiles. */
+const samplePages = 120
+
+const exampleLength = 60
+const mostExamples = 3
+
+/**
+ * Gives the registered keys of an app with what a sample of its users has under them. What it costs does not grow with the
+ * number of users: all of a small app are looked at, of a large one those in pages that are drawn at random.
+ */
+export async function profileStatistics(db: Database, appId: number): Promise<ProfileStatistics> {
+  const [types, first] = await Promise.all([registeredKeys(db, appId), statisticsOf(db, firstUsers(appId))])
+  const isComplete = first.sampled < sampleSize
+  const random = isComplete ? undefined : await statisticsOf(db, randomUsers(appId, await pageShare(db)))
+  // A small share of a large table is hardly met by random pages: then the first users by their IDs stand for all.
+  const { sampled, found } = random !== undefined && random.sampled >= sampleSize / 4 ? random : first
+  const keys = [...types].map(([key, type]) => ({ key, type, filled: 0, examples: [], ...found.get(key) }))
+  return { keys, sampled, isComplete }
+}
+
+type Sample = ReturnType<typeof firstUsers>
+
+function firstUsers(appId: number) {
+  return sql<{ attributes: unknown }>`
+    select attributes from users where app_id = ${appId} order by user_id limit ${sampleSize}`
+}
+
+function randomUsers(appId: number, percent: number): Sample {
+  return sql`
+    select attributes from users tablesample system (${percent}) where app_id = ${appId} limit ${sampleSize}`
+}
+
+/** How much of the table `samplePages` are, percent. */
+async function pageShare(db: Database): Promise<number> {
+  const { rows } = await sql<{ pages: number }>`
+    select greatest(1, pg_relation_size('users') / current_setting('block_size')::integer) as pages
+  `.execute(db)
+  return Math.min(100, (100 * samplePages) / (rows[0]?.pages ?? 1))
+}
+
+async function statisticsOf(db: Database, sample: Sample) {
+  const { rows } = await sql<{ key: string | null; filled: number; examples: string[] }>`
+    with sample as materialized (${sample})
+    select null as key, count(*) as filled, '{}'::text[] as examples from sample
+    union all
+    select key, count(*), (array_agg(distinct left(value, ${exampleLength + 1})))[1:${sql.raw(String(mostExamples))}]
+    from sample, jsonb_each_text(attributes) group by key
+  `.execute(db)
+  const found = new Map(
+    rows.flatMap(({ key, filled, examples }) =>
+      key === null ? [] : [[key, { filled, examples: examples.map(cut) }] as const],
+    ),
+  )
+  return { sampled: rows.find(({ key }) => key === null)?.filled ?? 0, found }
+}
+
+function cut(text: string): string {
+  return text.length > exampleLength ? `${text.slice(0, exampleLength).toWellFormed()}…` : text
+}

@@ -1,0 +1,62 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { expectAccessible, openBrowser, openContext, openWindow, takePictures } from './browser.ts'
+import { openSampleApp } from './sample-app.ts'
+import { openOperator, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+
+describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
+  let dashboard: TestDashboard
+  let browser: Browser
+  let appId: number
+  beforeAll(async () => {
+    dashboard = await openTestDashboard()
+    ;({ appId } = await openSampleApp(dashboard, 'Corner shop', 'anna@example.com'))
+    await openSampleApp(dashboard, 'Second shop', 'anna@example.com')
+    await openOperator(dashboard)
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser.close()
+    await dashboard.close()
+  })
+
+  const pages = () =>
+    ({
+      apps: ['/apps', 'Apps'],
+      credentials: [`/apps/${appId}/credentials`, 'Credentials'],
+      'credentials-confirm': [`/apps/${appId}/credentials/api-token`, 'Register a new API token'],
+      profiles: [`/apps/${appId}/profiles`, 'Profiles'],
+      'profiles-user': [`/apps/${appId}/profiles/user?user=user-2`, 'One user'],
+      'profiles-nobody': [`/apps/${appId}/profiles/user?user=nobody`, 'One user'],
+      deletions: [`/apps/${appId}/deletions`, 'Deletions'],
+      settings: [`/apps/${appId}/settings`, 'Settings'],
+      'settings-removal': [`/apps/${appId}/settings`, 'Settings'],
+      'not-found': ['/nowhere', 'Not found'],
+    }) as const
+
+  test('every page of a member is accessible, fits a phone, and breaks no policy', async () => {
+    const { page, context, problems } = await openWindow(browser, dashboard, 'anna@example.com')
+    for (const [name, [address, title]] of Object.entries(pages())) {
+      await page.goto(address)
+      await expect.poll(() => page.getByRole('heading', { level: 1 }).textContent()).toBe(title)
+      await expectAccessible(page)
+      await takePictures(page, name)
+    }
+    expect(problems.filter((problem) => !/404/.test(problem))).toEqual([])
+    await context.close()
+  })
+
+  test('so are those before sign-in', async () => {
+    const context = await openContext(browser, dashboard)
+    const page = await context.newPage()
+    await page.goto('/')
+    await expectAccessible(page)
+    await takePictures(page, 'sign-in')
+    await page.getByLabel('E-mail address').fill('anna@example.com')
+    await page.getByRole('button', { name: 'Send me a link' }).click()
+    await page.getByRole('heading', { name: 'Look into your mail' }).waitFor()
+    await expectAccessible(page)
+    await takePictures(page, 'sign-in-sent')
+    await context.close()
+  })
+})

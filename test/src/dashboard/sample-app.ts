@@ -1,0 +1,64 @@
+import { type Database, sql } from '@sluice/database'
+import { openApp, type TestDashboard } from './test-dashboard.ts'
+
+/** An app with something on each page. */
+export interface SampleApp {
+  appId: number
+  apiToken: string
+}
+
+/** Makes an app with users that have profiles, and deletion requests. */
+export async function openSampleApp(dashboard: TestDashboard, name: string, email: string): Promise<SampleApp> {
+  const app = await openApp(dashboard, name, email)
+  await addUsers(dashboard.db, app.appId, 500)
+  await addDeletions(dashboard.db, app.appId)
+  return app
+}
+
+/** Users `user-1` and so on, with a plan, an age (half of them) and a date. */
+export async function addUsers(db: Database, appId: number, users: number): Promise<void> {
+  await sql`
+    insert into profile_keys (app_id, key, type) values
+      (${appId}, 'plan', 'string'), (${appId}, 'age', 'int'), (${appId}, 'score', 'decimal'),
+      (${appId}, 'last_seen', 'datetime'), (${appId}, 'unused', 'string')
+  `.execute(db)
+  await sql`
+    insert into users (app_id, user_id, attributes, updated_at)
+    select ${appId}, 'user-' || n, jsonb_strip_nulls(jsonb_build_object(
+      'plan', (array['free', 'basic', 'premium'])[1 + n % 3],
+      'age', case when n % 2 = 0 then 18 + n % 60 end,
+      'score', (n % 1000) / 8.0,
+      'last_seen', to_char(timestamp '2026-01-01' + n * interval '1 minute', 'YYYY-MM-DD HH24:MI:SS.MS')
+    )), now()
+    from generate_series(1, ${users}::integer) as n
+  `.execute(db)
+}
+
+async function addDeletions(db: Database, appId: number): Promise<void> {
+  const day = 24 * 60 * 60 * 1000
+  for (const [age, users, state] of [
+    [70, 12, 'completed'],
+    [20, 340, 'started'],
+    [9, 5, 'started'],
+    [3, 1200, 'accepted'],
+    [0, 1, 'accepted'],
+  ] as const) {
+    const accepted = new Date(Date.now() - age * day)
+    const starts = new Date(accepted.getTime() + 6 * day)
+    const completes = new Date(Date.UTC(starts.getUTCFullYear(), starts.getUTCMonth() + 1, 7))
+    await db
+      .insertInto('deletion_requests')
+      .values({
+        app_id: appId,
+        token_last_four: 'abcd',
+        state,
+        accepted_at: accepted,
+        starts_at: starts,
+        completes_at: completes,
+        salt: Buffer.alloc(16),
+        users_requested: users,
+        users_deleted: state === 'completed' ? users - 2 : 0,
+      })
+      .execute()
+  }
+}
