@@ -52,6 +52,15 @@ function parse(body: Buffer | string, done: (error: Error | null, value?: unknow
   done(null, value)
 }
 
+/** Has bodies of any type dropped, for the routes of a scope that take none. */
+export function ignoreBodies(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser('*', (request, _body, done) => {
+    dropBody(request)
+    done(null)
+  })
+}
+
 /**
  * The bytes of a body as they come, `limit` at most. Throws {@link BodyTooLarge} and {@link BodyCutOff}. The connection
  * stays open for the answer, also where the reading ends early.

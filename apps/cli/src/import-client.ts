@@ -16,7 +16,7 @@ const path = '/v3/user_profiles/bulk_import'
  *
  * Gives the import's ID. Throws {@link Failure} with the API's or the storage's own words.
  */
-export async function uploadFile(api: string, token: string, file: string): Promise<string> {
+export async function uploadFile(api: string, token: string, file: string, dryRun: boolean): Promise<string> {
   const found = await stat(file).catch(() => undefined)
   if (found === undefined || !found.isFile()) throw new Failure(`${file} is not a file that can be read`)
   const checksum = await md5(file)
@@ -24,7 +24,12 @@ export async function uploadFile(api: string, token: string, file: string): Prom
   const response = await call(`${api}${path}`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', 'X-Service-Token': token },
-    body: JSON.stringify({ checksum, byte_size: String(found.size), content_type: contentType }),
+    body: JSON.stringify({
+      checksum,
+      byte_size: String(found.size),
+      content_type: contentType,
+      ...(dryRun && { dry_run: true }),
+    }),
   })
   const importId = response.headers.get('x-import-id')
   const { direct_upload: upload } = (await response.json()) as UploadDescriptor

@@ -1,12 +1,13 @@
 import { currentTime } from '@sluice/database'
 import { runDeletions } from '@sluice/deletions'
-import { noticeUploads, removeOldFiles } from '@sluice/imports'
+import { noticeUploads, removeOldFiles, reportCancelled } from '@sluice/imports'
 import { dueMails } from '@sluice/mail'
 import { dispatch, enqueueMails } from './enqueue.ts'
 import type { Host, Stop } from './host.ts'
 
 /** How often the tables are searched for work that the queue does not know of, ms. */
 const dispatchInterval = 1_000
+const reportInterval = 1_000
 const fileRemovalInterval = 10 * 60_000
 const deletionInterval = 60_000
 
@@ -16,8 +17,8 @@ const scheduleInterval = 10_000
 const mailsPerPass = 1_000
 
 /**
- * Runs upkeep: notices uploads, dispatches what waits, removes old files, runs deletions. One worker at a time does each.
- * A stop ends deletions after the batch under way; the next worker goes on from there.
+ * Runs upkeep: notices uploads, dispatches what waits, reports cancelled imports, removes old files, runs deletions. One worker at a time does each.
+ * A stop ends deletions after the batch under way, and breaks off a report; the next worker goes on from there.
  */
 export function hostUpkeep(host: Host): Stop {
   const { context, queues } = host
@@ -36,6 +37,10 @@ export function hostUpkeep(host: Host): Stop {
         await dispatch(host)
         await enqueueMails(host, await dueMails(context.db, mailsPerPass))
       },
+    },
+    'report-cancelled': {
+      every: reportInterval,
+      run: async () => await enqueueMails(host, await reportCancelled({ ...context, shutdown: shutdown.signal })),
     },
     'remove-files': { every: fileRemovalInterval, run: () => removeOldFiles(context) },
     'run-deletions': {

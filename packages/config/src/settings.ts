@@ -81,6 +81,11 @@ export const settings = {
   ),
   RATE_LIMIT_BULK_IMPORT_V2: withDefault(rateLimit, '10/10m', 'v2 bulk imports of an app in a fixed window'),
   RATE_LIMIT_IMPORT_STATUS: withDefault(rateLimit, '6000/60s', 'Looks at imports of an app in a fixed window'),
+  RATE_LIMIT_IMPORT_CANCELLATION: withDefault(
+    rateLimit,
+    '1000/60s',
+    'Cancellations of imports of an app in a fixed window',
+  ),
   RATE_LIMIT_USER_REGISTRATION: withDefault(
     rateLimit,
     '1000/60s',

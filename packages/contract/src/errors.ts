@@ -21,6 +21,11 @@ export const errors = {
     named(429, 'too_many_requests', `Requests came too quickly. Please wait ${retryAfter} seconds.`),
   linkExpired: (): ErrorAnswer => named(410, 'gone', 'The link has expired.'),
   badRequest: (...messages: string[]): ErrorAnswer => ({ status: 400, body: { error: { messages } } }),
+  /** Bulk import: what has ended cannot be cancelled. */
+  importEnded: (state: string): ErrorAnswer => ({
+    status: 409,
+    body: { error: { messages: [`The import cannot be cancelled: it has ${state} already.`] } },
+  }),
   malformedJson: (): ErrorAnswer => errors.badRequest(notJson),
   malformedRequest: (): ErrorAnswer => errors.badRequest('The request is not valid HTTP.'),
   requestTimeout: (): ErrorAnswer => ({

@@ -6,9 +6,15 @@ const good = { checksum, byte_size: '12' }
 
 describe('the first request', () => {
   test('text/csv is the default type, and the size may be a string or a number', () => {
-    const request = { checksum, byte_size: 12, content_type: 'text/csv' }
+    const request = { checksum, byte_size: 12, content_type: 'text/csv', dry_run: false }
     expect(parseImportRequest(good)).toEqual({ request })
     expect(parseImportRequest({ checksum, byte_size: 12 })).toEqual({ request })
+  })
+
+  test('a dry run is asked for with true, and with nothing else', () => {
+    expect(parseImportRequest({ ...good, dry_run: true })).toMatchObject({ request: { dry_run: true } })
+    const refused = { messages: ['Validation failed: dry_run must be true or false'] }
+    for (const dry_run of ['true', 1, {}]) expect(parseImportRequest({ ...good, dry_run })).toEqual(refused)
   })
 
   test.each([

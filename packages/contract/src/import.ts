@@ -63,10 +63,25 @@ const contentType = z
   })
   .meta({ enum: ['text/csv', 'application/gzip'], description: 'Where it is left out: text/csv.' })
 
+/** Extension: the file is only checked. */
+const dryRun = z
+  .unknown()
+  .optional()
+  .transform((value, context) => {
+    if (isAbsent(value)) return false
+    if (typeof value === 'boolean') return value
+    context.addIssue({ code: 'custom', message: invalid('dry_run must be true or false') })
+    return z.NEVER
+  })
+  .meta({
+    type: 'boolean',
+    description: 'Extension of Sluice: check the whole file and report, apply nothing. Where it is left out: false.',
+  })
+
 /** Body of the bulk import's first request (service.md, Bulk import upload request). */
 export const importRequest = z
   .object(
-    { checksum, byte_size: byteSize, content_type: contentType },
+    { checksum, byte_size: byteSize, content_type: contentType, dry_run: dryRun },
     { error: () => 'The request body must be a JSON object.' },
   )
   .refine((request) => request.byte_size <= limits.uploadBytes[request.content_type], {
@@ -102,11 +117,17 @@ export type UploadDescriptor = z.output<typeof uploadDescriptor>
 
 const timestamp = z.iso.datetime().nullable()
 
+/** Where an import can be in its life (packages/imports/README.md). */
+const importStates = ['awaiting_upload', 'queued', 'processing', 'completed', 'failed', 'expired', 'cancelled'] as const
+
+export type ImportState = (typeof importStates)[number]
+
 /** An import as the API and the command line show it (design.md §2). */
 export const importView = z.object({
   import_id: z.uuid(),
-  state: z.enum(['awaiting_upload', 'queued', 'processing', 'completed', 'failed', 'expired']),
+  state: z.enum(importStates),
   source: z.enum(['v3', 'v2', 'dashboard', 'bucket']),
+  dry_run: z.literal(true).optional().meta({ description: 'There only for a dry run, of which no row is applied.' }),
   rows_total: z.int().nonnegative(),
   rows_applied: z.int().nonnegative(),
   rows_failed: z.int().nonnegative(),

@@ -1,6 +1,13 @@
 export { parseDeletionRequest } from './deletion.ts'
 export { type ErrorAnswer, errors, type TextAnswer } from './errors.ts'
-export { type ImportRequest, type ImportView, importView, parseImportRequest, type UploadDescriptor } from './import.ts'
+export {
+  type ImportRequest,
+  type ImportState,
+  type ImportView,
+  importView,
+  parseImportRequest,
+  type UploadDescriptor,
+} from './import.ts'
 export { type JsonObject, messagesPerAnswer } from './json-object.ts'
 export { limits } from './limits.ts'
 export { isLonger, nameProblem } from './name.ts'

@@ -7,6 +7,7 @@ import * as deletionBatches from './migrations/0004-deletion-batches.ts'
 import * as rowHashes from './migrations/0005-row-hashes.ts'
 import * as profiles from './migrations/0006-profiles.ts'
 import * as dashboard from './migrations/0007-dashboard.ts'
+import * as cancellationAndDryRuns from './migrations/0008-cancellation-and-dry-runs.ts'
 
 const migrations = {
   '0001-initial': initial,
@@ -16,6 +17,7 @@ const migrations = {
   '0005-row-hashes': rowHashes,
   '0006-profiles': profiles,
   '0007-dashboard': dashboard,
+  '0008-cancellation-and-dry-runs': cancellationAndDryRuns,
 }
 
 /** A migration may have to rewrite a table, and another process wait for it: neither is a broken connection. ms. */

@@ -1,4 +1,4 @@
-import type { ValueType } from '@sluice/contract'
+import type { ImportState, ValueType } from '@sluice/contract'
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 
 /**
@@ -85,7 +85,6 @@ interface ProfileKeysTable {
   registered_at: Timestamp
 }
 
-export type ImportState = 'awaiting_upload' | 'queued' | 'processing' | 'completed' | 'failed' | 'expired'
 export type ImportSource = 'v3' | 'v2' | 'dashboard' | 'bucket'
 export type ImportContentType = 'text/csv' | 'application/gzip'
 
@@ -96,6 +95,8 @@ interface ImportsTable {
   line_number: Generated<number>
   source: ImportSource
   state: ImportState
+  /** The file is only checked: nothing is applied, no key registered. Dry runs have a line of their own. */
+  dry_run: Generated<boolean>
   object_key: string
   content_type: ImportContentType
   byte_size: number | null
@@ -122,8 +123,12 @@ interface ImportsTable {
   rows_total: Generated<number>
   rows_applied: Generated<number>
   rows_failed: Generated<number>
+  /** Rows of the error file by message; at most so many messages as `error-counts.ts` of packages/imports says. */
+  error_counts: ColumnType<Record<string, number>, string | undefined, string>
 
   error: string | null
+  /** It was cancelled, and its error file and mails are still to be made. */
+  report_due: Generated<boolean>
   error_file_key: string | null
   error_file_secret: string | null
   error_file_expires_at: NullableTimestamp

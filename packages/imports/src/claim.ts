@@ -5,6 +5,10 @@ import { isAbandoned, isNext } from './line.ts'
 
 /** An import in the hands of one worker: what was committed so far, under the attempt that the worker may write with. */
 export interface Claim extends ImportId, StoredFile {
+  /** `cancelled` where only its report is to be made. */
+  state: 'processing' | 'cancelled'
+  /** The file is only checked. */
+  dryRun: boolean
   attempt: number
   /** Claims since the last committed batch, this one included. */
   tries: number
@@ -50,11 +54,10 @@ export async function claimImport(context: ImportContext, { appId, importId }: I
         lease_until = now() + make_interval(secs => ${settings.IMPORT_LEASE / 1000}), retry_at = null, dispatched_at = null
       where i.app_id = ${appId} and i.import_id = ${importId}
         and (${isAbandoned} or ${isNext(settings.UPLOAD_ORDER_WAIT)})
-      returning attempt, tries, object_key, content_type, etag, byte_size, stored_size, columns, types, position,
-        rows_total, rows_applied, rows_failed
+      returning ${claimColumns}
     `.execute(db)
     const row = rows[0]
-    return row === undefined ? undefined : toClaim({ appId, importId }, row)
+    return row === undefined ? undefined : toClaim(row)
   } catch (error) {
     // Two imports of the app were claimed at the same moment: the index lets one of them through.
     if (error instanceof Error && 'constraint' in error && error.constraint === 'imports_one_active_per_app')
@@ -63,7 +66,16 @@ export async function claimImport(context: ImportContext, { appId, importId }: I
   }
 }
 
-interface ClaimRow {
+/** What {@link toClaim} takes. */
+export const claimColumns = sql`
+  app_id, import_id, state, dry_run, attempt, tries, object_key, content_type, etag, byte_size, stored_size, columns, types,
+  position, rows_total, rows_applied, rows_failed`
+
+export interface ClaimRow {
+  app_id: number
+  import_id: string
+  state: 'processing' | 'cancelled'
+  dry_run: boolean
   attempt: number
   tries: number
   object_key: string
@@ -79,9 +91,13 @@ interface ClaimRow {
   rows_failed: number
 }
 
-function toClaim(id: ImportId, row: ClaimRow): Claim {
+/** The claim that an import's row says, just after it was claimed. */
+export function toClaim(row: ClaimRow): Claim {
   return {
-    ...id,
+    appId: row.app_id,
+    importId: row.import_id,
+    state: row.state,
+    dryRun: row.dry_run,
     attempt: row.attempt,
     tries: row.tries,
     objectKey: row.object_key,
@@ -101,13 +117,13 @@ function toClaim(id: ImportId, row: ClaimRow): Claim {
 }
 
 /** The import's row, as long as the claim holds. */
-export function claimed({ db }: { db: ImportContext['db'] }, { appId, importId, attempt }: Claim) {
+export function claimed({ db }: { db: ImportContext['db'] }, { appId, importId, attempt, state }: Claim) {
   return db
     .updateTable('imports')
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)
     .where('attempt', '=', attempt)
-    .where('state', '=', 'processing')
+    .where('state', '=', state)
 }
 
 /** Tells the others that this worker is alive. Throws {@link ClaimLost}. */

@@ -6,6 +6,8 @@ import { checkRows, type Findings, type InvalidRow, invalidRows } from './check.
 import { type Claim, ClaimLost, claimed } from './claim.ts'
 import type { Columns, ProfileColumn } from './columns.ts'
 import type { ImportContext } from './context.ts'
+import { previewKeys } from './dry-run.ts'
+import { ErrorCounts } from './error-counts.ts'
 
 /** Another transaction registered a key with another type while this one was about to: the rows have to be checked anew. */
 export class TypesChanged extends Error {
@@ -54,12 +56,13 @@ async function writeBatch(
     await lockBatch(tx, claim, place.number)
     const states = await lookUpUsers(tx, claim.appId, batch.updates)
     const findings = checkRows(batch, columns, states)
-    const registered = await registerUsedKeys(tx, claim.appId, findings, context.settings.PROFILE_KEY_LIMIT)
-    await mergeProfiles(tx, claim.appId, batch.updates, states)
+    const registered = await registerUsedKeys(tx, claim, columns, findings, context.settings.PROFILE_KEY_LIMIT)
+    if (!claim.dryRun) await mergeProfiles(tx, claim.appId, batch.updates, states)
     const invalid = invalidRows(batch, findings, states, columns)
-    const rowsFailed = await saveInvalidRows(tx, claim, columns, invalid, batch.end)
+    const counts = new ErrorCounts()
+    const rowsFailed = await saveInvalidRows(tx, claim, columns, invalid, batch.end, counts)
     if (place.followsOpenBatch) await lockBatch(tx, claim, place.number - 1)
-    await saveProgress(tx, context, claim, columns, batch, place, rowsFailed)
+    await saveProgress(tx, context, claim, columns, batch, place, rowsFailed, counts)
     return { rowsFailed, registered }
   })
 }
@@ -81,7 +84,8 @@ async function lockBatch(tx: Database, { importId, attempt }: Claim, number: num
  */
 async function registerUsedKeys(
   tx: Database,
-  appId: number,
+  { appId, dryRun }: Claim,
+  all: Columns,
   { toRegister }: Findings,
   limit: number,
 ): Promise<ProfileColumn[]> {
@@ -89,7 +93,7 @@ async function registerUsedKeys(
   const wanted = new Map(columns.flatMap(({ key, type }) => (type === undefined ? [] : [[key, type] as const])))
   if (wanted.size === 0) return []
 
-  const types = await registerKeys(tx, appId, wanted, limit)
+  const types = await (dryRun ? previewKeys(tx, appId, all, wanted, limit) : registerKeys(tx, appId, wanted, limit))
   const changed = columns.filter((column) => types.get(column.key) !== column.type)
   for (const column of changed) Object.assign(column, { type: types.get(column.key), registered: true })
   if (changed.length > 0) throw new TypesChanged()
@@ -99,13 +103,14 @@ async function registerUsedKeys(
 /** Bytes of lines in one chunk of an error file, about: messages can make a line many times longer than its row. */
 const chunkBytes = 2 ** 20
 
-/** Saves lines of the error file. Gives how many they are. */
+/** Saves lines of the error file, and counts them by message. Gives how many they are. */
 async function saveInvalidRows(
   tx: Database,
   claim: Claim,
   columns: Columns,
   invalid: Iterable<InvalidRow>,
   position: number,
+  counts: ErrorCounts,
 ): Promise<number> {
   let count = 0
   let part = 0
@@ -126,6 +131,7 @@ async function saveInvalidRows(
   for (const { block, row, messages } of invalid) {
     const line = errorFileRow(messages, block, row, columns.names)
     count++
+    counts.add(messages)
     bytes += line.length
     lines.push(line)
     if (bytes >= chunkBytes) await save()
@@ -143,6 +149,7 @@ async function saveProgress(
   batch: PreparedBatch,
   { after }: BatchPlace,
   rowsFailed: number,
+  counts: ErrorCounts,
 ): Promise<void> {
   const result = await claimed({ db: tx }, claim)
     .where('position', '=', after)
@@ -151,8 +158,9 @@ async function saveProgress(
       types: JSON.stringify(batch.types),
       position: batch.end,
       rows_total: sql<number>`rows_total + ${batch.rows}`,
-      rows_applied: sql<number>`rows_applied + ${batch.rows - rowsFailed}`,
+      rows_applied: sql<number>`rows_applied + ${claim.dryRun ? 0 : batch.rows - rowsFailed}`,
       rows_failed: sql<number>`rows_failed + ${rowsFailed}`,
+      ...counts.added(),
       tries: 0,
       lease_until: sql<Date>`now() + make_interval(secs => ${context.settings.IMPORT_LEASE / 1000})`,
     })

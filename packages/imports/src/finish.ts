@@ -7,19 +7,22 @@ import type { ImportContext } from './context.ts'
 import { storeErrorFile } from './error-file.ts'
 import { errorFileUrl } from './error-link.ts'
 
+/** How an import ends. */
+export type End = { state: 'completed' | 'cancelled' } | { state: 'failed'; error: string }
+
 /**
  * Ends an import: puts its error file into storage, then writes its state, and its mails into the outbox, in one
  * transaction that is durable when this returns.
  *
- * Takes the reason for a failed one (undefined for a completed one), and whether it is to end even where storage takes no
- * error file. Gives the mails. Throws {@link ClaimLost}, an AbortError when the process shuts down before the error file is
+ * Takes whether it is to end even where storage takes no error file. One that was cancelled has left the line before, and
+ * has its report from here. Gives the mails. Throws {@link ClaimLost}, an AbortError when the process shuts down before the error file is
  * stored, and otherwise what storage throws.
  */
 export async function finish(
   context: ImportContext,
   claim: Claim,
   progress: Progress,
-  reason: string | undefined,
+  end: End,
   withoutErrorFile: boolean,
 ): Promise<MailId[]> {
   // An end whose acknowledgement was lost must not be repeated: its error file would be made from chunks that are gone.
@@ -30,17 +33,18 @@ export async function finish(
     return undefined
   })
   const secret = key === undefined ? null : randomBytes(24).toString('base64url')
-  const error = reason?.replaceAll('\0', '�').toWellFormed()
+  const error = end.state === 'failed' ? end.error.replaceAll('\0', '�').toWellFormed() : undefined
   const linkDays = Math.min(limits.errorFileLinkDays, context.settings.FILE_RETENTION_DAYS)
 
   return await context.db.transaction().execute(async (tx) => {
     const ended = await claimed({ db: tx }, claim)
       .set({
-        state: error === undefined ? 'completed' : 'failed',
+        state: end.state,
         error: error ?? null,
         lease_until: null,
         types: JSON.stringify(progress.types),
-        finished_at: sql<Date>`now()`,
+        ...(end.state !== 'cancelled' && { finished_at: sql<Date>`now()` }),
+        report_due: false,
         error_file_key: key ?? null,
         error_file_secret: secret,
         error_file_expires_at: key === undefined ? null : sql<Date>`now() + make_interval(days => ${linkDays})`,
@@ -54,6 +58,8 @@ export async function finish(
     const content = importNotification({
       importId: claim.importId,
       appName: app.name,
+      state: end.state,
+      dryRun: claim.dryRun,
       rowsTotal: ended.rows_total,
       rowsApplied: ended.rows_applied,
       rowsFailed: ended.rows_failed,

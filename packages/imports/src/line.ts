@@ -48,7 +48,7 @@ export async function returnTurn({ db }: ImportContext, { appId, importId }: Imp
 export const isAbandoned = sql`(i.state = 'processing' and i.lease_until < now())`
 
 /**
- * `i` is queued, no import of its app is active, and none before it in the line holds it up: those that wait for a
+ * `i` is queued, no import of its line is active, and none before it holds it up: those that wait for a
  * retry do; those that still upload do for `orderWait` ms after the file of `i` was there (design.md §3, Request order).
  */
 export function isNext(orderWait: number) {
@@ -57,7 +57,7 @@ export function isNext(orderWait: number) {
     and (i.retry_at is null or i.retry_at <= now())
     and not exists (
       select from imports e
-      where e.app_id = i.app_id and e.state in ('awaiting_upload', 'queued', 'processing')
+      where e.app_id = i.app_id and e.dry_run = i.dry_run and e.state in ('awaiting_upload', 'queued', 'processing')
         and (
           e.state = 'processing'
           or e.line_number < i.line_number

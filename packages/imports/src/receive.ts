@@ -40,7 +40,7 @@ export async function receiveImport(
     const stored = await context.storage.stat(objectKey)
     if (stored === undefined) throw new Error(`${objectKey} was stored and is gone`)
     const { columns } = await inspectFile(context, { appId, objectKey, contentType, etag: stored.etag })
-    await queue(context, id, stored)
+    if (!(await queue(context, id, stored))) return { refused: 'the import was cancelled' }
     return { importId: id.importId, types: new Map(columns.profiles.map(({ key, type }) => [key, type ?? 'string'])) }
   } catch (error) {
     await discard(context, id)
@@ -71,11 +71,12 @@ async function reserve(
     .execute()
 }
 
+/** Gives false where the import was cancelled while its file came; the file goes with upkeep. Throws where it had expired. */
 async function queue(
   { db }: ReceiveContext,
   { appId, importId }: ImportId,
   { byteSize, etag }: { byteSize: number; etag: string },
-): Promise<void> {
+): Promise<boolean> {
   const result = await db
     .updateTable('imports')
     .set({ state: 'queued', queued_at: sql<Date>`now()`, upload_check_at: null, byte_size: byteSize, etag })
@@ -83,7 +84,15 @@ async function queue(
     .where('import_id', '=', importId)
     .where('state', '=', 'awaiting_upload')
     .executeTakeFirst()
-  if (result.numUpdatedRows === 0n) throw new Error(`import ${importId} expired while its file was received`)
+  if (result.numUpdatedRows > 0n) return true
+  const found = await db
+    .selectFrom('imports')
+    .select('state')
+    .where('app_id', '=', appId)
+    .where('import_id', '=', importId)
+    .executeTakeFirst()
+  if (found?.state === 'cancelled') return false
+  throw new Error(`import ${importId} expired while its file was received`)
 }
 
 /**

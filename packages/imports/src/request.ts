@@ -25,6 +25,7 @@ export async function requestImport(
       import_id: importId,
       source: 'v3',
       state: 'awaiting_upload',
+      dry_run: request.dry_run,
       object_key: objectKey,
       content_type: contentType,
       byte_size: byteSize,

@@ -5,7 +5,10 @@ import { importPrefix } from './object-keys.ts'
 /** Imports taken from the table at a time. */
 const passSize = 100
 
-/** An upload that broke its window may still arrive within a day: the files of an expired import stay that long. */
+/**
+ * An upload that broke its window may still arrive within a day, and so may one whose import was cancelled before it came:
+ * files of such an import are removed after that.
+ */
 const expiredRetentionDays = 2
 
 /**
@@ -34,9 +37,10 @@ interface EndedImport extends ImportId {
 async function dueImports({ db, settings }: ImportContext, after: Date): Promise<EndedImport[]> {
   const { rows } = await sql<{ app_id: number; import_id: string; finished_at: Date }>`
     select app_id, import_id, finished_at from imports
-    where files_removed_at is null and state in ('completed', 'failed', 'expired') and finished_at > ${after}
+    where files_removed_at is null and state in ('completed', 'failed', 'expired', 'cancelled') and not report_due
+      and finished_at > ${after}
       and finished_at < now() - make_interval(days => case
-        when state = 'expired' then ${expiredRetentionDays}
+        when state = 'expired' or state = 'cancelled' and queued_at is null then ${expiredRetentionDays}
         when remove_files_at_end then 0
         else ${settings.FILE_RETENTION_DAYS}::integer end)
     order by finished_at limit ${passSize}
@@ -55,7 +59,7 @@ export type FilesContext = Pick<ImportContext, 'db' | 'storage' | 'log' | 'shutd
  */
 export async function removeFilesOfApp(context: FilesContext, appId: number): Promise<number> {
   // First of all, so that an import which ends just now is either marked or found below. An expired one may still be
-  // queued by an upload that comes late.
+  // queued by an upload that comes late, and a cancelled one may still get its file or its error file.
   await context.db
     .updateTable('imports')
     .set({ remove_files_at_end: true })
@@ -69,7 +73,12 @@ export async function removeFilesOfApp(context: FilesContext, appId: number): Pr
     .select('import_id')
     .where('app_id', '=', appId)
     .where('files_removed_at', 'is', null)
-    .where('state', 'in', ['completed', 'failed'])
+    .where(({ eb, and, or, not }) =>
+      or([
+        eb('state', 'in', ['completed', 'failed']),
+        and([eb('state', '=', 'cancelled'), eb('queued_at', 'is not', null), not('report_due')]),
+      ]),
+    )
     .execute()
   let failures = 0
   for (const { import_id: importId } of ended) {

@@ -1,9 +1,8 @@
 import { limits } from '@sluice/contract'
 import { FileError, readRows } from '@sluice/csv'
-import { isOutOfRoom } from '@sluice/database'
 import type { MailId } from '@sluice/mail'
 import { KeyLimitExceeded, registeredKeys } from '@sluice/profiles'
-import { ObjectGone, ObjectReplaced, StorageFull } from '@sluice/storage'
+import { ObjectGone, ObjectReplaced } from '@sluice/storage'
 import { cutBatches } from './batches.ts'
 import { type Claim, ClaimLost, handBack, type Progress, postpone } from './claim.ts'
 import { type Columns, settledTypes, sortColumns } from './columns.ts'
@@ -12,15 +11,16 @@ import type { ImportContext } from './context.ts'
 import { finish } from './finish.ts'
 import { inspectFile } from './inspect.ts'
 import { keepLease, type Lease } from './lease.ts'
+import { isOutage } from './outage.ts'
 import { openSource } from './source.ts'
 
 /**
  * How a claim ended: `completed` and `failed` end the import; `postponed` (an error that may pass) and `interrupted`
- * (this worker shuts down) gave it back; `lost` means that another worker has it.
+ * (this worker shuts down) gave it back; `lost` means that another worker has it, `cancelled` that nobody has it any more.
  */
 export type Outcome =
   | { outcome: 'completed' | 'failed'; mails: MailId[] }
-  | { outcome: 'postponed' | 'interrupted' | 'lost' }
+  | { outcome: 'postponed' | 'interrupted' | 'lost' | 'cancelled' }
 
 /**
  * Runs a claimed import from its last committed position to its end.
@@ -38,11 +38,26 @@ export async function runImport(context: ImportContext, claim: Claim, shutdown: 
     return await Promise.race([work({ ...context, log, shutdown: stop }, claim, lease), rejection(lease.expired)])
   } catch (error) {
     if (!(error instanceof ClaimLost)) throw error
+    // Where the database did not answer for a lease, it is not asked why.
+    if (!lease.expired.aborted && (await isCancelled(context, claim))) {
+      log.info('import cancelled')
+      return { outcome: 'cancelled' }
+    }
     log.warn(`claim lost: ${error.message}`)
     return { outcome: 'lost' }
   } finally {
     lease.stop()
   }
+}
+
+async function isCancelled({ db }: ImportContext, { appId, importId }: Claim): Promise<boolean> {
+  const found = await db
+    .selectFrom('imports')
+    .select('state')
+    .where('app_id', '=', appId)
+    .where('import_id', '=', importId)
+    .executeTakeFirst()
+  return found?.state === 'cancelled'
 }
 
 /** What changes while a claim is worked on. */
@@ -58,7 +73,7 @@ async function work(context: ImportContext, claim: Claim, lease: Lease): Promise
   try {
     if (claim.tries > context.settings.IMPORT_ATTEMPTS) throw new GivenUp(context.settings.IMPORT_ATTEMPTS)
     await applyRows(context, claim, state)
-    const mails = await finish(context, claim, state.progress, undefined, false)
+    const mails = await finish(context, claim, state.progress, { state: 'completed' }, false)
     context.log.info({ ...counts(state.progress) }, 'import completed')
     return { outcome: 'completed', mails }
   } catch (error) {
@@ -95,7 +110,7 @@ async function applyRows(context: ImportContext, claim: Claim, state: RunState):
       types,
       position: end,
       rowsTotal: rowsTotal + rows,
-      rowsApplied: rowsApplied + rows - rowsFailed,
+      rowsApplied: rowsApplied + (claim.dryRun ? 0 : rows - rowsFailed),
       rowsFailed: failedBefore + rowsFailed,
     }
     state.tries = 0
@@ -167,7 +182,7 @@ async function fail(
       context,
       claim,
       state.progress,
-      reason,
+      { state: 'failed', error: reason },
       error instanceof GivenUp || isLastTry(context, state),
     )
     context.log.warn({ err: error, ...counts(state.progress) }, `import failed: ${reason}`)
@@ -185,15 +200,6 @@ async function tryAgain(error: unknown, context: ImportContext, claim: Claim, st
   const delay = await postpone(context, claim, Math.max(state.tries, 1), outage)
   context.log.warn({ err: error, tries: state.tries, outage, retry_in_ms: delay }, 'import postponed')
   return { outcome: 'postponed' }
-}
-
-/** Storage or Postgres has no room, or storage is away: then every other import would fare the same. */
-async function isOutage(error: unknown, { storage }: ImportContext): Promise<boolean> {
-  if (error instanceof StorageFull || isOutOfRoom(error)) return true
-  return await storage.check().then(
-    () => false,
-    () => true,
-  )
 }
 
 function isLastTry({ settings }: ImportContext, { tries }: RunState): boolean {

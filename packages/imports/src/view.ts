@@ -2,7 +2,10 @@ import type { ImportView } from '@sluice/contract'
 import type { Database } from '@sluice/database'
 import { errorFileUrl } from './error-link.ts'
 
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+/** Whether a text can be an import's ID. */
+export function isImportId(text: string): boolean {
+  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
+}
 
 /**
  * Gives one import as the API and the command line show it; undefined where there is none.
@@ -15,7 +18,7 @@ export async function showImport(
   importId: string,
   appId?: number,
 ): Promise<ImportView | undefined> {
-  if (!uuid.test(importId)) return undefined
+  if (!isImportId(importId)) return undefined
   const row = await selectImports(db)
     .where('import_id', '=', importId)
     .$if(appId !== undefined, (query) => query.where('app_id', '=', appId ?? 0))
@@ -37,7 +40,7 @@ export async function listImports(
 function selectImports(db: Database) {
   return db
     .selectFrom('imports')
-    .select(['import_id', 'state', 'source', 'rows_total', 'rows_applied', 'rows_failed', 'error', 'types'])
+    .select(['import_id', 'state', 'source', 'dry_run', 'rows_total', 'rows_applied', 'rows_failed', 'error', 'types'])
     .select(['error_file_secret', 'files_removed_at', 'requested_at', 'started_at', 'finished_at'])
 }
 
@@ -49,6 +52,7 @@ function toView(row: Row, apiUrl: string | undefined): ImportView {
     import_id: row.import_id,
     state: row.state,
     source: row.source,
+    ...(row.dry_run && { dry_run: true }),
     rows_total: row.rows_total,
     rows_applied: row.rows_applied,
     rows_failed: row.rows_failed,

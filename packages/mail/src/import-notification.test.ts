@@ -8,9 +8,12 @@ const ended = {
   rowsTotal: 1200,
   rowsApplied: 1200,
   rowsFailed: 0,
+  state: 'completed' as const,
+  dryRun: false,
   error: undefined,
   errorFile: undefined,
 }
+const failed = { ...ended, state: 'failed' as const }
 
 test('a completed import without errors: counts, and no link', () => {
   const mail = importNotification(ended)
@@ -20,24 +23,42 @@ test('a completed import without errors: counts, and no link', () => {
 })
 
 test('a failed import says why, and what became of the rows before the failure', () => {
-  const nothing = importNotification({ ...ended, error: 'empty file', rowsTotal: 0, rowsApplied: 0 })
+  const nothing = importNotification({ ...failed, error: 'empty file', rowsTotal: 0, rowsApplied: 0 })
   expect(nothing.subject).toBe('Profile import failed: empty file')
   expect(nothing.text).toContain('Nothing was applied.')
-  const partly = importNotification({ ...ended, error: 'file maybe corrupt', rowsApplied: 1000 })
+  const partly = importNotification({ ...failed, error: 'file maybe corrupt', rowsApplied: 1000 })
   expect(partly.text).toContain('stay applied')
   expect(partly.text).toContain('Rows applied: 1,000')
+})
+
+test('a cancelled import says how many rows were applied, and that they stay', () => {
+  const partly = importNotification({ ...ended, state: 'cancelled', rowsTotal: 1500, rowsApplied: 1497, rowsFailed: 3 })
+  expect(partly.subject).toBe('Profile import cancelled: 1,497 rows applied, 3 rows with errors')
+  expect(partly.text).toContain('A profile import of Shop was cancelled.')
+  expect(partly.text).toContain('before the cancellation stay applied: 1,497.')
+  const waiting = importNotification({ ...ended, state: 'cancelled', rowsTotal: 0, rowsApplied: 0 })
+  expect(waiting.subject).toBe('Profile import cancelled: 0 rows applied')
+  expect(waiting.text).toContain('Nothing was applied.')
+})
+
+test('a dry run says how many rows are good, and that nothing was applied', () => {
+  const mail = importNotification({ ...ended, dryRun: true, rowsApplied: 0, rowsFailed: 200 })
+  expect(mail.subject).toBe('Profile dry run completed: 1,000 rows without errors, 200 rows with errors')
+  expect(mail.text).toContain('The file was only checked: nothing was applied.')
+  expect(mail.text).toContain('Rows without errors: 1,000')
+  expect(mail.text).not.toContain('Rows applied')
 })
 
 test('whatever stands in a header or an app’s name, the subject is one line and the HTML shows it as text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (error, appName) => {
-      const mail = importNotification({ ...ended, error, appName })
+      const mail = importNotification({ ...failed, error, appName })
       expect(mail.subject).not.toMatch(/[\r\n\0]/)
       expect(mail.subject.length).toBeLessThanOrEqual(200)
       expect(mail.html).not.toMatch(/<(?!\/?(html|head|meta|title|body|p|br|a|!doctype)\b)/i)
     }),
   )
-  const mail = importNotification({ ...ended, error: '<script>alert(1)</script> should be UTF-8', appName: '"><img>' })
+  const mail = importNotification({ ...failed, error: '<script>alert(1)</script> should be UTF-8', appName: '"><img>' })
   expect(mail.html).toContain('&lt;script&gt;')
   expect(mail.html).not.toContain('<img')
 })

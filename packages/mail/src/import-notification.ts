@@ -7,7 +7,10 @@ export interface EndedImport {
   rowsTotal: number
   rowsApplied: number
   rowsFailed: number
-  /** Why it failed; undefined for a completed one. */
+  state: 'completed' | 'failed' | 'cancelled'
+  /** The file was only checked. */
+  dryRun: boolean
+  /** Why it failed; undefined for any other. */
   error: string | undefined
   /** Where the error file is, and for how many days; undefined where no row was invalid. */
   errorFile: { url: string; days: number } | undefined
@@ -15,26 +18,12 @@ export interface EndedImport {
 
 /** The import notification e-mail. */
 export function importNotification(ended: EndedImport): Content {
-  const count = new Intl.NumberFormat('en-US')
-  const rows = (n: number) => `${count.format(n)} ${n === 1 ? 'row' : 'rows'}`
-  const failed = ended.error !== undefined
-  const subject = failed
-    ? `Profile import failed: ${ended.error}`
-    : `Profile import completed: ${rows(ended.rowsApplied)} applied${
-        ended.rowsFailed > 0 ? `, ${rows(ended.rowsFailed)} with errors` : ''
-      }`
-  const opening = failed
-    ? `A profile import of ${ended.appName} has failed: ${ended.error}`
-    : `A profile import of ${ended.appName} has completed.`
-  const applied =
-    failed && ended.rowsApplied > 0
-      ? 'The rows that had been read before the failure stay applied.'
-      : failed
-        ? 'Nothing was applied.'
-        : undefined
+  const { subject, opening } = headline(ended)
   const summary = [
     `Rows read: ${count.format(ended.rowsTotal)}`,
-    `Rows applied: ${count.format(ended.rowsApplied)}`,
+    ended.dryRun
+      ? `Rows without errors: ${count.format(ended.rowsTotal - ended.rowsFailed)}`
+      : `Rows applied: ${count.format(ended.rowsApplied)}`,
     `Rows with errors: ${count.format(ended.rowsFailed)}`,
     `Import: ${ended.importId}`,
   ].join('\n')
@@ -42,12 +31,41 @@ export function importNotification(ended: EndedImport): Content {
     ended.errorFile === undefined
       ? undefined
       : `The error file holds every row that was not applied, with the reasons in its first column. Correct the rows and upload the file again: that column is ignored. The link is good for ${ended.errorFile.days} days.`
-  const paragraphs = [opening, applied, summary, errors].filter((text) => text !== undefined)
+  const paragraphs = [opening, whatStays(ended), summary, errors].filter((text) => text !== undefined)
   return renderContent(
     singleLine(subject),
     paragraphs,
     ended.errorFile === undefined ? undefined : { url: ended.errorFile.url, label: 'Download the error file' },
   )
+}
+
+function headline(ended: EndedImport): { subject: string; opening: string } {
+  const what = ended.dryRun ? 'dry run' : 'import'
+  const failure = ended.error === undefined ? '' : `: ${ended.error}`
+  return {
+    subject: `Profile ${what} ${ended.state}: ${ended.error ?? counts(ended)}`,
+    opening: `A profile ${what} of ${ended.appName} ${ended.state === 'cancelled' ? 'was' : 'has'} ${ended.state}${failure || '.'}`,
+  }
+}
+
+/** `1,200 rows applied, 3 rows with errors` */
+function counts({ dryRun, rowsTotal, rowsApplied, rowsFailed }: EndedImport): string {
+  const applied = dryRun ? `${rows(rowsTotal - rowsFailed)} without errors` : `${rows(rowsApplied)} applied`
+  return rowsFailed > 0 ? `${applied}, ${rows(rowsFailed)} with errors` : applied
+}
+
+/** What became of the rows, where that is not plain from the counts. */
+function whatStays({ dryRun, state, rowsApplied }: EndedImport): string | undefined {
+  if (dryRun) return 'The file was only checked: nothing was applied.'
+  if (state === 'completed') return undefined
+  if (rowsApplied === 0) return 'Nothing was applied.'
+  return `The rows that had been applied before the ${state === 'failed' ? 'failure' : 'cancellation'} stay applied: ${count.format(rowsApplied)}.`
+}
+
+const count = new Intl.NumberFormat('en-US')
+
+function rows(number: number): string {
+  return `${count.format(number)} ${number === 1 ? 'row' : 'rows'}`
 }
 
 /** A subject is one header line: errors may quote a file's header, which may hold anything. */

@@ -26,6 +26,7 @@ const overOneMiB: Provocation = { body: ' '.repeat(2 ** 20 + 1) }
 export const imports = {
   linked: { importId: crypto.randomUUID(), secret: 's'.repeat(32), linkExpires: '2100-01-01' },
   expired: { importId: crypto.randomUUID(), secret: 'e'.repeat(32), linkExpires: '2020-01-01' },
+  cancelled: { importId: crypto.randomUUID(), secret: 'c'.repeat(32), linkExpires: '2020-01-01' },
 }
 const { linked, expired } = imports
 
@@ -75,12 +76,18 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     byte_size: json({ checksum, byte_size: '-1' }),
     too_large: json({ checksum, byte_size: String(2 ** 30 + 1) }),
     content_type: json({ checksum, byte_size: '12', content_type: 'text/plain' }),
+    dry_run: json({ checksum, byte_size: '12', dry_run: 'yes' }),
     no_object: json([]),
     not_json: notJson,
     large_body: overOneMiB,
     wrong_type: wrongType,
   },
   getImport: { 200: { parameter: linked.importId }, unknown: { parameter: crypto.randomUUID() } },
+  cancelImport: {
+    200: { parameter: imports.cancelled.importId },
+    unknown: { parameter: crypto.randomUUID() },
+    ended: { parameter: linked.importId },
+  },
   bulkImportV2: {
     202: {},
     no_user_id: csv('name\nx\n'),

@@ -1,4 +1,4 @@
-import { followErrorLink, removeOldFiles, runImport, showImport } from '@sluice/imports'
+import { cancelImport, followErrorLink, removeOldFiles, reportCancelled, runImport, showImport } from '@sluice/imports'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { claim, importFile, openApp, profilesOf, queueFile, resultOf } from '../imports/workshop.ts'
 import { mailEvents, march, openYard, request, runAt, type Yard } from './yard.ts'
@@ -37,6 +37,24 @@ describe('stored files', () => {
       state: 'completed',
       error_file_url: null,
     })
+  })
+
+  test('of imports that were cancelled go, at once or when they are reported', async () => {
+    const appId = await openApp(yard, ['alice'])
+    const cancel = async () => {
+      const importId = await queueFile(yard, appId, 'user_id,age\nalice,1\n')
+      await cancelImport(yard.database.db, importId)
+      return `apps/${appId}/imports/${importId}/upload`
+    }
+    await cancel()
+    await reportCancelled(yard.context)
+    const unreported = await cancel()
+    await request(yard, appId, ['alice'], accepted)
+    await runAt(yard, completion)
+    expect(await storedKeys(appId)).toEqual([unreported])
+    await reportCancelled(yard.context)
+    await removeOldFiles(yard.context)
+    expect(await storedKeys(appId)).toEqual([])
   })
 
   test('that storage keeps hold nothing up but the report: the next run removes them and sends the mail', async () => {

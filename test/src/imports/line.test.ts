@@ -16,7 +16,12 @@ beforeEach(async () => {
 })
 
 const file = Buffer.from('user_id,a\nu1,1\n')
-const request = { checksum: '6VkhpT2eVzkbUMqljvj/Fg==', byte_size: file.length, content_type: 'text/csv' as const }
+const request = {
+  checksum: '6VkhpT2eVzkbUMqljvj/Fg==',
+  byte_size: file.length,
+  content_type: 'text/csv' as const,
+  dry_run: false,
+}
 
 /** A first request whose file is not there yet. */
 async function awaitUpload(): Promise<string> {

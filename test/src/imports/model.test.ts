@@ -78,7 +78,7 @@ beforeAll(async () => {
   return () => workshop.close()
 })
 
-test('whatever the table: profiles, keys, totals and error file are those of the model', async () => {
+test('whatever the table: profiles, keys, totals and error file are those of the model, and of a dry run before', async () => {
   const types = fc.constantFrom('string', 'int', 'decimal', 'datetime')
   const shape = fc.record({
     table,
@@ -96,7 +96,16 @@ test('whatever the table: profiles, keys, totals and error file are those of the
       const appId = await openApp(here, users)
       await workshop.database.db.transaction().execute((tx) => registerKeys(tx, appId, world.keys, 500))
 
-      const { view, errorFile } = await importFile(here, appId, write(table, quoteAll, lineBreak), { gzip })
+      const file = write(table, quoteAll, lineBreak)
+      const untouched = await profilesOf(here, appId)
+      const dryRun = await importFile(here, appId, file, { gzip, dryRun: true })
+      expect(await registeredKeys(workshop.database.db, appId)).toEqual(world.keys)
+      expect(await profilesOf(here, appId)).toEqual(untouched)
+
+      const { view, errorFile } = await importFile(here, appId, file, { gzip })
+      const { rows_total, rows_failed, types, state } = view
+      expect(dryRun.view).toMatchObject({ dry_run: true, rows_total, rows_failed, rows_applied: 0, types, state })
+      expect(dryRun.errorFile).toEqual(errorFile)
 
       const expected = applyTable(table, world, { batchRows, inferenceRows })
       expect(view).toMatchObject({
@@ -111,6 +120,7 @@ test('whatever the table: profiles, keys, totals and error file are those of the
       expect(new Map(profiles.map(([user, values]) => [user, new Map(Object.entries(values))]))).toEqual(
         expected.profiles,
       )
+      expect(await errorCountsOf(here, view.import_id)).toEqual(countsOf(expected.errors))
       expect(errorRows(errorFile)).toEqual(
         expected.errors.map(({ messages, cells }) => [messages, ...cells.map((value) => value.toString('latin1'))]),
       )
@@ -118,6 +128,23 @@ test('whatever the table: profiles, keys, totals and error file are those of the
     { numRuns: Number(process.env.PROPERTY_RUNS ?? 60) },
   )
 })
+
+async function errorCountsOf({ database }: Workshop, importId: string): Promise<Record<string, number>> {
+  const { error_counts: counts } = await database.db
+    .selectFrom('imports')
+    .select('error_counts')
+    .where('import_id', '=', importId)
+    .executeTakeFirstOrThrow()
+  return counts
+}
+
+/** Rows by message; no name in the tables has a comma in it. */
+function countsOf(errors: readonly { messages: string }[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const message of errors.flatMap(({ messages }) => messages.split(', ')))
+    counts[message] = (counts[message] ?? 0) + 1
+  return counts
+}
 
 /** The rows of an error file by another parser, as latin1 so that every byte counts. */
 function errorRows(file: Buffer | undefined): string[][] {

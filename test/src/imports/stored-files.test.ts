@@ -1,9 +1,16 @@
-import { followErrorLink, removeOldFiles } from '@sluice/imports'
+import {
+  cancelImport,
+  followErrorLink,
+  noticeUploads,
+  removeOldFiles,
+  reportCancelled,
+  requestImport,
+} from '@sluice/imports'
 import type { Storage } from '@sluice/storage'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { unfinishedUploads } from '../environment/storage.ts'
 import { until } from '../environment/wait.ts'
-import { importFile, openApp, openWorkshop, type Workshop } from './workshop.ts'
+import { importFile, openApp, openWorkshop, queueFile, type Workshop } from './workshop.ts'
 
 // How long what an import leaves in storage can be had, and that it goes then.
 let workshop: Workshop
@@ -97,5 +104,45 @@ describe('stored files', () => {
     expect(await removeOldFiles(workshop.context)).toBe(0)
     const token = view.error_file_url?.split('/').at(-1) ?? ''
     expect(await followErrorLink(workshop.database.db, workshop.storage, token)).toBe('expired')
+  })
+  /** Lets an import have ended so many days ago. */
+  const endDaysAgo = async (importId: string, days: number) => {
+    await workshop.database.db
+      .updateTable('imports')
+      .set({ finished_at: new Date(Date.now() - days * 86_400_000 - 1000) })
+      .where('import_id', '=', importId)
+      .execute()
+  }
+
+  test('of a cancelled import go like those of any other, but not before it is reported', async () => {
+    const importId = await queueFile(workshop, appId, file)
+    const key = `apps/${appId}/imports/${importId}/upload`
+    await cancelImport(workshop.database.db, importId)
+    await endDaysAgo(importId, 7)
+    expect(await removeOldFiles(workshop.context)).toBe(0)
+    await reportCancelled(workshop.context)
+    expect(await workshop.storage.stat(key)).toBeDefined()
+    expect(await removeOldFiles(workshop.context)).toBe(1)
+    expect(await workshop.storage.stat(key)).toBeUndefined()
+  })
+
+  test('that come after their import was cancelled are not taken up, and go within two days', async () => {
+    const request = {
+      checksum: '6VkhpT2eVzkbUMqljvj/Fg==',
+      byte_size: 1,
+      content_type: 'text/csv' as const,
+      dry_run: false,
+    }
+    const { importId } = await requestImport(workshop.database.db, workshop.storage, appId, request)
+    const key = `apps/${appId}/imports/${importId}/upload`
+    await cancelImport(workshop.database.db, importId)
+    await reportCancelled(workshop.context)
+    await workshop.storage.write(key, Buffer.from(file), 'text/csv')
+    expect(await noticeUploads(workshop.context)).toEqual({ queued: 0, expired: 0 })
+    await endDaysAgo(importId, 1)
+    expect(await removeOldFiles(workshop.context)).toBe(0)
+    await endDaysAgo(importId, 2)
+    expect(await removeOldFiles(workshop.context)).toBe(1)
+    expect(await workshop.storage.stat(key)).toBeUndefined()
   })
 })

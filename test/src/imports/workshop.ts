@@ -47,6 +47,7 @@ export async function queueFile(
   appId: number,
   file: Buffer | string,
   contentType: 'text/csv' | 'application/gzip' = 'text/csv',
+  dryRun = false,
 ): Promise<string> {
   const importId = crypto.randomUUID()
   const objectKey = `apps/${appId}/imports/${importId}/upload`
@@ -59,6 +60,7 @@ export async function queueFile(
       import_id: importId,
       source: 'v3',
       state: 'queued',
+      dry_run: dryRun,
       object_key: objectKey,
       content_type: contentType,
       etag: stat?.etag ?? null,
@@ -87,11 +89,11 @@ export async function importFile(
   workshop: Workshop,
   appId: number,
   file: Buffer | string,
-  options: { gzip?: boolean; shutdown?: AbortSignal } = {},
+  options: { gzip?: boolean; dryRun?: boolean } = {},
 ): Promise<Result> {
   const importId = options.gzip
-    ? await queueFile(workshop, appId, gzipSync(file), 'application/gzip')
-    : await queueFile(workshop, appId, file)
+    ? await queueFile(workshop, appId, gzipSync(file), 'application/gzip', options.dryRun)
+    : await queueFile(workshop, appId, file, 'text/csv', options.dryRun)
   await runImport(workshop.context, await claim(workshop, appId, importId), new AbortController().signal)
   return await resultOf(workshop, appId, importId)
 }

@@ -1,13 +1,14 @@
 import { errors, parseImportRequest } from '@sluice/contract'
-import { requestImport, showImport } from '@sluice/imports'
+import { cancelImport, requestImport, showImport } from '@sluice/imports'
 import type { FastifyInstance } from 'fastify'
 import { answer } from '../answers.ts'
 import { appOf, authentication } from '../authentication.ts'
 import type { ApiContext } from '../context.ts'
+import { ignoreBodies } from '../request-body.ts'
 
 const path = '/v3/user_profiles/bulk_import'
 
-/** Bulk import v3: the first request, and the status of an import. */
+/** Bulk import v3: the first request; the status of an import, and its cancellation. */
 export function bulkImportRoutes(api: FastifyInstance, context: ApiContext): void {
   const { db, storage, apiUrl } = context
   const onRequest = authentication(context)
@@ -23,5 +24,18 @@ export function bulkImportRoutes(api: FastifyInstance, context: ApiContext): voi
   api.get<{ Params: { importId: string } }>(`${path}/:importId`, { onRequest }, async (request, reply) => {
     const found = await showImport(db, apiUrl, request.params.importId, appOf(request))
     return found ?? answer(reply, errors.notFound())
+  })
+
+  api.register(async (scope) => {
+    // Clients name a Content-Type with every request, also with one that has no body.
+    ignoreBodies(scope)
+    scope.delete<{ Params: { importId: string } }>(`${path}/:importId`, { onRequest }, async (request, reply) => {
+      const { importId } = request.params
+      const cancellation = await cancelImport(db, importId, appOf(request))
+      if (cancellation.outcome === 'ended') return answer(reply, errors.importEnded(cancellation.state))
+      if (cancellation.outcome === 'cancelled') request.log.info({ import_id: importId }, 'import cancelled')
+      const found = await showImport(db, apiUrl, importId, appOf(request))
+      return found ?? answer(reply, errors.notFound())
+    })
   })
 }

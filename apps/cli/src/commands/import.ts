@@ -1,6 +1,6 @@
 import { requireApp } from '@sluice/accounts'
 import type { ImportView } from '@sluice/contract'
-import { listImports, showImport } from '@sluice/imports'
+import { cancelImport, listImports, showImport } from '@sluice/imports'
 import { type Command, Option } from 'commander'
 import { Failure } from '../failure.ts'
 import { uploadFile, waitForEnd } from '../import-client.ts'
@@ -9,7 +9,7 @@ import { apiUrl, linkBase, parseAppId, withDatabase } from '../stack.ts'
 
 const listed = 1000
 
-/** `sluice import FILE`, `sluice imports` and `sluice import show`. */
+/** `sluice import FILE`, `sluice imports`, `sluice import show` and `sluice import cancel`. */
 export function addImportCommands(program: Command): void {
   const importCommand = program
     .command('import')
@@ -18,17 +18,17 @@ export function addImportCommands(program: Command): void {
     .addOption(new Option('--token <token>', 'API token of the app').env('SLUICE_TOKEN'))
     .option('--api <url>', 'address of the API; API_URL or the running stack if not given')
     .option('--wait', 'wait until the import has ended, and show it')
+    .option('--dry-run', 'check the whole file and report, apply nothing')
     .option('--app <id>', 'the app that the token should belong to', parseAppId)
     .option('--json')
     .action(async (file: string, options: ImportOptions) => {
       const api = await apiUrl(options.api)
       const token = checkToken(options)
-      const importId = await uploadFile(api, token, file)
+      const importId = await uploadFile(api, token, file, options.dryRun === true)
       if (options.wait !== true) return print(importCommand, { import_id: importId }, () => `Import ${importId}`)
       const ended = await waitForEnd(api, token, importId)
       print(importCommand, ended, () => describe(ended))
-      if (ended.state !== 'completed')
-        throw new Failure(`the import has ${ended.state}: ${ended.error ?? 'no file came'}`)
+      if (ended.state !== 'completed') throw new Failure(`the import ${endOf(ended)}`)
     })
 
   const show = importCommand
@@ -41,6 +41,23 @@ export function addImportCommands(program: Command): void {
       const found = await withDatabase((db) => showImport(db, links, importId))
       if (found === undefined) throw new Failure(`there is no import ${JSON.stringify(importId)}`)
       print(show, found, () => describe(found))
+    })
+
+  const cancel = importCommand
+    .command('cancel')
+    .description('cancel an import that waits or runs; what it has applied stays')
+    .argument('<import-id>')
+    .option('--json')
+    .action(async (importId: string) => {
+      const links = await linkBase()
+      const [cancellation, view] = await withDatabase(async (db) => [
+        await cancelImport(db, importId),
+        await showImport(db, links, importId),
+      ])
+      if (cancellation.outcome === 'ended')
+        throw new Failure(`the import cannot be cancelled: it has ${cancellation.state} already`)
+      if (view === undefined) throw new Failure(`there is no import ${JSON.stringify(importId)}`)
+      print(cancel, view, () => describe(view))
     })
 
   const list = program
@@ -62,7 +79,14 @@ interface ImportOptions {
   token?: string
   api?: string
   wait?: true
+  dryRun?: true
   app?: number
+}
+
+/** How an import that did not complete has ended, in words. */
+function endOf({ state, error }: ImportView): string {
+  if (state === 'cancelled') return 'was cancelled'
+  return `has ${state}: ${error ?? 'no file came'}`
 }
 
 /** A token begins with the ID of its app, so that a mix-up is seen before anything is uploaded. */
@@ -77,7 +101,7 @@ function describe(view: ImportView): string {
     Import: view.import_id,
     State: view.state,
     'Rows read': view.rows_total,
-    'Rows applied': view.rows_applied,
+    ...(view.dry_run ? { 'Dry run': 'nothing is applied' } : { 'Rows applied': view.rows_applied }),
     'Rows with errors': view.rows_failed,
     Error: view.error,
     'Error file': view.error_file_url,

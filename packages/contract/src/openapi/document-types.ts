@@ -49,7 +49,7 @@ export interface Operation {
 }
 
 /** The operations of one path, by method. */
-export type PathItem = Partial<Record<'get' | 'post', Operation>>
+export type PathItem = Partial<Record<'get' | 'post' | 'delete', Operation>>
 
 /** What Sluice uses of OpenAPI 3.1. */
 export interface ApiDocument {

@@ -28,6 +28,17 @@ const view = {
   finished_at: '2026-03-01T09:00:06.480Z',
 }
 
+const importIdParameter = {
+  name: 'import_id',
+  in: 'path',
+  required: true,
+  description: 'What `X-Import-Id` said.',
+  schema: { type: 'string', format: 'uuid' },
+  example: view.import_id,
+} as const
+
+const unknown: ErrorCase = { name: 'unknown', when: 'The app has no such import.', answer: errors.notFound() }
+
 /** An invalid first request, answered in the words of its own check. */
 function refused(name: string, when: string, body: unknown): ErrorCase {
   const parsed = parseImportRequest(body)
@@ -47,6 +58,7 @@ const invalidRequests = [
     byte_size: '12',
     content_type: 'text/plain',
   }),
+  refused('dry_run', 'It says neither yes nor no to a dry run.', { checksum, byte_size: '12', dry_run: 'yes' }),
   refused('no_object', 'The body is not a JSON object.', []),
 ]
 
@@ -95,23 +107,32 @@ export const importStatusPath: PathItem = {
     summary: 'State of an import',
     description: [
       'Extension of Sluice. How far an import is, whichever way its file came: `awaiting_upload` until the file is there,',
-      '`queued` until it is its turn, `processing`, then `completed` or `failed`; `expired` where the file never came.',
+      '`queued` until it is its turn, `processing`, then `completed` or `failed`; `expired` where the file never came,',
+      '`cancelled` where somebody did that.',
       '`error_file_url` is there where rows could not be applied: a CSV file of those rows and why.',
     ].join('\n'),
     'x-sluice-extension': true,
     security: [{ token: [] }],
-    parameters: [
+    parameters: [importIdParameter],
+    responses: tokenResponses({ 200: success('The import as it stands.', json('Import', view)) }, [unknown]),
+  },
+  delete: {
+    operationId: 'cancelImport',
+    tags: ['Bulk import'],
+    summary: 'Cancel an import',
+    description: [
+      'Extension of Sluice. Cancels an import that waits or runs. What it has applied stays, and `rows_applied` says how',
+      'many rows that are; the next import goes on at once. Asking again changes nothing. The result mail follows, and',
+      '`error_file_url` where rows that had been read could not be applied.',
+    ].join('\n'),
+    'x-sluice-extension': true,
+    security: [{ token: [] }],
+    parameters: [importIdParameter],
+    responses: tokenResponses(
       {
-        name: 'import_id',
-        in: 'path',
-        required: true,
-        description: 'What `X-Import-Id` said.',
-        schema: { type: 'string', format: 'uuid' },
-        example: view.import_id,
+        200: success('The import is cancelled.', json('Import', { ...view, state: 'cancelled', error_file_url: null })),
       },
-    ],
-    responses: tokenResponses({ 200: success('The import as it stands.', json('Import', view)) }, [
-      { name: 'unknown', when: 'The app has no such import.', answer: errors.notFound() },
-    ]),
+      [unknown, { name: 'ended', when: 'The import has ended otherwise.', answer: errors.importEnded('completed') }],
+    ),
   },
 }

@@ -1,0 +1,329 @@
+import { Readable } from 'node:stream'
+import { cancelImport, reportCancelled, runImport, takeTurns } from '@sluice/imports'
+import type { Storage } from '@sluice/storage'
+import fc from 'fast-check'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { claim, importFile, openApp, openWorkshop, profilesOf, queueFile, resultOf, type Workshop } from './workshop.ts'
+
+// An import that is cancelled: what it applied stays, nothing of the rest is applied, and the next one goes on at once.
+let workshop: Workshop
+let appId: number
+const never = new AbortController().signal
+const batchRows = 5
+const users = Array.from({ length: 23 }, (_, index) => `u${index}`)
+
+beforeAll(async () => {
+  workshop = await openWorkshop({ BATCH_ROWS: String(batchRows), INFERENCE_ROWS: '5', IMPORT_ATTEMPTS: '3' })
+  return () => workshop.close()
+})
+
+beforeEach(async () => {
+  await reportCancelled(workshop.context) // what the test before left behind
+  appId = await openApp(workshop, users)
+  await importFile(workshop, appId, 'user_id,n,file\nu1,1,none\n')
+})
+
+interface Row {
+  user: string
+  n: string
+  file: string
+}
+
+/** Every seventh row has an `n` that is no int. */
+function rowsOf(file: string): Row[] {
+  return Array.from({ length: 64 }, (_, index) => ({
+    user: users[(index * 5) % users.length] ?? '',
+    n: index % 7 === 3 ? 'x' : String(index),
+    file,
+  }))
+}
+
+const isValid = ({ n }: Row) => n !== 'x'
+const csvOf = (rows: readonly Row[]) =>
+  `user_id,n,file\n${rows.map(({ user, n, file }) => `${user},${n},${file}\n`).join('')}`
+
+/** What profiles hold after these rows, in this order. */
+function applied(rows: readonly Row[]): Record<string, unknown> {
+  const profiles: Record<string, unknown> = Object.fromEntries(users.map((user) => [user, {}]))
+  profiles.u1 = { n: 1, file: 'none' }
+  for (const { user, n, file } of rows.filter(isValid)) profiles[user] = { n: Number(n), file }
+  return profiles
+}
+
+/** Storage whose files come a few bytes at a time, so that there are many moments between; `onBytes` hears how many came. */
+function slowReads(storage: Storage, onBytes: (bytes: number) => Promise<void> | void): Storage {
+  return {
+    ...storage,
+    async read(key, options) {
+      const all = Buffer.concat(await (await storage.read(key, options)).toArray())
+      return Readable.from(
+        (async function* () {
+          for (let at = 0; at < all.length; at += 32) {
+            await onBytes(at)
+            yield all.subarray(at, at + 32)
+          }
+        })(),
+      )
+    },
+  }
+}
+
+/** Runs what has its turn, again and again, until there is nothing more; gives the imports in the order they were begun. */
+async function workOff(context: Workshop['context']): Promise<string[]> {
+  const begun: string[] = []
+  for (;;) {
+    const turns = await takeTurns(context, appId)
+    if (turns.length === 0) return begun
+    for (const { importId } of turns) {
+      begun.push(importId)
+      await runImport(context, await claim(workshop, appId, importId), never)
+    }
+  }
+}
+
+const viewOf = async (importId: string) => (await resultOf(workshop, appId, importId)).view
+
+async function mailsOf(importId: string) {
+  return await workshop.database.db
+    .selectFrom('mails')
+    .select(['subject', 'text'])
+    .where('app_id', '=', appId)
+    .where('event', '=', `import:${importId}`)
+    .execute()
+}
+
+/** What the error file of these rows holds. */
+function errorLines(rows: readonly Row[]): string {
+  const lines = rows
+    .filter((row) => !isValid(row))
+    .map(({ user, n, file }) => `n should be integer,${user},${n},${file}`)
+  return ['SERVICE_ERRORS,user_id,n,file', ...lines, ''].join('\n')
+}
+
+test('at whatever moment: the rows applied are a run of whole batches from the start, and the imports behind keep their order', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.nat({ max: 2 }), fc.nat({ max: 70 }), fc.boolean(), async (target, moment, waits) => {
+      appId = await openApp(workshop, users)
+      await importFile(workshop, appId, 'user_id,n,file\nu1,1,none\n')
+      const files = ['a', 'b', 'c'].map(rowsOf)
+      const ids: string[] = []
+      for (const rows of files) ids.push(await queueFile(workshop, appId, csvOf(rows)))
+
+      let reads = 0
+      let cancelled: Promise<unknown> = Promise.resolve()
+      const storage = slowReads(workshop.storage, async () => {
+        if (reads++ !== moment) return
+        cancelled = cancelImport(workshop.database.db, ids[target] ?? '', appId)
+        if (waits) await cancelled
+      })
+      const begun = await workOff({ ...workshop.context, storage })
+      await cancelled
+      await workOff(workshop.context)
+      await reportCancelled(workshop.context)
+
+      expect(begun).toEqual(ids.filter((id) => begun.includes(id)))
+      const kept: Row[] = []
+      for (const [index, rows] of files.entries()) {
+        const { view, errorFile } = await resultOf(workshop, appId, ids[index] ?? '')
+        const done = rows.slice(0, view.rows_total)
+        if (view.state === 'cancelled') expect(done.length % batchRows === 0 || done.length === rows.length).toBe(true)
+        else expect(view).toMatchObject({ state: 'completed', rows_total: rows.length })
+        expect(view.rows_applied).toBe(done.filter(isValid).length)
+        expect(view.rows_failed).toBe(done.length - done.filter(isValid).length)
+        expect(errorFile?.toString()).toBe(view.rows_failed === 0 ? undefined : errorLines(done))
+        const [mail, ...more] = await mailsOf(view.import_id)
+        expect(mail?.subject).toContain(`${view.state}: ${view.rows_applied} row`)
+        expect(more).toEqual([])
+        kept.push(...done)
+      }
+      expect(await profilesOf(workshop, appId)).toEqual(applied(kept))
+    }),
+    { numRuns: Number(process.env.PROPERTY_RUNS ?? 40) },
+  )
+})
+
+describe('an import that waits', () => {
+  test('is cancelled: it is never begun, and those behind it go on', async () => {
+    const [first, second] = [
+      await queueFile(workshop, appId, csvOf(rowsOf('a'))),
+      await queueFile(workshop, appId, csvOf(rowsOf('b'))),
+    ]
+    expect(await cancelImport(workshop.database.db, first, appId)).toEqual({ outcome: 'cancelled' })
+    expect(await workOff(workshop.context)).toEqual([second])
+    expect(await viewOf(first)).toMatchObject({ state: 'cancelled', rows_total: 0, started_at: null })
+    expect(await reportCancelled(workshop.context)).toHaveLength(1)
+    const [mail] = await mailsOf(first)
+    expect(mail?.text).toContain('Nothing was applied.')
+  })
+
+  test('is cancelled again: nothing changes, and there is one mail', async () => {
+    const importId = await queueFile(workshop, appId, csvOf(rowsOf('a')))
+    await cancelImport(workshop.database.db, importId)
+    const before = await viewOf(importId)
+    await reportCancelled(workshop.context)
+    expect(await cancelImport(workshop.database.db, importId)).toEqual({ outcome: 'cancelled' })
+    expect(await reportCancelled(workshop.context)).toEqual([])
+    expect(await viewOf(importId)).toEqual(before)
+    expect(await mailsOf(importId)).toHaveLength(1)
+  })
+})
+
+describe('what cannot be cancelled', () => {
+  test('an import that has ended stays as it is', async () => {
+    const { view } = await importFile(workshop, appId, csvOf(rowsOf('a')))
+    const outcome = { outcome: 'ended', state: 'completed' }
+    expect(await cancelImport(workshop.database.db, view.import_id, appId)).toEqual(outcome)
+    expect(await viewOf(view.import_id)).toEqual(view)
+  })
+
+  test('one of another app, one that is unknown, and what is no ID are all the same', async () => {
+    const importId = await queueFile(workshop, appId, csvOf(rowsOf('a')))
+    const other = await openApp(workshop)
+    const unknown = { outcome: 'unknown' }
+    expect(await cancelImport(workshop.database.db, importId, other)).toEqual(unknown)
+    expect(await cancelImport(workshop.database.db, crypto.randomUUID(), appId)).toEqual(unknown)
+    expect(await cancelImport(workshop.database.db, "' or true --")).toEqual(unknown)
+    expect((await viewOf(importId)).state).toBe('queued')
+  })
+
+  test('an import that ends at that very moment has one end: its state, its mail and the answer agree', async () => {
+    for (let round = 0; round < 10; round++) {
+      const importId = await queueFile(workshop, appId, csvOf(rowsOf('a').slice(0, 4)))
+      const running = runImport(workshop.context, await claim(workshop, appId, importId), never)
+      const [{ outcome }, cancellation] = await Promise.all([
+        running,
+        new Promise((resolve) => setTimeout(resolve, round * 2)).then(() =>
+          cancelImport(workshop.database.db, importId),
+        ),
+      ])
+      await reportCancelled(workshop.context)
+      const { state } = await viewOf(importId)
+      expect(outcome).toBe(state)
+      expect(cancellation.outcome).toBe(state === 'cancelled' ? 'cancelled' : 'ended')
+      const [mail, ...more] = await mailsOf(importId)
+      expect(mail?.subject).toContain(state)
+      expect(more).toEqual([])
+    }
+  })
+})
+
+describe('a running import', () => {
+  test('is cut off: its worker, stopped for as long as it likes, writes nothing behind the next import', async () => {
+    const [first, second] = [
+      await queueFile(workshop, appId, csvOf(rowsOf('a'))),
+      await queueFile(workshop, appId, csvOf(rowsOf('b'))),
+    ]
+    const stopped = Promise.withResolvers<void>()
+    const goOn = Promise.withResolvers<void>()
+    let seen = 0
+    const storage = slowReads(workshop.storage, async () => {
+      if (seen++ !== 14) return
+      stopped.resolve()
+      await goOn.promise
+    })
+    const running = runImport({ ...workshop.context, storage }, await claim(workshop, appId, first), never)
+    await stopped.promise
+    expect(await cancelImport(workshop.database.db, first, appId)).toEqual({ outcome: 'cancelled' })
+    const cut = await viewOf(first)
+    expect(await workOff(workshop.context)).toEqual([second])
+    const after = await profilesOf(workshop, appId)
+
+    goOn.resolve()
+    expect(await running).toEqual({ outcome: 'cancelled' })
+    expect(await profilesOf(workshop, appId)).toEqual(after)
+    expect(await viewOf(first)).toEqual(cut)
+  })
+
+  test('whose worker is dead is cancelled like any other: the next one does not wait for the lease', async () => {
+    const [first, second] = [
+      await queueFile(workshop, appId, csvOf(rowsOf('a'))),
+      await queueFile(workshop, appId, csvOf(rowsOf('b'))),
+    ]
+    await claim(workshop, appId, first) // and nobody works on it
+    expect(await takeTurns(workshop.context, appId)).toEqual([])
+    await cancelImport(workshop.database.db, first, appId)
+    expect(await workOff(workshop.context)).toEqual([second])
+  })
+})
+
+describe('the report of a cancelled import', () => {
+  /** An import that was cancelled after some batches, with its report due. */
+  async function cancelledMidway(): Promise<string> {
+    const importId = await queueFile(workshop, appId, csvOf(rowsOf('a')))
+    let seen = 0
+    const storage = slowReads(workshop.storage, async () => {
+      if (seen++ === 18) await cancelImport(workshop.database.db, importId, appId)
+    })
+    await runImport({ ...workshop.context, storage }, await claim(workshop, appId, importId), never)
+    expect((await viewOf(importId)).rows_failed).toBeGreaterThan(0)
+    return importId
+  }
+
+  const endPause = (importId: string) =>
+    workshop.database.db
+      .updateTable('imports')
+      .set({ lease_until: new Date(0) })
+      .where('import_id', '=', importId)
+      .execute()
+
+  test('is made by another process where one died at it: one error file, one mail', async () => {
+    const importId = await cancelledMidway()
+    const hanging = Promise.withResolvers<never>()
+    const begun = Promise.withResolvers<void>()
+    const dying: Storage = {
+      ...workshop.storage,
+      async writeStream(key, content, type) {
+        begun.resolve()
+        await hanging.promise.catch(() => {})
+        await workshop.storage.writeStream(key, content, type)
+      },
+    }
+    const late = reportCancelled({ ...workshop.context, storage: dying })
+    await begun.promise
+    expect(await reportCancelled(workshop.context)).toEqual([])
+    await endPause(importId)
+    expect(await reportCancelled(workshop.context)).toHaveLength(1)
+    const made = await resultOf(workshop, appId, importId)
+    // The one that was thought dead goes on: what it writes leads nowhere.
+    hanging.reject(new Error('as told'))
+    expect(await late).toEqual([])
+    expect(await resultOf(workshop, appId, importId)).toEqual(made)
+    expect(made.errorFile?.toString()).toBe(errorLines(rowsOf('a').slice(0, made.view.rows_total)))
+    expect(await mailsOf(importId)).toHaveLength(1)
+  })
+
+  test('comes without an error file where storage refuses it again and again, and waits where storage is away', async () => {
+    const importId = await cancelledMidway()
+    let away = true
+    const refusing: Storage = {
+      ...workshop.storage,
+      writeStream: () => Promise.reject(new Error('403 AccessDenied')),
+      check: () => (away ? Promise.reject(new Error('connection refused')) : Promise.resolve()),
+    }
+    const tryOnce = async () => {
+      await endPause(importId)
+      return await reportCancelled({ ...workshop.context, storage: refusing })
+    }
+    for (let tries = 0; tries < 6; tries++) expect(await tryOnce()).toEqual([])
+    away = false
+    for (let tries = 0; tries < 3; tries++) expect(await tryOnce()).toEqual([])
+    expect(await tryOnce()).toHaveLength(1)
+    const { view } = await resultOf(workshop, appId, importId)
+    expect(view).toMatchObject({ state: 'cancelled', error_file_url: null })
+  })
+
+  test('is begun again by the next process where this one shuts down', async () => {
+    const importId = await cancelledMidway()
+    const shutdown = new AbortController()
+    const stopping: Storage = {
+      ...workshop.storage,
+      async writeStream(key, content, type, signal) {
+        shutdown.abort()
+        await workshop.storage.writeStream(key, content, type, signal)
+      },
+    }
+    expect(await reportCancelled({ ...workshop.context, storage: stopping, shutdown: shutdown.signal })).toEqual([])
+    expect(await reportCancelled(workshop.context)).toHaveLength(1)
+    expect((await resultOf(workshop, appId, importId)).errorFile).toBeDefined()
+  })
+})
