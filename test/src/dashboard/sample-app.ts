@@ -23,7 +23,10 @@ export async function addUsers(db: Database, appId: number, users: number): Prom
       (${appId}, 'last_seen', 'datetime'), (${appId}, 'unused', 'string')
   `.execute(db)
   await sql`
-    insert into users (app_id, user_id, attributes, updated_at)
+    insert into users (app_id, user_id) select ${appId}, 'user-' || n from generate_series(1, ${users}::integer) as n
+  `.execute(db)
+  await sql`
+    insert into profiles (app_id, user_id, attributes, updated_at)
     select ${appId}, 'user-' || n, jsonb_strip_nulls(jsonb_build_object(
       'plan', (array['free', 'basic', 'premium'])[1 + n % 3],
       'age', case when n % 2 = 0 then 18 + n % 60 end,
