@@ -1,13 +1,13 @@
 import { authenticator } from '@sluice/accounts'
 import { readSettings } from '@sluice/config'
 import { errors } from '@sluice/contract'
-import { closeConnections } from '@sluice/service'
+import { closeConnections, openReadiness, type Readiness } from '@sluice/service'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { answer, answerError } from './answers.ts'
 import type { ApiContext, ApiServices } from './context.ts'
 import { docsRoutes } from './docs.ts'
 import { harden, hardenedServer, type Timeouts, timeoutSettings } from './hardening.ts'
-import { type Metrics, metricsRoutes, openMetrics } from './metrics.ts'
+import { type ApiMetrics, metricsRoutes, openApiMetrics } from './metrics.ts'
 import { type ApiRateLimiter, limitRates } from './rate-limiting.ts'
 import { parseJsonBodies } from './request-body.ts'
 import { bulkImportRoutes } from './routes/bulk-import.ts'
@@ -24,12 +24,14 @@ export interface ApiOptions {
   timeouts?: Timeouts
   /** Nothing is limited where it is left out. */
   rateLimiter?: ApiRateLimiter
-  metrics?: Metrics
+  metrics?: ApiMetrics
+  readiness?: Readiness
 }
 
 /** Builds the HTTP API: parse, call a package, answer. It listens when the caller says so. */
 export function buildApi(services: ApiServices, options: ApiOptions = {}): FastifyInstance {
-  const { timeouts = readSettings({}, timeoutSettings), metrics = openMetrics() } = options
+  const { timeouts = readSettings({}, timeoutSettings), metrics = openApiMetrics() } = options
+  const { readiness = openReadiness() } = options
   const context: ApiContext = { ...services, authenticate: authenticator(services.db) }
   const loggerInstance: FastifyBaseLogger = context.log
   const api = fastify({
@@ -49,6 +51,8 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
     // The route, not the address: an address may hold a token.
     const { method, routeOptions } = request
     const took = Math.round(reply.elapsedTime)
+    const labels = { method, route: routeOptions.url ?? 'none', status: reply.statusCode }
+    metrics.requests.observe(labels, reply.elapsedTime / 1000)
     request.log.info(
       { method, route: routeOptions.url, status: reply.statusCode, ms: took, app_id: request.appId },
       'request',
@@ -57,7 +61,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   api.decorateRequest('appId')
   if (options.rateLimiter !== undefined) limitRates(api, options.rateLimiter, metrics)
 
-  healthRoutes(api, context)
+  healthRoutes(api, context, readiness)
   metricsRoutes(api, metrics)
   docsRoutes(api, context.apiUrl)
   errorFileRoutes(api, context)

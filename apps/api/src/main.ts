@@ -2,17 +2,17 @@ import { readSettings, sharedStore } from '@sluice/config'
 import { connect } from '@sluice/database'
 import { deletionRequestSettings } from '@sluice/deletions'
 import { receiveSettings } from '@sluice/imports'
-import { runService } from '@sluice/service'
+import { countConnections, runService } from '@sluice/service'
 import { openStorage, storageSettings } from '@sluice/storage'
 import { buildApi } from './api.ts'
 import { timeoutSettings } from './hardening.ts'
-import { openMetrics } from './metrics.ts'
+import { openApiMetrics } from './metrics.ts'
 import { openApiRateLimiter, rateLimitSettings } from './rate-limiting.ts'
 
 /** Requests under way have 10 s to end, ms. */
 const stopDeadline = 15_000
 
-await runService('api', { stopDeadline }, async (log) => {
+await runService('api', { stopDeadline }, async (log, operations) => {
   const settings = readSettings(process.env, [
     ...deletionRequestSettings,
     ...rateLimitSettings,
@@ -24,18 +24,21 @@ await runService('api', { stopDeadline }, async (log) => {
     'API_URL',
     'DATABASE_POOL',
     'DATABASE_URL',
+    'DRAIN_DELAY',
     'REDIS_URL',
   ])
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
+  countConnections(operations.metrics, database)
   const storage = openStorage(settings)
-  const metrics = openMetrics()
+  const metrics = openApiMetrics(operations.metrics)
   const rateLimiter = await openApiRateLimiter(sharedStore(settings), settings, { metrics, log })
   const context = { db: database.db, storage, apiUrl: settings.API_URL, settings, log }
-  const api = buildApi(context, { timeouts: settings, rateLimiter, metrics })
+  const api = buildApi(context, { timeouts: settings, rateLimiter, metrics, readiness: operations.readiness })
   const url = await api.listen({ host: settings.API_HOST, port: settings.API_PORT })
   return {
     info: { url },
+    drain: settings.DRAIN_DELAY,
     async stop() {
       await api.close()
       await rateLimiter.close()

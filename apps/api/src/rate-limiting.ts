@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { answer } from './answers.ts'
 import { appOf } from './authentication.ts'
-import type { Metrics } from './metrics.ts'
+import type { ApiMetrics } from './metrics.ts'
 
 /** Functions that are counted apart (service.md, Rate rules): the route of each, and the setting that holds its limit. */
 const functions = {
@@ -38,7 +38,7 @@ const logInterval = 10_000
 export function openApiRateLimiter(
   store: RateLimitStore,
   settings: Settings<(typeof rateLimitSettings)[number]>,
-  { metrics, log }: { metrics: Metrics; log: Logger },
+  { metrics, log }: { metrics: ApiMetrics; log: Logger },
 ): Promise<ApiRateLimiter> {
   let unlogged = 0
   let loggedAt = Number.NEGATIVE_INFINITY
@@ -59,7 +59,7 @@ export function openApiRateLimiter(
  * Limits every route that is registered afterwards and belongs to a function. Its hook runs after the route's own
  * `onRequest` hooks, which authenticate, and before the body is read.
  */
-export function limitRates(api: FastifyInstance, limiter: ApiRateLimiter, metrics: Metrics): void {
+export function limitRates(api: FastifyInstance, limiter: ApiRateLimiter, metrics: ApiMetrics): void {
   api.addHook('onRoute', (route) => {
     const name = functionNames.find((name) => functions[name].route === `${route.method} ${route.url}`)
     if (name === undefined) return
@@ -67,7 +67,7 @@ export function limitRates(api: FastifyInstance, limiter: ApiRateLimiter, metric
   })
 }
 
-function limitRate(name: FunctionName, limiter: ApiRateLimiter, metrics: Metrics) {
+function limitRate(name: FunctionName, limiter: ApiRateLimiter, metrics: ApiMetrics) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const count = await limiter.count(appOf(request), name)
     if (count === undefined) return

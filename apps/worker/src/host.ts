@@ -2,12 +2,14 @@ import type { DeletionContext } from '@sluice/deletions'
 import type { ImportContext } from '@sluice/imports'
 import type { Mailer } from '@sluice/mail'
 import type { Queues } from '@sluice/queue'
+import type { WorkerMetrics } from './metrics.ts'
 
 /** What the queues of a worker process share. */
 export interface Host {
   context: ImportContext & DeletionContext & { settings: { IMPORT_CONCURRENCY: number; UPLOAD_CHECK_INTERVAL: number } }
   queues: Queues
   mailer: Mailer
+  metrics: WorkerMetrics
 }
 
 /** Tells what a hosted queue runs to come to an end; `Queues.close` then waits for it. */

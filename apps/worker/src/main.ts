@@ -1,19 +1,21 @@
 import { queueNames, readSettings, sharedStore } from '@sluice/config'
-import { connect } from '@sluice/database'
+import { connect, sql } from '@sluice/database'
 import { deletionSettings } from '@sluice/deletions'
 import { importSettings } from '@sluice/imports'
 import { mailSettings, openMailer } from '@sluice/mail'
 import { openQueues } from '@sluice/queue'
-import { runService } from '@sluice/service'
+import { countConnections, runService } from '@sluice/service'
 import { openStorage, storageSettings } from '@sluice/storage'
+import { showBacklog } from './backlog.ts'
 import { hostImports } from './imports.ts'
 import { hostMails } from './mails.ts'
+import { openWorkerMetrics } from './metrics.ts'
 import { hostUpkeep } from './upkeep.ts'
 
 /** Many supervisors, Docker for one, kill what has not ended 10 s after SIGTERM: better to end by ourselves, ms. */
 const stopDeadline = 9_500
 
-await runService('worker', { stopDeadline }, async (log) => {
+await runService('worker', { stopDeadline }, async (log, operations) => {
   const settings = readSettings(process.env, [
     ...deletionSettings,
     ...importSettings,
@@ -31,10 +33,18 @@ await runService('worker', { stopDeadline }, async (log) => {
   const mailer = openMailer(database.db, settings)
   const store = sharedStore(settings)
   const queues = openQueues(store, onError)
-  const host = { context: { db: database.db, storage, settings, log }, queues, mailer }
+  const metrics = openWorkerMetrics(operations.metrics)
+  const host = { context: { db: database.db, storage, settings, log }, queues, mailer, metrics }
 
   const hosts = { imports: hostImports, mails: hostMails, upkeep: hostUpkeep }
   const hosted = queueNames.filter((name) => settings.WORKER_QUEUES.includes(name))
+  countConnections(operations.metrics, database)
+  if (hosted.includes('upkeep')) {
+    showBacklog(operations.metrics, database.db)
+    operations.metrics.others.push(queues.metrics)
+  }
+  operations.readiness.require('postgres', () => sql`select 1`.execute(database.db))
+  operations.readiness.require('queue', queues.check)
   const stops = hosted.map((name) => hosts[name](host))
 
   return {

@@ -21,7 +21,7 @@ const mailsPerPass = 1_000
  * A stop ends deletions after the batch under way, and breaks off a report; the next worker goes on from there.
  */
 export function hostUpkeep(host: Host): Stop {
-  const { context, queues } = host
+  const { context, queues, metrics } = host
   const shutdown = new AbortController()
   const tasks: Record<string, { every: number; run: () => Promise<unknown> }> = {
     'notice-uploads': {
@@ -47,7 +47,8 @@ export function hostUpkeep(host: Host): Stop {
       every: deletionInterval,
       run: async () => {
         const now = await currentTime(context.db)
-        const { mails } = await runDeletions({ ...context, shutdown: shutdown.signal }, now)
+        const { mails, completed, usersDeleted } = await runDeletions({ ...context, shutdown: shutdown.signal }, now)
+        metrics.deleted(completed, usersDeleted)
         await enqueueMails(host, mails)
       },
     },
@@ -63,10 +64,14 @@ export function hostUpkeep(host: Host): Stop {
   const run = async (task: string) => {
     if (running.has(task)) return
     running.add(task)
+    const began = performance.now()
+    let outcome: 'done' | 'failed' = 'failed'
     try {
       await tasks[task]?.run()
+      outcome = 'done'
     } finally {
       running.delete(task)
+      metrics.upkeepRan(task, outcome, performance.now() - began)
     }
   }
   queues.work('upkeep', (_, task) => run(task), { concurrency: Object.keys(tasks).length })

@@ -107,6 +107,21 @@ export const settings = {
     'info',
     'Least severe log line to write',
   ),
+  METRICS_HOST: withDefault(
+    z.string(),
+    '127.0.0.1',
+    'Address for `/metrics`, `/healthz` and `/readyz` of a process; keep it private',
+  ),
+  METRICS_PORT: withDefault(
+    wholeNumber(0, 65_535),
+    '0',
+    'Its port; 0 picks a free one, which the line `ready` of the log names',
+  ),
+  DRAIN_DELAY: withDefault(
+    durationBetween('0', '5m'),
+    '0s',
+    'How long a process that is told to stop goes on taking requests, with 503 at `/readyz`, until load balancers know',
+  ),
   WORKER_QUEUES: withDefault(listOf(queueNames), queueNames.join(','), 'Queues that a worker process hosts'),
   IMPORT_CONCURRENCY: withDefault(
     wholeNumber(1, 100),

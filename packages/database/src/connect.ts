@@ -10,6 +10,8 @@ export type Database = Kysely<Schema>
 
 export interface Connection {
   db: Database
+  /** Connections that are open, those of them that are idle, and queries that wait for one, at this moment. */
+  usage(): { open: number; idle: number; waiting: number }
   /** Ends every connection; queries under way finish first. */
   close(): Promise<void>
 }
@@ -60,5 +62,9 @@ export function connect(
     endWhenSilent(client, options.longestQuery ?? longestQuery)
   })
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
-  return { db, close: () => db.destroy() }
+  return {
+    db,
+    usage: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    close: () => db.destroy(),
+  }
 }

@@ -1,3 +1,4 @@
+export { deletionBacklog } from './backlog.ts'
 export { type DeletionContext, deletionRequestSettings, deletionSettings } from './context.ts'
 export { type DeletionGroup, openDeletions } from './due.ts'
 export { requestDeletion } from './request.ts'

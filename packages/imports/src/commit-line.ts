@@ -27,20 +27,20 @@ export class CommitLine {
   readonly #context: ImportContext
   readonly #claim: Claim
   readonly #columns: Columns
-  readonly #onCommit: (batch: PreparedBatch, rowsFailed: number) => void
+  readonly #onCommit: (batch: PreparedBatch, rowsFailed: number, ms: number) => void
   readonly #underWay: BatchUnderWay[] = []
   /** Memory of batches that are committed, for the next ones: made anew each time, it would be garbage by the megabyte. */
   readonly #free: ProfileBatch[] = []
   #position: number
   #count = 0
 
-  /** Takes the progress that was committed before, and who is to be told of each commit, in file order. */
+  /** Takes the progress that was committed before, and who is to be told of each commit and the ms it took, in file order. */
   constructor(
     context: ImportContext,
     claim: Claim,
     columns: Columns,
     { position }: Progress,
-    onCommit: (batch: PreparedBatch, rowsFailed: number) => void,
+    onCommit: (batch: PreparedBatch, rowsFailed: number, ms: number) => void,
   ) {
     this.#context = context
     this.#claim = claim
@@ -85,11 +85,12 @@ export class CommitLine {
     const before = this.#underWay.at(-1)
     const place = { number: this.#count++, after: this.#position }
     this.#position = batch.end
+    const began = performance.now()
     const entry = { batch, isCommitted: false, committed: Promise.resolve() }
     entry.committed = this.#commit(batch, place, before).then(async (written) => {
       await before?.committed // its answer may come later, though its commit came first
       entry.isCommitted = true
-      this.#onCommit(written.batch, written.rowsFailed)
+      this.#onCommit(written.batch, written.rowsFailed, performance.now() - began)
     })
     entry.committed.catch(() => {}) // it is awaited by whoever comes next; until then a rejection is no news
     this.#underWay.push(entry)

@@ -23,12 +23,25 @@ const fileSettings = ['INFERENCE_ROWS', 'PROFILE_KEY_LIMIT', 'UNCOMPRESSED_LIMIT
 /** The settings that receiving a file in the body of a request takes (v2). */
 export const receiveSettings = [...fileSettings, 'API_UPLOAD_TIMEOUT'] as const
 
+/** Is told of every batch that is committed; for those who count. */
+export type BatchObserver = (batch: CommittedBatch) => void
+
+export interface CommittedBatch {
+  rowsApplied: number
+  rowsFailed: number
+  /** Of the uncompressed file, up to its last row. */
+  bytes: number
+  /** From when it was sent on its way to its commit, ms. */
+  ms: number
+}
+
 /** What an import needs around it. */
 export interface ImportContext {
   db: Database
   storage: Storage
   settings: Settings<(typeof importSettings)[number]>
   log: Logger
+  onBatch?: BatchObserver
   /** Aborts when the process shuts down: what is being read ends at once. */
   shutdown?: AbortSignal
 }

@@ -1,6 +1,15 @@
+export { type Backlog, importBacklog } from './backlog.ts'
 export { type Cancellation, cancelImport, isCancellable } from './cancel.ts'
 export { type Claim, claimImport } from './claim.ts'
-export { type ImportContext, type ImportId, importSettings, type ReceiveContext, receiveSettings } from './context.ts'
+export {
+  type BatchObserver,
+  type CommittedBatch,
+  type ImportContext,
+  type ImportId,
+  importSettings,
+  type ReceiveContext,
+  receiveSettings,
+} from './context.ts'
 export { followErrorLink } from './error-link.ts'
 export { returnTurn, takeTurns } from './line.ts'
 export { type ReceivedImport, receiveImport } from './receive.ts'

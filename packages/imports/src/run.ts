@@ -103,7 +103,8 @@ async function applyRows(context: ImportContext, claim: Claim, state: RunState):
   const { columns, position } = await openFile(context, claim)
   state.progress = { ...state.progress, columns: [...columns.names], types: settledTypes(columns), position }
   const blocks = readRows(openSource(context, claim, position), { position })
-  const line = new CommitLine(context, claim, columns, claim.progress, ({ rows, end, types }, rowsFailed) => {
+  let observed = claim.progress.position
+  const line = new CommitLine(context, claim, columns, claim.progress, ({ rows, end, types }, rowsFailed, ms) => {
     const { columns, rowsTotal, rowsApplied, rowsFailed: failedBefore } = state.progress
     state.progress = {
       columns,
@@ -115,6 +116,8 @@ async function applyRows(context: ImportContext, claim: Claim, state: RunState):
     }
     state.tries = 0
     state.lease.renewed()
+    context.onBatch?.({ rowsApplied: rows - rowsFailed, rowsFailed, bytes: end - observed, ms })
+    observed = end
   })
   try {
     const keyBytes = columns.profiles.reduce((sum, { jsonKey }) => sum + jsonKey.length + 1, 0)

@@ -30,6 +30,16 @@ export async function enqueueMails(tx: Database, appId: number, event: string, c
   return rows.map((row) => ({ appId, mailId: row.mail_id }))
 }
 
+/** Counts the mails that wait, and how long the one that is due the longest has been due, seconds; 0 where none is. */
+export async function mailBacklog(db: Database): Promise<{ waiting: number; overdue: number }> {
+  const { rows } = await sql<{ waiting: number; overdue: number }>`
+    select count(*) as waiting,
+      greatest(coalesce(extract(epoch from now() - min(next_attempt_at)), 0), 0)::float8 as overdue
+    from mails where state = 'waiting'
+  `.execute(db)
+  return rows[0] ?? { waiting: 0, overdue: 0 }
+}
+
 /** Gives at most `limit` mails whose time has come, oldest first. */
 export async function dueMails(db: Database, limit: number): Promise<MailId[]> {
   const rows = await db

@@ -25,6 +25,10 @@ export interface OpenQueue {
     repeat: { every: number },
     template: { name: string; data: unknown; opts: Omit<JobsOptions, 'jobId'> },
   ): Promise<unknown>
+  /** Counts by state; rejects where the store is away. */
+  getJobCounts(): Promise<unknown>
+  /** The queue in Prometheus's text format. */
+  exportPrometheusMetrics(): Promise<string>
   on(event: 'error', listener: (error: Error) => void): unknown
   /** Rejects, and does so for good, where Postgres is away when the queue is made; with Redis it waits. */
   waitUntilReady(): Promise<unknown>

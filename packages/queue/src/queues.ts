@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { SharedStore } from '@sluice/config'
+import { queueNames, type SharedStore } from '@sluice/config'
 import { ErrorCode } from 'bullmq'
 import { type Backend, type OpenQueue, openBackend } from './backend.ts'
 import type { Payloads, QueueName } from './payloads.ts'
@@ -18,6 +18,10 @@ export interface Queues {
   schedule(task: string, every: number): Promise<void>
   /** Runs jobs of a queue, at most `concurrency` at a time. The handler gets the job's name and payload. */
   work<Name extends QueueName>(name: Name, handler: JobHandler<Name>, options: { concurrency: number }): void
+  /** Settles when the store answers, and rejects when it is away. */
+  check(): Promise<void>
+  /** How many jobs each queue holds, by state, in Prometheus's text format. Rejects when the store is away. */
+  metrics(): Promise<string>
   /** Takes no more jobs, waits for those that run, and ends every connection. */
   close(): Promise<void>
 }
@@ -105,12 +109,31 @@ export function openQueues(store: SharedStore, onError: (error: Error) => void):
       }
       start()
     },
+    check: () => use('imports', (open) => open.getJobCounts()),
+    async metrics() {
+      const texts: string[] = []
+      for (const name of queueNames) await use(name, async (open) => texts.push(await open.exportPrometheusMetrics()))
+      return mergeExpositions(texts)
+    },
     async close() {
       closing = true
       await Promise.all([...workers].map((worker) => worker.close()))
       await Promise.all([...queues.values()].map((open) => open.close()))
     },
   }
+}
+
+/** One text from one of each queue: the format wants all values of a metric behind its one description. */
+function mergeExpositions(texts: readonly string[]): string {
+  const metrics = new Map<string, { description: string[]; values: string[] }>()
+  for (const line of texts.join('\n').split('\n')) {
+    const [, name = ''] = /^(?:# (?:HELP|TYPE) )?(\w+)/.exec(line) ?? []
+    const metric = metrics.get(name) ?? { description: [], values: [] }
+    metrics.set(name, metric)
+    if (!line.startsWith('#')) metric.values.push(line)
+    else if (!metric.description.includes(line)) metric.description.push(line)
+  }
+  return [...metrics.values()].flatMap(({ description, values }) => [...description, ...values]).join('\n')
 }
 
 function openQueue(backend: Backend, name: QueueName, onError: (error: Error) => void): OpenQueue {

@@ -1,6 +1,6 @@
 import { createApp } from '@sluice/accounts'
 import { buildApi } from '@sluice/api-app/src/api.ts'
-import { openMetrics } from '@sluice/api-app/src/metrics.ts'
+import { openApiMetrics } from '@sluice/api-app/src/metrics.ts'
 import { openApiRateLimiter, rateLimitSettings } from '@sluice/api-app/src/rate-limiting.ts'
 import { readSettings } from '@sluice/config'
 import { connect } from '@sluice/database'
@@ -51,7 +51,7 @@ async function measure(databaseUrl: string, redisUrl: string | undefined): Promi
     ...storageSettings,
   ])
   const log = pino({ level: 'warn' })
-  const metrics = openMetrics()
+  const metrics = openApiMetrics()
   const { db, close } = connect(databaseUrl)
   const storage = openStorage(settings)
   const rateLimiter = await openApiRateLimiter(redisUrl ? { redisUrl } : { databaseUrl }, settings, { metrics, log })

@@ -21,10 +21,11 @@ export async function openTestDatabase(connections = 10): Promise<TestDatabase> 
   const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
   await administer(postgresUrl, `create database ${name} template ${templateName}`)
   const url = withDatabaseName(postgresUrl, name)
-  const { db, close } = connect(url, { connections })
+  const { db, usage, close } = connect(url, { connections })
   return {
     url,
     db,
+    usage,
     async close() {
       await close()
       await administer(postgresUrl, `drop database ${name} with (force)`)

@@ -1,18 +1,22 @@
 import { errors } from '@sluice/contract'
 import { sql } from '@sluice/database'
+import { NotReady, type Readiness } from '@sluice/service'
 import type { FastifyInstance } from 'fastify'
 import { answer } from '../answers.ts'
 import type { ApiContext } from '../context.ts'
 
-/** `/healthz`: the process runs; `/readyz`: it can serve requests. */
-export function healthRoutes(api: FastifyInstance, { db, storage }: ApiContext): void {
+/** `/healthz`: the process runs; `/readyz`: it can serve requests. The API adds no jobs, so it needs no queue. */
+export function healthRoutes(api: FastifyInstance, { db, storage }: ApiContext, readiness: Readiness): void {
+  readiness.require('postgres', () => sql`select 1`.execute(db))
+  readiness.require('storage', () => storage.check())
   api.get('/healthz', async () => ({ status: 'ok' }))
   api.get('/readyz', async (request, reply) => {
     try {
-      await Promise.all([sql`select 1`.execute(db), storage.check()])
+      await readiness.check()
       return { status: 'ready' }
     } catch (error) {
-      request.log.warn({ err: error }, 'not ready')
+      if (!(error instanceof NotReady)) throw error
+      request.log.warn({ reasons: error.reasons }, 'not ready')
       return answer(reply, errors.unavailable())
     }
   })

@@ -1,0 +1,61 @@
+import type { BatchObserver } from '@sluice/imports'
+import type { Metrics } from '@sluice/service'
+import { Counter, Gauge, Histogram } from 'prom-client'
+
+/** What a worker counts of its own work. */
+export interface WorkerMetrics {
+  onBatch: BatchObserver
+  /** A claim has ended, and how. */
+  importEnded(outcome: string): void
+  /** A try to send a mail has ended, and how. */
+  mailTried(outcome: string): void
+  /** Upkeep has completed deletion requests, with so many registered users. */
+  deleted(requests: number, users: number): void
+  /** A run of an upkeep task has ended, after so many ms. */
+  upkeepRan(task: string, outcome: 'done' | 'failed', ms: number): void
+}
+
+/** Counters of one worker process, all zero, among the metrics of the process. */
+export function openWorkerMetrics({ registry }: Metrics): WorkerMetrics {
+  const counter = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers: [registry] })
+  const rows = counter('sluice_import_rows_total', 'Rows of committed batches, by what became of them', 'outcome')
+  const bytes = counter('sluice_import_bytes_total', 'Bytes of uncompressed files, up to the last committed row')
+  const batches = new Histogram({
+    name: 'sluice_import_batch_duration_seconds',
+    help: 'From when a batch was sent on its way to its commit',
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers: [registry],
+  })
+  const claims = counter('sluice_import_claims_total', 'Claims that ended, by how', 'outcome')
+  const mails = counter('sluice_mail_attempts_total', 'Tries to send a mail, by how they ended', 'outcome')
+  const requests = counter('sluice_deletion_requests_completed_total', 'Deletion requests that this process completed')
+  const users = counter('sluice_deleted_users_total', 'Registered users that this process deleted')
+  const upkeep = counter('sluice_upkeep_runs_total', 'Runs of upkeep tasks, by how they ended', 'task', 'outcome')
+  const upkeepTime = counter('sluice_upkeep_seconds_total', 'Time that runs of upkeep tasks took', 'task')
+  const upkeepAt = new Gauge({
+    name: 'sluice_upkeep_last_done_timestamp_seconds',
+    help: 'When an upkeep task last ended well in this process',
+    labelNames: ['task'],
+    registers: [registry],
+  })
+  return {
+    onBatch({ rowsApplied, rowsFailed, bytes: size, ms }) {
+      rows.inc({ outcome: 'applied' }, rowsApplied)
+      rows.inc({ outcome: 'failed' }, rowsFailed)
+      bytes.inc(size)
+      batches.observe(ms / 1000)
+    },
+    importEnded: (outcome) => claims.inc({ outcome }),
+    mailTried: (outcome) => mails.inc({ outcome: outcome.replaceAll(' ', '_') }),
+    deleted(completed, deletedUsers) {
+      requests.inc(completed)
+      users.inc(deletedUsers)
+    },
+    upkeepRan(task, outcome, ms) {
+      upkeep.inc({ task, outcome })
+      upkeepTime.inc({ task }, ms / 1000)
+      if (outcome === 'done') upkeepAt.setToCurrentTime({ task })
+    },
+  }
+}

@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Logger } from 'pino'
+import { exposition, type Metrics } from './metrics.ts'
+import { NotReady, type Readiness } from './readiness.ts'
+
+/** What {@link startOperationsServer} takes. */
+export interface OperationsOptions {
+  host: string
+  /** 0 picks a free one. */
+  port: number
+  metrics: Metrics
+  readiness: Readiness
+  log: Logger
+}
+
+/** The listener for those who run the service; nothing of any app can be reached through it. */
+export interface OperationsServer {
+  url: string
+  close(): Promise<void>
+}
+
+/**
+ * Serves `/metrics` (Prometheus), `/healthz` (200 while the process runs) and `/readyz` (200, or 503 where it cannot work or
+ * was told to stop). Throws where the port is taken.
+ */
+export async function startOperationsServer(options: OperationsOptions): Promise<OperationsServer> {
+  const { host, port, log } = options
+  const server = createServer({ requestTimeout: 10_000, keepAliveTimeout: 72_000 }, (request, response) => {
+    const [path] = (request.url ?? '').split('?')
+    serve(request.method === 'GET' ? path : undefined, response, options).catch((error: unknown) => {
+      log.error({ err: error, path }, 'operations request failed')
+      response.writeHead(500).end()
+    })
+  })
+  server.listen(port, host)
+  await once(server, 'listening')
+  const address = server.address() as AddressInfo
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    async close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+async function serve(
+  path: string | undefined,
+  response: ServerResponse,
+  { metrics, readiness, log }: OperationsOptions,
+): Promise<void> {
+  if (path === '/metrics') {
+    response.setHeader('Content-Type', metrics.registry.contentType)
+    response.end(await exposition(metrics))
+  } else if (path === '/healthz') {
+    answer(response, 200, { status: 'ok' })
+  } else if (path === '/readyz') {
+    try {
+      await readiness.check()
+      answer(response, 200, { status: 'ready' })
+    } catch (error) {
+      if (!(error instanceof NotReady)) throw error
+      log.warn({ reasons: error.reasons }, 'not ready')
+      answer(response, 503, { status: 'unavailable' })
+    }
+  } else {
+    answer(response, 404, { status: 'not_found' })
+  }
+}
+
+function answer(response: ServerResponse, status: number, body: { status: string }): void {
+  response.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' })
+  response.end(JSON.stringify(body))
+}

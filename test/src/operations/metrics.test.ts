@@ -1,0 +1,81 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { hasProgram, runProgram } from '../environment/program.ts'
+import { seeded } from '../environment/random.ts'
+import { until } from '../environment/wait.ts'
+import type { AppProcess } from '../faults/harness/app-process.ts'
+import { openClientApp, upload } from '../faults/harness/client.ts'
+import { startDeployment } from '../faults/harness/deployment.ts'
+import { generateSoundFile } from '../faults/harness/generate.ts'
+import { untilAllEnded } from '../faults/harness/verdict.ts'
+
+test('API and worker show what they did and what waits, in a form that Prometheus takes', async () => {
+  const deployment = await startDeployment({ workers: 1, env: { RATE_LIMIT_IMPORT_STATUS: '3/60s' } })
+  onTestFinished(() => deployment.close())
+  const [api, worker] = [...deployment.apis(), ...deployment.workers()]
+  if (api === undefined || worker === undefined) throw new Error('no process')
+  const app = await openClientApp(deployment)
+  const importId = await upload(deployment, app, generateSoundFile(seeded(1), 1, 300))
+  const path = '/v3/user_profiles/bulk_import'
+  const headers = { 'X-Service-Token': app.token }
+  for (let look = 0; look < 5; look++) await fetch(`${deployment.api}${path}/${importId}`, { headers })
+  await untilAllEnded(deployment, [app], 60_000)
+  await until('the mails', async () => (await metric(worker, 'sluice_mail_attempts_total{outcome="failed"}')) === 1)
+
+  const ended = await deployment.db.selectFrom('imports').selectAll().executeTakeFirstOrThrow()
+  const counted = (outcome: string) => metric(worker, `sluice_import_rows_total{outcome="${outcome}"}`)
+  expect([await counted('applied'), await counted('failed')]).toEqual([ended.rows_applied, ended.rows_failed])
+  expect(await metric(worker, 'sluice_import_bytes_total')).toBe(ended.position)
+  expect(await metric(worker, 'sluice_import_batch_duration_seconds_count')).toBeGreaterThan(1)
+  expect(await metric(worker, 'sluice_import_claims_total{outcome="completed"}')).toBe(1)
+  expect(await metric(worker, 'sluice_mail_attempts_total{outcome="sent"}')).toBe(1)
+  expect(await metric(worker, 'sluice_upkeep_runs_total{task="dispatch",outcome="done"}')).toBeGreaterThan(0)
+  expect(await metric(worker, 'bullmq_job_count{queue="imports", state="waiting"}')).toBe(0)
+  expect(await metric(worker, 'sluice_database_connections{state="open"}')).toBeGreaterThan(0)
+  expect(await metric(worker, 'nodejs_eventloop_lag_seconds')).toBeGreaterThanOrEqual(0)
+
+  const requests = (method: string, route: string, status: number) =>
+    metric(api, `sluice_http_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"}`)
+  expect(await requests('POST', path, 200)).toBe(1)
+  expect(await requests('GET', `${path}/:importId`, 200)).toBe(3)
+  expect(await requests('GET', `${path}/:importId`, 429)).toBe(2)
+  expect(await metric(api, 'sluice_rate_limited_requests_total{function="import_status"}')).toBe(2)
+
+  // What waits is asked for every few seconds only.
+  await deployment.db
+    .insertInto('imports')
+    .values({ ...waiting, app_id: app.appId })
+    .execute()
+  await until(
+    'the upload to be counted',
+    async () => (await metric(worker, 'sluice_imports{state="awaiting_upload"}')) === 1,
+  )
+  expect(await metric(worker, 'sluice_import_oldest_waiting_seconds{app_class="one"}')).toBe(0)
+
+  if (await hasProgram('promtool')) {
+    for (const each of [api, worker]) {
+      const { code, output } = await runProgram('promtool', ['check', 'metrics'], { input: await metricsOf(each) })
+      const complaints = output
+        .split('\n')
+        .filter((line) => /^(sluice|bullmq)_/.test(line) && !line.startsWith('bullmq_job_count'))
+      expect([code === 0 || code === 3, complaints]).toEqual([true, []])
+    }
+  }
+})
+
+const waiting = {
+  source: 'v3',
+  state: 'awaiting_upload',
+  object_key: 'nowhere',
+  content_type: 'text/csv',
+  upload_expires_at: new Date(Date.now() + 300_000),
+} as const
+
+async function metricsOf({ info }: AppProcess): Promise<string> {
+  return await (await fetch(String(info.metrics))).text()
+}
+
+/** The value of a metric with exactly these labels; undefined where it is not shown. */
+async function metric(process: AppProcess, name: string): Promise<number | undefined> {
+  const line = (await metricsOf(process)).split('\n').find((line) => line.startsWith(`${name} `))
+  return line === undefined ? undefined : Number(line.slice(name.length + 1))
+}
