@@ -33,11 +33,12 @@ const types: pg.CustomTypesConfig = {
  * Opens a pool of connections to Postgres, lazily: a database that is away fails the query, not this call.
  *
  * Takes the URL, the most connections, how long a query may go without an answer (ms; 30 s, after which its connection is
- * given up), and what to do with the error of a connection that breaks (a new one is opened when it is needed).
+ * given up) and for a lock (ms; as long as it takes), and what to do with the error of a connection that breaks (a new one is
+ * opened when it is needed).
  */
 export function connect(
   databaseUrl: string,
-  options: { connections?: number; longestQuery?: number; onError?: (error: Error) => void } = {},
+  options: { connections?: number; longestQuery?: number; lockTimeout?: number; onError?: (error: Error) => void } = {},
 ): Connection {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
@@ -47,6 +48,7 @@ export function connect(
     keepAliveInitialDelayMillis: 10_000,
     application_name: 'sluice',
     idle_in_transaction_session_timeout: idleTransaction,
+    ...(options.lockTimeout !== undefined && { lock_timeout: options.lockTimeout }),
     // Every look-up goes by an index. A statement that is prepared while a table is empty must not keep a plan that
     // reads the whole table when it has grown.
     options: '-c TimeZone=UTC -c enable_seqscan=off',

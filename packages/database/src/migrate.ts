@@ -1,4 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { Migrator } from 'kysely/migration'
+import pg from 'pg'
 import { connect } from './connect.ts'
 import * as initial from './migrations/0001-initial.ts'
 import * as rateLimits from './migrations/0002-rate-limits.ts'
@@ -9,6 +11,7 @@ import * as profiles from './migrations/0006-profiles.ts'
 import * as dashboard from './migrations/0007-dashboard.ts'
 import * as cancellationAndDryRuns from './migrations/0008-cancellation-and-dry-runs.ts'
 
+/** All of them, in order; each runs in a transaction of its own. */
 const migrations = {
   '0001-initial': initial,
   '0002-rate-limits': rateLimits,
@@ -23,19 +26,48 @@ const migrations = {
 /** A migration may have to rewrite a table, and another process wait for it: neither is a broken connection. ms. */
 const longestStatement = 24 * 60 * 60_000
 
+/** A migration that waits for a lock has everybody else wait behind it: it gives up after this time, ms, and comes again. */
+const lockTimeout = 2_000
+const lockPause = 1_000
+const lockTries = 200
+
+/** The names of all migrations, in order. */
+export const migrationNames: readonly string[] = Object.keys(migrations)
+
 /**
- * Brings the schema up to date. Several processes may call it at once: the migrator takes a lock.
+ * Brings the schema up to date. Several processes may call it at once: the migrator takes a lock. Services may run
+ * meanwhile: each migration is a transaction of its own, and waits for no lock for longer than 2 s at a time.
  *
- * Takes a Postgres URL. Gives the names of the migrations that it applied. Throws what the failing migration threw.
+ * Takes a Postgres URL, and the last migration to apply where it is not the newest. Gives the names of the migrations that
+ * it applied. Throws what the failing migration threw; those before it stay applied.
  */
-export async function migrate(databaseUrl: string): Promise<string[]> {
-  const { db, close } = connect(databaseUrl, { connections: 2, longestQuery: longestStatement })
+export async function migrate(databaseUrl: string, last = migrationNames.at(-1)): Promise<string[]> {
+  const options = { connections: 2, longestQuery: longestStatement, lockTimeout }
+  const { db, close } = connect(databaseUrl, options)
   try {
     const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
-    const { error, results } = await migrator.migrateToLatest()
-    if (error !== undefined) throw error
-    return (results ?? []).map((result) => result.migrationName)
+    const applied: string[] = []
+    while (applied.at(-1) !== last) {
+      const name = await applyNext(migrator)
+      if (name === undefined) break
+      applied.push(name)
+    }
+    return applied
   } finally {
     await close()
   }
+}
+
+/** Gives the name of the migration that it applied; undefined where none was left. */
+async function applyNext(migrator: Migrator): Promise<string | undefined> {
+  for (let tries = 1; ; tries++) {
+    const { error, results } = await migrator.migrateUp()
+    if (error === undefined) return results?.[0]?.migrationName
+    if (tries === lockTries || !isLockTimeout(error)) throw error
+    await delay(lockPause)
+  }
+}
+
+function isLockTimeout(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '55P03'
 }

@@ -15,11 +15,11 @@ export interface TestDatabase extends Connection {
   url: string
 }
 
-/** Makes a database of its own; `close` drops it. */
-export async function openTestDatabase(connections = 10): Promise<TestDatabase> {
+/** Makes a database of its own; `close` drops it. One that is not `migrated` is empty. */
+export async function openTestDatabase(connections = 10, { migrated = true } = {}): Promise<TestDatabase> {
   const postgresUrl = inject('postgresUrl')
   const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
-  await administer(postgresUrl, `create database ${name} template ${templateName}`)
+  await administer(postgresUrl, `create database ${name}${migrated ? ` template ${templateName}` : ''}`)
   const url = withDatabaseName(postgresUrl, name)
   const { db, usage, close } = connect(url, { connections })
   return {

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
@@ -35,13 +36,22 @@ export interface AppOptions {
   app: 'api' | 'worker'
   env: Record<string, string>
   nodeOptions?: readonly string[]
+  /** Folder of the repository, where it is not this one but another release's. */
+  root?: string
   log(line: LogLine): void
 }
 
+const repository = fileURLToPath(new URL('../../../..', import.meta.url))
+
 /** Starts a process of an app, as a deployment would, and waits until it is ready. Throws where it ends before. */
-export async function startApp({ app, env, nodeOptions = [], log }: AppOptions): Promise<AppProcess> {
-  const entry = fileURLToPath(new URL(`../../../../apps/${app}/src/main.ts`, import.meta.url))
-  const child = fork(entry, [], {
+export async function startApp({
+  app,
+  env,
+  nodeOptions = [],
+  root = repository,
+  log,
+}: AppOptions): Promise<AppProcess> {
+  const child = fork(join(root, 'apps', app, 'src', 'main.ts'), [], {
     env: { PATH: process.env.PATH, ...env },
     execArgv: [...nodeOptions],
     // It stops when the channel closes: a test run that is killed leaves nothing running.

@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { migrate } from '@sluice/database'
+import { migrateQueue } from '@sluice/queue'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import { openTestDatabase } from '../environment/database.ts'
+import { until } from '../environment/wait.ts'
+import { type AppProcess, startApp } from '../faults/harness/app-process.ts'
+import { startMailServer } from '../faults/harness/mail-server.ts'
+import { ended, statusOf, upload } from '../stack/client.ts'
+import { openPreviousRelease } from './previous-release.ts'
+
+const userIds = Array.from({ length: 500 }, (_, user) => `user-${user}`)
+
+test('the previous release goes on while the schema is brought up to date, and beside the new one', async () => {
+  await using previous = await openPreviousRelease()
+  const { url: databaseUrl, ...database } = await openTestDatabase(10, { migrated: false })
+  const mail = await startMailServer()
+  const env = settings(databaseUrl, mail.port)
+  const processes: AppProcess[] = []
+  onTestFinished(async () => {
+    for (const each of processes) each.kill('SIGKILL')
+    await Promise.all(processes.map((each) => each.exited))
+    await mail.close()
+    await database.close()
+  })
+  const start = async (app: 'api' | 'worker', root?: string) => {
+    const started = await startApp({ app, env, log: () => {}, ...(root !== undefined && { root }) })
+    processes.push(started)
+    return started
+  }
+
+  const sluice = (...args: string[]) => runCommand(previous.root, env, args)
+  await sluice('migrate')
+  const { api_token: token } = (await sluice('app', 'create', '--name', 'Shop', '--email', 'owner@example.com')) as {
+    api_token: string
+  }
+  const old = [await start('api', previous.root), await start('worker', previous.root)]
+  const oldApi = String(old[0]?.info.url)
+  await post(oldApi, '/v1/users', token, { user_ids: userIds })
+
+  const during = await upload(oldApi, token, file('during', 20_000))
+  await until('the first rows', async () => (await statusOf(oldApi, token, during)).rows_applied > 0)
+  await migrate(databaseUrl)
+  await migrateQueue({ databaseUrl })
+  await applied(oldApi, during, 20_000)
+
+  await applied(oldApi, await upload(oldApi, token, file('old', 1_000)), 1_000)
+  await post(oldApi, '/v2/user_profiles', token, update('old'))
+
+  const newApi = String((await start('api')).info.url)
+  await start('worker')
+  const beside = await Promise.all([oldApi, newApi].map((api) => upload(api, token, file('beside', 5_000))))
+  for (const each of beside) await applied(newApi, each, 5_000)
+  for (const each of old) each.kill('SIGTERM')
+  expect(await Promise.all(old.map((each) => each.exited))).toEqual([0, 0])
+  await applied(newApi, await upload(newApi, token, file('new', 1_000)), 1_000)
+  await post(newApi, '/v2/user_profiles', token, update('new'))
+
+  async function applied(api: string, importId: string, rows: number): Promise<void> {
+    expect(await ended(api, token, importId)).toMatchObject({ state: 'completed', rows_applied: rows, rows_failed: 0 })
+  }
+})
+
+function settings(databaseUrl: string, smtpPort: number): Record<string, string> {
+  return {
+    DATABASE_URL: databaseUrl,
+    S3_ENDPOINT: inject('s3Endpoint'),
+    S3_BUCKET: 'test',
+    S3_ACCESS_KEY_ID: 'test',
+    S3_SECRET_ACCESS_KEY: 'test-secret',
+    SMTP_URL: `smtp://127.0.0.1:${smtpPort}`,
+    MAIL_FROM: 'Sluice <no-reply@sluice.test>',
+    API_URL: 'http://api.test',
+    API_PORT: '0',
+    UPLOAD_CHECK_INTERVAL: '200ms',
+    BATCH_ROWS: '200',
+  }
+}
+
+function file(mark: string, rows: number): Buffer {
+  const lines = Array.from({ length: rows }, (_, row) => `user-${row % userIds.length},${mark},${row}\n`)
+  return Buffer.from(`user_id,mark,row\n${lines.join('')}`)
+}
+
+function update(mark: string) {
+  return { user_id: 'user-1', user_profiles: [{ key: 'mark', type: 'string', value: mark }] }
+}
+
+async function post(api: string, path: string, token: string, body: unknown): Promise<void> {
+  const headers = { 'Content-Type': 'application/json', 'X-Service-Token': token }
+  const response = await fetch(api + path, { method: 'POST', headers, body: JSON.stringify(body) })
+  expect([response.status, await response.text()]).toEqual([202, expect.anything()])
+}
+
+/** Runs a command of `sluice` of a release; gives its JSON. */
+async function runCommand(root: string, env: Record<string, string>, args: readonly string[]): Promise<unknown> {
+  const child = spawn(process.execPath, [join(root, 'apps', 'cli', 'src', 'main.ts'), ...args, '--json'], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [[code], output] = await Promise.all([once(child, 'close'), text(child.stdout)])
+  expect(code).toBe(0)
+  return JSON.parse(output)
+}
