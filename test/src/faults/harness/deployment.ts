@@ -31,6 +31,8 @@ export interface DeploymentOptions {
   env?: Record<string, string>
   /** Folder for the objects, where it is not to be the deployment's own: a full disk, say. */
   storageFolder?: string
+  /** Port of the API's address, where it is to be that of an earlier deployment; any free one where it is left out. */
+  apiPort?: number
 }
 
 /** The apps as a deployment runs them, with a proxy in front of every server that they use. */
@@ -104,7 +106,7 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
   await watchImports(database.db)
 
   let apiPort = 0
-  const apiNetwork = await startTcpProxy(() => apiPort)
+  const apiNetwork = await startTcpProxy(() => apiPort, options.apiPort)
   parts.defer(apiNetwork.close)
   const api = `http://127.0.0.1:${apiNetwork.port}`
   const orderWait = options.orderWait ?? 30_000

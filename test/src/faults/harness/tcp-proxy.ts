@@ -22,8 +22,8 @@ export interface TcpProxy {
   close(): Promise<void>
 }
 
-/** Starts a proxy; `target` gives the port on 127.0.0.1 that new connections are led to. */
-export async function startTcpProxy(target: () => number): Promise<TcpProxy> {
+/** Starts a proxy on `port`, any free one; `target` gives the port on 127.0.0.1 that new connections are led to. */
+export async function startTcpProxy(target: () => number, port = 0): Promise<TcpProxy> {
   let weather: Weather = { kind: 'fine' }
   const links = new Set<Link>()
   const server = createServer({ allowHalfOpen: true }, (client) => {
@@ -32,7 +32,7 @@ export async function startTcpProxy(target: () => number): Promise<TcpProxy> {
     links.add(link)
     link.onEnd = () => links.delete(link)
   })
-  server.listen(0, '127.0.0.1')
+  server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   const reset = () => {
     for (const link of links) link.reset()

@@ -1,0 +1,68 @@
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import pg from 'pg'
+import { from, to } from 'pg-copy-streams'
+import { z } from 'zod'
+
+/** What lies beside the tables' files: in which order they were written, and the numbers that were given out. */
+const contents = z.object({
+  tables: z.array(z.string()),
+  sequences: z.array(z.object({ name: z.string(), last_value: z.string() })),
+})
+const contentsFile = 'contents.json'
+
+/** What a backup has to hold: all tables but those of the queue, which upkeep fills again, and counts of the moment. */
+const ofBackup = `
+  select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where c.relkind = 'r' and c.relpersistence = 'p' and n.nspname !~ '^(pg_|information_schema|bullmq)'
+    and c.relname !~ '^kysely_'
+  order by 1`
+
+/**
+ * Writes the tables to a folder, as they were at one moment: services may go on meanwhile. It is what `pg_dump` does, for
+ * where there is none of Postgres's version.
+ */
+export async function dumpDatabase(databaseUrl: string, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  await withClient(databaseUrl, async (client) => {
+    await client.query('begin isolation level repeatable read read only')
+    const { rows } = await client.query<{ name: string }>(ofBackup)
+    const tables = rows.map(({ name }) => name)
+    for (const table of tables) {
+      await pipeline(client.query(to(`copy ${table} to stdout`)), createWriteStream(join(folder, table)))
+    }
+    // Sequences are no part of the snapshot: what they say now is at least what the rows hold.
+    const { rows: sequences } = await client.query(
+      `select format('%I.%I', schemaname, sequencename) as name, last_value::text from pg_sequences
+       where last_value is not null and schemaname <> 'bullmq'`,
+    )
+    await writeFile(join(folder, contentsFile), JSON.stringify({ tables, sequences }))
+    await client.query('commit')
+  })
+}
+
+/** Fills the empty tables of a database, whose schema is that of the dump, in one transaction. Needs a superuser. */
+export async function restoreDatabase(folder: string, databaseUrl: string): Promise<void> {
+  const { tables, sequences } = contents.parse(JSON.parse(await readFile(join(folder, contentsFile), 'utf8')))
+  await withClient(databaseUrl, async (client) => {
+    // Neither foreign keys nor triggers: the rows were whole when they were written.
+    await client.query('begin; set local session_replication_role = replica')
+    for (const table of tables) {
+      await pipeline(createReadStream(join(folder, table)), client.query(from(`copy ${table} from stdin`)))
+    }
+    for (const { name, last_value: last } of sequences) await client.query('select setval($1, $2)', [name, last])
+    await client.query('commit; analyze')
+  })
+}
+
+async function withClient(databaseUrl: string, job: (client: pg.Client) => Promise<void>): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  try {
+    await job(client)
+  } finally {
+    await client.end()
+  }
+}
