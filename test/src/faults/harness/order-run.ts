@@ -17,6 +17,8 @@ export interface OrderRun {
   /** Rows of each import, at most. */
   rows: number
   workers: number
+  /** How long it may take from the first upload until every import has ended, ms. */
+  patience: number
 }
 
 /** Those that leave Postgres running: the order is asked from it all the time. */
@@ -63,7 +65,7 @@ export async function runInOrder(run: OrderRun): Promise<Verdict> {
     })
     try {
       for (const { app, file, place } of shuffled(requested, random)) await send(app, place, file)
-      await untilAllEnded(deployment, apps, 240_000)
+      await untilAllEnded(deployment, apps, run.patience)
     } finally {
       over.abort()
       await breaking
