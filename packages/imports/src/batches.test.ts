@@ -1,10 +1,10 @@
 import { readRows } from '@sluice/csv'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { cutBatches } from './batches.ts'
+import { type BatchLimits, cutBatches } from './batches.ts'
 
 /** Where the batches of a document end, in rows, when its bytes come in chunks of a size. */
-async function cut(document: string, limits: { rows: number; keyBytes: number }, chunkBytes = 64): Promise<number[]> {
+async function cut(document: string, limits: BatchLimits, chunkBytes = 64): Promise<number[]> {
   const bytes = Buffer.from(document)
   async function* chunks() {
     for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes)
@@ -18,6 +18,8 @@ async function cut(document: string, limits: { rows: number; keyBytes: number },
 
 test.each([
   ['by rows', 'a\n'.repeat(7), { rows: 3, keyBytes: 10 }, [3, 3, 1]],
+  ['by rows, the first one sooner', 'a\n'.repeat(7), { rows: 3, firstRows: 1, keyBytes: 10 }, [1, 3, 3]],
+  ['by rows, the first one no later', 'a\n'.repeat(7), { rows: 3, firstRows: 5, keyBytes: 10 }, [3, 3, 1]],
   ['by the bytes of rows', `${'x'.repeat(900_000)}\n`.repeat(6), { rows: 100, keyBytes: 10 }, [5, 1]],
   ['by empty cells', `${','.repeat(99_999)}\n`.repeat(7), { rows: 100, keyBytes: 10 }, [5, 2]],
   ['by the keys that each row repeats', 'a\n'.repeat(70), { rows: 100, keyBytes: 2 ** 19 }, [32, 32, 6]],

@@ -27,6 +27,8 @@ export interface RowBatch {
 /** What bounds a batch beside the sizes that are the same for all. */
 export interface BatchLimits {
   rows: number
+  /** Rows of the first batch, where it is to be smaller: so it commits sooner. */
+  firstRows?: number
   /** Bytes of the keys in a row's document at most, as the header has them. */
   keyBytes: number
 }
@@ -42,7 +44,8 @@ export async function* cutBatches(
   position: number,
   limits: BatchLimits,
 ): AsyncGenerator<RowBatch> {
-  const batchRows = Math.max(1, Math.min(limits.rows, Math.floor(batchKeyBytes / Math.max(1, limits.keyBytes))))
+  const most = Math.max(1, Math.min(limits.rows, Math.floor(batchKeyBytes / Math.max(1, limits.keyBytes))))
+  let batchRows = Math.min(limits.firstRows ?? most, most)
   let batch: RowBatch = { slices: [], rows: 0, end: position }
   let start = position
   let cells = 0
@@ -57,6 +60,7 @@ export async function* cutBatches(
       yield batch
       from = row + 1
       start = batch.end
+      batchRows = most
       batch = { slices: [], rows: 0, end: start }
       cells = 0
     }

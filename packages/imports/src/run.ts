@@ -95,6 +95,9 @@ class GivenUp extends Error {
   }
 }
 
+/** An import shows progress, or its first error, early: its first batch is a small one. */
+const firstRows = 1_000
+
 /**
  * Applies the rest of the file, batch by batch, while the next ones are read. Throws an AbortError when the process shuts
  * down, after the batches under way.
@@ -121,7 +124,9 @@ async function applyRows(context: ImportContext, claim: Claim, state: RunState):
   })
   try {
     const keyBytes = columns.profiles.reduce((sum, { jsonKey }) => sum + jsonKey.length + 1, 0)
-    for await (const batch of cutBatches(blocks, position, { rows: context.settings.BATCH_ROWS, keyBytes })) {
+    const limits = { rows: context.settings.BATCH_ROWS, keyBytes }
+    const isFresh = claim.progress.columns === null
+    for await (const batch of cutBatches(blocks, position, isFresh ? { ...limits, firstRows } : limits)) {
       context.shutdown?.throwIfAborted()
       await line.add(batch)
     }
