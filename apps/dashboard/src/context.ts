@@ -1,3 +1,4 @@
+import type { SharedStore } from '@sluice/config'
 import type { Database } from '@sluice/database'
 import type { Transport } from '@sluice/mail'
 import type { Signer } from '@sluice/sign-in'
@@ -10,6 +11,8 @@ import type { SignInLimiter } from './sign-in/limits.ts'
 export interface DashboardContext {
   db: Database
   storage: Storage
+  /** Where the queues live. */
+  queueStore: SharedStore
   /** The way of sign-in mails. */
   mails: Transport
   signer: Signer

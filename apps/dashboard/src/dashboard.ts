@@ -12,6 +12,7 @@ import { healthRoutes } from './health.ts'
 import { homeRoutes } from './home.ts'
 import { themeRoutes } from './layout/theme.ts'
 import { profileRoutes } from './profiles/routes.ts'
+import { queueRoutes } from './queues/routes.ts'
 import { settingsRoutes } from './settings/routes.ts'
 import { signInRoutes } from './sign-in/routes.ts'
 
@@ -33,6 +34,7 @@ const areas: readonly PageRoutes[] = [
   profileRoutes,
   deletionRoutes,
   settingsRoutes,
+  queueRoutes,
 ]
 
 /** Builds the dashboard: parse, call a package, answer with a page. It listens when the caller says so. */

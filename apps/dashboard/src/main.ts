@@ -35,6 +35,7 @@ await runService('dashboard', { stopDeadline }, async (log) => {
     ...{ db: database.db, storage, mails, signer, signInLimiter, log },
     dashboardUrl: settings.DASHBOARD_URL,
     apiUrl: settings.API_URL,
+    queueStore: store,
     trustedProxies: settings.DASHBOARD_TRUSTED_PROXIES,
   })
   const url = await dashboard.listen({ host: settings.DASHBOARD_HOST, port: settings.DASHBOARD_PORT })

@@ -1,6 +1,7 @@
 import type { DeletionContext } from '@sluice/deletions'
 import type { ImportContext } from '@sluice/imports'
 import type { Mailer } from '@sluice/mail'
+import type { Heartbeat } from '@sluice/operations'
 import type { Queues } from '@sluice/queue'
 import type { WorkerMetrics } from './metrics.ts'
 
@@ -10,6 +11,7 @@ export interface Host {
   queues: Queues
   mailer: Mailer
   metrics: WorkerMetrics
+  heartbeat: Heartbeat
 }
 
 /** Tells what a hosted queue runs to come to an end; `Queues.close` then waits for it. */

@@ -4,7 +4,7 @@ import type { Host, Stop } from './host.ts'
 
 /** Runs imports. A stop lets each finish its batch and hands it back, so that another worker goes on at once. */
 export function hostImports(host: Host): Stop {
-  const { context, queues, metrics } = host
+  const { context, queues, metrics, heartbeat } = host
   const shutdown = new AbortController()
   queues.work(
     'imports',
@@ -12,7 +12,8 @@ export function hostImports(host: Host): Stop {
       if (shutdown.signal.aborted) return await returnTurn(context, id)
       const claim = await claimImport(context, id)
       if (claim === undefined) return
-      const ended = await runImport({ ...context, onBatch: metrics.onBatch }, claim, shutdown.signal)
+      const observed = { ...context, onBatch: metrics.onBatch }
+      const ended = await heartbeat.during(id.importId, () => runImport(observed, claim, shutdown.signal))
       metrics.importEnded(ended.outcome)
       // From here on nothing can be lost: upkeep would do the same within seconds.
       if ('mails' in ended) await enqueueMails(host, ended.mails)

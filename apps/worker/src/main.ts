@@ -3,6 +3,7 @@ import { connect, sql } from '@sluice/database'
 import { deletionSettings } from '@sluice/deletions'
 import { importSettings } from '@sluice/imports'
 import { mailSettings, openMailer } from '@sluice/mail'
+import { openHeartbeat } from '@sluice/operations'
 import { openQueues } from '@sluice/queue'
 import { countConnections, runService } from '@sluice/service'
 import { openStorage, storageSettings } from '@sluice/storage'
@@ -34,10 +35,11 @@ await runService('worker', { stopDeadline }, async (log, operations) => {
   const store = sharedStore(settings)
   const queues = openQueues(store, onError)
   const metrics = openWorkerMetrics(operations.metrics)
-  const host = { context: { db: database.db, storage, settings, log }, queues, mailer, metrics }
-
   const hosts = { imports: hostImports, mails: hostMails, upkeep: hostUpkeep }
   const hosted = queueNames.filter((name) => settings.WORKER_QUEUES.includes(name))
+  const heartbeat = openHeartbeat(database.db, hosted, (error) => log.warn({ err: error }, 'heartbeat not written'))
+  const host = { context: { db: database.db, storage, settings, log }, queues, mailer, metrics, heartbeat }
+
   countConnections(operations.metrics, database)
   if (hosted.includes('upkeep')) {
     showBacklog(operations.metrics, database.db)
@@ -52,6 +54,7 @@ await runService('worker', { stopDeadline }, async (log, operations) => {
     async stop() {
       for (const stop of stops) stop()
       await queues.close()
+      await heartbeat.stop()
       mailer.close()
       storage.close()
       await database.close()

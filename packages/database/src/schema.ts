@@ -31,6 +31,7 @@ export interface Schema {
   sign_in_links: SignInLinksTable
   sessions: SessionsTable
   signing_keys: { key: Buffer }
+  workers: WorkersTable
 }
 
 type Timestamp = ColumnType<Date, Date | string | undefined, Date | string>
@@ -233,4 +234,16 @@ interface SessionsTable {
   email: string
   created_at: Timestamp
   expires_at: Timestamp
+}
+
+/** Signs of life of worker processes, for people to look at. */
+interface WorkersTable {
+  worker_id: string
+  host: string
+  pid: number
+  queues: string[]
+  /** What it is importing. */
+  import_ids: string[]
+  started_at: Timestamp
+  seen_at: Timestamp
 }

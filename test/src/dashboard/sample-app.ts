@@ -65,3 +65,50 @@ async function addDeletions(db: Database, appId: number): Promise<void> {
       .execute()
   }
 }
+
+/**
+ * Imports as they lie in the tables: six that completed in the last ten minutes with 100,000 rows each, one that failed, one that runs
+ * since half a minute (50,000 rows so far), one that waits behind it. Gives the ID of the one that runs.
+ */
+export async function addImports(db: Database, appId: number): Promise<{ processing: string }> {
+  const ago = (seconds: number) => new Date(Date.now() - seconds * 1000)
+  const common = { app_id: appId, source: 'v3', content_type: 'text/csv', object_key: 'none' } as const
+  const completed = Array.from({ length: 6 }, (_, index) => ({
+    ...common,
+    state: 'completed' as const,
+    rows_total: 100_000,
+    rows_applied: 99_000,
+    rows_failed: 1_000,
+    requested_at: ago(100 * index + 95),
+    started_at: ago(100 * index + 90),
+    finished_at: ago(100 * index + 20),
+  }))
+  await db.insertInto('imports').values(completed).execute()
+  await db
+    .insertInto('imports')
+    .values({
+      ...common,
+      state: 'failed',
+      error: 'file maybe corrupt',
+      requested_at: ago(4000),
+      finished_at: ago(3900),
+    })
+    .execute()
+  const { import_id: processing } = await db
+    .insertInto('imports')
+    .values({
+      ...common,
+      state: 'processing',
+      rows_total: 50_000,
+      requested_at: ago(40),
+      started_at: ago(30),
+      lease_until: ago(-600),
+    })
+    .returning('import_id')
+    .executeTakeFirstOrThrow()
+  await db
+    .insertInto('imports')
+    .values({ ...common, state: 'queued', requested_at: ago(25), queued_at: ago(20) })
+    .execute()
+  return { processing }
+}

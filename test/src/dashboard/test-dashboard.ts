@@ -44,6 +44,7 @@ export async function openTestDashboard(
     ...{ db: database.db, storage, mails, signer: openSigner(database.db), log: pino({ level: 'silent' }) },
     dashboardUrl: url,
     apiUrl: 'http://api.test',
+    queueStore: { databaseUrl: database.url },
     ...(await more(database)),
   })
   await dashboard.listen({ host: '127.0.0.1', port })

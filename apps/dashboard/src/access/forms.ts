@@ -4,6 +4,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 const field = 'form_token'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The route is asked by scripts of others that know no form token: the browser itself must say that they are of this host. */
+    sender?: 'script'
+  }
+}
+
 /** A form that another site sent, or one from before the visitor signed in or out. */
 export class ForeignForm extends Error {
   override readonly name = 'ForeignForm'
@@ -34,6 +41,10 @@ export function formOf({ body }: FastifyRequest): URLSearchParams {
 export function guardForms(dashboard: FastifyInstance): void {
   dashboard.addHook('preHandler', async (request) => {
     if (request.method === 'GET' || request.is404) return
+    if (request.routeOptions.config.sender === 'script') {
+      if (request.headers['sec-fetch-site'] !== 'same-origin') throw new ForeignForm()
+      return
+    }
     const header = request.headers['x-form-token']
     const given = Buffer.from((typeof header === 'string' ? header : formOf(request).get(field)) ?? '')
     const right = Buffer.from(request.formToken)

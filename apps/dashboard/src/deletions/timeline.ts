@@ -5,7 +5,7 @@ import { counted } from '../layout/format.ts'
 /** Lines of the picture; what falls due later is in the list below it. */
 const lines = 12
 
-const width = 720
+const width = 800
 const lineHeight = 26
 const headHeight = 34
 const day = 24 * 60 * 60 * 1000
@@ -20,7 +20,7 @@ export function timeline(groups: readonly DeletionGroup[], now: Date): Html {
   const to = Math.max(now.getTime(), ...shown.map(({ completesAt }) => completesAt.getTime())) + 4 * day
   const x = (moment: Date | number) => Math.round(((Number(moment) - from) / (to - from)) * width * 10) / 10
   const height = headHeight + shown.length * lineHeight + 6
-  return html`<figure class="card chart">
+  return html`<figure class="card chart" tabindex="0">
     <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${described(shown)}">
       ${monthsBetween(from, to).map(
         (month) => html`<line class="grid" x1="${x(month)}" x2="${x(month)}" y1="18" y2="${height}"/>

@@ -34,4 +34,17 @@ const statements = [
   `create table signing_keys (key bytea primary key)`,
   `insert into signing_keys
     select decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex')`,
+
+  `create table workers (
+    worker_id uuid primary key,
+    host text not null,
+    pid integer not null,
+    queues text[] not null,
+    import_ids uuid[] not null,
+    started_at timestamptz not null default now(),
+    seen_at timestamptz not null default now()
+  )`,
+
+  `create index imports_ended on imports (finished_at) where finished_at is not null`,
+  `create index mails_failed on mails (created_at) where state = 'failed'`,
 ]

@@ -1,0 +1,78 @@
+import { createBullBoard } from '@bull-board/api'
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
+import { FastifyAdapter } from '@bull-board/fastify'
+import type { SharedStore } from '@sluice/config'
+import { openBoardQueues } from '@sluice/queue'
+import type { FastifyInstance } from 'fastify'
+import { contentSecurityPolicy } from '../access/security-headers.ts'
+import type { DashboardContext } from '../context.ts'
+
+const basePath = '/queues/board'
+
+/** The one style sheet that its script writes into the page; another release may need another one. */
+const writtenStyle = "'sha256-r2N1TB/gHbBtBZFKg7ejmq1acVSREzucTAEw6ga4hoU='"
+
+/** The board has its own address as base, and draws its icons as data. */
+const policy = contentSecurityPolicy({
+  'base-uri': ["'self'"],
+  'img-src': ["'self'", 'data:'],
+  'style-src': ["'self'", writtenStyle],
+})
+
+/**
+ * What its page holds that the policy would refuse: a style sheet on another host, for fonts, and an animation with inline styles
+ * that shows until its script has come.
+ */
+const refused = [/<link href="https:[^>]*>/g, /(?<=<div id="root">).*?<\/style>(?=\s*<\/div>)/gs]
+
+/**
+ * Mounts bull-board for operators. It brings routes of its own, which know neither access nor form tokens, so that both are
+ * said here for all of them. The queues are opened when somebody first looks, again and again while their store is away.
+ */
+export function mountBoard(dashboard: FastifyInstance, store: SharedStore, { log }: DashboardContext): void {
+  const serverAdapter = new FastifyAdapter().setBasePath(basePath)
+  const board = createBullBoard({
+    queues: [],
+    serverAdapter,
+    options: {
+      uiConfig: {
+        boardTitle: 'Queues',
+        hideDocsLink: true,
+        miscLinks: [{ text: 'Back to the overview', url: '/queues' }],
+      },
+    },
+  })
+  let opening: ReturnType<typeof openBoardQueues> | undefined
+  const open = async () => {
+    opening ??= openBoardQueues(store, (error) => log.warn({ err: error }, 'connection of the queue board'))
+    try {
+      board.setQueues((await opening).map((queue) => new BullMQAdapter(queue)))
+    } catch (error) {
+      opening = undefined
+      throw error
+    }
+  }
+
+  void dashboard.register(async (mount) => {
+    mount.addContentTypeParser('application/json', { parseAs: 'string' }, mount.getDefaultJsonParser('error', 'error'))
+    mount.addHook('onRoute', (route) => {
+      route.config = { ...route.config, access: 'operators', sender: 'script' }
+    })
+    mount.addHook('onRequest', async (_, reply) => {
+      reply.header('Content-Security-Policy', policy)
+      if (opening === undefined) await open()
+    })
+    mount.addHook('onSend', async (_, reply, payload) => {
+      const isPage = String(reply.getHeader('content-type')).startsWith('text/html')
+      if (!isPage || typeof payload !== 'string') return payload
+      const page = refused.reduce((text, part) => text.replace(part, ''), payload)
+      reply.header('Content-Length', Buffer.byteLength(page))
+      return page
+    })
+    mount.addHook('onClose', async () => {
+      const queues = await opening?.catch(() => [])
+      await Promise.all((queues ?? []).map((queue) => queue.close()))
+    })
+    await mount.register(serverAdapter.registerPlugin(), { prefix: basePath })
+  })
+}

@@ -1,0 +1,21 @@
+import { importOverview, listWorkers, mailOverview, rowsByMinute } from '@sluice/operations'
+import type { PageRoutes } from '../context.ts'
+import { sendPage } from '../layout/page.ts'
+import { mountBoard } from './board.ts'
+import { overviewContent } from './overview.ts'
+
+/** What operators watch: all apps at a glance, and the queues one by one. */
+export const queueRoutes: PageRoutes = (dashboard, context) => {
+  const { db, queueStore } = context
+  dashboard.get('/queues', { config: { access: 'operators' } }, async (_, reply) => {
+    const [imports, workers, mails, rows] = await Promise.all([
+      importOverview(db),
+      listWorkers(db),
+      mailOverview(db),
+      rowsByMinute(db),
+    ])
+    const content = overviewContent({ imports, workers, mails, rows, now: new Date() })
+    return sendPage(reply, { title: 'Queues', area: 'queues', content, scripts: ['refresh.ts'] })
+  })
+  mountBoard(dashboard, queueStore, context)
+}

@@ -1,0 +1,92 @@
+import { type Database, type ImportState, sql } from '@sluice/database'
+
+/** An import that waits, and since when. */
+export interface Waiting {
+  appId: number
+  appName: string
+  importId: string
+  since: Date
+}
+
+/** An import that failed. */
+export interface Failure {
+  appId: number
+  appName: string
+  importId: string
+  error: string
+  failedAt: Date
+}
+
+/** Where the imports of all apps stand. */
+export interface ImportOverview {
+  /** Imports that have not ended, by state. */
+  active: Partial<Record<ImportState, number>>
+  /** Those that ended within the last 24 hours, by state. */
+  ended: Partial<Record<ImportState, number>>
+  /** The one whose file has waited longest for its turn. */
+  oldestWaiting: Waiting | undefined
+  /** The newest failures of the last 24 hours, at most ten. */
+  failures: Failure[]
+}
+
+const shownFailures = 10
+
+/** Looks at the imports of all apps; what it costs grows with those that are active or ended today, not with all. */
+export async function importOverview(db: Database): Promise<ImportOverview> {
+  const [active, ended, oldestWaiting, failures] = await Promise.all([
+    countActive(db),
+    countEnded(db),
+    findOldestWaiting(db),
+    findFailures(db),
+  ])
+  return { active, ended, oldestWaiting, failures }
+}
+
+async function countActive(db: Database): Promise<ImportOverview['active']> {
+  const { rows } = await sql<{ state: ImportState; imports: number }>`
+    select state, count(*) as imports from imports
+    where state in ('awaiting_upload', 'queued', 'processing') group by state
+  `.execute(db)
+  return byState(rows)
+}
+
+async function countEnded(db: Database): Promise<ImportOverview['ended']> {
+  const { rows } = await sql<{ state: ImportState; imports: number }>`
+    select state, count(*) as imports from imports where finished_at > now() - interval '24 hours' group by state
+  `.execute(db)
+  return byState(rows)
+}
+
+function byState(rows: readonly { state: ImportState; imports: number }[]): Partial<Record<ImportState, number>> {
+  return Object.fromEntries(rows.map(({ state, imports }) => [state, imports]))
+}
+
+async function findOldestWaiting(db: Database): Promise<Waiting | undefined> {
+  const { rows } = await sql<{ app_id: number; name: string; import_id: string; queued_at: Date }>`
+    select imports.app_id, apps.name, import_id, queued_at from imports join apps using (app_id)
+    where state = 'queued' and queued_at is not null order by queued_at limit 1
+  `.execute(db)
+  const [row] = rows
+  return row && { appId: row.app_id, appName: row.name, importId: row.import_id, since: row.queued_at }
+}
+
+async function findFailures(db: Database): Promise<Failure[]> {
+  const { rows } = await sql<{
+    app_id: number
+    name: string
+    import_id: string
+    error: string | null
+    finished_at: Date
+  }>`
+    select imports.app_id, apps.name, import_id, error, finished_at from imports join apps using (app_id)
+    where state = 'failed' and finished_at > now() - interval '24 hours'
+    order by finished_at desc limit ${shownFailures}
+  `.execute(db)
+  return rows.map((row) => ({
+    appId: row.app_id,
+    appName: row.name,
+    importId: row.import_id,
+    error: row.error ?? '',
+    failedAt: row.finished_at,
+  }))
+}

@@ -1,0 +1,54 @@
+import { type Database, sql } from '@sluice/database'
+
+/** Silent for longer than this, a worker is lost: it shows itself every 5 s. Seconds. */
+const lostAfter = 20
+
+/** How long a lost worker is shown, and kept, minutes. */
+const shownFor = 60
+
+/** A worker process that runs, or did until lately. */
+export interface AliveWorker {
+  host: string
+  pid: number
+  queues: string[]
+  startedAt: Date
+  seenAt: Date
+  /** It has been silent for too long: it crashed, hangs, or cannot reach Postgres. */
+  isLost: boolean
+  /** What it is importing. */
+  imports: { appId: number; importId: string; appName: string; rowsTotal: number }[]
+}
+
+/** Gives the workers that run, and those that were lost within the last hour; those that ended in order are gone. */
+export async function listWorkers(db: Database): Promise<AliveWorker[]> {
+  await sql`delete from workers where seen_at < now() - make_interval(mins => ${shownFor})`.execute(db)
+  const { rows } = await sql<{
+    host: string
+    pid: number
+    queues: string[]
+    started_at: Date
+    seen_at: Date
+    is_lost: boolean
+    imports: AliveWorker['imports']
+  }>`
+    select host, pid, queues, started_at, seen_at,
+      seen_at < now() - make_interval(secs => ${lostAfter}) as is_lost,
+      coalesce((
+        select json_agg(json_build_object(
+          'appId', imports.app_id, 'importId', imports.import_id, 'appName', apps.name, 'rowsTotal', imports.rows_total
+        ) order by imports.import_id)
+        from imports join apps using (app_id)
+        where imports.import_id = any(workers.import_ids)
+      ), '[]') as imports
+    from workers order by is_lost, host, pid
+  `.execute(db)
+  return rows.map((row) => ({
+    host: row.host,
+    pid: row.pid,
+    queues: row.queues,
+    startedAt: row.started_at,
+    seenAt: row.seen_at,
+    isLost: row.is_lost,
+    imports: row.imports,
+  }))
+}

@@ -1,0 +1,153 @@
+import { openHeartbeat } from '@sluice/operations'
+import { openQueues } from '@sluice/queue'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { until } from '../environment/wait.ts'
+import { expectAccessible, openBrowser, openWindow, takePictures } from './browser.ts'
+import { addImports, openSampleApp } from './sample-app.ts'
+import { openOperator, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { signIn } from './visitor.ts'
+
+describe('the overview of operators', () => {
+  let dashboard: TestDashboard
+  beforeAll(async () => {
+    dashboard = await openTestDashboard()
+    await openOperator(dashboard)
+  })
+  afterAll(async () => await dashboard.close())
+
+  test('says first what is wrong, then shows who works on what, and how fast rows went', async () => {
+    const operator = await signIn(dashboard, 'operator@example.com')
+    expect((await operator.get('/queues')).text).toContain('No worker is alive')
+
+    const { appId } = await openSampleApp(dashboard, 'Busy shop', 'busy@example.com')
+    const { processing } = await addImports(dashboard.db, appId)
+    const heartbeat = openHeartbeat(dashboard.db, ['imports'], (error) => expect.unreachable(String(error)))
+    const done = Promise.withResolvers<void>()
+    const work = heartbeat.during(processing, () => done.promise)
+    const { text } = await until('the worker at work', async () => {
+      const answer = await operator.get('/queues')
+      return answer.text.includes('rows so far') && answer
+    })
+    expect(text).not.toContain('No worker is alive')
+    expect(text).toContain(`process ${process.pid}`)
+    expect(text).toContain(`/apps/${appId}/imports/${processing}`)
+    expect(text).toContain('file maybe corrupt')
+    // 600,000 rows within the last ten minutes, and those of the import that runs.
+    expect(text).toContain('650,000 rows in the last hour')
+    done.resolve()
+    await work
+    await heartbeat.stop()
+    expect(await dashboard.db.selectFrom('workers').selectAll().execute()).toEqual([])
+  })
+
+  test('a worker that falls silent is lost, and no longer alive', async () => {
+    const heartbeat = openHeartbeat(dashboard.db, ['mails'], () => {})
+    const workers = () => dashboard.db.selectFrom('workers').select('worker_id').execute()
+    await until('the sign of life', async () => (await workers()).length === 1)
+    await heartbeat.stop()
+    await dashboard.db
+      .insertInto('workers')
+      .values({
+        worker_id: crypto.randomUUID(),
+        host: 'dead-host',
+        pid: 7,
+        queues: ['mails'],
+        import_ids: [],
+        seen_at: new Date(Date.now() - 30_000),
+      })
+      .execute()
+    const { text } = await (await signIn(dashboard, 'operator@example.com')).get('/queues')
+    expect(text).toContain('1 worker lost within the last hour.')
+    expect(text).toContain('No worker is alive')
+  })
+})
+
+const stores = { Postgres: undefined, Redis: inject('redisUrl') }
+
+describe.each(Object.entries(stores))('the queue board on %s', (name, redisUrl) => {
+  const isMissing = (name === 'Redis' && redisUrl === undefined) || inject('chromium') === undefined
+  describe.skipIf(isMissing)('in a browser', () => {
+    let dashboard: TestDashboard
+    let browser: Browser
+    let queueStore: { redisUrl: string } | { databaseUrl: string }
+    beforeAll(async () => {
+      dashboard = await openTestDashboard(async (database) => {
+        queueStore = redisUrl === undefined ? { databaseUrl: database.url } : { redisUrl }
+        return { queueStore }
+      })
+      await openOperator(dashboard)
+      browser = await openBrowser()
+    })
+    afterAll(async () => {
+      await browser.close()
+      await dashboard.close()
+    })
+
+    test('shows the jobs that wait, to operators only, without asking any other host', async () => {
+      const queues = openQueues(queueStore, () => {})
+      const id = crypto.randomUUID()
+      await queues.add('mails', [{ id, payload: { appId: 1, mailId: id } }])
+      const { page, context, problems } = await openWindow(browser, dashboard, 'operator@example.com')
+      const hosts = new Set<string>()
+      page.on('request', (request) => hosts.add(new URL(request.url()).origin))
+      await page.goto('/queues/board/queue/mails')
+      await page.getByText(id).first().waitFor()
+      await takePictures(page, `queue-board-${name}`)
+      expect([...hosts]).toEqual([dashboard.url])
+      expect(problems).toEqual([])
+      await context.close()
+      await queues.close()
+    })
+
+    test('is not there for members, and takes nothing from other sites', async () => {
+      const { appId } = await openSampleApp(dashboard, 'Shop', 'anna@example.com')
+      const member = await signIn(dashboard, 'anna@example.com')
+      expect((await member.get(`/apps/${appId}/settings`)).status).toBe(200)
+      for (const path of [
+        '/queues',
+        '/queues/board',
+        '/queues/board/',
+        '/queues/board/api/queues',
+        '/queues/board/static/js/main.js',
+      ]) {
+        expect((await member.get(path)).status, path).toBe(404)
+      }
+      const operator = await signIn(dashboard, 'operator@example.com')
+      for (const headers of [{}, { 'Sec-Fetch-Site': 'cross-site' }]) {
+        const answer = await operator.postWithoutToken('/queues/board/api/queues/mails/pause', {}, headers)
+        expect(answer.status).not.toBe(200)
+      }
+    })
+  })
+})
+
+describe.skipIf(inject('chromium') === undefined)('the overview in a browser', () => {
+  test('is accessible and refreshes itself', async () => {
+    const dashboard = await openTestDashboard()
+    const browser = await openBrowser()
+    try {
+      await openOperator(dashboard)
+      const { appId } = await openSampleApp(dashboard, 'Busy shop', 'busy@example.com')
+      const { processing } = await addImports(dashboard.db, appId)
+      const { page, context, problems } = await openWindow(browser, dashboard, 'operator@example.com')
+      await page.goto('/queues')
+      await page.getByText('No worker is alive').waitFor()
+      const heartbeat = openHeartbeat(dashboard.db, ['imports', 'mails', 'upkeep'], () => {})
+      const done = Promise.withResolvers<void>()
+      const work = heartbeat.during(processing, () => done.promise)
+      await page.getByText('rows so far').waitFor()
+      expect(await page.getByText('No worker is alive').count()).toBe(0)
+      await expectAccessible(page)
+      await takePictures(page, 'queues')
+      done.resolve()
+      await work
+      await heartbeat.stop()
+      expect(problems).toEqual([])
+      await context.close()
+    } finally {
+      await browser.close()
+      await dashboard.close()
+    }
+  })
+})
