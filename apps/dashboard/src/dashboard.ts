@@ -10,6 +10,7 @@ import { deletionRoutes } from './deletions/routes.ts'
 import { answerErrors } from './errors.ts'
 import { healthRoutes } from './health.ts'
 import { homeRoutes } from './home.ts'
+import { importRoutes } from './imports/routes.ts'
 import { themeRoutes } from './layout/theme.ts'
 import { profileRoutes } from './profiles/routes.ts'
 import { queueRoutes } from './queues/routes.ts'
@@ -30,6 +31,7 @@ const areas: readonly PageRoutes[] = [
   homeRoutes,
   themeRoutes,
   signInRoutes,
+  importRoutes,
   credentialRoutes,
   profileRoutes,
   deletionRoutes,

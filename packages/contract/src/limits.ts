@@ -4,6 +4,8 @@ export const limits = {
   uploadBytes: { 'text/csv': 2 ** 30, 'application/gzip': 100 * 2 ** 20 },
   /** Largest body of a v2 bulk import, bytes, whatever its type (design.md §3, Sizes). */
   uploadBytesV2: 100 * 2 ** 20,
+  /** Largest file that is uploaded in the dashboard, bytes, whatever its type (service.md, Limits). */
+  uploadBytesDashboard: 150 * 2 ** 20,
   /** Largest JSON body, bytes, where the route says nothing else. */
   jsonBytes: 2 ** 20,
   /** The same for the registration of users: room for as many IDs as long as they may be, in UTF-8. */

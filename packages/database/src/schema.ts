@@ -99,6 +99,8 @@ interface ImportsTable {
   /** The file is only checked: nothing is applied, no key registered. Dry runs have a line of their own. */
   dry_run: Generated<boolean>
   object_key: string
+  /** What its owner calls the file, where that is known. */
+  file_name: string | null
   content_type: ImportContentType
   byte_size: number | null
   /** MD5 of the file as the client declared it, base64. */

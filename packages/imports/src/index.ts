@@ -10,12 +10,16 @@ export {
   type ReceiveContext,
   receiveSettings,
 } from './context.ts'
+export { type ImportDetails, type ListedImport, listImportsBefore, showDetails, type Wait } from './details.ts'
 export { followErrorLink } from './error-link.ts'
+export { type ErrorRows, errorRows } from './error-rows.ts'
 export { returnTurn, takeTurns } from './line.ts'
 export { type ReceivedImport, receiveImport } from './receive.ts'
+export { receiveUpload, type UploadedFile } from './receive-upload.ts'
 export { reportCancelled } from './report.ts'
 export { requestImport } from './request.ts'
 export { type FilesContext, removeFilesOfApp, removeOldFiles } from './retention.ts'
 export { runImport } from './run.ts'
+export { uncompressedSize } from './uncompressed-size.ts'
 export { noticeUploads } from './uploads.ts'
 export { listImports, showImport } from './view.ts'

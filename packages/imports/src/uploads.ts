@@ -1,7 +1,7 @@
 import { limits } from '@sluice/contract'
 import { sql } from '@sluice/database'
 import type { ImportContext, ImportId } from './context.ts'
-import { expireOrphans } from './receive.ts'
+import { expireOrphans, receivedSources } from './reception.ts'
 
 /**
  * A PUT may begin in the window's last second and still be under way when it ends, so an import expires this much later
@@ -65,7 +65,7 @@ async function takeDueChecks({ db, settings }: ImportContext): Promise<AwaitedUp
     end
     where (i.app_id, i.import_id) in (
       select app_id, import_id from imports
-      where upload_check_at <= now() and source <> 'v2' order by upload_check_at limit ${passSize} for update skip locked
+      where upload_check_at <= now() and source <> all (${receivedSources}) order by upload_check_at limit ${passSize} for update skip locked
     )
     returning i.app_id, i.import_id, i.object_key, i.line_number,
       now() > i.upload_expires_at + make_interval(secs => ${uploadGrace / 1000}) as window_over

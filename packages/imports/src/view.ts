@@ -37,16 +37,18 @@ export async function listImports(
   return rows.map((row) => toView(row, apiUrl))
 }
 
-function selectImports(db: Database) {
+/** The columns that {@link toView} takes, of all imports. */
+export function selectImports(db: Database) {
   return db
     .selectFrom('imports')
     .select(['import_id', 'state', 'source', 'dry_run', 'rows_total', 'rows_applied', 'rows_failed', 'error', 'types'])
     .select(['error_file_secret', 'files_removed_at', 'requested_at', 'started_at', 'finished_at'])
 }
 
-type Row = Awaited<ReturnType<ReturnType<typeof selectImports>['execute']>>[number]
+export type ViewRow = Awaited<ReturnType<ReturnType<typeof selectImports>['execute']>>[number]
 
-function toView(row: Row, apiUrl: string | undefined): ImportView {
+/** An import's row as the API shows it; links to error files begin with `apiUrl`. */
+export function toView(row: ViewRow, apiUrl: string | undefined): ImportView {
   const linked = row.error_file_secret !== null && row.files_removed_at === null && apiUrl !== undefined
   return {
     import_id: row.import_id,

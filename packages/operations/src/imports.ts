@@ -1,4 +1,5 @@
-import { type Database, type ImportState, sql } from '@sluice/database'
+import type { ImportState } from '@sluice/contract'
+import { type Database, sql } from '@sluice/database'
 
 /** An import that waits, and since when. */
 export interface Waiting {

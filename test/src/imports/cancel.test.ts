@@ -1,8 +1,8 @@
-import { Readable } from 'node:stream'
 import { cancelImport, reportCancelled, runImport, takeTurns } from '@sluice/imports'
 import type { Storage } from '@sluice/storage'
 import fc from 'fast-check'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { slowReads } from './slow-storage.ts'
 import { claim, importFile, openApp, openWorkshop, profilesOf, queueFile, resultOf, type Workshop } from './workshop.ts'
 
 // An import that is cancelled: what it applied stays, nothing of the rest is applied, and the next one goes on at once.
@@ -50,24 +50,6 @@ function applied(rows: readonly Row[]): Record<string, unknown> {
   return profiles
 }
 
-/** Storage whose files come a few bytes at a time, so that there are many moments between; `onBytes` hears how many came. */
-function slowReads(storage: Storage, onBytes: (bytes: number) => Promise<void> | void): Storage {
-  return {
-    ...storage,
-    async read(key, options) {
-      const all = Buffer.concat(await (await storage.read(key, options)).toArray())
-      return Readable.from(
-        (async function* () {
-          for (let at = 0; at < all.length; at += 32) {
-            await onBytes(at)
-            yield all.subarray(at, at + 32)
-          }
-        })(),
-      )
-    },
-  }
-}
-
 /** Runs what has its turn, again and again, until there is nothing more; gives the imports in the order they were begun. */
 async function workOff(context: Workshop['context']): Promise<string[]> {
   const begun: string[] = []
@@ -111,7 +93,7 @@ test('at whatever moment: the rows applied are a run of whole batches from the s
 
       let reads = 0
       let cancelled: Promise<unknown> = Promise.resolve()
-      const storage = slowReads(workshop.storage, async () => {
+      const storage = slowReads(workshop.storage, 32, async () => {
         if (reads++ !== moment) return
         cancelled = cancelImport(workshop.database.db, ids[target] ?? '', appId)
         if (waits) await cancelled
@@ -216,7 +198,7 @@ describe('a running import', () => {
     const stopped = Promise.withResolvers<void>()
     const goOn = Promise.withResolvers<void>()
     let seen = 0
-    const storage = slowReads(workshop.storage, async () => {
+    const storage = slowReads(workshop.storage, 32, async () => {
       if (seen++ !== 14) return
       stopped.resolve()
       await goOn.promise
@@ -251,7 +233,7 @@ describe('the report of a cancelled import', () => {
   async function cancelledMidway(): Promise<string> {
     const importId = await queueFile(workshop, appId, csvOf(rowsOf('a')))
     let seen = 0
-    const storage = slowReads(workshop.storage, async () => {
+    const storage = slowReads(workshop.storage, 32, async () => {
       if (seen++ === 18) await cancelImport(workshop.database.db, importId, appId)
     })
     await runImport({ ...workshop.context, storage }, await claim(workshop, appId, importId), never)

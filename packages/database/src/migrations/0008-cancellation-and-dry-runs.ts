@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Imports that were cancelled, and dry runs, which have a line of their own; how often each message stands in an error file. */
+/** Imports that were cancelled, and dry runs, which have a line of their own; how often each message stands in an error file; names of files. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)
 }
@@ -13,7 +13,8 @@ const statements = [
     ),
     add column dry_run boolean not null default false,
     add column report_due boolean not null default false,
-    add column error_counts jsonb not null default '{}'`,
+    add column error_counts jsonb not null default '{}',
+    add column file_name text`,
   `drop index imports_one_active_per_app`,
   // The guarantee of order: at most one import of an app is active at any moment, and beside it one dry run.
   `create unique index imports_one_active_per_app on imports (app_id, dry_run) where state = 'processing'`,

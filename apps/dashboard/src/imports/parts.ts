@@ -1,0 +1,25 @@
+import { type Html, html } from '@sluice/html'
+import { isCancellable } from '@sluice/imports'
+import { progressPart } from './progress-part.ts'
+import { reportPart } from './report-part.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/** The parts of an import's page that change while somebody looks at it. They are the same for every visitor. */
+export interface Parts {
+  progress: Html
+  actions: Html
+  report: Html
+}
+
+/** Makes all parts from one snapshot. */
+export function partsOf(appId: number, snapshot: Snapshot): Parts {
+  const { view } = snapshot.details
+  return {
+    progress: progressPart(appId, snapshot),
+    actions: html`${
+      isCancellable(view.state) &&
+      html`<p class="actions"><a class="button danger" href="/apps/${appId}/imports/${view.import_id}/cancel">Cancel the import…</a></p>`
+    }`,
+    report: reportPart(appId, snapshot),
+  }
+}

@@ -1,0 +1,83 @@
+import { type Html, html } from '@sluice/html'
+import type { ErrorRows, ImportDetails } from '@sluice/imports'
+import { count } from '../layout/format.ts'
+import { type Snapshot, shownErrorRows } from './snapshot.ts'
+
+/** Columns of the error file that the page shows; the file has all. */
+const shownColumns = 30
+
+/** Characters of a value that the page shows. */
+const shownCharacters = 120
+
+/** What came of the file so far: errors by message, the first rows that have some, and the types of the columns. */
+export function reportPart(appId: number, { details, errors }: Snapshot): Html {
+  return html`
+    ${Object.keys(details.errorCounts).length > 0 && errorChart(details)}
+    ${errors.rows.length > 0 && errorTable(appId, details, errors)}
+    ${details.columns !== null && columnTable(details)}`
+}
+
+/** Bars of a table: readable as one, and a picture at the same time. */
+function errorChart({ errorCounts }: ImportDetails): Html {
+  const counts = Object.entries(errorCounts).sort(([, a], [, b]) => b - a)
+  const most = counts[0]?.[1] ?? 1
+  return html`<section aria-labelledby="messages">
+    <h2 id="messages">Errors by message</h2>
+    <div class="scroll" tabindex="0" role="region" aria-labelledby="messages"><table class="bars">
+      <thead><tr><th scope="col">Message</th><th scope="col" class="number">Rows</th><th scope="col"><span class="unseen">Share</span></th></tr></thead>
+      <tbody>${counts.map(
+        ([message, rows]) => html`<tr>
+          <th scope="row">${cut(message)}</th>
+          <td class="number">${count(rows)}</td>
+          <td class="bar"><svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect width="${Math.max(0.5, (rows / most) * 100).toFixed(1)}" height="10" rx="1"></rect></svg></td>
+        </tr>`,
+      )}</tbody>
+    </table></div>
+  </section>`
+}
+
+function errorTable(appId: number, { view, columns }: ImportDetails, { rows }: ErrorRows): Html {
+  const names = (columns ?? []).filter((name) => name !== 'SERVICE_ERRORS')
+  const hidden = Math.max(0, names.length - shownColumns)
+  return html`<section aria-labelledby="rows">
+    <h2 id="rows">Rows with errors</h2>
+    <p class="actions">
+      ${
+        view.error_file_url === null
+          ? html`<span class="hint">The file of all rows with errors can be had when the import has ended.</span>`
+          : html`<a class="button" href="/apps/${appId}/imports/${view.import_id}/error-file">Download the error file</a>
+            <span class="hint">Correct its rows and import it again: its first column is ignored.</span>`
+      }
+    </p>
+    <div class="scroll" tabindex="0" role="region" aria-labelledby="rows"><table class="cells">
+      <caption class="hint">The first ${rows.length < shownErrorRows ? count(rows.length) : shownErrorRows} of ${count(view.rows_failed)}${hidden > 0 && `, without ${count(hidden)} of the columns`}</caption>
+      <thead><tr><th scope="col">Reason</th>${names.slice(0, shownColumns).map((name) => html`<th scope="col">${cut(name)}</th>`)}</tr></thead>
+      <tbody>${rows.map(
+        ({ messages, values }) => html`<tr>
+          <td class="bad-text">${cut(messages)}</td>
+          ${names.slice(0, shownColumns).map((_, index) => html`<td>${cut(values[index] ?? '')}</td>`)}
+        </tr>`,
+      )}</tbody>
+    </table></div>
+  </section>`
+}
+
+function columnTable({ view, columns }: ImportDetails): Html {
+  return html`<section aria-labelledby="columns">
+    <h2 id="columns">Columns</h2>
+    <div class="scroll" tabindex="0" role="region" aria-labelledby="columns"><table>
+      <thead><tr><th scope="col">Column</th><th scope="col">Type</th></tr></thead>
+      <tbody>${(columns ?? []).map((name) => html`<tr><th scope="row" class="wrap">${cut(name)}</th><td>${typeOf(name, view.types)}</td></tr>`)}</tbody>
+    </table></div>
+  </section>`
+}
+
+function typeOf(name: string, types: ImportDetails['view']['types']): string | Html {
+  if (name === 'user_id') return 'names the user'
+  if (name === 'SERVICE_ERRORS') return html`<span class="hint">ignored</span>`
+  return Object.hasOwn(types, name) ? (types[name] ?? '') : html`<span class="hint">has had no value yet</span>`
+}
+
+function cut(text: string): string {
+  return text.length > shownCharacters ? `${text.slice(0, shownCharacters).toWellFormed()}…` : text
+}

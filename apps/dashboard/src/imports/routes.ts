@@ -1,0 +1,73 @@
+import { cancelImport, followErrorLink, listImportsBefore } from '@sluice/imports'
+import type { FastifyRequest } from 'fastify'
+import { PageNotFound, visitedApp } from '../access/guard.ts'
+import type { PageRoutes } from '../context.ts'
+import { EventStreams } from './events.ts'
+import { sendCancelQuestion, sendImport, sendTooLate } from './import-page.ts'
+import { sendList } from './list-page.ts'
+import { openLiveImports } from './live.ts'
+import { type Snapshot, takeSnapshot } from './snapshot.ts'
+
+/** Imports on one page of the list. */
+const pageSize = 25
+
+interface OneImport {
+  Params: { importId: string }
+}
+
+/** The imports of an app: the list, and a page for each that is live and lets it be cancelled. */
+export const importRoutes: PageRoutes = (dashboard, context) => {
+  const { db, storage, apiUrl } = context
+  const streams = new EventStreams(openLiveImports(context))
+  dashboard.addHook('preClose', async () => streams.close())
+
+  dashboard.get<{ Querystring: { before?: string } }>('/apps/:appId/imports', async (request, reply) => {
+    const { appId } = visitedApp(request)
+    const given = String(request.query.before ?? '')
+    const before = /^\d{1,15}$/.test(given) ? Number(given) : undefined
+    const page = before === undefined ? {} : { before }
+    const imports = await listImportsBefore(db, apiUrl, appId, { ...page, limit: pageSize + 1 })
+    const shown = imports.slice(0, pageSize)
+    const older = imports.length > pageSize ? shown.at(-1)?.lineNumber : undefined
+    return sendList(reply, appId, shown, { older, isFirst: before === undefined })
+  })
+
+  const snapshotFor = async (request: FastifyRequest<OneImport>): Promise<Snapshot> => {
+    const found = await takeSnapshot(context, visitedApp(request).appId, request.params.importId)
+    if (found === undefined) throw new PageNotFound()
+    return found
+  }
+
+  dashboard.get<OneImport>('/apps/:appId/imports/:importId', async (request, reply) => {
+    return sendImport(reply, visitedApp(request).appId, await snapshotFor(request))
+  })
+
+  dashboard.get<OneImport>('/apps/:appId/imports/:importId/events', async (request, reply) => {
+    const { details } = await snapshotFor(request)
+    return streams.send(request, reply, visitedApp(request).appId, details.view.import_id)
+  })
+
+  dashboard.get<OneImport>('/apps/:appId/imports/:importId/error-file', async (request, reply) => {
+    const { details } = await snapshotFor(request)
+    const token = details.view.error_file_url?.split('/').at(-1)
+    const followed = token === undefined ? 'unknown' : await followErrorLink(db, storage, token)
+    if (typeof followed === 'string') throw new PageNotFound()
+    return reply.redirect(followed.url, 302)
+  })
+
+  dashboard.get<OneImport>('/apps/:appId/imports/:importId/cancel', async (request, reply) => {
+    const { details } = await snapshotFor(request)
+    return sendCancelQuestion(reply, visitedApp(request).appId, details)
+  })
+
+  dashboard.post<OneImport>('/apps/:appId/imports/:importId/cancel', async (request, reply) => {
+    const { appId } = visitedApp(request)
+    const { importId } = request.params
+    const { outcome } = await cancelImport(db, importId, appId)
+    if (outcome === 'unknown') throw new PageNotFound()
+    const address = `/apps/${appId}/imports/${importId}`
+    if (outcome === 'ended') return sendTooLate(reply, address)
+    request.log.info({ app_id: appId, import_id: importId, by: request.visitor?.email }, 'import cancelled')
+    return reply.redirect(address, 303)
+  })
+}

@@ -1,0 +1,27 @@
+import { readSettings } from '@sluice/config'
+import { importSettings } from '@sluice/imports'
+import { registerUsers } from '@sluice/profiles'
+import { pino } from 'pino'
+import type { Workshop } from '../imports/workshop.ts'
+import { openApp, type TestDashboard } from './test-dashboard.ts'
+
+/** Runs imports on the database and storage of a dashboard, as a worker beside it would. */
+export function workshopOf(
+  { database, db, storage }: TestDashboard,
+  environment: Record<string, string> = {},
+): Workshop {
+  const settings = readSettings({ API_URL: 'http://api.test', ...environment }, importSettings)
+  const context = { db, storage, settings, log: pino({ level: 'silent' }) }
+  return { context, database, storage, close: async () => {} }
+}
+
+/** A new app with these users and one member, whose address is made up for it. */
+export async function openAppWith(
+  dashboard: TestDashboard,
+  users: readonly string[],
+): Promise<{ appId: number; email: string; apiToken: string }> {
+  const email = `${crypto.randomUUID()}@example.com`
+  const { appId, apiToken } = await openApp(dashboard, 'Shop', email)
+  await registerUsers(dashboard.db, appId, users)
+  return { appId, email, apiToken }
+}

@@ -1,0 +1,130 @@
+import { runImport } from '@sluice/imports'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { until } from '../environment/wait.ts'
+import { slowReads } from '../imports/slow-storage.ts'
+import { claim, importFile, queueFile } from '../imports/workshop.ts'
+import { expectAccessible, openBrowser, openWindow, takePictures } from './browser.ts'
+import { openAppWith, workshopOf } from './import-runs.ts'
+import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+
+const users = Array.from({ length: 200 }, (_, index) => `user-${index}`)
+const never = new AbortController().signal
+
+/** Every twentieth age is none, every fiftieth user is unknown. */
+const file = [
+  'user_id,age,plan,joined',
+  ...Array.from({ length: 2_000 }, (_, index) => {
+    const user = index % 50 === 49 ? `ghost-${index}` : users[index % users.length]
+    return `${user},${index % 20 === 7 ? 'unknown' : 18 + (index % 60)},${index % 3 ? 'basic' : 'pro'},2026-03-01T10:00:00Z`
+  }),
+  '',
+].join('\n')
+
+describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
+  let dashboard: TestDashboard
+  let browser: Browser
+  beforeAll(async () => {
+    dashboard = await openTestDashboard()
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await dashboard.close()
+  })
+
+  test('an import’s page moves while it runs, shows its errors, and lets the error file be downloaded', async () => {
+    const { appId, email } = await openAppWith(dashboard, users)
+    const workshop = workshopOf(dashboard, { BATCH_ROWS: '200' })
+    await importFile(workshop, appId, 'user_id,age\nuser-1,20\n')
+    const importId = await queueFile(workshop, appId, file)
+    await dashboard.db
+      .updateTable('imports')
+      .set({ stored_size: Buffer.byteLength(file) })
+      .execute()
+    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    await page.goto(`/apps/${appId}/imports/${importId}`)
+    await page.getByText('a worker takes it within seconds').waitFor()
+
+    const middle = Promise.withResolvers<void>()
+    const storage = slowReads(workshop.storage, 8192, async (at) => {
+      if (at >= file.length / 2) await middle.promise
+    })
+    const running = runImport({ ...workshop.context, storage }, await claim(workshop, appId, importId), never)
+    await page.getByText('Running').waitFor()
+    const percent = () => page.getByRole('progressbar').getAttribute('value').then(Number)
+    const half = await until('half of the bar', async () => {
+      const value = await percent()
+      return value >= 30 && value
+    })
+    expect(half).toBeLessThan(70)
+    await page.getByRole('heading', { name: 'Errors by message' }).waitFor()
+    await page.getByText('Time left, about').waitFor()
+    await takePictures(page, 'import-running')
+    await expectAccessible(page)
+
+    middle.resolve()
+    await running
+    await page.getByText('Completed').waitFor()
+    await page.getByText('1,860', { exact: true }).waitFor()
+    expect(await page.getByRole('row', { name: /age should be integer 100/ }).count()).toBe(1)
+    await takePictures(page, 'import-completed')
+    await expectAccessible(page)
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Download the error file' }).click(),
+    ])
+    expect(download.suggestedFilename()).toBe(`errors-${importId}.csv`)
+    const lines = Buffer.concat(await (await download.createReadStream()).toArray())
+      .toString()
+      .split('\n')
+    expect(lines[0]).toBe('SERVICE_ERRORS,user_id,age,plan,joined')
+    expect(lines).toHaveLength(1 + 140 + 1)
+    expect(problems).toEqual([])
+    await context.close()
+  })
+
+  test('an import that runs is cancelled with two clicks, and stays as far as it came', async () => {
+    const { appId, email } = await openAppWith(dashboard, users)
+    const workshop = workshopOf(dashboard, { BATCH_ROWS: '200' })
+    const importId = await queueFile(workshop, appId, file)
+    const middle = Promise.withResolvers<void>()
+    const storage = slowReads(workshop.storage, 8192, async (at) => {
+      if (at >= file.length / 2) await middle.promise
+    })
+    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    const running = runImport({ ...workshop.context, storage }, await claim(workshop, appId, importId), never)
+    await page.goto(`/apps/${appId}/imports/${importId}`)
+    await until(
+      'some rows',
+      async () => (await page.getByText('Rows applied').locator('..').innerText()).match(/[1-9]/) !== null,
+    )
+    await page.getByRole('link', { name: 'Cancel the import…' }).click()
+    await page.getByRole('button', { name: 'Cancel the import' }).waitFor()
+    await takePictures(page, 'import-cancel')
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Cancel the import' }).click()
+    await page.getByText(/had been applied, and stay so/).waitFor()
+    middle.resolve()
+    expect(await running).toEqual({ outcome: 'cancelled' })
+    await page.goto(`/apps/${appId}/imports`)
+    await page.getByText('Cancelled').waitFor()
+    await takePictures(page, 'imports')
+    await expectAccessible(page)
+    expect(problems).toEqual([])
+    await context.close()
+  })
+
+  test('the list moves by itself while an import is under way', async () => {
+    const { appId, email } = await openAppWith(dashboard, users)
+    const workshop = workshopOf(dashboard)
+    const importId = await queueFile(workshop, appId, 'user_id,age\nuser-1,20\n')
+    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    await page.goto(`/apps/${appId}/imports`)
+    await page.getByText('In line').waitFor()
+    await runImport(workshop.context, await claim(workshop, appId, importId), never)
+    await page.getByText('Completed').waitFor()
+    expect(problems).toEqual([])
+    await context.close()
+  })
+})

@@ -1,0 +1,198 @@
+import { cancelImport, reportCancelled } from '@sluice/imports'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { claim, importFile, queueFile } from '../imports/workshop.ts'
+import { openAppWith, workshopOf } from './import-runs.ts'
+import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { signIn } from './visitor.ts'
+
+// The list of imports and an import's page, as they come from the server.
+let dashboard: TestDashboard
+beforeAll(async () => {
+  dashboard = await openTestDashboard()
+})
+afterAll(() => dashboard.close())
+
+const file = 'user_id,age,plan\nu1,34,basic\nu2,x,basic\nghost,1,pro\nghost,y,pro\n'
+
+describe('an import’s page', () => {
+  test('shows what came of it: counts, columns with types, errors by message, and the first rows with errors', async () => {
+    const { appId, email } = await openAppWith(dashboard, ['u1', 'u2'])
+    const workshop = workshopOf(dashboard)
+    await importFile(workshop, appId, 'user_id,age\nu1,1\n')
+    const { view } = await importFile(workshop, appId, file)
+    const visitor = await signIn(dashboard, email)
+    const { text } = await visitor.get(`/apps/${appId}/imports/${view.import_id}`)
+    expect(text).toContain('Completed')
+    expect(text).toMatch(/<th scope="row">user_id is unregistered user<\/th>\s*<td class="number">2</)
+    expect(text).toMatch(/<th scope="row">age should be integer<\/th>\s*<td class="number">2</)
+    expect(text).toMatch(/<th scope="row" class="wrap">plan<\/th><td>string<\/td>/)
+    expect(text).toMatch(
+      /user_id is unregistered user, age should be integer<\/td>\s*<td>ghost<\/td><td>y<\/td><td>pro</,
+    )
+    expect(text).not.toContain('data-events')
+    const download = await visitor.get(`/apps/${appId}/imports/${view.import_id}/error-file`)
+    expect(download.status).toBe(302)
+    const stored = await fetch(download.headers.get('location') ?? '')
+    expect(stored.headers.get('content-disposition')).toContain('attachment')
+    expect(await stored.text()).toContain('SERVICE_ERRORS,user_id,age,plan\n')
+  })
+
+  test('shows the rows with errors while it runs, from the batches so far', async () => {
+    const { appId, email } = await openAppWith(dashboard, ['u1', 'u2'])
+    const workshop = workshopOf(dashboard, { BATCH_ROWS: '1' })
+    await importFile(workshop, appId, 'user_id,age\nu1,1\n')
+    const { view } = await importFile(workshop, appId, 'user_id,age\nu1,1\nu2,<i>x</i>\nu1,2\n')
+    // As it was before its end: the chunks are there, and no file.
+    const { db } = dashboard
+    await db
+      .insertInto('import_error_chunks')
+      .values({
+        ...{ app_id: appId, import_id: view.import_id, position: 1, part: 0 },
+        content: Buffer.from('age should be integer,u2,<i>x</i>\n'),
+      })
+      .execute()
+    await db
+      .updateTable('imports')
+      .set({ state: 'processing', finished_at: null, error_file_key: null, error_file_secret: null })
+      .where('import_id', '=', view.import_id)
+      .execute()
+    const { text } = await (await signIn(dashboard, email)).get(`/apps/${appId}/imports/${view.import_id}`)
+    expect(text).toMatch(/age should be integer<\/td>\s*<td>u2<\/td><td>&lt;i&gt;x&lt;\/i&gt;</)
+    expect(text).toContain('<progress')
+    expect(text).toContain('data-events')
+  })
+
+  test('says what it waits for: its file, another import, a worker, the next attempt', async () => {
+    const { appId, email } = await openAppWith(dashboard, ['u1'])
+    const workshop = workshopOf(dashboard)
+    const visitor = await signIn(dashboard, email)
+    const show = async (importId: string) => (await visitor.get(`/apps/${appId}/imports/${importId}`)).text
+    const first = await queueFile(workshop, appId, file)
+    const second = await queueFile(workshop, appId, file)
+    expect(await show(first)).toContain('a worker takes it within seconds')
+    expect(await show(second)).toMatch(
+      /Waits for 1 import of this app, first for\s*<a [^>]*>\w{8}<\/a>, which is in line/,
+    )
+    await claim(workshop, appId, first)
+    expect(await show(second)).toContain('which is running')
+    const retried = { state: 'queued', retry_at: new Date(Date.now() + 60_000) } as const
+    await dashboard.db.updateTable('imports').set(retried).where('import_id', '=', first).execute()
+    expect(await show(first)).toContain('The next attempt is at')
+    await dashboard.db.updateTable('imports').set({ state: 'awaiting_upload' }).where('import_id', '=', first).execute()
+    expect(await show(first)).toContain('The upload has not ended')
+    expect((await visitor.get(`/apps/${appId}/imports`)).text).toContain('place 2')
+  })
+
+  test('of a dry run says that nothing was applied', async () => {
+    const { appId, email } = await openAppWith(dashboard, ['u1'])
+    const { view } = await importFile(workshopOf(dashboard), appId, file, { dryRun: true })
+    const { text } = await (await signIn(dashboard, email)).get(`/apps/${appId}/imports/${view.import_id}`)
+    expect(text).toContain('Dry run')
+    expect(text).toContain('nothing was applied')
+    expect(text).toMatch(/<span class="figure">1<\/span><span class="name">Rows without errors/)
+  })
+})
+
+describe('cancelling', () => {
+  test('is asked for once more; then the page says how many rows stay, and so does the mail', async () => {
+    const { appId, email } = await openAppWith(dashboard, ['u1'])
+    const workshop = workshopOf(dashboard)
+    const importId = await queueFile(workshop, appId, file)
+    await dashboard.db
+      .updateTable('imports')
+      .set({ rows_total: 1200, rows_applied: 1200 })
+      .where('import_id', '=', importId)
+      .execute()
+    const visitor = await signIn(dashboard, email)
+    const address = `/apps/${appId}/imports/${importId}`
+    expect((await visitor.get(address)).text).toContain(`href="${address}/cancel"`)
+    expect((await visitor.get(`${address}/cancel`)).text).toContain('1,200 rows applied so far stay applied')
+    expect((await visitor.postWithoutToken(`${address}/cancel`, {})).status).toBe(403)
+    expect((await visitor.post(`${address}/cancel`)).headers.get('location')).toBe(address)
+    const { text } = await visitor.get(address)
+    expect(text).toContain('1,200 rows had been applied, and stay so.')
+    expect(text).not.toContain(`${address}/cancel`)
+    await reportCancelled(workshop.context)
+    const mail = await dashboard.db
+      .selectFrom('mails')
+      .select('text')
+      .where('app_id', '=', appId)
+      .executeTakeFirstOrThrow()
+    expect(mail.text).toContain('stay applied: 1,200.')
+  })
+
+  test('comes too late for an import that has ended meanwhile', async () => {
+    const { appId, email } = await openAppWith(dashboard, ['u1'])
+    const { view } = await importFile(workshopOf(dashboard), appId, file)
+    const visitor = await signIn(dashboard, email)
+    const address = `/apps/${appId}/imports/${view.import_id}/cancel`
+    expect((await visitor.get(address)).status).toBe(409)
+    expect((await visitor.post(address, {}, `/apps/${appId}/imports`)).status).toBe(409)
+  })
+})
+
+describe('whatever belongs to another app', () => {
+  test('is not there: import, events, error file and cancellation', async () => {
+    const { appId } = await openAppWith(dashboard, ['u1'])
+    const other = await openAppWith(dashboard, ['u1'])
+    const { view } = await importFile(workshopOf(dashboard), appId, file)
+    const running = await queueFile(workshopOf(dashboard), appId, file)
+    const stranger = await signIn(dashboard, other.email)
+    for (const importId of [view.import_id, running]) {
+      for (const page of ['', '/events', '/error-file', '/cancel']) {
+        for (const app of [appId, other.appId]) {
+          expect((await stranger.get(`/apps/${app}/imports/${importId}${page}`)).status, `${app} ${page}`).toBe(404)
+        }
+      }
+      const own = `/apps/${other.appId}/imports`
+      expect((await stranger.post(`/apps/${appId}/imports/${importId}/cancel`, {}, own)).status).toBe(404)
+      expect((await stranger.post(`${own}/${importId}/cancel`, {}, own)).status).toBe(404)
+    }
+    const { state } = await dashboard.db
+      .selectFrom('imports')
+      .select('state')
+      .where('import_id', '=', running)
+      .executeTakeFirstOrThrow()
+    expect(state).toBe('queued')
+    expect((await stranger.get(`/apps/${other.appId}/imports/${"x'--"}`)).status).toBe(404)
+  })
+})
+
+test('HTML in the name of a file, a header, a cell, a user ID or a message is shown as text', async () => {
+  const { appId, email } = await openAppWith(dashboard, ['u1'])
+  const evil = '<img src=x onerror=alert(1)>'
+  const { view } = await importFile(workshopOf(dashboard), appId, `user_id,${evil}\n${evil},${evil}\nu1,a\n`)
+  await dashboard.db
+    .updateTable('imports')
+    .set({ file_name: `${evil}.csv` })
+    .where('import_id', '=', view.import_id)
+    .execute()
+  const bad = await importFile(workshopOf(dashboard), appId, `user_id,${evil},${evil}\n`)
+  expect(bad.view.state).toBe('failed')
+  const visitor = await signIn(dashboard, email)
+  for (const page of ['', `/${view.import_id}`, `/${bad.view.import_id}`]) {
+    const { text } = await visitor.get(`/apps/${appId}/imports${page}`)
+    expect(text).toContain('&lt;img src=x')
+    expect(text).not.toContain('<img src=x')
+  }
+})
+
+test('the list has pages, newest first, whatever comes between', async () => {
+  const { appId, email } = await openAppWith(dashboard, [])
+  const workshop = workshopOf(dashboard)
+  const ids: string[] = []
+  for (let number = 0; number < 27; number++) {
+    const importId = await queueFile(workshop, appId, file)
+    ids.unshift(importId)
+    await cancelImport(dashboard.db, importId)
+  }
+  const visitor = await signIn(dashboard, email)
+  const first = (await visitor.get(`/apps/${appId}/imports`)).text
+  const shown = (text: string) => [...text.matchAll(/imports\/([0-9a-f-]{36})"/g)].map(([, id]) => id)
+  expect(shown(first)).toEqual(ids.slice(0, 25))
+  const older = /href="([^"]+before=\d+)"/.exec(first)?.[1] ?? ''
+  const second = (await visitor.get(older)).text
+  expect(shown(second)).toEqual(ids.slice(25))
+  expect(second).not.toContain('before=')
+  expect((await visitor.get(`/apps/${appId}/imports?before=x`)).status).toBe(200)
+})
