@@ -7,6 +7,7 @@ import { benchLimiter } from './limiter.ts'
 import { benchMemory } from './memory.ts'
 import { benchMixed } from './mixed.ts'
 import { benchRegistration } from './registration.ts'
+import { benchScale } from './scale/index.ts'
 import { benchStages } from './stages.ts'
 import { benchUploads } from './uploads.ts'
 
@@ -20,6 +21,7 @@ const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   uploads: benchUploads,
   registration: benchRegistration,
   memory: benchMemory,
+  scale: benchScale,
   stages: benchStages,
 }
 

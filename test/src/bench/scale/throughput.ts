@@ -1,0 +1,71 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { median } from '../statistics.ts'
+import { makeApps, openScaleSession, queueFile, type ScaleSession, spanOf } from './session.ts'
+
+const apps = 4
+const smallRows = 1_000
+const fairnessRounds = 3
+const deadline = 15 * 60_000
+
+/** What so many workers did. */
+export interface ThroughputResult {
+  workers: number
+  /** Of four large imports of four apps, begun at one moment. */
+  rowsPerSecond: number
+  /** Of a small import from its place in the line to its end, with nothing else to do, s. */
+  alone: number
+  /** The same while another app's large import runs, and while those of three other apps do, s. */
+  besideOne: number
+  besideThree: number
+}
+
+/** Runs imports of four apps, one large file of so many rows each, on so many worker processes. */
+export async function measureThroughput(workers: number, rows: number): Promise<ThroughputResult> {
+  await using session = await openScaleSession(workers)
+  const [large, small] = ['bench/large.csv', 'bench/small.csv']
+  await session.storage.write(large, fileOf(rows), 'text/csv')
+  await session.storage.write(small, fileOf(smallRows), 'text/csv')
+  const appIds = await makeApps(session, apps, rows)
+  await warmUp(session, appIds, small)
+  const [own = 0, ...others] = appIds
+
+  const alone = await rounds(async () => await timeOf(session, own, small))
+  const { began, ended, rows: applied } = await spanOf(session, await queueFile(session, appIds, large), deadline)
+  const beside = (crowd: readonly number[]) =>
+    rounds(async () => {
+      const crowding = await queueFile(session, crowd, large)
+      // Long enough for their turns to be given and taken, and far less than they need.
+      await delay(2_000)
+      const time = await timeOf(session, own, small)
+      await spanOf(session, crowding, deadline)
+      return time
+    })
+  return {
+    workers,
+    rowsPerSecond: (applied / (ended - began)) * 1000,
+    alone,
+    besideOne: await beside(others.slice(0, 1)),
+    besideThree: await beside(others),
+  }
+}
+
+async function timeOf(session: ScaleSession, appId: number, objectKey: string): Promise<number> {
+  const { queued, ended } = await spanOf(session, await queueFile(session, [appId], objectKey), deadline)
+  return (ended - queued) / 1000
+}
+
+async function warmUp(session: ScaleSession, appIds: readonly number[], objectKey: string): Promise<void> {
+  await spanOf(session, await queueFile(session, appIds, objectKey, 3), deadline)
+}
+
+async function rounds(measure: () => Promise<number>): Promise<number> {
+  const times: number[] = []
+  for (let round = 0; round < fairnessRounds; round++) times.push(await measure())
+  return median(times)
+}
+
+/** Three values a row. A small file is the beginning of a large one, so that types are the same. */
+function fileOf(rows: number): Buffer {
+  const lines = Array.from({ length: rows }, (_, row) => `user-${row + 1},City ${row % 997},${row % 90},${row}.5\n`)
+  return Buffer.from(`user_id,city,age,score\n${lines.join('')}`)
+}
