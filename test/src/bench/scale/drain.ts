@@ -16,7 +16,7 @@ export interface DrainResult {
 export async function measureDrain(appCounts: readonly number[]): Promise<DrainResult[]> {
   await using session = await openScaleSession(2)
   await session.storage.write(objectKey, Buffer.from('user_id,n\nuser-1,1\n'), 'text/csv')
-  await drain(session, 10) // processes warm up, and is not counted
+  await drain(session, 100) // processes and tables warm up: not counted
   const results: DrainResult[] = []
   for (const apps of appCounts) results.push(await drain(session, apps))
   return results
