@@ -1,4 +1,4 @@
-import { closeConnections } from '@sluice/service'
+import { closeConnections, openMetrics, openReadiness, requestHistogram, type ServiceOperations } from '@sluice/service'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { guardForms, parseForms } from './access/forms.ts'
 import { guardRoutes } from './access/guard.ts'
@@ -39,8 +39,15 @@ const areas: readonly PageRoutes[] = [
   queueRoutes,
 ]
 
-/** Builds the dashboard: parse, call a package, answer with a page. It listens when the caller says so. */
-export function buildDashboard(context: DashboardContext): FastifyInstance {
+/**
+ * Builds the dashboard: parse, call a package, answer with a page. It listens when the caller says so. It shows itself by
+ * `operations` to those who run it.
+ */
+export function buildDashboard(
+  context: DashboardContext,
+  operations: ServiceOperations = { metrics: openMetrics(), readiness: openReadiness() },
+): FastifyInstance {
+  const requests = requestHistogram(operations.metrics)
   const loggerInstance: FastifyBaseLogger = context.log
   const dashboard = fastify({
     loggerInstance,
@@ -57,6 +64,8 @@ export function buildDashboard(context: DashboardContext): FastifyInstance {
   dashboard.addHook('onResponse', async (request, reply) => {
     // The route, not the address: an address may hold the secret of a sign-in link.
     const { method, routeOptions } = request
+    const labels = { method, route: routeOptions.url ?? 'none', status: reply.statusCode }
+    requests.observe(labels, reply.elapsedTime / 1000)
     const took = Math.round(reply.elapsedTime)
     request.log.info({ method, route: routeOptions.url, status: reply.statusCode, ms: took }, 'request')
   })
@@ -65,7 +74,7 @@ export function buildDashboard(context: DashboardContext): FastifyInstance {
   guardRoutes(dashboard, context)
   guardForms(dashboard)
   answerErrors(dashboard)
-  healthRoutes(dashboard, context)
+  healthRoutes(dashboard, context, operations.readiness)
   assetRoutes(dashboard)
   for (const addRoutes of areas) addRoutes(dashboard, context)
   return dashboard

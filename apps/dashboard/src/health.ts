@@ -1,15 +1,24 @@
 import { sql } from '@sluice/database'
-import type { PageRoutes } from './context.ts'
+import { NotReady, type Readiness } from '@sluice/service'
+import type { FastifyInstance } from 'fastify'
+import type { DashboardContext } from './context.ts'
 
 /** `/healthz`: the process runs; `/readyz`: it can serve pages. */
-export const healthRoutes: PageRoutes = (dashboard, { db, storage }) => {
+export function healthRoutes(
+  dashboard: FastifyInstance,
+  { db, storage }: DashboardContext,
+  readiness: Readiness,
+): void {
+  readiness.require('postgres', () => sql`select 1`.execute(db))
+  readiness.require('storage', () => storage.check())
   dashboard.get('/healthz', { config: { access: 'anyone' } }, async () => ({ status: 'ok' }))
   dashboard.get('/readyz', { config: { access: 'anyone' } }, async (request, reply) => {
     try {
-      await Promise.all([sql`select 1`.execute(db), storage.check()])
+      await readiness.check()
       return { status: 'ready' }
     } catch (error) {
-      request.log.warn({ err: error }, 'not ready')
+      if (!(error instanceof NotReady)) throw error
+      request.log.warn({ reasons: error.reasons }, 'not ready')
       return reply.code(503).send({ status: 'unavailable' })
     }
   })

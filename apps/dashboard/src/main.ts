@@ -1,7 +1,7 @@
 import { readSettings, sharedStore } from '@sluice/config'
 import { connect } from '@sluice/database'
 import { mailSettings, openTransport } from '@sluice/mail'
-import { runService } from '@sluice/service'
+import { countConnections, runService } from '@sluice/service'
 import { openSigner } from '@sluice/sign-in'
 import { openStorage, storageSettings } from '@sluice/storage'
 import { buildDashboard } from './dashboard.ts'
@@ -10,7 +10,7 @@ import { openSignInLimiter, signInLimitSettings } from './sign-in/limits.ts'
 /** Requests under way have 10 s to end, ms. */
 const stopDeadline = 15_000
 
-await runService('dashboard', { stopDeadline }, async (log) => {
+await runService('dashboard', { stopDeadline }, async (log, operations) => {
   const settings = readSettings(process.env, [
     ...mailSettings,
     ...signInLimitSettings,
@@ -22,25 +22,31 @@ await runService('dashboard', { stopDeadline }, async (log) => {
     'DASHBOARD_URL',
     'DATABASE_POOL',
     'DATABASE_URL',
+    'DRAIN_DELAY',
     'REDIS_URL',
   ])
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
+  countConnections(operations.metrics, database)
   const storage = openStorage(settings)
   const mails = openTransport(settings)
   const store = sharedStore(settings)
   const signInLimiter = await openSignInLimiter(store, settings, log)
   const signer = openSigner(database.db)
-  const dashboard = buildDashboard({
-    ...{ db: database.db, storage, mails, signer, signInLimiter, log },
-    dashboardUrl: settings.DASHBOARD_URL,
-    apiUrl: settings.API_URL,
-    queueStore: store,
-    trustedProxies: settings.DASHBOARD_TRUSTED_PROXIES,
-  })
+  const dashboard = buildDashboard(
+    {
+      ...{ db: database.db, storage, mails, signer, signInLimiter, log },
+      dashboardUrl: settings.DASHBOARD_URL,
+      apiUrl: settings.API_URL,
+      queueStore: store,
+      trustedProxies: settings.DASHBOARD_TRUSTED_PROXIES,
+    },
+    operations,
+  )
   const url = await dashboard.listen({ host: settings.DASHBOARD_HOST, port: settings.DASHBOARD_PORT })
   return {
     info: { url },
+    drain: settings.DRAIN_DELAY,
     async stop() {
       await dashboard.close()
       await signInLimiter.close()

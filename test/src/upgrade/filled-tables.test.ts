@@ -8,7 +8,9 @@ const longestWait = 200
 const users = 1_000_000
 
 /** Those that keep writers waiting for longer, each with its reason. */
-const exceptions = new Map<string, string>([])
+const exceptions = new Map([
+  ['0006-profiles', 'before the first release: it moves all profiles to another table while nobody writes'],
+])
 
 test('no migration keeps writers of a table of 1,000,000 users waiting for long', { timeout: 300_000 }, async () => {
   const database = await openTestDatabase(10, { migrated: false })
