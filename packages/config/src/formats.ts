@@ -68,6 +68,22 @@ export function address(...schemes: string[]) {
   })
 }
 
+/** One or more addresses with one of the given schemes, separated by commas, each as {@link address} has them. */
+export function addresses(...schemes: string[]) {
+  const one = address(...schemes)
+  return z.string().transform((text, context) => {
+    const results = text.split(',').map((each) => one.safeParse(each.trim()))
+    if (!results.every((result) => result.success)) {
+      context.addIssue({
+        code: 'custom',
+        message: `must be one or more addresses that begin with ${schemes.join(':// or ')}://`,
+      })
+      return z.NEVER
+    }
+    return results.map(({ data }) => data).join(',')
+  })
+}
+
 /** Names separated by commas, each one of `allowed`. Gives them as an array. */
 export function listOf<const Name extends string>(allowed: readonly Name[]) {
   return z.string().transform((text, context) => {

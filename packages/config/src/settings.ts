@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { address, durationBetween, listOf, rateLimit, size, timeZone, wholeNumber } from './formats.ts'
+import { address, addresses, durationBetween, listOf, rateLimit, size, timeZone, wholeNumber } from './formats.ts'
 
 interface Setting<Schema extends z.ZodType> {
   schema: Schema
@@ -33,8 +33,8 @@ export const settings = {
     'Postgres connections of one process, beside those of the queue; a worker wants three for each import at a time',
   ),
   REDIS_URL: optional(
-    address('redis', 'rediss'),
-    'Redis for the queues and the rate limits; without it they live in Postgres',
+    addresses('redis', 'rediss'),
+    'Redis for the queues and the rate limits; without it they live in Postgres. Several addresses, separated by commas, are nodes of a Redis Cluster',
   ),
   S3_ENDPOINT: required(address('http', 'https'), 'Object storage, as the API and the workers reach it'),
   S3_PUBLIC_ENDPOINT: optional(address('http', 'https'), 'Object storage, as clients reach it; `S3_ENDPOINT` if unset'),

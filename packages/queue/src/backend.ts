@@ -1,4 +1,5 @@
 import type { SharedStore } from '@sluice/config'
+import { openRedis } from '@sluice/redis'
 import {
   createPostgresBackend,
   createRedisBackend,
@@ -8,7 +9,6 @@ import {
   type WorkerOptions,
   withBackend,
 } from 'bullmq'
-import { Redis } from 'ioredis'
 import pg from 'pg'
 
 /** Makes BullMQ's queues and workers on one store; the rest of this room does not know which. */
@@ -60,15 +60,14 @@ export function openBackend(store: SharedStore): Backend {
 function redisBackend(url: string): Backend {
   const { Queue, Worker } = withBackend(createRedisBackend)
   // A producer fails at once while Redis is away (the upkeep enqueues again); a worker waits for it as long as it takes.
-  const connect = (options: { maxRetriesPerRequest: number | null; enableOfflineQueue: boolean }) =>
-    new Redis(url, { ...options, socketTimeout: silence, retryStrategy: (times) => Math.min(times * 100, 2000) })
+  const connect = (retries: number | null) => openRedis(url, { retries, queued: true, silence, longestPause: 2_000 })
   return {
     queue(name) {
-      const connection = connect({ maxRetriesPerRequest: 1, enableOfflineQueue: true })
+      const connection = connect(1)
       return closingWith(new Queue(name, { prefix, connection }), connection)
     },
     worker(name, processor, options) {
-      const connection = connect({ maxRetriesPerRequest: null, enableOfflineQueue: true })
+      const connection = connect(null)
       return closingWith(new Worker(name, processor, { ...options, prefix, connection }), connection)
     },
   }
@@ -77,7 +76,7 @@ function redisBackend(url: string): Backend {
 /** BullMQ leaves a connection open that it was given, so whoever made it ends it. */
 function closingWith<Closable extends { close(force?: boolean): Promise<void> }>(
   closable: Closable,
-  connection: Redis,
+  connection: ReturnType<typeof openRedis>,
 ) {
   const close = closable.close.bind(closable)
   closable.close = async (force) => {

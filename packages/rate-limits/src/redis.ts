@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis'
+import { openRedis } from '@sluice/redis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import type { Counters, Tally } from './counters.ts'
 
@@ -7,14 +7,7 @@ const silence = 2_000
 
 /** Opens counters in Redis. Without a connection they fail at once. */
 export function openRedisCounters(url: string): Counters {
-  const redis = new Redis(url, {
-    lazyConnect: true,
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    socketTimeout: silence,
-    connectTimeout: silence,
-    retryStrategy: (times) => Math.min(times * 100, 1_000),
-  })
+  const redis = openRedis(url, { retries: 0, queued: false, lazy: true, silence, longestPause: 1_000 })
   // What it costs is reported by each request that is not counted.
   redis.on('error', () => {})
   return {

@@ -1,10 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import assert from 'node:assert/strict'
+import { until } from '../../environment/wait.ts'
 import { median } from '../statistics.ts'
 import { makeApps, openScaleSession, queueFile, type ScaleSession, spanOf } from './session.ts'
 
 const apps = 4
 const smallRows = 1_000
 const fairnessRounds = 3
+/** Large imports of each other app, so that they last: the first has begun, and the small one ends before the last. */
+const linesOfCrowd = 4
 const deadline = 15 * 60_000
 
 /** What so many workers did. */
@@ -33,10 +36,14 @@ export async function measureThroughput(workers: number, rows: number): Promise<
   const { began, ended, rows: applied } = await spanOf(session, await queueFile(session, appIds, large), deadline)
   const beside = (crowd: readonly number[]) =>
     rounds(async () => {
-      const crowding = await queueFile(session, crowd, large)
-      // Long enough for their turns to be given and taken, and far less than they need.
-      await delay(2_000)
+      const crowding = await queueFile(session, crowd, large, linesOfCrowd)
+      await until(
+        'the others to be under way',
+        async () => (await underWay(session, crowding)) === crowd.length,
+        deadline,
+      )
       const time = await timeOf(session, own, small)
+      assert((await underWay(session, crowding)) > 0, 'the large imports ended before the small one: give more --rows')
       await spanOf(session, crowding, deadline)
       return time
     })
@@ -47,6 +54,17 @@ export async function measureThroughput(workers: number, rows: number): Promise<
     besideOne: await beside(others.slice(0, 1)),
     besideThree: await beside(others),
   }
+}
+
+/** How many of the imports' apps have one that is being applied. */
+async function underWay({ db }: ScaleSession, importIds: readonly string[]): Promise<number> {
+  const rows = await db
+    .selectFrom('imports')
+    .select('app_id')
+    .where('import_id', 'in', importIds)
+    .where('state', '=', 'processing')
+    .execute()
+  return rows.length
 }
 
 async function timeOf(session: ScaleSession, appId: number, objectKey: string): Promise<number> {

@@ -1,0 +1,1 @@
+export { openRedis, type RedisOptions } from './open.ts'
