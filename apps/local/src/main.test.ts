@@ -10,7 +10,8 @@ import { readStackInfo } from '@sluice/local-stack'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
-const anyPorts = { API_PORT: '0', STORAGE_PORT: '0', INBOX_PORT: '0', SMTP_PORT: '0', POSTGRES_PORT: '0' }
+const ports = ['API_PORT', 'DASHBOARD_PORT', 'STORAGE_PORT', 'INBOX_PORT', 'SMTP_PORT', 'POSTGRES_PORT']
+const anyPorts = Object.fromEntries(ports.map((port) => [port, '0']))
 
 let home: string
 
@@ -30,9 +31,8 @@ test('prints the addresses and ready, refuses a second start, and ends cleanly o
   const second = start()
   const said = text(second.stderr ?? process.stdin)
   expect(await once(second, 'exit')).toEqual([1, null])
-  expect(await said).toBe(
-    `Sluice already runs on ${home} (process ${first.pid}): API ${info?.api}, storage ${info?.storage}\n`,
-  )
+  const where = `API ${info?.api}, dashboard ${info?.dashboard}, storage ${info?.storage}`
+  expect(await said).toBe(`Sluice already runs on ${home} (process ${first.pid}): ${where}\n`)
 
   first.kill('SIGINT')
   expect(await once(first, 'exit')).toEqual([0, null])
