@@ -48,9 +48,23 @@ export class ElementList {
     this.writer.length = this.#offset(this.count)
   }
 
-  /** Where the content of an element lies in the writer's bytes. */
-  contentOf(element: number): { start: number; end: number } {
-    return { start: this.#offset(element) + lengthBytes, end: this.#offset(element + 1) }
+  /** Where the content of an element begins in the writer's bytes. */
+  startOf(element: number): number {
+    return this.#offset(element) + lengthBytes
+  }
+
+  /** Where the content of an element ends in the writer's bytes. */
+  endOf(element: number): number {
+    return this.#offset(element + 1)
+  }
+
+  /** Whether an element's content is the same as these bytes. */
+  isAt(element: number, source: Uint8Array, start: number, end: number): boolean {
+    const { bytes } = this.writer
+    let at = this.startOf(element)
+    if (this.endOf(element) - at !== end - start) return false
+    for (let from = start; from < end; from++, at++) if (bytes[at] !== source[from]) return false
+    return true
   }
 
   /** The array of all elements, without a copy. */

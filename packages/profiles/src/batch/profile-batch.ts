@@ -1,6 +1,7 @@
 import type { ValueType } from '@sluice/contract'
 import type { RowProblem } from '../values/value-type.ts'
 import { ElementList } from './element-list.ts'
+import { hashOf, UserIndex } from './user-index.ts'
 
 /** Bytes of a row's hash: enough that two rows of one user never have the same by chance. */
 const hashBytes = 16
@@ -19,8 +20,8 @@ const COMMA = 0x2c
  * for another batch.
  */
 export class ProfileBatch {
-  readonly #numbers = new Map<string, number>()
   readonly #ids = new ElementList('text')
+  readonly #index = new UserIndex(this.#ids)
   readonly #documents = new ElementList('text')
   readonly #hashes = new ElementList('uuid')
   /** By user, the number of its document; -1 where it has none. */
@@ -35,7 +36,7 @@ export class ProfileBatch {
 
   /** Takes everything out of it. */
   clear(): void {
-    this.#numbers.clear()
+    this.#index.clear()
     this.#ids.clear()
     this.#hashes.clear()
     this.#documentOf.length = 0
@@ -57,28 +58,26 @@ export class ProfileBatch {
    * Gives the user's number in this batch. A user with several rows has no hash.
    */
   addRow(source: Buffer, start: number, end: number, hash: string, salt: Buffer): number {
-    const name = source.toString('latin1', start, end)
-    const known = this.#numbers.get(name)
-    if (known !== undefined) {
-      const { start: from, end: to } = this.#hashes.contentOf(known)
-      this.#hashes.writer.bytes.fill(0, from, to)
+    const idHash = hashOf(source, start, end)
+    const known = this.#index.find(source, start, end, idHash)
+    if (known !== -1) {
+      this.#hashes.writer.bytes.fill(0, this.#hashes.startOf(known), this.#hashes.endOf(known))
       return known
     }
     this.#ids.begin().write(source, start, end)
     this.#hashes.begin().writeLatin1(hash, hashBytes)
     const number = this.#ids.end()
-    const at = this.#hashes.contentOf(this.#hashes.end()).start
+    const at = this.#hashes.startOf(this.#hashes.end())
     const { bytes } = this.#hashes.writer
     for (let index = 0; index < hashBytes; index++) bytes[at + index] = (bytes[at + index] ?? 0) ^ (salt[index] ?? 0)
     this.#documentOf.push(-1)
-    this.#numbers.set(name, number)
+    this.#index.add(number, idHash)
     return number
   }
 
   /** Whether one of its users is also one of another batch. */
   sharesUsersWith(other: ProfileBatch): boolean {
-    for (const name of this.#numbers.keys()) if (other.#numbers.has(name)) return true
-    return false
+    return this.#index.sharesUsersWith(other.#index, this.size)
   }
 
   /** Begins the document of a row. */
@@ -155,7 +154,7 @@ export class ProfileBatch {
     for (const [user, documents] of this.#toJoin) {
       const writer = this.#documents.begin()
       for (const [index, document] of documents.entries()) {
-        const { start, end } = this.#documents.contentOf(document)
+        const [start, end] = [this.#documents.startOf(document), this.#documents.endOf(document)]
         writer.writeByte(index === 0 ? OPEN : COMMA)
         writer.write(writer.bytes, start + 1, end - 1)
       }
