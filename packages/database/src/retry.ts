@@ -15,12 +15,12 @@ function isConflict(error: unknown): boolean {
  * Runs a transaction again when Postgres gave it up in favour of another one (deadlock, serialization failure, a
  * profile that both insert).
  *
- * Takes a function that runs the whole transaction; it must have no other effect. Throws its last error after 10 tries.
+ * Takes a function that runs the whole transaction, and is told whether it was given up before; it must have no other effect. Throws its last error after 10 tries.
  */
-export async function retryConflicts<Result>(transaction: () => Promise<Result>): Promise<Result> {
+export async function retryConflicts<Result>(transaction: (again: boolean) => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {
     try {
-      return await transaction()
+      return await transaction(tries > 1)
     } catch (error) {
       if (tries === 10 || !isConflict(error)) throw error
     }

@@ -38,7 +38,7 @@ export async function commitBatch(
   batch: PreparedBatch,
   place: BatchPlace,
 ): Promise<number> {
-  const written = await retryConflicts(() => writeBatch(context, claim, columns, batch, place))
+  const written = await retryConflicts((again) => writeBatch(context, claim, columns, batch, place, again))
   for (const column of written.registered) column.registered = true
   return written.rowsFailed
 }
@@ -49,6 +49,7 @@ async function writeBatch(
   columns: Columns,
   batch: PreparedBatch,
   place: BatchPlace,
+  isContested: boolean,
 ): Promise<{ rowsFailed: number; registered: ProfileColumn[] }> {
   return await context.db.transaction().execute(async (tx) => {
     // Losing the last moments in a crash costs nothing: rows and position are lost together, and read again.
@@ -57,7 +58,7 @@ async function writeBatch(
     const states = await lookUpUsers(tx, claim.appId, batch.updates)
     const findings = checkRows(batch, columns, states)
     const registered = await registerUsedKeys(tx, claim, columns, findings, context.settings.PROFILE_KEY_LIMIT)
-    if (!claim.dryRun) await mergeProfiles(tx, claim.appId, batch.updates, states)
+    if (!claim.dryRun) await mergeProfiles(tx, claim.appId, batch.updates, states, isContested)
     const invalid = invalidRows(batch, findings, states, columns)
     const counts = new ErrorCounts()
     const rowsFailed = await saveInvalidRows(tx, claim, columns, invalid, batch.end, counts)

@@ -1,5 +1,5 @@
 import { sql } from '@sluice/database'
-import { joinedProfileUpdates, UnregisteredUser } from '@sluice/profiles'
+import { joinedProfileUpdates, registerUsers, UnregisteredUser } from '@sluice/profiles'
 import pg from 'pg'
 import { beforeEach, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
@@ -29,8 +29,8 @@ beforeEach(async () => {
 })
 
 /** Has whoever gives a user a first profile wait. */
-const holdUpFirstProfileOf = (user: string) =>
-  other.query(`insert into profiles (app_id, user_id, attributes, updated_at) values ($1, $2, '{}', now())`, [
+const holdUpFirstProfileOf = (user: string, holder = other) =>
+  holder.query(`insert into profiles (app_id, user_id, attributes, updated_at) values ($1, $2, '{}', now())`, [
     appId,
     user,
   ])
@@ -68,6 +68,28 @@ test('a batch that finds another one’s first profile of a user is written agai
   await other.query('commit')
   expect((await importing).view).toMatchObject({ state: 'completed', rows_applied: 2, rows_failed: 0 })
   expect(await profilesOf(yard, appId)).toEqual({ a: { n: 1 }, b: { n: 2 } })
+})
+
+test('a batch among whose users others write one first profile after the other is written all the same', async () => {
+  const many = Array.from({ length: 15 }, (_, index) => `user-${index}`)
+  await registerUsers(yard.database.db, appId, many)
+  const writers = many.map(() => new pg.Client({ connectionString: yard.database.url }))
+  try {
+    for (const [index, writer] of writers.entries()) {
+      await writer.connect()
+      await writer.query('begin')
+      await holdUpFirstProfileOf(many[index] ?? '', writer)
+    }
+    const importing = importFile(yard, appId, `user_id,n\n${many.map((user) => `${user},1\n`).join('')}`)
+    for (const writer of writers) {
+      await until('the batch to wait', async () => (await waiting('transactionid')) === 1)
+      await writer.query('commit')
+    }
+    expect((await importing).view).toMatchObject({ state: 'completed', rows_applied: 15, rows_failed: 0 })
+    expect(await profilesOf(yard, appId)).toMatchObject(Object.fromEntries(many.map((user) => [user, { n: 1 }])))
+  } finally {
+    await Promise.all(writers.map((writer) => writer.end()))
+  }
 })
 
 test('a deletion waits for a profile update of its user, and takes the profile that it made', async () => {

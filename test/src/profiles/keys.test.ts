@@ -70,7 +70,7 @@ async function merge(rows: [string, Record<string, string>][], types: Record<str
       }
       batch.keepRow(user)
     }
-    await mergeProfiles(tx, appId, batch, states)
+    await mergeProfiles(tx, appId, batch, states, false)
     return users.map((user) => states.isRegistered(user))
   })
 }
