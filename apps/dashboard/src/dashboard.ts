@@ -6,6 +6,7 @@ import { secureAnswers } from './access/security-headers.ts'
 import { assetRoutes } from './assets/routes.ts'
 import type { DashboardContext, PageRoutes } from './context.ts'
 import { credentialRoutes } from './credentials/routes.ts'
+import { dataImportRoutes } from './data-import/routes.ts'
 import { deletionRoutes } from './deletions/routes.ts'
 import { answerErrors } from './errors.ts'
 import { healthRoutes } from './health.ts'
@@ -32,6 +33,7 @@ const areas: readonly PageRoutes[] = [
   themeRoutes,
   signInRoutes,
   importRoutes,
+  dataImportRoutes,
   credentialRoutes,
   profileRoutes,
   deletionRoutes,

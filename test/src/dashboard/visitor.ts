@@ -13,6 +13,10 @@ export interface Visitor {
   get(path: string, headers?: Record<string, string>): Promise<Answer>
   /** Sends a form with the token that the page at `from` (the same address, where it is left out) gave. */
   post(path: string, fields?: Record<string, string>, from?: string): Promise<Answer>
+  /** Chooses a file in the form at `path` and sends it. */
+  postFile(path: string, fileName: string, content: Blob, action?: string): Promise<Answer>
+  /** Sends a body of any form with the token that the page at `from` gave in a header, if there is a page. */
+  postBody(path: string, body: RequestInit['body'], headers: Record<string, string>, from?: string): Promise<Answer>
   /** Sends a form as it stands. */
   postWithoutToken(path: string, fields: Record<string, string>, headers?: Record<string, string>): Promise<Answer>
 }
@@ -36,13 +40,26 @@ export function openVisitor({ url }: TestDashboard): Visitor {
   }
   const postWithoutToken: Visitor['postWithoutToken'] = async (path, fields, headers = {}) =>
     await ask(path, { method: 'POST', body: new URLSearchParams(fields), headers })
+  const tokenAt = async (path: string) => {
+    const page = await ask(path)
+    const token = /name="form_token" value="([^"]+)"/.exec(page.text)?.[1]
+    assert(token !== undefined, `${path} has no form: ${page.status}`)
+    return token
+  }
   return {
     get: async (path, headers = {}) => await ask(path, { headers }),
     async post(path, fields = {}, from = path) {
-      const page = await ask(from)
-      const token = /name="form_token" value="([^"]+)"/.exec(page.text)?.[1]
-      assert(token !== undefined, `${from} has no form: ${page.status}`)
-      return await postWithoutToken(path, { form_token: token, ...fields })
+      return await postWithoutToken(path, { form_token: await tokenAt(from), ...fields })
+    },
+    async postFile(path, fileName, content, action = path) {
+      const form = new FormData()
+      form.set('form_token', await tokenAt(path))
+      form.set('file', content, fileName)
+      return await ask(action, { method: 'POST', body: form })
+    },
+    async postBody(path, body, headers, from) {
+      const token = from === undefined ? {} : { 'X-Form-Token': await tokenAt(from) }
+      return await ask(path, { method: 'POST', body, headers: { ...headers, ...token }, duplex: 'half' } as RequestInit)
     },
     postWithoutToken,
   }

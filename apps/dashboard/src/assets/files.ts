@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
-import { basename } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { sharedModules, useSharedModules } from './shared-modules.ts'
 
 /** What browsers load beside pages. */
 interface Asset {
@@ -18,13 +17,19 @@ const scripts = new URL('../browser/', import.meta.url)
 const assets = new Map<string, Asset>([
   ['style.css', { type: 'text/css; charset=utf-8', body: readFileSync(new URL('style.css', import.meta.url)) }],
   ['icon.svg', { type: 'image/svg+xml', body: readFileSync(new URL('icon.svg', import.meta.url)) }],
-  ...readdirSync(scripts)
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
-    .map((name) => [name, { type: script, body: javaScript(new URL(name, scripts)) }] as const),
+  ...[...browserScripts(scripts), ...sharedModules()].map(
+    ([name, source]) => [name, { type: script, body: javaScript(name, source) }] as const,
+  ),
 ])
 
-function javaScript(source: URL): Buffer {
-  return Buffer.from(stripTypeScriptTypes(readFileSync(source, 'utf8'), { sourceUrl: basename(fileURLToPath(source)) }))
+function browserScripts(folder: URL): [name: string, source: string][] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+    .map((name) => [name, useSharedModules(readFileSync(new URL(name, folder), 'utf8'))])
+}
+
+function javaScript(name: string, source: string): Buffer {
+  return Buffer.from(stripTypeScriptTypes(source, { sourceUrl: name }))
 }
 
 /** One name for the state of all assets, so that scripts may import each other by relative paths. */

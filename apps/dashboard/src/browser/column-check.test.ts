@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest'
+import { lookAtColumns } from './column-check.ts'
+
+const problemsOf = (...header: string[]) => lookAtColumns({ header, rows: [] }, {}).problems
+
+describe('a file that would be refused', () => {
+  test.each([
+    ['no user_id', ['name'], /user_id/],
+    ['a name twice', ['user_id', 'age', 'age'], /same name: age\.$/],
+    ['a standard profile', ['user_id', '$name'], /Standard profiles .*: \$name\.$/],
+    ['no name', ['user_id', ''], /no name/],
+    ['a long name', ['user_id', 'x'.repeat(256)], /255 characters/],
+  ])('%s', (_, header, message) => {
+    expect(problemsOf(...header)).toEqual([expect.stringMatching(message)])
+  })
+
+  test('and one that would not', () => {
+    expect(problemsOf('SERVICE_ERRORS', 'name', 'user_id', '😀'.repeat(255))).toEqual([])
+  })
+})
+
+test('a registered key keeps its type, and values that are not of it are counted; others are inferred', () => {
+  const rows = [
+    ['u1', '12', '1', '2026-01-01', '', 'x'],
+    ['u2', 'x', '1.5', '2026-01-01T10:00Z', '', 'y'],
+    ['u3', ''],
+  ]
+  const header = ['user_id', 'age', 'score', 'joined', 'empty', 'SERVICE_ERRORS']
+  const { columns, problems } = lookAtColumns({ header, rows }, { age: 'int' })
+  expect(problems).toEqual([])
+  expect(columns.map(({ name, type, isRegistered, misfits }) => [name, type, isRegistered, misfits])).toEqual([
+    ['user_id', 'names the user', false, 0],
+    ['age', 'int', true, 1],
+    ['score', 'decimal', false, 0],
+    ['joined', 'datetime', false, 0],
+    ['empty', 'no value so far', false, 0],
+    ['SERVICE_ERRORS', 'ignored', false, 0],
+  ])
+})

@@ -1,0 +1,63 @@
+import type { ColumnLook } from './column-check.ts'
+import type { Preview } from './csv-preview.ts'
+
+/** Rows and columns that are shown. */
+const shownRows = 5
+const shownColumns = 30
+
+/** An element with children; texts are texts, whatever is in them. */
+function element(name: string, attributes: Record<string, string>, ...children: (Node | string)[]): HTMLElement {
+  const made = document.createElement(name)
+  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value)
+  made.append(...children)
+  return made
+}
+
+/** What stands before the upload: the problems that can be seen already, the columns with their types, and the first rows. */
+export function previewView(
+  fileName: string,
+  { rows }: Preview,
+  columns: readonly ColumnLook[],
+  problems: readonly string[],
+): HTMLElement[] {
+  const shown = columns.slice(0, shownColumns)
+  const head = element(
+    'tr',
+    {},
+    ...shown.map((column) => element('th', { scope: 'col' }, column.name || '(no name)', ...marks(column))),
+  )
+  const body = rows
+    .slice(0, shownRows)
+    .map((row) => element('tr', {}, ...shown.map((_, index) => element('td', {}, cut(row[index] ?? '')))))
+  const hidden = columns.length - shown.length
+  const table = element(
+    'div',
+    { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'First rows' },
+    element('table', { class: 'cells' }, element('thead', {}, head), element('tbody', {}, ...body)),
+  )
+  const misfits = columns.filter((column) => column.misfits > 0)
+  return [
+    element('h2', {}, fileName),
+    ...problems.map((problem) => element('p', { class: 'notice bad' }, problem)),
+    ...misfits.map((column) => element('p', { class: 'notice warn' }, misfitText(column, rows.length))),
+    element(
+      'p',
+      { class: 'hint' },
+      `Types as of the first ${rows.length.toLocaleString('en-US')} rows.${hidden > 0 ? ` ${hidden} more columns are not shown.` : ''}`,
+    ),
+    table,
+  ]
+}
+
+function marks({ type, isRegistered, isRefused }: ColumnLook): Node[] {
+  const mark = element('span', { class: isRefused ? 'mark bad' : isRegistered ? 'mark good' : 'mark' }, type)
+  return [element('br', {}), mark, ...(isRegistered ? [element('span', { class: 'hint' }, ' registered')] : [])]
+}
+
+function misfitText({ name, type, misfits }: ColumnLook, rows: number): string {
+  return `${name}: ${misfits.toLocaleString('en-US')} of the first ${rows.toLocaleString('en-US')} rows have a value that is no ${type}, which the key is registered as. Such rows are not applied.`
+}
+
+function cut(text: string): string {
+  return text.length > 120 ? `${text.slice(0, 120)}…` : text
+}

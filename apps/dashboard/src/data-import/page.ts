@@ -1,0 +1,47 @@
+import { limits, type ValueType } from '@sluice/contract'
+import { html } from '@sluice/html'
+import type { FastifyReply } from 'fastify'
+import { formTokenField } from '../access/forms.ts'
+import { sendPage } from '../layout/page.ts'
+
+const megabytes = limits.uploadBytesDashboard / 2 ** 20
+
+/** Answers with the page that takes a file; `problem` is what was wrong with the last one. */
+export function sendDataImport(
+  reply: FastifyReply,
+  appId: number,
+  keys: ReadonlyMap<string, ValueType>,
+  problem?: string,
+): FastifyReply {
+  const address = `/apps/${appId}/data-import`
+  return sendPage(reply, {
+    title: 'Data import',
+    area: 'data-import',
+    scripts: ['data-import.ts'],
+    content: html`
+      ${problem !== undefined && html`<p class="notice bad" role="alert">${problem}</p>`}
+      <form method="post" action="${address}" enctype="multipart/form-data" class="card" data-upload
+        data-limit="${limits.uploadBytesDashboard}" data-keys="${JSON.stringify(Object.fromEntries(keys))}">
+        ${formTokenField(reply.request)}
+        <div class="drop" data-drop>
+          <label>A CSV file, or one compressed with gzip, of at most ${megabytes} MB
+            <input type="file" name="file" required accept=".csv,.gz,text/csv,application/gzip">
+          </label>
+          <p class="hint" data-drop-hint hidden>Or drop it here.</p>
+        </div>
+        <p class="hint">Its first row names the columns, one of which is <code>user_id</code>. A value goes into the profile of the row’s
+          user under its column’s name; an empty one changes nothing.</p>
+        <p class="actions">
+          <button class="main">Import</button>
+          <button formaction="${address}/dry-run">Dry run</button>
+          <span class="hint">A dry run checks the whole file and applies nothing.</span>
+        </p>
+        <div data-sending hidden>
+          <div class="progress"><progress max="100" value="0" aria-label="Upload"></progress><span data-percent></span></div>
+          <p class="actions"><span role="status" data-status></span><button type="button" data-stop>Stop</button></p>
+        </div>
+        <p class="problem" role="alert" data-problem hidden></p>
+      </form>
+      <section data-preview aria-live="polite"></section>`,
+  })
+}

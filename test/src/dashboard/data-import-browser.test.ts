@@ -1,0 +1,140 @@
+import { gzipSync } from 'node:zlib'
+import { runImport } from '@sluice/imports'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { claim, importFile, profilesOf } from '../imports/workshop.ts'
+import { expectAccessible, openBrowser, openWindow, takePictures } from './browser.ts'
+import { openAppWith, workshopOf } from './import-runs.ts'
+import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+
+const users = Array.from({ length: 50 }, (_, index) => `user-${index}`)
+const people = [
+  'user_id,age,joined,note',
+  ...users.map(
+    (user, index) =>
+      `${user},${index === 7 ? 'unknown' : 20 + index},2026-03-0${1 + (index % 9)},"Hello, ""${index}"""`,
+  ),
+  '',
+].join('\n')
+
+/** Drops a file onto the page as a person would. */
+async function drop(page: Page, name: string, content: Buffer): Promise<void> {
+  const code = `(() => {
+    const bytes = Uint8Array.from(atob('${content.toString('base64')}'), (character) => character.charCodeAt(0))
+    const transfer = new DataTransfer()
+    transfer.items.add(new File([bytes], ${JSON.stringify(name)}))
+    return transfer
+  })()`
+  const dataTransfer = await page.evaluateHandle(code)
+  for (const event of ['dragenter', 'dragover', 'drop'])
+    await page.dispatchEvent('[data-drop]', event, { dataTransfer })
+}
+
+describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
+  let dashboard: TestDashboard
+  let browser: Browser
+  beforeAll(async () => {
+    dashboard = await openTestDashboard()
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await dashboard.close()
+  })
+
+  test('a dropped file is looked at before it is sent: its first rows, the type of each column, what is registered', async () => {
+    const { appId, email } = await openAppWith(dashboard, users)
+    const workshop = workshopOf(dashboard)
+    await importFile(workshop, appId, 'user_id,age\nuser-1,20\n')
+    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    await page.goto(`/apps/${appId}/data-import`)
+    await takePictures(page, 'data-import')
+    await expectAccessible(page)
+    await drop(page, 'people.csv', Buffer.from(people))
+    await page.getByRole('heading', { name: 'people.csv' }).waitFor()
+    const columns = await page.getByRole('columnheader').allInnerTexts()
+    expect(columns.map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([
+      ...['user_id names the user', 'age int registered', 'joined datetime', 'note string'],
+    ])
+    await page.getByText('age: 1 of the first 50 rows have a value that is no int').waitFor()
+    expect(await page.getByRole('cell', { name: 'Hello, "3"' }).count()).toBe(1)
+    await takePictures(page, 'data-import-preview')
+    await expectAccessible(page)
+
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.waitForURL(/\/imports\/[0-9a-f-]{36}$/)
+    await page.getByRole('heading', { name: 'people.csv' }).waitFor()
+    const importId = page.url().split('/').at(-1) ?? ''
+    await runImport(workshop.context, await claim(workshop, appId, importId), new AbortController().signal)
+    await page.getByText('Completed').waitFor()
+    expect((await profilesOf(workshop, appId))['user-3']).toEqual({
+      ...{ age: 23, joined: '2026-03-04 00:00:00.000', note: 'Hello, "3"' },
+    })
+    expect(problems).toEqual([])
+    await context.close()
+  })
+
+  test('a compressed file is looked at, too, and its dry run applies nothing', async () => {
+    const { appId, email } = await openAppWith(dashboard, users)
+    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    await page.goto(`/apps/${appId}/data-import`)
+    await page
+      .getByLabel(/A CSV file/)
+      .setInputFiles({ name: 'p.csv.gz', mimeType: 'application/gzip', buffer: gzipSync(people) })
+    await page.getByText('Types as of the first 50 rows.').waitFor()
+    await page.getByRole('button', { name: 'Dry run' }).click()
+    await page.waitForURL(/\/imports\/[0-9a-f-]{36}$/)
+    await page.getByText('Dry run').waitFor()
+    const workshop = workshopOf(dashboard)
+    const importId = page.url().split('/').at(-1) ?? ''
+    await runImport(workshop.context, await claim(workshop, appId, importId), new AbortController().signal)
+    await page.getByText('The file was only checked: nothing was applied.').waitFor()
+    expect((await profilesOf(workshop, appId))['user-3']).toEqual({})
+    expect(problems).toEqual([])
+    await context.close()
+  })
+
+  test('mistakes are seen before anything is sent, and HTML in a file or its name is text', async () => {
+    const { appId, email } = await openAppWith(dashboard, users)
+    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    await page.goto(`/apps/${appId}/data-import`)
+    const evil = '<img src=x onerror=alert(1)>'
+    await drop(page, `${evil}.csv`, Buffer.from(`id,${evil},age,age,$name,\n${evil},"${evil}",1,2,3,4\n`))
+    await page.getByRole('heading', { name: `${evil}.csv` }).waitFor()
+    const notices = await page.locator('.notice.bad').allInnerTexts()
+    expect(notices).toEqual([
+      'There is no column user_id: nobody knows whose values these are.',
+      'A column has no name.',
+      'Columns have the same name: age.',
+      'Standard profiles cannot be changed by an import: $name.',
+    ])
+    expect(await page.locator('main img').count()).toBe(0)
+    await takePictures(page, 'data-import-mistakes')
+    await expectAccessible(page)
+    await drop(page, 'broken.gz', Buffer.from([0x1f, 0x8b, 1, 2, 3]))
+    await page.getByText('it is damaged').waitFor()
+    await drop(page, 'empty.csv', Buffer.from(''))
+    await page.getByText('The file has no rows.').waitFor()
+    expect(problems).toEqual([])
+    await context.close()
+  })
+
+  test('the upload’s progress is shown, and a button stops it', async () => {
+    const { appId, email } = await openAppWith(dashboard, users)
+    const { page, context } = await openWindow(browser, dashboard, email)
+    await page.goto(`/apps/${appId}/data-import`)
+    const network = await context.newCDPSession(page)
+    const slow = { offline: false, latency: 0, downloadThroughput: 2 ** 20, uploadThroughput: 2 ** 18 }
+    await network.send('Network.emulateNetworkConditions', slow)
+    await drop(page, 'slow.csv', Buffer.concat([Buffer.from(people), Buffer.alloc(2 ** 20, 'user-1,2,,\n')]))
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.getByText(/Uploading, [\d.]+ MB a second/).waitFor()
+    await page.getByText(/^[1-9]\d? %$/).waitFor()
+    await takePictures(page, 'data-import-sending')
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByRole('button', { name: 'Import', exact: true }).isEnabled()
+    const left = () => dashboard.db.selectFrom('imports').select('state').where('app_id', '=', appId).execute()
+    await expect.poll(left, { timeout: 20_000 }).toEqual([])
+    await context.close()
+  })
+})

@@ -1,0 +1,178 @@
+import { gzipSync } from 'node:zlib'
+import { cancelImport, runImport } from '@sluice/imports'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { until } from '../environment/wait.ts'
+import { claim, profilesOf, resultOf } from '../imports/workshop.ts'
+import { openAppWith, workshopOf } from './import-runs.ts'
+import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { signIn, type Visitor } from './visitor.ts'
+
+// Data import: a file that is sent by a plain form, or by a script, which sends the same form.
+const limit = 150 * 2 ** 20
+const boundary = 'the-boundary'
+const multipart = { 'Content-Type': `multipart/form-data; boundary=${boundary}` }
+const head = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="people.csv"\r\nContent-Type: text/csv\r\n\r\n`
+const tail = `\r\n--${boundary}--\r\n`
+const file = 'user_id,age\nu1,34\nghost,1\n'
+
+let dashboard: TestDashboard
+let appId: number
+let visitor: Visitor
+let page: string
+beforeAll(async () => {
+  dashboard = await openTestDashboard()
+})
+afterAll(() => dashboard.close())
+beforeEach(async () => {
+  const app = await openAppWith(dashboard, ['u1'])
+  appId = app.appId
+  page = `/apps/${appId}/data-import`
+  visitor = await signIn(dashboard, app.email)
+})
+
+const importsOf = () => dashboard.db.selectFrom('imports').selectAll().where('app_id', '=', appId).execute()
+
+/** The import that an answer leads to. */
+const importAt = ({ headers }: { headers: Headers }) => headers.get('location')?.split('/').at(-1) ?? ''
+
+describe('a file that is sent', () => {
+  test('is stored, has its place in the line under its name, and is imported like any other', async () => {
+    const answer = await visitor.postFile(page, 'people.csv', new Blob([file]))
+    expect(answer.status).toBe(303)
+    const importId = importAt(answer)
+    expect(answer.headers.get('location')).toBe(`/apps/${appId}/imports/${importId}`)
+    expect(await importsOf()).toMatchObject([
+      { import_id: importId, source: 'dashboard', state: 'queued', file_name: 'people.csv', dry_run: false },
+    ])
+    const workshop = workshopOf(dashboard)
+    await runImport(workshop.context, await claim(workshop, appId, importId), new AbortController().signal)
+    expect((await resultOf(workshop, appId, importId)).view).toMatchObject({
+      ...{ state: 'completed', source: 'dashboard', rows_applied: 1, rows_failed: 1 },
+    })
+    expect(await profilesOf(workshop, appId)).toEqual({ u1: { age: 34 } })
+    expect((await visitor.get(`/apps/${appId}/imports/${importId}`)).text).toContain('<h1>people.csv</h1>')
+  })
+
+  test('is taken for compressed by its content, whatever it is called', async () => {
+    const importId = importAt(await visitor.postFile(page, 'people.csv', new Blob([gzipSync(file)])))
+    const workshop = workshopOf(dashboard)
+    await runImport(workshop.context, await claim(workshop, appId, importId), new AbortController().signal)
+    expect(await profilesOf(workshop, appId)).toEqual({ u1: { age: 34 } })
+  })
+
+  test('with the other button is checked, and nothing is applied', async () => {
+    const importId = importAt(await visitor.postFile(page, 'people.csv', new Blob([file]), `${page}/dry-run`))
+    const workshop = workshopOf(dashboard)
+    await runImport(workshop.context, await claim(workshop, appId, importId), new AbortController().signal)
+    const { view } = await resultOf(workshop, appId, importId)
+    expect(view).toMatchObject({ dry_run: true, rows_total: 2, rows_applied: 0, rows_failed: 1 })
+    expect(await profilesOf(workshop, appId)).toEqual({ u1: {} })
+  })
+
+  test('that is no CSV is told so by its import, not by the upload', async () => {
+    const importId = importAt(await visitor.postFile(page, 'empty.csv', new Blob([])))
+    const workshop = workshopOf(dashboard)
+    await runImport(workshop.context, await claim(workshop, appId, importId), new AbortController().signal)
+    expect((await resultOf(workshop, appId, importId)).view).toMatchObject({ state: 'failed', error: 'empty file' })
+  })
+
+  test('under a name that is no name at all is taken, with what can be kept of it', async () => {
+    await visitor.postFile(page, `../../\0${'<b>'.repeat(200)}.csv`, new Blob([file]))
+    const [{ file_name: name } = { file_name: null }] = await importsOf()
+    expect(name?.length).toBeLessThanOrEqual(255)
+    expect((await visitor.get(`/apps/${appId}/imports`)).text).not.toContain('<b>')
+  })
+})
+
+describe('what is refused leaves nothing behind', () => {
+  test('a form without a file', async () => {
+    const answer = await visitor.postFile(page, '', new Blob([]))
+    expect(answer.status).toBe(400)
+    expect(answer.text).toContain('Choose a file first.')
+    expect(await importsOf()).toEqual([])
+  })
+
+  test('a form without its token, and one that is no form', async () => {
+    const body = `${head}${file}${tail}`
+    expect((await visitor.postBody(page, body, multipart)).status).toBe(403)
+    expect((await visitor.postBody(page, body, { 'Content-Type': 'multipart/form-data' }, page)).status).toBe(400)
+    expect((await visitor.postBody(page, `--${boundary}`, multipart, page)).status).toBe(400)
+    expect((await visitor.postBody(page, file, { 'Content-Type': 'text/csv' }, page)).status).toBe(415)
+    expect(await importsOf()).toEqual([])
+  })
+
+  test('a file for another one’s app', async () => {
+    const other = await openAppWith(dashboard, [])
+    const stranger = await signIn(dashboard, other.email)
+    const theirs = `/apps/${other.appId}/data-import`
+    expect((await stranger.get(page)).status).toBe(404)
+    expect((await stranger.postFile(theirs, 'people.csv', new Blob([file]), page)).status).toBe(404)
+    expect(await importsOf()).toEqual([])
+  })
+
+  test('a file that is too large by what the request says of its length', async () => {
+    const answer = await visitor.postFile(page, 'large.csv', new Blob([Buffer.alloc(limit + 100_000)]))
+    expect(answer.status).toBe(413)
+    expect(await importsOf()).toEqual([])
+  })
+
+  test('a file that turns out to be too large, and is not in memory as a whole at any time', async () => {
+    const { arrayBuffers: before } = process.memoryUsage()
+    let most = 0
+    const chunk = Buffer.alloc(2 ** 20, 'somebody,1\n')
+    const parts = (async function* () {
+      yield Buffer.from(head)
+      for (let sent = 0; sent <= limit; sent += chunk.length) {
+        most = Math.max(most, process.memoryUsage().arrayBuffers)
+        yield chunk
+      }
+      yield Buffer.from(tail)
+    })()
+    const answer = await visitor.postBody(page, ReadableStream.from(parts), multipart, page)
+    expect(answer.status).toBe(413)
+    expect(answer.text).toContain('over the limit of 150 MB')
+    expect(await importsOf()).toEqual([])
+    expect(most - before).toBeLessThan(limit / 2)
+  })
+
+  test('a file whose sender breaks off', async () => {
+    const body = openBody()
+    const sending = visitor.postBody(page, body.stream, multipart, page)
+    sending.catch(() => {})
+    body.write(head + file)
+    await until('the place in the line', async () => (await importsOf()).length === 1)
+    const [{ object_key: key } = { object_key: '' }] = await importsOf()
+    body.breakOff()
+    await expect(sending).rejects.toThrow()
+    await until('the import to be gone', async () => (await importsOf()).length === 0)
+    expect(await dashboard.storage.stat(key)).toBeUndefined()
+  })
+})
+
+test('an import that is cancelled while its file comes stays cancelled', async () => {
+  const body = openBody()
+  const sending = visitor.postBody(page, body.stream, multipart, page)
+  body.write(head + file)
+  const [{ import_id: importId } = { import_id: '' }] = await until('the place in the line', async () => {
+    const found = await importsOf()
+    return found.length === 1 && found
+  })
+  await cancelImport(dashboard.db, importId, appId)
+  body.write(tail)
+  body.end()
+  expect((await sending).headers.get('location')).toBe(`/apps/${appId}/imports`)
+  expect(await importsOf()).toMatchObject([{ state: 'cancelled' }])
+})
+
+/** A body that a test writes bit by bit. */
+function openBody() {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+  const writer = writable.getWriter()
+  const write = (text: string) => void writer.write(Buffer.from(text)).catch(() => {})
+  return {
+    stream: readable,
+    write,
+    end: () => void writer.close(),
+    breakOff: () => void writer.abort(new Error('as told')),
+  }
+}
