@@ -56,7 +56,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     expect(columns.map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([
       ...['user_id names the user', 'age int registered', 'joined datetime', 'note string'],
     ])
-    await page.getByText('age: 1 of the first 50 rows have a value that is no int').waitFor()
+    await page.getByText('age: 1 of the first 50 rows has a value that is not of the registered type int').waitFor()
     expect(await page.getByRole('cell', { name: 'Hello, "3"' }).count()).toBe(1)
     await takePictures(page, 'data-import-preview')
     await expectAccessible(page)
@@ -101,7 +101,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     const evil = '<img src=x onerror=alert(1)>'
     await drop(page, `${evil}.csv`, Buffer.from(`id,${evil},age,age,$name,\n${evil},"${evil}",1,2,3,4\n`))
     await page.getByRole('heading', { name: `${evil}.csv` }).waitFor()
-    const notices = await page.locator('.notice.bad').allInnerTexts()
+    const notices = await page.locator('.notice.bad li').allInnerTexts()
     expect(notices).toEqual([
       'There is no column user_id: nobody knows whose values these are.',
       'A column has no name.',

@@ -75,6 +75,18 @@ describe('whose turn it is', () => {
     expect(await turns()).toEqual([second])
   })
 
+  test('dry runs have a line of their own: they hold up no import, and no import holds them up', async () => {
+    const dryRun = () => queueFile(workshop, appId, file, 'text/csv', true)
+    const [firstDry, first] = [await dryRun(), await queueFile(workshop, appId, file)]
+    const secondDry = await dryRun()
+    expect((await turns()).toSorted()).toEqual([firstDry, first].toSorted())
+    const active = await claim(workshop, appId, firstDry)
+    expect(await claimImport(workshop.context, { appId, importId: secondDry })).toBeUndefined()
+    await runImport(workshop.context, await claim(workshop, appId, first), never)
+    await runImport(workshop.context, active, never)
+    expect(await turns()).toEqual([secondDry])
+  })
+
   test('of two imports of an app that are claimed at the same moment, one is: the other claim did not see the first', async () => {
     const earlier = await awaitUpload()
     const later = await queueFile(workshop, appId, file)

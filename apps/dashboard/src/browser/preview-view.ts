@@ -38,12 +38,12 @@ export function previewView(
   const misfits = columns.filter((column) => column.misfits > 0)
   return [
     element('h2', {}, fileName),
-    ...problems.map((problem) => element('p', { class: 'notice bad' }, problem)),
+    ...(problems.length === 0 ? [] : [refusal(problems)]),
     ...misfits.map((column) => element('p', { class: 'notice warn' }, misfitText(column, rows.length))),
     element(
       'p',
       { class: 'hint' },
-      `Types as of the first ${rows.length.toLocaleString('en-US')} rows.${hidden > 0 ? ` ${hidden} more columns are not shown.` : ''}`,
+      `Types as of the first ${counted(rows.length)}.${hidden > 0 ? ` ${number(hidden)} more columns are not shown.` : ''}`,
     ),
     table,
   ]
@@ -54,8 +54,22 @@ function marks({ type, isRegistered, isRefused }: ColumnLook): Node[] {
   return [element('br', {}), mark, ...(isRegistered ? [element('span', { class: 'hint' }, ' registered')] : [])]
 }
 
+function refusal(problems: readonly string[]): HTMLElement {
+  const list = element('ul', {}, ...problems.map((problem) => element('li', {}, problem)))
+  return element('div', { class: 'notice bad' }, element('p', {}, 'An import would refuse this file:'), list)
+}
+
 function misfitText({ name, type, misfits }: ColumnLook, rows: number): string {
-  return `${name}: ${misfits.toLocaleString('en-US')} of the first ${rows.toLocaleString('en-US')} rows have a value that is no ${type}, which the key is registered as. Such rows are not applied.`
+  const values = misfits === 1 ? 'has a value that is' : 'have values that are'
+  return `${name}: ${number(misfits)} of the first ${counted(rows)} ${values} not of the registered type ${type}. Such rows are not applied.`
+}
+
+function counted(rows: number): string {
+  return `${number(rows)} ${rows === 1 ? 'row' : 'rows'}`
+}
+
+function number(value: number): string {
+  return value.toLocaleString('en-US')
 }
 
 function cut(text: string): string {

@@ -1,7 +1,7 @@
 import { sql } from '@sluice/database'
 import type { DashboardContext } from '../context.ts'
 import { hasEnded } from './import-page.ts'
-import { type Parts, partsOf } from './parts.ts'
+import { type Parts, partNames, partsOf } from './parts.ts'
 import { type Snapshot, takeSnapshot } from './snapshot.ts'
 
 /** How often what is watched is looked at, ms. */
@@ -11,14 +11,17 @@ const interval = 1_000
 export const mostWatchers = 200
 
 /** Hears of an import: the parts whose HTML is another one, by name; `ended` when nothing will change any more. */
-export type Watcher = (changed: Partial<Record<keyof Parts, string>>, ended: boolean) => void
+type Watcher = (changed: Texts, ended: boolean) => void
+
+/** Parts as HTML texts. */
+type Texts = Partial<Record<keyof Parts, string>>
 
 interface Watched {
   appId: number
   watchers: Set<Watcher>
   snapshot: Snapshot | undefined
   /** As they were sent last. */
-  parts: Partial<Record<keyof Parts, string>>
+  parts: Texts
   /** What the import's row said when they were made. */
   version: string
 }
@@ -85,9 +88,10 @@ async function look(context: Context, watched: Map<string, Watched>): Promise<vo
     const snapshot = await takeSnapshot(context, entry.appId, importId, entry.snapshot)
     if (snapshot === undefined) continue
     const ended = hasEnded(snapshot.details)
-    const parts = Object.entries(partsOf(entry.appId, snapshot)).map(([name, part]) => [name, part.text] as const)
-    const changed = Object.fromEntries(parts.filter(([name, text]) => entry.parts[name as keyof Parts] !== text))
-    Object.assign(entry, { snapshot, parts: Object.fromEntries(parts), version: version ?? '' })
+    const parts = partsOf(entry.appId, snapshot)
+    const changed: Texts = {}
+    for (const name of partNames) if (entry.parts[name] !== parts[name].text) changed[name] = parts[name].text
+    Object.assign(entry, { snapshot, parts: { ...entry.parts, ...changed }, version: version ?? '' })
     if (Object.keys(changed).length > 0 || ended) for (const watcher of entry.watchers) watcher(changed, ended)
   }
 }

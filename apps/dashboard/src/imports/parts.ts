@@ -11,6 +11,9 @@ export interface Parts {
   report: Html
 }
 
+/** The names of the parts. */
+export const partNames = ['progress', 'actions', 'report'] as const satisfies readonly (keyof Parts)[]
+
 /** Makes all parts from one snapshot. */
 export function partsOf(appId: number, snapshot: Snapshot): Parts {
   const { view } = snapshot.details

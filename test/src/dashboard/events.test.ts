@@ -1,0 +1,86 @@
+import { runImport } from '@sluice/imports'
+import { beforeEach, expect, test } from 'vitest'
+import { until } from '../environment/wait.ts'
+import { claim, queueFile, type Workshop } from '../imports/workshop.ts'
+import { openAppWith, workshopOf } from './import-runs.ts'
+import { openTestDashboard, signInAddress, type TestDashboard } from './test-dashboard.ts'
+import { openVisitor } from './visitor.ts'
+
+// The events that keep an import's page up to date.
+let dashboard: TestDashboard
+let workshop: Workshop
+let app: { appId: number; email: string }
+let cookie: string
+let closed: boolean
+beforeEach(async () => {
+  dashboard = await openTestDashboard()
+  workshop = workshopOf(dashboard)
+  app = await openAppWith(dashboard, ['u1'])
+  const entered = await openVisitor(dashboard).post(await signInAddress(dashboard, app.email))
+  cookie = /sluice_session=[^;]+/.exec(entered.headers.getSetCookie().join())?.[0] ?? ''
+  closed = false
+  return async () => {
+    if (!closed) await dashboard.close()
+  }
+})
+
+/** Listens to an import; `heard` grows with what comes, and `over` resolves at its end. */
+async function listen(importId: string) {
+  const stop = new AbortController()
+  const response = await fetch(`${dashboard.url}/apps/${app.appId}/imports/${importId}/events`, {
+    headers: { Cookie: cookie },
+    signal: stop.signal,
+  })
+  const heard = { text: '' }
+  const reading = async () => {
+    for await (const chunk of response.body ?? []) heard.text += Buffer.from(chunk).toString()
+  }
+  const over = reading().catch(() => {})
+  return { status: response.status, type: response.headers.get('content-type'), heard, over, stop: () => stop.abort() }
+}
+
+test('an import that another process runs is told of until it has ended; then the stream ends', async () => {
+  const importId = await queueFile(workshop, app.appId, 'user_id,a\nu1,1\n')
+  const { status, type, heard, over } = await listen(importId)
+  expect([status, type]).toEqual([200, 'text/event-stream'])
+  await until('the state', () => heard.text.includes('a worker takes it within seconds'))
+  await runImport(workshop.context, await claim(workshop, app.appId, importId), new AbortController().signal)
+  await over
+  expect(heard.text).toMatch(/event: parts\ndata: \{"progress".*Completed.*\n\nevent: ended\ndata:\n\n$/)
+})
+
+test('nothing is said while nothing changes, and the parts that stay the same are left out', async () => {
+  const first = await queueFile(workshop, app.appId, 'user_id,a\nu1,1\n')
+  const second = await queueFile(workshop, app.appId, 'user_id,a\nu1,1\n')
+  const { heard, stop, over } = await listen(second)
+  await until('the first parts', () => heard.text.includes('which is in line'))
+  await claim(workshop, app.appId, first)
+  await until('the next', () => heard.text.includes('which is running'))
+  const [, , last = ''] = heard.text.split('event: parts\ndata: ')
+  expect(Object.keys(JSON.parse(last))).toEqual(['progress'])
+  stop()
+  await over
+})
+
+test('a visitor has a bounded number of streams; those that went away make room', async () => {
+  const importId = await queueFile(workshop, app.appId, 'user_id,a\nu1,1\n')
+  const streams = await Promise.all(Array.from({ length: 20 }, () => listen(importId)))
+  expect(streams.map(({ status }) => status)).toEqual(streams.map(() => 200))
+  expect((await listen(importId)).status).toBe(503)
+  for (const { stop } of streams) stop()
+  await until('room', async () => {
+    const again = await listen(importId)
+    again.stop()
+    return again.status === 200
+  })
+})
+
+test('streams hold up no shutdown', async () => {
+  const importId = await queueFile(workshop, app.appId, 'user_id,a\nu1,1\n')
+  const streams = await Promise.all(Array.from({ length: 3 }, () => listen(importId)))
+  const started = performance.now()
+  closed = true
+  await dashboard.close()
+  await Promise.all(streams.map(({ over }) => over))
+  expect(performance.now() - started).toBeLessThan(5_000)
+})
