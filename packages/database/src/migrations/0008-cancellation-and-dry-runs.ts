@@ -15,6 +15,8 @@ const statements = [
     add column report_due boolean not null default false,
     add column error_counts jsonb not null default '{}',
     add column file_name text`,
+  // A worker from before this migration takes a dry run for an import: then its batches are refused.
+  `alter table imports add constraint imports_dry_run_applies_nothing check (not dry_run or rows_applied = 0)`,
   `drop index imports_one_active_per_app`,
   // The guarantee of order: at most one import of an app is active at any moment, and beside it one dry run.
   `create unique index imports_one_active_per_app on imports (app_id, dry_run) where state = 'processing'`,
