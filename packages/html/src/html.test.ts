@@ -18,6 +18,7 @@ test.each([
   ['HTML stays', html`${html`<b>${'<'}</b>`}`, '<b>&lt;</b>'],
   ['lists are joined', html`${[1, html`<i></i>`, ['<', null]]}`, '1<i></i>&lt;'],
   ['nothing is nothing', html`${undefined}${null}${false}${''}`, ''],
+  ['an address with a query', html`<a href="/?a=${'x&y'}&b=${1}">`, '<a href="/?a=x&amp;y&b=1">'],
   ['zero is a number', html`${0}`, '0'],
 ])('%s', (_, { text }, expected) => {
   expect(text).toBe(expected)

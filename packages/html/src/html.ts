@@ -16,7 +16,7 @@ export type Content = Html | string | number | false | null | undefined | readon
 export function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {
   const text = parts.map((part, index) => {
     if (index === 0) return part
-    if (/[=<]$/.test(parts[index - 1] ?? '')) throw new Error(`a value must be quoted: ${parts[index - 1]}`)
+    if (/(?:\s[\w-]+=|<)$/.test(parts[index - 1] ?? '')) throw new Error(`a value must be quoted: ${parts[index - 1]}`)
     return render(values[index - 1]) + part
   })
   return new Html(text.join(''))

@@ -4,7 +4,7 @@ const minutes = 60
 
 /**
  * Gives the rows that imports of all apps read in each of the last 60 minutes, oldest first; the last is the minute under way.
- * Of an import only its rows and the time that it ran are kept, so its rows count as read evenly over that time.
+ * Of an import only its rows and the time that it ran are kept, so its rows count as read evenly over that time, in fractions.
  */
 export async function rowsByMinute(db: Database): Promise<{ minute: Date; rows: number }[]> {
   const { rows } = await sql<{ minute: Date; rows: number }>`
@@ -24,7 +24,7 @@ export async function rowsByMinute(db: Database): Promise<{ minute: Date; rows: 
         greatest(date_trunc('minute', started_at), span.start), date_trunc('minute', ended_at), interval '1 minute'
       ) as minute
     )
-    select minute, coalesce(round(sum(shares.rows)), 0)::bigint as rows
+    select minute, coalesce(sum(shares.rows), 0)::float8 as rows
     from span, generate_series(span.start, date_trunc('minute', now()), interval '1 minute') as minute
     left join shares using (minute)
     group by minute order by minute

@@ -18,7 +18,11 @@ export interface Visitor {
   /** Sends a body of any form with the token that the page at `from` gave in a header, if there is a page. */
   postBody(path: string, body: RequestInit['body'], headers: Record<string, string>, from?: string): Promise<Answer>
   /** Sends a form as it stands. */
-  postWithoutToken(path: string, fields: Record<string, string>, headers?: Record<string, string>): Promise<Answer>
+  postWithoutToken(
+    path: string,
+    fields: Record<string, string> | URLSearchParams,
+    headers?: Record<string, string>,
+  ): Promise<Answer>
 }
 
 /** Somebody who is not signed in. */

@@ -6,7 +6,7 @@ import { count, time } from '../layout/format.ts'
 /** A field that asks for one user. */
 export function lookUpForm(appId: number, userId: string): Html {
   return html`<form method="get" action="/apps/${appId}/profiles/user" class="search" role="search">
-    <label>User ID, as the app registered it <input type="search" name="user" value="${userId}" required maxlength="255"></label>
+    <label>User ID <input type="search" name="user" value="${userId}" required maxlength="255"></label>
     <button>Look up</button>
   </form>`
 }

@@ -14,7 +14,7 @@ export function throughputChart(minutes: readonly { minute: Date; rows: number }
   const scale = niceCeiling(most)
   const step = (width - left) / Math.max(1, minutes.length)
   const y = (rate: number) => Math.round((height - bottom - (rate / scale) * (height - top - bottom)) * 10) / 10
-  const total = minutes.reduce((sum, { rows }) => sum + rows, 0)
+  const total = Math.round(minutes.reduce((sum, { rows }) => sum + rows, 0))
   return html`<figure class="card chart" tabindex="0">
     <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${counted(total, 'row')} in the last hour, at most ${count(Math.round(most))} per second">
       ${[0, scale / 2, scale].map(

@@ -1,0 +1,188 @@
+import { addMember } from '@sluice/accounts'
+import { sql } from '@sluice/database'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { openBrowser, openWindow } from './browser.ts'
+import { hostile } from './hostile.ts'
+import { openSampleApp } from './sample-app.ts'
+import { openApp, openOperator, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { openVisitor, signIn, type Visitor } from './visitor.ts'
+
+let dashboard: TestDashboard
+let ownApp: number
+let foreignApp: number
+let member: Visitor
+beforeAll(async () => {
+  dashboard = await openTestDashboard()
+  ;({ appId: ownApp } = await openSampleApp(dashboard, 'Own', 'anna@example.com'))
+  ;({ appId: foreignApp } = await openSampleApp(dashboard, 'Foreign', 'bert@example.com'))
+  await openOperator(dashboard)
+  member = await signIn(dashboard, 'anna@example.com')
+})
+afterAll(async () => await dashboard.close())
+
+const pages = [
+  'credentials',
+  'credentials/api-token',
+  'profiles',
+  'profiles/user?user=user-1',
+  'deletions',
+  'settings',
+  'settings/members/remove?member=bert%40example.com',
+]
+
+test.each(pages)('another app’s page is not there: %s', async (path) => {
+  const answer = await member.get(`/apps/${foreignApp}/${path}`)
+  expect(answer.status).toBe(404)
+  expect(answer.text).not.toMatch(/Foreign|bert@|user-1|plan/)
+})
+
+test.each(['0', '-1', '1e3', '99999999', '1%00', '..%2f1', 'x'])(
+  'an app that cannot be (%s) is not there',
+  async (id) => {
+    expect((await member.get(`/apps/${id}/settings`)).status).toBe(404)
+  },
+)
+
+test('what is of another app is not found in one’s own', async () => {
+  await sql`insert into users (app_id, user_id) values (${foreignApp}, 'only-there')`.execute(dashboard.db)
+  expect((await member.get(`/apps/${ownApp}/profiles/user?user=only-there`)).status).toBe(404)
+  expect((await member.get(`/apps/${ownApp}/settings/members/remove?member=bert%40example.com`)).status).toBe(404)
+})
+
+const forms = [
+  ['credentials/api-token', { replaces: 'abcd' }],
+  ['settings/mails', {}],
+  ['settings/members', { email: 'new@example.com' }],
+  ['settings/members/remove', { member: 'anna@example.com' }],
+] as const
+
+describe.each(forms)('the form %s', (path, fields) => {
+  test.each([
+    ['no token', {}],
+    ['an empty one', { form_token: '' }],
+    ['an invented one', { form_token: 'A'.repeat(43) }],
+  ])('is refused with %s', async (_, token) => {
+    const before = await state()
+    const answer = await member.postWithoutToken(`/apps/${ownApp}/${path}`, { ...fields, ...token })
+    expect(answer.status).toBe(403)
+    expect(await state()).toEqual(before)
+  })
+
+  test('is refused with somebody else’s token, and for another app', async () => {
+    const before = await state()
+    const page = await (await signIn(dashboard, 'bert@example.com')).get(`/apps/${foreignApp}/settings`)
+    const token = /name="form_token" value="([^"]+)"/.exec(page.text)?.[1] ?? ''
+    expect((await member.postWithoutToken(`/apps/${ownApp}/${path}`, { ...fields, form_token: token })).status).toBe(
+      403,
+    )
+    expect((await member.post(`/apps/${foreignApp}/${path}`, fields, `/apps/${ownApp}/settings`)).status).toBe(404)
+    expect(await state()).toEqual(before)
+  })
+})
+
+/** What the forms could change. */
+async function state() {
+  return {
+    members: await dashboard.db.selectFrom('members').selectAll().orderBy('email').execute(),
+    tokens: await dashboard.db.selectFrom('api_tokens').select('token_hash').orderBy('app_id').execute(),
+  }
+}
+
+test('signing in and out takes forms of ours as well', async () => {
+  const stranger = openVisitor(dashboard)
+  for (const path of ['/sign-in', '/sign-in/abc', '/sign-out', '/theme']) {
+    expect((await stranger.postWithoutToken(path, { email: 'anna@example.com' })).status, path).toBe(403)
+  }
+  expect((await dashboard.mails()).length).toBe(0)
+})
+
+test('every answer forbids whatever is not ours, and none may be kept or framed', async () => {
+  for (const path of ['/', '/sign-in', `/apps/${ownApp}/settings`, '/nowhere', `/apps/${foreignApp}/settings`]) {
+    const { headers } = await member.get(path)
+    const policy = headers.get('content-security-policy') ?? ''
+    expect(policy, path).toContain("default-src 'none'")
+    expect(policy, path).not.toMatch(/unsafe|https?:|\*/)
+    expect(headers.get('x-frame-options')).toBe('DENY')
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('cache-control')).toBe('no-store')
+  }
+})
+
+test('no page has an inline script, an inline style or an address on another host', async () => {
+  const operator = await signIn(dashboard, 'operator@example.com')
+  for (const path of ['/apps', '/queues', ...pages.map((page) => `/apps/${ownApp}/${page}`)]) {
+    const { text } = await operator.get(path)
+    expect(text, path).not.toMatch(
+      /<script(?![^>]*\bsrc="\/)|<style|\sstyle=|\son\w+=|(?:src|href|action)="(?:https?:)?\/\//,
+    )
+  }
+})
+
+test('over https cookies are for https only, and tied to the host', async () => {
+  const secure = await openTestDashboard(async () => ({ dashboardUrl: 'https://dashboard.example.com' }))
+  try {
+    const answer = await fetch(`${secure.url}/sign-in`)
+    const [cookie = ''] = answer.headers.getSetCookie()
+    expect(cookie).toMatch(/^__Host-sluice_guest=.*; Secure/)
+    expect(answer.headers.get('strict-transport-security')).not.toBeNull()
+  } finally {
+    await secure.close()
+  }
+})
+
+describe.skipIf(inject('chromium') === undefined)('whatever a name, key, value or ID holds', () => {
+  test('is shown as text on every page', async () => {
+    const { appId } = await openApp(dashboard, hostile, 'careful@example.com')
+    await sql`insert into profile_keys (app_id, key, type) values (${appId}, ${hostile}, 'string')`.execute(
+      dashboard.db,
+    )
+    await sql`
+      insert into users (app_id, user_id, attributes)
+      values (${appId}, ${hostile}, jsonb_build_object(${hostile}::text, ${hostile}::text))
+    `.execute(dashboard.db)
+    await dashboard.db
+      .insertInto('imports')
+      .values({
+        app_id: appId,
+        source: 'v3',
+        content_type: 'text/csv',
+        object_key: 'none',
+        state: 'failed',
+        error: hostile,
+        finished_at: new Date(),
+      })
+      .execute()
+    await addMember(dashboard.db, appId, `a'&+%26\u202e@example.com`)
+    await addMember(dashboard.db, ownApp, 'careful@example.com')
+    const browser = await openBrowser()
+    try {
+      for (const email of ['careful@example.com', 'operator@example.com']) {
+        const isOperator = email.startsWith('operator')
+        const { page, context, problems } = await openWindow(browser, dashboard, email)
+        const user = `profiles/user?user=${encodeURIComponent(hostile)}`
+        const search = `/apps?search=${encodeURIComponent(hostile)}`
+        for (const path of [
+          'credentials',
+          'credentials/api-token',
+          'profiles',
+          user,
+          'deletions',
+          'settings',
+          search,
+          ...(isOperator ? ['/queues'] : []),
+        ]) {
+          const answer = await page.goto(path.startsWith('/') ? path : `/apps/${appId}/${path}`)
+          expect(answer?.status(), path).toBe(200)
+          expect(await page.title(), path).not.toBe('broken')
+          expect(await page.locator('main script, main img').count(), path).toBe(0)
+          if (path.startsWith('profiles'))
+            expect(await page.getByText(hostile, { exact: true }).count(), path).toBeGreaterThan(0)
+        }
+        expect(problems).toEqual([])
+        await context.close()
+      }
+    } finally {
+      await browser.close()
+    }
+  })
+})
