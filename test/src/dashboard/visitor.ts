@@ -26,7 +26,7 @@ export interface Visitor {
 }
 
 /** Somebody who is not signed in. */
-export function openVisitor({ url }: TestDashboard): Visitor {
+export function openVisitor({ url }: { url: string }): Visitor {
   const cookies = new Map<string, string>()
   const ask = async (path: string, options: RequestInit = {}): Promise<Answer> => {
     const headers = {
