@@ -14,12 +14,20 @@ export type Content = Html | string | number | false | null | undefined | readon
  * attributes, where escaping makes them harmless. Throws where one follows `=` without a quote, or stands in a tag's name.
  */
 export function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {
-  const text = parts.map((part, index) => {
-    if (index === 0) return part
-    if (/(?:\s[\w-]+=|<)$/.test(parts[index - 1] ?? '')) throw new Error(`a value must be quoted: ${parts[index - 1]}`)
-    return render(values[index - 1]) + part
-  })
-  return new Html(text.join(''))
+  if (!checked.has(parts)) check(parts)
+  let text = parts[0] ?? ''
+  for (const [index, value] of values.entries()) text += render(value) + (parts[index + 1] ?? '')
+  return new Html(text)
+}
+
+/** Templates that were looked at: their fixed parts are the same objects each time. */
+const checked = new WeakSet<TemplateStringsArray>()
+
+function check(parts: TemplateStringsArray): void {
+  for (const part of parts.slice(0, -1)) {
+    if (/(?:\s[\w-]+=|<)$/.test(part)) throw new Error(`a value must be quoted: ${part}`)
+  }
+  checked.add(parts)
 }
 
 function render(value: Content): string {

@@ -14,7 +14,7 @@ export function deletionNotification({ appName, day, usersDeleted }: CompletedDe
   const count = new Intl.NumberFormat('en-US').format(usersDeleted)
   return renderContent(`User deletion completed: ${count} ${usersDeleted === 1 ? 'user' : 'users'} deleted`, [
     `The user deletion of ${appName} that was due on ${day} has completed.`,
-    `Registered users deleted: ${count}`,
+    { facts: { 'Registered users deleted': count } },
     'The users, all their profile values and the stored files of imports that had ended are gone, and the user IDs are no longer registered. IDs in the requests that were not registered needed no deletion.',
   ])
 }

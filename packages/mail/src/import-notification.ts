@@ -19,22 +19,22 @@ export interface EndedImport {
 /** The import notification e-mail. */
 export function importNotification(ended: EndedImport): Content {
   const { subject, opening } = headline(ended)
-  const summary = [
-    `Rows read: ${count.format(ended.rowsTotal)}`,
-    ended.dryRun
-      ? `Rows without errors: ${count.format(ended.rowsTotal - ended.rowsFailed)}`
-      : `Rows applied: ${count.format(ended.rowsApplied)}`,
-    `Rows with errors: ${count.format(ended.rowsFailed)}`,
-    `Import: ${ended.importId}`,
-  ].join('\n')
+  const facts = {
+    'Rows read': count.format(ended.rowsTotal),
+    ...(ended.dryRun
+      ? { 'Rows without errors': count.format(ended.rowsTotal - ended.rowsFailed) }
+      : { 'Rows applied': count.format(ended.rowsApplied) }),
+    'Rows with errors': count.format(ended.rowsFailed),
+    Import: ended.importId,
+  }
   const errors =
     ended.errorFile === undefined
       ? undefined
       : `The error file holds every row that was not applied, with the reasons in its first column. Correct the rows and upload the file again: that column is ignored. The link is good for ${ended.errorFile.days} days.`
-  const paragraphs = [opening, whatStays(ended), summary, errors].filter((text) => text !== undefined)
+  const blocks = [opening, whatStays(ended), { facts }, errors].filter((block) => block !== undefined)
   return renderContent(
     singleLine(subject),
-    paragraphs,
+    blocks,
     ended.errorFile === undefined ? undefined : { url: ended.errorFile.url, label: 'Download the error file' },
   )
 }

@@ -1,0 +1,89 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readSettings } from '@sluice/config'
+import { startInbox } from '@sluice/local-stack'
+import { deletionNotification, importNotification, mailSettings, openTransport, signInLink } from '@sluice/mail'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { expectAccessible, openBrowser, takePictures } from '../dashboard/browser.ts'
+import { hostile } from '../dashboard/hostile.ts'
+import { until } from '../environment/wait.ts'
+
+const ended = {
+  importId: '4c1d8f6e-0000-4000-8000-000000000000',
+  appName: 'Corner shop',
+  state: 'completed',
+  dryRun: false,
+  rowsTotal: 1_000_000,
+  rowsApplied: 990_000,
+  rowsFailed: 10_000,
+  error: undefined,
+  errorFile: { url: `https://api.example.com/error_files/${'x'.repeat(80)}`, days: 7 },
+} as const
+
+const mails = {
+  'sign-in': signInLink({ url: `https://dashboard.example.com/sign-in/${'x'.repeat(43)}`, minutes: 15 }),
+  'import-completed': importNotification(ended),
+  'import-failed': importNotification({ ...ended, state: 'failed', error: 'file maybe corrupt', errorFile: undefined }),
+  'import-hostile': importNotification({ ...ended, state: 'failed', error: hostile.repeat(5), appName: hostile }),
+  'deletion-completed': deletionNotification({ appName: 'Corner shop', day: '2026-12-07', usersDeleted: 12_345 }),
+}
+
+describe.skipIf(inject('chromium') === undefined)('as a mail program shows it', () => {
+  let browser: Browser
+  let folder: string
+  let inbox: Awaited<ReturnType<typeof startInbox>>
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sluice-mails-'))
+    inbox = await startInbox({ folder, host: '127.0.0.1', httpPort: 0, smtpPort: 0 })
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser.close()
+    await inbox.close()
+    await rm(folder, { recursive: true })
+  })
+
+  test.each(Object.entries(mails))(
+    'the mail %s loads nothing, runs nothing, fits a phone, and says what its text says',
+    async (name, content) => {
+      const transport = openTransport(
+        readSettings({ SMTP_URL: inbox.smtpUrl, MAIL_FROM: 'Sluice <a@example.com>' }, mailSettings),
+      )
+      const recipient = `${name}@example.com`
+      await transport.deliver({ ...content, recipient, id: crypto.randomUUID() })
+      transport.close()
+      const received = await until('the mail', async () => {
+        const all: { to: string[]; subject: string; html: string; text: string }[] = JSON.parse(
+          await (await fetch(`${inbox.url}/api/mails`)).text(),
+        )
+        return all.find(({ to }) => to.includes(recipient))
+      })
+      expect(received.subject).toBe(content.subject)
+
+      const context = await browser.newContext({ viewport: { width: 800, height: 600 } })
+      const page = await context.newPage()
+      const requests: string[] = []
+      page.on('request', (request) => requests.push(request.url()))
+      await page.setContent(received.html)
+      await expectAccessible(page)
+      await takePictures(page, `mail-${name}`)
+      expect(requests).toEqual([])
+      expect(await page.title()).toBe(content.subject.replace(/\s+/g, ' ').trim())
+      expect(await page.locator('img, script, iframe, form').count()).toBe(0)
+
+      // Where the text has a colon, the HTML may have a column or a button.
+      const words = (text: string) => text.replace(/[\s:]+/g, ' ').trim()
+      const shown = words(await page.locator('body').innerText())
+      for (const line of content.text.split('\n').filter((line) => !line.startsWith('http'))) {
+        expect(shown).toContain(words(line))
+      }
+      const [address] = /^http\S+/m.exec(content.text) ?? []
+      expect(await page.locator('a').evaluateAll((links) => links.map((link) => link.getAttribute('href')))).toEqual(
+        address === undefined ? [] : [address],
+      )
+      await context.close()
+    },
+  )
+})
