@@ -35,13 +35,21 @@ const mostExamples = 3
  * number of users: all of a small app are looked at, of a large one those in pages that are drawn at random.
  */
 export async function profileStatistics(db: Database, appId: number): Promise<ProfileStatistics> {
-  const [types, first] = await Promise.all([registeredKeys(db, appId), statisticsOf(db, firstUsers(appId))])
-  const isComplete = first.sampled < sampleSize
+  const [types, isComplete] = await Promise.all([registeredKeys(db, appId), isSmall(db, appId)])
   const random = isComplete ? undefined : await statisticsOf(db, randomUsers(appId, await pageShare(db)))
   // A small share of a large table is hardly met by random pages: then the first users by their IDs stand for all.
-  const { sampled, found } = random !== undefined && random.sampled >= sampleSize / 4 ? random : first
+  const isMet = random !== undefined && random.sampled >= sampleSize / 4
+  const { sampled, found } = isMet ? random : await statisticsOf(db, firstUsers(appId))
   const keys = [...types].map(([key, type]) => ({ key, type, filled: 0, examples: [], ...found.get(key) }))
   return { keys, sampled, isComplete }
+}
+
+/** Whether the sample can be all users of the app. */
+async function isSmall(db: Database, appId: number): Promise<boolean> {
+  const { rows } = await sql<{ users: number }>`
+    select count(*) as users from (select from users where app_id = ${appId} limit ${sampleSize}) as first
+  `.execute(db)
+  return (rows[0]?.users ?? 0) < sampleSize
 }
 
 type Sample = ReturnType<typeof firstUsers>
@@ -52,8 +60,10 @@ function firstUsers(appId: number) {
 }
 
 function randomUsers(appId: number, percent: number): Sample {
+  // Pages come in the order of the table: without another order the limit would take the first of them.
   return sql`
-    select app_id, user_id from users tablesample system (${percent}) where app_id = ${appId} limit ${sampleSize}`
+    select app_id, user_id from users tablesample system (${percent}) where app_id = ${appId}
+    order by random() limit ${sampleSize}`
 }
 
 /** How much of the table `samplePages` are, percent. */

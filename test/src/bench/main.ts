@@ -1,6 +1,7 @@
 // npm run bench [-- name] [arguments]: measures against yardsticks in the same run, prints ratios, and exits 1 where one
 // misses its target.
 import { benchApi } from './api.ts'
+import { benchDashboard } from './dashboard.ts'
 import { benchDeletions } from './deletions.ts'
 import { benchImport } from './import/index.ts'
 import { benchLimiter } from './limiter.ts'
@@ -15,6 +16,7 @@ import { benchUploads } from './uploads.ts'
 const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   import: benchImport,
   api: benchApi,
+  dashboard: benchDashboard,
   deletions: benchDeletions,
   limiter: benchLimiter,
   mixed: benchMixed,

@@ -22,8 +22,16 @@ export async function addUsers(db: Database, appId: number, users: number): Prom
       (${appId}, 'plan', 'string'), (${appId}, 'age', 'int'), (${appId}, 'score', 'decimal'),
       (${appId}, 'last_seen', 'datetime'), (${appId}, 'unused', 'string')
   `.execute(db)
+  // A statement for all of a million would take longer than a statement may.
+  for (let first = 1; first <= users; first += 100_000) {
+    await addUsersFrom(db, appId, first, Math.min(users, first + 99_999))
+  }
+}
+
+async function addUsersFrom(db: Database, appId: number, first: number, last: number): Promise<void> {
   await sql`
-    insert into users (app_id, user_id) select ${appId}, 'user-' || n from generate_series(1, ${users}::integer) as n
+    insert into users (app_id, user_id)
+    select ${appId}, 'user-' || n from generate_series(${first}::integer, ${last}::integer) as n
   `.execute(db)
   await sql`
     insert into profiles (app_id, user_id, attributes, updated_at)
@@ -33,11 +41,12 @@ export async function addUsers(db: Database, appId: number, users: number): Prom
       'score', (n % 1000) / 8.0,
       'last_seen', to_char(timestamp '2026-01-01' + n * interval '1 minute', 'YYYY-MM-DD HH24:MI:SS.MS')
     )), now()
-    from generate_series(1, ${users}::integer) as n
+    from generate_series(${first}::integer, ${last}::integer) as n
   `.execute(db)
 }
 
-async function addDeletions(db: Database, appId: number): Promise<void> {
+/** Deletion requests of the last ten weeks, in every state. */
+export async function addDeletions(db: Database, appId: number): Promise<void> {
   const day = 24 * 60 * 60 * 1000
   for (const [age, users, state] of [
     [70, 12, 'completed'],
