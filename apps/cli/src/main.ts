@@ -3,6 +3,7 @@ import { addAppCommands } from './commands/app.ts'
 import { addDashboardCommands } from './commands/dashboard.ts'
 import { addDeletionCommands } from './commands/deletions.ts'
 import { addImportCommands } from './commands/import.ts'
+import { addKeyCommands } from './commands/key.ts'
 import { addMigrateCommand } from './commands/migrate.ts'
 import { addUserCommands } from './commands/users.ts'
 import { Failure } from './failure.ts'
@@ -18,6 +19,7 @@ addUserCommands(program)
 addImportCommands(program)
 addDeletionCommands(program)
 addDashboardCommands(program)
+addKeyCommands(program)
 addMigrateCommand(program)
 
 // `sluice imports | head` ends as its reader likes it.

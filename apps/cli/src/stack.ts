@@ -1,6 +1,6 @@
 import { readSettings } from '@sluice/config'
 import { connect, type Database } from '@sluice/database'
-import { defaultHome, embeddedStorageAccess, readStackInfo } from '@sluice/local-stack'
+import { defaultHome, embeddedStorageAccess, encryptionKeysOf, readStackInfo } from '@sluice/local-stack'
 import { openStorage, type Storage, storageSettings } from '@sluice/storage'
 import { InvalidArgumentError } from 'commander'
 import { Failure } from './failure.ts'
@@ -54,6 +54,15 @@ export async function withDatabase<Result>(work: (db: Database) => Promise<Resul
   } finally {
     await close()
   }
+}
+
+/** The keys that secrets are encrypted with: `ENCRYPTION_KEYS`, or that of the running stack. */
+export async function encryptionKeys(): Promise<readonly Buffer[]> {
+  if (!process.env.ENCRYPTION_KEYS && (await runningStack()) === undefined) {
+    throw new Failure('no stack is running here: start one with npm start, or set ENCRYPTION_KEYS')
+  }
+  const ENCRYPTION_KEYS = await encryptionKeysOf(home(), process.env)
+  return readSettings({ ENCRYPTION_KEYS }, ['ENCRYPTION_KEYS']).ENCRYPTION_KEYS
 }
 
 /** Runs an operator's command with the storage that `S3_ENDPOINT` names, or that of the running stack. */

@@ -64,6 +64,7 @@ function apps(): AppDefinition[] {
       // Taking the types out of the browser's scripts works, and says at each start that it is experimental.
       nodeOptions: ['--disable-warning=ExperimentalWarning'],
     },
+    { name: 'dropbox', entry: entry('dropbox'), count: 1, web: { prefix: 'DROPBOX', port: 3006 } },
     { name: 'worker', entry: entry('worker'), count: workerCount(process.env), nodeOptions: workerMemory() },
   ]
 }
@@ -72,6 +73,7 @@ function print(info: StackInfo): void {
   const lines = {
     API: info.api,
     Dashboard: info.dashboard,
+    Dropbox: info.dropbox,
     Storage: info.storage,
     Inbox: info.inbox,
     Data: home,

@@ -1,4 +1,5 @@
 import type { DeletionContext } from '@sluice/deletions'
+import type { UpkeepContext } from '@sluice/dropbox'
 import type { ImportContext } from '@sluice/imports'
 import type { Mailer } from '@sluice/mail'
 import type { Heartbeat } from '@sluice/operations'
@@ -7,7 +8,11 @@ import type { WorkerMetrics } from './metrics.ts'
 
 /** What the queues of a worker process share. */
 export interface Host {
-  context: ImportContext & DeletionContext & { settings: { IMPORT_CONCURRENCY: number; UPLOAD_CHECK_INTERVAL: number } }
+  context: ImportContext &
+    DeletionContext &
+    UpkeepContext & {
+      settings: { DROPBOX_SEARCH_INTERVAL: number; IMPORT_CONCURRENCY: number; UPLOAD_CHECK_INTERVAL: number }
+    }
   queues: Queues
   mailer: Mailer
   metrics: WorkerMetrics

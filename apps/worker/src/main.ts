@@ -6,7 +6,7 @@ import { mailSettings, openMailer } from '@sluice/mail'
 import { openHeartbeat } from '@sluice/operations'
 import { openQueues } from '@sluice/queue'
 import { countConnections, runService } from '@sluice/service'
-import { openStorage, storageSettings } from '@sluice/storage'
+import { openRelay, openStorage, storageSettings } from '@sluice/storage'
 import { showBacklog } from './backlog.ts'
 import { hostImports } from './imports.ts'
 import { hostMails } from './mails.ts'
@@ -24,6 +24,7 @@ await runService('worker', { stopDeadline }, async (log, operations) => {
     ...storageSettings,
     'DATABASE_POOL',
     'DATABASE_URL',
+    'DROPBOX_SEARCH_INTERVAL',
     'IMPORT_CONCURRENCY',
     'REDIS_URL',
     'WORKER_QUEUES',
@@ -31,6 +32,7 @@ await runService('worker', { stopDeadline }, async (log, operations) => {
   const onError = (error: Error) => log.warn({ err: error }, 'connection or job error')
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
   const storage = openStorage(settings)
+  const relay = openRelay(settings)
   const mailer = openMailer(database.db, settings)
   const store = sharedStore(settings)
   const queues = openQueues(store, onError)
@@ -38,7 +40,7 @@ await runService('worker', { stopDeadline }, async (log, operations) => {
   const hosts = { imports: hostImports, mails: hostMails, upkeep: hostUpkeep }
   const hosted = queueNames.filter((name) => settings.WORKER_QUEUES.includes(name))
   const heartbeat = openHeartbeat(database.db, hosted, (error) => log.warn({ err: error }, 'heartbeat not written'))
-  const host = { context: { db: database.db, storage, settings, log }, queues, mailer, metrics, heartbeat }
+  const host = { context: { db: database.db, storage, relay, settings, log }, queues, mailer, metrics, heartbeat }
 
   countConnections(operations.metrics, database)
   if (hosted.includes('upkeep')) {
@@ -57,6 +59,7 @@ await runService('worker', { stopDeadline }, async (log, operations) => {
       await heartbeat.stop()
       mailer.close()
       storage.close()
+      relay.close()
       await database.close()
     },
   }

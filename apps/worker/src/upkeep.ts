@@ -1,5 +1,6 @@
 import { currentTime } from '@sluice/database'
 import { runDeletions } from '@sluice/deletions'
+import { removeAbandonedUploads, takeStrayFiles } from '@sluice/dropbox'
 import { noticeUploads, removeOldFiles, reportCancelled } from '@sluice/imports'
 import { dueMails } from '@sluice/mail'
 import { dispatch, enqueueMails } from './enqueue.ts'
@@ -17,7 +18,8 @@ const scheduleInterval = 10_000
 const mailsPerPass = 1_000
 
 /**
- * Runs upkeep: notices uploads, dispatches what waits, reports cancelled imports, removes old files, runs deletions. One worker at a time does each.
+ * Runs upkeep: notices uploads and files that came past the dropbox, dispatches what waits, reports cancelled imports, removes
+ * old files, runs deletions. One worker at a time does each.
  * A stop ends deletions after the batch under way, and breaks off a report; the next worker goes on from there.
  */
 export function hostUpkeep(host: Host): Stop {
@@ -42,6 +44,15 @@ export function hostUpkeep(host: Host): Stop {
       every: reportInterval,
       run: async () => await enqueueMails(host, await reportCancelled({ ...context, shutdown: shutdown.signal })),
     },
+    'take-stray-files': {
+      every: context.settings.DROPBOX_SEARCH_INTERVAL,
+      run: async () => {
+        const { taken, mails } = await takeStrayFiles(context)
+        await enqueueMails(host, mails)
+        if (taken > 0) await dispatch(host)
+      },
+    },
+    'remove-abandoned-uploads': { every: fileRemovalInterval, run: () => removeAbandonedUploads(context) },
     'remove-files': { every: fileRemovalInterval, run: () => removeOldFiles(context) },
     'run-deletions': {
       every: deletionInterval,

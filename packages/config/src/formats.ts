@@ -105,3 +105,16 @@ export const timeZone = z.string().refine((name) => {
     return false
   }
 }, 'must be an IANA time zone such as UTC or Europe/Berlin')
+
+/** Keys of AES-256 in base64, separated by commas; the first is the one in use. Gives their 32 bytes each. */
+export const encryptionKeys = z.string().transform((text, context) => {
+  const keys = text.split(',').map((key) => key.trim())
+  if (!keys.every((key) => /^[A-Za-z0-9+/]{43}=$/.test(key))) {
+    context.addIssue({
+      code: 'custom',
+      message: 'must be keys of 32 bytes in base64, such as openssl rand -base64 32 gives',
+    })
+    return z.NEVER
+  }
+  return keys.map((key) => Buffer.from(key, 'base64'))
+})

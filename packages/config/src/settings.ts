@@ -1,5 +1,15 @@
 import { z } from 'zod'
-import { address, addresses, durationBetween, listOf, rateLimit, size, timeZone, wholeNumber } from './formats.ts'
+import {
+  address,
+  addresses,
+  durationBetween,
+  encryptionKeys,
+  listOf,
+  rateLimit,
+  size,
+  timeZone,
+  wholeNumber,
+} from './formats.ts'
 
 interface Setting<Schema extends z.ZodType> {
   schema: Schema
@@ -42,6 +52,10 @@ export const settings = {
   S3_BUCKET: required(z.string(), 'Bucket for uploads and error files'),
   S3_ACCESS_KEY_ID: required(z.string(), 'Access key of the bucket'),
   S3_SECRET_ACCESS_KEY: required(z.string(), 'Its secret'),
+  ENCRYPTION_KEYS: required(
+    encryptionKeys,
+    'Keys for the secrets that the database holds, each 32 bytes in base64, separated by commas: the first encrypts, all decrypt',
+  ),
   SMTP_URL: required(address('smtp', 'smtps'), 'Mail server'),
   MAIL_FROM: required(z.string(), 'Sender of the mails, such as `Sluice <no-reply@example.com>`'),
   API_URL: required(address('http', 'https'), 'The API as clients reach it: links to error files begin with it'),
@@ -71,6 +85,14 @@ export const settings = {
   DASHBOARD_TRUSTED_PROXIES: optional(
     z.string(),
     'Proxies before the dashboard, as addresses or networks separated by commas; who asks is then taken from `X-Forwarded-For`',
+  ),
+  DROPBOX_URL: required(address('http', 'https'), 'The dropbox as clients of S3 reach it'),
+  DROPBOX_HOST: withDefault(z.string(), '127.0.0.1', 'Address that the dropbox listens on'),
+  DROPBOX_PORT: withDefault(wholeNumber(0, 65_535), '3006', 'Port that the dropbox listens on; 0 picks a free one'),
+  DROPBOX_SEARCH_INTERVAL: withDefault(
+    durationBetween('1s', '1h'),
+    '20s',
+    'How often the bucket is searched for files that came past the dropbox',
   ),
   RATE_LIMIT_DELETION: withDefault(rateLimit, '1000/60s', 'Deletion requests of an app in a fixed window'),
   RATE_LIMIT_PROFILE_UPDATE: withDefault(rateLimit, '1000/60s', 'Profile updates of an app in a fixed window'),

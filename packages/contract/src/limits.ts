@@ -6,6 +6,8 @@ export const limits = {
   uploadBytesV2: 100 * 2 ** 20,
   /** Largest file that is uploaded in the dashboard, bytes, whatever its type (service.md, Limits). */
   uploadBytesDashboard: 150 * 2 ** 20,
+  /** Largest file that is put into the bucket, bytes, whatever its type. */
+  bucketBytes: 2 ** 30,
   /** Largest JSON body, bytes, where the route says nothing else. */
   jsonBytes: 2 ** 20,
   /** The same for the registration of users: room for as many IDs as long as they may be, in UTF-8. */

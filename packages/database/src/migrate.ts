@@ -10,6 +10,7 @@ import * as rowHashes from './migrations/0005-row-hashes.ts'
 import * as profiles from './migrations/0006-profiles.ts'
 import * as dashboard from './migrations/0007-dashboard.ts'
 import * as cancellationAndDryRuns from './migrations/0008-cancellation-and-dry-runs.ts'
+import * as dropbox from './migrations/0009-dropbox.ts'
 
 /** All of them, in order; each runs in a transaction of its own. */
 const migrations = {
@@ -21,6 +22,7 @@ const migrations = {
   '0006-profiles': profiles,
   '0007-dashboard': dashboard,
   '0008-cancellation-and-dry-runs': cancellationAndDryRuns,
+  '0009-dropbox': dropbox,
 }
 
 /** A migration may have to rewrite a table, and another process wait for it: neither is a broken connection. ms. */

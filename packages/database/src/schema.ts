@@ -16,6 +16,7 @@ import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 export interface Schema {
   apps: AppsTable
   api_tokens: ApiTokensTable
+  access_keys: AccessKeysTable
   members: MembersTable
   users: UsersTable
   profiles: ProfilesTable
@@ -23,6 +24,7 @@ export interface Schema {
   profile_keys: ProfileKeysTable
   imports: ImportsTable
   import_error_chunks: ImportErrorChunksTable
+  dropbox_uploads: DropboxUploadsTable
   deletion_requests: DeletionRequestsTable
   deletion_request_users: DeletionRequestUsersTable
   deleted_users: DeletedUsersTable
@@ -49,6 +51,16 @@ interface ApiTokensTable {
   token_hash: Buffer
   last_four: string
   created_at: Timestamp
+}
+
+/** What clients of the dropbox sign with. */
+interface AccessKeysTable {
+  app_id: number
+  access_key_id: string
+  /** Signatures need the secret itself, so no hash would do. */
+  encrypted_secret: Buffer
+  created_at: Timestamp
+  last_used_at: NullableTimestamp
 }
 
 interface MembersTable {
@@ -112,6 +124,10 @@ interface ImportsTable {
   etag: string | null
   /** Bytes of the object then; null where this service stored it itself. */
   stored_size: number | null
+  /** The name under which the file came, where it had one. */
+  file_name: string | null
+  /** Of what brought the file to the bucket, and of the file: a repetition makes no second import. */
+  upload_hash: Buffer | null
 
   attempt: Generated<number>
   /** Claims since the last committed batch: above the limit the import fails (design.md §4). */
@@ -143,6 +159,16 @@ interface ImportsTable {
   queued_at: NullableTimestamp
   started_at: NullableTimestamp
   finished_at: NullableTimestamp
+}
+
+/** A file on its way through the dropbox; it goes when the file becomes an import, whose ID it has. */
+interface DropboxUploadsTable {
+  app_id: number
+  import_id: Generated<string>
+  file_name: string
+  /** Storage's own ID of an upload in parts; null where the file comes whole. */
+  storage_upload_id: string | null
+  started_at: Timestamp
 }
 
 /** Lines of an error file that is still growing; they commit with their batch, and go when the file is in storage. */

@@ -14,6 +14,8 @@ export { type ImportDetails, type ListedImport, listImportsBefore, showDetails, 
 export { followErrorLink } from './error-link.ts'
 export { type ErrorRows, errorRows } from './error-rows.ts'
 export { returnTurn, takeTurns } from './line.ts'
+export { importPrefix, uploadKey } from './object-keys.ts'
+export { type QueuedFile, queueStoredFile } from './queue-stored.ts'
 export { type ReceivedImport, receiveImport } from './receive.ts'
 export { receiveUpload, type UploadedFile } from './receive-upload.ts'
 export { reportCancelled } from './report.ts'

@@ -2,6 +2,7 @@ export { type InboxOptions, type RunningInbox, startInbox } from './inbox/start.
 export { type PostgresOptions, type RunningPostgres, startPostgres } from './postgres/start.ts'
 export type { AppDefinition } from './stack/app-process.ts'
 export { embeddedStorageAccess } from './stack/embedded-storage.ts'
+export { encryptionKeysOf } from './stack/encryption-key.ts'
 export { readStackInfo, type StackInfo } from './stack/info.ts'
 export { defaultHome, type Environment, workerCount } from './stack/settings.ts'
 export { type RunningStack, type StackOptions, StackRunningError, startStack } from './stack/start.ts'

@@ -1,4 +1,5 @@
 import { type Content, renderContent } from './content.ts'
+import { singleLine } from './single-line.ts'
 
 /** An import that has ended, as its mail tells of it (service.md, Events). */
 export interface EndedImport {
@@ -66,10 +67,4 @@ const count = new Intl.NumberFormat('en-US')
 
 function rows(number: number): string {
   return `${count.format(number)} ${number === 1 ? 'row' : 'rows'}`
-}
-
-/** A subject is one header line: errors may quote a file's header, which may hold anything. */
-function singleLine(text: string): string {
-  const line = text.replace(/\p{Cc}+/gu, ' ')
-  return line.length > 200 ? `${line.slice(0, 199).toWellFormed()}…` : line
 }

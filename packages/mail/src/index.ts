@@ -1,6 +1,7 @@
 export { deletionNotification } from './deletion-notification.ts'
 export { type EndedImport, importNotification } from './import-notification.ts'
 export { dueMails, enqueueMails, type MailId, mailBacklog } from './outbox.ts'
+export { type RefusedFile, refusedFileNotification } from './refused-file-notification.ts'
 export { type Mailer, openMailer, type SendOutcome } from './send.ts'
 export { signInLink } from './sign-in-link.ts'
 export { mailSettings, openTransport, type Transport } from './transport.ts'

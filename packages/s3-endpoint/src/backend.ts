@@ -43,6 +43,8 @@ export type UploadDigests = { md5: string; checksums: Checksums }
  */
 export type Upload = {
   size: number
+  /** Of the request, in hex: a request that is sent again as it was has the same. */
+  signature: string
   chunks: AsyncIterable<Uint8Array>
   digests(): UploadDigests
 }
@@ -109,8 +111,8 @@ export type MultipartBackend = {
   ): Promise<ObjectInfo>
   /** Forgets the upload and its parts. */
   abort(name: ObjectName, uploadId: string): Promise<void>
-  /** Gives the pending uploads of a bucket in the order of their keys, then of their IDs. */
-  listUploads(bucket: string): Promise<PendingUpload[]>
+  /** Gives the pending uploads of a bucket whose keys begin with `prefix`, in the order of their keys, then of their IDs. */
+  listUploads(bucket: string, prefix: string): Promise<PendingUpload[]>
 }
 
 /**

@@ -28,7 +28,7 @@ export type Authorize<Identity> = (
 export type S3Options<Identity> = {
   backend: Backend
   findCredentials: FindCredentials<Identity>
-  /** Without it every verified sender may do everything. */
+  /** Without it every verified sender may do everything; with it what this endpoint does not know is denied too. */
   authorize?: Authorize<Identity>
   /** The region that signatures must name. */
   region: string
@@ -61,17 +61,26 @@ export async function handleRequest<Identity>(request: RawRequest, options: S3Op
   const { bucket, key, query } = target
   const copies = headers.has('x-amz-copy-source')
   const operation = findRoute({ method: request.method, bucket, key, query, copies })
+  if (operation === undefined) {
+    // What a sender may do is then a list, and what is not there is not on it.
+    if (options.authorize !== undefined) throw accessDenied()
+    throw new S3Error('NotImplemented', 'This operation is not implemented.')
+  }
   checkKnownHeaders(headers)
   const isAllowed: OperationContext['isAllowed'] = async (...asked) => {
     return options.authorize === undefined || (await options.authorize(authenticated.identity, ...asked))
   }
   if (!(await isAllowed(operation.name, bucket, key === '' ? (query.get('prefix') ?? '') : key))) {
-    throw new S3Error('AccessDenied', 'Access Denied')
+    throw accessDenied()
   }
   const openBody: OperationContext['openBody'] = (describedBy = headers) => {
     return openVerifiedBody({ ...request, headers: describedBy }, authenticated)
   }
   return operation.run({ backend, region, bucket, key, query, headers, openBody, isAllowed })
+}
+
+function accessDenied(): S3Error {
+  return new S3Error('AccessDenied', 'Access Denied')
 }
 
 function openVerifiedBody<Identity>(request: RawRequest, { payloadHash, signer, signature }: Authenticated<Identity>) {

@@ -1,2 +1,4 @@
-export { ObjectGone, ObjectReplaced, StorageFull } from './errors.ts'
-export { openStorage, type Storage, storageSettings, type UploadTerms } from './storage.ts'
+export { type StorageSettings, storageSettings } from './client.ts'
+export { ObjectGone, ObjectReplaced, type RefusalCode, StorageFull, StorageRefusal } from './errors.ts'
+export { type ListedObject, openRelay, type Relay, type RelayedMetadata, type RelayedObject } from './relay.ts'
+export { openStorage, type Storage, type UploadTerms } from './storage.ts'

@@ -8,24 +8,12 @@ import {
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
   PutObjectCommand,
-  S3Client,
-  S3ServiceException,
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
-import type { Settings } from '@sluice/config'
+import { connect, type StorageSettings, statusOf } from './client.ts'
 import { ObjectGone, ObjectReplaced, StorageFull } from './errors.ts'
 import { endWhenSilent } from './silence.ts'
-
-/** The settings that {@link openStorage} needs. */
-export const storageSettings = [
-  'S3_ENDPOINT',
-  'S3_PUBLIC_ENDPOINT',
-  'S3_REGION',
-  'S3_BUCKET',
-  'S3_ACCESS_KEY_ID',
-  'S3_SECRET_ACCESS_KEY',
-] as const
 
 /** What an upload must be: storage refuses any other type, size (bytes) or MD5 (base64). */
 export interface UploadTerms {
@@ -70,10 +58,10 @@ export interface Storage {
 }
 
 /** Opens the deployment's bucket. Connects on first use. */
-export function openStorage(settings: Settings<(typeof storageSettings)[number]>): Storage {
+export function openStorage(settings: StorageSettings): Storage {
   const bucket = settings.S3_BUCKET
-  const client = connect(settings, settings.S3_ENDPOINT)
-  const publicClient = connect(settings, settings.S3_PUBLIC_ENDPOINT ?? settings.S3_ENDPOINT)
+  const client = connect(settings, settings.S3_ENDPOINT, patience)
+  const publicClient = connect(settings, settings.S3_PUBLIC_ENDPOINT ?? settings.S3_ENDPOINT, patience)
 
   return {
     presignUpload(key, { contentType, byteSize, checksum }, validFor) {
@@ -184,28 +172,7 @@ export function openStorage(settings: Settings<(typeof storageSettings)[number]>
 
 /** Storage that owes an answer, or the next bytes of one, for so long is taken for dead, ms. */
 const silence = 20_000
+const patience = { requestTimeout: silence, socketTimeout: 60_000 }
 
 /** Whether storage is there has to be known sooner, ms. */
 const checkTimeout = 5_000
-
-function connect(settings: Settings<(typeof storageSettings)[number]>, endpoint: string): S3Client {
-  return new S3Client({
-    endpoint,
-    region: settings.S3_REGION,
-    forcePathStyle: true,
-    credentials: { accessKeyId: settings.S3_ACCESS_KEY_ID, secretAccessKey: settings.S3_SECRET_ACCESS_KEY },
-    // Otherwise a pre-signed URL carries the checksum of an empty body, which storage then holds against the real one.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: {
-      connectionTimeout: 5_000,
-      requestTimeout: silence,
-      throwOnRequestTimeout: true,
-      socketTimeout: 60_000,
-    },
-  })
-}
-
-function statusOf(error: unknown): number | undefined {
-  return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined
-}

@@ -8,6 +8,8 @@ export interface StackInfo {
   /** Empty in a stack without an app named `api`. */
   api: string
   dashboard?: string
+  /** Where clients of S3 put files. */
+  dropbox?: string
   storage: string
   /** Absent where mails go to a mail server outside the stack. */
   inbox?: string

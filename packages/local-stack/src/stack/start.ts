@@ -4,6 +4,7 @@ import type { AppDefinition } from './app-process.ts'
 import { appAddresses, appPorts, keepApps } from './apps.ts'
 import { choosePorts } from './choose-ports.ts'
 import { embeddedPorts, startEmbeddedParts } from './embedded-parts.ts'
+import { encryptionKeysOf } from './encryption-key.ts'
 import { openInfoFile, readStackInfo, type StackInfo } from './info.ts'
 import type { Backoff } from './keep-running.ts'
 import { takeLock } from './lock.ts'
@@ -85,6 +86,7 @@ async function startParts(options: StackOptions, parts: AsyncDisposableStack): P
   const appEnv: Environment = {
     ...env,
     MAIL_FROM: env.MAIL_FROM || 'Sluice <no-reply@sluice.local>',
+    ENCRYPTION_KEYS: await encryptionKeysOf(home, env),
     ...embedded.settings,
     ...addresses.settings,
   }

@@ -16,6 +16,7 @@ export function openUpload(source: AsyncIterable<Buffer>, claims: BodyClaims, si
   const digester = new BodyDigester(claims)
   return {
     size: claims.size,
+    signature: signing.seed,
     chunks: verifiedChunks(source, claims, signing, digester),
     digests: () => digester.result(),
   }

@@ -46,9 +46,9 @@ export function createDiskMultipart(directories: Directories, store: ObjectStore
         await uploads.remove(name, uploadId)
       })
     },
-    listUploads: async (bucket) => {
+    listUploads: async (bucket, prefix) => {
       await store.requireBucket(bucket)
-      return uploads.list(bucket)
+      return (await uploads.list(bucket)).filter(({ key }) => key.startsWith(prefix))
     },
   }
 }

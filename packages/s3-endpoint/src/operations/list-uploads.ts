@@ -46,8 +46,8 @@ export async function listMultipartUploads(context: OperationContext): Promise<A
   const idMarker = query.get('upload-id-marker') ?? ''
   const limit = readCount(query, 'max-uploads')
   const encode = readKeyEncoding(query)
-  const uploads = (await context.backend.multipart.listUploads(context.bucket)).filter((upload) => {
-    return upload.key.startsWith(prefix) && isBehind(upload, keyMarker, idMarker)
+  const uploads = (await context.backend.multipart.listUploads(context.bucket, prefix)).filter((upload) => {
+    return isBehind(upload, keyMarker, idMarker)
   })
   const page = uploads.slice(0, limit)
   const last = page.at(-1)

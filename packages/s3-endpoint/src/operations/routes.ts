@@ -1,4 +1,3 @@
-import { S3Error } from '../errors.ts'
 import { SIGNATURE_PARAMETERS } from '../signature/query-auth.ts'
 import { createBucket, getBucketLocation, headBucket, listBuckets } from './buckets.ts'
 import type { Operation, OperationName } from './context.ts'
@@ -82,9 +81,9 @@ export type RoutedRequest = {
  * Finds the operation that a request means.
  *
  * A query parameter that the operation doesn't know makes it another operation (`PUT /b/k?tagging` is not a PutObject),
- * so it throws NotImplemented then, as for everything else that is not in the table.
+ * so it gives undefined then, as for everything else that is not in the table.
  */
-export function findRoute(request: RoutedRequest): { name: OperationName; run: Operation } {
+export function findRoute(request: RoutedRequest): { name: OperationName; run: Operation } | undefined {
   const level = request.key !== '' ? 'object' : request.bucket !== '' ? 'bucket' : 'service'
   const names = [...request.query.keys()].filter((name) => {
     return !SIGNATURE_PARAMETERS.has(name) && !/^x-amz-[a-z0-9._-]+$/.test(name) && name !== 'x-id'
@@ -98,10 +97,7 @@ export function findRoute(request: RoutedRequest): { name: OperationName; run: O
       names.every((name) => candidate.needs.includes(name) || candidate.takes.includes(name))
     )
   })
-  if (found === undefined || (request.query.get('list-type') ?? '2') !== '2') {
-    throw new S3Error('NotImplemented', 'This operation is not implemented.')
-  }
-  return found
+  return (request.query.get('list-type') ?? '2') === '2' ? found : undefined
 }
 
 function route(

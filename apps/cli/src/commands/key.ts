@@ -1,0 +1,69 @@
+import { createAccessKey, deleteAccessKey, listAccessKeys, reencryptSecrets } from '@sluice/access-keys'
+import { requireApp } from '@sluice/accounts'
+import type { Command } from 'commander'
+import { Failure } from '../failure.ts'
+import { fields, print, table } from '../output.ts'
+import { encryptionKeys, parseAppId, withDatabase } from '../stack.ts'
+
+/** `sluice key create`, `list`, `delete` and `reencrypt`. */
+export function addKeyCommands(program: Command): void {
+  const key = program.command('key').description('access keys of the dropbox')
+
+  const create = key
+    .command('create')
+    .description('create an access key; its secret is shown only here')
+    .requiredOption('--app <id>', 'app', parseAppId)
+    .option('--json')
+    .action(async ({ app }: { app: number }) => {
+      const keys = await encryptionKeys()
+      const made = await withDatabase((db) => createAccessKey(db, keys, app))
+      print(create, { access_key_id: made.accessKeyId, secret_access_key: made.secretAccessKey }, () =>
+        fields({ 'Access key ID': made.accessKeyId, 'Secret access key': made.secretAccessKey }),
+      )
+    })
+
+  const list = key
+    .command('list')
+    .description('access keys of an app, newest first')
+    .requiredOption('--app <id>', 'app', parseAppId)
+    .option('--json')
+    .action(async ({ app }: { app: number }) => {
+      const found = await withDatabase(async (db) => {
+        await requireApp(db, app)
+        return await listAccessKeys(db, app)
+      })
+      const shown = found.map(({ accessKeyId, createdAt, lastUsedAt }) => ({
+        access_key_id: accessKeyId,
+        created_at: createdAt.toISOString(),
+        last_used_at: lastUsedAt?.toISOString() ?? null,
+      }))
+      const rows = shown.map((row) => ({
+        'ACCESS KEY ID': row.access_key_id,
+        CREATED: row.created_at,
+        'LAST USED': row.last_used_at,
+      }))
+      print(list, shown, () => table(rows, 'No access keys.'))
+    })
+
+  const remove = key
+    .command('delete')
+    .description('delete an access key; requests signed with it are refused at once')
+    .argument('<access-key-id>')
+    .requiredOption('--app <id>', 'app', parseAppId)
+    .option('--json')
+    .action(async (accessKeyId: string, { app }: { app: number }) => {
+      const deleted = await withDatabase((db) => deleteAccessKey(db, app, accessKeyId))
+      if (!deleted) throw new Failure(`app ${app} has no access key ${JSON.stringify(accessKeyId)}`)
+      print(remove, { access_key_id: accessKeyId }, () => `Deleted ${accessKeyId}`)
+    })
+
+  const reencrypt = key
+    .command('reencrypt')
+    .description('encrypt all secrets with the first of ENCRYPTION_KEYS; the others are then needed no more')
+    .option('--json')
+    .action(async () => {
+      const keys = await encryptionKeys()
+      const reencrypted = await withDatabase((db) => reencryptSecrets(db, keys))
+      print(reencrypt, { reencrypted }, () => `Secrets encrypted anew: ${reencrypted}`)
+    })
+}

@@ -1,0 +1,108 @@
+import {
+  beginUploadInParts,
+  findImportedFile,
+  findUpload,
+  finishUpload,
+  forgetUpload,
+  listUploads,
+  parseKey,
+  pathOf,
+} from '@sluice/dropbox'
+import type { MultipartBackend, NamedPart, ObjectInfo, ObjectName } from '@sluice/s3-endpoint'
+import { StorageRefusal } from '@sluice/storage'
+import type { RelayContext } from './context.ts'
+import { infoOf, withoutQuotes } from './objects.ts'
+import { checkSize, fileOf, newFileOf, noSuchUpload, refuseCondition, relayed } from './refusals.ts'
+
+type InParts = NonNullable<Awaited<ReturnType<typeof findUpload>>>
+
+/** Passes uploads in parts on to storage. The ID that clients get is that of the import to be. */
+export function relayMultipart(context: RelayContext): MultipartBackend {
+  const { db, relay } = context
+
+  async function find(name: ObjectName, uploadId: string): Promise<InParts> {
+    const { appId, fileName } = fileOf(name)
+    const upload = await findUpload(db, appId, fileName, uploadId)
+    if (upload === undefined) throw noSuchUpload()
+    return upload
+  }
+
+  return {
+    create: async (name, metadata) => {
+      const { appId, fileName } = newFileOf(name)
+      return (await relayed(beginUploadInParts(context, appId, fileName, metadata))).importId
+    },
+    putPart: async (name, uploadId, partNumber, body) => {
+      checkSize(body.size)
+      const { objectKey, storageUploadId } = await find(name, uploadId)
+      const passedOn = { byteSize: body.size, chunks: body.chunks }
+      const etag = withoutQuotes(await relayed(relay.putPart(objectKey, storageUploadId, partNumber, passedOn)))
+      return { partNumber, size: body.size, etag, modifiedAt: new Date(), checksums: body.digests().checksums }
+    },
+    listParts: async (name, uploadId) => {
+      const { objectKey, storageUploadId } = await find(name, uploadId)
+      const parts = await relayed(relay.listParts(objectKey, storageUploadId))
+      return parts.map(({ partNumber, byteSize, etag, modifiedAt }) => {
+        return { partNumber, size: byteSize, etag: withoutQuotes(etag), modifiedAt, checksums: {} }
+      })
+    },
+    complete: (name, uploadId, parts, { condition }) => {
+      refuseCondition(condition)
+      return relayed(complete(context, name, uploadId, parts))
+    },
+    abort: async (name, uploadId) => forgetUpload(context, await find(name, uploadId)),
+    // The protocol filters by prefix; the caller may see those of its own path only, so the others are never looked up.
+    listUploads: async (_bucket, prefix) => {
+      const appId = parseKey(prefix)?.appId
+      const uploads = appId === undefined ? [] : await listUploads(db, appId)
+      return uploads.map(({ importId, fileName, startedAt, ...upload }) => {
+        return { key: `${pathOf(upload.appId)}${fileName}`, uploadId: importId, startedAt }
+      })
+    },
+  }
+}
+
+/**
+ * Has storage make the object, and makes the import of it. A client that never got the answer asks again: then the object,
+ * or the import as well, is there already.
+ */
+async function complete(
+  context: RelayContext,
+  name: ObjectName,
+  uploadId: string,
+  parts: readonly NamedPart[],
+): Promise<ObjectInfo> {
+  const { db, log } = context
+  const { appId, fileName } = newFileOf(name)
+  const upload = await findUpload(db, appId, fileName, uploadId)
+  if (upload !== undefined) await assemble(context, upload, parts)
+  const file =
+    upload === undefined
+      ? await findImportedFile(db, appId, fileName, uploadId)
+      : await finishUpload(context, upload, null)
+  if (file === undefined) throw noSuchUpload()
+  if (upload !== undefined) log.info({ app_id: appId, import_id: uploadId, byte_size: file.byteSize }, 'file taken')
+  return infoOf(name.key, file, { contentType: '', user: {} })
+}
+
+/** Throws EntityTooLarge where the parts are more than a file may be; the upload is forgotten then. */
+async function assemble(context: RelayContext, upload: InParts, parts: readonly NamedPart[]): Promise<void> {
+  const { relay } = context
+  const { objectKey, storageUploadId } = upload
+  try {
+    const stored = await relay.listParts(objectKey, storageUploadId)
+    const sizes = new Map(stored.map(({ partNumber, byteSize }) => [partNumber, byteSize]))
+    const total = parts.reduce((sum, { partNumber }) => sum + (sizes.get(partNumber) ?? 0), 0)
+    try {
+      checkSize(total)
+    } catch (error) {
+      await forgetUpload(context, upload)
+      throw error
+    }
+    const named = parts.map(({ partNumber, etag }) => ({ partNumber, etag: `"${etag}"` }))
+    await relay.completeParts(objectKey, storageUploadId, named)
+  } catch (error) {
+    // Whether storage made the object before is for `finishUpload` to see.
+    if (!(error instanceof StorageRefusal) || error.code !== 'NoSuchUpload') throw error
+  }
+}

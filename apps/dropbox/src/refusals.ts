@@ -1,0 +1,51 @@
+import { type FileKey, fileNameProblem, fileSizeProblem, parseKey } from '@sluice/dropbox'
+import { type ObjectName, S3Error, type WriteCondition } from '@sluice/s3-endpoint'
+import { StorageFull, StorageRefusal } from '@sluice/storage'
+
+/** Reads the key of a request that was let through; throws AccessDenied where it lies in no app's path. */
+export function fileOf({ key }: Pick<ObjectName, 'key'>): FileKey {
+  const file = parseKey(key)
+  if (file === undefined) throw new S3Error('AccessDenied', 'Access Denied')
+  return file
+}
+
+/** The same for a file that is to be stored; throws InvalidArgument where its name breaks the rules. */
+export function newFileOf(name: ObjectName): FileKey {
+  const file = fileOf(name)
+  const problem = fileNameProblem(file.fileName)
+  if (problem !== undefined) throw new S3Error('InvalidArgument', sentence(problem))
+  return file
+}
+
+/** Throws EntityTooLarge for a file, or a part of one, over the limit. Takes bytes. */
+export function checkSize(byteSize: number): void {
+  const problem = fileSizeProblem(byteSize)
+  if (problem !== undefined) throw new S3Error('EntityTooLarge', sentence(problem))
+}
+
+/** A file never takes the place of another, so that there is nothing for a condition to hold against. */
+export function refuseCondition(condition: WriteCondition | undefined): void {
+  if (condition !== undefined) throw new S3Error('NotImplemented', 'Conditional writes are not supported here.')
+}
+
+/** The refusal of an upload that was completed, aborted or never begun. */
+export function noSuchUpload(): S3Error {
+  return new S3Error('NoSuchUpload', 'The specified upload does not exist, or was completed or aborted.')
+}
+
+/** Hands on what storage refused in the words of the protocol; other failures pass as they are. */
+export async function relayed<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof StorageRefusal) throw new S3Error(error.code, error.message)
+    if (error instanceof StorageFull) {
+      throw new S3Error('InsufficientStorage', 'There is not enough room left to store this.')
+    }
+    throw error
+  }
+}
+
+function sentence(problem: string): string {
+  return `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.`
+}

@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto'
+import { requireApp } from '@sluice/accounts'
+import { type Database, sql } from '@sluice/database'
+import { decrypt, type EncryptionKeys, encrypt, isCurrent } from './encryption.ts'
+
+/** An access key without its secret. */
+export interface AccessKey {
+  accessKeyId: string
+  createdAt: Date
+  /** To about a minute; null for one that was never used. */
+  lastUsedAt: Date | null
+}
+
+/** An access key as its owner gets it, once. */
+export interface NewAccessKey {
+  accessKeyId: string
+  secretAccessKey: string
+}
+
+/**
+ * Makes an access key for an app's path in the bucket. Its secret is shown here only (service.md, Authentication).
+ *
+ * Throws `UnknownApp`.
+ */
+export async function createAccessKey(db: Database, keys: EncryptionKeys, appId: number): Promise<NewAccessKey> {
+  await requireApp(db, appId)
+  // The app's ID is in it so that a look-up stays in the app's own rows; some programs take capitals and digits only.
+  const accessKeyId = `SLC${appId}K${randomBytes(8).toString('hex').toUpperCase()}`
+  const secretAccessKey = randomBytes(30).toString('base64url')
+  await db
+    .insertInto('access_keys')
+    .values({
+      app_id: appId,
+      access_key_id: accessKeyId,
+      encrypted_secret: encrypt(keys, accessKeyId, secretAccessKey),
+      last_used_at: null,
+    })
+    .execute()
+  return { accessKeyId, secretAccessKey }
+}
+
+/** Gives an app's access keys, newest first. */
+export async function listAccessKeys(db: Database, appId: number): Promise<AccessKey[]> {
+  const rows = await db
+    .selectFrom('access_keys')
+    .select(['access_key_id', 'created_at', 'last_used_at'])
+    .where('app_id', '=', appId)
+    .orderBy('created_at', 'desc')
+    .orderBy('access_key_id')
+    .execute()
+  return rows.map((row) => ({
+    accessKeyId: row.access_key_id,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+  }))
+}
+
+/**
+ * Deletes an access key: requests signed with it are refused from now on, in every process, since keys are looked up per
+ * request. Gives false where the app has no such key.
+ */
+export async function deleteAccessKey(db: Database, appId: number, accessKeyId: string): Promise<boolean> {
+  const deleted = await db
+    .deleteFrom('access_keys')
+    .where('app_id', '=', appId)
+    .where('access_key_id', '=', accessKeyId)
+    .executeTakeFirst()
+  return deleted.numDeletedRows > 0n
+}
+
+/**
+ * Encrypts every secret anew that is not encrypted with the first key; after that the other keys are needed no more.
+ *
+ * Gives how many there were. Throws `CannotDecrypt` at the first whose key is missing.
+ */
+export async function reencryptSecrets(db: Database, keys: EncryptionKeys): Promise<number> {
+  const rows = await db.selectFrom('access_keys').select(['app_id', 'access_key_id', 'encrypted_secret']).execute()
+  const old = rows.filter((row) => !isCurrent(keys, row.encrypted_secret))
+  for (const { app_id: appId, access_key_id: accessKeyId, encrypted_secret: encrypted } of old) {
+    await db
+      .updateTable('access_keys')
+      .set({ encrypted_secret: encrypt(keys, accessKeyId, decrypt(keys, accessKeyId, encrypted)) })
+      .where('app_id', '=', appId)
+      .where('access_key_id', '=', accessKeyId)
+      .where('encrypted_secret', '=', encrypted)
+      .execute()
+  }
+  return old.length
+}
+
+/** Notes that a key was used; at most once a minute, so that a client of many requests costs nothing. */
+export async function noteUse(db: Database, appId: number, accessKeyId: string): Promise<void> {
+  await sql`
+    update access_keys set last_used_at = now()
+    where app_id = ${appId} and access_key_id = ${accessKeyId}
+      and (last_used_at is null or last_used_at < now() - interval '1 minute')
+  `.execute(db)
+}

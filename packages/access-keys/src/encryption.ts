@@ -1,0 +1,60 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+
+/**
+ * Keys of AES-256, 32 bytes each: the first encrypts, all decrypt. To rotate, a new key goes to the front, what is stored is
+ * encrypted anew, and the old one is taken out.
+ */
+export type EncryptionKeys = readonly Buffer[]
+
+const cipher = 'aes-256-gcm'
+const keyNameBytes = 8
+const nonceBytes = 12
+const tagBytes = 16
+
+/** None of the keys is the one that a text was encrypted with, or the text was altered. */
+export class CannotDecrypt extends Error {
+  override readonly name = 'CannotDecrypt'
+
+  constructor(what: string) {
+    super(`${what} cannot be decrypted with any of ENCRYPTION_KEYS`)
+  }
+}
+
+/**
+ * Encrypts a text with the first key. `owner` names what the text belongs to: it does not decrypt as anything else's.
+ *
+ * Gives the key's name (the beginning of its SHA-256), the nonce, the ciphertext and the tag, one behind the other.
+ */
+export function encrypt(keys: EncryptionKeys, owner: string, text: string): Buffer {
+  const [key] = keys
+  if (key === undefined) throw new Error('there is no key to encrypt with')
+  const nonce = randomBytes(nonceBytes)
+  const encryption = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes }).setAAD(Buffer.from(owner))
+  const sealed = Buffer.concat([encryption.update(text, 'utf8'), encryption.final()])
+  return Buffer.concat([nameOf(key), nonce, sealed, encryption.getAuthTag()])
+}
+
+/** Gives the text back. Throws {@link CannotDecrypt}. */
+export function decrypt(keys: EncryptionKeys, owner: string, encrypted: Buffer): string {
+  const key = keys.find((candidate) => nameOf(candidate).equals(encrypted.subarray(0, keyNameBytes)))
+  if (key === undefined || encrypted.length < keyNameBytes + nonceBytes + tagBytes) throw new CannotDecrypt(owner)
+  const nonce = encrypted.subarray(keyNameBytes, keyNameBytes + nonceBytes)
+  const sealed = encrypted.subarray(keyNameBytes + nonceBytes, -tagBytes)
+  const decryption = createDecipheriv(cipher, key, nonce, { authTagLength: tagBytes })
+    .setAAD(Buffer.from(owner))
+    .setAuthTag(encrypted.subarray(-tagBytes))
+  try {
+    return Buffer.concat([decryption.update(sealed), decryption.final()]).toString('utf8')
+  } catch {
+    throw new CannotDecrypt(owner)
+  }
+}
+
+/** Whether a text was encrypted with the first key, and so needs no other one any more. */
+export function isCurrent(keys: EncryptionKeys, encrypted: Buffer): boolean {
+  return keys[0] !== undefined && nameOf(keys[0]).equals(encrypted.subarray(0, keyNameBytes))
+}
+
+function nameOf(key: Buffer): Buffer {
+  return createHash('sha256').update(key).digest().subarray(0, keyNameBytes)
+}

@@ -1,0 +1,11 @@
+export {
+  type AccessKey,
+  createAccessKey,
+  deleteAccessKey,
+  listAccessKeys,
+  type NewAccessKey,
+  noteUse,
+  reencryptSecrets,
+} from './access-keys.ts'
+export { CannotDecrypt, type EncryptionKeys } from './encryption.ts'
+export { accessKeyFinder, type FoundAccessKey } from './find.ts'

@@ -1,0 +1,16 @@
+import type { Database } from '@sluice/database'
+import type { Relay, Storage } from '@sluice/storage'
+import type { Logger } from 'pino'
+
+/** What taking files on needs. */
+export interface DropboxContext {
+  db: Database
+  relay: Relay
+}
+
+/** What upkeep needs besides. */
+export interface UpkeepContext extends DropboxContext {
+  storage: Storage
+  log: Logger
+  settings: { FILE_RETENTION_DAYS: number }
+}

@@ -1,0 +1,15 @@
+export { removeAbandonedUploads } from './abandoned-uploads.ts'
+export type { DropboxContext, UpkeepContext } from './context.ts'
+export { type DroppedFile, findFile, findImportedFile, listFiles } from './files.ts'
+export { type FileKey, fileNameProblem, fileSizeProblem, parseKey, pathOf } from './path.ts'
+export { takeStrayFiles } from './stray-files.ts'
+export { hashOfRequest } from './upload-hash.ts'
+export {
+  beginUpload,
+  beginUploadInParts,
+  findUpload,
+  finishUpload,
+  forgetUpload,
+  listUploads,
+  type Upload,
+} from './uploads.ts'

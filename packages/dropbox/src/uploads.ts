@@ -1,0 +1,190 @@
+import { type Database, type ImportContentType, sql } from '@sluice/database'
+import { queueStoredFile, uploadKey } from '@sluice/imports'
+import type { Relay } from '@sluice/storage'
+import type { DropboxContext } from './context.ts'
+import { type DroppedFile, findImportedFile, isImportId } from './files.ts'
+
+/** A file on its way to the bucket. It lies under a key of its own, so that files of one name never touch each other. */
+export interface Upload {
+  appId: number
+  /** The import's, once the file is one. */
+  importId: string
+  fileName: string
+  objectKey: string
+  /** Of an upload in parts; null where the file comes whole. */
+  storageUploadId: string | null
+  startedAt: Date
+}
+
+/** Begins an upload: from here on its key in storage is known, and so is removed where nothing comes of it. */
+export async function beginUpload(db: Database, appId: number, fileName: string): Promise<Upload> {
+  const row = await db
+    .insertInto('dropbox_uploads')
+    .values({ app_id: appId, file_name: fileName })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  return toUpload(row)
+}
+
+/** Begins an upload in parts. */
+export async function beginUploadInParts(
+  { db, relay }: DropboxContext,
+  appId: number,
+  fileName: string,
+  metadata: Parameters<Relay['beginParts']>[1],
+): Promise<Upload> {
+  const upload = await beginUpload(db, appId, fileName)
+  const storageUploadId = await relay.beginParts(upload.objectKey, metadata)
+  await db
+    .updateTable('dropbox_uploads')
+    .set({ storage_upload_id: storageUploadId })
+    .where('app_id', '=', appId)
+    .where('import_id', '=', upload.importId)
+    .execute()
+  return { ...upload, storageUploadId }
+}
+
+/** Finds an upload in parts that is under way. The ID is untrusted text. */
+export async function findUpload(
+  db: Database,
+  appId: number,
+  fileName: string,
+  importId: string,
+): Promise<(Upload & { storageUploadId: string }) | undefined> {
+  if (!isImportId(importId)) return undefined
+  const row = await db
+    .selectFrom('dropbox_uploads')
+    .selectAll()
+    .where('app_id', '=', appId)
+    .where('import_id', '=', importId)
+    .where('file_name', '=', fileName)
+    .executeTakeFirst()
+  const { storage_upload_id: storageUploadId = null } = row ?? {}
+  return row === undefined || storageUploadId === null ? undefined : { ...toUpload(row), storageUploadId }
+}
+
+/** Gives the uploads in parts that an app has under way, in the order of their names' bytes. */
+export async function listUploads(db: Database, appId: number): Promise<Upload[]> {
+  const rows = await db
+    .selectFrom('dropbox_uploads')
+    .selectAll()
+    .where('app_id', '=', appId)
+    .where('storage_upload_id', 'is not', null)
+    .orderBy('file_name')
+    .orderBy('import_id')
+    .execute()
+  return rows.map(toUpload)
+}
+
+/**
+ * Makes an import of an upload that storage has whole: it gets its place in the app's line now, so that files are applied
+ * in the order in which they were complete (design.md §3, Request order).
+ *
+ * Takes a hash of what must not become a second import, if there is any. Gives the file; where it became an import before,
+ * its second copy is removed. Gives undefined where the upload is not under way any more.
+ */
+export async function finishUpload(
+  { db, relay }: DropboxContext,
+  upload: Upload,
+  uploadHash: Buffer | null,
+): Promise<DroppedFile | undefined> {
+  const { appId, importId, fileName, objectKey } = upload
+  const stored = await relay.describe(objectKey)
+  if (stored === undefined) return await findImportedFile(db, appId, fileName, importId)
+  const contentType = await contentTypeOf(relay, upload)
+  const { etag, byteSize } = stored
+  const outcome = await db.transaction().execute(async (tx) => {
+    if (!(await removeUpload(tx, upload))) return 'gone'
+    const file = {
+      appId,
+      importId,
+      source: 'bucket',
+      objectKey,
+      contentType,
+      etag,
+      byteSize,
+      fileName,
+      uploadHash,
+    } as const
+    return (await queueStoredFile(tx, file)) ? 'queued' : 'repeated'
+  })
+  if (outcome === 'gone') return await findImportedFile(db, appId, fileName, importId)
+  if (outcome === 'repeated') await relay.remove(objectKey)
+  return { fileName, objectKey, etag, byteSize, modifiedAt: stored.modifiedAt }
+}
+
+/**
+ * Forgets an upload of which nothing comes, with what storage has of it, unless it has become an import. A completion of
+ * the same moment finds it either there or gone.
+ */
+export async function forgetUpload({ db, relay }: DropboxContext, upload: Upload): Promise<void> {
+  const { objectKey, storageUploadId } = upload
+  await forgetWith(db, upload, async () => {
+    if (storageUploadId !== null) await relay.abortParts(objectKey, storageUploadId)
+    await relay.remove(objectKey)
+  })
+}
+
+/** Forgets an upload after `removeStored` has removed what storage has of it; does nothing where it is an import. */
+export async function forgetWith(db: Database, upload: Upload, removeStored: () => Promise<void>): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    const row = await tx
+      .selectFrom('dropbox_uploads')
+      .select('import_id')
+      .where('app_id', '=', upload.appId)
+      .where('import_id', '=', upload.importId)
+      .forUpdate()
+      .executeTakeFirst()
+    if (row === undefined) return
+    await removeStored()
+    await removeUpload(tx, upload)
+  })
+}
+
+/** What a file is: by its ending, else by its first bytes, which no CSV file can have (design.md §3, CSV dialect). */
+async function contentTypeOf(relay: Relay, { fileName, objectKey }: Upload): Promise<ImportContentType> {
+  if (/\.gz$/i.test(fileName)) return 'application/gzip'
+  const start = await relay.readStart(objectKey, 2)
+  return start.equals(gzipMagic) ? 'application/gzip' : 'text/csv'
+}
+
+const gzipMagic = Buffer.from([0x1f, 0x8b])
+
+/** Takes an upload out of those that are under way. Gives false where it was not among them. */
+async function removeUpload(db: Database, { appId, importId }: Upload): Promise<boolean> {
+  const removed = await db
+    .deleteFrom('dropbox_uploads')
+    .where('app_id', '=', appId)
+    .where('import_id', '=', importId)
+    .executeTakeFirst()
+  return removed.numDeletedRows > 0n
+}
+
+/** Gives the uploads that were begun `days` ago or earlier, at most `limit`. */
+export async function oldUploads(db: Database, days: number, limit: number): Promise<Upload[]> {
+  const rows = await db
+    .selectFrom('dropbox_uploads')
+    .selectAll()
+    .where('started_at', '<', sql<Date>`now() - make_interval(days => ${days})`)
+    .orderBy('started_at')
+    .limit(limit)
+    .execute()
+  return rows.map(toUpload)
+}
+
+function toUpload(row: {
+  app_id: number
+  import_id: string
+  file_name: string
+  storage_upload_id: string | null
+  started_at: Date
+}): Upload {
+  return {
+    appId: row.app_id,
+    importId: row.import_id,
+    fileName: row.file_name,
+    objectKey: uploadKey(row.app_id, row.import_id),
+    storageUploadId: row.storage_upload_id,
+    startedAt: row.started_at,
+  }
+}

@@ -1,0 +1,22 @@
+import { type Content, renderContent } from './content.ts'
+import { singleLine } from './single-line.ts'
+
+/** A file in the bucket that cannot become an import, as its mail tells of it. */
+export interface RefusedFile {
+  appName: string
+  /** What follows the app's path in the bucket. */
+  fileName: string
+  /** What is wrong, such as `the file name must contain no white space`. */
+  problem: string
+  /** Days until the file is removed. */
+  removedAfterDays: number
+}
+
+/** The mail about a file that breaks the rules of the bucket. */
+export function refusedFileNotification({ appName, fileName, problem, removedAfterDays }: RefusedFile): Content {
+  return renderContent(singleLine(`File not imported: ${fileName}`), [
+    `A file in the bucket of ${appName} has not become a profile import: ${problem}.`,
+    `File: ${singleLine(fileName)}`,
+    `Nothing was applied. Put the file into the bucket again in a form that the rules allow; this one is removed ${removedAfterDays} days after it came.`,
+  ])
+}

@@ -1,0 +1,43 @@
+import { S3Client, S3ServiceException } from '@aws-sdk/client-s3'
+import type { Settings } from '@sluice/config'
+
+/** The settings that connecting to storage takes. */
+export const storageSettings = [
+  'S3_ENDPOINT',
+  'S3_PUBLIC_ENDPOINT',
+  'S3_REGION',
+  'S3_BUCKET',
+  'S3_ACCESS_KEY_ID',
+  'S3_SECRET_ACCESS_KEY',
+] as const
+
+export type StorageSettings = Settings<(typeof storageSettings)[number]>
+
+/** How long storage is waited for, ms: for an answer once a request has begun (0: however long), and while nothing moves. */
+export interface Patience {
+  requestTimeout: number
+  socketTimeout: number
+  /** Requests at a time; further ones wait. The SDK's own figure is 50. */
+  maxSockets?: number
+}
+
+/** Makes a client of the deployment's storage at the given address. Connects on first use. */
+export function connect(settings: StorageSettings, endpoint: string, patience: Patience): S3Client {
+  const { requestTimeout, socketTimeout, maxSockets } = patience
+  const agent = maxSockets === undefined ? {} : { httpAgent: { maxSockets }, httpsAgent: { maxSockets } }
+  return new S3Client({
+    endpoint,
+    region: settings.S3_REGION,
+    forcePathStyle: true,
+    credentials: { accessKeyId: settings.S3_ACCESS_KEY_ID, secretAccessKey: settings.S3_SECRET_ACCESS_KEY },
+    // Otherwise a pre-signed URL carries the checksum of an empty body, which storage then holds against the real one.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: { connectionTimeout: 5_000, requestTimeout, throwOnRequestTimeout: true, socketTimeout, ...agent },
+  })
+}
+
+/** The HTTP status of an answer that storage refused a request with; undefined for any other failure. */
+export function statusOf(error: unknown): number | undefined {
+  return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined
+}

@@ -1,0 +1,232 @@
+import { Readable } from 'node:stream'
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CopyObjectCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  paginateListParts,
+  S3ServiceException,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3'
+import { connect, type StorageSettings, statusOf } from './client.ts'
+import { ObjectGone, ObjectReplaced, refusalCode, StorageFull, StorageRefusal } from './errors.ts'
+
+/** What a sender says of an object: its type, and the `x-amz-meta-…` headers without that beginning. */
+export interface RelayedMetadata {
+  contentType: string
+  user: Record<string, string>
+}
+
+/** An object without its bytes; the ETag has its quotes. */
+export interface RelayedObject {
+  byteSize: number
+  etag: string
+  modifiedAt: Date
+  metadata: RelayedMetadata
+}
+
+/** A part of an upload that is there; the ETag has its quotes. */
+interface RelayedPart {
+  partNumber: number
+  byteSize: number
+  etag: string
+  modifiedAt: Date
+}
+
+/** An object of a listing. */
+export interface ListedObject extends Pick<RelayedObject, 'byteSize' | 'etag' | 'modifiedAt'> {
+  key: string
+}
+
+/** Bytes to pass on: as many as `byteSize` says, or reading them throws, and then nothing is stored. */
+interface RelayedBody {
+  byteSize: number
+  chunks: AsyncIterable<Uint8Array>
+}
+
+/**
+ * The deployment's bucket for what clients of S3 send: bytes and calls are passed on as they come. It waits for a sender
+ * however slow it is. What storage refuses is thrown as {@link StorageRefusal} or {@link StorageFull}.
+ */
+export interface Relay {
+  /** Stores an object; gives its ETag. Throws what reading the body throws. */
+  put(key: string, body: RelayedBody, metadata: RelayedMetadata): Promise<string>
+  /** Gives undefined where there is no such object. */
+  describe(key: string): Promise<RelayedObject | undefined>
+  /** Gives the first bytes of an object, `byteCount` at most. Throws {@link ObjectGone}. */
+  readStart(key: string, byteCount: number): Promise<Buffer>
+  /** Begins an upload in parts; gives storage's ID of it. */
+  beginParts(key: string, metadata: RelayedMetadata): Promise<string>
+  /** Stores a part; gives its ETag. Throws what reading the body throws. */
+  putPart(key: string, uploadId: string, partNumber: number, body: RelayedBody): Promise<string>
+  /** Gives the parts that are there, in the order of their numbers. */
+  listParts(key: string, uploadId: string): Promise<RelayedPart[]>
+  completeParts(key: string, uploadId: string, parts: readonly { partNumber: number; etag: string }[]): Promise<void>
+  /** Forgets an upload in parts; one that is gone already is no error. */
+  abortParts(key: string, uploadId: string): Promise<void>
+  /** Gives the objects whose keys begin with `prefix`, page by page, in the order of their keys. */
+  list(prefix: string): AsyncGenerator<ListedObject[]>
+  /** Copies an object within storage. Throws {@link ObjectGone}, and {@link ObjectReplaced} where its ETag is another. */
+  copy(key: string, etag: string, target: string): Promise<void>
+  /** Removes an object; that it is not there is no error. */
+  remove(key: string): Promise<void>
+  close(): void
+}
+
+/** Senders may be slow; the dropbox gives up those that fall silent, so storage must be waited for longer than these. ms. */
+const patience = { requestTimeout: 0, socketTimeout: 4 * 60_000, maxSockets: 1_000 }
+
+/** Opens the deployment's bucket for passing on. Connects on first use. */
+export function openRelay(settings: StorageSettings): Relay {
+  const Bucket = settings.S3_BUCKET
+  const client = connect(settings, settings.S3_ENDPOINT, patience)
+
+  return {
+    async put(Key, body, metadata) {
+      const about = { Bucket, Key, ContentLength: body.byteSize, ...toInput(metadata) }
+      return await sendBody(body, (Body, options) => client.send(new PutObjectCommand({ ...about, Body }), options))
+    },
+
+    async describe(Key) {
+      try {
+        const head = await client.send(new HeadObjectCommand({ Bucket, Key }))
+        return {
+          byteSize: head.ContentLength ?? 0,
+          etag: head.ETag ?? '',
+          modifiedAt: head.LastModified ?? new Date(0),
+          metadata: { contentType: head.ContentType ?? 'binary/octet-stream', user: head.Metadata ?? {} },
+        }
+      } catch (error) {
+        if (statusOf(error) === 404) return undefined
+        throw error
+      }
+    },
+
+    async readStart(Key, byteCount) {
+      try {
+        const start = await client.send(new GetObjectCommand({ Bucket, Key, Range: `bytes=0-${byteCount - 1}` }))
+        return Buffer.from((await start.Body?.transformToByteArray()) ?? [])
+      } catch (error) {
+        if (statusOf(error) === 404) throw new ObjectGone(Key)
+        // An empty object has no first byte.
+        if (statusOf(error) === 416) return Buffer.alloc(0)
+        throw error
+      }
+    },
+
+    async beginParts(Key, metadata) {
+      const begun = await client.send(new CreateMultipartUploadCommand({ Bucket, Key, ...toInput(metadata) }))
+      if (begun.UploadId === undefined) throw new Error(`storage gave the upload of ${Key} no ID`)
+      return begun.UploadId
+    },
+
+    async putPart(Key, UploadId, PartNumber, body) {
+      const about = { Bucket, Key, UploadId, PartNumber, ContentLength: body.byteSize }
+      return await sendBody(body, (Body, options) => client.send(new UploadPartCommand({ ...about, Body }), options))
+    },
+
+    async listParts(Key, UploadId) {
+      const parts: RelayedPart[] = []
+      try {
+        for await (const { Parts = [] } of paginateListParts({ client }, { Bucket, Key, UploadId })) {
+          for (const { PartNumber = 0, Size = 0, ETag = '', LastModified = new Date(0) } of Parts) {
+            parts.push({ partNumber: PartNumber, byteSize: Size, etag: ETag, modifiedAt: LastModified })
+          }
+        }
+      } catch (error) {
+        throw toRefusal(error)
+      }
+      return parts
+    },
+
+    async completeParts(Key, UploadId, parts) {
+      const Parts = parts.map(({ partNumber, etag }) => ({ PartNumber: partNumber, ETag: etag }))
+      try {
+        await client.send(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload: { Parts } }))
+      } catch (error) {
+        throw toRefusal(error)
+      }
+    },
+
+    async abortParts(Key, UploadId) {
+      try {
+        await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }))
+      } catch (error) {
+        if (statusOf(error) !== 404) throw error
+      }
+    },
+
+    async *list(Prefix) {
+      let StartAfter: string | undefined
+      do {
+        const page = await client.send(
+          new ListObjectsV2Command({ Bucket, Prefix, ...(StartAfter !== undefined && { StartAfter }) }),
+        )
+        const objects = (page.Contents ?? []).map(({ Key = '', Size = 0, ETag = '', LastModified = new Date(0) }) => {
+          return { key: Key, byteSize: Size, etag: ETag, modifiedAt: LastModified }
+        })
+        if (objects.length > 0) yield objects
+        StartAfter = page.IsTruncated === true ? objects.at(-1)?.key : undefined
+      } while (StartAfter !== undefined)
+    },
+
+    async copy(key, etag, target) {
+      const CopySource = encodeURIComponent(`${Bucket}/${key}`)
+      try {
+        await client.send(new CopyObjectCommand({ Bucket, Key: target, CopySource, CopySourceIfMatch: etag }))
+      } catch (error) {
+        if (statusOf(error) === 404) throw new ObjectGone(key)
+        if (statusOf(error) === 412) throw new ObjectReplaced(key)
+        throw toRefusal(error)
+      }
+    },
+
+    async remove(Key) {
+      await client.send(new DeleteObjectCommand({ Bucket, Key }))
+    },
+
+    close() {
+      client.destroy()
+    },
+  }
+}
+
+function toInput({ contentType, user }: RelayedMetadata) {
+  return { ContentType: contentType, Metadata: user }
+}
+
+/**
+ * Sends a request with a body that is read while it is sent. The SDK does not notice that reading it fails: the request
+ * would wait for the rest for ever.
+ */
+async function sendBody(
+  { chunks }: RelayedBody,
+  send: (body: Readable, options: { abortSignal: AbortSignal }) => Promise<{ ETag?: string | undefined }>,
+): Promise<string> {
+  const body = Readable.from(chunks)
+  const broken = new AbortController()
+  let failure: Error | undefined
+  body.on('error', (error) => {
+    failure = error
+    broken.abort()
+  })
+  try {
+    const { ETag: etag } = await send(body, { abortSignal: broken.signal })
+    return etag ?? ''
+  } catch (error) {
+    throw failure ?? toRefusal(error)
+  } finally {
+    body.destroy()
+  }
+}
+
+function toRefusal(error: unknown): unknown {
+  if (statusOf(error) === 507) return new StorageFull('the upload')
+  const code = error instanceof S3ServiceException ? refusalCode(error.name) : undefined
+  return code === undefined || !(error instanceof Error) ? error : new StorageRefusal(code, error.message)
+}
