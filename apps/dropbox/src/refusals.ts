@@ -9,11 +9,14 @@ export function fileOf({ key }: Pick<ObjectName, 'key'>): FileKey {
   return file
 }
 
-/** The same for a file that is to be stored; throws InvalidArgument where its name breaks the rules. */
+/**
+ * The same for a file that is to be stored; throws AccessDenied where its name breaks the rules. Programs show its text; at
+ * InvalidArgument s3cmd takes the endpoint for one that knows Signature V2 only.
+ */
 export function newFileOf(name: ObjectName): FileKey {
   const file = fileOf(name)
   const problem = fileNameProblem(file.fileName)
-  if (problem !== undefined) throw new S3Error('InvalidArgument', sentence(problem))
+  if (problem !== undefined) throw new S3Error('AccessDenied', sentence(problem))
   return file
 }
 

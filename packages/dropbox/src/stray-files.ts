@@ -50,7 +50,7 @@ async function findStrayFiles({ db, relay, log }: UpkeepContext): Promise<StrayF
   const apps = await db.selectFrom('apps').select('app_id').where('app_id', 'in', appIds).execute()
   const known = new Set(apps.map((app) => app.app_id))
   const lost = appIds.filter((appId) => !known.has(appId))
-  if (lost.length > 0) log.warn({ app_ids: lost }, 'files in the bucket lie in paths of no app')
+  if (lost.length > 0) log.info({ app_ids: lost }, 'files in the bucket lie in paths of no app')
   return files
     .filter(({ appId }) => known.has(appId))
     .sort((left, right) => left.modifiedAt.getTime() - right.modifiedAt.getTime())

@@ -8,8 +8,8 @@ import {
   GetObjectCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
+  ListPartsCommand,
   PutObjectCommand,
-  paginateListParts,
   S3ServiceException,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
@@ -133,11 +133,16 @@ export function openRelay(settings: StorageSettings): Relay {
     async listParts(Key, UploadId) {
       const parts: RelayedPart[] = []
       try {
-        for await (const { Parts = [] } of paginateListParts({ client }, { Bucket, Key, UploadId })) {
-          for (const { PartNumber = 0, Size = 0, ETag = '', LastModified = new Date(0) } of Parts) {
+        let marker: string | undefined
+        // The SDK's own pages end only where the marker is missing, which no storage promises.
+        do {
+          const about = { Bucket, Key, UploadId, ...(marker !== undefined && { PartNumberMarker: marker }) }
+          const page = await client.send(new ListPartsCommand(about))
+          for (const { PartNumber = 0, Size = 0, ETag = '', LastModified = new Date(0) } of page.Parts ?? []) {
             parts.push({ partNumber: PartNumber, byteSize: Size, etag: ETag, modifiedAt: LastModified })
           }
-        }
+          marker = page.IsTruncated === true ? page.NextPartNumberMarker : undefined
+        } while (marker !== undefined)
       } catch (error) {
         throw toRefusal(error)
       }

@@ -1,0 +1,30 @@
+import type { Settings } from '@sluice/config'
+import { createS3Server, type S3Server } from '@sluice/s3-endpoint'
+import { authorizeSender, findSender } from './access.ts'
+import { createRelayBackend } from './backend.ts'
+import type { RelayContext } from './context.ts'
+
+/** The settings that the dropbox itself takes. */
+export const dropboxSettings = ['ENCRYPTION_KEYS', 'S3_BUCKET', 'S3_REGION'] as const
+
+/**
+ * Makes the dropbox: S3 over the apps' paths in the deployment's bucket, for whoever signs with an access key. The caller
+ * makes it listen and closes it. `now` is the clock that signatures are held against.
+ */
+export function createDropbox(
+  context: RelayContext,
+  settings: Settings<(typeof dropboxSettings)[number]>,
+  now?: () => Date,
+): S3Server {
+  const { db, log } = context
+  return createS3Server({
+    backend: createRelayBackend(context, settings.S3_BUCKET),
+    findCredentials: findSender(db, settings.ENCRYPTION_KEYS),
+    authorize: authorizeSender(context, settings.S3_BUCKET),
+    region: settings.S3_REGION,
+    onError: (error, { requestId, method }) => {
+      log.error({ err: error, request_id: requestId, method }, 'request failed')
+    },
+    ...(now !== undefined && { now }),
+  })
+}

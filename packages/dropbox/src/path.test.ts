@@ -1,0 +1,62 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { fileNameProblem, fileSizeProblem, parseKey, pathOf } from './path.ts'
+
+describe('a key', () => {
+  test.each([
+    ['dropbox/7/people.csv', { appId: 7, fileName: 'people.csv' }],
+    ['dropbox/7/', { appId: 7, fileName: '' }],
+    ['dropbox/7/../8/people.csv', { appId: 7, fileName: '../8/people.csv' }],
+    ['dropbox/7/a\nb', { appId: 7, fileName: 'a\nb' }],
+    ['dropbox/7', undefined],
+    ['dropbox/07/a', undefined],
+    ['dropbox/x/a', undefined],
+    ['dropbox//a', undefined],
+    ['dropbox/9999999999/a', undefined],
+    ['/dropbox/7/a', undefined],
+    ['apps/7/imports/x/upload', undefined],
+  ])('%j stands for %j', (key, expected) => {
+    expect(parseKey(key)).toEqual(expected)
+  })
+
+  test('of a path is that of its app, whatever the name', () => {
+    const property = fc.property(fc.integer({ min: 1, max: 999_999_999 }), fc.string(), (appId, fileName) => {
+      expect(parseKey(`${pathOf(appId)}${fileName}`)).toEqual({ appId, fileName })
+    })
+    return fc.assert(property)
+  })
+})
+
+describe('a file name', () => {
+  test.each(['people.csv', 'people', '名前.csv.gz', 'a%20b', '...', '-rf', '"', "'", '\\', 'a+b=c&d?e#f'])(
+    'may be %j',
+    (name) => {
+      expect(fileNameProblem(name)).toBeUndefined()
+    },
+  )
+
+  test.each([
+    ['', 'empty'],
+    ['a/b', 'slash'],
+    ['/', 'slash'],
+    ['../a', 'slash'],
+    ['a%2Fb', 'slash'],
+    ['a%2fb', 'slash'],
+    ['a b', 'white space'],
+    ['a\tb', 'white space'],
+    ['a\n', 'white space'],
+    ['a\u00a0b', 'white space'],
+    ['a\u3000b', 'white space'],
+    ['a\u0001b', 'white space'],
+    ['.', 'must not be .'],
+    ['..', 'must not be ..'],
+  ])('may not be %j', (name, problem) => {
+    expect(fileNameProblem(name)).toContain(problem)
+  })
+})
+
+test('a file has at most 1 GiB', () => {
+  expect(fileSizeProblem(0)).toBeUndefined()
+  expect(fileSizeProblem(2 ** 30)).toBeUndefined()
+  expect(fileSizeProblem(2 ** 30 + 1)).toContain('larger')
+})

@@ -1,0 +1,2 @@
+export { runProgram, testWith } from './command.ts'
+export { answerOf, begin, type RawAnswer, type RawRequest, send } from './raw-request.ts'

@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
+import { createAccessKey } from '@sluice/access-keys'
+import { createApp } from '@sluice/accounts'
+import { readSettings } from '@sluice/config'
+import type { ImportView } from '@sluice/contract'
+import type { Database } from '@sluice/database'
+import { pathOf, type UpkeepContext } from '@sluice/dropbox'
+import { createDropbox } from '@sluice/dropbox-app/src/server.ts'
+import { listImports } from '@sluice/imports'
+import { type RawAnswer, type RawRequest, send } from '@sluice/s3-endpoint/testing'
+import { openRelay, openStorage, storageSettings } from '@sluice/storage'
+import { pino } from 'pino'
+import { inject } from 'vitest'
+import { openTestDatabase } from '../environment/database.ts'
+
+/** An app and how its owner reaches its path in the bucket. */
+export interface Owner {
+  appId: number
+  path: string
+  accessKeyId: string
+  secretAccessKey: string
+}
+
+/** The dropbox in this process, on real Postgres and a bucket of its own. */
+export interface TestDropbox {
+  url: string
+  bucket: string
+  db: Database
+  /** What upkeep works with; its relay reaches the bucket past the dropbox. */
+  upkeep: UpkeepContext
+  /** Moves the clock that signatures are held against, ms. */
+  moveClock(by: number): void
+  openOwner(): Promise<Owner>
+  /** A client of the AWS SDK with its default settings. */
+  clientOf(owner: Owner): S3Client
+  /** Signs a request with the owner's key and sends it. */
+  send(owner: Owner, request: RawRequest): Promise<RawAnswer>
+  /** The imports of an app, newest first. */
+  importsOf(owner: Owner): Promise<ImportView[]>
+  close(): Promise<void>
+}
+
+/** Opens a dropbox. */
+export async function openTestDropbox(): Promise<TestDropbox> {
+  const bucket = `dropbox-${randomBytes(8).toString('hex')}`
+  const settings = readSettings(
+    {
+      S3_ENDPOINT: inject('s3Endpoint'),
+      S3_BUCKET: bucket,
+      S3_ACCESS_KEY_ID: 'test',
+      S3_SECRET_ACCESS_KEY: 'test-secret',
+      ENCRYPTION_KEYS: randomBytes(32).toString('base64'),
+    },
+    [...storageSettings, 'ENCRYPTION_KEYS', 'FILE_RETENTION_DAYS'],
+  )
+  await makeBucket(bucket)
+  const database = await openTestDatabase()
+  const { db } = database
+  const relay = openRelay(settings)
+  const storage = openStorage(settings)
+  const log = pino({ level: 'silent' })
+  let ahead = 0
+  const server = createDropbox({ db, relay, log }, settings, () => new Date(Date.now() + ahead))
+  server.http.listen(0, '127.0.0.1')
+  await once(server.http, 'listening')
+  const address = server.http.address()
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+  const clients: S3Client[] = []
+
+  return {
+    url,
+    bucket,
+    db,
+    upkeep: { db, relay, storage, log, settings },
+    moveClock(by) {
+      ahead = by
+    },
+    async openOwner() {
+      const { appId } = await createApp(db, { name: 'Shop', email: 'ann@example.com' })
+      return { appId, path: pathOf(appId), ...(await createAccessKey(db, settings.ENCRYPTION_KEYS, appId)) }
+    },
+    clientOf(owner) {
+      const client = new S3Client({
+        endpoint: url,
+        region: settings.S3_REGION,
+        credentials: owner,
+        forcePathStyle: true,
+      })
+      clients.push(client)
+      return client
+    },
+    send: ({ accessKeyId, secretAccessKey }, request) => send(url, { accessKeyId, secretAccessKey, ...request }),
+    importsOf: ({ appId }) => listImports(db, undefined, appId, 100),
+    async close() {
+      for (const client of clients) client.destroy()
+      server.http.close()
+      server.http.closeAllConnections()
+      await server.settled()
+      relay.close()
+      storage.close()
+      await database.close()
+    },
+  }
+}
+
+async function makeBucket(bucket: string): Promise<void> {
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret' }
+  const client = new S3Client({
+    endpoint: inject('s3Endpoint'),
+    region: 'us-east-1',
+    credentials,
+    forcePathStyle: true,
+  })
+  await client.send(new CreateBucketCommand({ Bucket: bucket }))
+  client.destroy()
+}
