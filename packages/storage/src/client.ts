@@ -21,6 +21,9 @@ export interface Patience {
   maxSockets?: number
 }
 
+/** What the SDK would write to the terminal, such as that a body broke off, is thrown as well, and logged where it matters. */
+const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {} }
+
 /** Makes a client of the deployment's storage at the given address. Connects on first use. */
 export function connect(settings: StorageSettings, endpoint: string, patience: Patience): S3Client {
   const { requestTimeout, socketTimeout, maxSockets } = patience
@@ -33,6 +36,7 @@ export function connect(settings: StorageSettings, endpoint: string, patience: P
     // Otherwise a pre-signed URL carries the checksum of an empty body, which storage then holds against the real one.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
+    logger: silent,
     requestHandler: { connectionTimeout: 5_000, requestTimeout, throwOnRequestTimeout: true, socketTimeout, ...agent },
   })
 }

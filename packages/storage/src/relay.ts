@@ -210,8 +210,8 @@ function toInput({ contentType, user }: RelayedMetadata) {
  * would wait for the rest for ever.
  */
 async function sendBody(
-  { chunks }: RelayedBody,
-  send: (body: Readable, options: { abortSignal: AbortSignal }) => Promise<{ ETag?: string | undefined }>,
+  { byteSize, chunks }: RelayedBody,
+  send: (body: Readable | Buffer, options: { abortSignal: AbortSignal }) => Promise<{ ETag?: string | undefined }>,
 ): Promise<string> {
   const body = Readable.from(chunks)
   const broken = new AbortController()
@@ -221,7 +221,9 @@ async function sendBody(
     broken.abort()
   })
   try {
-    const { ETag: etag } = await send(body, { abortSignal: broken.signal })
+    // A stream without a byte is one of unknown length to the SDK.
+    const whole = byteSize === 0 ? Buffer.concat(await body.toArray()) : undefined
+    const { ETag: etag } = await send(whole ?? body, { abortSignal: broken.signal })
     return etag ?? ''
   } catch (error) {
     throw failure ?? toRefusal(error)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
+import { CreateBucketCommand, PutObjectCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { createAccessKey } from '@sluice/access-keys'
 import { createApp } from '@sluice/accounts'
 import { readSettings } from '@sluice/config'
@@ -35,6 +36,8 @@ export interface TestDropbox {
   openOwner(): Promise<Owner>
   /** A client of the AWS SDK with its default settings. */
   clientOf(owner: Owner): S3Client
+  /** An address for PUTs to a key, good for so many seconds. */
+  presignPut(owner: Owner, key: string, expiresIn: number): Promise<string>
   /** Signs a request with the owner's key and sends it. */
   send(owner: Owner, request: RawRequest): Promise<RawAnswer>
   /** The imports of an app, newest first. */
@@ -68,6 +71,17 @@ export async function openTestDropbox(): Promise<TestDropbox> {
   const address = server.http.address()
   const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
   const clients: S3Client[] = []
+  const clientOf = (credentials: Owner, config: S3ClientConfig = {}) => {
+    const client = new S3Client({
+      endpoint: url,
+      region: settings.S3_REGION,
+      credentials,
+      forcePathStyle: true,
+      ...config,
+    })
+    clients.push(client)
+    return client
+  }
 
   return {
     url,
@@ -81,15 +95,11 @@ export async function openTestDropbox(): Promise<TestDropbox> {
       const { appId } = await createApp(db, { name: 'Shop', email: 'ann@example.com' })
       return { appId, path: pathOf(appId), ...(await createAccessKey(db, settings.ENCRYPTION_KEYS, appId)) }
     },
-    clientOf(owner) {
-      const client = new S3Client({
-        endpoint: url,
-        region: settings.S3_REGION,
-        credentials: owner,
-        forcePathStyle: true,
-      })
-      clients.push(client)
-      return client
+    clientOf,
+    presignPut(owner, Key, expiresIn) {
+      // Otherwise the address carries the checksum of an empty body.
+      const client = clientOf(owner, { requestChecksumCalculation: 'WHEN_REQUIRED' })
+      return getSignedUrl(client, new PutObjectCommand({ Bucket: bucket, Key }), { expiresIn })
     },
     send: ({ accessKeyId, secretAccessKey }, request) => send(url, { accessKeyId, secretAccessKey, ...request }),
     importsOf: ({ appId }) => listImports(db, undefined, appId, 100),
