@@ -52,6 +52,11 @@ function workerMemory(): string[] {
   return ['--max-semi-space-size=8', '--initial-old-space-size=64', '--max-old-space-size=256']
 }
 
+/** The dropbox passes bytes on: what it was given before is garbage at once, and is to be collected as soon. */
+function dropboxMemory(): string[] {
+  return ['--max-semi-space-size=2', '--max-old-space-size=128']
+}
+
 function apps(): AppDefinition[] {
   const entry = (app: string) => fileURLToPath(new URL(`../../${app}/src/main.ts`, import.meta.url))
   return [
@@ -64,7 +69,13 @@ function apps(): AppDefinition[] {
       // Taking the types out of the browser's scripts works, and says at each start that it is experimental.
       nodeOptions: ['--disable-warning=ExperimentalWarning'],
     },
-    { name: 'dropbox', entry: entry('dropbox'), count: 1, web: { prefix: 'DROPBOX', port: 3006 } },
+    {
+      name: 'dropbox',
+      entry: entry('dropbox'),
+      count: 1,
+      nodeOptions: dropboxMemory(),
+      web: { prefix: 'DROPBOX', port: 3006 },
+    },
     { name: 'worker', entry: entry('worker'), count: workerCount(process.env), nodeOptions: workerMemory() },
   ]
 }

@@ -3,6 +3,7 @@
 import { benchApi } from './api.ts'
 import { benchDashboard } from './dashboard.ts'
 import { benchDeletions } from './deletions.ts'
+import { benchDropbox } from './dropbox.ts'
 import { benchImport } from './import/index.ts'
 import { benchLimiter } from './limiter.ts'
 import { benchMemory } from './memory.ts'
@@ -18,6 +19,7 @@ const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   api: benchApi,
   dashboard: benchDashboard,
   deletions: benchDeletions,
+  dropbox: benchDropbox,
   limiter: benchLimiter,
   mixed: benchMixed,
   uploads: benchUploads,

@@ -1,0 +1,75 @@
+import {
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  PutObjectCommand,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '../environment/wait.ts'
+import { signal } from '../stack/processes.ts'
+import { type RunningStack, startStack } from '../stack/running-stack.ts'
+import { endedImports, importsNamed, openBucketOwner, s3ClientOf, stackBucket } from './bucket-owner.ts'
+
+// Whatever dies in between: a file that a client was told is there becomes one import.
+let stack: RunningStack
+
+beforeAll(async () => {
+  stack = await startStack({ env: { IMPORT_LEASE: '2s', DROPBOX_SEARCH_INTERVAL: '1s' } })
+})
+afterAll(() => stack.stop())
+
+async function kill(app: 'dropbox' | 'worker'): Promise<void> {
+  const [pid = 0] = (await stack.info()).processes[app] ?? []
+  expect(pid).toBeGreaterThan(0)
+  signal(pid, 'SIGKILL')
+}
+
+async function restarted(app: 'dropbox' | 'worker', before: number): Promise<void> {
+  await until(`another ${app}`, async () => {
+    const [pid] = (await stack.info()).processes[app] ?? []
+    return pid !== undefined && pid !== before
+  })
+}
+
+test('an upload in parts goes on where it was when the dropbox is killed in the middle', async () => {
+  const owner = await openBucketOwner(stack, ['alice'])
+  const client = s3ClientOf(owner)
+  const target = { Bucket: stackBucket, Key: `${owner.path}parts.csv` }
+  const first = Buffer.from(`user_id,name\n${'alice,Alice\n'.repeat(500_000)}`)
+  const { UploadId } = await client.send(new CreateMultipartUploadCommand(target))
+  const part = (PartNumber: number, Body: string | Buffer) => {
+    return client.send(new UploadPartCommand({ ...target, UploadId, PartNumber, Body }))
+  }
+  const one = await part(1, first)
+  const [pid = 0] = (await stack.info()).processes.dropbox ?? []
+  const broken = part(2, first).catch(() => undefined)
+  await kill('dropbox')
+  await broken
+  await restarted('dropbox', pid)
+  const two = await part(2, 'alice,Last\n')
+  const MultipartUpload = { Parts: [one, two].map(({ ETag }, index) => ({ PartNumber: index + 1, ETag })) }
+  await client.send(new CompleteMultipartUploadCommand({ ...target, UploadId, MultipartUpload }))
+  client.destroy()
+  expect(await endedImports(stack, owner, 'parts.csv')).toMatchObject([{ state: 'completed', importId: UploadId }])
+  const shown = await stack.sluice('user', 'show', '--app', String(owner.appId), 'alice')
+  expect(shown.json).toMatchObject({ profiles: { name: { value: 'Last' } } })
+})
+
+test('a file is one import when the worker is killed right after it came', async () => {
+  const owner = await openBucketOwner(stack, ['alice'])
+  const client = s3ClientOf(owner)
+  const Body = 'user_id,name\nalice,Alice\n'
+  for (const name of ['one.csv', 'two.csv', 'three.csv']) {
+    await client.send(new PutObjectCommand({ Bucket: stackBucket, Key: `${owner.path}${name}`, Body }))
+    const [pid = 0] = (await stack.info()).processes.worker ?? []
+    await kill('worker')
+    await restarted('worker', pid)
+    expect(await endedImports(stack, owner, name)).toMatchObject([{ state: 'completed' }])
+  }
+  client.destroy()
+  for (const name of ['one.csv', 'two.csv', 'three.csv']) {
+    expect(await importsNamed(stack, owner, name)).toHaveLength(1)
+  }
+  const mails = await stack.db.selectFrom('mails').select('mail_id').where('app_id', '=', owner.appId).execute()
+  expect(mails).toHaveLength(3)
+})
