@@ -1,32 +1,40 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { readSettings } from '@sluice/config'
-import { connect } from '@sluice/database'
-import { runService } from '@sluice/service'
-import { openRelay, storageSettings } from '@sluice/storage'
+import { connect, sql } from '@sluice/database'
+import { countConnections, requestHistogram, runService } from '@sluice/service'
+import { openRelay, openStorage, storageSettings } from '@sluice/storage'
+import { observeRequests } from './metrics.ts'
 import { createDropbox, dropboxSettings } from './server.ts'
 
 /** How long uploads under way have to end when the process is stopped, and when it is ended by force, ms. */
 const patience = 10_000
 const stopDeadline = 15_000
 
-await runService('dropbox', { stopDeadline }, async (log) => {
+await runService('dropbox', { stopDeadline }, async (log, operations) => {
   const settings = readSettings(process.env, [
     ...dropboxSettings,
     ...storageSettings,
     'DATABASE_POOL',
     'DATABASE_URL',
+    'DRAIN_DELAY',
     'DROPBOX_HOST',
     'DROPBOX_PORT',
   ])
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
+  countConnections(operations.metrics, database)
+  const storage = openStorage(settings)
   const relay = openRelay(settings)
   const server = createDropbox({ db: database.db, relay, log }, settings)
+  observeRequests(server.http, requestHistogram(operations.metrics))
+  operations.readiness.require('postgres', () => sql`select 1`.execute(database.db))
+  operations.readiness.require('storage', () => storage.check())
   server.http.listen(settings.DROPBOX_PORT, settings.DROPBOX_HOST)
   await once(server.http, 'listening')
   return {
     info: { address: server.http.address() },
+    drain: settings.DRAIN_DELAY,
     async stop() {
       const closed = once(server.http, 'close')
       server.http.close()
@@ -35,6 +43,7 @@ await runService('dropbox', { stopDeadline }, async (log) => {
       await closed
       await server.settled()
       relay.close()
+      storage.close()
       await database.close()
     },
   }

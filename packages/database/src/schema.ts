@@ -124,8 +124,6 @@ interface ImportsTable {
   etag: string | null
   /** Bytes of the object then; null where this service stored it itself. */
   stored_size: number | null
-  /** The name under which the file came, where it had one. */
-  file_name: string | null
   /** Of what brought the file to the bucket, and of the file: a repetition makes no second import. */
   upload_hash: Buffer | null
 

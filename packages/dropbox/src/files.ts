@@ -11,10 +11,13 @@ export interface DroppedFile {
   modifiedAt: Date
 }
 
+/** File names are compared by their bytes, as S3 does. */
+const nameBytes = sql<string>`file_name collate "C"`
+
 /** Gives the latest file of a name, as long as its import's files are kept. */
 export async function findFile(db: Database, appId: number, fileName: string): Promise<DroppedFile | undefined> {
   const row = await selectFiles(db, appId)
-    .where('file_name', '=', fileName)
+    .where(nameBytes, '=', fileName)
     .orderBy('line_number', 'desc')
     .limit(1)
     .executeTakeFirst()
@@ -37,7 +40,7 @@ export async function findImportedFile(
 ): Promise<DroppedFile | undefined> {
   if (!isImportId(importId)) return undefined
   const row = await selectFiles(db, appId)
-    .where('file_name', '=', fileName)
+    .where(nameBytes, '=', fileName)
     .where('import_id', '=', importId)
     .executeTakeFirst()
   return row === undefined ? undefined : toFile(row)
@@ -50,10 +53,10 @@ export async function listFiles(
   { namesBeginWith, after, limit }: { namesBeginWith: string; after: string; limit: number },
 ): Promise<DroppedFile[]> {
   const rows = await selectFiles(db, appId)
-    .distinctOn('file_name')
+    .distinctOn(nameBytes)
     .where(sql<boolean>`starts_with(file_name, ${namesBeginWith})`)
-    .where('file_name', '>', after)
-    .orderBy('file_name')
+    .where(nameBytes, '>', after)
+    .orderBy(nameBytes)
     .orderBy('line_number', 'desc')
     .limit(limit)
     .execute()

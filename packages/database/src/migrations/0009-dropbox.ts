@@ -25,10 +25,9 @@ const statements = [
   )`,
   `create index dropbox_uploads_by_age on dropbox_uploads (started_at)`,
 
-  `alter table imports add column if not exists file_name text collate "C"`,
   `alter table imports add column upload_hash bytea`,
   // The same upload never becomes two imports, however often its request is repeated.
   `create unique index imports_upload_hash on imports (app_id, upload_hash) where upload_hash is not null`,
-  `create index imports_dropbox on imports (app_id, file_name, line_number desc)
+  `create index imports_dropbox on imports (app_id, (file_name collate "C"), line_number desc)
     where source = 'bucket' and files_removed_at is null`,
 ]

@@ -1,0 +1,21 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { requestHistogram } from '@sluice/service'
+
+/** Counts the requests of the server and how long they took, by what they name: a file, a bucket, or neither. */
+export function observeRequests(server: Server, requests: ReturnType<typeof requestHistogram>): void {
+  const observe = (request: IncomingMessage, response: ServerResponse) => {
+    const began = performance.now()
+    response.once('close', () => {
+      const labels = { method: request.method ?? '', route: routeOf(request.url ?? ''), status: response.statusCode }
+      requests.observe(labels, (performance.now() - began) / 1000)
+    })
+  }
+  server.on('request', observe)
+  server.on('checkContinue', observe)
+}
+
+function routeOf(url: string): string {
+  const path = url.split('?', 1)[0] ?? ''
+  if (/^\/[^/]+\/./.test(path)) return '/:bucket/:key'
+  return path.length > 1 ? '/:bucket' : '/'
+}
