@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { importView } from '@sluice/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type App, ended, firstRequest, openApp, upload } from './client.ts'
+import { type App, declare, ended, firstRequest, openApp, requestImport, upload } from './client.ts'
 import { type CommandResult, type RunningStack, startStack } from './running-stack.ts'
 
 let stack: RunningStack
@@ -104,6 +104,26 @@ test('import uploads a file and gives the import’s ID; with --wait the finishe
   })
 })
 
+test('import --dry-run checks the file and applies nothing', async () => {
+  const { appId, token } = await openApp(stack, ['u1'])
+  const file = await write('dry.csv', 'user_id,age\nu1,1\nu2,2\n')
+  const { code, json } = await stack.sluice('import', file, '--token', token, '--dry-run', '--wait')
+  expect(code).toBe(0)
+  expect(json).toMatchObject({ state: 'completed', dry_run: true, rows_total: 2, rows_applied: 0, rows_failed: 1 })
+  expect((await stack.sluice('keys', '--app', String(appId))).json).toEqual([])
+})
+
+test('import cancel cancels an import that has not ended, and says so of one that has', async () => {
+  const { token } = await openApp(stack)
+  const { importId } = await requestImport(stack.api, token, declare(Buffer.from('user_id,age\nu1,1\n')))
+  const cancelled = await stack.sluice('import', 'cancel', importId)
+  expect(cancelled).toMatchObject({ code: 0, json: { import_id: importId, state: 'cancelled', rows_applied: 0 } })
+  expect(await stack.sluice('import', 'cancel', importId)).toEqual(cancelled)
+  const { view } = await importedApp()
+  const words = 'sluice: the import cannot be cancelled: it has completed already\n'
+  expect(await stack.sluice('import', 'cancel', view.import_id)).toEqual(refusal(words))
+})
+
 test('import --wait on a file that is refused shows the failed import and exits with 1', async () => {
   const { token } = await openApp(stack)
   const { code, json, stderr } = await stack.sluice(
@@ -125,6 +145,7 @@ test.for<[string, (files: { csv: string; token: string }) => string[], string]>(
   ['app in imports', () => ['imports', '--app', '999999'], 'there is no app 999999'],
   ['user', () => ['user', 'show', '--app', '1', 'nobody'], 'user "nobody" is not registered'],
   ['import', () => ['import', 'show', 'x'], 'there is no import "x"'],
+  ['import to cancel', () => ['import', 'cancel', 'x'], 'there is no import "x"'],
   ['file to import', ({ token }) => ['import', '/nowhere.csv', '--token', token], '/nowhere.csv'],
   ['file of users', () => ['users', 'register', '--app', '1', '--file', '/nowhere'], '/nowhere'],
   ['token', ({ csv }) => ['import', csv, '--token', 'x'], 'The API token is invalid'],

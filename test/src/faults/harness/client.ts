@@ -78,6 +78,19 @@ export async function upload(deployment: Deployment, app: ClientApp, file: Gener
   return requested.importId
 }
 
+/** Cancels an import, as often as it takes. Gives whether it came before its end. */
+export function cancel({ api }: Deployment, app: ClientApp, importId: string): Promise<boolean> {
+  return insist('the cancellation', async () => {
+    const response = await fetch(`${api}${bulkImport}/${importId}`, {
+      method: 'DELETE',
+      headers: { 'X-Service-Token': app.token },
+      signal: AbortSignal.timeout(impatience),
+    })
+    if (!response.ok && response.status !== 409) throw new Error(`${response.status}: ${await response.text()}`)
+    return response.ok
+  })
+}
+
 /** Tries until it works. Throws the last error where it never does. */
 export async function insist<Result>(what: string, attempt: () => Promise<Result>): Promise<Result> {
   for (let number = 1; ; number++) {

@@ -7,7 +7,7 @@ export const modelSettings = { batchRows: 50, inferenceRows: 40 }
 
 /** What must come of an import. */
 export interface ExpectedImport {
-  state: 'completed' | 'failed'
+  state: 'completed' | 'failed' | 'cancelled'
   error: string | null
   rows_total: number
   rows_applied: number
@@ -26,24 +26,34 @@ export interface ExpectedApp {
   keys: Record<string, ValueType>
 }
 
+/** A file, and how many of its rows were read where its import was cancelled. */
+export interface RunFile {
+  file: GeneratedFile
+  cancelledAfter?: number
+}
+
 /** Applies files one after the other to an app that had nothing but its users, as service.md and design.md say. */
-export function expectApp(files: readonly GeneratedFile[]): ExpectedApp {
+export function expectApp(runs: readonly RunFile[]): ExpectedApp {
   const app: ExpectedApp = { imports: [], profiles: {}, keys: {} }
   for (const user of generatedUsers) app.profiles[user] = {}
-  for (const file of files) {
-    if (file.refusal !== undefined) {
+  for (const { file, cancelledAfter } of runs) {
+    if (file.refusal !== undefined && cancelledAfter === undefined) {
       app.imports.push(refused(file.refusal))
       continue
     }
+    if (cancelledAfter === 0) {
+      app.imports.push({ state: 'cancelled', error: null, ...nothing })
+      continue
+    }
     const world = { users: generatedUsers, keys: new Map(Object.entries(app.keys)) }
-    const applied = applyTable(file.table, world, modelSettings)
+    const { header, rows } = { ...file.table, rows: file.table.rows.slice(0, cancelledAfter) }
+    const applied = applyTable({ header, rows }, world, modelSettings)
     app.keys = Object.fromEntries(applied.keys)
     for (const [user, values] of applied.profiles)
       app.profiles[user] = { ...app.profiles[user], ...Object.fromEntries(values) }
-    const { header, rows } = file.table
     const errors = applied.errors.map(({ messages, cells }) => [Buffer.from(messages), ...cells])
     app.imports.push({
-      state: 'completed',
+      state: cancelledAfter === undefined ? 'completed' : 'cancelled',
       error: null,
       rows_total: rows.length,
       rows_applied: applied.applied,
@@ -56,6 +66,7 @@ export function expectApp(files: readonly GeneratedFile[]): ExpectedApp {
 }
 
 function refused(error: string): ExpectedImport {
-  const nothing = { rows_total: 0, rows_applied: 0, rows_failed: 0, types: {}, errorFile: undefined }
   return { state: 'failed', error, ...nothing }
 }
+
+const nothing = { rows_total: 0, rows_applied: 0, rows_failed: 0, types: {}, errorFile: undefined }

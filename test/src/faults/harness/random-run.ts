@@ -3,7 +3,7 @@ import { sql } from '@sluice/database'
 import { type Random, seeded } from '../../environment/random.ts'
 import { until } from '../../environment/wait.ts'
 import { breakThings } from './break-things.ts'
-import { type ClientApp, insist, openClientApp, upload } from './client.ts'
+import { type ClientApp, cancel, insist, openClientApp, upload } from './client.ts'
 import { type Deployment, startDeployment } from './deployment.ts'
 import { faults, redisFaults } from './faults.ts'
 import { generateFile } from './generate.ts'
@@ -33,6 +33,9 @@ export interface RunFigures extends Verdict {
 }
 
 const mostRows = 2_000
+
+/** How long a client thinks before it cancels an import, ms. */
+const longestSecondThought = 3_000
 
 /** The most imports of an app that wait at a time. */
 const longestLine = 4
@@ -96,10 +99,14 @@ function progressOf({ db }: Deployment): Promise<Map<number, number>> {
   })
 }
 
-/** Uploads one file after the other, as fast as they are worked off. */
+/** Uploads one file after the other, as fast as they are worked off, and changes its mind about one in six, some time later. */
 async function keepUploading(deployment: Deployment, app: ClientApp, random: Random, over: AbortSignal): Promise<void> {
   for (let number = 0; !over.aborted; number++) {
-    await upload(deployment, app, generateFile(random, number, 1 + random(mostRows)))
+    const importId = await upload(deployment, app, generateFile(random, number, 1 + random(mostRows)))
+    if (random(6) === 0) {
+      await delay(random(longestSecondThought))
+      await cancel(deployment, app, importId)
+    }
     while (!over.aborted && (await openImports(deployment, app)) >= longestLine) await delay(200)
   }
 }

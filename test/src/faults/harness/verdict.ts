@@ -7,12 +7,14 @@ import { storedProfiles } from '../../environment/database.ts'
 import { until } from '../../environment/wait.ts'
 import { type ClientApp, insist } from './client.ts'
 import type { Deployment } from './deployment.ts'
-import { type ExpectedImport, expectApp } from './expectation.ts'
+import { type ExpectedImport, expectApp, modelSettings } from './expectation.ts'
 import { observe } from './watcher.ts'
 
 /** How it came out. */
 export interface Verdict {
   imports: number
+  /** Of them, those that were cancelled. */
+  cancelled: number
   rows: number
   /** Mails that came more than once, because the mail server's answer was lost. */
   mailsRepeated: number
@@ -32,7 +34,7 @@ export async function judge(
   await untilAllEnded(deployment, apps, patience)
   await untilMailsSettled(deployment, patience)
   const { order, violations } = await observe(deployment.db, deployment.orderWait)
-  const verdict: Verdict = { imports: 0, rows: 0, mailsRepeated: 0, violations }
+  const verdict: Verdict = { imports: 0, cancelled: 0, rows: 0, mailsRepeated: 0, violations }
   for (const app of apps) await judgeApp(deployment, app, order.get(app.appId) ?? [], verdict)
   return verdict
 }
@@ -47,14 +49,32 @@ async function judgeApp(
     if (isDeepStrictEqual(is, expected)) return
     verdict.violations.push(`app ${app.appId}, ${what}: ${abridged(is)} instead of ${abridged(expected)}`)
   }
-  compare('imports that ran', order.toSorted(), [...app.files.keys()].toSorted())
-  const files = order.flatMap((importId) => app.files.get(importId) ?? [])
-  const expected = expectApp(files)
-  for (const [index, importId] of order.entries()) {
-    const end = expected.imports[index]
+  const views = new Map<string, ImportView>()
+  for (const importId of app.files.keys()) {
     const view = await showImport(deployment.db, deployment.api, importId, app.appId)
+    if (view !== undefined) views.set(importId, view)
+  }
+  const isCancelled = (importId: string) => views.get(importId)?.state === 'cancelled'
+  // One that was cancelled while it waited has never run: it may stand anywhere.
+  const waited = [...app.files.keys()].filter((importId) => isCancelled(importId) && !order.includes(importId))
+  const ended = [...order, ...waited]
+  compare('imports that ran', ended.toSorted(), [...app.files.keys()].toSorted())
+  const runs = ended.flatMap((importId) => {
+    const file = app.files.get(importId)
+    const rows = views.get(importId)?.rows_total ?? 0
+    if (file === undefined) return []
+    if (!isCancelled(importId)) return [{ file }]
+    const isWhole = rows % modelSettings.batchRows === 0 || rows === file.table.rows.length
+    compare(`${rows} rows of cancelled ${importId} to be whole batches`, isWhole, true)
+    return [{ file, cancelledAfter: rows }]
+  })
+  const expected = expectApp(runs)
+  for (const [index, importId] of ended.entries()) {
+    const end = expected.imports[index]
+    const view = views.get(importId)
     if (end === undefined || view === undefined) continue
     verdict.imports++
+    if (view.state === 'cancelled') verdict.cancelled++
     verdict.rows += view.rows_total
     compare(`import ${importId}`, await outcomeOf(view), end)
     await judgeMails(deployment, app, view, compare, verdict)
@@ -128,7 +148,9 @@ export async function untilAllEnded({ db }: Deployment, apps: readonly ClientApp
       const rows = await db
         .selectFrom('imports')
         .select(['import_id', 'state', 'tries', 'attempt', 'retry_at'])
-        .where('state', 'not in', ['completed', 'failed'])
+        .where((where) =>
+          where.or([where('state', 'not in', ['completed', 'failed', 'cancelled']), where('report_due', '=', true)]),
+        )
         .execute()
       return rows.filter((row) => wanted.includes(row.import_id))
     })

@@ -79,10 +79,14 @@ export async function observe(db: Database, orderWait: number): Promise<Observat
       active.set(change.app_id, change)
       noteOrder(change, orderWait, observation, complain)
     } else if (change.before === 'processing') {
-      if (current?.attempt !== change.attempt) complain(`given back or ended by another attempt than the last`)
+      // Cancelling raises the attempt, so that the one before can write nothing more.
+      const ending = change.after === 'cancelled' ? change.attempt - 1 : change.attempt
+      if (current?.attempt !== ending) complain(`given back or ended by another attempt than the last`)
       active.delete(change.app_id)
     }
-    if (change.before === 'completed' || change.before === 'failed') complain(`changed after its end`)
+    const hasEnded = ['completed', 'failed', 'cancelled'].includes(change.before)
+    const isReport = change.before === 'cancelled' && change.after === 'cancelled'
+    if (hasEnded && !isReport) complain(`changed after its end`)
   }
   return observation
 }
