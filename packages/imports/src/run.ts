@@ -108,18 +108,19 @@ async function applyRows(context: ImportContext, claim: Claim, state: RunState):
   const blocks = readRows(openSource(context, claim, position), { position })
   let observed = claim.progress.position
   const line = new CommitLine(context, claim, columns, claim.progress, ({ rows, end, types }, rowsFailed, ms) => {
-    const { columns, rowsTotal, rowsApplied, rowsFailed: failedBefore } = state.progress
+    const { columns, rowsTotal, rowsApplied: appliedBefore, rowsFailed: failedBefore } = state.progress
+    const rowsApplied = claim.dryRun ? 0 : rows - rowsFailed
     state.progress = {
       columns,
       types,
       position: end,
       rowsTotal: rowsTotal + rows,
-      rowsApplied: rowsApplied + (claim.dryRun ? 0 : rows - rowsFailed),
+      rowsApplied: appliedBefore + rowsApplied,
       rowsFailed: failedBefore + rowsFailed,
     }
     state.tries = 0
     state.lease.renewed()
-    context.onBatch?.({ rowsApplied: rows - rowsFailed, rowsFailed, bytes: end - observed, ms })
+    context.onBatch?.({ rowsApplied, rowsFailed, bytes: end - observed, ms })
     observed = end
   })
   try {
