@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { parseArgs } from 'node:util'
 import { sql } from '@sluice/database'
-import { addDeletions, addUsers } from '../dashboard/sample-app.ts'
+import { addDeletions, addUsers } from '../dashboard/sample-data.ts'
 import { openVisitor, type Visitor } from '../dashboard/visitor.ts'
 import { openApp } from '../stack/client.ts'
 import { type RunningStack, startStack } from '../stack/running-stack.ts'
@@ -36,7 +36,7 @@ export async function benchDashboard(args: readonly string[]): Promise<boolean> 
     }
     return printTargets(
       [...times].map(([path, taken]) => ({
-        name: `${path.replace(importId, '{import}').replace(/user=.*/, 'user={user}')}, median ms (95th percentile ${quantile(taken, 0.95).toFixed(0)})`,
+        name: `${path.replace(importId, '{import}').replace(/user=.*/, 'user={user}')}, ms (95 % within ${quantile(taken, 0.95).toFixed(0)})`,
         measured: median(taken),
         must: limit,
         stretch: undefined,

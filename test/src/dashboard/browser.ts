@@ -1,15 +1,13 @@
-import { mkdir, readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import axe from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { expect, inject } from 'vitest'
 import { signInAddress, type TestDashboard } from './test-dashboard.ts'
 
 /** Git-ignored: pictures to look at. */
 const pictures = fileURLToPath(new URL('../../screenshots', import.meta.url))
-
-const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
 /** Starts Chromium without a window. Suites that need it are skipped where `inject('chromium')` is undefined. */
 export async function openBrowser(): Promise<Browser> {
@@ -70,10 +68,9 @@ interface Violation {
 
 /** Expects that axe-core finds nothing serious on the page, in either theme. */
 export async function expectAccessible(page: Page): Promise<void> {
-  const axe = await readFile(axeFile, 'utf8')
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
-    await page.evaluate(axe)
+    await page.evaluate(axe.source)
     const violations = await page.evaluate<Violation[]>('axe.run().then((result) => result.violations)')
     const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
     const found = serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)

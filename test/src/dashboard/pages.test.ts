@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { expectAccessible, openBrowser, openContext, openWindow, takePictures } from './browser.ts'
-import { openSampleApp } from './sample-app.ts'
+import { openSampleApp, secondMember } from './sample-app.ts'
 import { openOperator, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 
 describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
@@ -30,7 +30,7 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
       'profiles-nobody': [`/apps/${appId}/profiles/user?user=nobody`, 'One user'],
       deletions: [`/apps/${appId}/deletions`, 'Deletions'],
       settings: [`/apps/${appId}/settings`, 'Settings'],
-      'settings-removal': [`/apps/${appId}/settings`, 'Settings'],
+      'settings-removal': [`/apps/${appId}/settings/members/remove?member=${secondMember}`, 'Remove a member'],
       'not-found': ['/nowhere', 'Not found'],
     }) as const
 
@@ -43,6 +43,39 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
       await takePictures(page, name)
     }
     expect(problems.filter((problem) => !/404/.test(problem))).toEqual([])
+    await context.close()
+  })
+
+  test('a member replaces the API token, and sees the new one once', async () => {
+    const { appId } = await openSampleApp(dashboard, 'Token shop', 'token@example.com')
+    const { page, context, problems } = await openWindow(browser, dashboard, 'token@example.com')
+    await page.goto(`/apps/${appId}/credentials`)
+    await page.getByRole('link', { name: 'Register a new API token…' }).click()
+    await page.getByRole('button', { name: /^Replace …/ }).click()
+    const token = await page.getByLabel('New API token').textContent()
+    expect(token).toMatch(new RegExp(`^slc_${appId}_[\\w-]{43}$`))
+    await expectAccessible(page)
+    await takePictures(page, 'credentials-new')
+    await page.getByRole('link', { name: 'I have stored it' }).click()
+    await page
+      .getByText(`…${token?.slice(-4)}`)
+      .first()
+      .waitFor()
+    expect(await page.content()).not.toContain(token)
+    expect(problems).toEqual([])
+    await context.close()
+  })
+
+  test('the theme that somebody chooses stays, whatever the system prefers', async () => {
+    const { page, context } = await openWindow(browser, dashboard, 'anna@example.com')
+    await page.emulateMedia({ colorScheme: 'light' })
+    await page.goto(`/apps/${appId}/deletions`)
+    await page.getByRole('button', { name: 'Dark' }).click()
+    await page.waitForURL(`**/apps/${appId}/deletions`)
+    const ground = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+    await expect.poll(ground).toBe('rgb(20, 23, 28)')
+    await page.goto(`/apps/${appId}/settings`)
+    expect(await ground()).toBe('rgb(20, 23, 28)')
     await context.close()
   })
 

@@ -1,5 +1,9 @@
-import { type Database, sql } from '@sluice/database'
+import { addMember } from '@sluice/accounts'
+import { addDeletions, addUsers } from './sample-data.ts'
 import { openApp, type TestDashboard } from './test-dashboard.ts'
+
+/** Member of every sample app. */
+export const secondMember = 'bookkeeping@example.com'
 
 /** An app with something on each page. */
 export interface SampleApp {
@@ -7,117 +11,11 @@ export interface SampleApp {
   apiToken: string
 }
 
-/** Makes an app with users that have profiles, and deletion requests. */
+/** Makes an app with a second member, users that have profiles, and deletion requests. */
 export async function openSampleApp(dashboard: TestDashboard, name: string, email: string): Promise<SampleApp> {
   const app = await openApp(dashboard, name, email)
+  await addMember(dashboard.db, app.appId, secondMember)
   await addUsers(dashboard.db, app.appId, 500)
   await addDeletions(dashboard.db, app.appId)
   return app
-}
-
-/** Users `user-1` and so on, with a plan, an age (half of them) and a date. */
-export async function addUsers(db: Database, appId: number, users: number): Promise<void> {
-  await sql`
-    insert into profile_keys (app_id, key, type) values
-      (${appId}, 'plan', 'string'), (${appId}, 'age', 'int'), (${appId}, 'score', 'decimal'),
-      (${appId}, 'last_seen', 'datetime'), (${appId}, 'unused', 'string')
-  `.execute(db)
-  // A statement for all of a million would take longer than a statement may.
-  for (let first = 1; first <= users; first += 100_000) {
-    await addUsersFrom(db, appId, first, Math.min(users, first + 99_999))
-  }
-}
-
-async function addUsersFrom(db: Database, appId: number, first: number, last: number): Promise<void> {
-  await sql`
-    insert into users (app_id, user_id)
-    select ${appId}, 'user-' || n from generate_series(${first}::integer, ${last}::integer) as n
-  `.execute(db)
-  await sql`
-    insert into profiles (app_id, user_id, attributes, updated_at)
-    select ${appId}, 'user-' || n, jsonb_strip_nulls(jsonb_build_object(
-      'plan', (array['free', 'basic', 'premium'])[1 + n % 3],
-      'age', case when n % 2 = 0 then 18 + n % 60 end,
-      'score', (n % 1000) / 8.0,
-      'last_seen', to_char(timestamp '2026-01-01' + n * interval '1 minute', 'YYYY-MM-DD HH24:MI:SS.MS')
-    )), now()
-    from generate_series(${first}::integer, ${last}::integer) as n
-  `.execute(db)
-}
-
-/** Deletion requests of the last ten weeks, in every state. */
-export async function addDeletions(db: Database, appId: number): Promise<void> {
-  const day = 24 * 60 * 60 * 1000
-  for (const [age, users, state] of [
-    [70, 12, 'completed'],
-    [20, 340, 'started'],
-    [9, 5, 'started'],
-    [3, 1200, 'accepted'],
-    [0, 1, 'accepted'],
-  ] as const) {
-    const accepted = new Date(Date.now() - age * day)
-    const starts = new Date(accepted.getTime() + 6 * day)
-    const completes = new Date(Date.UTC(starts.getUTCFullYear(), starts.getUTCMonth() + 1, 7))
-    await db
-      .insertInto('deletion_requests')
-      .values({
-        app_id: appId,
-        token_last_four: 'abcd',
-        state,
-        accepted_at: accepted,
-        starts_at: starts,
-        completes_at: completes,
-        salt: Buffer.alloc(16),
-        users_requested: users,
-        users_deleted: state === 'completed' ? users - 2 : 0,
-      })
-      .execute()
-  }
-}
-
-/**
- * Imports as they lie in the tables: six that completed in the last ten minutes with 100,000 rows each, one that failed, one that runs
- * since half a minute (50,000 rows so far), one that waits behind it. Gives the ID of the one that runs.
- */
-export async function addImports(db: Database, appId: number): Promise<{ processing: string }> {
-  const ago = (seconds: number) => new Date(Date.now() - seconds * 1000)
-  const common = { app_id: appId, source: 'v3', content_type: 'text/csv', object_key: 'none' } as const
-  const completed = Array.from({ length: 6 }, (_, index) => ({
-    ...common,
-    state: 'completed' as const,
-    rows_total: 100_000,
-    rows_applied: 99_000,
-    rows_failed: 1_000,
-    requested_at: ago(100 * index + 95),
-    started_at: ago(100 * index + 90),
-    finished_at: ago(100 * index + 20),
-  }))
-  await db.insertInto('imports').values(completed).execute()
-  await db
-    .insertInto('imports')
-    .values({
-      ...common,
-      state: 'failed',
-      error: 'file maybe corrupt',
-      requested_at: ago(4000),
-      finished_at: ago(3900),
-    })
-    .execute()
-  const { import_id: processing } = await db
-    .insertInto('imports')
-    .values({
-      ...common,
-      state: 'processing',
-      rows_total: 50_000,
-      requested_at: ago(40),
-      started_at: ago(30),
-      lease_until: ago(-600),
-    })
-    .returning('import_id')
-    .executeTakeFirstOrThrow()
-  await db
-    .insertInto('imports')
-    .values({ ...common, state: 'queued', requested_at: ago(25), queued_at: ago(20) })
-    .execute()
-  return { processing }
 }

@@ -21,6 +21,8 @@ beforeAll(async () => {
 afterAll(async () => await dashboard.close())
 
 const pages = [
+  'imports',
+  'data-import',
   'credentials',
   'credentials/api-token',
   'profiles',
@@ -136,9 +138,10 @@ describe.skipIf(inject('chromium') === undefined)('whatever a name, key, value o
     await sql`insert into profile_keys (app_id, key, type) values (${appId}, ${hostile}, 'string')`.execute(
       dashboard.db,
     )
+    await sql`insert into users (app_id, user_id) values (${appId}, ${hostile})`.execute(dashboard.db)
     await sql`
-      insert into users (app_id, user_id, attributes)
-      values (${appId}, ${hostile}, jsonb_build_object(${hostile}::text, ${hostile}::text))
+      insert into profiles (app_id, user_id, attributes, updated_at)
+      values (${appId}, ${hostile}, jsonb_build_object(${hostile}::text, ${hostile}::text), now())
     `.execute(dashboard.db)
     await dashboard.db
       .insertInto('imports')
@@ -166,6 +169,8 @@ describe.skipIf(inject('chromium') === undefined)('whatever a name, key, value o
           'credentials/api-token',
           'profiles',
           user,
+          'imports',
+          'data-import',
           'deletions',
           'settings',
           search,

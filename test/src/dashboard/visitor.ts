@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { signInAddress, type TestDashboard } from './test-dashboard.ts'
 
 /** What came back, redirects not followed. */
-export interface Answer {
+interface Answer {
   status: number
   headers: Headers
   text: string

@@ -1,18 +1,9 @@
 import { type Html, html } from '@sluice/html'
-import type { AliveWorker, Failure, ImportOverview, MailOverview } from '@sluice/operations'
+import type { AliveWorker, Failure, ImportOverview } from '@sluice/operations'
 import { count, counted, duration, time } from '../layout/format.ts'
 import { concerns } from './concerns.ts'
+import type { Overview } from './state.ts'
 import { throughputChart } from './throughput.ts'
-
-/** What the page shows. */
-export interface Overview {
-  imports: ImportOverview
-  workers: readonly AliveWorker[]
-  mails: MailOverview
-  /** Rows read by all imports in each of the last minutes, oldest first. */
-  rows: readonly { minute: Date; rows: number }[]
-  now: Date
-}
 
 /** First whether all is well, then the figures that say so, then what they are made of. */
 export function overviewContent(overview: Overview): Html {

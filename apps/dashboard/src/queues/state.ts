@@ -1,0 +1,11 @@
+import type { AliveWorker, ImportOverview, MailOverview } from '@sluice/operations'
+
+/** What the overview is made of. */
+export interface Overview {
+  imports: ImportOverview
+  workers: readonly AliveWorker[]
+  mails: MailOverview
+  /** Rows read by all imports in each of the last minutes, oldest first. */
+  rows: readonly { minute: Date; rows: number }[]
+  now: Date
+}
