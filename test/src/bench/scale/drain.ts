@@ -1,3 +1,4 @@
+import { cpuOfTree } from '../import/cpu.ts'
 import { makeApps, openScaleSession, queueFile, type ScaleSession, spanOf } from './session.ts'
 
 const importsOfApp = 10
@@ -9,7 +10,9 @@ export interface DrainResult {
   imports: number
   apps: number
   /** From the first claim to the last end, by import, ms. */
-  cost: number
+  time: number
+  /** CPU of all processes but Redis, by import, ms: it hardly changes with what else the machine does. */
+  cpu: number
 }
 
 /** Has two workers drain lines of ten imports of one row each, for each number of apps. */
@@ -24,7 +27,15 @@ export async function measureDrain(appCounts: readonly number[]): Promise<DrainR
 
 async function drain(session: ScaleSession, apps: number): Promise<DrainResult> {
   const appIds = await makeApps(session, apps, 1)
+  const { pid } = await session.stack.info()
+  const before = await cpuOfTree(pid)
   const importIds = await queueFile(session, appIds, objectKey, importsOfApp)
   const { began, ended } = await spanOf(session, importIds, deadline)
-  return { imports: importIds.length, apps, cost: (ended - began) / importIds.length }
+  const cpu = (await cpuOfTree(pid)) - before
+  return {
+    imports: importIds.length,
+    apps,
+    time: (ended - began) / importIds.length,
+    cpu: (cpu * 1000) / importIds.length,
+  }
 }

@@ -48,11 +48,19 @@ function reportThroughput(results: readonly ThroughputResult[]): boolean {
 }
 
 function reportDrain(results: readonly DrainResult[]): boolean {
-  for (const { imports, apps, cost } of results) {
-    console.log(`${imports} imports of ${apps} apps: ${cost.toFixed(2)} ms each`)
+  for (const { imports, apps, time, cpu } of results) {
+    console.log(`${imports} imports of ${apps} apps: ${time.toFixed(2)} ms each, ${cpu.toFixed(2)} ms of CPU`)
   }
-  const costAt = (apps: number) => median(results.filter((result) => result.apps === apps).map(({ cost }) => cost))
-  return printTargets([target('cost of an import at 10,000 waiting ÷ at 100', costAt(many) / costAt(few), 1.5)])
+  const ratio = (cost: 'time' | 'cpu') => {
+    const [atMany, atFew] = [many, few].map((apps) =>
+      median(results.filter((result) => result.apps === apps).map((result) => result[cost])),
+    )
+    return (atMany ?? Number.NaN) / (atFew ?? Number.NaN)
+  }
+  return printTargets([
+    target('time of an import at 10,000 waiting ÷ at 100', ratio('time'), 1.5),
+    target('CPU of an import at 10,000 waiting ÷ at 100', ratio('cpu'), 1.5),
+  ])
 }
 
 function target(name: string, measured: number, must: number | undefined) {

@@ -27,6 +27,8 @@ export interface DeploymentOptions {
   queue?: 'postgres' | 'redis'
   /** `UPLOAD_ORDER_WAIT`, ms; 30 s where it is left out. */
   orderWait?: number
+  /** Further settings of the Postgres server. */
+  postgresSettings?: Readonly<Record<string, string>>
   /** Further settings of the apps, as environment variables. */
   env?: Record<string, string>
   /** Folder for the objects, where it is not to be the deployment's own: a full disk, say. */
@@ -89,7 +91,7 @@ export async function startDeployment(options: DeploymentOptions = {}): Promise<
 async function startParts(options: DeploymentOptions, parts: AsyncDisposableStack): Promise<Deployment> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-faults-'))
   parts.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
-  const postgres = await startFaultyPostgres(folder)
+  const postgres = await startFaultyPostgres(folder, options.postgresSettings)
   parts.defer(postgres.close)
   const redis = options.queue === 'redis' ? await startFaultyRedis(folder) : undefined
   if (redis !== undefined) parts.defer(redis.close)

@@ -22,9 +22,12 @@ export interface FaultyPostgres extends RestartableServer {
 }
 
 /** Starts a Postgres of its own, in a folder that is made. Nothing here has to survive a power failure. */
-export async function startFaultyPostgres(folder: string): Promise<FaultyPostgres> {
+export async function startFaultyPostgres(
+  folder: string,
+  further: Readonly<Record<string, string>> = {},
+): Promise<FaultyPostgres> {
   const dataDirectory = join(folder, 'postgres')
-  const settings = { fsync: 'off', full_page_writes: 'off', shared_buffers: '32MB' }
+  const settings = { fsync: 'off', full_page_writes: 'off', shared_buffers: '32MB', ...further }
   let server: RunningPostgres = await startPostgres({ dataDirectory, port: 0, settings })
   const { port, url: directUrl } = server
   const proxy = await startTcpProxy(() => port)

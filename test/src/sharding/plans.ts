@@ -1,0 +1,56 @@
+import { readFile } from 'node:fs/promises'
+import { z } from 'zod'
+
+/** Has Postgres log the plan of every statement, those of foreign keys and triggers included. */
+export const logPlans = {
+  shared_preload_libraries: 'auto_explain',
+  'auto_explain.log_min_duration': '0',
+  'auto_explain.log_format': 'json',
+  'auto_explain.log_nested_statements': 'on',
+}
+
+/** A step of a plan, as far as it is looked at. */
+interface Node {
+  'Node Type': string
+  'Relation Name'?: string | undefined
+  Plans?: Node[] | undefined
+}
+
+const node: z.ZodType<Node> = z.looseObject({
+  'Node Type': z.string(),
+  'Relation Name': z.string().optional(),
+  Plans: z.lazy(() => z.array(node)).optional(),
+})
+const logged = z.object({ 'Query Text': z.string(), Plan: node })
+
+/** A statement that was run, and its plan. */
+export interface LoggedStatement {
+  /** On one line. */
+  text: string
+  plan: Node
+}
+
+/** Reads the plans out of a server's log. */
+export async function readPlans(logFile: string): Promise<LoggedStatement[]> {
+  const log = await readFile(logFile, 'utf8')
+  return [...log.matchAll(/ms {2}plan:\n((?:\t.*\n)+)/g)].map(([, json = '']) => {
+    const { 'Query Text': text, Plan: plan } = logged.parse(JSON.parse(json))
+    return { text: text.replaceAll(/\s+/g, ' ').trim(), plan }
+  })
+}
+
+/** The tables that a statement reads without saying of which app; `keyed` are those that have an `app_id`. */
+export function tablesReadAcrossApps({ plan }: LoggedStatement, keyed: ReadonlySet<string>): string[] {
+  const table = plan['Relation Name']
+  const isScan = plan['Node Type'].endsWith('Scan')
+  const crosses = isScan && table !== undefined && keyed.has(table) && !conditionsOf(plan).includes('app_id')
+  const below = (plan.Plans ?? []).flatMap((child) => tablesReadAcrossApps({ text: '', plan: child }, keyed))
+  return crosses ? [table, ...below] : below
+}
+
+/** What a scan goes by; that of a bitmap scan stands with the indexes below it. */
+function conditionsOf(scan: Node): string {
+  const own = Object.entries(scan).flatMap(([name, value]) => (/Cond$|^Filter$/.test(name) ? [String(value)] : []))
+  const ofIndexes = (scan.Plans ?? []).filter((child) => /^Bitmap/.test(child['Node Type'])).map(conditionsOf)
+  return [...own, ...ofIndexes].join(' ')
+}

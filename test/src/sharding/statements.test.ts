@@ -1,0 +1,95 @@
+import { sql } from '@sluice/database'
+import { expect, onTestFinished, test } from 'vitest'
+import { seeded } from '../environment/random.ts'
+import { until } from '../environment/wait.ts'
+import { type ClientApp, openClientApp, upload } from '../faults/harness/client.ts'
+import { type Deployment, startDeployment } from '../faults/harness/deployment.ts'
+import { generatedUsers, generateSoundFile } from '../faults/harness/generate.ts'
+import { judge } from '../faults/harness/verdict.ts'
+import { logPlans, readPlans, tablesReadAcrossApps } from './plans.ts'
+
+/**
+ * What looks at all apps, by index: upkeep, which one process at a time does every second or more, and links that name an
+ * import only. A sharded database asks all shards for these.
+ */
+const acrossApps: Record<string, RegExp> = {
+  'dispatch of turns': /^update imports set dispatched_at/,
+  'uploads that are awaited': /^update imports i set upload_check_at/,
+  'requests that died before their file was taken': /^update "imports" set "state" = .* where "upload_check_at" <= now/,
+  'reports of cancelled imports': /^update imports set attempt .* where report_due/,
+  'files to remove': /^select app_id, import_id, finished_at from imports/,
+  'mails that are due': /^select "app_id", "mail_id" from "mails"/,
+  'deletions that start': /^update deletion_requests set state = 'started'/,
+  'deletions that complete': /^select distinct "app_id", "completes_at" from "deletion_requests"/,
+  'links to error files': /^select "error_file_key", .* from "imports" where "import_id" =/,
+}
+
+/** What the test itself asks, and the migrations. */
+const ofTheTest = [
+  /^insert into profiles .* from users where attributes <> '{}'$/,
+  /^select "import_id", "state", "tries", "attempt", "retry_at" from "imports"/,
+  /^update "mails" set "next_attempt_at" = least/,
+  /^select "mail_id" from "mails"/,
+]
+
+test('every statement of a request and of an import names the app, so that tables can be spread by app', async () => {
+  const deployment = await startDeployment({ workers: 1, postgresSettings: logPlans })
+  onTestFinished(() => deployment.close())
+  const apps = [await openClientApp(deployment), await openClientApp(deployment)]
+  for (const app of apps) {
+    for (let number = 0; number < 3; number++)
+      await upload(deployment, app, generateSoundFile(seeded(number), number, 200))
+  }
+  const { violations } = await judge(deployment, apps)
+  expect(violations).toEqual([])
+  for (const app of apps) await useEverything(deployment, app)
+  const { rows } = await sql<{ name: string }>`
+    select table_name as name from information_schema.columns where table_schema = 'public' and column_name = 'app_id'
+  `.execute(deployment.db)
+  await deployment.stopApps()
+
+  const keyed = new Set(rows.map(({ name }) => name))
+  const statements = await readPlans(`${deployment.postgres.dataDirectory}.log`)
+  const crossing = new Map<string, string[]>()
+  for (const statement of statements) {
+    const tables = tablesReadAcrossApps(statement, keyed)
+    if (tables.length > 0) crossing.set(statement.text, tables)
+  }
+  const known = [...Object.values(acrossApps), ...ofTheTest]
+  expect([...crossing.keys()].filter((text) => !known.some((each) => each.test(text)))).toEqual([])
+  // Each of them was seen: what the test knows is what there is.
+  const unseen = Object.keys(acrossApps).filter(
+    (name) => ![...crossing.keys()].some((text) => acrossApps[name]?.test(text)),
+  )
+  expect(unseen).toEqual([])
+})
+
+/** Every function of the API, once. */
+async function useEverything({ api, db }: Deployment, { appId, token }: ClientApp): Promise<void> {
+  const send = async (method: 'GET' | 'POST', path: string, body?: unknown, type = 'application/json') => {
+    const headers = { 'X-Service-Token': token, ...(body !== undefined && { 'Content-Type': type }) }
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const response = await fetch(api + path, { method, headers, ...(body !== undefined && { body: text }) })
+    expect([path, response.status < 300]).toEqual([path, true])
+  }
+  const entry = (key: string) => ({ key, type: 'string', value: 'value' })
+  const [user = ''] = generatedUsers
+  await send('POST', '/v1/users', { user_ids: ['new-user', user] })
+  await Promise.all(
+    generatedUsers.map((id) => send('POST', '/v2/user_profiles', { user_id: id, user_profiles: [entry('mark')] })),
+  )
+  await send('POST', '/v2/user_profiles', { user_id: 'new-user', user_profiles: [entry('new key')] })
+  await send('POST', '/v2/user_profiles/bulk_import', `user_id,plan\n${user},free\nnobody,free\n`, 'text/csv')
+  await send('POST', '/v3/user_data_deletions', { identity_type: 'user_id', identity_value: [user] })
+  const imports = await db.selectFrom('imports').select('import_id').where('app_id', '=', appId).execute()
+  for (const { import_id: id } of imports) await send('GET', `/v3/user_profiles/bulk_import/${id}`)
+  await until('the end of the v2 import', async () => {
+    const open = await db
+      .selectFrom('imports')
+      .select('import_id')
+      .where('app_id', '=', appId)
+      .where('state', '<>', 'completed')
+      .execute()
+    return open.length === 0
+  })
+}
