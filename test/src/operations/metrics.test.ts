@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { hasProgram, runProgram } from '../environment/program.ts'
 import { seeded } from '../environment/random.ts'
@@ -40,6 +41,9 @@ test('API and worker show what they did and what waits, in a form that Prometheu
   expect(await requests('GET', `${path}/:importId`, 429)).toBe(2)
   expect(await metric(api, 'sluice_rate_limited_requests_total{function="import_status"}')).toBe(2)
 
+  const shown = new Set(await namesOf([api, worker]))
+  expect(namesInInfra().filter((name) => !shown.has(name))).toEqual([])
+
   // What waits is asked for every few seconds only.
   await deployment.db
     .insertInto('imports')
@@ -61,6 +65,22 @@ test('API and worker show what they did and what waits, in a form that Prometheu
     }
   }
 })
+
+/** The names of everything that processes show, those of a histogram's parts included. */
+async function namesOf(processes: readonly AppProcess[]): Promise<string[]> {
+  const texts = await Promise.all(processes.map(metricsOf))
+  const declared = [...texts.join('\n').matchAll(/^# TYPE (\w+) (\w+)$/gm)]
+  return declared.flatMap(([, name = '', type]) =>
+    type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
+  )
+}
+
+/** The metrics of ours that alerts and the dashboard go by. */
+function namesInInfra(): string[] {
+  const files = ['prometheus/alerts.yml', 'grafana/sluice.json']
+  const texts = files.map((file) => readFileSync(new URL(`../../../infra/${file}`, import.meta.url), 'utf8'))
+  return [...new Set(texts.join('\n').match(/\b(?:sluice|bullmq|nodejs|process)_\w+/g))]
+}
 
 const waiting = {
   source: 'v3',

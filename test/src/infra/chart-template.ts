@@ -1,0 +1,126 @@
+import { stringify } from 'yaml'
+
+// Renders the part of Helm's template language that infra/helm keeps to: values by path, variables, `range` over a map or a
+// list, `if` with `not`, `and`, `eq`, and the functions `quote`, `toYaml` and `nindent`. Anything else is an error, so that
+// a chart which goes beyond it is not taken for checked.
+
+/** Variables by name, `$` being the root; a path without a variable begins at the root as well. */
+type Scope = ReadonlyMap<string, unknown>
+
+type Part = { text: string } | { action: string; body: Part[] }
+
+/** Renders a template with the root object that Helm gives it. Throws where the template uses anything else than the above. */
+export function renderTemplate(template: string, root: object): string {
+  const tokens = tokensOf(template)
+  const parts = parse(tokens)
+  if (tokens.length > 0) throw new Error('an end without a beginning')
+  return render(parts, new Map([['$', root]]))
+}
+
+/** Texts and actions, one after the other; a dash inside the braces eats the white space beside them. */
+function tokensOf(template: string): { text?: string; action?: string }[] {
+  const tokens: { text?: string; action?: string }[] = []
+  let rest = template
+  let eatsLeft = false
+  for (;;) {
+    const match = /\{\{(-?)\s*(.*?)\s*(-?)\}\}/s.exec(rest)
+    let text = match === null ? rest : rest.slice(0, match.index)
+    if (eatsLeft) text = text.trimStart()
+    if (match?.[1] === '-') text = text.trimEnd()
+    tokens.push({ text })
+    if (match === null) return tokens
+    tokens.push({ action: match[2] ?? '' })
+    eatsLeft = match[3] === '-'
+    rest = rest.slice(match.index + match[0].length)
+  }
+}
+
+/** Takes tokens up to the `end` of the block that they begin in. */
+function parse(tokens: { text?: string; action?: string }[]): Part[] {
+  const parts: Part[] = []
+  for (let token = tokens.shift(); token !== undefined; token = tokens.shift()) {
+    const { text, action } = token
+    if (action === 'end') return parts
+    if (action === undefined) parts.push({ text: text ?? '' })
+    else parts.push({ action, body: /^(range|if)\b/.test(action) ? parse(tokens) : [] })
+  }
+  return parts
+}
+
+function render(parts: readonly Part[], scope: Scope): string {
+  return parts.map((part) => ('text' in part ? part.text : renderAction(part.action, part.body, scope))).join('')
+}
+
+function renderAction(action: string, body: readonly Part[], scope: Scope): string {
+  const [, condition] = /^if (.*)$/.exec(action) ?? []
+  if (condition !== undefined) return isTrue(evaluate(condition, scope)) ? render(body, scope) : ''
+  const [, key, item, list] = /^range (?:(\$\w+), )?(\$\w+) := (\S+)$/.exec(action) ?? []
+  if (item === undefined || list === undefined) return String(evaluate(action, scope))
+  const values = evaluate(list, scope)
+  if (typeof values !== 'object' || values === null) throw new Error(`${list} is nothing to range over`)
+  // Helm goes through a map by its keys in order.
+  const entries = Array.isArray(values)
+    ? [...values.entries()]
+    : Object.entries(values).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return entries
+    .map(([name, value]) =>
+      render(body, new Map([...scope, [item, value], ...(key === undefined ? [] : [[key, name] as const])])),
+    )
+    .join('')
+}
+
+function isTrue(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0
+  return Boolean(value)
+}
+
+/** A pipeline: what stands before a bar is the last argument of what follows it. */
+function evaluate(pipeline: string, scope: Scope): unknown {
+  let value: unknown
+  for (const [index, command] of pipeline.split(' | ').entries()) {
+    value = call(wordsOf(command), scope, index === 0 ? [] : [value])
+  }
+  return value
+}
+
+/** Words, of which one in brackets is a pipeline of its own. */
+function wordsOf(command: string): string[] {
+  return command.match(/\((?:[^()]|\([^()]*\))*\)|"[^"]*"|\S+/g) ?? []
+}
+
+function call([name = '', ...words]: readonly string[], scope: Scope, last: readonly unknown[]): unknown {
+  const args = () => [...words.map((word) => operand(word, scope)), ...last]
+  switch (name) {
+    case 'not':
+      return !isTrue(args()[0])
+    case 'and':
+      return args().every(isTrue)
+    case 'eq':
+      return args()[0] === args()[1]
+    case 'quote':
+      return JSON.stringify(String(args()[0]))
+    case 'toYaml':
+      return stringify(args()[0]).trimEnd()
+    case 'nindent':
+      return `\n${String(args()[1]).replaceAll(/^/gm, ' '.repeat(Number(args()[0])))}`
+    default:
+      if (words.length > 0 || last.length > 0) throw new Error(`the function ${name} is not known here`)
+      return operand(name, scope)
+  }
+}
+
+function operand(word: string, scope: Scope): unknown {
+  if (word.startsWith('(')) return evaluate(word.slice(1, -1), scope)
+  if (word.startsWith('"')) return JSON.parse(word)
+  if (/^\d+$/.test(word)) return Number(word)
+  const [, variable = '$', path = ''] = /^(\$\w*)?((?:\.\w+)*)$/.exec(word) ?? []
+  if (word !== `${word.startsWith('$') ? variable : ''}${path}`) throw new Error(`${word} is not known here`)
+  if (!scope.has(variable)) throw new Error(`there is no variable ${variable}`)
+  return path
+    .split('.')
+    .slice(1)
+    .reduce<unknown>(
+      (value, name) => (typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined),
+      scope.get(variable),
+    )
+}

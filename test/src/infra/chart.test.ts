@@ -1,0 +1,119 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { ScaledObject, TriggerAuthentication } from '@kubernetes-models/keda/keda.sh/v1alpha1'
+import { type SettingName, settings } from '@sluice/config'
+import { Deployment } from 'kubernetes-models/apps/v1'
+import { Job } from 'kubernetes-models/batch/v1'
+import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1'
+import { PodDisruptionBudget } from 'kubernetes-models/policy/v1'
+import { ConfigMap, Service } from 'kubernetes-models/v1'
+import { describe, expect, test } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
+import { z } from 'zod'
+import { renderTemplate } from './chart-template.ts'
+
+const chart = new URL('../../../infra/helm/sluice/', import.meta.url)
+const models = [
+  ConfigMap,
+  Deployment,
+  Job,
+  NetworkPolicy,
+  PodDisruptionBudget,
+  ScaledObject,
+  Service,
+  TriggerAuthentication,
+]
+
+/** Settings that are secret, or hold a password: they come from the Secret. */
+const secrets = ['DATABASE_URL', 'REDIS_URL', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY', 'SMTP_URL'] as const
+
+const manifest = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string() }),
+  spec: z.unknown().optional(),
+  data: z.record(z.string(), z.string()).optional(),
+})
+
+/** All manifests of the chart, with changed values. */
+function rendered(change: (values: Record<string, Record<string, unknown>>) => void = () => {}) {
+  const values = parse(readFileSync(new URL('values.yaml', chart), 'utf8'))
+  change(values)
+  const root = { Release: { Name: 'sluice' }, Values: values }
+  return readdirSync(new URL('templates/', chart))
+    .flatMap((file) =>
+      parseAllDocuments(renderTemplate(readFileSync(new URL(`templates/${file}`, chart), 'utf8'), root)),
+    )
+    .map((document) => {
+      expect(document.errors).toEqual([])
+      return document.toJS()
+    })
+    .filter((document) => document !== null)
+    .map((document) => manifest.parse(document))
+}
+
+const named = (manifests: ReturnType<typeof rendered>, kind: string) =>
+  manifests.filter((each) => each.kind === kind).map(({ metadata }) => metadata.name)
+
+describe('the Helm chart', () => {
+  test.each([
+    ['as it is', () => {}],
+    [
+      'without what is optional',
+      (values: Record<string, Record<string, unknown>>) => {
+        Object.assign(values.autoscaling ?? {}, { enabled: false })
+        Object.assign(values.networkPolicies ?? {}, { enabled: false })
+      },
+    ],
+  ])('%s renders manifests that fit the schemas of Kubernetes and KEDA', (_, change) => {
+    for (const each of rendered(change)) {
+      const model = models.find((known) => known.kind === each.kind && known.apiVersion === each.apiVersion)
+      if (model === undefined) throw new Error(`there is no schema for ${each.apiVersion} ${each.kind}`)
+      const validate = () => Reflect.construct(model, [each]).validate()
+      expect(validate, `${each.kind} ${each.metadata.name}`).not.toThrow()
+    }
+  })
+
+  test('the schemas refuse what is wrong', () => {
+    const [deployment] = rendered().filter(({ kind }) => kind === 'Deployment')
+    expect(() => Reflect.construct(Deployment, [{ ...deployment, spec: { replicas: 'many' } }]).validate()).toThrow()
+  })
+
+  test('has for every app a deployment, a disruption budget and a network policy, and a service where it has a port', () => {
+    const manifests = rendered()
+    const apps = ['sluice-api', 'sluice-dashboard', 'sluice-worker']
+    for (const kind of ['Deployment', 'PodDisruptionBudget', 'NetworkPolicy'])
+      expect(named(manifests, kind)).toEqual(apps)
+    expect(named(manifests, 'Service')).toEqual(['sluice-api', 'sluice-dashboard'])
+  })
+
+  test('leaves the number of workers to KEDA, where that is on', () => {
+    const replicas = (manifests: ReturnType<typeof rendered>) =>
+      z
+        .object({ replicas: z.number().optional() })
+        .parse(manifests.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'sluice-worker')?.spec)
+        .replicas
+    expect(replicas(rendered())).toBeUndefined()
+    expect(replicas(rendered((values) => Object.assign(values.autoscaling ?? {}, { enabled: false })))).toBe(2)
+  })
+
+  test('sets known settings only, every one that has no default, and no secret', () => {
+    const { data = {} } = rendered().find(({ kind }) => kind === 'ConfigMap') ?? {}
+    for (const [name, value] of Object.entries(data)) {
+      expect(settings[name as SettingName]?.schema.safeParse(value).success, name).toBe(true)
+      expect(secrets).not.toContain(name)
+    }
+    const required = Object.entries(settings).filter(
+      ([, setting]) => !('default' in setting) && !('optional' in setting),
+    )
+    const given = [...Object.keys(data), ...secrets]
+    expect(required.map(([name]) => name).filter((name) => !given.includes(name))).toEqual([])
+  })
+
+  test('says in its template language no more than what is checked here', () => {
+    expect(() => renderTemplate('{{ include "x" . }}', {})).toThrow()
+    expect(() => renderTemplate('{{ .Values.a | upper }}', { Values: { a: 'x' } })).toThrow()
+    expect(
+      renderTemplate('a {{- range $k, $v := .m }}\n{{ $k }}={{ $v | quote }}{{- end }}', { m: { b: 2, a: 1 } }),
+    ).toBe('a\na="1"\nb="2"')
+  })
+})

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { z } from 'zod'
+import { hasProgram, runProgram } from '../environment/program.ts'
+
+const infra = fileURLToPath(new URL('../../../infra/', import.meta.url))
+const hasPromtool = await hasProgram('promtool')
+
+const alerts = z
+  .object({
+    groups: z.array(
+      z.object({
+        rules: z.array(
+          z.object({ alert: z.string(), expr: z.string(), annotations: z.object({ runbook: z.string() }) }),
+        ),
+      }),
+    ),
+  })
+  .parse(parse(readFileSync(join(infra, 'prometheus', 'alerts.yml'), 'utf8')))
+  .groups.flatMap(({ rules }) => rules)
+
+const dashboard = z
+  .object({
+    uid: z.string(),
+    title: z.string(),
+    schemaVersion: z.number(),
+    panels: z
+      .array(
+        z.object({
+          id: z.number(),
+          title: z.string().min(1),
+          type: z.literal('timeseries'),
+          datasource: z.object({ uid: z.literal('prometheus') }),
+          gridPos: z.object({ h: z.number(), w: z.number(), x: z.number().max(23), y: z.number() }),
+          targets: z.array(z.object({ refId: z.string(), expr: z.string().min(1) })).min(1),
+        }),
+      )
+      .min(1),
+  })
+  .parse(JSON.parse(readFileSync(join(infra, 'grafana', 'sluice.json'), 'utf8')))
+
+test.skipIf(!hasPromtool)('the configuration and the alert rules are valid, and fire when they are to', async () => {
+  for (const args of [
+    ['check', 'config', 'prometheus.yml'],
+    ['test', 'rules', 'alerts.test.yml'],
+  ]) {
+    const { code, output } = await runProgram('promtool', args, { cwd: join(infra, 'prometheus') })
+    expect([code, output]).toEqual([0, expect.anything()])
+  }
+})
+
+test.skipIf(!hasPromtool)('every panel of the dashboard asks what Prometheus understands', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-rules-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const rules = dashboard.panels.flatMap(({ id, targets }) =>
+    targets.map(({ refId, expr }) => ({ record: `panel:${id}:${refId}`, expr })),
+  )
+  const file = join(folder, 'panels.yml')
+  await writeFile(file, stringify({ groups: [{ name: 'panels', rules }] }))
+  const { code, output } = await runProgram('promtool', ['check', 'rules', file])
+  expect([code, output]).toEqual([0, expect.anything()])
+})
+
+test('panels of the dashboard have IDs of their own and do not overlap', () => {
+  const places = dashboard.panels.map(({ gridPos: { x, y } }) => `${x} ${y}`)
+  expect(new Set(places).size).toBe(dashboard.panels.length)
+  expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length)
+})
+
+test('every alert has its entry in the runbook, under its name', () => {
+  const runbook = readFileSync(join(infra, '..', 'docs', 'operations.md'), 'utf8')
+  const headings = [...runbook.matchAll(/^#+ (\w+)$/gm)].map(([, heading = '']) => heading)
+  for (const { alert, annotations } of alerts) {
+    expect(headings).toContain(alert)
+    expect(annotations.runbook).toBe(`docs/operations.md#${alert.toLowerCase()}`)
+  }
+})
