@@ -19,7 +19,7 @@ export async function storeErrorFile(
   if (first.done) return undefined
   const key = errorFileKey(claim.appId, claim.importId, claim.attempt)
   const content = joined(columns, first.value, chunks)
-  await context.storage.writeStream(key, content, 'text/csv; charset=utf-8', context.shutdown)
+  await context.storage.writeStream(key, content, 'text/csv; charset=utf-8', { signal: context.shutdown })
   return key
 }
 

@@ -9,6 +9,8 @@ import {
 
 /** A file that somebody uploads in the dashboard. */
 export interface UploadedFile extends Omit<ExpectedFile, 'source' | 'contentType'> {
+  /** Undefined where the browser does not say it. */
+  byteSize: number | undefined
   bytes: AsyncIterable<Buffer>
 }
 
@@ -22,13 +24,13 @@ export interface UploadedFile extends Omit<ExpectedFile, 'source' | 'contentType
 export async function receiveUpload(
   context: ReceptionContext,
   appId: number,
-  { bytes, ...file }: UploadedFile,
+  { byteSize, bytes, ...file }: UploadedFile,
 ): Promise<string | undefined> {
   const id = { appId, importId: crypto.randomUUID() }
   const { contentType, content } = await lookAtStart(bytes)
   const objectKey = await reserveReception(context.db, id, { ...file, source: 'dashboard', contentType })
   try {
-    await context.storage.writeStream(objectKey, content, contentType)
+    await context.storage.writeStream(objectKey, content, contentType, { byteSize })
     const stored = await context.storage.stat(objectKey)
     if (stored === undefined) throw new Error(`${objectKey} was stored and is gone`)
     return (await queueReception(context.db, id, stored)) ? id.importId : undefined

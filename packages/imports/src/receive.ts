@@ -16,24 +16,31 @@ export interface ReceivedImport {
   types: Map<string, ValueType>
 }
 
+/** A file as it comes. */
+export interface ReceivedFile {
+  contentType: ImportContentType
+  /** Undefined where the request does not say it. */
+  byteSize: number | undefined
+  content: AsyncIterable<Buffer>
+}
+
 /**
  * Takes a file in the body of a request (bulk import v2): the import has its place in the app's line when this begins,
  * and is queued when the file lies in storage and was found to be good. A file that is not leaves nothing behind.
  *
- * Takes the bytes as they come; they are streamed to storage. Gives the import, or the documented message of why the
+ * Its bytes are streamed to storage as they come. Gives the import, or the documented message of why the
  * file is refused. What reading the body throws passes through.
  */
 export async function receiveImport(
   context: ReceiveContext,
   appId: number,
-  contentType: ImportContentType,
-  body: AsyncIterable<Buffer>,
+  { contentType, byteSize, content }: ReceivedFile,
 ): Promise<ReceivedImport | { refused: string }> {
   const id = { appId, importId: crypto.randomUUID() }
   const file = { source: 'v2', contentType, longest: context.settings.API_UPLOAD_TIMEOUT } as const
   const objectKey = await reserveReception(context.db, id, file)
   try {
-    await context.storage.writeStream(objectKey, body, contentType)
+    await context.storage.writeStream(objectKey, content, contentType, { byteSize })
     const stored = await context.storage.stat(objectKey)
     if (stored === undefined) throw new Error(`${objectKey} was stored and is gone`)
     const { columns } = await inspectFile(context, { appId, objectKey, contentType, etag: stored.etag })

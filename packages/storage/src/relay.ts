@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
@@ -15,6 +14,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { connect, type StorageSettings, statusOf } from './client.ts'
 import { ObjectGone, ObjectReplaced, refusalCode, StorageFull, StorageRefusal } from './errors.ts'
+import { type SizedBody, sendBody } from './send-body.ts'
 
 /** What a sender says of an object: its type, and the `x-amz-meta-…` headers without that beginning. */
 export interface RelayedMetadata {
@@ -43,19 +43,13 @@ export interface ListedObject extends Pick<RelayedObject, 'byteSize' | 'etag' | 
   key: string
 }
 
-/** Bytes to pass on: as many as `byteSize` says, or reading them throws, and then nothing is stored. */
-interface RelayedBody {
-  byteSize: number
-  chunks: AsyncIterable<Uint8Array>
-}
-
 /**
  * The deployment's bucket for what clients of S3 send: bytes and calls are passed on as they come. It waits for a sender
  * however slow it is. What storage refuses is thrown as {@link StorageRefusal} or {@link StorageFull}.
  */
 export interface Relay {
   /** Stores an object; gives its ETag. Throws what reading the body throws. */
-  put(key: string, body: RelayedBody, metadata: RelayedMetadata): Promise<string>
+  put(key: string, body: SizedBody, metadata: RelayedMetadata): Promise<string>
   /** Gives undefined where there is no such object. */
   describe(key: string): Promise<RelayedObject | undefined>
   /** Gives the first bytes of an object, `byteCount` at most. Throws {@link ObjectGone}. */
@@ -63,7 +57,7 @@ export interface Relay {
   /** Begins an upload in parts; gives storage's ID of it. */
   beginParts(key: string, metadata: RelayedMetadata): Promise<string>
   /** Stores a part; gives its ETag. Throws what reading the body throws. */
-  putPart(key: string, uploadId: string, partNumber: number, body: RelayedBody): Promise<string>
+  putPart(key: string, uploadId: string, partNumber: number, body: SizedBody): Promise<string>
   /** Gives the parts that are there, in the order of their numbers. */
   listParts(key: string, uploadId: string): Promise<RelayedPart[]>
   completeParts(key: string, uploadId: string, parts: readonly { partNumber: number; etag: string }[]): Promise<void>
@@ -89,7 +83,7 @@ export function openRelay(settings: StorageSettings): Relay {
   return {
     async put(Key, body, metadata) {
       const about = { Bucket, Key, ContentLength: body.byteSize, ...toInput(metadata) }
-      return await sendBody(body, (Body, options) => client.send(new PutObjectCommand({ ...about, Body }), options))
+      return await relayBody(body, (Body, options) => client.send(new PutObjectCommand({ ...about, Body }), options))
     },
 
     async describe(Key) {
@@ -127,7 +121,7 @@ export function openRelay(settings: StorageSettings): Relay {
 
     async putPart(Key, UploadId, PartNumber, body) {
       const about = { Bucket, Key, UploadId, PartNumber, ContentLength: body.byteSize }
-      return await sendBody(body, (Body, options) => client.send(new UploadPartCommand({ ...about, Body }), options))
+      return await relayBody(body, (Body, options) => client.send(new UploadPartCommand({ ...about, Body }), options))
     },
 
     async listParts(Key, UploadId) {
@@ -205,30 +199,16 @@ function toInput({ contentType, user }: RelayedMetadata) {
   return { ContentType: contentType, Metadata: user }
 }
 
-/**
- * Sends a request with a body that is read while it is sent. The SDK does not notice that reading it fails: the request
- * would wait for the rest for ever.
- */
-async function sendBody(
-  { byteSize, chunks }: RelayedBody,
-  send: (body: Readable | Buffer, options: { abortSignal: AbortSignal }) => Promise<{ ETag?: string | undefined }>,
+/** Passes a body on; gives its ETag. */
+async function relayBody(
+  body: SizedBody,
+  send: Parameters<typeof sendBody<{ ETag?: string | undefined }>>[1],
 ): Promise<string> {
-  const body = Readable.from(chunks)
-  const broken = new AbortController()
-  let failure: Error | undefined
-  body.on('error', (error) => {
-    failure = error
-    broken.abort()
-  })
   try {
-    // A stream without a byte is one of unknown length to the SDK.
-    const whole = byteSize === 0 ? Buffer.concat(await body.toArray()) : undefined
-    const { ETag: etag } = await send(whole ?? body, { abortSignal: broken.signal })
+    const { ETag: etag } = await sendBody(body, send, { silence: patience.socketTimeout })
     return etag ?? ''
   } catch (error) {
-    throw failure ?? toRefusal(error)
-  } finally {
-    body.destroy()
+    throw toRefusal(error)
   }
 }
 

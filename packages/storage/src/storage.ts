@@ -8,11 +8,14 @@ import {
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
   PutObjectCommand,
+  type PutObjectCommandInput,
+  type S3Client,
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { connect, type StorageSettings, statusOf } from './client.ts'
 import { ObjectGone, ObjectReplaced, StorageFull } from './errors.ts'
+import { sendBody } from './send-body.ts'
 import { endWhenSilent } from './silence.ts'
 
 /** What an upload must be: storage refuses any other type, size (bytes) or MD5 (base64). */
@@ -28,6 +31,11 @@ interface ReadOptions {
   from?: number
   etag?: string
   signal?: AbortSignal
+}
+
+interface WriteOptions {
+  byteSize?: number | undefined
+  signal?: AbortSignal | undefined
 }
 
 /** Object storage as the service uses it: one bucket, keys, streams. */
@@ -46,10 +54,10 @@ export interface Storage {
   /** Stores a small object whole. */
   write(key: string, content: Buffer, contentType: string): Promise<void>
   /**
-   * Stores a stream of any length, in parts; nothing is stored where the stream fails. Throws {@link StorageFull}; the
-   * signal ends it with an AbortError.
+   * Stores a stream: one of known length (bytes) in one go, any other in parts, which takes twice as long. Nothing is stored
+   * where the stream fails or has another length. Throws {@link StorageFull}; the signal ends it with an AbortError.
    */
-  writeStream(key: string, content: AsyncIterable<Buffer>, contentType: string, signal?: AbortSignal): Promise<void>
+  writeStream(key: string, content: AsyncIterable<Buffer>, contentType: string, options?: WriteOptions): Promise<void>
   /** Removes every object whose key begins with `prefix`, and the parts of uploads that were never ended. */
   removeAll(prefix: string): Promise<void>
   /** Rejects where the bucket cannot be reached, within 5 s. */
@@ -61,6 +69,7 @@ export interface Storage {
 export function openStorage(settings: StorageSettings): Storage {
   const bucket = settings.S3_BUCKET
   const client = connect(settings, settings.S3_ENDPOINT, patience)
+  const uploads = connect(settings, settings.S3_ENDPOINT, { ...patience, socketTimeout: longestPause })
   const publicClient = connect(settings, settings.S3_PUBLIC_ENDPOINT ?? settings.S3_ENDPOINT, patience)
 
   return {
@@ -121,22 +130,18 @@ export function openStorage(settings: StorageSettings): Storage {
       await client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: content, ContentType: contentType }))
     },
 
-    async writeStream(key, content, contentType, signal) {
-      const upload = new Upload({
-        client,
-        queueSize: 1,
-        params: { Bucket: bucket, Key: key, Body: Readable.from(content), ContentType: contentType },
-      })
-      const abort = () => void upload.abort()
-      signal?.addEventListener('abort', abort)
-      if (signal?.aborted) abort()
+    async writeStream(key, content, contentType, { byteSize, signal } = {}) {
+      const about = { Bucket: bucket, Key: key, ContentType: contentType }
       try {
-        await upload.done()
+        if (byteSize === undefined) await uploadParts(client, { ...about, Body: Readable.from(content) }, signal)
+        else {
+          const put = (Body: Readable | Buffer) => new PutObjectCommand({ ...about, ContentLength: byteSize, Body })
+          const body = { byteSize, chunks: content }
+          await sendBody(body, (bytes, options) => uploads.send(put(bytes), options), { silence, signal })
+        }
       } catch (error) {
         if (statusOf(error) === 507) throw new StorageFull(key)
         throw error
-      } finally {
-        signal?.removeEventListener('abort', abort)
       }
     },
 
@@ -165,6 +170,7 @@ export function openStorage(settings: StorageSettings): Storage {
 
     close() {
       client.destroy()
+      uploads.destroy()
       publicClient.destroy()
     },
   }
@@ -172,7 +178,23 @@ export function openStorage(settings: StorageSettings): Storage {
 
 /** Storage that owes an answer, or the next bytes of one, for so long is taken for dead, ms. */
 const silence = 20_000
+/** Whoever sends what is stored as it comes may pause for so long, ms; who is silent for longer is cut off before. */
+const longestPause = 15 * 60_000
+
 const patience = { requestTimeout: silence, socketTimeout: 60_000 }
 
 /** Whether storage is there has to be known sooner, ms. */
 const checkTimeout = 5_000
+
+/** Uploads a stream of any length, in parts, of which one is in memory at a time. */
+async function uploadParts(client: S3Client, params: PutObjectCommandInput, signal?: AbortSignal): Promise<void> {
+  const upload = new Upload({ client, queueSize: 1, params })
+  const abort = () => void upload.abort()
+  signal?.addEventListener('abort', abort)
+  if (signal?.aborted) abort()
+  try {
+    await upload.done()
+  } finally {
+    signal?.removeEventListener('abort', abort)
+  }
+}

@@ -299,9 +299,9 @@ describe('the report of a cancelled import', () => {
     const shutdown = new AbortController()
     const stopping: Storage = {
       ...workshop.storage,
-      async writeStream(key, content, type, signal) {
+      async writeStream(key, content, type, options) {
         shutdown.abort()
-        await workshop.storage.writeStream(key, content, type, signal)
+        await workshop.storage.writeStream(key, content, type, options)
       },
     }
     expect(await reportCancelled({ ...workshop.context, storage: stopping, shutdown: shutdown.signal })).toEqual([])

@@ -54,8 +54,12 @@ function fileType(headers: IncomingHttpHeaders): 'text/csv' | 'application/gzip'
 async function receive(request: FastifyRequest, reply: FastifyReply, context: ApiContext): Promise<FastifyReply> {
   const contentType = fileType(request.headers)
   if (contentType === undefined) return answer(reply, errors.unsupportedFileType())
-  const body = streamBody(request.raw, limits.uploadBytesV2)
-  const received = await receiveImport(context, appOf(request), contentType, body)
+  const length = request.headers['content-length']
+  const received = await receiveImport(context, appOf(request), {
+    contentType,
+    byteSize: length === undefined ? undefined : Number(length),
+    content: streamBody(request.raw, limits.uploadBytesV2),
+  })
   if ('refused' in received) return answer(reply, errors.fileRefused(received.refused))
   request.log.info({ app_id: request.appId, import_id: received.importId }, 'file received')
   const types = [...received.types].map(([column, type]) => [column, { type }])

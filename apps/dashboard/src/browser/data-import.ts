@@ -108,6 +108,8 @@ function send(form: HTMLFormElement, button: HTMLElement | null): void {
   stop?.addEventListener('click', () => request.abort(), { once: true })
   request.open('POST', button?.getAttribute('formaction') ?? form.action)
   const body = new FormData(form)
+  const file = body.get('file')
+  if (file instanceof File) body.set('byte_size', String(file.size))
   tell(undefined)
   lock(true)
   request.send(body)

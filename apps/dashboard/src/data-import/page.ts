@@ -23,6 +23,7 @@ export function sendDataImport(
       <form method="post" action="${address}" enctype="multipart/form-data" class="card" data-upload
         data-limit="${limits.uploadBytesDashboard}" data-keys="${JSON.stringify(Object.fromEntries(keys))}">
         ${formTokenField(reply.request)}
+        <input type="hidden" name="byte_size">
         <div class="drop" data-drop>
           <label>A CSV file, or one compressed with gzip, of at most ${megabytes} MB
             <input type="file" name="file" required accept=".csv,.gz,text/csv,application/gzip">

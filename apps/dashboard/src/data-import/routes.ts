@@ -45,6 +45,7 @@ export const dataImportRoutes: PageRoutes = (dashboard, context) => {
         fileName,
         dryRun,
         longest: longestUpload,
+        byteSize: sizeIn(request.body),
         bytes: atMost(file.bytes, limits.uploadBytesDashboard),
       }
       const importId = await receiveUpload(context, appId, upload)
@@ -70,6 +71,12 @@ export const dataImportRoutes: PageRoutes = (dashboard, context) => {
     scope.post('/apps/:appId/data-import', take(false))
     scope.post('/apps/:appId/data-import/dry-run', take(true))
   })
+}
+
+/** The file's size (bytes) by the form, which the script of the page fills in: it saves storing the file in parts. */
+function sizeIn(form: unknown): number | undefined {
+  const size = form instanceof FileForm ? (form.get('byte_size') ?? '') : ''
+  return /^\d{1,10}$/.test(size) ? Number(size) : undefined
 }
 
 /** Reads and drops what is left of a file, so that the browser comes to read the answer. */
