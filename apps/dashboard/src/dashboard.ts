@@ -2,7 +2,7 @@ import { closeConnections, openMetrics, openReadiness, requestHistogram, type Se
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { guardForms, parseForms } from './access/forms.ts'
 import { guardRoutes } from './access/guard.ts'
-import { secureAnswers } from './access/security-headers.ts'
+import { answerBrokenAddresses, secureAnswers } from './access/security-headers.ts'
 import { assetRoutes } from './assets/routes.ts'
 import type { DashboardContext, PageRoutes } from './context.ts'
 import { credentialRoutes } from './credentials/routes.ts'
@@ -60,6 +60,7 @@ export function buildDashboard(
     trustProxy: context.trustedProxies?.split(',').map((address) => address.trim()) ?? false,
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
+    frameworkErrors: answerBrokenAddresses(context),
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
   })
   dashboard.addHook('preClose', async () => closeConnections(dashboard.server))

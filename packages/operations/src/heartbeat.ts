@@ -1,8 +1,12 @@
 import { hostname } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Database, sql } from '@sluice/database'
 
 /** How often a worker shows that it is alive, ms. */
 const interval = 5_000
+
+/** How long the end of a worker may wait to say goodbye, ms: while Postgres is away, it is shown as lost instead. */
+const patience = 1_000
 
 /** The signs of life of one worker process. */
 export interface Heartbeat {
@@ -43,8 +47,10 @@ export function openHeartbeat(db: Database, queues: readonly string[], onError: 
     },
     async stop() {
       clearInterval(timer)
-      await writing
-      await db.deleteFrom('workers').where('worker_id', '=', workerId).execute().catch(onError)
+      const goodbye = writing
+        .then(() => db.deleteFrom('workers').where('worker_id', '=', workerId).execute())
+        .catch(onError)
+      await Promise.race([goodbye, delay(patience, undefined, { ref: false })])
     },
   }
 }

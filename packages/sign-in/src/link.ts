@@ -8,6 +8,8 @@ export const linkMinutes = 15
 export interface SignInLink {
   /** Its last part: whoever has it can sign in. */
   secret: string
+  /** Whose it is, as the address was registered: mails go there, and not to what somebody typed. */
+  email: string
   expiresAt: Date
 }
 
@@ -19,13 +21,20 @@ export async function createLink(db: Database, email: string): Promise<SignInLin
   const secret = makeSecret()
   // Long expired ones go on the way, so that the table stays as small as its use.
   await db.deleteFrom('sign_in_links').where('expires_at', '<', sql<Date>`now() - interval '1 day'`).execute()
-  const { rows } = await sql<{ expires_at: Date }>`
-    insert into sign_in_links (secret_hash, email, expires_at)
-    select ${hashSecret(secret)}, person.email, now() + make_interval(mins => ${linkMinutes})
-    from (values (lower(${email}))) as person (email)
-    where exists (select from members where lower(members.email) = person.email)
-      or exists (select from operators where operators.email = person.email)
-    returning expires_at
+  const { rows } = await sql<{ email: string; expires_at: Date }>`
+    with person as (
+      select email from members where lower(email) = lower(${email})
+      union all
+      select email from operators where email = lower(${email})
+      limit 1
+    ),
+    link as (
+      insert into sign_in_links (secret_hash, email, expires_at)
+      select ${hashSecret(secret)}, lower(email), now() + make_interval(mins => ${linkMinutes}) from person
+      returning expires_at
+    )
+    select person.email, link.expires_at from person, link
   `.execute(db)
-  return rows[0] && { secret, expiresAt: rows[0].expires_at }
+  const [made] = rows
+  return made && { secret, email: made.email, expiresAt: made.expires_at }
 }

@@ -11,3 +11,12 @@ export async function addOperator(db: Database, email: string): Promise<boolean>
     .executeTakeFirstOrThrow()
   return Number(numInsertedOrUpdatedRows) > 0
 }
+
+/** Lets somebody be an operator no more, from their next page on. Gives whether they were one. */
+export async function removeOperator(db: Database, email: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('operators')
+    .where('email', '=', email.toLowerCase())
+    .executeTakeFirstOrThrow()
+  return numDeletedRows > 0n
+}

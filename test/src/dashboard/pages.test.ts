@@ -66,6 +66,30 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
     await context.close()
   })
 
+  test('times stand in the reader’s zone, and in UTC where no script runs', async () => {
+    await dashboard.db
+      .updateTable('api_tokens')
+      .set({ created_at: '2026-03-07T23:30:00Z' })
+      .where('app_id', '=', appId)
+      .execute()
+    const { context } = await openWindow(browser, dashboard, 'anna@example.com')
+    const cookies = await context.cookies()
+    await context.close()
+    for (const [options, expected] of [
+      [{ timezoneId: 'Asia/Tokyo' }, 'Mar 8, 2026, 8:30 AM'],
+      [{ timezoneId: 'Asia/Tokyo', javaScriptEnabled: false }, '2026-03-07 23:30 UTC'],
+    ] as const) {
+      const reader = await browser.newContext({ baseURL: dashboard.url, locale: 'en-US', ...options })
+      await reader.addCookies(cookies)
+      const page = await reader.newPage()
+      await page.goto(`/apps/${appId}/credentials`)
+      await expect
+        .poll(async () => (await page.locator('time').first().textContent())?.replace(/\s/g, ' '))
+        .toBe(expected)
+      await reader.close()
+    }
+  })
+
   test('the theme that somebody chooses stays, whatever the system prefers', async () => {
     const { page, context } = await openWindow(browser, dashboard, 'anna@example.com')
     await page.emulateMedia({ colorScheme: 'light' })

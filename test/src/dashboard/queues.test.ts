@@ -114,11 +114,18 @@ describe.each(Object.entries(stores))('the queue board on %s', (name, redisUrl) 
       ]) {
         expect((await member.get(path)).status, path).toBe(404)
       }
-      const operator = await signIn(dashboard, 'operator@example.com')
-      for (const headers of [{}, { 'Sec-Fetch-Site': 'cross-site' }]) {
-        const answer = await operator.postWithoutToken('/queues/board/api/queues/mails/pause', {}, headers)
-        expect(answer.status).not.toBe(200)
-      }
+      const pause = { method: 'PUT', headers: { 'Content-Type': 'application/json' }, body: '{}' }
+      const { page, context } = await openWindow(browser, dashboard, 'operator@example.com')
+      const send = (address: string) =>
+        page.evaluate(async ([address, pause]) => (await fetch(address, pause)).status, [address, pause] as const)
+      await page.goto('/queues')
+      // The cookies alone do not do: a browser has to say that the request comes from a page here.
+      const [cookies, address] = [await context.cookies(), `${dashboard.url}/queues/board/api/queues/mails/pause`]
+      const Cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
+      expect((await fetch(address, { ...pause, headers: { ...pause.headers, Cookie } })).status).toBe(403)
+      expect(await send(address)).toBe(200)
+      expect(await send(address.replace('pause', 'resume'))).toBe(200)
+      await context.close()
     })
   })
 })

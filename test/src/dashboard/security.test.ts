@@ -38,7 +38,7 @@ test.each(pages)('another app’s page is not there: %s', async (path) => {
   expect(answer.text).not.toMatch(/Foreign|bert@|user-1|plan/)
 })
 
-test.each(['0', '-1', '1e3', '99999999', '1%00', '..%2f1', 'x'])(
+test.each(['0', '-1', '1e3', '99999999', '1%00', '..%2f1', 'x', '%zz', 'x'.repeat(200)])(
   'an app that cannot be (%s) is not there',
   async (id) => {
     expect((await member.get(`/apps/${id}/settings`)).status).toBe(404)
@@ -99,7 +99,14 @@ test('signing in and out takes forms of ours as well', async () => {
 })
 
 test('every answer forbids whatever is not ours, and none may be kept or framed', async () => {
-  for (const path of ['/', '/sign-in', `/apps/${ownApp}/settings`, '/nowhere', `/apps/${foreignApp}/settings`]) {
+  for (const path of [
+    '/',
+    '/sign-in',
+    `/apps/${ownApp}/settings`,
+    '/nowhere',
+    '/%zz',
+    `/apps/${foreignApp}/settings`,
+  ]) {
     const { headers } = await member.get(path)
     const policy = headers.get('content-security-policy') ?? ''
     expect(policy, path).toContain("default-src 'none'")

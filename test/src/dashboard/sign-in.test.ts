@@ -18,7 +18,7 @@ test('a member asks for a link, gets it by mail, and is signed in by it until si
   const sent = await visitor.post('/sign-in', { email: 'ANNA@example.com' })
   expect(sent.status).toBe(200)
   const mail = await until('the sign-in mail', async () =>
-    (await dashboard.mails()).find(({ to }) => to.includes('ANNA@example.com')),
+    (await dashboard.mails()).find(({ to }) => to.includes(email)),
   )
   const [address = ''] = /http\S+/.exec(mail.text) ?? []
   expect(mail.html).toContain(address)

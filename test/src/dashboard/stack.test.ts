@@ -44,6 +44,12 @@ test('an operator who is added signs in by a printed link, and sees the worker; 
     return /alive<\/span>/.test(text) && text.includes('imports, mails, upkeep') && text.includes('All is well')
   })
 
+  expect((await stack.sluice('operator', 'remove', '--email', 'BOSS@example.com')).json).toMatchObject({
+    removed: true,
+  })
+  expect((await visitor.get('/queues')).headers.get('location')).toBe('/sign-in')
+  expect((await stack.sluice('operator', 'remove', '--email', 'boss@example.com')).code).toBe(1)
+
   const session = /sluice_session=([\w-]+)/.exec(answer.headers.getSetCookie().join())?.[1]
   const log = await readFile(join(stack.home, 'logs/dashboard-1.log'), 'utf8')
   expect(log).toContain('/sign-in/:secret')

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { DashboardContext } from '../context.ts'
 
 /** Where something may come from, by directive. */
@@ -25,9 +25,9 @@ export function contentSecurityPolicy(more: Sources = {}): string {
 
 const policy = contentSecurityPolicy()
 
-/** Gives every answer its security headers, and keeps pages out of caches. */
-export function secureAnswers(dashboard: FastifyInstance, { dashboardUrl }: DashboardContext): void {
-  const headers = {
+/** The headers of every answer: what a browser may do with it, and that nobody keeps it. */
+function securityHeaders({ dashboardUrl }: DashboardContext): Record<string, string> {
+  return {
     'Content-Security-Policy': policy,
     'X-Content-Type-Options': 'nosniff',
     'X-Frame-Options': 'DENY',
@@ -38,7 +38,24 @@ export function secureAnswers(dashboard: FastifyInstance, { dashboardUrl }: Dash
     'Cache-Control': 'no-store',
     ...(dashboardUrl.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=31536000' }),
   }
+}
+
+/** Gives every answer its security headers. */
+export function secureAnswers(dashboard: FastifyInstance, context: DashboardContext): void {
+  const headers = securityHeaders(context)
   dashboard.addHook('onRequest', async (request, reply) => {
     reply.headers({ ...headers, 'X-Request-Id': request.id })
   })
+}
+
+/** Answers addresses that cannot be decoded: no hook runs for them, and there is no page. */
+export function answerBrokenAddresses(context: DashboardContext) {
+  const headers = securityHeaders(context)
+  return (_error: Error, { id }: FastifyRequest, reply: FastifyReply): void => {
+    void reply
+      .code(404)
+      .headers({ ...headers, 'X-Request-Id': id })
+      .type('text/plain')
+      .send('There is no such page.\n')
+  }
 }

@@ -44,9 +44,14 @@ export function mountBoard(dashboard: FastifyInstance, store: SharedStore, { log
   })
   let opening: ReturnType<typeof openBoardQueues> | undefined
   const open = async () => {
-    opening ??= openBoardQueues(store, (error) => log.warn({ err: error }, 'connection of the queue board'))
+    const queues = await openBoardQueues(store, (error) => log.warn({ err: error }, 'connection of the queue board'))
+    board.setQueues(queues.map((queue) => new BullMQAdapter(queue)))
+    return queues
+  }
+  const ready = async () => {
+    opening ??= open()
     try {
-      board.setQueues((await opening).map((queue) => new BullMQAdapter(queue)))
+      await opening
     } catch (error) {
       opening = undefined
       throw error
@@ -60,7 +65,7 @@ export function mountBoard(dashboard: FastifyInstance, store: SharedStore, { log
     })
     mount.addHook('onRequest', async (_, reply) => {
       reply.header('Content-Security-Policy', policy)
-      if (opening === undefined) await open()
+      await ready()
     })
     mount.addHook('onSend', async (_, reply, payload) => {
       const isPage = String(reply.getHeader('content-type')).startsWith('text/html')

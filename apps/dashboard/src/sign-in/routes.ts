@@ -51,7 +51,8 @@ async function mailLink({ db, mails, dashboardUrl, log }: DashboardContext, emai
     const link = await createLink(db, email)
     if (link === undefined) return
     const content = signInLink({ url: `${dashboardUrl}/sign-in/${link.secret}`, minutes: linkMinutes })
-    await mails.deliver({ recipient: email, id: crypto.randomUUID(), ...content })
+    // The address on record: letters that count as the same may name another mailbox.
+    await mails.deliver({ recipient: link.email, id: crypto.randomUUID(), ...content })
   } catch (error) {
     log.error({ err: error }, 'sign-in mail could not be sent')
   }

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { bytes, count, counted, duration, time } from './format.ts'
+
+test.each([
+  [count(1234567), '1,234,567'],
+  [counted(1, 'row'), '1 row'],
+  [counted(0, 'row'), '0 rows'],
+  [counted(2000, 'person', 'people'), '2,000 people'],
+  [bytes(0), '0 bytes'],
+  [bytes(1023), '1,023 bytes'],
+  [bytes(1536), '1.5 KiB'],
+  [bytes(150 * 2 ** 20), '150.0 MiB'],
+  [bytes(5 * 2 ** 40), '5120.0 GiB'],
+  [duration(340), '340 ms'],
+  [duration(12_400), '12 s'],
+  [duration(185_000), '3 min 5 s'],
+  [duration(7_800_000), '2 h 10 min'],
+])('%s', (shown, expected) => {
+  expect(shown).toBe(expected)
+})
+
+test('a time stands in UTC until a script has put it into the reader’s zone', () => {
+  const moment = new Date('2026-03-07T23:59:30Z')
+  expect(time(moment).text).toBe(
+    '<time datetime="2026-03-07T23:59:30.000Z" data-form="full">2026-03-07 23:59 UTC</time>',
+  )
+  expect(time(moment, 'day').text).toContain('>2026-03-07<')
+})

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { concerns } from './concerns.ts'
+import type { Overview } from './state.ts'
+
+const now = new Date('2026-03-07T12:00:00Z')
+const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000)
+const worker = {
+  host: 'a',
+  pid: 1,
+  queues: ['imports'],
+  startedAt: ago(600),
+  seenAt: ago(1),
+  isLost: false,
+  imports: [],
+}
+const waiting = { appId: 1, appName: 'Shop', importId: 'x', since: ago(120) }
+const well: Overview = {
+  imports: { active: {}, ended: { completed: 5 }, oldestWaiting: undefined, failures: [] },
+  workers: [worker],
+  mails: { waiting: 0, waitingSince: undefined, failed: 0 },
+  rows: [],
+  now,
+}
+
+test.each<[string, Partial<Overview>, string[]]>([
+  ['nothing', {}, []],
+  ['no worker', { workers: [] }, ['No worker is alive']],
+  ['a lost worker', { workers: [worker, { ...worker, isLost: true }] }, ['1 worker lost']],
+  [
+    'an import that waits behind a running one',
+    { imports: { ...well.imports, active: { queued: 1, processing: 1 }, oldestWaiting: waiting } },
+    [],
+  ],
+  [
+    'an import that waits while nothing runs',
+    { imports: { ...well.imports, active: { queued: 1 }, oldestWaiting: waiting } },
+    ['Nothing runs, and an import has waited 2 min 0 s'],
+  ],
+  ['failed imports', { imports: { ...well.imports, ended: { failed: 3 } } }, ['3 imports failed']],
+  ['a mail on its way', { mails: { waiting: 1, waitingSince: ago(30), failed: 0 } }, []],
+  [
+    'a mail server that is away',
+    { mails: { waiting: 2, waitingSince: ago(1200), failed: 0 } },
+    ['2 mails cannot be sent, the oldest for 20 min'],
+  ],
+  ['refused mails', { mails: { waiting: 0, waitingSince: undefined, failed: 1 } }, ['1 mail refused']],
+])('%s is what an operator is told of', (_, changes, expected) => {
+  const found = concerns({ ...well, ...changes })
+  expect(found).toHaveLength(expected.length)
+  for (const [index, begin] of expected.entries()) expect(found[index]).toContain(begin)
+})
