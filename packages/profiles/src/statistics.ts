@@ -38,7 +38,7 @@ export async function profileStatistics(db: Database, appId: number): Promise<Pr
   const [types, isComplete] = await Promise.all([registeredKeys(db, appId), isSmall(db, appId)])
   const random = isComplete ? undefined : await statisticsOf(db, randomUsers(appId, await pageShare(db)))
   // A small share of a large table is hardly met by random pages: then the first users by their IDs stand for all.
-  const isMet = random !== undefined && random.sampled >= sampleSize / 4
+  const isMet = random !== undefined && random.sampled === sampleSize
   const { sampled, found } = isMet ? random : await statisticsOf(db, firstUsers(appId))
   const keys = [...types].map(([key, type]) => ({ key, type, filled: 0, examples: [], ...found.get(key) }))
   return { keys, sampled, isComplete }
