@@ -25,7 +25,7 @@ export interface ProfileStatistics {
 const sampleSize = 1_000
 
 /** Pages of users that are read at random; one of 8 KiB holds about a hundred. */
-const samplePages = 30
+const samplePages = 100
 
 const exampleLength = 60
 const mostExamples = 3
