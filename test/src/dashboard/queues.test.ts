@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import http from 'node:http'
 import { openHeartbeat } from '@sluice/operations'
 import { openQueues } from '@sluice/queue'
 import type { Browser } from 'playwright-core'
@@ -122,7 +124,16 @@ describe.each(Object.entries(stores))('the queue board on %s', (name, redisUrl) 
       // The cookies alone do not do: a browser has to say that the request comes from a page here.
       const [cookies, address] = [await context.cookies(), `${dashboard.url}/queues/board/api/queues/mails/pause`]
       const Cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
-      expect((await fetch(address, { ...pause, headers: { ...pause.headers, Cookie } })).status).toBe(403)
+      for (const [headers, status] of [
+        [{}, 403],
+        [{ Origin: 'http://elsewhere.example.com' }, 403],
+        [{ Origin: 'null' }, 403],
+        [{ Origin: dashboard.url, 'Sec-Fetch-Site': 'same-site' }, 403],
+        [{ Origin: dashboard.url }, 200],
+      ] as const) {
+        const answer = await request(address, { ...pause.headers, Cookie, ...headers }, pause.body)
+        expect(answer, JSON.stringify(headers)).toBe(status)
+      }
       expect(await send(address)).toBe(200)
       expect(await send(address.replace('pause', 'resume'))).toBe(200)
       await context.close()
@@ -159,3 +170,12 @@ describe.skipIf(inject('chromium') === undefined)('the overview in a browser', (
     }
   })
 })
+
+/** Sends a PUT with exactly these headers, and gives the status: `fetch` says by itself where it comes from. */
+async function request(address: string, headers: Record<string, string>, body: string): Promise<number | undefined> {
+  const sent = http.request(address, { method: 'PUT', headers })
+  sent.end(body)
+  const [answer] = (await once(sent, 'response')) as [http.IncomingMessage]
+  answer.resume()
+  return answer.statusCode
+}

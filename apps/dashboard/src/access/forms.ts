@@ -42,7 +42,7 @@ export function guardForms(dashboard: FastifyInstance): void {
   dashboard.addHook('preHandler', async (request) => {
     if (request.method === 'GET' || request.is404) return
     if (request.routeOptions.config.sender === 'script') {
-      if (request.headers['sec-fetch-site'] !== 'same-origin') throw new ForeignForm()
+      if (!isFromHere(request)) throw new ForeignForm()
       return
     }
     const header = request.headers['x-form-token']
@@ -50,4 +50,11 @@ export function guardForms(dashboard: FastifyInstance): void {
     const right = Buffer.from(request.formToken)
     if (right.length === 0 || given.length !== right.length || !timingSafeEqual(given, right)) throw new ForeignForm()
   })
+}
+
+/** What the browser says of where a request comes from. Over plain http it only names the origin. */
+function isFromHere({ headers }: FastifyRequest): boolean {
+  const { 'sec-fetch-site': site, origin, host } = headers
+  if (site !== undefined) return site === 'same-origin'
+  return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host
 }

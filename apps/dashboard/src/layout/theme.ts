@@ -47,13 +47,15 @@ export const themeRoutes: PageRoutes = (dashboard, { dashboardUrl }) => {
       httpOnly: true,
       secure,
     } as const
-    return reply.header('Set-Cookie', stringifySetCookie(cookie)).redirect(cameFrom(request), 303)
+    return reply.header('Set-Cookie', stringifySetCookie(cookie)).redirect(cameFrom(request, dashboardUrl), 303)
   })
 }
 
 /** The page of ours that a form stood on; the first page where the browser does not say. */
-function cameFrom({ headers: { referer, host } }: FastifyRequest): string {
+function cameFrom({ headers: { referer, host } }: FastifyRequest, dashboardUrl: string): string {
   if (referer === undefined || !URL.canParse(referer)) return '/'
   const from = new URL(referer)
-  return from.host === host ? `${from.pathname}${from.search}`.replace(/^\/+/, '/') : '/'
+  // A proxy may ask by another name than people do.
+  const isOurs = from.host === host || from.host === new URL(dashboardUrl).host
+  return isOurs ? `${from.pathname}${from.search}`.replace(/^\/+/, '/') : '/'
 }

@@ -47,5 +47,11 @@ test.each<[string, Partial<Overview>, string[]]>([
 ])('%s is what an operator is told of', (_, changes, expected) => {
   const found = concerns({ ...well, ...changes })
   expect(found).toHaveLength(expected.length)
-  for (const [index, begin] of expected.entries()) expect(found[index]).toContain(begin)
+  for (const [index, begin] of expected.entries()) expect(found[index]?.text).toContain(begin)
+})
+
+test('a failed import may be its file’s fault; that nobody works is grave, and comes first', () => {
+  const imports = { ...well.imports, ended: { failed: 3 } }
+  expect(concerns({ ...well, imports }).map(({ isGrave }) => isGrave)).toEqual([false])
+  expect(concerns({ ...well, imports, workers: [] }).map(({ isGrave }) => isGrave)).toEqual([true, false])
 })

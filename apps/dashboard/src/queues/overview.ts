@@ -21,7 +21,8 @@ export function overviewContent(overview: Overview): Html {
 function verdict(overview: Overview): Html {
   const found = concerns(overview)
   if (found.length === 0) return html`<p class="notice good"><strong>All is well.</strong></p>`
-  return html`<div class="notice bad"><ul class="plain">${found.map((concern) => html`<li><strong>${concern}</strong></li>`)}</ul></div>`
+  const tone = found.some(({ isGrave }) => isGrave) ? 'bad' : 'warn'
+  return html`<div class="notice ${tone}">${found.map(({ text }) => html`<p><strong>${text}</strong></p>`)}</div>`
 }
 
 function figures({ imports: { active, ended, oldestWaiting }, workers, rows, now }: Overview): Html {
