@@ -1,3 +1,4 @@
+import type { EncryptionKeys } from '@sluice/access-keys'
 import type { SharedStore } from '@sluice/config'
 import type { Database } from '@sluice/database'
 import type { Transport } from '@sluice/mail'
@@ -22,6 +23,8 @@ export interface DashboardContext {
   dashboardUrl: string
   /** The address under which clients reach the API: links to error files begin with it. */
   apiUrl: string
+  /** The way for clients of S3: its address, what they name, and what the secrets of access keys are encrypted with. */
+  dropbox: { url: string; bucket: string; region: string; encryptionKeys: EncryptionKeys }
   /** Addresses or networks, separated by commas, whose `X-Forwarded-For` is believed. */
   trustedProxies?: string | undefined
   log: Logger

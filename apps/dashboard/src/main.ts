@@ -23,6 +23,8 @@ await runService('dashboard', { stopDeadline }, async (log, operations) => {
     'DATABASE_POOL',
     'DATABASE_URL',
     'DRAIN_DELAY',
+    'DROPBOX_URL',
+    'ENCRYPTION_KEYS',
     'REDIS_URL',
   ])
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
@@ -39,6 +41,12 @@ await runService('dashboard', { stopDeadline }, async (log, operations) => {
       dashboardUrl: settings.DASHBOARD_URL,
       apiUrl: settings.API_URL,
       queueStore: store,
+      dropbox: {
+        url: settings.DROPBOX_URL,
+        bucket: settings.S3_BUCKET,
+        region: settings.S3_REGION,
+        encryptionKeys: settings.ENCRYPTION_KEYS,
+      },
       trustedProxies: settings.DASHBOARD_TRUSTED_PROXIES,
     },
     operations,

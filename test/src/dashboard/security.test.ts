@@ -25,6 +25,7 @@ const pages = [
   'data-import',
   'credentials',
   'credentials/api-token',
+  'credentials/access-keys/delete?key=SLC1K0123456789ABCDEF',
   'profiles',
   'profiles/user?user=user-1',
   'deletions',
@@ -53,6 +54,8 @@ test('what is of another app is not found in one’s own', async () => {
 
 const forms = [
   ['credentials/api-token', { replaces: 'abcd' }],
+  ['credentials/access-keys', {}],
+  ['credentials/access-keys/delete', { key: 'SLC1K0123456789ABCDEF' }],
   ['settings/mails', {}],
   ['settings/members', { email: 'new@example.com' }],
   ['settings/members/remove', { member: 'anna@example.com' }],

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,6 +28,14 @@ export interface TestDashboard {
 
 type Context = Parameters<typeof buildDashboard>[0]
 
+/** What dashboards of tests show of the dropbox. */
+export const testDropbox = {
+  url: 'http://dropbox.test:3006',
+  bucket: 'files',
+  region: 'us-east-1',
+  encryptionKeys: [randomBytes(32)],
+}
+
 /** Opens a dashboard. Takes what it is to have besides, such as limits. */
 export async function openTestDashboard(
   more: (database: TestDatabase) => Promise<Partial<Context>> = async () => ({}),
@@ -44,6 +53,7 @@ export async function openTestDashboard(
     ...{ db: database.db, storage, mails, signer: openSigner(database.db), log: pino({ level: 'silent' }) },
     dashboardUrl: url,
     apiUrl: 'http://api.test',
+    dropbox: testDropbox,
     queueStore: { databaseUrl: database.url },
     ...(await more(database)),
   })

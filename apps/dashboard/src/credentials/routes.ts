@@ -5,14 +5,22 @@ import { formOf } from '../access/forms.ts'
 import { visitedApp } from '../access/guard.ts'
 import type { PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
+import { accessKeyRoutes, showDropbox } from './access-key-routes.ts'
 import { confirmRegistration, newToken, tokenSection } from './api-token.ts'
 
-/** Credentials: the API token, and how to register another one. */
-export const credentialRoutes: PageRoutes = (dashboard, { db }) => {
+/** Credentials: the API token and how to register another one, and the access keys of the dropbox. */
+export const credentialRoutes: PageRoutes = (dashboard, context) => {
+  const { db } = context
+  accessKeyRoutes(dashboard, context)
+
   dashboard.get('/apps/:appId/credentials', async (request, reply) => {
     const { appId } = visitedApp(request)
     const token = await showToken(db, appId)
-    return sendCredentials(reply, 'Credentials', html`${tokenSection(appId, token)}`)
+    return sendCredentials(
+      reply,
+      'Credentials',
+      html`${tokenSection(appId, token)}${await showDropbox(context, request)}`,
+    )
   })
 
   dashboard.get('/apps/:appId/credentials/api-token', async (request, reply) => {

@@ -1,0 +1,52 @@
+import { createAccessKey, deleteAccessKey, listAccessKeys } from '@sluice/access-keys'
+import { pathOf } from '@sluice/dropbox'
+import type { Html } from '@sluice/html'
+import type { FastifyRequest } from 'fastify'
+import { formOf } from '../access/forms.ts'
+import { PageNotFound, visitedApp } from '../access/guard.ts'
+import type { DashboardContext, PageRoutes } from '../context.ts'
+import { sendPage } from '../layout/page.ts'
+import { confirmDeletion, dropboxSection, newAccessKey } from './access-keys.ts'
+import type { DropboxAddress } from './dropbox-commands.ts'
+
+interface KeyQuery {
+  Querystring: { key?: string }
+}
+
+/** Access keys: creating and deleting them; they are listed with the other credentials. */
+export const accessKeyRoutes: PageRoutes = (dashboard, context) => {
+  const { db, dropbox } = context
+
+  dashboard.post('/apps/:appId/credentials/access-keys', async (request, reply) => {
+    const { appId } = visitedApp(request)
+    const key = await createAccessKey(db, dropbox.encryptionKeys, appId)
+    const content = newAccessKey(appId, addressOf(context, appId), key)
+    return sendPage(reply, { title: 'Your new access key', area: 'credentials', content })
+  })
+
+  dashboard.get<KeyQuery>('/apps/:appId/credentials/access-keys/delete', async (request, reply) => {
+    const { appId } = visitedApp(request)
+    const keys = await listAccessKeys(db, appId)
+    const key = keys.find(({ accessKeyId }) => accessKeyId === request.query.key)
+    if (key === undefined) throw new PageNotFound()
+    const content = confirmDeletion(request, key.accessKeyId)
+    return sendPage(reply, { title: 'Delete an access key', area: 'credentials', content })
+  })
+
+  dashboard.post('/apps/:appId/credentials/access-keys/delete', async (request, reply) => {
+    const { appId } = visitedApp(request)
+    // Sent a second time, it is gone as well.
+    await deleteAccessKey(db, appId, formOf(request).get('key') ?? '')
+    return reply.redirect(`/apps/${appId}/credentials`, 303)
+  })
+}
+
+/** What the page of credentials shows of the dropbox. */
+export async function showDropbox(context: DashboardContext, request: FastifyRequest): Promise<Html> {
+  const { appId } = visitedApp(request)
+  return dropboxSection(request, addressOf(context, appId), await listAccessKeys(context.db, appId))
+}
+
+function addressOf({ dropbox }: DashboardContext, appId: number): DropboxAddress {
+  return { endpoint: dropbox.url, bucket: dropbox.bucket, region: dropbox.region, path: pathOf(appId) }
+}

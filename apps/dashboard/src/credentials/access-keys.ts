@@ -1,0 +1,85 @@
+import type { AccessKey, NewAccessKey } from '@sluice/access-keys'
+import { limits } from '@sluice/contract'
+import { type Html, html } from '@sluice/html'
+import type { FastifyRequest } from 'fastify'
+import { formTokenField } from '../access/forms.ts'
+import { visitedApp } from '../access/guard.ts'
+import { bytes, time } from '../layout/format.ts'
+import { type DropboxAddress, dropboxCommands, type KeyPair, placeholders } from './dropbox-commands.ts'
+
+/** Where files are put with a client of S3, the keys for it, and the commands of the usual programs. */
+export function dropboxSection(request: FastifyRequest, address: DropboxAddress, keys: readonly AccessKey[]): Html {
+  const { appId } = visitedApp(request)
+  return html`<section class="card" aria-labelledby="dropbox">
+      <h2 id="dropbox">Files by S3</h2>
+      <p>A file that is put here with any client of S3 becomes an import as soon as it is complete. Its name must contain no slash and no white space, and it must be at most ${bytes(limits.bucketBytes)}; it may be compressed with gzip.</p>
+      <dl class="facts">
+        <dt>Endpoint</dt><dd><code>${address.endpoint}</code></dd>
+        <dt>Bucket</dt><dd><code>${address.bucket}</code></dd>
+        <dt>Path</dt><dd><code>${address.path}</code></dd>
+        <dt>Region</dt><dd><code>${address.region}</code></dd>
+      </dl>
+    </section>
+    <section aria-labelledby="access-keys">
+      <h2 id="access-keys">Access keys</h2>
+      ${keys.length === 0 ? html`<p>There is none yet.</p>` : keyTable(appId, keys)}
+      <form method="post" action="/apps/${appId}/credentials/access-keys">
+        ${formTokenField(request)}
+        <p><button>Create an access key</button></p>
+      </form>
+    </section>
+    ${commandSection(address, placeholders)}`
+}
+
+function keyTable(appId: number, keys: readonly AccessKey[]): Html {
+  const row = ({ accessKeyId, createdAt, lastUsedAt }: AccessKey) => html`<tr>
+    <th scope="row"><code>${accessKeyId}</code></th>
+    <td>${time(createdAt)}</td>
+    <td>${lastUsedAt === null ? 'never' : time(lastUsedAt)}</td>
+    <td><a href="/apps/${appId}/credentials/access-keys/delete?key=${encodeURIComponent(accessKeyId)}">Delete…</a></td>
+  </tr>`
+  return html`<div class="scroll" tabindex="0" role="region" aria-labelledby="access-keys"><table>
+    <thead><tr><th scope="col">Access key ID</th><th scope="col">Created</th><th scope="col">Last used</th><th scope="col">Deletion</th></tr></thead>
+    <tbody>${keys.map(row)}</tbody>
+  </table></div>`
+}
+
+function commandSection(address: DropboxAddress, key: KeyPair): Html {
+  return html`<section aria-labelledby="commands">
+    <h2 id="commands">Commands</h2>
+    ${dropboxCommands(address, key).map(
+      ({ program, command }) => html`<h3 id="command-${program}">${program}</h3>
+      <div class="scroll" tabindex="0" role="region" aria-labelledby="command-${program}"><pre class="command">${command}</pre></div>`,
+    )}
+  </section>`
+}
+
+/** The only place where the secret is ever shown. */
+export function newAccessKey(appId: number, address: DropboxAddress, key: NewAccessKey): Html {
+  return html`<div class="card">
+      <p>Copy the secret now: it is shown only here, once.</p>
+      <dl class="facts">
+        <dt>Access key ID</dt><dd><code>${key.accessKeyId}</code></dd>
+      </dl>
+      <p><code class="secret" tabindex="0" role="textbox" aria-readonly="true" aria-label="Secret access key">${key.secretAccessKey}</code></p>
+      <p><a class="button" href="/apps/${appId}/credentials">I have stored it</a></p>
+    </div>
+    ${commandSection(address, key)}`
+}
+
+/** Asks once more, and says what it means. */
+export function confirmDeletion(request: FastifyRequest, accessKeyId: string): Html {
+  const { appId, name } = visitedApp(request)
+  return html`<div class="notice warn">
+      <p><strong><code>${accessKeyId}</code> stops working at once, and cannot be brought back.</strong></p>
+      <p>Whoever puts files of ${name} with it is refused. Files that are complete are still imported.</p>
+    </div>
+    <div class="actions">
+      <form method="post">
+        ${formTokenField(request)}
+        <input type="hidden" name="key" value="${accessKeyId}">
+        <button class="danger">Delete ${accessKeyId}</button>
+      </form>
+      <a href="/apps/${appId}/credentials">Keep it</a>
+    </div>`
+}
