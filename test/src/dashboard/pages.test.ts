@@ -1,16 +1,19 @@
+import { createAccessKey } from '@sluice/access-keys'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { expectAccessible, openBrowser, openContext, openWindow, takePictures } from './browser.ts'
 import { openSampleApp, secondMember } from './sample-app.ts'
-import { openOperator, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { openOperator, openTestDashboard, type TestDashboard, testDropbox } from './test-dashboard.ts'
 
 describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
   let dashboard: TestDashboard
   let browser: Browser
   let appId: number
+  let accessKeyId: string
   beforeAll(async () => {
     dashboard = await openTestDashboard()
     ;({ appId } = await openSampleApp(dashboard, 'Corner shop', 'anna@example.com'))
+    ;({ accessKeyId } = await createAccessKey(dashboard.db, testDropbox.encryptionKeys, appId))
     await openSampleApp(dashboard, 'Second shop', 'anna@example.com')
     await openOperator(dashboard)
     browser = await openBrowser()
@@ -25,6 +28,10 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
       apps: ['/apps', 'Apps'],
       credentials: [`/apps/${appId}/credentials`, 'Credentials'],
       'credentials-confirm': [`/apps/${appId}/credentials/api-token`, 'Register a new API token'],
+      'credentials-deletion': [
+        `/apps/${appId}/credentials/access-keys/delete?key=${accessKeyId}`,
+        'Delete an access key',
+      ],
       profiles: [`/apps/${appId}/profiles`, 'Profiles'],
       'profiles-user': [`/apps/${appId}/profiles/user?user=user-2`, 'One user'],
       'profiles-nobody': [`/apps/${appId}/profiles/user?user=nobody`, 'One user'],
@@ -88,6 +95,21 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
         .toBe(expected)
       await reader.close()
     }
+  })
+
+  test('a member creates an access key, and sees the secret once', async () => {
+    const { page, context, problems } = await openWindow(browser, dashboard, 'anna@example.com')
+    await page.goto(`/apps/${appId}/credentials`)
+    await page.getByRole('button', { name: 'Create an access key' }).click()
+    const secret = await page.getByLabel('Secret access key').textContent()
+    expect(secret).toMatch(/^[\w-]{40}$/)
+    await expectAccessible(page)
+    await takePictures(page, 'credentials-new-key')
+    await page.getByRole('link', { name: 'I have stored it' }).click()
+    await page.getByRole('heading', { name: 'Access keys' }).waitFor()
+    expect(await page.content()).not.toContain(secret)
+    expect(problems).toEqual([])
+    await context.close()
   })
 
   test('the theme that somebody chooses stays, whatever the system prefers', async () => {

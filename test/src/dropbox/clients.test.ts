@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { HeadObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
+import { dropboxCommands, placeholders } from '@sluice/dashboard-app/src/credentials/dropbox-commands.ts'
 import { runProgram, testWith } from '@sluice/s3-endpoint/testing'
 import type { Storage } from '@sluice/storage'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -124,6 +125,21 @@ describe('with their default settings', () => {
     client.destroy()
     await expectBothImported()
   })
+})
+
+describe('the command that the dashboard shows', () => {
+  const address = () => {
+    return { endpoint: owner.dropbox, bucket: stackBucket, path: owner.path, region: 'us-east-1' }
+  }
+
+  for (const { program } of dropboxCommands({ endpoint: 'http://x', bucket: '', path: '', region: '' }, placeholders)) {
+    testWith(program, `for ${program} puts a file`, async () => {
+      const command = dropboxCommands(address(), owner).find((one) => one.program === program)?.command
+      await writeFile(join(folder, 'people.csv'), small)
+      await runProgram('/bin/sh', ['-c', `cd '${folder}' && ${command}`], { HOME: folder })
+      expect(await endedImports(stack, owner, 'people.csv')).toMatchObject([{ state: 'completed' }])
+    })
+  }
 })
 
 test('a file of 1 GiB comes in parts, and the dropbox stays small', { timeout: 240_000 }, async () => {
