@@ -23,8 +23,11 @@ const fileOperations = new Set<OperationName>([
 ])
 /** What it may list, where the prefix lies in the path. Some clients know the first version of the call only. */
 const listings = new Set<OperationName>(['ListMultipartUploads', 'ListObjects', 'ListObjectsV2'])
-/** What clients ask of a bucket before they put anything into it; it tells nothing that the key's owner does not know. */
-const bucketOperations = new Set<OperationName>(['GetBucketLocation', 'HeadBucket'])
+/**
+ * What clients ask of a bucket before they put anything into it; it tells nothing that the key's owner does not know. rclone
+ * makes the bucket without asking, and takes it well that it is there already.
+ */
+const bucketOperations = new Set<OperationName>(['CreateBucket', 'GetBucketLocation', 'HeadBucket'])
 
 /** Finds the secret of an access key, at every request anew: a key that is deleted stops working at once. */
 export function findSender(db: Database, keys: EncryptionKeys): FindCredentials<Sender> {

@@ -16,7 +16,7 @@ import { checkSize, fileOf, newFileOf, refuseCondition, relayed } from './refusa
 export function createRelayBackend(context: RelayContext, bucket: string): Backend {
   return {
     listBuckets: denied,
-    createBucket: denied,
+    createBucket: async () => false,
     openObject: denied,
     copyObject: denied,
     hasBucket: async (name) => name === bucket,

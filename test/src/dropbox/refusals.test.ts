@@ -161,7 +161,6 @@ test.each([
 test.each([
   ['GET', '/', ''],
   ['DELETE', '', ''],
-  ['PUT', '', ''],
   ['GET', '', '?policy'],
   ['PUT', '', '?policy'],
   ['POST', '', '?delete'],
@@ -169,6 +168,12 @@ test.each([
 ])('an operation that is not on the list is denied: %s %s the bucket %s', async (method, root, query) => {
   const path = root === '/' ? '/' : `/${dropbox.bucket}${query}`
   expect(await dropbox.send(owner, { method, path })).toMatchObject({ status: 403, code: 'AccessDenied' })
+})
+
+test('no bucket is made: its own is there already, and others are denied', async () => {
+  const own = await dropbox.send(owner, { method: 'PUT', path: `/${dropbox.bucket}` })
+  expect(own).toMatchObject({ status: 409, code: 'BucketAlreadyOwnedByYou' })
+  expect(await dropbox.send(owner, { method: 'PUT', path: '/new-bucket' })).toMatchObject({ code: 'AccessDenied' })
 })
 
 test('no copy is made into the path, nor out of it', async () => {
