@@ -1,0 +1,40 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const documents = [
+  'README.md',
+  'packages/imports/README.md',
+  ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
+]
+
+test.each(documents)('%s names files, npm scripts and headings that are there', (document) => {
+  const text = readFileSync(join(root, document), 'utf8')
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  for (const [, path = ''] of text.matchAll(/`((?:apps|packages|test|infra|docs|scripts)\/[\w./-]+)`/g)) {
+    const found = [path, `${path}.ts`, `${path}.test.ts`].some((each) => existsSync(join(root, each)))
+    expect(found, path).toBe(true)
+  }
+  for (const [, script = ''] of text.matchAll(/`npm run (?:-s )?([\w:-]+)/g))
+    expect(Object.keys(scripts)).toContain(script)
+  for (const [, link = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+    if (/^https?:/.test(link)) continue
+    const [path = '', heading] = link.split('#')
+    const target = path === '' ? join(root, document) : join(root, dirname(document), path)
+    expect(existsSync(target), link).toBe(true)
+    if (heading !== undefined) expect(anchorsOf(readFileSync(target, 'utf8')), link).toContain(heading)
+  }
+})
+
+/** The anchors of a document's headings, as they are made where it is shown. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\s-]/g, '')
+      .trim()
+      .replaceAll(/\s/g, '-'),
+  )
+}

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { dependencies } from './licences.ts'
+
+/** Licences that ask for no more than to be named. */
+const permissive = [
+  '0BSD',
+  'Apache-2.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'BlueOak-1.0.0',
+  'ISC',
+  'MIT',
+  'MIT-0',
+  'Unlicense',
+]
+
+test('everything that a deployment installs has a licence that asks for no more than to be named', () => {
+  const others = dependencies().filter(({ licence }) => !permissive.includes(licence))
+  expect(others).toEqual([])
+  expect(dependencies().length).toBeGreaterThan(50)
+})
