@@ -24,7 +24,7 @@ const models = [
 ]
 
 /** Settings that are secret, or hold a password: they come from the Secret. */
-const secrets = ['DATABASE_URL', 'REDIS_URL', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY', 'SMTP_URL'] as const
+const secrets = ['DATABASE_URL', 'REDIS_URL', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY', 'SMTP_URL', 'ENCRYPTION_KEYS']
 
 const manifest = z.looseObject({
   apiVersion: z.string(),
@@ -80,10 +80,10 @@ describe('the Helm chart', () => {
 
   test('has for every app a deployment, a disruption budget and a network policy, and a service where it has a port', () => {
     const manifests = rendered()
-    const apps = ['sluice-api', 'sluice-dashboard', 'sluice-worker']
+    const apps = ['sluice-api', 'sluice-dashboard', 'sluice-dropbox', 'sluice-worker']
     for (const kind of ['Deployment', 'PodDisruptionBudget', 'NetworkPolicy'])
       expect(named(manifests, kind)).toEqual(apps)
-    expect(named(manifests, 'Service')).toEqual(['sluice-api', 'sluice-dashboard'])
+    expect(named(manifests, 'Service')).toEqual(['sluice-api', 'sluice-dashboard', 'sluice-dropbox'])
   })
 
   test('leaves the number of workers to KEDA, where that is on', () => {

@@ -26,7 +26,7 @@ test('compose.yaml gives the apps settings that they can start with', () => {
       services: z.record(z.string(), z.looseObject({ environment: z.record(z.string(), z.string()).optional() })),
     })
     .parse(file)
-  for (const app of ['api', 'worker', 'dashboard', 'migrate']) {
+  for (const app of ['api', 'worker', 'dashboard', 'dropbox', 'migrate']) {
     const environment = services[app]?.environment ?? {}
     expect(() => readSettings(environment, Object.keys(settings) as SettingName[])).not.toThrow()
     expect(Object.keys(environment).filter((name) => !(name in settings))).toEqual([])

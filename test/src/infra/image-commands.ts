@@ -71,7 +71,7 @@ async function startsAndIsHealthy(app: string, name: string, dockerfile: string)
     DASHBOARD_PORT: '0',
     DROPBOX_URL: away,
     DROPBOX_PORT: '0',
-    ENCRYPTION_KEYS: `1:${Buffer.alloc(32, 1).toString('base64')}`,
+    ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
     METRICS_PORT: '0',
   }
   const child = spawn(node, [`apps/${name}/src/main.ts`], {

@@ -21,6 +21,7 @@ const acrossApps: Record<string, RegExp> = {
   'mails that are due': /^select "app_id", "mail_id" from "mails"/,
   'deletions that start': /^update deletion_requests set state = 'started'/,
   'deletions that complete': /^select distinct "app_id", "completes_at" from "deletion_requests"/,
+  'uploads to the dropbox that nobody ends': /^select \* from "dropbox_uploads" where "started_at" </,
   'links to error files': /^select "error_file_key", .* from "imports" where "import_id" =/,
 }
 
