@@ -2,7 +2,8 @@ import type { ValueType } from '@sluice/contract'
 import { FileError } from '@sluice/csv'
 import type { ImportContentType } from '@sluice/database'
 import { KeyLimitExceeded } from '@sluice/profiles'
-import type { ReceiveContext } from './context.ts'
+import { inImportTrace } from '@sluice/traces'
+import type { ImportId, ReceiveContext } from './context.ts'
 import { inspectFile } from './inspect.ts'
 import { discardReception, queueReception, reserveReception } from './reception.ts'
 
@@ -37,13 +38,22 @@ export async function receiveImport(
   { contentType, byteSize, content }: ReceivedFile,
 ): Promise<ReceivedImport | { refused: string }> {
   const id = { appId, importId: crypto.randomUUID() }
+  return await inImportTrace('import received', id.importId, () => receive(context, id, contentType, body))
+}
+
+async function receive(
+  context: ReceiveContext,
+  id: ImportId,
+  contentType: ImportContentType,
+  body: AsyncIterable<Buffer>,
+): Promise<ReceivedImport | { refused: string }> {
   const file = { source: 'v2', contentType, longest: context.settings.API_UPLOAD_TIMEOUT } as const
   const objectKey = await reserveReception(context.db, id, file)
   try {
     await context.storage.writeStream(objectKey, content, contentType, { byteSize })
     const stored = await context.storage.stat(objectKey)
     if (stored === undefined) throw new Error(`${objectKey} was stored and is gone`)
-    const { columns } = await inspectFile(context, { appId, objectKey, contentType, etag: stored.etag })
+    const { columns } = await inspectFile(context, { appId: id.appId, objectKey, contentType, etag: stored.etag })
     if (!(await queueReception(context.db, id, stored))) return { refused: 'the import was cancelled' }
     return { importId: id.importId, types: new Map(columns.profiles.map(({ key, type }) => [key, type ?? 'string'])) }
   } catch (error) {

@@ -1,6 +1,7 @@
 import { type ImportRequest, limits, type UploadDescriptor } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import type { Storage } from '@sluice/storage'
+import { inImportTrace } from '@sluice/traces'
 import { uploadKey } from './object-keys.ts'
 
 /**
@@ -18,22 +19,20 @@ export async function requestImport(
   const objectKey = uploadKey(appId, importId)
   const { checksum, byte_size: byteSize, content_type: contentType } = request
   const url = await storage.presignUpload(objectKey, { contentType, byteSize, checksum }, limits.uploadWindow)
-  await db
-    .insertInto('imports')
-    .values({
-      app_id: appId,
-      import_id: importId,
-      source: 'v3',
-      state: 'awaiting_upload',
-      dry_run: request.dry_run,
-      object_key: objectKey,
-      content_type: contentType,
-      byte_size: byteSize,
-      checksum,
-      upload_expires_at: sql<Date>`now() + make_interval(secs => ${limits.uploadWindow / 1000})`,
-      upload_check_at: sql<Date>`now()`,
-    })
-    .execute()
+  const insert = db.insertInto('imports').values({
+    app_id: appId,
+    import_id: importId,
+    source: 'v3',
+    state: 'awaiting_upload',
+    dry_run: request.dry_run,
+    object_key: objectKey,
+    content_type: contentType,
+    byte_size: byteSize,
+    checksum,
+    upload_expires_at: sql<Date>`now() + make_interval(secs => ${limits.uploadWindow / 1000})`,
+    upload_check_at: sql<Date>`now()`,
+  })
+  await inImportTrace('import requested', importId, () => insert.execute())
   const headers = { 'Content-Type': contentType, 'Content-MD5': checksum }
   return { importId, descriptor: { direct_upload: { url, headers } } }
 }

@@ -3,6 +3,7 @@ import { FileError, readRows } from '@sluice/csv'
 import type { MailId } from '@sluice/mail'
 import { KeyLimitExceeded, registeredKeys } from '@sluice/profiles'
 import { ObjectGone, ObjectReplaced } from '@sluice/storage'
+import { inImportTrace } from '@sluice/traces'
 import { cutBatches } from './batches.ts'
 import { type Claim, ClaimLost, handBack, type Progress, postpone } from './claim.ts'
 import { type Columns, settledTypes, sortColumns } from './columns.ts'
@@ -29,7 +30,11 @@ export type Outcome =
  * database that is away for good makes it throw; the import is then found again by its lease. It never waits for longer
  * than a lease for a database that does not answer.
  */
-export async function runImport(context: ImportContext, claim: Claim, shutdown: AbortSignal): Promise<Outcome> {
+export function runImport(context: ImportContext, claim: Claim, shutdown: AbortSignal): Promise<Outcome> {
+  return inImportTrace('import', claim.importId, () => runClaim(context, claim, shutdown))
+}
+
+async function runClaim(context: ImportContext, claim: Claim, shutdown: AbortSignal): Promise<Outcome> {
   const log = context.log.child({ app_id: claim.appId, import_id: claim.importId, attempt: claim.attempt })
   log.info({ tries: claim.tries, position: claim.progress.position }, 'import claimed')
   const lease = keepLease({ ...context, log }, claim)

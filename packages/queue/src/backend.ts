@@ -1,5 +1,6 @@
 import type { SharedStore } from '@sluice/config'
 import { openRedis } from '@sluice/redis'
+import { queueTelemetry } from '@sluice/traces'
 import {
   createPostgresBackend,
   createRedisBackend,
@@ -64,13 +65,19 @@ function redisBackend(url: string): Backend {
   return {
     queue(name) {
       const connection = connect(1)
-      return closingWith(new Queue(name, { prefix, connection }), connection)
+      return closingWith(new Queue(name, { ...traced(), prefix, connection }), connection)
     },
     worker(name, processor, options) {
       const connection = connect(null)
-      return closingWith(new Worker(name, processor, { ...options, prefix, connection }), connection)
+      return closingWith(new Worker(name, processor, { ...options, ...traced(), prefix, connection }), connection)
     },
   }
+}
+
+/** BullMQ's option for traces, where they are made. */
+function traced() {
+  const telemetry = queueTelemetry()
+  return telemetry === undefined ? {} : { telemetry }
 }
 
 /** BullMQ leaves a connection open that it was given, so whoever made it ends it. */
@@ -100,8 +107,8 @@ function postgresBackend(databaseUrl: string): Backend {
     options: '-c synchronous_commit=off',
   }
   return {
-    queue: (name) => new Queue(name, { connection }),
-    worker: (name, processor, options) => new Worker(name, processor, { ...options, connection }),
+    queue: (name) => new Queue(name, { ...traced(), connection }),
+    worker: (name, processor, options) => new Worker(name, processor, { ...options, ...traced(), connection }),
   }
 }
 

@@ -1,4 +1,5 @@
 import { readSettings } from '@sluice/config'
+import { traceIds } from '@sluice/traces'
 import { type Logger, type LoggerOptions, pino } from 'pino'
 
 /** Header and field names whose values never get into a log. */
@@ -21,6 +22,7 @@ export function openLog(name: string): Logger {
     hooks: { streamWrite: (line) => line.replace(apiToken, '[redacted]') },
     formatters: { level: (label) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,
+    mixin: traceIds,
   }
   process.stdout.on('error', () => {})
   // Not by pino's own destination: where the other end of a pipe is gone, its last flush waits for it for ever.

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { readSettings, SettingsError } from '@sluice/config'
+import { flushTraces } from '@sluice/traces'
 import type { Logger } from 'pino'
 import { openLog } from './log.ts'
 import { collectProcessMetrics, type Metrics, openMetrics } from './metrics.ts'
@@ -112,6 +113,7 @@ function listenForStop(
         forceAfter(stopDeadline)
       }
       await service.stop()
+      await flushTraces()
       log.info('stopped')
       process.exit(0)
     } catch (error) {

@@ -1,0 +1,1 @@
+export { flushTraces, inImportTrace, queueTelemetry, traceIds } from './tracing.ts'

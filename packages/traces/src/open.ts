@@ -1,0 +1,80 @@
+import { register } from 'node:module'
+import { type Context, context, propagation, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { W3CTraceContextPropagator } from '@opentelemetry/core'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { registerInstrumentations } from '@opentelemetry/instrumentation'
+import { AwsInstrumentation } from '@opentelemetry/instrumentation-aws-sdk'
+import { HttpInstrumentation } from '@opentelemetry/instrumentation-http'
+import { PgInstrumentation } from '@opentelemetry/instrumentation-pg'
+import { resourceFromAttributes } from '@opentelemetry/resources'
+import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import { BullMQOtel } from 'bullmq-otel'
+import { useTracing } from './tracing.ts'
+
+/** What asks for these comes every few seconds, and tells nothing. */
+const unseen = new Set(['/metrics', '/healthz', '/readyz'])
+
+/**
+ * Starts making traces of this process: HTTP, Postgres and S3 by OpenTelemetry's own instrumentations, the queue by
+ * BullMQ's, imports by our own. They go to OTEL_EXPORTER_OTLP_ENDPOINT as OTLP over HTTP. Statements are shown without
+ * their parameters, which hold users' data.
+ */
+export function startTracing(): void {
+  register('@opentelemetry/instrumentation/hook.mjs', import.meta.url)
+  const name =
+    process.env.OTEL_SERVICE_NAME ?? `sluice-${/apps\/(\w+)\//.exec(process.argv[1] ?? '')?.[1] ?? 'process'}`
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ 'service.name': name }),
+    spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter() })],
+  })
+  trace.setGlobalTracerProvider(provider)
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator())
+  registerInstrumentations({
+    instrumentations: [
+      new HttpInstrumentation({
+        ignoreIncomingRequestHook: ({ url }) => unseen.has(url?.split('?')[0] ?? ''),
+        // Addresses hold signatures and secrets of links.
+        redactedQueryParams: ['X-Amz-Signature', 'X-Amz-Credential'],
+      }),
+      new PgInstrumentation({ requireParentSpan: true }),
+      new AwsInstrumentation({ suppressInternalInstrumentation: true }),
+    ],
+  })
+  const tracer = trace.getTracer('sluice')
+  useTracing({
+    async inImportTrace(name, importId, job) {
+      const present = trace.getActiveSpan()
+      present?.setAttribute('sluice.import_id', importId)
+      const links = present === undefined ? [] : [{ context: present.spanContext() }]
+      const options = { links, attributes: { 'sluice.import_id': importId } }
+      return await tracer.startActiveSpan(name, options, traceOf(importId), async (span) => {
+        try {
+          return await job()
+        } catch (error) {
+          span.setStatus({
+            code: SpanStatusCode.ERROR,
+            message: error instanceof Error ? error.message : String(error),
+          })
+          throw error
+        } finally {
+          span.end()
+        }
+      })
+    },
+    traceIds() {
+      const present = trace.getActiveSpan()?.spanContext()
+      return present === undefined ? {} : { trace_id: present.traceId, span_id: present.spanId }
+    },
+    queueTelemetry: new BullMQOtel({ tracerName: 'sluice' }),
+    flush: () => provider.forceFlush(),
+  })
+}
+
+/** The trace of an import, below a span that stands for the import itself, and that nobody writes. */
+function traceOf(importId: string): Context {
+  const traceId = importId.replaceAll('-', '')
+  const spanContext = { traceId, spanId: traceId.slice(0, 16), traceFlags: TraceFlags.SAMPLED, isRemote: true }
+  return trace.setSpanContext(context.active(), spanContext)
+}

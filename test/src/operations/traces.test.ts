@@ -1,0 +1,98 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import { expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { seeded } from '../environment/random.ts'
+import { openClientApp, upload } from '../faults/harness/client.ts'
+import { type Deployment, startDeployment } from '../faults/harness/deployment.ts'
+import { generateSoundFile } from '../faults/harness/generate.ts'
+import { untilAllEnded } from '../faults/harness/verdict.ts'
+
+const register = new URL('../../../packages/traces/src/register.ts', import.meta.url).href
+
+test('an import has one trace under its own ID, from the request over the worker to Postgres and storage', async () => {
+  const collector = await startCollector()
+  const deployment = await start({ NODE_OPTIONS: `--import=${register}`, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })
+  const app = await openClientApp(deployment)
+  const importId = await upload(deployment, app, generateSoundFile(seeded(1), 1, 300))
+  await untilAllEnded(deployment, [app], 60_000)
+  await deployment.stopApps()
+
+  const ofImport = collector.spans.filter(({ traceId }) => traceId === importId.replaceAll('-', ''))
+  const seen = (service: string, pattern: RegExp) =>
+    ofImport.some((span) => span.service === `sluice-${service}` && pattern.test(span.name))
+  expect(seen('api', /^import requested$/)).toBe(true)
+  expect(seen('api', /^pg\.query/)).toBe(true)
+  expect(seen('worker', /^import$/)).toBe(true)
+  expect(seen('worker', /^pg\.query/)).toBe(true)
+  expect(seen('worker', /GetObject/)).toBe(true)
+  // The job's way, which ends in the import's span, and the request itself.
+  const jobs = collector.spans.filter(({ service, name }) => service === 'sluice-worker' && / imports$/.test(name))
+  expect(jobs.length).toBeGreaterThan(0)
+  expect(collector.spans.some(({ service, name }) => service === 'sluice-api' && /^POST/.test(name))).toBe(true)
+  const text = JSON.stringify(collector.spans)
+  for (const secret of [app.token, 'X-Amz-Signature=', 'user-1']) expect(text).not.toContain(secret)
+
+  const completed = deployment.log.find(({ msg }) => msg === 'import completed')
+  expect(completed).toMatchObject({ import_id: importId, trace_id: importId.replaceAll('-', '') })
+})
+
+test('without an address for them no traces are made, and nothing of their SDK is loaded', async () => {
+  const listModules = `data:text/javascript,import{registerHooks}from'node:module';registerHooks({load(u,c,n){if(u.includes('@opentelemetry/')||u.includes('bullmq-otel'))console.log(JSON.stringify({level:'info',msg:'loaded '+u}));return n(u,c)}})`
+  const deployment = await start({ NODE_OPTIONS: `--import=${encodeURI(listModules)} --import=${register}` })
+  const app = await openClientApp(deployment)
+  await upload(deployment, app, generateSoundFile(seeded(1), 1, 100))
+  await untilAllEnded(deployment, [app], 60_000)
+  await deployment.stopApps()
+  const loaded = deployment.log.map(({ msg }) => msg).filter((msg) => msg.startsWith('loaded '))
+  // prom-client has the bare API, for whoever makes traces.
+  expect(loaded.filter((msg) => !msg.includes('/@opentelemetry/api/'))).toEqual([])
+  expect(deployment.log.some((line) => 'trace_id' in line)).toBe(false)
+})
+
+async function start(env: Record<string, string>): Promise<Deployment> {
+  const deployment = await startDeployment({ workers: 1, env })
+  onTestFinished(() => deployment.close())
+  return deployment
+}
+
+interface Span {
+  service: string
+  traceId: string
+  name: string
+  attributes: unknown
+}
+
+const exported = z.object({
+  resourceSpans: z.array(
+    z.object({
+      resource: z.object({
+        attributes: z.array(
+          z.object({ key: z.string(), value: z.looseObject({ stringValue: z.string().optional() }) }),
+        ),
+      }),
+      scopeSpans: z.array(
+        z.object({ spans: z.array(z.object({ traceId: z.string(), name: z.string(), attributes: z.unknown() })) }),
+      ),
+    }),
+  ),
+})
+
+/** A collector of OTLP over HTTP that keeps what it is sent. */
+async function startCollector(): Promise<{ url: string; spans: Span[] }> {
+  const spans: Span[] = []
+  const server = createServer(async (request, response) => {
+    const { resourceSpans } = exported.parse(await json(request))
+    for (const { resource, scopeSpans } of resourceSpans) {
+      const service = resource.attributes.find(({ key }) => key === 'service.name')?.value.stringValue ?? ''
+      for (const span of scopeSpans.flatMap((scope) => scope.spans)) spans.push({ service, ...span })
+    }
+    response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans }
+}
