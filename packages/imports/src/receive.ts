@@ -35,20 +35,19 @@ export interface ReceivedFile {
 export async function receiveImport(
   context: ReceiveContext,
   appId: number,
-  { contentType, byteSize, content }: ReceivedFile,
+  file: ReceivedFile,
 ): Promise<ReceivedImport | { refused: string }> {
   const id = { appId, importId: crypto.randomUUID() }
-  return await inImportTrace('import received', id.importId, () => receive(context, id, contentType, body))
+  return await inImportTrace('import received', id.importId, () => receive(context, id, file))
 }
 
 async function receive(
   context: ReceiveContext,
   id: ImportId,
-  contentType: ImportContentType,
-  body: AsyncIterable<Buffer>,
+  { contentType, byteSize, content }: ReceivedFile,
 ): Promise<ReceivedImport | { refused: string }> {
-  const file = { source: 'v2', contentType, longest: context.settings.API_UPLOAD_TIMEOUT } as const
-  const objectKey = await reserveReception(context.db, id, file)
+  const expected = { source: 'v2', contentType, longest: context.settings.API_UPLOAD_TIMEOUT } as const
+  const objectKey = await reserveReception(context.db, id, expected)
   try {
     await context.storage.writeStream(objectKey, content, contentType, { byteSize })
     const stored = await context.storage.stat(objectKey)
