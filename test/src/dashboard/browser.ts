@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url'
 import axe from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { expect, inject } from 'vitest'
-import { signInAddress, type TestDashboard } from './test-dashboard.ts'
+import { signInAddress } from './sign-in-address.ts'
+import type { TestDashboard } from './test-dashboard.ts'
 
 /** Git-ignored: pictures to look at. */
 const pictures = fileURLToPath(new URL('../../screenshots', import.meta.url))

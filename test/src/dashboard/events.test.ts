@@ -3,7 +3,8 @@ import { beforeEach, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
 import { claim, queueFile, type Workshop } from '../imports/workshop.ts'
 import { openAppWith, workshopOf } from './import-runs.ts'
-import { openTestDashboard, signInAddress, type TestDashboard } from './test-dashboard.ts'
+import { signInAddress } from './sign-in-address.ts'
+import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 import { openVisitor } from './visitor.ts'
 
 // The events that keep an import's page up to date.

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
-import { openApp, openOperator, openTestDashboard, signInAddress, type TestDashboard } from './test-dashboard.ts'
+import { signInAddress } from './sign-in-address.ts'
+import { openApp, openOperator, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 import { openVisitor, signIn } from './visitor.ts'
 
 let dashboard: TestDashboard

@@ -8,7 +8,7 @@ import { buildDashboard } from '@sluice/dashboard-app/src/dashboard.ts'
 import type { Database } from '@sluice/database'
 import { startInbox } from '@sluice/local-stack'
 import { mailSettings, openTransport } from '@sluice/mail'
-import { addOperator, createLink, openSigner } from '@sluice/sign-in'
+import { addOperator, openSigner } from '@sluice/sign-in'
 import type { Storage } from '@sluice/storage'
 import { pino } from 'pino'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
@@ -83,11 +83,4 @@ export async function openApp({ db }: TestDashboard, name = 'Shop', email = 'mem
 /** Makes somebody an operator. */
 export async function openOperator({ db }: TestDashboard, email = 'operator@example.com'): Promise<void> {
   await addOperator(db, email)
-}
-
-/** The address of a fresh sign-in link, as `sluice dashboard link` prints it. */
-export async function signInAddress({ db, url }: TestDashboard, email: string): Promise<string> {
-  const link = await createLink(db, email)
-  if (link === undefined) throw new Error(`${email} may not sign in`)
-  return `${url}/sign-in/${link.secret}`
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { signInAddress, type TestDashboard } from './test-dashboard.ts'
+import { signInAddress } from './sign-in-address.ts'
+import type { TestDashboard } from './test-dashboard.ts'
 
 /** What came back, redirects not followed. */
 interface Answer {
