@@ -44,3 +44,18 @@ describe('readSettings', () => {
     expect(read).not.toThrow('hunter2')
   })
 })
+
+test.each(['', 'hunter2', 'A'.repeat(44), `${'A'.repeat(42)}==`, `${'A'.repeat(43)}=,`, `${'A'.repeat(43)}=,hunter2`])(
+  'keys that are not 32 bytes each are refused without being told: %j',
+  (text) => {
+    const read = () => readSettings({ ENCRYPTION_KEYS: text }, ['ENCRYPTION_KEYS'])
+    expect(read).toThrow('ENCRYPTION_KEYS')
+    expect(read).not.toThrow('hunter2')
+  },
+)
+
+test('several keys are given in their order', () => {
+  const keys = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
+  const text = keys.map((key) => key.toString('base64')).join(', ')
+  expect(readSettings({ ENCRYPTION_KEYS: text }, ['ENCRYPTION_KEYS']).ENCRYPTION_KEYS).toEqual(keys)
+})

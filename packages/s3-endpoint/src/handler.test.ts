@@ -151,6 +151,21 @@ describe('the authorisation hook', () => {
     return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
   }
 
+  test('makes every operation that is not there one that is denied, whatever it says', async () => {
+    const url = await runWith(() => true)
+    for (const [method, path] of [
+      ['GET', `${PATH}?acl`],
+      ['DELETE', `/${BUCKET}`],
+      ['GET', `/${BUCKET}?policy`],
+      ['PATCH', PATH],
+    ] as const) {
+      expect(await send(url, { method, path }), `${method} ${path}`).toMatchObject({
+        status: 403,
+        code: 'AccessDenied',
+      })
+    }
+  })
+
   test('is asked who wants to do what to which object, and its no is an AccessDenied', async () => {
     const asked: Asked[] = []
     const url = await runWith((...question) => {

@@ -24,6 +24,7 @@ const outside: Environment = {
   DATABASE_URL: 'postgres://somebody@127.0.0.1:1/outside',
   S3_ENDPOINT: 'http://127.0.0.1:1',
   SMTP_URL: 'smtp://127.0.0.1:1',
+  ENCRYPTION_KEYS: 'of a deployment',
 }
 
 let home: string
@@ -59,6 +60,7 @@ describe('a stack', () => {
       S3_SECRET_ACCESS_KEY: expect.stringMatching(/^.{40,}$/),
       SMTP_URL: expect.stringMatching(/^smtp:\/\/127\.0\.0\.1:\d+$/),
       MAIL_FROM: 'Sluice <no-reply@sluice.local>',
+      ENCRYPTION_KEYS: expect.stringMatching(/^[\w+/]{43}=$/),
       API_URL: info.api,
       API_HOST: '127.0.0.1',
       API_PORT: new URL(info.api).port,
