@@ -109,6 +109,7 @@ export async function finishUpload(
     return (await queueStoredFile(tx, file)) ? 'queued' : 'repeated'
   })
   if (outcome === 'gone') return await findImportedFile(db, appId, fileName, importId)
+  // Nobody else knows of this copy.
   if (outcome === 'repeated') await relay.remove(objectKey)
   return { fileName, objectKey, etag, byteSize, modifiedAt: stored.modifiedAt }
 }
