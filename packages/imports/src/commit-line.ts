@@ -12,6 +12,8 @@ const batchesAtOnce = 2
 /** A batch on its way into the database. */
 interface BatchUnderWay {
   batch: PreparedBatch
+  /** Resolves when its transaction holds the lock that the next one waits for. */
+  locked: Promise<void>
   committed: Promise<void>
   isCommitted: boolean
 }
@@ -83,10 +85,11 @@ export class CommitLine {
 
   #start(batch: PreparedBatch): void {
     const before = this.#underWay.at(-1)
-    const place = { number: this.#count++, after: this.#position }
+    const { promise: locked, resolve: onLocked } = Promise.withResolvers<void>()
+    const place = { number: this.#count++, after: this.#position, onLocked }
     this.#position = batch.end
     const began = performance.now()
-    const entry = { batch, isCommitted: false, committed: Promise.resolve() }
+    const entry = { batch, isCommitted: false, locked, committed: Promise.resolve() }
     entry.committed = this.#commit(batch, place, before).then(async (written) => {
       await before?.committed // its answer may come later, though its commit came first
       entry.isCommitted = true
@@ -99,9 +102,11 @@ export class CommitLine {
   /** Gives the batch as it was written: its types may be others than when it was sent on its way. */
   async #commit(
     batch: PreparedBatch,
-    place: { number: number; after: number },
+    place: { number: number; after: number; onLocked: () => void },
     before: BatchUnderWay | undefined,
   ): Promise<{ batch: PreparedBatch; rowsFailed: number }> {
+    // A new connection may take longer than a whole batch on one that is open: then there would be no lock to wait for.
+    if (before !== undefined) await Promise.race([before.locked, before.committed.catch(() => {})])
     const followsOpenBatch = before?.isCommitted === false
     try {
       const whole = { ...place, followsOpenBatch }

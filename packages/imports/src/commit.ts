@@ -22,6 +22,8 @@ export interface BatchPlace {
   after: number
   /** The batch before may still be under way: its transaction is to be over before this one ends. */
   followsOpenBatch: boolean
+  /** Is told when the lock is held that stands for this batch: from then on the next one can wait for it. */
+  onLocked?: () => void
 }
 
 /**
@@ -55,6 +57,7 @@ async function writeBatch(
     // Losing the last moments in a crash costs nothing: rows and position are lost together, and read again.
     await sql`set local synchronous_commit = off`.execute(tx)
     await lockBatch(tx, claim, place.number)
+    place.onLocked?.()
     const states = await lookUpUsers(tx, claim.appId, batch.updates)
     const findings = checkRows(batch, columns, states)
     const registered = await registerUsedKeys(tx, claim, columns, findings, context.settings.PROFILE_KEY_LIMIT)
