@@ -59,6 +59,9 @@ async function startNode(folder: string, number: number, parts: AsyncDisposableS
   }
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
   const server = spawn('redis-server', args, { stdio: 'ignore' })
+  const kill = () => void server.kill('SIGKILL')
+  process.once('exit', kill)
+  server.once('exit', () => process.off('exit', kill))
   parts.defer(async () => {
     server.kill('SIGTERM')
     if (server.exitCode === null) await once(server, 'exit')

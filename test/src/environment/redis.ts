@@ -24,6 +24,10 @@ export async function startRedis(
     console.warn('Redis suites are skipped: there is no redis-server on the path, and REDIS_TEST_URL is not set.')
     return undefined
   }
+  // A process that ends by a signal, as a benchmark may, leaves no server behind.
+  const kill = () => void server.kill('SIGKILL')
+  process.once('exit', kill)
+  server.once('exit', () => process.off('exit', kill))
   const url = `redis://127.0.0.1:${port}`
   const client = new Redis(url, { retryStrategy: () => 50, maxRetriesPerRequest: 200 })
   client.on('error', () => {}) // it is not listening yet
