@@ -142,7 +142,8 @@ async function outcome(app: App, importId: string): Promise<Outcome> {
   const view = await ended(stack.api, app.token, importId, patience)
   const errorFile = await download(view.error_file_url ?? '')
   const { rows: found } = await sql<{ users: number; profiles: string }>`
-    select count(*) as users, md5(string_agg(user_id || attributes::text, chr(10) order by user_id)) as profiles
+    select (select count(*) from users where app_id = ${app.appId}) as users,
+      md5(string_agg(user_id || attributes::text, chr(10) order by user_id)) as profiles
     from profiles where app_id = ${app.appId}
   `.execute(stack.db)
   const keys = await stack.db.selectFrom('profile_keys').selectAll().where('app_id', '=', app.appId).execute()
