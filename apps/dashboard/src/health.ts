@@ -1,4 +1,4 @@
-import { sql } from '@sluice/database'
+import { checkSchema } from '@sluice/database'
 import { NotReady, type Readiness } from '@sluice/service'
 import type { FastifyInstance } from 'fastify'
 import type { DashboardContext } from './context.ts'
@@ -9,7 +9,7 @@ export function healthRoutes(
   { db, storage }: DashboardContext,
   readiness: Readiness,
 ): void {
-  readiness.require('postgres', () => sql`select 1`.execute(db))
+  readiness.require('postgres', () => checkSchema(db))
   readiness.require('storage', () => storage.check())
   dashboard.get('/healthz', { config: { access: 'anyone' } }, async () => ({ status: 'ok' }))
   dashboard.get('/readyz', { config: { access: 'anyone' } }, async (request, reply) => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { readSettings } from '@sluice/config'
-import { connect, sql } from '@sluice/database'
+import { checkSchema, connect } from '@sluice/database'
 import { countConnections, requestHistogram, runService } from '@sluice/service'
 import { openRelay, openStorage, storageSettings } from '@sluice/storage'
 import { observeRequests } from './metrics.ts'
@@ -28,7 +28,7 @@ await runService('dropbox', { stopDeadline }, async (log, operations) => {
   const relay = openRelay(settings)
   const server = createDropbox({ db: database.db, relay, log }, settings)
   observeRequests(server.http, requestHistogram(operations.metrics))
-  operations.readiness.require('postgres', () => sql`select 1`.execute(database.db))
+  operations.readiness.require('postgres', () => checkSchema(database.db))
   operations.readiness.require('storage', () => storage.check())
   server.http.listen(settings.DROPBOX_PORT, settings.DROPBOX_HOST)
   await once(server.http, 'listening')

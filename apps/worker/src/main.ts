@@ -1,5 +1,5 @@
 import { queueNames, readSettings, sharedStore } from '@sluice/config'
-import { connect, sql } from '@sluice/database'
+import { checkSchema, connect } from '@sluice/database'
 import { deletionSettings } from '@sluice/deletions'
 import { importSettings } from '@sluice/imports'
 import { mailSettings, openMailer } from '@sluice/mail'
@@ -47,7 +47,7 @@ await runService('worker', { stopDeadline }, async (log, operations) => {
     showBacklog(operations.metrics, database.db)
     operations.metrics.others.push(queues.metrics)
   }
-  operations.readiness.require('postgres', () => sql`select 1`.execute(database.db))
+  operations.readiness.require('postgres', () => checkSchema(database.db))
   operations.readiness.require('queue', queues.check)
   const stops = hosted.map((name) => hosts[name](host))
 

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import pg from 'pg'
-import { connect } from './connect.ts'
+import { connect, type Database } from './connect.ts'
 import * as initial from './migrations/0001-initial.ts'
 import * as rateLimits from './migrations/0002-rate-limits.ts'
 import * as deletions from './migrations/0003-deletions.ts'
@@ -57,6 +58,27 @@ export async function migrate(databaseUrl: string, last = migrationNames.at(-1))
     return applied
   } finally {
     await close()
+  }
+}
+
+/**
+ * Whether a process can work on the database `db`: it answers, and has every migration that this version knows. It may have
+ * newer ones, which the release before theirs works with. Throws where it is away, or names the migration that is missing.
+ */
+export async function checkSchema(db: Database): Promise<void> {
+  const applied = await appliedMigrations(db)
+  const missing = migrationNames.find((name) => !applied.has(name))
+  if (missing !== undefined) throw new Error(`migration ${missing} is not applied: run sluice migrate`)
+}
+
+async function appliedMigrations(db: Database): Promise<Set<string>> {
+  try {
+    const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db)
+    return new Set(rows.map(({ name }) => name))
+  } catch (error) {
+    // An empty database has no table of migrations either.
+    if (error instanceof pg.DatabaseError && error.code === '42P01') return new Set()
+    throw error
   }
 }
 

@@ -1,4 +1,4 @@
-import { connect, encodeTextArray, migrate, sql } from '@sluice/database'
+import { checkSchema, connect, encodeTextArray, migrate, migrationNames, sql } from '@sluice/database'
 import fc from 'fast-check'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
@@ -55,6 +55,18 @@ test('parameters of megabytes arrive as they were sent, among others of all kind
 
 test('migrating an up-to-date database changes nothing, also when several processes do it at once', async () => {
   expect(await Promise.all([migrate(database.url), migrate(database.url), migrate(database.url)])).toEqual([[], [], []])
+})
+
+test('a process finds the schema fit once its newest migration is applied, whatever newer ones there are', async () => {
+  const { url, db, close } = await openTestDatabase(2, { migrated: false })
+  onTestFinished(close)
+  await expect(checkSchema(db)).rejects.toThrow('migration 0001-initial is not applied')
+  await migrate(url, migrationNames.at(-2))
+  await expect(checkSchema(db)).rejects.toThrow(`migration ${migrationNames.at(-1)} is not applied`)
+  await migrate(url)
+  await checkSchema(db)
+  await sql`insert into kysely_migration (name, timestamp) values ('9999-newer', '')`.execute(db)
+  await checkSchema(db)
 })
 
 test('counts and offsets in bigint columns are numbers, times are dates', async () => {

@@ -1,5 +1,5 @@
 import { errors } from '@sluice/contract'
-import { sql } from '@sluice/database'
+import { checkSchema } from '@sluice/database'
 import { NotReady, type Readiness } from '@sluice/service'
 import type { FastifyInstance } from 'fastify'
 import { answer } from '../answers.ts'
@@ -7,7 +7,7 @@ import type { ApiContext } from '../context.ts'
 
 /** `/healthz`: the process runs; `/readyz`: it can serve requests. The API adds no jobs, so it needs no queue. */
 export function healthRoutes(api: FastifyInstance, { db, storage }: ApiContext, readiness: Readiness): void {
-  readiness.require('postgres', () => sql`select 1`.execute(db))
+  readiness.require('postgres', () => checkSchema(db))
   readiness.require('storage', () => storage.check())
   api.get('/healthz', async () => ({ status: 'ok' }))
   api.get('/readyz', async (request, reply) => {
