@@ -165,7 +165,14 @@ export function openStorage(settings: StorageSettings): Storage {
 
     async check() {
       const abortSignal = AbortSignal.timeout(checkTimeout)
-      await client.send(new HeadBucketCommand({ Bucket: bucket }), { abortSignal })
+      try {
+        await client.send(new HeadBucketCommand({ Bucket: bucket }), { abortSignal })
+      } catch (error) {
+        const status = statusOf(error)
+        if (status === undefined) throw error
+        // An answer to HEAD has no body, so that the error has no words of its own.
+        throw new Error(`storage answers ${status} for the bucket ${bucket}`, { cause: error })
+      }
     },
 
     close() {
