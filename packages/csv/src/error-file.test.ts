@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { errorFileHeader, errorFileRow } from './error-file.ts'
+import { ErrorLines, errorFileHeader } from './error-file.ts'
 import { readHeader } from './header.ts'
 import { cellsOf } from './row-block.ts'
 import { readRows } from './rows.ts'
@@ -18,7 +18,9 @@ function errorLine(messages: string[], values: readonly Buffer[], columns: strin
     cellStart: Uint32Array.from(ends, (end, index) => end - (values[index]?.length ?? 0)),
     cellEnd: Uint32Array.from(ends),
   }
-  return errorFileRow(messages, row, 0, columns)
+  const lines = new ErrorLines(columns)
+  lines.add(messages, row, 0)
+  return lines.take()
 }
 
 describe('the header of an error file', () => {

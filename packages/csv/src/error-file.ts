@@ -6,86 +6,123 @@ import { type CellOffsets, cellCount } from './row-block.ts'
  * name. Takes the uploaded columns, gives the line in UTF-8.
  */
 export function errorFileHeader(columns: readonly string[]): Buffer {
-  const names = [SERVICE_ERRORS, ...columns.filter((name) => name !== SERVICE_ERRORS)].map((name) => Buffer.from(name))
-  return line((take) => {
-    for (const name of names) take(name, 0, name.length)
-  })
+  const lines = new LineWriter()
+  for (const name of [SERVICE_ERRORS, ...columns.filter((name) => name !== SERVICE_ERRORS)]) {
+    const bytes = Buffer.from(name)
+    lines.value(bytes, 0, bytes.length)
+  }
+  lines.endLine()
+  return lines.take()
 }
+
+/** Messages whose bytes are kept: rows mostly fail for one of few reasons. */
+const keptMessages = 100
 
 /**
- * A row of an error file. Takes all messages of the row, where its cells lie, and the uploaded columns. Gives the line.
+ * Rows of an error file, one behind the other.
  *
  * Values are the original bytes, so that the file can be corrected and uploaded again: also where they are not UTF-8, and
- * where a spreadsheet would take them for a formula. Values that the row lacks are empty; values beyond the columns follow
+ * where a spreadsheet would take them for a formula. Values that a row lacks are empty; values beyond the columns follow
  * the others.
  */
-export function errorFileRow(
-  messages: readonly string[],
-  cells: CellOffsets,
-  row: number,
-  columns: readonly string[],
-): Buffer {
-  const message = Buffer.from(messages.join(', '))
-  const reserved = columns.indexOf(SERVICE_ERRORS)
-  const count = cellCount(cells, row)
-  const first = cells.firstCell[row] ?? 0
-  return line((take) => {
-    take(message, 0, message.length)
-    for (let index = 0; index < Math.max(count, columns.length); index++) {
-      if (index === reserved) continue
-      if (index >= count) take(message, 0, 0)
-      else take(cells.bytes, cells.cellStart[first + index] ?? 0, cells.cellEnd[first + index] ?? 0)
+export class ErrorLines {
+  readonly #columns: number
+  /** The uploaded column that the messages take the place of; -1 where there is none. */
+  readonly #reserved: number
+  readonly #lines = new LineWriter()
+  readonly #messages = new Map<string, Buffer>()
+
+  /** Takes the uploaded columns. */
+  constructor(columns: readonly string[]) {
+    this.#columns = columns.length
+    this.#reserved = columns.indexOf(SERVICE_ERRORS)
+  }
+
+  /** Bytes of the lines so far. */
+  get length(): number {
+    return this.#lines.length
+  }
+
+  /** Adds a row. Takes all of its messages, and where its cells lie. */
+  add(messages: readonly string[], cells: CellOffsets, row: number): void {
+    const message = this.#bytesOf(messages.join(', '))
+    this.#lines.value(message, 0, message.length)
+    const count = cellCount(cells, row)
+    const first = cells.firstCell[row] ?? 0
+    for (let index = 0; index < count || index < this.#columns; index++) {
+      if (index === this.#reserved) continue
+      if (index >= count) this.#lines.value(message, 0, 0)
+      else this.#lines.value(cells.bytes, cells.cellStart[first + index] ?? 0, cells.cellEnd[first + index] ?? 0)
     }
-  })
-}
-
-/** Takes the next value of a line, the bytes from `start` to `end`. */
-type TakeValue = (bytes: Buffer, start: number, end: number) => void
-
-/** A line of values. They are gone through twice, first for its length: a row of a million cells makes no million objects. */
-function line(eachValue: (take: TakeValue) => void): Buffer {
-  let length = 0
-  eachValue((bytes, start, end) => {
-    const quotes = quotesNeeded(bytes, start, end)
-    length += end - start + quotes + 1
-  })
-  const target = Buffer.allocUnsafe(length)
-  let at = 0
-  eachValue((bytes, start, end) => {
-    at =
-      quotesNeeded(bytes, start, end) === 0
-        ? plain(bytes, start, end, target, at)
-        : quoted(bytes, start, end, target, at)
-    target[at++] = COMMA
-  })
-  target[length - 1] = LF
-  return target
-}
-
-/** Quotes that a value needs beside its own, so that a reader does not misread it. */
-function quotesNeeded(bytes: Buffer, start: number, end: number): number {
-  let quotes = 0
-  let isSpecial = false
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at]
-    if (byte === QUOTE) quotes++
-    else if (byte === COMMA || byte === CR || byte === LF) isSpecial = true
+    this.#lines.endLine()
   }
-  return isSpecial || quotes > 0 ? quotes + 2 : 0
-}
 
-function plain(bytes: Buffer, start: number, end: number, target: Buffer, to: number): number {
-  return to + bytes.copy(target, to, start, end)
-}
-
-function quoted(bytes: Buffer, start: number, end: number, target: Buffer, to: number): number {
-  let at = to
-  target[at++] = QUOTE
-  for (let from = start; from < end; from++) {
-    const byte = bytes[from] ?? 0
-    if (byte === QUOTE) target[at++] = QUOTE
-    target[at++] = byte
+  /** Gives the lines, and begins anew. */
+  take(): Buffer {
+    return this.#lines.take()
   }
-  target[at++] = QUOTE
-  return at
+
+  #bytesOf(message: string): Buffer {
+    const kept = this.#messages.get(message)
+    if (kept !== undefined) return kept
+    const bytes = Buffer.from(message)
+    if (this.#messages.size < keptMessages) this.#messages.set(message, bytes)
+    return bytes
+  }
+}
+
+/** Writes values, each with a comma behind it, which at the end of a line becomes its break. */
+class LineWriter {
+  #bytes = Buffer.allocUnsafe(2 ** 14)
+  length = 0
+
+  /** Writes the bytes from `start` to `end`, in quotes where a reader would misread them else. */
+  value(source: Buffer, start: number, end: number): void {
+    this.#reserve(2 * (end - start) + 3)
+    if (!this.#plain(source, start, end)) this.#quoted(source, start, end)
+    this.#bytes[this.length++] = COMMA
+  }
+
+  endLine(): void {
+    this.#bytes[this.length - 1] = LF
+  }
+
+  take(): Buffer {
+    const lines = Buffer.from(this.#bytes.subarray(0, this.length))
+    this.length = 0
+    return lines
+  }
+
+  /** Writes bytes as they are; gives false, with nothing written, where they need quotes. */
+  #plain(source: Buffer, start: number, end: number): boolean {
+    const bytes = this.#bytes
+    let to = this.length
+    for (let at = start; at < end; at++) {
+      const byte = source[at] ?? 0
+      if (byte === QUOTE || byte === COMMA || byte === CR || byte === LF) return false
+      bytes[to++] = byte
+    }
+    this.length = to
+    return true
+  }
+
+  #quoted(source: Buffer, start: number, end: number): void {
+    const bytes = this.#bytes
+    let to = this.length
+    bytes[to++] = QUOTE
+    for (let at = start; at < end; at++) {
+      const byte = source[at] ?? 0
+      if (byte === QUOTE) bytes[to++] = QUOTE
+      bytes[to++] = byte
+    }
+    bytes[to++] = QUOTE
+    this.length = to
+  }
+
+  #reserve(count: number): void {
+    if (this.length + count <= this.#bytes.length) return
+    const larger = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.length + count))
+    this.#bytes.copy(larger, 0, 0, this.length)
+    this.#bytes = larger
+  }
 }

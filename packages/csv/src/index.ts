@@ -1,6 +1,6 @@
 export { type DecompressOptions, decompress } from './decompress.ts'
 export { SERVICE_ERRORS, USER_ID } from './dialect.ts'
-export { errorFileHeader, errorFileRow } from './error-file.ts'
+export { ErrorLines, errorFileHeader } from './error-file.ts'
 export { FileError } from './file-error.ts'
 export { type Header, readHeader } from './header.ts'
 export { type CellOffsets, cellCount, cellsOf, isText, type RowBlock, rawRow } from './row-block.ts'

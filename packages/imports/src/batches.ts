@@ -1,13 +1,13 @@
 import type { RowBlock } from '@sluice/csv'
 
 /** A batch is cut early where its rows hold more than this, bytes: wide rows must not make transactions long. */
-const batchBytes = 4 * 2 ** 20
+const batchBytes = 2 ** 20
 
 /** Nor must its memory grow with empty cells, which take next to no bytes in the file. */
-const batchCells = 500_000
+const batchCells = 125_000
 
 /** Nor its documents, in which every value stands with its key: at most so many bytes of keys, and a row's more. */
-const batchKeyBytes = 16 * 2 ** 20
+const batchKeyBytes = 4 * 2 ** 20
 
 /** Rows of a block, from one up to another, exclusive. */
 interface RowSlice {

@@ -89,7 +89,17 @@ function noteUse(block: RowBlock, row: number, awaiting: readonly ProfileColumn[
 export interface InvalidRow {
   block: RowBlock
   row: number
-  messages: string[]
+  messages: readonly string[]
+}
+
+/** The messages of a row whose user alone is wrong. */
+const alone = [unregistered]
+
+/** The messages of a row by column, with that of a user who is not registered where the column of user IDs is given. */
+function inOrder(problems: RowProblems, userIdIndex?: number): readonly string[] {
+  if (userIdIndex === undefined && problems.size === 1) return [...problems.values()]
+  const all = [...problems, ...(userIdIndex === undefined ? [] : [[userIdIndex, unregistered] as const])]
+  return all.sort(([a], [b]) => a - b).map(([, message]) => message)
 }
 
 /** The rows that are not applied, in file order. */
@@ -106,9 +116,8 @@ export function* invalidRows(
       const isUnregistered = user !== noUser && !states.isRegistered(user)
       const found = problems.get(number)
       if (found === undefined && !isUnregistered) continue
-      const all = [...(found ?? []), ...(isUnregistered ? [[userIdIndex, unregistered] as const] : [])]
-      const messages = all.sort(([a], [b]) => a - b).map(([, message]) => message)
-      yield { block, row, messages }
+      if (isUnregistered) yield { block, row, messages: found === undefined ? alone : inOrder(found, userIdIndex) }
+      else yield { block, row, messages: inOrder(found ?? new Map()) }
     }
   }
 }

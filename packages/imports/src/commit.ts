@@ -1,4 +1,4 @@
-import { errorFileRow } from '@sluice/csv'
+import { ErrorLines } from '@sluice/csv'
 import { type Database, retryConflicts, sql } from '@sluice/database'
 import { lookUpUsers, mergeProfiles, registerKeys } from '@sluice/profiles'
 import type { PreparedBatch } from './batch.ts'
@@ -118,27 +118,19 @@ async function saveInvalidRows(
 ): Promise<number> {
   let count = 0
   let part = 0
-  let lines: Buffer[] = []
-  let bytes = 0
+  const lines = new ErrorLines(columns.names)
   const save = async () => {
-    const chunk = {
-      app_id: claim.appId,
-      import_id: claim.importId,
-      position,
-      part: part++,
-      content: Buffer.concat(lines),
-    }
-    await tx.insertInto('import_error_chunks').values(chunk).execute()
-    lines = []
-    bytes = 0
+    const place = { app_id: claim.appId, import_id: claim.importId, position, part: part++ }
+    await tx
+      .insertInto('import_error_chunks')
+      .values({ ...place, content: lines.take() })
+      .execute()
   }
   for (const { block, row, messages } of invalid) {
-    const line = errorFileRow(messages, block, row, columns.names)
     count++
     counts.add(messages)
-    bytes += line.length
-    lines.push(line)
-    if (bytes >= chunkBytes) await save()
+    lines.add(messages, block, row)
+    if (lines.length >= chunkBytes) await save()
   }
   if (lines.length > 0) await save()
   return count
