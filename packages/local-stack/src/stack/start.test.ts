@@ -94,7 +94,7 @@ describe('a stack', () => {
     await stack.stop()
     await stack.exited
     expect(await Promise.all(pids.map(isRunning))).toEqual([false, false, false])
-    expect(await readdir(home)).toEqual(['encryption-key', 'logs'])
+    expect(await readdir(home)).toEqual(['logs'])
     expect(await readStackInfo(home)).toBeUndefined()
   })
 
@@ -123,7 +123,7 @@ describe('an app that ends', () => {
     await expect(start({ env: outside, apps: [api, failing] })).rejects.toThrow(
       /worker \d did not start: exit code 1 .*worker-\d\.log[\s\S]*the fixture fails/,
     )
-    expect(await readdir(home)).toEqual(['encryption-key', 'logs'])
+    expect(await readdir(home)).toEqual(['logs'])
   })
 })
 
@@ -163,7 +163,7 @@ test('a start that is given up leaves nothing behind', async () => {
   const given = new AbortController()
   const prepare = async () => given.abort(new Error('given up'))
   await expect(start({ env: outside, signal: given.signal, prepare })).rejects.toThrow('given up')
-  expect(await readdir(home)).toEqual(['encryption-key', 'logs'])
+  expect(await readdir(home)).toEqual(['logs'])
 })
 
 async function start(options: Partial<StackOptions>): Promise<RunningStack> {
