@@ -1,4 +1,5 @@
 import { createHash, hash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import type { ValueType } from '@sluice/contract'
 import { type CellOffsets, cellCount, isText, type RowBlock, rawRow } from '@sluice/csv'
 import { ColumnInference, type ProfileBatch } from '@sluice/profiles'
@@ -56,8 +57,11 @@ function bytesOf(block: CellOffsets, row: number, column: number): Buffer {
   return block.bytes.subarray(block.cellStart[cell], block.cellEnd[cell])
 }
 
-/** Puts the users of the rows into `updates`, which must be empty. */
-export function prepareBatch(batch: RowBatch, columns: Columns, updates: ProfileBatch): PreparedBatch {
+/**
+ * Puts the users of the rows into `updates`, which must be empty. Between blocks of rows others come to their turn: a batch
+ * that Postgres is done with must not wait with its locks until all of this one's rows are hashed.
+ */
+export async function prepareBatch(batch: RowBatch, columns: Columns, updates: ProfileBatch): Promise<PreparedBatch> {
   const users = new Int32Array(batch.rows).fill(noUser)
   const salt = saltOf(columns)
   const { userIdIndex } = columns
@@ -70,6 +74,7 @@ export function prepareBatch(batch: RowBatch, columns: Columns, updates: Profile
       // As a string a hash is half the work of a Buffer, which is an object with memory of its own.
       users[number] = updates.addRow(block.bytes, start, end, hash('sha256', rawRow(block, row), 'binary'), salt)
     }
+    await setImmediate()
   }
   const mayRegister = columns.profiles.some((column) => !column.registered && column.type !== undefined)
   return { ...batch, updates, users, types: settledTypes(columns), mayRegister }

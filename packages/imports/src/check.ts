@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { RowBlock } from '@sluice/csv'
 import type { UserStates } from '@sluice/profiles'
 import { hasValue, noUser, type PreparedBatch, unregistered, userIdProblem } from './batch.ts'
@@ -23,9 +24,9 @@ const unreadable = {
 
 /**
  * Checks every cell of the rows and puts what is to be written into the batch's updates. Rows whose values are known to be
- * held by the profile are passed over: they were valid when they were applied.
+ * held by the profile are passed over: they were valid when they were applied. Others come to their turn between blocks.
  */
-export function checkRows(batch: PreparedBatch, columns: Columns, states: UserStates): Findings {
+export async function checkRows(batch: PreparedBatch, columns: Columns, states: UserStates): Promise<Findings> {
   batch.updates.clearValues()
   const findings: Findings = { problems: new Map(), toRegister: new Set() }
   const awaiting = columns.profiles.filter((column) => !column.registered && column.type !== undefined)
@@ -42,6 +43,7 @@ export function checkRows(batch: PreparedBatch, columns: Columns, states: UserSt
       if (problems !== undefined) findings.problems.set(number, problems)
       else if (awaiting.length > 0 && states.isRegistered(user)) noteUse(block, row, awaiting, findings)
     }
+    await setImmediate()
   }
   return findings
 }

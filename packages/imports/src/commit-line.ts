@@ -57,7 +57,7 @@ export class CommitLine {
    */
   async add(rows: RowBatch): Promise<void> {
     settleTypes(rows, this.#columns)
-    const batch = prepareBatch(rows, this.#columns, this.#free.pop() ?? new ProfileBatch())
+    const batch = await prepareBatch(rows, this.#columns, this.#free.pop() ?? new ProfileBatch())
     const goesAlone = batch.mayRegister
     const room = goesAlone ? 0 : batchesAtOnce - 1
     while (this.#underWay.length > room || this.#hasUserOf(batch)) await this.#firstCommitted()
@@ -114,7 +114,7 @@ export class CommitLine {
     } catch (error) {
       if (error instanceof TypesChanged) {
         batch.updates.clear()
-        return await this.#commit(prepareBatch(batch, this.#columns, batch.updates), place, before)
+        return await this.#commit(await prepareBatch(batch, this.#columns, batch.updates), place, before)
       }
       // The batch before may have been given up for another transaction, and be on its way again.
       if (!(error instanceof ClaimLost) || !followsOpenBatch) throw error

@@ -59,12 +59,13 @@ async function writeBatch(
     await lockBatch(tx, claim, place.number)
     place.onLocked?.()
     const states = await lookUpUsers(tx, claim.appId, batch.updates)
-    const findings = checkRows(batch, columns, states)
+    const findings = await checkRows(batch, columns, states)
     const registered = await registerUsedKeys(tx, claim, columns, findings, context.settings.PROFILE_KEY_LIMIT)
-    if (!claim.dryRun) await mergeProfiles(tx, claim.appId, batch.updates, states, isContested)
     const invalid = invalidRows(batch, findings, states, columns)
     const counts = new ErrorCounts()
     const rowsFailed = await saveInvalidRows(tx, claim, columns, invalid, batch.end, counts)
+    // Last, as profile updates of these users wait from now on.
+    if (!claim.dryRun) await mergeProfiles(tx, claim.appId, batch.updates, states, isContested)
     if (place.followsOpenBatch) await lockBatch(tx, claim, place.number - 1)
     await saveProgress(tx, context, claim, columns, batch, place, rowsFailed, counts)
     return { rowsFailed, registered }
