@@ -1,6 +1,7 @@
 import type { ProfileEntry } from '@sluice/contract'
 import { type Database, encodeTextArray, isRefusal, sql } from '@sluice/database'
 import { joinCalls } from '@sluice/joined-calls'
+import { overExistingProfile } from './existing-profile.ts'
 import { documentOf, type ProfileUpdate, profileUpdate, updateProfile } from './update.ts'
 
 /** Most updates in one statement: what comes after it waits for it. */
@@ -86,9 +87,7 @@ async function writeStatement(
     ), written as (
       insert into profiles as p (app_id, user_id, attributes, updated_at)
       select app_id, user_id, document::jsonb, now() from free
-      on conflict (app_id, user_id) do update
-        set attributes = p.attributes || excluded.attributes, row_hash = null, updated_at = now()
-        where not p.attributes @> excluded.attributes
+      ${overExistingProfile}
     )
     select array_agg(ordinal::integer) as written from free
   `.execute(db)

@@ -1,5 +1,6 @@
 import type { ProfileEntry, ValueType } from '@sluice/contract'
 import { type Database, encodeTextArray, retryConflicts, sql } from '@sluice/database'
+import { overExistingProfile } from './existing-profile.ts'
 import { registerKeys } from './keys.ts'
 import { userIdProblem } from './users.ts'
 
@@ -89,9 +90,7 @@ async function writeValues(
     ), written as (
       insert into profiles as p (app_id, user_id, attributes, updated_at)
       select app_id, user_id, ${document}::jsonb, now() from found where not exists (select from deviating)
-      on conflict (app_id, user_id) do update
-        set attributes = p.attributes || excluded.attributes, row_hash = null, updated_at = now()
-        where not p.attributes @> excluded.attributes
+      ${overExistingProfile}
     )
     select exists (select from found) as is_user,
       (select json_agg(json_build_array(key, type)) from deviating) as deviations

@@ -1,4 +1,5 @@
 import { type Database, lookUpBySets, sql } from '@sluice/database'
+import { overExistingProfile } from '../existing-profile.ts'
 import { keepUsers } from '../users-lock.ts'
 import type { ProfileBatch } from './profile-batch.ts'
 
@@ -138,11 +139,6 @@ export async function mergeProfiles(
   if (toUpdate.length > 0) await updateProfiles(tx, appId, batch, toUpdate)
 }
 
-const mergeOnConflict = sql`
-    on conflict (app_id, user_id) do update
-      set attributes = p.attributes || excluded.attributes, row_hash = excluded.row_hash, updated_at = excluded.updated_at
-      where not p.attributes @> excluded.attributes`
-
 async function insertProfiles(
   tx: Database,
   appId: number,
@@ -156,7 +152,7 @@ async function insertProfiles(
     select ${appId}::integer, g.user_id, g.document::jsonb, nullif(g.row_hash, ${noHash}::uuid), now()
     from unnest(${batch.idArray(users)}::text[], ${batch.documentArray(users)}::text[], ${batch.hashArray(users)}::uuid[])
       as g (user_id, document, row_hash)
-    ${isContested ? mergeOnConflict : sql``}
+    ${isContested ? overExistingProfile : sql``}
   `.execute(tx)
 }
 
