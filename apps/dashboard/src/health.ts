@@ -1,5 +1,5 @@
 import { checkSchema } from '@sluice/database'
-import { NotReady, type Readiness } from '@sluice/service'
+import { isReady, type Readiness } from '@sluice/service'
 import type { FastifyInstance } from 'fastify'
 import type { DashboardContext } from './context.ts'
 
@@ -13,13 +13,8 @@ export function healthRoutes(
   readiness.require('storage', () => storage.check())
   dashboard.get('/healthz', { config: { access: 'anyone' } }, async () => ({ status: 'ok' }))
   dashboard.get('/readyz', { config: { access: 'anyone' } }, async (request, reply) => {
-    try {
-      await readiness.check()
-      return { status: 'ready' }
-    } catch (error) {
-      if (!(error instanceof NotReady)) throw error
-      request.log.warn({ reasons: error.reasons }, 'not ready')
-      return reply.code(503).send({ status: 'unavailable' })
-    }
+    return (await isReady(readiness, request.log))
+      ? { status: 'ready' }
+      : reply.code(503).send({ status: 'unavailable' })
   })
 }

@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { exposition, type Metrics } from './metrics.ts'
-import { NotReady, type Readiness } from './readiness.ts'
+import { isReady, type Readiness } from './readiness.ts'
 
 /** What {@link startOperationsServer} takes. */
 export interface OperationsOptions {
@@ -57,14 +57,8 @@ async function serve(
   } else if (path === '/healthz') {
     answer(response, 200, { status: 'ok' })
   } else if (path === '/readyz') {
-    try {
-      await readiness.check()
-      answer(response, 200, { status: 'ready' })
-    } catch (error) {
-      if (!(error instanceof NotReady)) throw error
-      log.warn({ reasons: error.reasons }, 'not ready')
-      answer(response, 503, { status: 'unavailable' })
-    }
+    if (await isReady(readiness, log)) answer(response, 200, { status: 'ready' })
+    else answer(response, 503, { status: 'unavailable' })
   } else {
     answer(response, 404, { status: 'not_found' })
   }

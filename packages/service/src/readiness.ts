@@ -1,3 +1,5 @@
+import type { Logger } from 'pino'
+
 /** Something that a process cannot work without: settles when it is there, and rejects or hangs when it is away. */
 type Check = () => Promise<unknown>
 
@@ -12,13 +14,25 @@ export interface Readiness {
 }
 
 /** The process cannot do its work; `reasons` holds why, by what is away. */
-export class NotReady extends Error {
+class NotReady extends Error {
   override readonly name = 'NotReady'
   readonly reasons: Record<string, string>
 
   constructor(reasons: Record<string, string>) {
     super(`not ready: ${Object.keys(reasons).join(', ')}`)
     this.reasons = reasons
+  }
+}
+
+/** Whether a process is ready; what is away goes to the log. */
+export async function isReady(readiness: Readiness, log: Pick<Logger, 'warn'>): Promise<boolean> {
+  try {
+    await readiness.check()
+    return true
+  } catch (error) {
+    if (!(error instanceof NotReady)) throw error
+    log.warn({ reasons: error.reasons }, 'not ready')
+    return false
   }
 }
 

@@ -1,6 +1,6 @@
 import { errors } from '@sluice/contract'
 import { checkSchema } from '@sluice/database'
-import { NotReady, type Readiness } from '@sluice/service'
+import { isReady, type Readiness } from '@sluice/service'
 import type { FastifyInstance } from 'fastify'
 import { answer } from '../answers.ts'
 import type { ApiContext } from '../context.ts'
@@ -11,13 +11,6 @@ export function healthRoutes(api: FastifyInstance, { db, storage }: ApiContext, 
   readiness.require('storage', () => storage.check())
   api.get('/healthz', async () => ({ status: 'ok' }))
   api.get('/readyz', async (request, reply) => {
-    try {
-      await readiness.check()
-      return { status: 'ready' }
-    } catch (error) {
-      if (!(error instanceof NotReady)) throw error
-      request.log.warn({ reasons: error.reasons }, 'not ready')
-      return answer(reply, errors.unavailable())
-    }
+    return (await isReady(readiness, request.log)) ? { status: 'ready' } : answer(reply, errors.unavailable())
   })
 }
