@@ -6,6 +6,7 @@ import { request as httpsRequest } from 'node:https'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type ImportView, importView, type UploadDescriptor } from '@sluice/contract'
+import { gzipMagicBytes, isGzip } from '@sluice/csv'
 import { Failure } from './failure.ts'
 import { openProgress } from './progress.ts'
 
@@ -20,7 +21,7 @@ export async function uploadFile(api: string, token: string, file: string, dryRu
   const found = await stat(file).catch(() => undefined)
   if (found === undefined || !found.isFile()) throw new Failure(`${file} is not a file that can be read`)
   const checksum = await md5(file)
-  const contentType = (await isGzip(file)) ? 'application/gzip' : 'text/csv'
+  const contentType = (await isCompressed(file)) ? 'application/gzip' : 'text/csv'
   const response = await call(`${api}${path}`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', 'X-Service-Token': token },
@@ -78,14 +79,14 @@ async function md5(file: string): Promise<string> {
   return hash.digest('base64')
 }
 
-/** By the file's ending; what was renamed is told by its first two bytes. */
-async function isGzip(file: string): Promise<boolean> {
+/** By the file's ending; what was renamed is told by its first bytes. */
+async function isCompressed(file: string): Promise<boolean> {
   if (/\.(gz|gzip)$/i.test(file)) return true
   if (/\.csv$/i.test(file)) return false
   const handle = await open(file)
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0)
-    return bytesRead === 2 && buffer.readUInt16BE() === 0x1f8b
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(gzipMagicBytes), 0, gzipMagicBytes, 0)
+    return isGzip(buffer.subarray(0, bytesRead))
   } finally {
     await handle.close()
   }

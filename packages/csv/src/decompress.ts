@@ -1,6 +1,7 @@
 import { pipeline, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { FileError } from './file-error.ts'
+import { gzipMagicBytes, isGzip } from './gzip.ts'
 
 export interface DecompressOptions {
   /** Whether the bytes are gzip. */
@@ -30,7 +31,6 @@ export async function* decompress(
 }
 
 const CHUNK_BYTES = 64 * 1024
-const MAGIC = Buffer.from([0x1f, 0x8b])
 
 async function* gunzip(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
   const inflater = createGunzip({ chunkSize: CHUNK_BYTES })
@@ -61,8 +61,8 @@ async function* startingWithMagic(source: AsyncIterable<Buffer>): AsyncGenerator
       continue
     }
     head = Buffer.concat([head, chunk])
-    if (head.length < MAGIC.length) continue
-    if (!head.subarray(0, MAGIC.length).equals(MAGIC)) break
+    if (head.length < gzipMagicBytes) continue
+    if (!isGzip(head)) break
     yield head
     head = undefined
   }

@@ -1,3 +1,4 @@
+import { gzipMagicBytes, isGzip } from '@sluice/csv'
 import { type Database, type ImportContentType, sql } from '@sluice/database'
 import { queueStoredFile, uploadKey } from '@sluice/imports'
 import type { Relay } from '@sluice/storage'
@@ -142,14 +143,12 @@ export async function forgetWith(db: Database, upload: Upload, removeStored: () 
   })
 }
 
-/** What a file is: by its ending, else by its first bytes, which no CSV file can have (design.md §3, CSV dialect). */
+/** What a file is: by its ending, else by its first bytes. */
 async function contentTypeOf(relay: Relay, { fileName, objectKey }: Upload): Promise<ImportContentType> {
   if (/\.gz$/i.test(fileName)) return 'application/gzip'
-  const start = await relay.readStart(objectKey, 2)
-  return start.equals(gzipMagic) ? 'application/gzip' : 'text/csv'
+  const start = await relay.readStart(objectKey, gzipMagicBytes)
+  return isGzip(start) ? 'application/gzip' : 'text/csv'
 }
-
-const gzipMagic = Buffer.from([0x1f, 0x8b])
 
 /** Takes an upload out of those that are under way. Gives false where it was not among them. */
 async function removeUpload(db: Database, { appId, importId }: Upload): Promise<boolean> {

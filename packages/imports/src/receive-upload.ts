@@ -1,3 +1,4 @@
+import { gzipMagicBytes, isGzip } from '@sluice/csv'
 import type { ImportContentType } from '@sluice/database'
 import {
   discardReception,
@@ -40,23 +41,20 @@ export async function receiveUpload(
   }
 }
 
-const gzipMagic = Buffer.from([0x1f, 0x8b])
-
 /** The type of a file by its first bytes, and all of its bytes. */
 async function lookAtStart(
   bytes: AsyncIterable<Buffer>,
 ): Promise<{ contentType: ImportContentType; content: AsyncIterable<Buffer> }> {
   const rest = bytes[Symbol.asyncIterator]()
   let start = Buffer.alloc(0)
-  while (start.length < gzipMagic.length) {
+  while (start.length < gzipMagicBytes) {
     const next = await rest.next()
     if (next.done) break
     start = Buffer.concat([start, next.value])
   }
-  const isGzip = start.subarray(0, gzipMagic.length).equals(gzipMagic)
   async function* content() {
     if (start.length > 0) yield start
     yield* { [Symbol.asyncIterator]: () => rest }
   }
-  return { contentType: isGzip ? 'application/gzip' : 'text/csv', content: content() }
+  return { contentType: isGzip(start) ? 'application/gzip' : 'text/csv', content: content() }
 }
