@@ -57,7 +57,7 @@ export class ErrorLines {
     this.#lines.endLine()
   }
 
-  /** Gives the lines, and begins anew. */
+  /** Gives the lines, good until the next one is added, and begins anew. */
   take(): Buffer {
     return this.#lines.take()
   }
@@ -88,7 +88,7 @@ class LineWriter {
   }
 
   take(): Buffer {
-    const lines = Buffer.from(this.#bytes.subarray(0, this.length))
+    const lines = this.#bytes.subarray(0, this.length)
     this.length = 0
     return lines
   }

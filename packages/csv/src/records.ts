@@ -63,17 +63,32 @@ export class RecordFramer {
   }
 
   #frame(final: boolean): RecordBlock[] {
+    const blocks = this.#framePending()
     const [first] = this.#incoming
     const isWhole = this.#pending.length === 0 && this.#incoming.length === 1 && first !== undefined
     const data = isWhole ? first : Buffer.concat([this.#pending, ...this.#incoming])
+    this.#incoming = []
+    this.#incomingBytes = 0
+    return blocks.concat(this.#pass(data, final))
+  }
+
+  /** Mostly the pending record ends with the next line: then only this line is copied to stand behind it, not the chunk. */
+  #framePending(): RecordBlock[] {
+    const [chunk] = this.#incoming
+    if (this.#pending.length === 0 || chunk === undefined || this.#incoming.length > 1) return []
+    const next = chunk.indexOf(LF) + 1
+    if (next === 0) return []
+    this.#incoming = [chunk.subarray(next)]
+    return this.#pass(Buffer.concat([this.#pending, chunk.subarray(0, next)]), false)
+  }
+
+  #pass(data: Buffer, final: boolean): RecordBlock[] {
     const options = { base: this.#pendingStart, final, maxRecordBytes: this.#maxRecordBytes }
     const pass = new Pass(data, options, this.#skipped)
     const blocks = pass.run()
     this.#skipped = pass.skipped
     this.#pending = data.subarray(pass.at)
     this.#pendingStart += pass.at
-    this.#incoming = []
-    this.#incomingBytes = 0
     return blocks
   }
 }

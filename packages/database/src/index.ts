@@ -1,4 +1,4 @@
-export { sql } from 'kysely'
+export { type RawBuilder, sql } from 'kysely'
 export { encodeTextArray, writeArrayHeader } from './binary-array.ts'
 export { currentTime } from './clock.ts'
 export { type Connection, connect, type Database } from './connect.ts'

@@ -1,14 +1,14 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Database } from './connect.ts'
 
 /**
  * Has the rest of a transaction look rows up by the index of their key, a set of keys at once: the statement has
  * `user_id = any(…)` beside `app_id = …`, and then joins what that gives by hashes. Keys that lie close together in the
- * index are found in one walk along it, at a fraction of what single look-ups cost.
+ * index are found in one walk along it, at a fraction of what single look-ups cost. Gives expressions to select.
  */
-export async function lookUpBySets(tx: Database): Promise<void> {
-  const off = ['nestloop', 'mergejoin', 'bitmapscan'].map((way) => `set local enable_${way} = off`)
-  await sql.raw(off.join('; ')).execute(tx)
+export function lookUpBySets(): RawBuilder<unknown> {
+  const off = ['nestloop', 'mergejoin', 'bitmapscan'].map((way) => `set_config('enable_${way}', 'off', true)`)
+  return sql.raw(off.join(', '))
 }
 
 /**

@@ -1,15 +1,21 @@
 import { createHash, hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { ValueType } from '@sluice/contract'
-import { type CellOffsets, cellCount, isText, type RowBlock, rawRow } from '@sluice/csv'
+import { type CellOffsets, cellCount, type ErrorLines, isText, type RowBlock, rawRow } from '@sluice/csv'
 import { ColumnInference, type ProfileBatch } from '@sluice/profiles'
 import type { RowBatch } from './batches.ts'
 import { type Columns, settledTypes } from './columns.ts'
 
-/** A batch whose rows' users are known by name; nothing else of the rows has been looked at. */
-export interface PreparedBatch extends RowBatch {
-  /** Its users, with a hash of each row. */
+/** Memory of a batch, for one after another: made anew each time, it would be garbage by the megabyte. */
+export interface BatchMemory {
+  /** Its users, with a hash of each row; then their values. */
   updates: ProfileBatch
+  /** Its rows that are not applied. */
+  errorLines: ErrorLines
+}
+
+/** A batch whose rows' users are known by name; nothing else of the rows has been looked at. */
+export interface PreparedBatch extends RowBatch, BatchMemory {
   /** By row, its user's number in `updates`; {@link noUser} where the row or its ID can't be read. */
   users: Int32Array
   /** Types of the columns, by key, as far as they are settled after this batch. */
@@ -58,10 +64,11 @@ function bytesOf(block: CellOffsets, row: number, column: number): Buffer {
 }
 
 /**
- * Puts the users of the rows into `updates`, which must be empty. Between blocks of rows others come to their turn: a batch
+ * Puts the users of the rows into the memory, which must have none. Between blocks of rows others come to their turn: a batch
  * that Postgres is done with must not wait with its locks until all of this one's rows are hashed.
  */
-export async function prepareBatch(batch: RowBatch, columns: Columns, updates: ProfileBatch): Promise<PreparedBatch> {
+export async function prepareBatch(batch: RowBatch, columns: Columns, memory: BatchMemory): Promise<PreparedBatch> {
+  const { updates, errorLines } = memory
   const users = new Int32Array(batch.rows).fill(noUser)
   const salt = saltOf(columns)
   const { userIdIndex } = columns
@@ -77,7 +84,7 @@ export async function prepareBatch(batch: RowBatch, columns: Columns, updates: P
     await setImmediate()
   }
   const mayRegister = columns.profiles.some((column) => !column.registered && column.type !== undefined)
-  return { ...batch, updates, users, types: settledTypes(columns), mayRegister }
+  return { ...batch, updates, errorLines, users, types: settledTypes(columns), mayRegister }
 }
 
 /** What is wrong with a row's user ID, in the words of its message; undefined where it can be looked up. */

@@ -1,18 +1,23 @@
 import { setImmediate } from 'node:timers/promises'
 import type { RowBlock } from '@sluice/csv'
-import type { UserStates } from '@sluice/profiles'
+import type { ProfileBatch, RowProblem, UserStates } from '@sluice/profiles'
 import { hasValue, noUser, type PreparedBatch, unregistered, userIdProblem } from './batch.ts'
 import type { Columns, ProfileColumn } from './columns.ts'
 
 /** What came of a look at the cells of a batch. */
 export interface Findings {
-  /** What is wrong with rows, by row and then by column index: {@link wholeRow} comes before all columns. */
-  problems: Map<number, RowProblems>
+  /** What is wrong with rows, in their order. */
+  problems: Problem[]
   /** Columns that await registration and have values in valid rows of registered users. */
   toRegister: Set<ProfileColumn>
 }
 
-type RowProblems = Map<number, string>
+/** Something wrong with a row of the batch, in a column: {@link wholeRow} comes before all of them. */
+interface Problem {
+  row: number
+  column: number
+  message: string
+}
 
 /** Place of a message about the row as a whole: before every column. */
 const wholeRow = -1
@@ -28,59 +33,75 @@ const unreadable = {
  */
 export async function checkRows(batch: PreparedBatch, columns: Columns, states: UserStates): Promise<Findings> {
   batch.updates.clearValues()
-  const findings: Findings = { problems: new Map(), toRegister: new Set() }
+  const findings: Findings = { problems: [], toRegister: new Set() }
   const awaiting = columns.profiles.filter((column) => !column.registered && column.type !== undefined)
+  const check = new RowCheck(batch, columns, findings.problems)
   let number = 0
   for (const { block, from, to } of batch.slices) {
     for (let row = from; row < to; row++, number++) {
       if (block.problem !== undefined) {
-        findings.problems.set(number, new Map([[wholeRow, unreadable[block.problem]]]))
+        findings.problems.push({ row: number, column: wholeRow, message: unreadable[block.problem] })
         continue
       }
       const user = batch.users[number] ?? noUser
       if (user !== noUser && states.isUpToDate(user)) continue
-      const problems = checkRow(block, row, columns, batch, user)
-      if (problems !== undefined) findings.problems.set(number, problems)
-      else if (awaiting.length > 0 && states.isRegistered(user)) noteUse(block, row, awaiting, findings)
+      const isValid = check.row(block, row, number, user)
+      if (isValid && awaiting.length > 0 && states.isRegistered(user)) noteUse(block, row, awaiting, findings)
     }
     await setImmediate()
   }
   return findings
 }
 
-/** Checks one row and puts its values into the batch's updates. Gives what is wrong with it; undefined where nothing is. */
-function checkRow(
-  block: RowBlock,
-  row: number,
-  columns: Columns,
-  { updates }: PreparedBatch,
-  user: number,
-): RowProblems | undefined {
-  const first = block.firstCell[row] ?? 0
-  const count = (block.firstCell[row + 1] ?? 0) - first
-  let problems: RowProblems | undefined
-  if (count > columns.names.length) problems = new Map([[wholeRow, 'too many values']])
-  const idProblem = user === noUser ? userIdProblem(block, row, columns.userIdIndex) : undefined
-  if (idProblem !== undefined) problems = withProblem(problems, columns.userIdIndex, idProblem)
+/** Checks rows one by one, and puts their values into the batch's updates. */
+class RowCheck {
+  readonly #updates: ProfileBatch
+  readonly #columns: Columns
+  readonly #problems: Problem[]
+  /** By column, messages that came up before: rows mostly fail for one of few reasons. */
+  readonly #messages = new Map<ProfileColumn, Map<RowProblem, string>>()
 
-  updates.beginRow()
-  for (const { index, key, jsonKey, type } of columns.profiles) {
-    if (index >= count) continue
-    const start = block.cellStart[first + index] ?? 0
-    const end = block.cellEnd[first + index] ?? 0
-    if (start === end) continue
-    // A column without a type has had no value that counts: this one is not UTF-8, which every type refuses.
-    const problem = updates.addValue(jsonKey, block.bytes, start, end, type ?? 'string', block.isText)
-    if (problem !== undefined) problems = withProblem(problems, index, `${key} ${problem.message}`)
+  constructor({ updates }: PreparedBatch, columns: Columns, problems: Problem[]) {
+    this.#updates = updates
+    this.#columns = columns
+    this.#problems = problems
   }
-  if (problems === undefined) updates.keepRow(user)
-  else updates.dropRow()
-  return problems
-}
 
-/** Most rows have no problem, and then no map of them. */
-function withProblem(problems: RowProblems | undefined, column: number, message: string): RowProblems {
-  return (problems ?? new Map<number, string>()).set(column, message)
+  /** Checks the row of this number in the batch. Notes what is wrong with it; true where nothing is. */
+  row(block: RowBlock, row: number, number: number, user: number): boolean {
+    const { names, profiles, userIdIndex } = this.#columns
+    const updates = this.#updates
+    const before = this.#problems.length
+    const first = block.firstCell[row] ?? 0
+    const count = (block.firstCell[row + 1] ?? 0) - first
+    if (count > names.length) this.#problems.push({ row: number, column: wholeRow, message: 'too many values' })
+    const idProblem = user === noUser ? userIdProblem(block, row, userIdIndex) : undefined
+    if (idProblem !== undefined) this.#problems.push({ row: number, column: userIdIndex, message: idProblem })
+
+    updates.beginRow()
+    for (const column of profiles) {
+      const { index, jsonKey, type } = column
+      if (index >= count) continue
+      const start = block.cellStart[first + index] ?? 0
+      const end = block.cellEnd[first + index] ?? 0
+      if (start === end) continue
+      // A column without a type has had no value that counts: this one is not UTF-8, which every type refuses.
+      const problem = updates.addValue(jsonKey, block.bytes, start, end, type ?? 'string', block.isText)
+      if (problem === undefined) continue
+      this.#problems.push({ row: number, column: index, message: this.#messageOf(column, problem) })
+    }
+    const isValid = this.#problems.length === before
+    if (isValid) updates.keepRow(user)
+    else updates.dropRow()
+    return isValid
+  }
+
+  #messageOf(column: ProfileColumn, problem: RowProblem): string {
+    const known = this.#messages.get(column) ?? new Map<RowProblem, string>()
+    const message = known.get(problem) ?? `${column.key} ${problem.message}`
+    this.#messages.set(column, known.set(problem, message))
+    return message
+  }
 }
 
 function noteUse(block: RowBlock, row: number, awaiting: readonly ProfileColumn[], { toRegister }: Findings): void {
@@ -94,16 +115,6 @@ export interface InvalidRow {
   messages: readonly string[]
 }
 
-/** The messages of a row whose user alone is wrong. */
-const alone = [unregistered]
-
-/** The messages of a row by column, with that of a user who is not registered where the column of user IDs is given. */
-function inOrder(problems: RowProblems, userIdIndex?: number): readonly string[] {
-  if (userIdIndex === undefined && problems.size === 1) return [...problems.values()]
-  const all = [...problems, ...(userIdIndex === undefined ? [] : [[userIdIndex, unregistered] as const])]
-  return all.sort(([a], [b]) => a - b).map(([, message]) => message)
-}
-
 /** The rows that are not applied, in file order. */
 export function* invalidRows(
   { slices, users }: PreparedBatch,
@@ -112,14 +123,18 @@ export function* invalidRows(
   { userIdIndex }: Columns,
 ): Generator<InvalidRow> {
   let number = 0
+  let next = 0
   for (const { block, from, to } of slices) {
     for (let row = from; row < to; row++, number++) {
+      const first = next
+      while (problems[next]?.row === number) next++
       const user = users[number] ?? noUser
       const isUnregistered = user !== noUser && !states.isRegistered(user)
-      const found = problems.get(number)
-      if (found === undefined && !isUnregistered) continue
-      if (isUnregistered) yield { block, row, messages: found === undefined ? alone : inOrder(found, userIdIndex) }
-      else yield { block, row, messages: inOrder(found ?? new Map()) }
+      if (next === first && !isUnregistered) continue
+      const found = problems.slice(first, next)
+      if (isUnregistered) found.push({ row: number, column: userIdIndex, message: unregistered })
+      if (found.length > 1) found.sort((a, b) => a.column - b.column)
+      yield { block, row, messages: found.map(({ message }) => message) }
     }
   }
 }

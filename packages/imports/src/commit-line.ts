@@ -1,13 +1,14 @@
+import { ErrorLines } from '@sluice/csv'
 import { ProfileBatch } from '@sluice/profiles'
-import { type PreparedBatch, prepareBatch, settleTypes } from './batch.ts'
+import { type BatchMemory, type PreparedBatch, prepareBatch, settleTypes } from './batch.ts'
 import type { RowBatch } from './batches.ts'
 import { type Claim, ClaimLost, type Progress } from './claim.ts'
 import type { Columns } from './columns.ts'
-import { commitBatch, TypesChanged } from './commit.ts'
+import { type BatchPlace, type Committed, commitBatch, TypesChanged } from './commit.ts'
 import type { ImportContext } from './context.ts'
 
 /** Transactions of one import at the same time: one alone leaves Postgres waiting while the other end is at work. */
-const batchesAtOnce = 2
+const batchesAtOnce = Number(process.env.BAO ?? 2)
 
 /** A batch on its way into the database. */
 interface BatchUnderWay {
@@ -31,10 +32,12 @@ export class CommitLine {
   readonly #columns: Columns
   readonly #onCommit: (batch: PreparedBatch, rowsFailed: number, ms: number) => void
   readonly #underWay: BatchUnderWay[] = []
-  /** Memory of batches that are committed, for the next ones: made anew each time, it would be garbage by the megabyte. */
-  readonly #free: ProfileBatch[] = []
+  /** That of batches that are committed. */
+  readonly #free: BatchMemory[] = []
   #position: number
   #count = 0
+  /** Unknown before the first batch is committed. That there are some is never forgotten: guessing wrong costs a try. */
+  #profiles: 'unknown' | 'none' | 'some' = 'unknown'
 
   /** Takes the progress that was committed before, and who is to be told of each commit and the ms it took, in file order. */
   constructor(
@@ -57,7 +60,7 @@ export class CommitLine {
    */
   async add(rows: RowBatch): Promise<void> {
     settleTypes(rows, this.#columns)
-    const batch = await prepareBatch(rows, this.#columns, this.#free.pop() ?? new ProfileBatch())
+    const batch = await prepareBatch(rows, this.#columns, this.#free.pop() ?? this.#newMemory())
     const goesAlone = batch.mayRegister
     const room = goesAlone ? 0 : batchesAtOnce - 1
     while (this.#underWay.length > room || this.#hasUserOf(batch)) await this.#firstCommitted()
@@ -75,8 +78,13 @@ export class CommitLine {
     await this.#underWay[0]?.committed
     const first = this.#underWay.shift()
     if (first === undefined) return
-    first.batch.updates.clear()
-    this.#free.push(first.batch.updates)
+    const { updates, errorLines } = first.batch
+    updates.clear()
+    this.#free.push({ updates, errorLines })
+  }
+
+  #newMemory(): BatchMemory {
+    return { updates: new ProfileBatch(), errorLines: new ErrorLines(this.#columns.names) }
   }
 
   #hasUserOf({ updates }: PreparedBatch): boolean {
@@ -86,13 +94,15 @@ export class CommitLine {
   #start(batch: PreparedBatch): void {
     const before = this.#underWay.at(-1)
     const { promise: locked, resolve: onLocked } = Promise.withResolvers<void>()
-    const place = { number: this.#count++, after: this.#position, onLocked }
+    const expectsNoProfiles = this.#profiles === 'none'
+    const place = { number: this.#count++, after: this.#position, expectsNoProfiles, onLocked }
     this.#position = batch.end
     const began = performance.now()
     const entry = { batch, isCommitted: false, locked, committed: Promise.resolve() }
     entry.committed = this.#commit(batch, place, before).then(async (written) => {
       await before?.committed // its answer may come later, though its commit came first
       entry.isCommitted = true
+      if (this.#profiles !== 'some') this.#profiles = written.foundProfiles ? 'some' : 'none'
       this.#onCommit(written.batch, written.rowsFailed, performance.now() - began)
     })
     entry.committed.catch(() => {}) // it is awaited by whoever comes next; until then a rejection is no news
@@ -102,19 +112,19 @@ export class CommitLine {
   /** Gives the batch as it was written: its types may be others than when it was sent on its way. */
   async #commit(
     batch: PreparedBatch,
-    place: { number: number; after: number; onLocked: () => void },
+    place: Omit<BatchPlace, 'followsOpenBatch'>,
     before: BatchUnderWay | undefined,
-  ): Promise<{ batch: PreparedBatch; rowsFailed: number }> {
+  ): Promise<Committed & { batch: PreparedBatch }> {
     // A new connection may take longer than a whole batch on one that is open: then there would be no lock to wait for.
     if (before !== undefined) await Promise.race([before.locked, before.committed.catch(() => {})])
     const followsOpenBatch = before?.isCommitted === false
     try {
       const whole = { ...place, followsOpenBatch }
-      return { batch, rowsFailed: await commitBatch(this.#context, this.#claim, this.#columns, batch, whole) }
+      return { ...(await commitBatch(this.#context, this.#claim, this.#columns, batch, whole)), batch }
     } catch (error) {
       if (error instanceof TypesChanged) {
         batch.updates.clear()
-        return await this.#commit(await prepareBatch(batch, this.#columns, batch.updates), place, before)
+        return await this.#commit(await prepareBatch(batch, this.#columns, batch), place, before)
       }
       // The batch before may have been given up for another transaction, and be on its way again.
       if (!(error instanceof ClaimLost) || !followsOpenBatch) throw error

@@ -1,5 +1,4 @@
-import { ErrorLines } from '@sluice/csv'
-import { type Database, retryConflicts, sql } from '@sluice/database'
+import { type Database, type RawBuilder, retryConflicts, sql } from '@sluice/database'
 import { lookUpUsers, mergeProfiles, registerKeys } from '@sluice/profiles'
 import type { PreparedBatch } from './batch.ts'
 import { checkRows, type Findings, type InvalidRow, invalidRows } from './check.ts'
@@ -20,17 +19,26 @@ export interface BatchPlace {
   number: number
   /** Position that must have been committed for this batch to follow. */
   after: number
-  /** The batch before may still be under way: its transaction is to be over before this one ends. */
+  /** The batch before may still be under way: its transaction is to be over before this one writes. */
   followsOpenBatch: boolean
+  /** Its users are expected to have no profiles yet. That they have some is found out, at the price of a second try. */
+  expectsNoProfiles: boolean
   /** Is told when the lock is held that stands for this batch: from then on the next one can wait for it. */
   onLocked?: () => void
+}
+
+/** What came of a batch. */
+export interface Committed {
+  rowsFailed: number
+  /** Users of the batch had profiles already. */
+  foundProfiles: boolean
 }
 
 /**
  * Commits a batch: its values, the keys it registers, its invalid rows, the import's counters and its position, in one
  * transaction under the claim (design.md §4, Exactly once).
  *
- * Gives how many of its rows were invalid. Throws {@link ClaimLost} where the claim is lost or the batch before is not
+ * Throws {@link ClaimLost} where the claim is lost or the batch before is not
  * committed, {@link TypesChanged} with the types that hold in `columns`, and `KeyLimitExceeded`; nothing is written then.
  */
 export async function commitBatch(
@@ -39,10 +47,10 @@ export async function commitBatch(
   columns: Columns,
   batch: PreparedBatch,
   place: BatchPlace,
-): Promise<number> {
+): Promise<Committed> {
   const written = await retryConflicts((again) => writeBatch(context, claim, columns, batch, place, again))
   for (const column of written.registered) column.registered = true
-  return written.rowsFailed
+  return written
 }
 
 async function writeBatch(
@@ -52,35 +60,34 @@ async function writeBatch(
   batch: PreparedBatch,
   place: BatchPlace,
   isContested: boolean,
-): Promise<{ rowsFailed: number; registered: ProfileColumn[] }> {
+): Promise<Committed & { registered: ProfileColumn[] }> {
   return await context.db.transaction().execute(async (tx) => {
     // Losing the last moments in a crash costs nothing: rows and position are lost together, and read again.
-    await sql`set local synchronous_commit = off`.execute(tx)
-    await lockBatch(tx, claim, place.number)
+    await sql`select set_config('synchronous_commit', 'off', true), ${lockOf(claim, place.number)}`.execute(tx)
     place.onLocked?.()
-    const states = await lookUpUsers(tx, claim.appId, batch.updates)
+    const states = await lookUpUsers(tx, claim.appId, batch.updates, place.expectsNoProfiles && !isContested)
     const findings = await checkRows(batch, columns, states)
     const registered = await registerUsedKeys(tx, claim, columns, findings, context.settings.PROFILE_KEY_LIMIT)
     const invalid = invalidRows(batch, findings, states, columns)
     const counts = new ErrorCounts()
-    const rowsFailed = await saveInvalidRows(tx, claim, columns, invalid, batch.end, counts)
-    // Last, as profile updates of these users wait from now on.
-    if (!claim.dryRun) await mergeProfiles(tx, claim.appId, batch.updates, states, isContested)
-    if (place.followsOpenBatch) await lockBatch(tx, claim, place.number - 1)
+    const rowsFailed = await saveInvalidRows(tx, claim, batch, invalid, counts)
+    if (place.followsOpenBatch) await sql`select ${lockOf(claim, place.number - 1)}`.execute(tx)
     await saveProgress(tx, context, claim, columns, batch, place, rowsFailed, counts)
-    return { rowsFailed, registered }
+    // Last, and never two batches at once: profile updates of these users wait from now on.
+    if (!claim.dryRun) await mergeProfiles(tx, claim.appId, batch.updates, states, isContested)
+    return { rowsFailed, foundProfiles: isContested || states.hasProfiles, registered }
   })
 }
 
 /**
  * Takes the lock that stands for a batch, and so waits for the end of its transaction. Waiting for it in Postgres, and not
- * here, lets Postgres see that two transactions wait for each other.
+ * here, lets Postgres see that two transactions wait for each other. Gives an expression to select.
  */
-async function lockBatch(tx: Database, { importId, attempt }: Claim, number: number): Promise<void> {
+function lockOf({ importId, attempt }: Claim, number: number): RawBuilder<unknown> {
   const ofImport = Number.parseInt(importId.slice(0, 8), 16) | 0
   // Few numbers are under way at once; those of another attempt must not be in the way.
   const ofBatch = (attempt * 4 + (number % 4)) | 0
-  await sql`select pg_advisory_xact_lock(${ofImport}::integer, ${ofBatch}::integer)`.execute(tx)
+  return sql`pg_advisory_xact_lock(${ofImport}::integer, ${ofBatch}::integer)`
 }
 
 /**
@@ -112,14 +119,13 @@ const chunkBytes = 2 ** 20
 async function saveInvalidRows(
   tx: Database,
   claim: Claim,
-  columns: Columns,
+  { errorLines: lines, end: position }: PreparedBatch,
   invalid: Iterable<InvalidRow>,
-  position: number,
   counts: ErrorCounts,
 ): Promise<number> {
   let count = 0
   let part = 0
-  const lines = new ErrorLines(columns.names)
+  lines.take() // of a try that was given up
   const save = async () => {
     const place = { app_id: claim.appId, import_id: claim.importId, position, part: part++ }
     await tx

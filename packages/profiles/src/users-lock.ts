@@ -1,14 +1,15 @@
-import { type Database, sql } from '@sluice/database'
+import { type Database, type RawBuilder, sql } from '@sluice/database'
 
 /** First key of the lock, so that it is nobody else's: "user" in ASCII. */
 const lockSpace = 0x75736572
 
 /**
  * Keeps the users of an app from being deleted until the transaction ends: a user who was found to be registered can be
- * given a profile then. Any number of transactions may do so at once, and none of them locks a user.
+ * given a profile then. Any number of transactions may do so at once, and none of them locks a user. Gives an expression
+ * to select.
  */
-export async function keepUsers(tx: Database, appId: number): Promise<void> {
-  await sql`select pg_advisory_xact_lock_shared(${lockSpace}::integer, ${appId}::integer)`.execute(tx)
+export function keepUsers(appId: number): RawBuilder<unknown> {
+  return sql`pg_advisory_xact_lock_shared(${lockSpace}::integer, ${appId}::integer)`
 }
 
 /**

@@ -60,7 +60,7 @@ async function merge(rows: [string, Record<string, string>][], types: Record<str
     batch.addRow(Buffer.from(id), 0, id.length, hash('sha256', JSON.stringify(values), 'binary'), salt),
   )
   return await database.db.transaction().execute(async (tx) => {
-    const states = await lookUpUsers(tx, appId, batch)
+    const states = await lookUpUsers(tx, appId, batch, false)
     for (const [index, [, values]] of rows.entries()) {
       const user = users[index] ?? 0
       if (states.isUpToDate(user)) continue

@@ -12,6 +12,8 @@ export class ElementList {
   readonly #type: 'text' | 'uuid'
   /** Where each element begins, its length included; the last entry is where the next one will. */
   #offsets = new Uint32Array(2 ** 10)
+  /** Where arrays of chosen elements are put together. */
+  #chosen = Buffer.alloc(0)
   count = 0
 
   constructor(type: 'text' | 'uuid') {
@@ -73,12 +75,13 @@ export class ElementList {
     return this.writer.bytes.subarray(0, this.writer.length)
   }
 
-  /** The array of chosen elements: without a copy where they are all there are, in order, as mostly they are. */
+  /** The array of chosen elements, good until the next call: not copied where they are all there are, in order. */
   arrayOf(elements: readonly number[]): Buffer {
     if (elements.length === this.count && elements.every((element, index) => element === index)) return this.array()
     let length = headerBytes
     for (const element of elements) length += this.#offset(element + 1) - this.#offset(element)
-    const array = Buffer.allocUnsafe(length)
+    if (this.#chosen.length < length) this.#chosen = Buffer.allocUnsafe(Math.max(length, this.writer.bytes.length))
+    const array = this.#chosen.subarray(0, length)
     let at = writeArrayHeader(array, this.#type, elements.length)
     for (let index = 0; index < elements.length; ) {
       // Those that lie behind each other are copied at once.

@@ -6,18 +6,23 @@ import type { ProfileBatch } from './profile-batch.ts'
 /** Stands for no hash in an array, and is never stored: so no profile is taken for up to date by it. */
 const noHash = '00000000-0000-0000-0000-000000000000'
 
-/** What is known of a user, a letter each. */
-const unregistered = '-'
-const withoutProfile = '0'
-const outdated = '+'
-const upToDate = '='
+/** What is known of a user. */
+const unregistered = 0
+const withoutProfile = 1
+const outdated = 2
+const upToDate = 3
 
 /** What the database knows of a batch's users, by their numbers in it. */
 export class UserStates {
-  readonly #states: string
+  readonly #states: Uint8Array
 
-  constructor(states: string) {
+  constructor(states: Uint8Array) {
     this.#states = states
+  }
+
+  /** Some of the users were seen to have a profile. */
+  get hasProfiles(): boolean {
+    return this.#states.includes(outdated) || this.#states.includes(upToDate)
   }
 
   isRegistered(user: number): boolean {
@@ -39,7 +44,7 @@ export class UserStates {
     return this.#withDocument(batch, outdated)
   }
 
-  #withDocument(batch: ProfileBatch, state: string): number[] {
+  #withDocument(batch: ProfileBatch, state: number): number[] {
     const users: number[] = []
     for (let user = 0; user < batch.size; user++) {
       if (this.#states[user] === state && batch.hasDocument(user)) users.push(user)
@@ -52,36 +57,35 @@ export class UserStates {
  * Looks the users of a batch up: who is registered, and whose profile is known to hold the new values, because the last row
  * that was merged into it was the same. Of such a row no value is even looked at.
  *
+ * With `expectNone` nobody is looked for among profiles: the users are taken to have none, as {@link mergeProfiles} finds out.
  * Runs in the caller's transaction, and keeps the users from being deleted until it ends.
  */
-export async function lookUpUsers(tx: Database, appId: number, batch: ProfileBatch): Promise<UserStates> {
-  if (batch.size === 0) return new UserStates('')
-  await keepUsers(tx, appId)
-  await lookUpBySets(tx)
-  const states = await lookUpProfiles(tx, appId, batch)
-  const missing: number[] = []
-  for (let user = 0; user < batch.size; user++) if (states[user] === unregistered) missing.push(user)
-  if (missing.length === 0) return new UserStates(states)
+export async function lookUpUsers(
+  tx: Database,
+  appId: number,
+  batch: ProfileBatch,
+  expectNone: boolean,
+): Promise<UserStates> {
+  const states = new Uint8Array(batch.size).fill(upToDate)
+  if (batch.size === 0) return new UserStates(states)
+  await sql`select ${keepUsers(appId)}, ${lookUpBySets()}`.execute(tx)
+  const without = expectNone ? [...states.keys()] : await lookUpProfiles(tx, appId, batch, states)
   // Who has a profile is a user: only the others have to be looked for among them.
-  const found = await lookUpRegistrations(tx, appId, batch, missing)
-  if (missing.length === batch.size) return new UserStates(found)
-  const all = [...states]
-  for (const [index, user] of missing.entries()) all[user] = found[index] ?? unregistered
-  return new UserStates(all.join(''))
+  for (const user of without) states[user] = withoutProfile
+  if (without.length > 0) await lookUpRegistrations(tx, appId, batch, without, states)
+  return new UserStates(states)
 }
 
-/** A letter for each user of the batch: up to date, outdated, or as one who is not registered where there is no profile. */
-async function lookUpProfiles(tx: Database, appId: number, batch: ProfileBatch): Promise<string> {
-  const { rows } = await sql<{ states: string }>`
+/** Gives the users who have no profile, and marks the profiles that have not the same hash. */
+async function lookUpProfiles(tx: Database, appId: number, batch: ProfileBatch, states: Uint8Array): Promise<number[]> {
+  const { rows } = await sql<{ without: number[] | null; changed: number[] | null }>`
     /* prepared */
     with given as materialized (select ${batch.idArray()}::text[] as user_ids)
-    select string_agg(
-      case when p.user_id is null then ${sql.lit(unregistered)} when p.row_hash = g.row_hash then ${sql.lit(upToDate)}
-        else ${sql.lit(outdated)} end,
-      '' order by g.ordinal) as states
+    select array_agg(g.number) filter (where p.user_id is null) as without,
+      array_agg(g.number) filter (where p.user_id is not null and p.row_hash is distinct from g.row_hash) as changed
     from (
       select unnest((select user_ids from given)) as user_id, unnest(${batch.hashArray()}::uuid[]) as row_hash,
-        generate_series(1, ${batch.size}::integer) as ordinal
+        generate_series(0, ${batch.size}::integer - 1) as number
       offset 0
     ) g
     left join (
@@ -90,23 +94,24 @@ async function lookUpProfiles(tx: Database, appId: number, batch: ProfileBatch):
       offset 0
     ) p on p.user_id = g.user_id
   `.execute(tx)
-  return rows[0]?.states ?? ''
+  for (const user of rows[0]?.changed ?? []) states[user] = outdated
+  return rows[0]?.without ?? []
 }
 
-/** A letter for each of the users given: not registered, or without a profile. */
+/** Marks those of the users given who are not registered. */
 async function lookUpRegistrations(
   tx: Database,
   appId: number,
   batch: ProfileBatch,
   users: readonly number[],
-): Promise<string> {
-  const { rows } = await sql<{ states: string }>`
+  states: Uint8Array,
+): Promise<void> {
+  const { rows } = await sql<{ missing: number[] | null }>`
     /* prepared */
     with given as materialized (select ${batch.idArray(users)}::text[] as user_ids)
-    select string_agg(case when u.user_id is null then ${sql.lit(unregistered)} else ${sql.lit(withoutProfile)} end, '' order by g.ordinal)
-      as states
+    select array_agg(g.number) as missing
     from (
-      select unnest((select user_ids from given)) as user_id, generate_series(1, ${users.length}::integer) as ordinal
+      select unnest((select user_ids from given)) as user_id, generate_series(0, ${users.length}::integer - 1) as number
       offset 0
     ) g
     left join (
@@ -114,8 +119,9 @@ async function lookUpRegistrations(
       where app_id = ${appId}::integer and user_id = any((select user_ids from given)::text[])
       offset 0
     ) u on u.user_id = g.user_id
+    where u.user_id is null
   `.execute(tx)
-  return rows[0]?.states ?? ''
+  for (const index of rows[0]?.missing ?? []) states[users[index] ?? 0] = unregistered
 }
 
 /**
