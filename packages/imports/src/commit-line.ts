@@ -8,7 +8,7 @@ import { type BatchPlace, type Committed, commitBatch, TypesChanged } from './co
 import type { ImportContext } from './context.ts'
 
 /** Transactions of one import at the same time: one alone leaves Postgres waiting while the other end is at work. */
-const batchesAtOnce = Number(process.env.BAO ?? 2)
+const batchesAtOnce = 2
 
 /** A batch on its way into the database. */
 interface BatchUnderWay {
@@ -22,9 +22,9 @@ interface BatchUnderWay {
 /**
  * The batches of a claim on their way into the database, in file order.
  *
- * Two may be written at the same moment, on two connections, but they are committed one after the other, and only where
- * the first has no user of the second and neither has keys to register: so the outcome is as if each had waited for the
- * one before.
+ * Two may be under way at the same moment, on two connections: one is looked up and checked while the other one writes.
+ * They write one after the other, and only where the first has no user of the second and neither has keys to register are
+ * they under way together: so the outcome is as if each had waited for the one before.
  */
 export class CommitLine {
   readonly #context: ImportContext

@@ -35,31 +35,43 @@ async function lengthOfChunks({ db }: ImportContext, { appId, importId }: Claim)
   return length
 }
 
-/** The header and the chunks in file order. The next chunk is read while one is sent; more are not in memory. */
+/** A part of the error file, with its place. */
+interface Chunk {
+  position: number
+  part: number
+  content: Buffer
+}
+
+/** Chunks of one look: mostly they have some hundred KB, at most about 1 MiB and a row. */
+const chunksAtOnce = 4
+
+/** The header and the chunks in file order. The next few are read while some are sent; more are not in memory. */
 async function* joined(header: Buffer, context: ImportContext, claim: Claim): AsyncGenerator<Buffer> {
   yield header
-  let chunk = await nextChunk(context, claim, { position: -1, part: 0 })
-  while (chunk !== undefined) {
-    const next = nextChunk(context, claim, chunk)
+  let chunks = await chunksBehind(context, claim, { position: -1, part: 0 })
+  for (let last = chunks.at(-1); last !== undefined; last = chunks.at(-1)) {
+    const next = chunksBehind(context, claim, last)
     next.catch(() => {}) // it is awaited when its turn comes, or nobody wants it any more
-    yield chunk.content
-    chunk = await next
+    for (const { content } of chunks) yield content
+    chunks = await next
   }
 }
 
-function nextChunk(
+async function chunksBehind(
   { db }: ImportContext,
   { appId, importId }: Claim,
-  { position, part }: { position: number; part: number },
-): Promise<{ position: number; part: number; content: Buffer } | undefined> {
-  return db
+  { position, part }: Pick<Chunk, 'position' | 'part'>,
+): Promise<Chunk[]> {
+  const chunks = await db
     .selectFrom('import_error_chunks')
-    .select(['position', 'part', 'content'])
+    // As such, bytes come in hex, which is half as long again and takes eight times as long to decode.
+    .select(['position', 'part', sql<string>`encode(content, 'base64')`.as('content')])
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)
     .where(({ eb, refTuple, tuple }) => eb(refTuple('position', 'part'), '>', tuple(position, part)))
     .orderBy('position')
     .orderBy('part')
-    .limit(1)
-    .executeTakeFirst()
+    .limit(chunksAtOnce)
+    .execute()
+  return chunks.map((chunk) => ({ ...chunk, content: Buffer.from(chunk.content, 'base64') }))
 }
