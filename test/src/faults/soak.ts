@@ -11,6 +11,9 @@ import { runHostileFile } from './harness/hostile-run.ts'
 import { runInOrder } from './harness/order-run.ts'
 import { runAtRandom } from './harness/random-run.ts'
 
+/** With a header before it still no more than may be uploaded, bytes. */
+const largestFile = 2 ** 30 - 2 ** 10
+
 const { values } = parseArgs({
   options: {
     times: { type: 'string', default: '1' },
@@ -72,9 +75,6 @@ async function part(name: string, seed: number, run: () => Promise<Figures>): Pr
     sum.faults[fault] = (sum.faults[fault] ?? 0) + count
   }
 }
-
-/** With a header before it still no more than may be uploaded, bytes. */
-const largestFile = 2 ** 30 - 2 ** 10
 
 async function runHostileFiles(): Promise<Figures> {
   const deployment = await startDeployment({ workers: 1, env: { BATCH_ROWS: '5000' } })
