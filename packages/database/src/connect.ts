@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { sendLargeParametersAsTheyAre } from './large-parameters.ts'
+import { sendPipelines } from './pipeline.ts'
 import { prepareMarked } from './prepared.ts'
 import type { Schema } from './schema.ts'
 import { endWhenSilent } from './silence.ts'
@@ -60,6 +61,7 @@ export function connect(
   pool.on('connect', (client) => {
     client.on('error', onError)
     prepareMarked(client)
+    sendPipelines(client)
     sendLargeParametersAsTheyAre(client)
     endWhenSilent(client, options.longestQuery ?? longestQuery)
   })

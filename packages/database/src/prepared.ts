@@ -15,14 +15,19 @@ export function prepareMarked(client: PoolClient): void {
   const query = client.query
   Object.assign(client, {
     query(text: unknown, values: unknown, ...rest: unknown[]): unknown {
-      const isMarked = typeof text === 'string' && text.trimStart().startsWith(mark)
-      const first = isMarked ? { name: nameOf(text), text, values } : text
-      return Reflect.apply(query, client, isMarked ? [first, ...rest] : [first, values, ...rest])
+      const name = typeof text === 'string' ? preparedName(text) : undefined
+      return Reflect.apply(
+        query,
+        client,
+        name === undefined ? [text, values, ...rest] : [{ name, text, values }, ...rest],
+      )
     },
   })
 }
 
-function nameOf(text: string): string {
+/** The name by which a statement is prepared; undefined where it is not marked. */
+export function preparedName(text: string): string | undefined {
+  if (!text.trimStart().startsWith(mark)) return undefined
   const name = names.get(text) ?? createHash('sha256').update(text).digest('hex').slice(0, 32)
   names.set(text, name)
   return name

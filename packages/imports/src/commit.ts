@@ -1,4 +1,13 @@
-import { type Database, type RawBuilder, retryConflicts, sql } from '@sluice/database'
+import {
+  type CompiledQuery,
+  type Database,
+  mustChange,
+  NothingChanged,
+  type RawBuilder,
+  retryConflicts,
+  sql,
+  writeTogether,
+} from '@sluice/database'
 import { lookUpUsers, mergeProfiles, registerKeys } from '@sluice/profiles'
 import type { PreparedBatch } from './batch.ts'
 import { checkRows, type Findings, type InvalidRow, invalidRows } from './check.ts'
@@ -48,9 +57,13 @@ export async function commitBatch(
   batch: PreparedBatch,
   place: BatchPlace,
 ): Promise<Committed> {
-  const written = await retryConflicts((again) => writeBatch(context, claim, columns, batch, place, again))
-  for (const column of written.registered) column.registered = true
-  return written
+  try {
+    const written = await retryConflicts((again) => writeBatch(context, claim, columns, batch, place, again))
+    for (const column of written.registered) column.registered = true
+    return written
+  } catch (error) {
+    throw error instanceof NothingChanged ? new ClaimLost() : error
+  }
 }
 
 async function writeBatch(
@@ -61,21 +74,25 @@ async function writeBatch(
   place: BatchPlace,
   isContested: boolean,
 ): Promise<Committed & { registered: ProfileColumn[] }> {
-  return await context.db.transaction().execute(async (tx) => {
-    // Losing the last moments in a crash costs nothing: rows and position are lost together, and read again.
-    await sql`select set_config('synchronous_commit', 'off', true), ${lockOf(claim, place.number)}`.execute(tx)
+  const { db, settings } = context
+  // Losing the last moments in a crash costs nothing: rows and position are lost together, and read again.
+  const begin = sql`select set_config('synchronous_commit', 'off', true), ${lockOf(claim, place.number)}`
+  return await writeTogether(db, [begin.compile(db)], async (tx) => {
     place.onLocked?.()
     const states = await lookUpUsers(tx, claim.appId, batch.updates, place.expectsNoProfiles && !isContested)
     const findings = await checkRows(batch, columns, states)
-    const registered = await registerUsedKeys(tx, claim, columns, findings, context.settings.PROFILE_KEY_LIMIT)
+    const registered = await registerUsedKeys(tx, claim, columns, findings, settings.PROFILE_KEY_LIMIT)
     const invalid = invalidRows(batch, findings, states, columns)
     const counts = new ErrorCounts()
     const rowsFailed = await saveInvalidRows(tx, claim, batch, invalid, counts)
-    if (place.followsOpenBatch) await sql`select ${lockOf(claim, place.number - 1)}`.execute(tx)
-    await saveProgress(tx, context, claim, columns, batch, place, rowsFailed, counts)
-    // Last, and never two batches at once: profile updates of these users wait from now on.
-    if (!claim.dryRun) await mergeProfiles(tx, claim.appId, batch.updates, states, isContested)
-    return { rowsFailed, foundProfiles: isContested || states.hasProfiles, registered }
+    const before = sql`select ${lockOf(claim, place.number - 1)}`.compile(tx)
+    const writes = [
+      ...(place.followsOpenBatch ? [before] : []),
+      progressTo(tx, context, claim, columns, batch, place, rowsFailed, counts),
+      // Last, and never two batches at once: profile updates of these users wait from now on.
+      ...(claim.dryRun ? [] : mergeProfiles(tx, claim.appId, batch.updates, states, isContested)),
+    ]
+    return { writes, result: { rowsFailed, foundProfiles: isContested || states.hasProfiles, registered } }
   })
 }
 
@@ -143,8 +160,8 @@ async function saveInvalidRows(
   return count
 }
 
-/** Counters, position and a renewed lease, under the current attempt alone, and only behind the batch before. */
-async function saveProgress(
+/** Sets counters, position and a renewed lease, under the current attempt alone, and only behind the batch before. */
+function progressTo(
   tx: Database,
   context: ImportContext,
   claim: Claim,
@@ -153,8 +170,8 @@ async function saveProgress(
   { after }: BatchPlace,
   rowsFailed: number,
   counts: ErrorCounts,
-): Promise<void> {
-  const result = await claimed({ db: tx }, claim)
+): CompiledQuery {
+  const progress = claimed({ db: tx }, claim)
     .where('position', '=', after)
     .set({
       columns: JSON.stringify(columns.names),
@@ -167,6 +184,5 @@ async function saveProgress(
       tries: 0,
       lease_until: sql<Date>`now() + make_interval(secs => ${context.settings.IMPORT_LEASE / 1000})`,
     })
-    .executeTakeFirst()
-  if (result.numUpdatedRows === 0n) throw new ClaimLost()
+  return mustChange(tx, progress)
 }

@@ -70,7 +70,7 @@ async function merge(rows: [string, Record<string, string>][], types: Record<str
       }
       batch.keepRow(user)
     }
-    await mergeProfiles(tx, appId, batch, states, false)
+    for (const statement of mergeProfiles(tx, appId, batch, states, false)) await tx.executeQuery(statement)
     return users.map((user) => states.isRegistered(user))
   })
 }

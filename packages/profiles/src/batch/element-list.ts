@@ -12,8 +12,9 @@ export class ElementList {
   readonly #type: 'text' | 'uuid'
   /** Where each element begins, its length included; the last entry is where the next one will. */
   #offsets = new Uint32Array(2 ** 10)
-  /** Where arrays of chosen elements are put together. */
+  /** Where the first array of chosen elements is put together. */
   #chosen = Buffer.alloc(0)
+  #isChosenTaken = false
   count = 0
 
   constructor(type: 'text' | 'uuid') {
@@ -23,6 +24,7 @@ export class ElementList {
 
   clear(): void {
     this.count = 0
+    this.#isChosenTaken = false
     this.#offsets[0] = headerBytes
     this.writer.length = headerBytes
   }
@@ -75,13 +77,12 @@ export class ElementList {
     return this.writer.bytes.subarray(0, this.writer.length)
   }
 
-  /** The array of chosen elements, good until the next call: not copied where they are all there are, in order. */
+  /** The array of chosen elements, good until all are cleared: not copied where they are all there are, in order. */
   arrayOf(elements: readonly number[]): Buffer {
     if (elements.length === this.count && elements.every((element, index) => element === index)) return this.array()
     let length = headerBytes
     for (const element of elements) length += this.#offset(element + 1) - this.#offset(element)
-    if (this.#chosen.length < length) this.#chosen = Buffer.allocUnsafe(Math.max(length, this.writer.bytes.length))
-    const array = this.#chosen.subarray(0, length)
+    const array = this.#room(length)
     let at = writeArrayHeader(array, this.#type, elements.length)
     for (let index = 0; index < elements.length; ) {
       // Those that lie behind each other are copied at once.
@@ -94,6 +95,14 @@ export class ElementList {
       at += this.writer.bytes.copy(array, at, this.#offset(first), this.#offset(next))
     }
     return array
+  }
+
+  /** Memory for an array: mostly there is one between two times that all are cleared, which has it from the time before. */
+  #room(bytes: number): Buffer {
+    if (this.#isChosenTaken) return Buffer.allocUnsafe(bytes)
+    this.#isChosenTaken = true
+    if (this.#chosen.length < bytes) this.#chosen = Buffer.allocUnsafe(Math.max(bytes, this.writer.bytes.length))
+    return this.#chosen.subarray(0, bytes)
   }
 
   #offset(element: number): number {

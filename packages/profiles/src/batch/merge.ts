@@ -1,4 +1,4 @@
-import { type Database, lookUpBySets, sql } from '@sluice/database'
+import { type CompiledQuery, type Database, lookUpBySets, type RawBuilder, sql } from '@sluice/database'
 import { overExistingProfile } from '../existing-profile.ts'
 import { keepUsers } from '../users-lock.ts'
 import type { ProfileBatch } from './profile-batch.ts'
@@ -125,51 +125,46 @@ async function lookUpRegistrations(
 }
 
 /**
- * Merges the new values into the profiles of registered users: a statement for those who have no profile yet, and one for
- * the others. A profile that already holds all of its new values is not written.
+ * What merges the new values into the profiles of registered users: a statement for those who have no profile yet, and one
+ * for the others. A profile that already holds all of its new values is not written.
  *
- * Takes what {@link lookUpUsers} gave in the same transaction. Where another one has given one of the users a first profile
- * since, it throws what `retryConflicts` takes for a conflict; with `isContested` it goes on with that profile. To look for one
- * with each insert takes a third longer.
+ * Takes what {@link lookUpUsers} gave in the transaction that these statements end. Where another one has given one of the
+ * users a first profile since, they throw what `retryConflicts` takes for a conflict; with `isContested` they go on with that
+ * profile. To look for one with each insert takes a third longer.
  */
-export async function mergeProfiles(
+export function mergeProfiles(
   tx: Database,
   appId: number,
   batch: ProfileBatch,
   states: UserStates,
   isContested: boolean,
-): Promise<void> {
-  const toInsert = states.toInsert(batch)
-  if (toInsert.length > 0) await insertProfiles(tx, appId, batch, toInsert, isContested)
-  const toUpdate = states.toUpdate(batch)
-  if (toUpdate.length > 0) await updateProfiles(tx, appId, batch, toUpdate)
+): CompiledQuery[] {
+  const [toInsert, toUpdate] = [states.toInsert(batch), states.toUpdate(batch)]
+  const statements: RawBuilder<unknown>[] = []
+  if (toInsert.length > 0) statements.push(insertProfiles(appId, batch, toInsert, isContested))
+  if (toUpdate.length > 0) statements.push(updateProfiles(appId, batch, toUpdate))
+  return statements.map((statement) => statement.compile(tx))
 }
 
-async function insertProfiles(
-  tx: Database,
+function insertProfiles(
   appId: number,
   batch: ProfileBatch,
   users: readonly number[],
   isContested: boolean,
-): Promise<void> {
-  await sql`
+): RawBuilder<unknown> {
+  return sql`
     /* prepared */
     insert into profiles as p (app_id, user_id, attributes, row_hash, updated_at)
     select ${appId}::integer, g.user_id, g.document::jsonb, nullif(g.row_hash, ${noHash}::uuid), now()
     from unnest(${batch.idArray(users)}::text[], ${batch.documentArray(users)}::text[], ${batch.hashArray(users)}::uuid[])
       as g (user_id, document, row_hash)
     ${isContested ? overExistingProfile : sql``}
-  `.execute(tx)
+  `
 }
 
-async function updateProfiles(
-  tx: Database,
-  appId: number,
-  batch: ProfileBatch,
-  users: readonly number[],
-): Promise<void> {
+function updateProfiles(appId: number, batch: ProfileBatch, users: readonly number[]): RawBuilder<unknown> {
   // Fenced, so that each document is parsed once.
-  await sql`
+  return sql`
     /* prepared */
     with given as materialized (select ${batch.idArray(users)}::text[] as user_ids)
     update profiles p
@@ -181,5 +176,5 @@ async function updateProfiles(
     ) g
     where p.app_id = ${appId}::integer and p.user_id = any((select user_ids from given)::text[]) and p.user_id = g.user_id
       and not p.attributes @> g.document
-  `.execute(tx)
+  `
 }

@@ -124,7 +124,7 @@ export class ProfileBatch {
     this.#documents.drop()
   }
 
-  /** `text[]` of the IDs of all users, or of those with the numbers given. As all arrays, it is good until the next of its kind. */
+  /** `text[]` of the IDs of all users, or of those with the numbers given. */
   idArray(users?: readonly number[]): Buffer {
     return users === undefined ? this.#ids.array() : this.#ids.arrayOf(users)
   }

@@ -1,0 +1,49 @@
+import { type CompiledQuery, sql, type UpdateQueryBuilder } from 'kysely'
+import pg from 'pg'
+import type { Database } from './connect.ts'
+import { sendTogether } from './pipeline.ts'
+import type { Schema } from './schema.ts'
+
+/** A statement that was to change a row found none: its transaction is given up. */
+export class NothingChanged extends Error {
+  override readonly name = 'NothingChanged'
+}
+
+const divisionByZero = '22012'
+
+/**
+ * Runs a transaction that ends in its writes: these are sent in one go with the commit, so that their locks last for no longer
+ * than Postgres takes, however busy this process is.
+ *
+ * Takes the statements that it begins with, and a function that looks and decides. It is given the transaction, and gives what
+ * is to be written, and the result. Throws {@link NothingChanged}; nothing is written where anything throws.
+ */
+export async function writeTogether<Result>(
+  db: Database,
+  begin: readonly CompiledQuery[],
+  look: (tx: Database) => Promise<{ writes: readonly CompiledQuery[]; result: Result }>,
+): Promise<Result> {
+  return await db.connection().execute(async (connection) => {
+    try {
+      await sendTogether(connection, [sql`begin`.compile(connection), ...begin])
+      const { writes, result } = await look(connection)
+      await sendTogether(connection, [...writes, sql`commit`.compile(connection)])
+      return result
+    } catch (error) {
+      // Where that fails too, the connection is broken, and its transaction ends with it.
+      await sql`rollback`.execute(connection).catch(() => {})
+      throw error instanceof pg.DatabaseError && error.code === divisionByZero ? new NothingChanged() : error
+    }
+  })
+}
+
+/** Makes an update fail, with {@link NothingChanged}, where it finds no row: what comes behind it is not done then. */
+export function mustChange<Table extends keyof Schema, Result>(
+  db: Database,
+  update: UpdateQueryBuilder<Schema, Table, Table, Result>,
+): CompiledQuery {
+  return db
+    .with('changed', () => update.returning(sql`1`.as('one')))
+    .selectNoFrom(sql`1 / (select count(*) from changed)`.as('some'))
+    .compile()
+}
