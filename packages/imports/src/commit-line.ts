@@ -4,11 +4,17 @@ import { type BatchMemory, type PreparedBatch, prepareBatch, settleTypes } from 
 import type { RowBatch } from './batches.ts'
 import { type Claim, ClaimLost, type Progress } from './claim.ts'
 import type { Columns } from './columns.ts'
-import { type BatchPlace, type Committed, commitBatch, TypesChanged } from './commit.ts'
+import { type BatchPlace, type Committed, commitBatch, type Expectation, TypesChanged } from './commit.ts'
 import type { ImportContext } from './context.ts'
 
 /** Transactions of one import at the same time: one alone leaves Postgres waiting while the other end is at work. */
 const batchesAtOnce = 2
+
+const expectations: readonly Expectation[] = ['unknown', 'none', 'some', 'contested']
+
+function more(one: Expectation, other: Expectation): Expectation {
+  return expectations.indexOf(one) > expectations.indexOf(other) ? one : other
+}
 
 /** A batch on its way into the database. */
 interface BatchUnderWay {
@@ -36,8 +42,8 @@ export class CommitLine {
   readonly #free: BatchMemory[] = []
   #position: number
   #count = 0
-  /** Unknown before the first batch is committed. That there are some is never forgotten: guessing wrong costs a try. */
-  #profiles: 'unknown' | 'none' | 'some' = 'unknown'
+  /** Never goes back to less: to expect too little costs a second try. */
+  #profiles: Expectation = 'unknown'
 
   /** Takes the progress that was committed before, and who is to be told of each commit and the ms it took, in file order. */
   constructor(
@@ -94,15 +100,14 @@ export class CommitLine {
   #start(batch: PreparedBatch): void {
     const before = this.#underWay.at(-1)
     const { promise: locked, resolve: onLocked } = Promise.withResolvers<void>()
-    const expectsNoProfiles = this.#profiles === 'none'
-    const place = { number: this.#count++, after: this.#position, expectsNoProfiles, onLocked }
+    const place = { number: this.#count++, after: this.#position, profiles: this.#profiles, onLocked }
     this.#position = batch.end
     const began = performance.now()
     const entry = { batch, isCommitted: false, locked, committed: Promise.resolve() }
     entry.committed = this.#commit(batch, place, before).then(async (written) => {
       await before?.committed // its answer may come later, though its commit came first
       entry.isCommitted = true
-      if (this.#profiles !== 'some') this.#profiles = written.foundProfiles ? 'some' : 'none'
+      this.#profiles = more(this.#profiles, written.profiles)
       this.#onCommit(written.batch, written.rowsFailed, performance.now() - began)
     })
     entry.committed.catch(() => {}) // it is awaited by whoever comes next; until then a rejection is no news

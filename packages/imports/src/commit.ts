@@ -8,7 +8,7 @@ import {
   sql,
   writeTogether,
 } from '@sluice/database'
-import { lookUpUsers, mergeProfiles, registerKeys } from '@sluice/profiles'
+import { lookUpUsers, mergeProfiles, registerKeys, type UserStates } from '@sluice/profiles'
 import type { PreparedBatch } from './batch.ts'
 import { checkRows, type Findings, type InvalidRow, invalidRows } from './check.ts'
 import { type Claim, ClaimLost, claimed } from './claim.ts'
@@ -22,6 +22,13 @@ export class TypesChanged extends Error {
   override readonly name = 'TypesChanged'
 }
 
+/**
+ * What the batches before give to expect of users' profiles. `none`: they are not looked for. `contested`: profile updates
+ * give users their first ones meanwhile, so that each insert looks again. Where more is there than was expected, the batch is
+ * written a second time.
+ */
+export type Expectation = 'unknown' | 'none' | 'some' | 'contested'
+
 /** Which batch of a claim it is. */
 export interface BatchPlace {
   /** Batches under this claim before it. */
@@ -30,8 +37,7 @@ export interface BatchPlace {
   after: number
   /** The batch before may still be under way: its transaction is to be over before this one writes. */
   followsOpenBatch: boolean
-  /** Its users are expected to have no profiles yet. That they have some is found out, at the price of a second try. */
-  expectsNoProfiles: boolean
+  profiles: Expectation
   /** Is told when the lock is held that stands for this batch: from then on the next one can wait for it. */
   onLocked?: () => void
 }
@@ -39,8 +45,8 @@ export interface BatchPlace {
 /** What came of a batch. */
 export interface Committed {
   rowsFailed: number
-  /** Users of the batch had profiles already. */
-  foundProfiles: boolean
+  /** What was found. */
+  profiles: Exclude<Expectation, 'unknown'>
 }
 
 /**
@@ -72,14 +78,15 @@ async function writeBatch(
   columns: Columns,
   batch: PreparedBatch,
   place: BatchPlace,
-  isContested: boolean,
+  again: boolean,
 ): Promise<Committed & { registered: ProfileColumn[] }> {
   const { db, settings } = context
+  const isContested = place.profiles === 'contested' || again
   // Losing the last moments in a crash costs nothing: rows and position are lost together, and read again.
   const begin = sql`select set_config('synchronous_commit', 'off', true), ${lockOf(claim, place.number)}`
   return await writeTogether(db, [begin.compile(db)], async (tx) => {
     place.onLocked?.()
-    const states = await lookUpUsers(tx, claim.appId, batch.updates, place.expectsNoProfiles && !isContested)
+    const states = await lookUpUsers(tx, claim.appId, batch.updates, place.profiles === 'none' && !again)
     const findings = await checkRows(batch, columns, states)
     const registered = await registerUsedKeys(tx, claim, columns, findings, settings.PROFILE_KEY_LIMIT)
     const invalid = invalidRows(batch, findings, states, columns)
@@ -92,8 +99,15 @@ async function writeBatch(
       // Last, and never two batches at once: profile updates of these users wait from now on.
       ...(claim.dryRun ? [] : mergeProfiles(tx, claim.appId, batch.updates, states, isContested)),
     ]
-    return { writes, result: { rowsFailed, foundProfiles: isContested || states.hasProfiles, registered } }
+    return { writes, result: { rowsFailed, profiles: found(states, place, again), registered } }
   })
+}
+
+function found(states: UserStates, { profiles }: BatchPlace, again: boolean): Committed['profiles'] {
+  if (profiles === 'contested') return profiles
+  // What a batch ran into without having looked for it, nobody need have written meanwhile.
+  if (again) return profiles === 'none' ? 'some' : 'contested'
+  return states.hasProfiles ? 'some' : 'none'
 }
 
 /**
