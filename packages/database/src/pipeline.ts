@@ -33,12 +33,14 @@ export function sendPipelines(client: pg.ClientBase): void {
 /** What pg asks of a query that is not its own: it sends its messages, and hears of the answers. */
 class Pipeline {
   readonly answered: Promise<{ command: 'SELECT'; rowCount: number; rows: [] }>
-  readonly #statements: readonly (CompiledQuery & { name: string })[]
+  readonly #statements: readonly { name: string; text: string; values: (string | Buffer | null)[] }[]
   readonly #answer = Promise.withResolvers<{ command: 'SELECT'; rowCount: number; rows: [] }>()
   #failed = false
 
   constructor(statements: readonly CompiledQuery[]) {
-    this.#statements = statements.map((statement) => ({ ...statement, name: preparedName(statement.sql) ?? '' }))
+    this.#statements = statements.map(({ sql: text, parameters }) => {
+      return { name: preparedName(text) ?? '', text, values: parameters.map(toParameter) }
+    })
     this.answered = this.#answer.promise
   }
 
@@ -46,13 +48,13 @@ class Pipeline {
   submit(connection: Sending): void {
     connection.stream.cork()
     try {
-      for (const { name, sql: text, parameters } of this.#statements) {
+      for (const { name, text, values } of this.#statements) {
         if (name === '' || connection.parsedStatements[name] === undefined) {
           // It may be there all the same, from a pipeline that failed.
           if (name !== '') connection.close({ type: 'S', name })
           connection.parse({ name, text, types: [] })
         }
-        connection.bind({ statement: name, values: parameters.map(toParameter) })
+        connection.bind({ statement: name, values })
         connection.execute({ portal: '', rows: 0 })
       }
       connection.sync()
@@ -68,7 +70,7 @@ class Pipeline {
 
   handleReadyForQuery(connection: Sending): void {
     if (this.#failed) return
-    for (const { name, sql } of this.#statements) if (name !== '') connection.parsedStatements[name] = sql
+    for (const { name, text } of this.#statements) if (name !== '') connection.parsedStatements[name] = text
     this.#answer.resolve({ command: 'SELECT', rowCount: 0, rows: [] })
   }
 
