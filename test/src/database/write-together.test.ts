@@ -1,0 +1,115 @@
+import { type CompiledQuery, connect, mustChange, NothingChanged, sql, writeTogether } from '@sluice/database'
+import { beforeEach, expect, test } from 'vitest'
+import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+
+// A transaction's writes and its commit are sent in one go: none of them waits for this process.
+let database: TestDatabase
+/** One connection, so that whatever a transaction leaves behind meets the next one. */
+let single: ReturnType<typeof connect>
+
+beforeEach(async () => {
+  database = await openTestDatabase()
+  single = connect(database.url, { connections: 1 })
+  await database.db
+    .insertInto('apps')
+    .values([{ name: 'one' }, { name: 'two' }])
+    .execute()
+  return async () => {
+    await single.close()
+    await database.close()
+  }
+})
+
+const rename = (name: string, to: string): CompiledQuery =>
+  sql`update apps set name = ${to} where name = ${name}`.compile(database.db)
+
+const namesOfApps = async (): Promise<string[]> => {
+  const apps = await database.db.selectFrom('apps').select('name').orderBy('app_id').execute()
+  return apps.map(({ name }) => name)
+}
+
+/** Runs a transaction of these writes. */
+const write = (...writes: CompiledQuery[]) => writeTogether(single.db, [], async () => ({ writes, result: 'done' }))
+
+test('what is written is committed, and the result comes back', async () => {
+  expect(await write(rename('one', 'first'), rename('two', 'second'))).toBe('done')
+  expect(await namesOfApps()).toEqual(['first', 'second'])
+})
+
+test('the function that looks is in the transaction, behind what it began with', async () => {
+  const begin = [sql`set local lock_timeout = '7s'`.compile(database.db)]
+  const seen = await writeTogether(single.db, begin, async (tx) => {
+    const { rows } = await sql<{ lock_timeout: string }>`show lock_timeout`.execute(tx)
+    return { writes: [], result: rows[0]?.lock_timeout }
+  })
+  expect(seen).toBe('7s')
+  const { rows } = await sql<{ lock_timeout: string }>`show lock_timeout`.execute(single.db)
+  expect(rows[0]?.lock_timeout).toBe('0')
+})
+
+test('where one statement fails, its error is thrown, and nothing before or behind it is written', async () => {
+  const wrong = sql`select no_such_column from apps`.compile(database.db)
+  await expect(write(rename('one', 'first'), wrong, rename('two', 'second'))).rejects.toThrow('no_such_column')
+  expect(await namesOfApps()).toEqual(['one', 'two'])
+})
+
+test('where the looking fails, nothing is written, and its error is thrown', async () => {
+  const looking = writeTogether(single.db, [rename('one', 'first')], async () => {
+    throw new Error('seen enough')
+  })
+  await expect(looking).rejects.toThrow('seen enough')
+  expect(await namesOfApps()).toEqual(['one', 'two'])
+})
+
+test('an update that must find a row, and finds none, ends the transaction', async () => {
+  const update = (name: string) =>
+    mustChange(database.db, database.db.updateTable('apps').set({ name: 'changed' }).where('name', '=', name))
+  await expect(write(rename('two', 'second'), update('three'))).rejects.toThrow(NothingChanged)
+  expect(await namesOfApps()).toEqual(['one', 'two'])
+  await write(update('one'))
+  expect(await namesOfApps()).toEqual(['changed', 'two'])
+})
+
+test('a connection is good for the next transaction after each of these', async () => {
+  const wrong = sql`select 1 from nowhere`.compile(database.db)
+  for (let round = 0; round < 3; round++) {
+    await expect(write(wrong)).rejects.toThrow('nowhere')
+    const { rows } = await sql<{ id: string | null }>`select pg_current_xact_id_if_assigned() as id`.execute(single.db)
+    expect(rows).toEqual([{ id: null }])
+    await write(rename('one', 'first'), rename('first', 'one'))
+  }
+  expect(await namesOfApps()).toEqual(['one', 'two'])
+})
+
+test('a prepared statement works again and again, also after the transaction that first had it failed', async () => {
+  const prepared = (name: string, to: string) =>
+    sql`/* prepared */ update apps set name = ${to} where name = ${name}`.compile(database.db)
+  const wrong = sql`select 1 from nowhere`.compile(database.db)
+  await expect(write(prepared('one', 'first'), wrong)).rejects.toThrow('nowhere')
+  await expect(write(wrong, prepared('one', 'first'))).rejects.toThrow('nowhere')
+  for (let round = 0; round < 3; round++) await write(prepared('one', 'first'), prepared('first', 'one'))
+  await write(prepared('one', 'first'))
+  expect(await namesOfApps()).toEqual(['first', 'two'])
+})
+
+test('parameters arrive as they were given, megabytes and nothing at all among them', async () => {
+  const large = Buffer.alloc(3_000_000, 'x')
+  const check = sql`
+    select 1 / (length(${large}::bytea) - 2999999), 1 / (${'ä'} = 'ä')::integer, 1 / (${7}::integer - 6),
+      1 / (${true}::boolean)::integer, 1 / (${null}::text is null)::integer`
+  await write(check.compile(database.db), rename('one', 'first'))
+  expect(await namesOfApps()).toEqual(['first', 'two'])
+})
+
+test('a parameter that cannot be sent is refused before anything is, and the connection goes on', async () => {
+  const wrong = sql`select ${new Date()}`.compile(database.db)
+  await expect(write(rename('one', 'first'), wrong)).rejects.toThrow('a pipeline takes no parameter such as object')
+  expect(await write(rename('one', 'first'))).toBe('done')
+})
+
+test('a connection that breaks in the middle fails the transaction, and nothing of it is written', async () => {
+  const end = sql`select pg_terminate_backend(pg_backend_pid())`.compile(database.db)
+  await expect(write(rename('one', 'first'), end)).rejects.toThrow('terminating connection')
+  expect(await namesOfApps()).toEqual(['one', 'two'])
+  expect(await write(rename('one', 'first'))).toBe('done')
+})
