@@ -53,8 +53,8 @@ export interface Committed {
  * Commits a batch: its values, the keys it registers, its invalid rows, the import's counters and its position, in one
  * transaction under the claim (design.md §4, Exactly once).
  *
- * Throws {@link ClaimLost} where the claim is lost or the batch before is not
- * committed, {@link TypesChanged} with the types that hold in `columns`, and `KeyLimitExceeded`; nothing is written then.
+ * Throws {@link ClaimLost} where the claim is lost or the batch before is not committed, {@link TypesChanged} with the types
+ * that hold in `columns`, and `KeyLimitExceeded`; nothing is written then.
  */
 export async function commitBatch(
   context: ImportContext,
