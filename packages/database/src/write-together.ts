@@ -12,6 +12,12 @@ export class NothingChanged extends Error {
 const divisionByZero = '22012'
 
 /**
+ * Postgres ends a transaction that takes longer, ms: to it, one whose writes have come half is not idle, whoever sends them may
+ * have fallen silent for good.
+ */
+const longestTransaction = 20_000
+
+/**
  * Runs a transaction that ends in its writes: these are sent in one go with the commit, so that their locks last for no longer
  * than Postgres takes, however busy this process is.
  *
@@ -25,7 +31,8 @@ export async function writeTogether<Result>(
 ): Promise<Result> {
   return await db.connection().execute(async (connection) => {
     try {
-      await sendTogether(connection, [sql`begin`.compile(connection), ...begin])
+      const limit = sql.raw(`set local transaction_timeout = ${longestTransaction}`)
+      await sendTogether(connection, [sql`begin`.compile(connection), limit.compile(connection), ...begin])
       const { writes, result } = await look(connection)
       await sendTogether(connection, [...writes, sql`commit`.compile(connection)])
       return result

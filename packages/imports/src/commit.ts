@@ -95,9 +95,10 @@ async function writeBatch(
     const before = sql`select ${lockOf(claim, place.number - 1)}`.compile(tx)
     const writes = [
       ...(place.followsOpenBatch ? [before] : []),
-      progressTo(tx, context, claim, columns, batch, place, rowsFailed, counts),
-      // Last, and never two batches at once: profile updates of these users wait from now on.
+      // Never of two batches at once: profile updates of these users wait for them.
       ...(claim.dryRun ? [] : mergeProfiles(tx, claim.appId, batch.updates, states, isContested)),
+      // Behind megabytes: whoever claims the import does not wait for them to arrive.
+      progressTo(tx, context, claim, columns, batch, place, rowsFailed, counts),
     ]
     return { writes, result: { rowsFailed, profiles: found(states, place, again), registered } }
   })

@@ -91,24 +91,24 @@ function openAppOfFile(): Promise<App> {
 }
 
 /**
- * Stops a worker while its transaction holds the locks of the profiles that it has changed: tries until it is caught there,
- * each time for less than a lease.
+ * Stops a worker in a transaction, between the look at its users and the writes: tries until it is caught there, each time
+ * for less than a lease.
  */
 async function hangInTransaction(pid: number): Promise<void> {
   await until('a worker caught in a transaction', async () => {
     signal(pid, 'SIGSTOP')
-    await until('the end of its query', async () => (await mergesIn('active')) === 0)
-    if ((await mergesIn('idle in transaction')) > 0) return true
+    await until('the end of its query', async () => (await looksIn('active')) === 0)
+    if ((await looksIn('idle in transaction')) > 0) return true
     signal(pid, 'SIGCONT')
     return false
   })
 }
 
-/** Connections whose last query is the merge of a batch. */
-async function mergesIn(state: string): Promise<number> {
+/** Connections whose last query is a batch's look for its users. */
+async function looksIn(state: string): Promise<number> {
   const { rows: found } = await sql<{ count: number }>`
     select count(*) from pg_stat_activity
-    where state = ${state} and query ~ '(insert into|update) profiles' and pid <> pg_backend_pid()
+    where state = ${state} and query ~ 'array_agg.*from (users|profiles)' and pid <> pg_backend_pid()
   `.execute(stack.db)
   return found[0]?.count ?? 0
 }
