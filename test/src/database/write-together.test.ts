@@ -1,6 +1,9 @@
 import { type CompiledQuery, connect, mustChange, NothingChanged, sql, writeTogether } from '@sluice/database'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { until } from '../environment/wait.ts'
+import { throughProxy } from '../faults/harness/servers.ts'
+import { startTcpProxy } from '../faults/harness/tcp-proxy.ts'
 
 // A transaction's writes and its commit are sent in one go: none of them waits for this process.
 let database: TestDatabase
@@ -112,4 +115,28 @@ test('a connection that breaks in the middle fails the transaction, and nothing 
   await expect(write(rename('one', 'first'), end)).rejects.toThrow('terminating connection')
   expect(await namesOfApps()).toEqual(['one', 'two'])
   expect(await write(rename('one', 'first'))).toBe('done')
+})
+
+test('writes of which half have come when their sender falls silent lock nothing for good', async () => {
+  const proxy = await startTcpProxy(() => Number(new URL(database.url).port))
+  const far = connect(throughProxy(database.url, proxy), { connections: 1, longestQuery: 2_000 })
+  onTestFinished(async () => {
+    await far.close()
+    await proxy.close()
+  })
+  const large = sql`select length(${Buffer.alloc(5_000_000)}::bytea)`.compile(database.db)
+  const writing = writeTogether(far.db, [], async () => {
+    proxy.set({ kind: 'slow', bytesPerSecond: 100_000 })
+    return { writes: [rename('one', 'first'), large], result: undefined }
+  })
+  const given = writing.catch((error: Error) => error)
+  const isFree = async () => {
+    const found = await database.db.selectFrom('apps').select('app_id').forUpdate().skipLocked().execute()
+    return found.length === 2
+  }
+  await until('the first of the writes', async () => !(await isFree()))
+  proxy.set({ kind: 'stall' })
+  await until('the end of the transaction, 20 s after its beginning', isFree, 60_000)
+  expect(await given).toBeInstanceOf(Error)
+  expect(await namesOfApps()).toEqual(['one', 'two'])
 })
