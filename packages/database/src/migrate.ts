@@ -26,6 +26,9 @@ const migrations = {
   '0009-dropbox': dropbox,
 }
 
+/** The first Postgres with `transaction_timeout`, as it names its versions to programs. */
+const oldestPostgres = 170_000
+
 /** A migration may have to rewrite a table, and another process wait for it: neither is a broken connection. ms. */
 const longestStatement = 24 * 60 * 60_000
 
@@ -42,12 +45,13 @@ export const migrationNames: readonly string[] = Object.keys(migrations)
  * meanwhile: each migration is a transaction of its own, and waits for no lock for longer than 2 s at a time.
  *
  * Takes a Postgres URL, and the last migration to apply where it is not the newest. Gives the names of the migrations that
- * it applied. Throws what the failing migration threw; those before it stay applied.
+ * it applied. Throws what the failing migration threw; those before it stay applied. Throws where Postgres is too old.
  */
 export async function migrate(databaseUrl: string, last = migrationNames.at(-1)): Promise<string[]> {
   const options = { connections: 2, longestQuery: longestStatement, lockTimeout }
   const { db, close } = connect(databaseUrl, options)
   try {
+    await requireVersion(db)
     const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
     const applied: string[] = []
     while (applied.at(-1) !== last) {
@@ -59,6 +63,15 @@ export async function migrate(databaseUrl: string, last = migrationNames.at(-1))
   } finally {
     await close()
   }
+}
+
+async function requireVersion(db: Database): Promise<void> {
+  const { rows } = await sql<{ number: number; name: string }>`
+    select current_setting('server_version_num')::integer as number, current_setting('server_version') as name
+  `.execute(db)
+  const [version] = rows
+  if (version !== undefined && version.number >= oldestPostgres) return
+  throw new Error(`Postgres ${oldestPostgres / 10_000} or later is needed, this is ${version?.name}`)
 }
 
 /**
