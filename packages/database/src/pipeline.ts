@@ -1,20 +1,18 @@
 import type { Writable } from 'node:stream'
 import { CompiledQuery } from 'kysely'
 import type pg from 'pg'
-import type { Database } from './connect.ts'
 import { preparedName } from './prepared.ts'
 
 /** Stands for a pipeline where a statement has its text. */
 const mark = '/* pipeline */'
 
 /**
- * Sends statements in one go, and waits for all of them: one after the other would wait for this process between two, and
- * their locks with them. Where one fails, those behind it are not done. Gives none of their rows.
- *
- * Takes a connection, or a transaction. Throws what the first one that failed threw.
+ * Statements as one query, which sends them in one go and waits for all of them: one after the other would wait for this process
+ * between two, and their locks with them. Where one fails, those behind it are not done, and its error is the query's. Gives none
+ * of their rows. Throws where a parameter can't be sent.
  */
-export async function sendTogether(connection: Database, statements: readonly CompiledQuery[]): Promise<void> {
-  await connection.executeQuery(CompiledQuery.raw(mark, [new Pipeline(statements)]))
+export function pipelineOf(statements: readonly CompiledQuery[]): CompiledQuery {
+  return CompiledQuery.raw(mark, [new Pipeline(statements)])
 }
 
 /** Has a connection take pipelines. */

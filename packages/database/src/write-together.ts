@@ -1,7 +1,7 @@
 import { type CompiledQuery, sql, type UpdateQueryBuilder } from 'kysely'
 import pg from 'pg'
 import type { Database } from './connect.ts'
-import { sendTogether } from './pipeline.ts'
+import { pipelineOf } from './pipeline.ts'
 import type { Schema } from './schema.ts'
 
 /** A statement that was to change a row found none: its transaction is given up. */
@@ -32,9 +32,10 @@ export async function writeTogether<Result>(
   return await db.connection().execute(async (connection) => {
     try {
       const limit = sql.raw(`set local transaction_timeout = ${longestTransaction}`)
-      await sendTogether(connection, [sql`begin`.compile(connection), limit.compile(connection), ...begin])
+      const opening = [sql`begin`, limit].map((statement) => statement.compile(connection))
+      await connection.executeQuery(pipelineOf([...opening, ...begin]))
       const { writes, result } = await look(connection)
-      await sendTogether(connection, [...writes, sql`commit`.compile(connection)])
+      await connection.executeQuery(pipelineOf([...writes, sql`commit`.compile(connection)]))
       return result
     } catch (error) {
       // Where that fails too, the connection is broken, and its transaction ends with it.

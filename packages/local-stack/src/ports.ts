@@ -1,14 +1,16 @@
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
+/** Below those that systems give to outgoing connections: what is free stays so until it is listened on, but for other servers. */
+const [lowest, highest] = [20_000, 32_000]
+
 /** Gives a TCP port that is free on `host` right now. Throws the system's error where the host can't be bound. */
 export async function freePort(host: string): Promise<number> {
-  const server = await listen(host, 0)
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error(`no TCP port on ${host}`)
-  return address.port
+  for (;;) {
+    const port = randomInt(lowest, highest)
+    if (await isFree(host, port)) return port
+  }
 }
 
 /** Tells whether `port` (1 to 65535) can be bound on `host`. Throws for any other reason than the port being taken. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { sql } from '@sluice/database'
+import { retryConflicts, sql } from '@sluice/database'
 import pg from 'pg'
 import { pick, type Random } from '../../environment/random.ts'
 import type { Deployment } from './deployment.ts'
@@ -134,10 +134,11 @@ async function provokeSerializationFailures({ deployment: { db }, duration }: Bl
 /** Redis starts anew without its data; the tables of the queue in Postgres are emptied. */
 async function forgetQueue({ deployment }: Blow): Promise<void> {
   if (deployment.redis !== undefined) await deployment.redis.restart()
-  else
-    await sql`delete from bullmq.job; delete from bullmq.scheduler; delete from bullmq.meta where field <> 'version'`.execute(
-      deployment.db,
-    )
+  else {
+    const forget = sql`delete from bullmq.job; delete from bullmq.scheduler; delete from bullmq.meta where field <> 'version'`
+    // Workers lock the same rows, in an order of their own.
+    await retryConflicts(() => forget.execute(deployment.db))
+  }
 }
 
 async function storageAnswers({ deployment, duration }: Blow, fault: StorageFault, method?: string): Promise<void> {
