@@ -22,7 +22,7 @@ const entriesAtMost = 50
  * each key counts. It throws `TypeConflict`, `UnregisteredUser` and `KeyLimitExceeded`, with nothing written.
  */
 export function joinedProfileUpdates(db: Database, keyLimit: number) {
-  const writeJoined = joinCalls<ProfileUpdate, boolean>((_, updates) => writeTogether(db, updates), {
+  const writeJoined = joinCalls<ProfileUpdate, boolean>((_, updates) => writeAtOnce(db, updates), {
     atMost: updatesAtMost,
   })
   return async (appId: number, userId: string, entries: readonly ProfileEntry[]): Promise<void> => {
@@ -33,7 +33,7 @@ export function joinedProfileUpdates(db: Database, keyLimit: number) {
 }
 
 /** Writes what can be written at once. Gives for each update whether it is written and committed. */
-async function writeTogether(db: Database, updates: readonly ProfileUpdate[]): Promise<boolean[]> {
+async function writeAtOnce(db: Database, updates: readonly ProfileUpdate[]): Promise<boolean[]> {
   const users = mergedByUser(updates)
   try {
     const isWritten = await writeStatement(db, [...users.values()], wantedTypes(updates))
