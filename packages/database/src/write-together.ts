@@ -1,4 +1,4 @@
-import { type CompiledQuery, sql, type UpdateQueryBuilder } from 'kysely'
+import { CompiledQuery, sql, type UpdateQueryBuilder } from 'kysely'
 import pg from 'pg'
 import type { Database } from './connect.ts'
 import { pipelineOf } from './pipeline.ts'
@@ -45,13 +45,17 @@ export async function writeTogether<Result>(
   })
 }
 
-/** Makes an update fail, with {@link NothingChanged}, where it finds no row: what comes behind it is not done then. */
+/**
+ * Makes an update fail, with {@link NothingChanged}, where it finds no row: what comes behind it is not done then. It is
+ * prepared, so its text should be one of a few.
+ */
 export function mustChange<Table extends keyof Schema, Result>(
   db: Database,
   update: UpdateQueryBuilder<Schema, Table, Table, Result>,
 ): CompiledQuery {
-  return db
+  const { sql: text, parameters } = db
     .with('changed', () => update.returning(sql`1`.as('one')))
     .selectNoFrom(sql`1 / (select count(*) from changed)`.as('some'))
     .compile()
+  return CompiledQuery.raw(`/* prepared */ ${text}`, [...parameters])
 }

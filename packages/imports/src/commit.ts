@@ -8,7 +8,7 @@ import {
   sql,
   writeTogether,
 } from '@sluice/database'
-import { lookUpUsers, mergeProfiles, registerKeys, type UserStates } from '@sluice/profiles'
+import { beforeLookUp, lookUpUsers, mergeProfiles, registerKeys, type UserStates } from '@sluice/profiles'
 import type { PreparedBatch } from './batch.ts'
 import { checkRows, type Findings, type InvalidRow, invalidRows } from './check.ts'
 import { type Claim, ClaimLost, claimed } from './claim.ts'
@@ -83,7 +83,9 @@ async function writeBatch(
   const { db, settings } = context
   const isContested = place.profiles === 'contested' || again
   // Losing the last moments in a crash costs nothing: rows and position are lost together, and read again.
-  const begin = sql`select set_config('synchronous_commit', 'off', true), ${lockOf(claim, place.number)}`
+  const begin = sql`
+    /* prepared */
+    select set_config('synchronous_commit', 'off', true), ${lockOf(claim, place.number)}, ${beforeLookUp(claim.appId)}`
   return await writeTogether(db, [begin.compile(db)], async (tx) => {
     place.onLocked?.()
     const states = await lookUpUsers(tx, claim.appId, batch.updates, place.profiles === 'none' && !again)

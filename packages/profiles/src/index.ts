@@ -1,4 +1,4 @@
-export { lookUpUsers, mergeProfiles, type UserStates } from './batch/merge.ts'
+export { beforeLookUp, lookUpUsers, mergeProfiles, type UserStates } from './batch/merge.ts'
 export { ProfileBatch } from './batch/profile-batch.ts'
 export { checkEntries } from './entries.ts'
 export { joinedProfileUpdates } from './joined-updates.ts'
@@ -6,6 +6,6 @@ export { KeyLimitExceeded, registeredKeys, registerKeys, requireRoom } from './k
 export { type KeyStatistics, type ProfileStatistics, profileStatistics } from './statistics.ts'
 export { TypeConflict, UnregisteredUser } from './update.ts'
 export { registerUsers, showUser, type UserView, userIdProblem } from './users.ts'
-export { keepUsers, lockUsersForDeletion } from './users-lock.ts'
+export { lockUsersForDeletion } from './users-lock.ts'
 export { ColumnInference } from './values/inference.ts'
 export type { RowProblem } from './values/value-type.ts'

@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto'
 import { createApp } from '@sluice/accounts'
 import type { ValueType } from '@sluice/contract'
+import { sql } from '@sluice/database'
 import {
+  beforeLookUp,
   joinedProfileUpdates,
   KeyLimitExceeded,
   lookUpUsers,
@@ -60,6 +62,7 @@ async function merge(rows: [string, Record<string, string>][], types: Record<str
     batch.addRow(Buffer.from(id), 0, id.length, hash('sha256', JSON.stringify(values), 'binary'), salt),
   )
   return await database.db.transaction().execute(async (tx) => {
+    await sql`select ${beforeLookUp(appId)}`.execute(tx)
     const states = await lookUpUsers(tx, appId, batch, false)
     for (const [index, [, values]] of rows.entries()) {
       const user = users[index] ?? 0

@@ -54,11 +54,19 @@ export class UserStates {
 }
 
 /**
+ * What a transaction selects, an expression, before it looks the users of a batch up: keeps the app's users from being deleted
+ * until it ends, and has them looked up as a set.
+ */
+export function beforeLookUp(appId: number): RawBuilder<unknown> {
+  return sql`${keepUsers(appId)}, ${lookUpBySets()}`
+}
+
+/**
  * Looks the users of a batch up: who is registered, and whose profile is known to hold the new values, because the last row
  * that was merged into it was the same. Of such a row no value is even looked at.
  *
  * With `expectNone` nobody is looked for among profiles: the users are taken to have none, as {@link mergeProfiles} finds out.
- * Runs in the caller's transaction, and keeps the users from being deleted until it ends.
+ * Runs in a transaction that has selected {@link beforeLookUp}.
  */
 export async function lookUpUsers(
   tx: Database,
@@ -68,7 +76,6 @@ export async function lookUpUsers(
 ): Promise<UserStates> {
   const states = new Uint8Array(batch.size).fill(upToDate)
   if (batch.size === 0) return new UserStates(states)
-  await sql`select ${keepUsers(appId)}, ${lookUpBySets()}`.execute(tx)
   const without = expectNone ? [...states.keys()] : await lookUpProfiles(tx, appId, batch, states)
   // Who has a profile is a user: only the others have to be looked for among them.
   for (const user of without) states[user] = withoutProfile
