@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -10,7 +9,8 @@ import { parseArgs } from 'node:util'
 import { sql } from '@sluice/database'
 import { type App, openApp, put, requestImport } from '../stack/client.ts'
 import { type RunningStack, startStack } from '../stack/running-stack.ts'
-import { type MadeFile, makeFile, registeredUsers, shapesOf } from './import/file.ts'
+import { type MadeFile, makeFile, registeredUserFrom, registeredUsers, shapesOf } from './import/file.ts'
+import { type BenchPostgres, startBenchPostgres } from './import/postgres.ts'
 import type { LoadTarget } from './load.ts'
 import { openScratch } from './scratch.ts'
 import { median } from './statistics.ts'
@@ -28,6 +28,15 @@ const lookEvery = 50
 /** Rows ahead of the last committed one that count as being imported now. */
 const underWay = 10_000
 
+const database = 'bench_mixed'
+
+/** What a round is measured on. */
+interface Ground {
+  postgres: BenchPostgres
+  stack: RunningStack
+  file: MadeFile
+}
+
 interface Round {
   idle: SpanResult
   during: SpanResult
@@ -36,6 +45,9 @@ interface Round {
 /**
  * Profile updates at 200 requests a second through the API, alone and during a first import of the same users; half of
  * those during the import are about users whose rows it is at. `[--rows N] [--rounds N]`. Gives whether the targets are met.
+ *
+ * A first round does not count: a new Postgres makes the files of its log (WAL) one by one, and every commit waits meanwhile.
+ * One that has been in use has them.
  */
 export async function benchMixed(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
@@ -43,26 +55,29 @@ export async function benchMixed(args: readonly string[]): Promise<boolean> {
     options: { rows: { type: 'string', default: '1000000' }, rounds: { type: 'string', default: '3' } },
   })
   await using scratch = await openScratch('sluice-bench-mixed-')
-  const stack = await startStack({ env: { RATE_LIMIT_PROFILE_UPDATE: '100000000/60s', LOG_LEVEL: 'warn' } })
-  try {
-    const file = await makeFile(scratch.path, shapesOf(Number(values.rows)).first)
-    const rounds: Round[] = []
-    for (let round = 0; round < Number(values.rounds); round++) rounds.push(await measureRound(stack, file))
-    return await report(stack, rounds)
-  } finally {
-    await stack.stop()
-  }
+  await using running = new AsyncDisposableStack()
+  const postgres = await startBenchPostgres(scratch.path)
+  running.defer(() => postgres.stop())
+  await postgres.run('postgres', `create database ${database}`)
+  const settings = { RATE_LIMIT_PROFILE_UPDATE: '100000000/60s', LOG_LEVEL: 'warn' }
+  const stack = await startStack({ env: { ...settings, DATABASE_URL: postgres.urlOf(database) } })
+  running.defer(() => stack.stop())
+  const ground = { postgres, stack, file: await makeFile(scratch.path, shapesOf(Number(values.rows)).first) }
+  await measureRound(ground)
+  const rounds: Round[] = []
+  for (let round = 0; round < Number(values.rounds); round++) rounds.push(await measureRound(ground))
+  return report(rounds, await countConflicts(stack, postgres))
 }
 
-async function measureRound(stack: RunningStack, file: MadeFile): Promise<Round> {
+async function measureRound({ postgres, stack, file }: Ground): Promise<Round> {
   const app = await openApp(stack)
-  const ids = [...registeredUsers(file.rows)]
-  const lines = Readable.from(ids).map((id) => `${id}\n`)
+  const lines = Readable.from(registeredUsers(file.rows)).map((id) => `${id}\n`)
   const registered = await stack.pipeToSluice(lines, 'users', 'register', '--app', String(app.appId))
   assert.equal(registered.code, 0, registered.stderr)
+  await postgres.settle(database)
 
   const reached = { row: 0 }
-  const updates = profileUpdates(stack, app, ids, reached)
+  const updates = profileUpdates(stack, app, file, reached)
   const load = steadyLoad([updates], perSecond)
   try {
     await delay(warmUpMs)
@@ -76,18 +91,22 @@ async function measureRound(stack: RunningStack, file: MadeFile): Promise<Round>
     await load.stop()
     const round = { idle: load.between(from, idleEnd), during: load.between(begin, end) }
     const { idle, during } = round
-    console.error(`p99 ${idle.p99.toFixed(1)} ms alone, ${during.p99.toFixed(1)} ms of ${during.requests} during`)
+    console.error(`${inWords(idle)} alone; ${inWords(during)} during an import of ${Math.round(end - begin)} ms`)
     return round
   } finally {
     await load.stop()
   }
 }
 
+function inWords({ requests, p50, p99 }: SpanResult): string {
+  return `${requests} updates, median ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`
+}
+
 /** Every other update is about a user of the rows that the import has not committed yet, or not long ago. */
 function profileUpdates(
   { api }: RunningStack,
   { token }: App,
-  ids: readonly string[],
+  { rows }: MadeFile,
   reached: { row: number },
 ): LoadTarget {
   let count = 0
@@ -95,7 +114,7 @@ function profileUpdates(
     count++
     const user = count % 2 === 0 ? reached.row + ((count * 7919) % underWay) : count * 7919
     const body = JSON.stringify({
-      user_id: ids[user % ids.length],
+      user_id: registeredUserFrom(user % rows, rows),
       user_profiles: [
         { key: 'plan', type: 'string', value: `plan ${count}` },
         { key: 'visits', type: 'int', value: count },
@@ -132,8 +151,7 @@ async function follow({ db }: RunningStack, importId: string, file: MadeFile, re
   }
 }
 
-async function report(stack: RunningStack, rounds: readonly Round[]): Promise<boolean> {
-  const conflicts = await countConflicts(stack)
+function report(rounds: readonly Round[], conflicts: number): boolean {
   const idle = median(rounds.map((round) => round.idle.p99))
   const during = median(rounds.map((round) => round.during.p99))
   const ratio = median(rounds.map((round) => round.during.p99 / round.idle.p99))
@@ -149,9 +167,9 @@ async function report(stack: RunningStack, rounds: readonly Round[]): Promise<bo
 }
 
 /** What Postgres gave up in favour of something else, also where it was tried again unseen. */
-async function countConflicts({ db, home }: RunningStack): Promise<number> {
+async function countConflicts({ db }: RunningStack, { log }: BenchPostgres): Promise<number> {
   const { rows } = await sql<{ deadlocks: number }>`
     select deadlocks from pg_stat_database where datname = current_database()`.execute(db)
-  const log = await readFile(join(home, 'postgres.log'), 'utf8')
-  return (rows[0]?.deadlocks ?? Number.NaN) + (log.match(/could not serialize access/g)?.length ?? 0)
+  const words = await readFile(log, 'utf8')
+  return (rows[0]?.deadlocks ?? Number.NaN) + (words.match(/could not serialize access/g)?.length ?? 0)
 }

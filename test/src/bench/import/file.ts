@@ -54,6 +54,13 @@ export function* registeredUsers(rows: number): Generator<string> {
   for (let user = 0; user < rows; user++) if (isRegistered(user)) yield userId(user)
 }
 
+/** The user of a row, or of the next one whose user is registered. */
+export function registeredUserFrom(row: number, rows: number): string {
+  let user = row
+  while (!isRegistered(user)) user = (user + 1) % rows
+  return userId(user)
+}
+
 /** Writes a file of a shape into a folder. */
 export async function makeFile(folder: string, shape: Shape): Promise<MadeFile> {
   const path = join(folder, `${shape.name}.csv${shape.gzip ? '.gz' : ''}`)

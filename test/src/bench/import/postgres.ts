@@ -7,6 +7,8 @@ import { cpuOfTree } from './cpu.ts'
 
 /** The one Postgres of a benchmark; every contender has a database of its own on it. */
 export interface BenchPostgres {
+  /** The file of its own log. */
+  log: string
   urlOf(database: string): string
   /** Runs a statement in a database. */
   run(database: string, statement: string): Promise<pg.QueryResult>
@@ -47,6 +49,7 @@ export async function startBenchPostgres(folder: string): Promise<BenchPostgres>
     }
   }
   return {
+    log: `${dataDirectory}.log`,
     urlOf,
     run,
     async copyDatabase(template, database) {
