@@ -156,7 +156,7 @@ export const settings = {
     '10s',
     'How long a silent worker keeps its import before another takes over',
   ),
-  BATCH_ROWS: withDefault(wholeNumber(1, 100_000), '2500', 'Rows that an import commits in one transaction'),
+  BATCH_ROWS: withDefault(wholeNumber(1, 100_000), '5000', 'Most rows that an import commits in one transaction'),
   INFERENCE_ROWS: withDefault(
     wholeNumber(1, 100_000),
     '1000',

@@ -12,6 +12,7 @@ import * as profiles from './migrations/0006-profiles.ts'
 import * as dashboard from './migrations/0007-dashboard.ts'
 import * as cancellationAndDryRuns from './migrations/0008-cancellation-and-dry-runs.ts'
 import * as dropbox from './migrations/0009-dropbox.ts'
+import * as progressInPlace from './migrations/0010-progress-in-place.ts'
 
 /** All of them, in order; each runs in a transaction of its own. */
 const migrations = {
@@ -24,6 +25,7 @@ const migrations = {
   '0007-dashboard': dashboard,
   '0008-cancellation-and-dry-runs': cancellationAndDryRuns,
   '0009-dropbox': dropbox,
+  '0010-progress-in-place': progressInPlace,
 }
 
 /** The first Postgres with `transaction_timeout`, as it names its versions to programs. */

@@ -93,12 +93,13 @@ async function writeBatch(
     const registered = await registerUsedKeys(tx, claim, columns, findings, settings.PROFILE_KEY_LIMIT)
     const invalid = invalidRows(batch, findings, states, columns)
     const counts = new ErrorCounts()
-    const rowsFailed = await saveInvalidRows(tx, claim, batch, invalid, counts)
+    const { rowsFailed, lastChunk } = await saveInvalidRows(tx, claim, batch, invalid, counts)
     const before = sql`select ${lockOf(claim, place.number - 1)}`.compile(tx)
     const writes = [
       ...(place.followsOpenBatch ? [before] : []),
       // Never of two batches at once: profile updates of these users wait for them.
       ...(claim.dryRun ? [] : mergeProfiles(tx, claim.appId, batch.updates, states, isContested)),
+      ...lastChunk,
       // Behind megabytes: whoever claims the import does not wait for them to arrive.
       progressTo(tx, context, claim, columns, batch, place, rowsFailed, counts),
     ]
@@ -149,32 +150,33 @@ async function registerUsedKeys(
 /** Bytes of lines in one chunk of an error file, about: messages can make a line many times longer than its row. */
 const chunkBytes = 2 ** 20
 
-/** Saves lines of the error file, and counts them by message. Gives how many they are. */
+/**
+ * Saves lines of the error file, and counts them by message. Gives how many they are, and what saves the last of them: mostly
+ * that is all, and needs no round trip of its own.
+ */
 async function saveInvalidRows(
   tx: Database,
   claim: Claim,
   { errorLines: lines, end: position }: PreparedBatch,
   invalid: Iterable<InvalidRow>,
   counts: ErrorCounts,
-): Promise<number> {
-  let count = 0
+): Promise<{ rowsFailed: number; lastChunk: CompiledQuery[] }> {
+  let rowsFailed = 0
   let part = 0
   lines.take() // of a try that was given up
-  const save = async () => {
-    const place = { app_id: claim.appId, import_id: claim.importId, position, part: part++ }
-    await tx
-      .insertInto('import_error_chunks')
-      .values({ ...place, content: lines.take() })
-      .execute()
-  }
+  const save = () =>
+    sql`
+      /* prepared */
+      insert into import_error_chunks (app_id, import_id, position, part, content)
+      values (${claim.appId}, ${claim.importId}, ${position}, ${part++}, ${lines.take()})
+    `.compile(tx)
   for (const { block, row, messages } of invalid) {
-    count++
+    rowsFailed++
     counts.add(messages)
     lines.add(messages, block, row)
-    if (lines.length >= chunkBytes) await save()
+    if (lines.length >= chunkBytes) await tx.executeQuery(save())
   }
-  if (lines.length > 0) await save()
-  return count
+  return { rowsFailed, lastChunk: lines.length > 0 ? [save()] : [] }
 }
 
 /** Sets counters, position and a renewed lease, under the current attempt alone, and only behind the batch before. */
