@@ -6,10 +6,10 @@ import type { RowBlock } from '@sluice/csv'
  */
 const batchBytes = 384 * 2 ** 10
 
-/** Nor must its memory grow with empty cells, which take next to no bytes in the file. */
+/** Its memory must not grow with empty cells, which take next to no bytes in the file. */
 const batchCells = 125_000
 
-/** Nor its documents, in which every value stands with its key: at most so many bytes of keys, and a row's more. */
+/** Nor with its documents, in which every value stands with its key: at most so many bytes of keys, and a row's more. */
 const batchKeyBytes = 4 * 2 ** 20
 
 /** Rows of a block, from one up to another, exclusive. */

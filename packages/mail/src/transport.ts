@@ -1,4 +1,5 @@
 import type { Settings } from '@sluice/config'
+import { createTransport } from 'nodemailer'
 import type { Content } from './content.ts'
 
 /** The settings that {@link openTransport} needs. */
@@ -20,29 +21,22 @@ export interface Transport {
 
 /** Opens the way to the mail server: connections are kept for the next mail, and opened on first use. */
 export function openTransport(settings: Settings<(typeof mailSettings)[number]>): Transport {
-  // Loaded with the first mail: a worker that starts has imports to look after.
-  const load = async () => {
-    const { createTransport } = await import('nodemailer')
-    return createTransport({
-      url: settings.SMTP_URL,
-      pool: true,
-      maxConnections: 2,
-      connectionTimeout: 10_000,
-      greetingTimeout: 10_000,
-      socketTimeout: 60_000,
-      disableFileAccess: true,
-      disableUrlAccess: true,
-    })
-  }
-  let transport: ReturnType<typeof load> | undefined
+  const transport = createTransport({
+    url: settings.SMTP_URL,
+    pool: true,
+    maxConnections: 2,
+    connectionTimeout: 10_000,
+    greetingTimeout: 10_000,
+    socketTimeout: 60_000,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
   const domain = /@([\w.-]+)/.exec(settings.MAIL_FROM)?.[1] ?? 'localhost'
   return {
     async deliver({ recipient, id, subject, text, html }) {
       const messageId = `<${id}@${domain}>`
-      transport ??= load()
-      const open = await transport
-      await open.sendMail({ from: settings.MAIL_FROM, to: recipient, subject, text, html, messageId })
+      await transport.sendMail({ from: settings.MAIL_FROM, to: recipient, subject, text, html, messageId })
     },
-    close: () => void transport?.then((open) => open.close()),
+    close: () => transport.close(),
   }
 }
