@@ -1,4 +1,4 @@
-import { currentTime } from '@sluice/database'
+import { currentTime, endSilentCopies } from '@sluice/database'
 import { runDeletions } from '@sluice/deletions'
 import { removeAbandonedUploads, takeStrayFiles } from '@sluice/dropbox'
 import { noticeUploads, removeOldFiles, reportCancelled } from '@sluice/imports'
@@ -11,6 +11,7 @@ const dispatchInterval = 1_000
 const reportInterval = 1_000
 const fileRemovalInterval = 10 * 60_000
 const deletionInterval = 60_000
+const silentCopyInterval = 5_000
 
 /** A queue store that forgot everything forgot the schedule too: it is written again this often, ms. */
 const scheduleInterval = 10_000
@@ -19,7 +20,7 @@ const mailsPerPass = 1_000
 
 /**
  * Runs upkeep: notices uploads and files that came past the dropbox, dispatches what waits, reports cancelled imports, removes
- * old files, runs deletions. One worker at a time does each.
+ * old files, runs deletions, ends what fell silent. One worker at a time does each.
  * A stop ends deletions after the batch under way, and breaks off a report; the next worker goes on from there.
  */
 export function hostUpkeep(host: Host): Stop {
@@ -54,6 +55,13 @@ export function hostUpkeep(host: Host): Stop {
     },
     'remove-abandoned-uploads': { every: fileRemovalInterval, run: () => removeAbandonedUploads(context) },
     'remove-files': { every: fileRemovalInterval, run: () => removeOldFiles(context) },
+    'end-silent-copies': {
+      every: silentCopyInterval,
+      run: async () => {
+        const ended = await endSilentCopies(context.db)
+        if (ended > 0) context.log.warn({ ended }, 'transactions ended: whoever sent their rows fell silent')
+      },
+    },
     'run-deletions': {
       every: deletionInterval,
       run: async () => {

@@ -13,6 +13,7 @@ import * as dashboard from './migrations/0007-dashboard.ts'
 import * as cancellationAndDryRuns from './migrations/0008-cancellation-and-dry-runs.ts'
 import * as dropbox from './migrations/0009-dropbox.ts'
 import * as progressInPlace from './migrations/0010-progress-in-place.ts'
+import * as profileTime from './migrations/0011-profile-time.ts'
 
 /** All of them, in order; each runs in a transaction of its own. */
 const migrations = {
@@ -26,6 +27,7 @@ const migrations = {
   '0008-cancellation-and-dry-runs': cancellationAndDryRuns,
   '0009-dropbox': dropbox,
   '0010-progress-in-place': progressInPlace,
+  '0011-profile-time': profileTime,
 }
 
 /** The first Postgres with `transaction_timeout`, as it names its versions to programs. */

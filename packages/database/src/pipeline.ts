@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream'
 import { CompiledQuery } from 'kysely'
 import type pg from 'pg'
+import { CopyMessages } from './copy.ts'
 import { preparedName } from './prepared.ts'
 
 /** Stands for a pipeline where a statement has its text. */
@@ -28,15 +29,25 @@ export function sendPipelines(client: pg.ClientBase): void {
   })
 }
 
+/** A statement as it is sent: `copy` is what follows it where it takes rows. */
+interface Statement {
+  name: string
+  text: string
+  values: (string | Buffer | null)[]
+  copy?: CopyMessages
+}
+
 /** What pg asks of a query that is not its own: it sends its messages, and hears of the answers. */
 class Pipeline {
   readonly answered: Promise<{ command: 'SELECT'; rowCount: number; rows: [] }>
-  readonly #statements: readonly { name: string; text: string; values: (string | Buffer | null)[] }[]
+  readonly #statements: readonly Statement[]
   readonly #answer = Promise.withResolvers<{ command: 'SELECT'; rowCount: number; rows: [] }>()
   #failed = false
 
   constructor(statements: readonly CompiledQuery[]) {
     this.#statements = statements.map(({ sql: text, parameters }) => {
+      const [copy] = parameters
+      if (copy instanceof CopyMessages) return { name: '', text, values: [], copy }
       return { name: preparedName(text) ?? '', text, values: parameters.map(toParameter) }
     })
     this.answered = this.#answer.promise
@@ -46,7 +57,7 @@ class Pipeline {
   submit(connection: Sending): void {
     connection.stream.cork()
     try {
-      for (const { name, text, values } of this.#statements) {
+      for (const { name, text, values, copy } of this.#statements) {
         if (name === '' || connection.parsedStatements[name] === undefined) {
           // It may be there all the same, from a pipeline that failed.
           if (name !== '') connection.close({ type: 'S', name })
@@ -54,6 +65,8 @@ class Pipeline {
         }
         connection.bind({ statement: name, values })
         connection.execute({ portal: '', rows: 0 })
+        // Postgres passes over these as well where there was an error before.
+        for (const part of copy?.parts ?? []) connection.stream.write(part)
       }
       connection.sync()
     } finally {
@@ -72,6 +85,8 @@ class Pipeline {
     this.#answer.resolve({ command: 'SELECT', rowCount: 0, rows: [] })
   }
 
+  /** Postgres asks for rows that are on their way already. */
+  handleCopyInResponse(): void {}
   handleDataRow(): void {}
   handleCommandComplete(): void {}
   handleEmptyQuery(): void {}
@@ -79,7 +94,7 @@ class Pipeline {
 
 /** A connection as pg hands it over: its own types leave some of that out. */
 interface Sending {
-  stream: Pick<Writable, 'cork' | 'uncork'>
+  stream: Pick<Writable, 'cork' | 'uncork' | 'write'>
   parsedStatements: Record<string, string>
   parse(statement: { name: string; text: string; types: [] }): void
   bind(config: { statement: string; values: (string | Buffer | null)[] }): void

@@ -46,6 +46,19 @@ export async function writeTogether<Result>(
 }
 
 /**
+ * Ends transactions of {@link writeTogether} that wait for rows of a `copy` beyond their time: whoever sends them has fallen
+ * silent, and Postgres looks at no limit of its own while it waits for rows. Gives how many it ended.
+ */
+export async function endSilentCopies(db: Database): Promise<number> {
+  const { rows } = await sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and usename = current_user and state = 'active' and wait_event = 'ClientRead'
+      and query like 'copy %' and xact_start < clock_timestamp() - make_interval(secs => ${longestTransaction / 1000})
+  `.execute(db)
+  return rows.length
+}
+
+/**
  * Makes an update fail, with {@link NothingChanged}, where it finds no row: what comes behind it is not done then. It is
  * prepared, so its text should be one of a few.
  */

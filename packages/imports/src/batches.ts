@@ -4,7 +4,7 @@ import type { RowBlock } from '@sluice/csv'
  * A batch is cut early where its rows hold more than this, bytes: what it writes, and so how long profile updates of its users
  * wait for it, goes by the bytes rather than by the rows.
  */
-const batchBytes = 384 * 2 ** 10
+const batchBytes = 256 * 2 ** 10
 
 /** Its memory must not grow with empty cells, which take next to no bytes in the file. */
 const batchCells = 125_000

@@ -1,4 +1,13 @@
-import { type CompiledQuery, connect, mustChange, NothingChanged, sql, writeTogether } from '@sluice/database'
+import {
+  type CompiledQuery,
+  connect,
+  copyInto,
+  endSilentCopies,
+  mustChange,
+  NothingChanged,
+  sql,
+  writeTogether,
+} from '@sluice/database'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
@@ -117,17 +126,56 @@ test('a connection that breaks in the middle fails the transaction, and nothing 
   expect(await write(rename('one', 'first'))).toBe('done')
 })
 
-test('writes of which half have come when their sender falls silent lock nothing for good', async () => {
+/** A row for `copyInto` of `userColumns`. */
+const userColumns = ['app_id', 'user_id'] as const
+function userRow(userId: string): Buffer {
+  const id = Buffer.from(userId)
+  const row = Buffer.from([0, 2, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 0])
+  row.writeInt32BE(id.length, row.length - 4)
+  return Buffer.concat([row, id])
+}
+
+const copyUsers = (...userIds: string[]) => copyInto('users', userColumns, Buffer.concat(userIds.map(userRow)))
+
+const registered = async (): Promise<string[]> => {
+  const rows = await database.db.selectFrom('users').select('user_id').orderBy('user_id').execute()
+  return rows.map(({ user_id }) => user_id)
+}
+
+test('rows are copied between the other writes, as many as there are', async () => {
+  await write(rename('one', 'first'), copyUsers('a', 'b'), rename('two', 'second'), copyUsers('c'), copyUsers())
+  expect(await registered()).toEqual(['a', 'b', 'c'])
+  expect(await namesOfApps()).toEqual(['first', 'second'])
+})
+
+test('where a copy fails, or anything before or behind it, nothing is written, and the connection goes on', async () => {
+  await write(copyUsers('a'))
+  const wrong = sql`select 1 from nowhere`.compile(database.db)
+  const many = Array.from({ length: 50_000 }, (_, index) => `user ${index}`)
+  await expect(write(rename('one', 'first'), copyUsers(...many, 'a'), copyUsers('c'))).rejects.toThrow('duplicate key')
+  await expect(write(wrong, copyUsers(...many))).rejects.toThrow('nowhere')
+  await expect(write(copyUsers(...many), wrong)).rejects.toThrow('nowhere')
+  const cut = copyInto('users', userColumns, userRow('b').subarray(0, -1))
+  await expect(write(cut, rename('one', 'first'))).rejects.toThrow()
+  expect(await registered()).toEqual(['a'])
+  expect(await namesOfApps()).toEqual(['one', 'two'])
+  await write(copyUsers('b'))
+  expect(await registered()).toEqual(['a', 'b'])
+})
+
+test.each([
+  ['a parameter', () => sql`select length(${Buffer.alloc(5_000_000)}::bytea)`.compile(database.db)],
+  ['rows', () => copyUsers(...Array.from({ length: 100_000 }, (_, index) => `user ${index}`.padEnd(40)))],
+])('writes of which half have come when their sender falls silent, in %s, lock nothing for good', async (_, large) => {
   const proxy = await startTcpProxy(() => Number(new URL(database.url).port))
   const far = connect(throughProxy(database.url, proxy), { connections: 1, longestQuery: 2_000 })
   onTestFinished(async () => {
     await far.close()
     await proxy.close()
   })
-  const large = sql`select length(${Buffer.alloc(5_000_000)}::bytea)`.compile(database.db)
   const writing = writeTogether(far.db, [], async () => {
     proxy.set({ kind: 'slow', bytesPerSecond: 100_000 })
-    return { writes: [rename('one', 'first'), large], result: undefined }
+    return { writes: [rename('one', 'first'), large()], result: undefined }
   })
   const given = writing.catch((error: Error) => error)
   const isFree = async () => {
@@ -136,7 +184,11 @@ test('writes of which half have come when their sender falls silent lock nothing
   }
   await until('the first of the writes', async () => !(await isFree()))
   proxy.set({ kind: 'stall' })
-  await until('the end of the transaction, 20 s after its beginning', isFree, 60_000)
+  const isOver = async () => {
+    await endSilentCopies(database.db)
+    return await isFree()
+  }
+  await until('the end of the transaction, 20 s after its beginning', isOver, 60_000)
   expect(await given).toBeInstanceOf(Error)
   expect(await namesOfApps()).toEqual(['one', 'two'])
 })

@@ -62,6 +62,11 @@ export class ElementList {
     return this.#offset(element + 1)
   }
 
+  /** Writes an element with its length before it, as Postgres takes any value. */
+  writeTo(writer: JsonWriter, element: number): void {
+    writer.write(this.writer.bytes, this.#offset(element), this.#offset(element + 1))
+  }
+
   /** Whether an element's content is the same as these bytes. */
   isAt(element: number, source: Uint8Array, start: number, end: number): boolean {
     const { bytes } = this.writer

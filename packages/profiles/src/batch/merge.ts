@@ -1,6 +1,7 @@
-import { type CompiledQuery, type Database, lookUpBySets, type RawBuilder, sql } from '@sluice/database'
+import { type CompiledQuery, copyInto, type Database, lookUpBySets, type RawBuilder, sql } from '@sluice/database'
 import { overExistingProfile } from '../existing-profile.ts'
 import { keepUsers } from '../users-lock.ts'
+import { copyColumns } from './copy-rows.ts'
 import type { ProfileBatch } from './profile-batch.ts'
 
 /** Stands for no hash in an array, and is never stored: so no profile is taken for up to date by it. */
@@ -137,7 +138,7 @@ async function lookUpRegistrations(
  *
  * Takes what {@link lookUpUsers} gave in the transaction that these statements end. Where another one has given one of the
  * users a first profile since, they throw what `retryConflicts` takes for a conflict; with `isContested` they go on with that
- * profile. To look for one with each insert takes a third longer.
+ * profile. To look for one with each insert takes half as long again.
  */
 export function mergeProfiles(
   tx: Database,
@@ -147,26 +148,28 @@ export function mergeProfiles(
   isContested: boolean,
 ): CompiledQuery[] {
   const [toInsert, toUpdate] = [states.toInsert(batch), states.toUpdate(batch)]
-  const statements: RawBuilder<unknown>[] = []
-  if (toInsert.length > 0) statements.push(insertProfiles(appId, batch, toInsert, isContested))
-  if (toUpdate.length > 0) statements.push(updateProfiles(appId, batch, toUpdate))
-  return statements.map((statement) => statement.compile(tx))
+  const statements: CompiledQuery[] = []
+  if (toInsert.length > 0) statements.push(insertProfiles(tx, appId, batch, toInsert, isContested))
+  if (toUpdate.length > 0) statements.push(updateProfiles(appId, batch, toUpdate).compile(tx))
+  return statements
 }
 
 function insertProfiles(
+  tx: Database,
   appId: number,
   batch: ProfileBatch,
   users: readonly number[],
   isContested: boolean,
-): RawBuilder<unknown> {
+): CompiledQuery {
+  if (!isContested) return copyInto('profiles', copyColumns, batch.copyRows(appId, users))
   return sql`
     /* prepared */
     insert into profiles as p (app_id, user_id, attributes, row_hash, updated_at)
     select ${appId}::integer, g.user_id, g.document::jsonb, nullif(g.row_hash, ${noHash}::uuid), now()
     from unnest(${batch.idArray(users)}::text[], ${batch.documentArray(users)}::text[], ${batch.hashArray(users)}::uuid[])
       as g (user_id, document, row_hash)
-    ${isContested ? overExistingProfile : sql``}
-  `
+    ${overExistingProfile}
+  `.compile(tx)
 }
 
 function updateProfiles(appId: number, batch: ProfileBatch, users: readonly number[]): RawBuilder<unknown> {

@@ -1,5 +1,7 @@
 import type { ValueType } from '@sluice/contract'
+import { JsonWriter } from '../values/json-writer.ts'
 import type { RowProblem } from '../values/value-type.ts'
+import { writeCopyRows } from './copy-rows.ts'
 import { ElementList } from './element-list.ts'
 import { hashOf, UserIndex } from './user-index.ts'
 
@@ -24,6 +26,7 @@ export class ProfileBatch {
   readonly #index = new UserIndex(this.#ids)
   readonly #documents = new ElementList('text')
   readonly #hashes = new ElementList('uuid')
+  readonly #copyRows = new JsonWriter(2 ** 10)
   /** By user, the number of its document; -1 where it has none. */
   readonly #documentOf: number[] = []
   /** The documents, in order, of users that have more than one row: they are joined when the batch is complete. */
@@ -133,6 +136,13 @@ export class ProfileBatch {
   documentArray(users: readonly number[]): Buffer {
     this.#join()
     return this.#documents.arrayOf(users.map((user) => this.#documentOf[user] ?? -1))
+  }
+
+  /** Rows for `copyInto` of the profiles of users that have a document. */
+  copyRows(appId: number, users: readonly number[]): Buffer {
+    this.#join()
+    const lists = { id: this.#ids, hash: this.#hashes, document: this.#documents }
+    return writeCopyRows(this.#copyRows, appId, lists, users, this.#documentOf)
   }
 
   /** `uuid[]` of the hashes of rows, all bits 0 for users without one; of all users, or of those with the numbers given. */

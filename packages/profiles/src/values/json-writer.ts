@@ -48,6 +48,12 @@ export class JsonWriter {
     this.bytes[this.length++] = byte
   }
 
+  /** Writes four bytes, the most significant first. */
+  writeInt32(value: number): void {
+    this.reserve(4)
+    this.length = this.bytes.writeInt32BE(value, this.length)
+  }
+
   /** Writes bytes as they are. */
   write(source: Buffer, start = 0, end = source.length): void {
     this.reserve(end - start)

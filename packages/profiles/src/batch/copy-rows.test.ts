@@ -1,0 +1,72 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ProfileBatch } from './profile-batch.ts'
+
+const salt = Buffer.alloc(16)
+
+/** The values of rows in the binary format of `copy`, as it is described by Postgres. */
+function valuesOf(rows: Buffer): (Buffer | null)[][] {
+  const read: (Buffer | null)[][] = []
+  for (let at = 0; at < rows.length; ) {
+    const columns = rows.readInt16BE(at)
+    at += 2
+    const row = Array.from({ length: columns }, () => {
+      const length = rows.readInt32BE(at)
+      at += 4
+      if (length === -1) return null
+      at += length
+      return rows.subarray(at - length, at)
+    })
+    read.push(row)
+  }
+  return read
+}
+
+/** A row: its user, its hash, and the value of its one key. */
+const anyRows = fc.array(
+  fc.record({
+    user: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }).filter((id) => !id.includes('\0')),
+    hash: fc.string({ unit: fc.constantFrom('a', 'z', 'é', '0'), minLength: 16, maxLength: 16 }),
+    value: fc.integer({ min: 0, max: 1e9 }),
+  }),
+  { maxLength: 50 },
+)
+
+test('the rows of chosen users have app, ID, hash and document of each, and no hash where a user has several rows', () => {
+  const batch = new ProfileBatch()
+  fc.assert(
+    fc.property(anyRows, fc.integer({ min: 1, max: 2 ** 31 - 1 }), fc.func(fc.boolean()), (rows, appId, isChosen) => {
+      batch.clear()
+      const numbers = rows.map(({ user, hash }) => {
+        const id = Buffer.from(user)
+        return batch.addRow(id, 0, id.length, hash, salt)
+      })
+      for (const [index, { value }] of rows.entries()) {
+        const cell = Buffer.from(String(value))
+        batch.beginRow()
+        batch.addValue(Buffer.from('"n":'), cell, 0, cell.length, 'int', true)
+        batch.keepRow(numbers[index] ?? 0)
+      }
+      const chosen = [...new Set(numbers)].filter((user) => isChosen(user))
+      const expected = chosen.map((user) => {
+        const own = rows.filter((_, index) => numbers[index] === user)
+        return {
+          appId,
+          user: own[0]?.user,
+          hash: own.length === 1 ? own[0]?.hash : undefined,
+          values: { n: own.at(-1)?.value },
+        }
+      })
+      const read = valuesOf(batch.copyRows(appId, chosen)).map(([app, user, hash, document]) => {
+        expect(document?.[0]).toBe(1) // the version of jsonb
+        return {
+          appId: app?.readInt32BE(),
+          user: user?.toString(),
+          hash: hash?.toString('latin1'),
+          values: JSON.parse(document?.subarray(1).toString() ?? ''),
+        }
+      })
+      expect(read).toEqual(expected)
+    }),
+  )
+})

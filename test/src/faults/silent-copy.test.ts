@@ -1,0 +1,54 @@
+import { sql } from '@sluice/database'
+import { registerUsers } from '@sluice/profiles'
+import { expect, onTestFinished, test } from 'vitest'
+import { until } from '../environment/wait.ts'
+import { openClientApp, upload } from './harness/client.ts'
+import { startDeployment } from './harness/deployment.ts'
+import { write } from './harness/generate.ts'
+import { throughProxy } from './harness/servers.ts'
+import { claimant, untilRows, untilState } from './harness/stage.ts'
+import { startTcpProxy } from './harness/tcp-proxy.ts'
+
+const users = Array.from({ length: 12_000 }, (_, index) => `person-${index}`)
+
+test('first profiles of which half have come when their worker is cut off hold nobody up for good', async () => {
+  const deployment = await startDeployment({ workers: 0, env: { BATCH_ROWS: '5000' } })
+  const network = await startTcpProxy(() => Number(new URL(deployment.databaseUrl).port))
+  onTestFinished(async () => {
+    await deployment.close()
+    await network.close()
+  })
+  await deployment.addWorker({ env: { DATABASE_URL: throughProxy(deployment.databaseUrl, network) } })
+  const app = await openClientApp(deployment)
+  await registerUsers(deployment.db, app.appId, users)
+  const rows = users.map((user) => [Buffer.from(user), Buffer.from(user.padEnd(100, '.'))])
+  const table = { header: ['user_id', 'note'], rows }
+
+  const importId = await upload(deployment, app, {
+    table,
+    bytes: write(table),
+    contentType: 'text/csv',
+    refusal: undefined,
+  })
+  await claimant(deployment, importId, 1)
+  network.set({ kind: 'slow', bytesPerSecond: 40_000 })
+  await until('a copy that waits for rows', async () => {
+    const { rows } = await sql`
+      select from pg_stat_activity where query like 'copy %' and state = 'active' and wait_event = 'ClientRead'
+    `.execute(deployment.db)
+    return rows.length > 0
+  })
+  network.set({ kind: 'stall' })
+  const before = await untilRows(deployment, importId, 0)
+  expect(before).toBeLessThan(users.length)
+
+  await deployment.addWorker({})
+  await untilState(deployment, importId, 'completed')
+  expect(await untilRows(deployment, importId, 0)).toBe(users.length)
+  const { profiles } = await deployment.db
+    .selectFrom('profiles')
+    .select(({ fn }) => fn.countAll<number>().as('profiles'))
+    .where('app_id', '=', app.appId)
+    .executeTakeFirstOrThrow()
+  expect(profiles).toBe(users.length)
+}, 120_000)
