@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { createApp } from '@sluice/accounts'
 import type { ValueType } from '@sluice/contract'
-import { sql } from '@sluice/database'
+import { sql, writeTogether } from '@sluice/database'
 import {
   beforeLookUp,
   joinedProfileUpdates,
@@ -61,8 +61,8 @@ async function merge(rows: [string, Record<string, string>][], types: Record<str
   const users = rows.map(([id, values]) =>
     batch.addRow(Buffer.from(id), 0, id.length, hash('sha256', JSON.stringify(values), 'binary'), salt),
   )
-  return await database.db.transaction().execute(async (tx) => {
-    await sql`select ${beforeLookUp(appId)}`.execute(tx)
+  const begin = sql`select ${beforeLookUp(appId)}`.compile(database.db)
+  return await writeTogether(database.db, [begin], async (tx) => {
     const states = await lookUpUsers(tx, appId, batch, false)
     for (const [index, [, values]] of rows.entries()) {
       const user = users[index] ?? 0
@@ -73,8 +73,8 @@ async function merge(rows: [string, Record<string, string>][], types: Record<str
       }
       batch.keepRow(user)
     }
-    for (const statement of mergeProfiles(tx, appId, batch, states, false)) await tx.executeQuery(statement)
-    return users.map((user) => states.isRegistered(user))
+    const writes = mergeProfiles(tx, appId, batch, states, false)
+    return { writes, result: users.map((user) => states.isRegistered(user)) }
   })
 }
 
