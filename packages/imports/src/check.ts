@@ -97,9 +97,11 @@ class RowCheck {
   }
 
   #messageOf(column: ProfileColumn, problem: RowProblem): string {
-    const known = this.#messages.get(column) ?? new Map<RowProblem, string>()
-    const message = known.get(problem) ?? `${column.key} ${problem.message}`
-    this.#messages.set(column, known.set(problem, message))
+    const known = this.#messages.get(column)?.get(problem)
+    if (known !== undefined) return known
+    const message = `${column.key} ${problem.message}`
+    const ofColumn = this.#messages.get(column) ?? new Map<RowProblem, string>()
+    this.#messages.set(column, ofColumn.set(problem, message))
     return message
   }
 }

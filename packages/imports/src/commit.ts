@@ -94,7 +94,7 @@ async function writeBatch(
     const invalid = invalidRows(batch, findings, states, columns)
     const counts = new ErrorCounts()
     const { rowsFailed, lastChunk } = await saveInvalidRows(tx, claim, batch, invalid, counts)
-    const before = sql`select ${lockOf(claim, place.number - 1)}`.compile(tx)
+    const before = sql`/* prepared */ select ${lockOf(claim, place.number - 1)}`.compile(tx)
     const writes = [
       ...(place.followsOpenBatch ? [before] : []),
       // Never of two batches at once: profile updates of these users wait for them.

@@ -11,21 +11,23 @@ const nullValue = Buffer.from([0xff, 0xff, 0xff, 0xff])
 /** `jsonb` comes with the version of its format before it: the first is JSON text. */
 const jsonVersion = 1
 
-/** A profile to be written, by its places in the lists of a batch. */
-interface ProfileElements {
+/** The lists of a batch: IDs and hashes by user, documents by their numbers. */
+interface BatchLists {
   id: ElementList
   hash: ElementList
   document: ElementList
 }
 
 /**
- * Writes first profiles as rows for `copyInto`. Takes the writer, which is emptied before, the batch's lists, the numbers of users, and
- * by user the number of its document. A hash with all bits 0 is none.
+ * Writes first profiles as rows for `copyInto`.
+ *
+ * Takes a writer, which is emptied before, the lists, the users by their numbers, and by user the number of the document. A hash
+ * with all bits 0 is none. Gives the writer's bytes.
  */
 export function writeCopyRows(
   writer: JsonWriter,
   appId: number,
-  { id, hash, document }: ProfileElements,
+  { id, hash, document }: BatchLists,
   users: readonly number[],
   documentOf: readonly number[],
 ): Buffer {

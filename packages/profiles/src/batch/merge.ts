@@ -133,8 +133,8 @@ async function lookUpRegistrations(
 }
 
 /**
- * What `writeTogether` is to write to merge the new values into profiles of registered users: a statement for those who have no profile yet, and one
- * for the others. A profile that already holds all of its new values is not written.
+ * What merges the new values into the profiles of registered users, for `writeTogether`: a statement for those who have no
+ * profile yet, and one for the others. A profile that already holds all of its new values is not written.
  *
  * Takes what {@link lookUpUsers} gave in the transaction that these statements end. Where another one has given one of the
  * users a first profile since, they throw what `retryConflicts` takes for a conflict; with `isContested` they go on with that
