@@ -25,6 +25,9 @@ const idleTransaction = 10_000
 /** Far beyond what a statement of the service takes, ms: an answer that is due for longer will not come. */
 const longestQuery = 30_000
 
+/** By this Postgres shows whose connection it is. */
+export const applicationName = 'sluice'
+
 /** bigint columns are counts and byte offsets, far below 2^53: they are read as numbers. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) => (oid === int8 ? Number : pg.types.getTypeParser(oid, format)),
@@ -47,7 +50,7 @@ export function connect(
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    application_name: 'sluice',
+    application_name: applicationName,
     idle_in_transaction_session_timeout: idleTransaction,
     ...(options.lockTimeout !== undefined && { lock_timeout: options.lockTimeout }),
     // Every look-up goes by an index. A statement that is prepared while a table is empty must not keep a plan that

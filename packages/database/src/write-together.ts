@@ -1,6 +1,6 @@
 import { CompiledQuery, sql, type UpdateQueryBuilder } from 'kysely'
 import pg from 'pg'
-import type { Database } from './connect.ts'
+import { applicationName, type Database } from './connect.ts'
 import { pipelineOf } from './pipeline.ts'
 import type { Schema } from './schema.ts'
 
@@ -47,13 +47,15 @@ export async function writeTogether<Result>(
 
 /**
  * Ends transactions of {@link writeTogether} that wait for rows of a `copy` beyond their time: whoever sends them has fallen
- * silent, and Postgres looks at no limit of its own while it waits for rows. Gives how many it ended.
+ * silent, and Postgres looks at no limit of its own while it waits for rows. Those of others, an operator who restores, say, it
+ * leaves alone. Gives how many it ended.
  */
 export async function endSilentCopies(db: Database): Promise<number> {
   const { rows } = await sql`
     select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = current_database() and usename = current_user and state = 'active' and wait_event = 'ClientRead'
-      and query like 'copy %' and xact_start < clock_timestamp() - make_interval(secs => ${longestTransaction / 1000})
+    where datname = current_database() and usename = current_user and application_name = ${applicationName}
+      and query like 'copy %' and state = 'active' and wait_event = 'ClientRead'
+      and xact_start < clock_timestamp() - make_interval(secs => ${longestTransaction / 1000})
   `.execute(db)
   return rows.length
 }

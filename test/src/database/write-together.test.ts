@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import {
   type CompiledQuery,
   connect,
@@ -8,6 +10,8 @@ import {
   sql,
   writeTogether,
 } from '@sluice/database'
+import pg from 'pg'
+import { from } from 'pg-copy-streams'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
@@ -169,10 +173,14 @@ test.each([
 ])('writes of which half have come when their sender falls silent, in %s, lock nothing for good', async (_, large) => {
   const proxy = await startTcpProxy(() => Number(new URL(database.url).port))
   const far = connect(throughProxy(database.url, proxy), { connections: 1, longestQuery: 2_000 })
+  const operator = new pg.Client({ connectionString: database.url })
+  operator.on('error', () => {}) // the database goes before it where the test fails
+  await operator.connect()
   onTestFinished(async () => {
     await far.close()
     await proxy.close()
   })
+  const loading = operator.query(from('copy users (app_id, user_id) from stdin'))
   const writing = writeTogether(far.db, [], async () => {
     proxy.set({ kind: 'slow', bytesPerSecond: 100_000 })
     return { writes: [rename('one', 'first'), large()], result: undefined }
@@ -191,4 +199,8 @@ test.each([
   await until('the end of the transaction, 20 s after its beginning', isOver, 60_000)
   expect(await given).toBeInstanceOf(Error)
   expect(await namesOfApps()).toEqual(['one', 'two'])
+  // What somebody else loads by hand may pause for as long as it likes.
+  await pipeline(Readable.from(['1\tlate\n']), loading)
+  expect(await registered()).toEqual(['late'])
+  await operator.end()
 })
