@@ -49,7 +49,7 @@ process.exit(0)
  * them for deployments.
  */
 function workerMemory(): string[] {
-  return ['--max-semi-space-size=8', '--initial-old-space-size=64', '--max-old-space-size=256']
+  return ['--max-semi-space-size=16', '--initial-old-space-size=64', '--max-old-space-size=256']
 }
 
 /** The dropbox passes bytes on: what it was given before is garbage at once, and is to be collected as soon. */

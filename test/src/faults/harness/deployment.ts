@@ -75,7 +75,7 @@ interface Special {
 const replaceAfter = 200
 
 /** Node's limits of memory that README.md names for workers. */
-const memoryLimits = ['--max-semi-space-size=8', '--initial-old-space-size=64', '--max-old-space-size=256']
+const memoryLimits = ['--max-semi-space-size=16', '--initial-old-space-size=64', '--max-old-space-size=256']
 
 /** Starts everything and waits until it is ready. */
 export async function startDeployment(options: DeploymentOptions = {}): Promise<Deployment> {
