@@ -6,7 +6,7 @@ import { openClientApp, upload } from './harness/client.ts'
 import { startDeployment } from './harness/deployment.ts'
 import { write } from './harness/generate.ts'
 import { throughProxy } from './harness/servers.ts'
-import { claimant, untilRows, untilState } from './harness/stage.ts'
+import { untilRows, untilState } from './harness/stage.ts'
 import { startTcpProxy } from './harness/tcp-proxy.ts'
 
 const users = Array.from({ length: 12_000 }, (_, index) => `person-${index}`)
@@ -24,19 +24,19 @@ test('first profiles of which half have come when their worker is cut off hold n
   const rows = users.map((user) => [Buffer.from(user), Buffer.from(user.padEnd(100, '.'))])
   const table = { header: ['user_id', 'note'], rows }
 
+  // From the beginning, so that no copy is over before anybody looks.
+  network.set({ kind: 'slow', bytesPerSecond: 100_000 })
   const importId = await upload(deployment, app, {
     table,
     bytes: write(table),
     contentType: 'text/csv',
     refusal: undefined,
   })
-  await claimant(deployment, importId, 1)
-  network.set({ kind: 'slow', bytesPerSecond: 40_000 })
   await until('a copy that waits for rows', async () => {
-    const { rows } = await sql`
+    const found = await sql`
       select from pg_stat_activity where query like 'copy %' and state = 'active' and wait_event = 'ClientRead'
     `.execute(deployment.db)
-    return rows.length > 0
+    return found.rows.length > 0
   })
   network.set({ kind: 'stall' })
   const before = await untilRows(deployment, importId, 0)

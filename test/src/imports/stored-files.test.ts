@@ -50,7 +50,7 @@ describe('stored files', () => {
       await dying.promise
     }
     const writing = workshop.storage.writeStream(`${prefix}errors-1.csv`, content(), 'text/csv')
-    writing.catch(() => {}) // it may be as soon as its upload is removed
+    writing.catch(() => {}) // it may fail as soon as its upload is removed
     await until('the first part', async () => (await unfinishedUploads(prefix)) === 1)
     await workshop.storage.removeAll(prefix)
     expect(await unfinishedUploads(prefix)).toBe(0)

@@ -150,7 +150,7 @@ export function mergeProfiles(
   const [toInsert, toUpdate] = [states.toInsert(batch), states.toUpdate(batch)]
   const statements: CompiledQuery[] = []
   if (toInsert.length > 0) statements.push(insertProfiles(tx, appId, batch, toInsert, isContested))
-  if (toUpdate.length > 0) statements.push(updateProfiles(appId, batch, toUpdate).compile(tx))
+  if (toUpdate.length > 0) statements.push(updateProfiles(tx, appId, batch, toUpdate))
   return statements
 }
 
@@ -172,7 +172,7 @@ function insertProfiles(
   `.compile(tx)
 }
 
-function updateProfiles(appId: number, batch: ProfileBatch, users: readonly number[]): RawBuilder<unknown> {
+function updateProfiles(tx: Database, appId: number, batch: ProfileBatch, users: readonly number[]): CompiledQuery {
   // Fenced, so that each document is parsed once.
   return sql`
     /* prepared */
@@ -186,5 +186,5 @@ function updateProfiles(appId: number, batch: ProfileBatch, users: readonly numb
     ) g
     where p.app_id = ${appId}::integer and p.user_id = any((select user_ids from given)::text[]) and p.user_id = g.user_id
       and not p.attributes @> g.document
-  `
+  `.compile(tx)
 }

@@ -26,7 +26,7 @@ export class ProfileBatch {
   readonly #index = new UserIndex(this.#ids)
   readonly #documents = new ElementList('text')
   readonly #hashes = new ElementList('uuid')
-  readonly #copyRows = new JsonWriter(2 ** 10)
+  readonly #rowWriter = new JsonWriter(2 ** 10)
   /** By user, the number of its document; -1 where it has none. */
   readonly #documentOf: number[] = []
   /** The documents, in order, of users that have more than one row: they are joined when the batch is complete. */
@@ -142,7 +142,7 @@ export class ProfileBatch {
   copyRows(appId: number, users: readonly number[]): Buffer {
     this.#join()
     const lists = { id: this.#ids, hash: this.#hashes, document: this.#documents }
-    return writeCopyRows(this.#copyRows, appId, lists, users, this.#documentOf)
+    return writeCopyRows(this.#rowWriter, appId, lists, users, this.#documentOf)
   }
 
   /** `uuid[]` of the hashes of rows, all bits 0 for users without one; of all users, or of those with the numbers given. */
