@@ -40,7 +40,7 @@ export const settings = {
   DATABASE_POOL: withDefault(
     wholeNumber(2, 1000),
     '10',
-    'Postgres connections of one process, beside those of the queue; a worker wants three for each import at a time',
+    'Postgres connections of one process, beside those of the queue; a worker wants four for each import at a time',
   ),
   REDIS_URL: optional(
     addresses('redis', 'rediss'),

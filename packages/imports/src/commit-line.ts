@@ -7,8 +7,8 @@ import type { Columns } from './columns.ts'
 import { type BatchPlace, type Committed, commitBatch, type Expectation, TypesChanged } from './commit.ts'
 import type { ImportContext } from './context.ts'
 
-/** Transactions of one import at the same time: one alone leaves Postgres waiting while the other end is at work. */
-const batchesAtOnce = 2
+/** Transactions of one import at the same time: one alone leaves Postgres waiting while the other end is at work, and so do two. */
+const batchesAtOnce = 3
 
 const expectations: readonly Expectation[] = ['unknown', 'none', 'some', 'contested']
 
@@ -28,9 +28,9 @@ interface BatchUnderWay {
 /**
  * The batches of a claim on their way into the database, in file order.
  *
- * Two may be under way at the same moment, on two connections: one is looked up and checked while the other one writes.
- * They write one after the other, and only where the first has no user of the second and neither has keys to register are
- * they under way together: so the outcome is as if each had waited for the one before.
+ * A few may be under way at the same moment, each on a connection: the next ones are looked up and checked while one writes.
+ * They write one after the other, and only where no two have a user in common and none has keys to register are they under
+ * way together: so the outcome is as if each had waited for the one before.
  */
 export class CommitLine {
   readonly #context: ImportContext

@@ -6,7 +6,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
 import { claim, importFile, openApp, openWorkshop, profilesOf, queueFile, resultOf, type Workshop } from './workshop.ts'
 
-// Two batches of an import are under way at the same moment. What comes of it is as if each had waited for the one before.
+// Three batches of an import are under way at the same moment. What comes of it is as if each had waited for the one before.
 let workshop: Workshop
 let appId: number
 let other: pg.Client
@@ -31,9 +31,9 @@ const inOrder = rowsOf(users.map((user, index) => [user, index + 1]))
 const allApplied = Object.fromEntries(users.map((user, index) => [user, { n: index + 1 }]))
 
 /** Starts an import whose batches are `a1 a2`, `b1 b2` and `c1 c2`. */
-async function start(): Promise<{ importId: string; running: ReturnType<typeof runImport> }> {
-  const importId = await queueFile(workshop, appId, inOrder)
-  const running = runImport(workshop.context, await claim(workshop, appId, importId), new AbortController().signal)
+async function start(app = appId): Promise<{ importId: string; running: ReturnType<typeof runImport> }> {
+  const importId = await queueFile(workshop, app, inOrder)
+  const running = runImport(workshop.context, await claim(workshop, app, importId), new AbortController().signal)
   return { importId, running }
 }
 
@@ -49,6 +49,9 @@ async function waiting(kind: 'advisory' | 'transactionid'): Promise<number> {
   )
   return rows.length
 }
+
+/** Each batch behind the first one waits for the one before. */
+const othersWait = ['the second and the third batch to wait', async () => (await waiting('advisory')) === 2] as const
 
 async function progressOf(importId: string): Promise<number> {
   const { view } = await resultOf(workshop, appId, importId)
@@ -85,7 +88,7 @@ test('a batch that is checked before the one in front of it is written waits for
   await other.query('begin')
   await lockUser('a1')
   const { importId, running } = await start()
-  await until('the second batch to wait for the first', async () => (await waiting('advisory')) === 1)
+  await until(...othersWait)
   expect(await progressOf(importId)).toBe(0)
   expect(await profilesOf(workshop, appId)).toMatchObject({ b1: { n: 0 }, b2: { n: 0 } })
   await other.query('commit')
@@ -97,7 +100,7 @@ test('a batch that waits for the one before holds none of its users: others may 
   await other.query('begin')
   await lockUser('a1')
   const { importId, running } = await start()
-  await until('the second batch to wait for the first', async () => (await waiting('advisory')) === 1)
+  await until(...othersWait)
   await other.query(`select from profiles where app_id = $1 and user_id in ('b1', 'b2') for update nowait`, [appId])
   await other.query('commit')
   expect(await running).toMatchObject({ outcome: 'completed' })
@@ -105,17 +108,31 @@ test('a batch that waits for the one before holds none of its users: others may 
   expect(await profilesOf(workshop, appId)).toEqual(allApplied)
 })
 
-test('when the first batch is lost with its connection, nothing of the second one is committed', async () => {
+test('when the first batch is lost with its connection, nothing of those behind it is committed', async () => {
   await other.query('begin')
   await lockUser('a2')
   const { importId, running } = await start()
-  await until('the second batch to wait for the first', async () => (await waiting('advisory')) === 1)
+  await until(...othersWait)
   await other.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${waitsFor} = 'transactionid'`)
-  // The first one's connection is gone, so the import is given back; the second one must not have been committed.
+  // The first one's connection is gone, so the import is given back; the others must not have been committed.
   expect(await running).toMatchObject({ outcome: 'postponed' })
   expect(await progressOf(importId)).toBe(0)
-  expect(await profilesOf(workshop, appId)).toMatchObject({ b1: { n: 0 }, b2: { n: 0 } })
+  expect(await profilesOf(workshop, appId)).toMatchObject({ b1: { n: 0 }, b2: { n: 0 }, c1: { n: 0 } })
   await other.query('commit')
+})
+
+test('when the first batch has to be written again, those that waited for it are written again behind it', async () => {
+  const app = await openApp(workshop, [...users, 'z'])
+  await importFile(workshop, app, rowsOf([['z', 0]]))
+  await other.query('begin')
+  await other.query(`insert into profiles (app_id, user_id, attributes) values ($1, 'a1', '{"m": 1}')`, [app])
+  const { importId, running } = await start(app)
+  await until(...othersWait)
+  // The first batch finds a profile where it had seen none: so it is given up, and begins anew.
+  await other.query('commit')
+  expect(await running).toMatchObject({ outcome: 'completed' })
+  expect(await resultOf(workshop, app, importId)).toMatchObject({ view: { rows_total: 6, rows_applied: 6 } })
+  expect(await profilesOf(workshop, app)).toEqual({ ...allApplied, a1: { m: 1, n: 1 }, z: { n: 0 } })
 })
 
 test('updates of the same users at the same time lead to no error, and both writers’ values hold', async () => {
