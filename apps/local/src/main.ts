@@ -5,7 +5,14 @@ import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { migrate } from '@sluice/database'
-import { type AppDefinition, defaultHome, type StackInfo, startStack, workerCount } from '@sluice/local-stack'
+import {
+  type AppDefinition,
+  defaultHome,
+  memoryLimits,
+  type StackInfo,
+  startStack,
+  workerCount,
+} from '@sluice/local-stack'
 import { migrateQueue } from '@sluice/queue'
 
 const home = resolve(process.env.SLUICE_HOME || defaultHome)
@@ -43,20 +50,6 @@ try {
 }
 process.exit(0)
 
-/**
- * A worker streams, but Node lets garbage pile up as long as the machine has memory: without the limits a worker takes three
- * times what it needs. The initial size keeps it from collecting everything whenever some buffers are garbage. README.md names
- * them for deployments.
- */
-function workerMemory(): string[] {
-  return ['--max-semi-space-size=16', '--initial-old-space-size=64', '--max-old-space-size=256']
-}
-
-/** The dropbox passes bytes on: what it was given before is garbage at once, and is to be collected as soon. */
-function dropboxMemory(): string[] {
-  return ['--max-semi-space-size=2', '--max-old-space-size=128']
-}
-
 function apps(): AppDefinition[] {
   const entry = (app: string) => fileURLToPath(new URL(`../../${app}/src/main.ts`, import.meta.url))
   return [
@@ -73,10 +66,10 @@ function apps(): AppDefinition[] {
       name: 'dropbox',
       entry: entry('dropbox'),
       count: 1,
-      nodeOptions: dropboxMemory(),
+      nodeOptions: memoryLimits.dropbox,
       web: { prefix: 'DROPBOX', port: 3006 },
     },
-    { name: 'worker', entry: entry('worker'), count: workerCount(process.env), nodeOptions: workerMemory() },
+    { name: 'worker', entry: entry('worker'), count: workerCount(process.env), nodeOptions: memoryLimits.worker },
   ]
 }
 

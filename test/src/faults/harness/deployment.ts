@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Connection, connect, type Database, migrate } from '@sluice/database'
+import { memoryLimits } from '@sluice/local-stack'
 import { migrateQueue } from '@sluice/queue'
 import { type S3Endpoint, startS3Endpoint } from '@sluice/s3-endpoint'
 import { openStorage, type Storage } from '@sluice/storage'
@@ -74,9 +75,6 @@ interface Special {
 /** How long a replacement waits, ms. */
 const replaceAfter = 200
 
-/** Node's limits of memory that README.md names for workers. */
-const memoryLimits = ['--max-semi-space-size=16', '--initial-old-space-size=64', '--max-old-space-size=256']
-
 /** Starts everything and waits until it is ready. */
 export async function startDeployment(options: DeploymentOptions = {}): Promise<Deployment> {
   const parts = new AsyncDisposableStack()
@@ -131,7 +129,7 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
   const keeper = keepProcesses(log)
   parts.defer(async () => void (await keeper.stop('SIGKILL')))
   const addWorker = (special: Special) =>
-    keeper.start('worker', { ...env, ...special.env }, [...memoryLimits, ...(special.nodeOptions ?? [])])
+    keeper.start('worker', { ...env, ...special.env }, [...memoryLimits.worker, ...(special.nodeOptions ?? [])])
   await Promise.all([
     keeper.start('api', env, [], ({ info }) => {
       apiPort = Number(new URL(String(info.url)).port)
