@@ -7,7 +7,7 @@ import type { Columns } from './columns.ts'
 import { type BatchPlace, type Committed, commitBatch, type Expectation, TypesChanged } from './commit.ts'
 import type { ImportContext } from './context.ts'
 
-/** Transactions of one import at the same time: one alone leaves Postgres waiting while the other end is at work, and so do two. */
+/** Transactions of one import at the same time: one alone leaves Postgres waiting while the other end is at work. */
 const batchesAtOnce = 3
 
 const expectations: readonly Expectation[] = ['unknown', 'none', 'some', 'contested']
