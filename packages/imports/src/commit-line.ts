@@ -4,11 +4,15 @@ import { type BatchMemory, type PreparedBatch, prepareBatch, settleTypes } from 
 import type { RowBatch } from './batches.ts'
 import { type Claim, ClaimLost, type Progress } from './claim.ts'
 import type { Columns } from './columns.ts'
-import { type BatchPlace, type Committed, commitBatch, type Expectation, TypesChanged } from './commit.ts'
+import {
+  type BatchPlace,
+  batchesAtOnce,
+  type Committed,
+  commitBatch,
+  type Expectation,
+  TypesChanged,
+} from './commit.ts'
 import type { ImportContext } from './context.ts'
-
-/** Transactions of one import at the same time: one alone leaves Postgres waiting while the other end is at work. */
-const batchesAtOnce = 3
 
 const expectations: readonly Expectation[] = ['unknown', 'none', 'some', 'contested']
 

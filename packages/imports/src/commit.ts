@@ -29,6 +29,12 @@ export class TypesChanged extends Error {
  */
 export type Expectation = 'unknown' | 'none' | 'some' | 'contested'
 
+/** Transactions of one import at the same time: one alone leaves Postgres waiting while the other end is at work. */
+export const batchesAtOnce = 3
+
+/** Locks of batches that take turns: each holds its own, and takes that of the one before. */
+const locksInTurn = batchesAtOnce + 1
+
 /** Which batch of a claim it is. */
 export interface BatchPlace {
   /** Batches under this claim before it. */
@@ -120,8 +126,8 @@ function found(states: UserStates, { profiles }: BatchPlace, again: boolean): Co
  */
 function lockOf({ importId, attempt }: Claim, number: number): RawBuilder<unknown> {
   const ofImport = Number.parseInt(importId.slice(0, 8), 16) | 0
-  // Few numbers are under way at once; those of another attempt must not be in the way.
-  const ofBatch = (attempt * 4 + (number % 4)) | 0
+  // Those of another attempt must not be in the way.
+  const ofBatch = (attempt * locksInTurn + (number % locksInTurn)) | 0
   return sql`pg_advisory_xact_lock(${ofImport}::integer, ${ofBatch}::integer)`
 }
 

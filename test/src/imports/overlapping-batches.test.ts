@@ -51,7 +51,8 @@ async function waiting(kind: 'advisory' | 'transactionid'): Promise<number> {
 }
 
 /** Each batch behind the first one waits for the one before. */
-const othersWait = ['the second and the third batch to wait', async () => (await waiting('advisory')) === 2] as const
+const untilOthersWait = () =>
+  until('the second and the third batch to wait', async () => (await waiting('advisory')) === 2)
 
 async function progressOf(importId: string): Promise<number> {
   const { view } = await resultOf(workshop, appId, importId)
@@ -88,7 +89,7 @@ test('a batch that is checked before the one in front of it is written waits for
   await other.query('begin')
   await lockUser('a1')
   const { importId, running } = await start()
-  await until(...othersWait)
+  await untilOthersWait()
   expect(await progressOf(importId)).toBe(0)
   expect(await profilesOf(workshop, appId)).toMatchObject({ b1: { n: 0 }, b2: { n: 0 } })
   await other.query('commit')
@@ -100,7 +101,7 @@ test('a batch that waits for the one before holds none of its users: others may 
   await other.query('begin')
   await lockUser('a1')
   const { importId, running } = await start()
-  await until(...othersWait)
+  await untilOthersWait()
   await other.query(`select from profiles where app_id = $1 and user_id in ('b1', 'b2') for update nowait`, [appId])
   await other.query('commit')
   expect(await running).toMatchObject({ outcome: 'completed' })
@@ -112,7 +113,7 @@ test('when the first batch is lost with its connection, nothing of those behind 
   await other.query('begin')
   await lockUser('a2')
   const { importId, running } = await start()
-  await until(...othersWait)
+  await untilOthersWait()
   await other.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${waitsFor} = 'transactionid'`)
   // The first one's connection is gone, so the import is given back; the others must not have been committed.
   expect(await running).toMatchObject({ outcome: 'postponed' })
@@ -127,7 +128,7 @@ test('when the first batch has to be written again, those that waited for it are
   await other.query('begin')
   await other.query(`insert into profiles (app_id, user_id, attributes) values ($1, 'a1', '{"m": 1}')`, [app])
   const { importId, running } = await start(app)
-  await until(...othersWait)
+  await untilOthersWait()
   // The first batch finds a profile where it had seen none: so it is given up, and begins anew.
   await other.query('commit')
   expect(await running).toMatchObject({ outcome: 'completed' })
