@@ -69,7 +69,7 @@ class RowCheck {
 
   /** Checks the row of this number in the batch. Notes what is wrong with it; true where nothing is. */
   row(block: RowBlock, row: number, number: number, user: number): boolean {
-    const { names, profiles, userIdIndex } = this.#columns
+    const { names, inDocumentOrder, userIdIndex } = this.#columns
     const updates = this.#updates
     const before = this.#problems.length
     const first = block.firstCell[row] ?? 0
@@ -79,7 +79,7 @@ class RowCheck {
     if (idProblem !== undefined) this.#problems.push({ row: number, column: userIdIndex, message: idProblem })
 
     updates.beginRow()
-    for (const column of profiles) {
+    for (const column of inDocumentOrder) {
       const { index, jsonKey, type } = column
       if (index >= count) continue
       const start = block.cellStart[first + index] ?? 0

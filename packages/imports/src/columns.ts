@@ -19,6 +19,8 @@ export interface Columns {
   names: readonly string[]
   userIdIndex: number
   profiles: ProfileColumn[]
+  /** The same in the order in which Postgres keeps keys: documents that come in it need not be sorted, each for itself. */
+  inDocumentOrder: readonly ProfileColumn[]
 }
 
 /**
@@ -36,7 +38,13 @@ export function sortColumns(
     const type = registered.get(key) ?? (Object.hasOwn(settled, key) ? settled[key] : undefined)
     return [{ index, key, jsonKey: Buffer.from(`${JSON.stringify(key)}:`), type, registered: registered.has(key) }]
   })
-  return { names, userIdIndex: names.indexOf(USER_ID), profiles }
+  const inDocumentOrder = profiles.toSorted((one, other) => compareKeys(Buffer.from(one.key), Buffer.from(other.key)))
+  return { names, userIdIndex: names.indexOf(USER_ID), profiles, inDocumentOrder }
+}
+
+/** The order of keys within a `jsonb`: shorter ones first, then by their bytes. */
+function compareKeys(one: Buffer, other: Buffer): number {
+  return one.length - other.length || one.compare(other)
 }
 
 /** The settled types by key, in column order. */
