@@ -2,6 +2,7 @@ import { sql } from '@sluice/database'
 import { joinedProfileUpdates, registerUsers, UnregisteredUser } from '@sluice/profiles'
 import pg from 'pg'
 import { beforeEach, expect, test } from 'vitest'
+import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
 import { importFile, openApp, profilesOf } from '../imports/workshop.ts'
 import { march, openYard, request, runAt, type Yard } from './yard.ts'
@@ -35,12 +36,7 @@ const holdUpFirstProfileOf = (user: string, holder = other) =>
     user,
   ])
 
-async function waiting(kind: 'advisory' | 'transactionid'): Promise<number> {
-  const { rows } = await sql`
-    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and wait_event = ${kind}
-  `.execute(yard.database.db)
-  return rows.length
-}
+const waiting = async (kind: 'advisory' | 'transactionid') => (await lockWaits(yard.database.db, kind)).length
 
 async function profilesLeft(): Promise<number> {
   const { rows } = await sql`select from profiles where app_id = ${appId}`.execute(yard.database.db)

@@ -1,4 +1,4 @@
-import { type Connection, connect } from '@sluice/database'
+import { type Connection, connect, type Database, sql } from '@sluice/database'
 import pg from 'pg'
 import { inject } from 'vitest'
 
@@ -56,6 +56,15 @@ export async function storedProfiles(
     .orderBy('u.user_id')
     .execute()
   return Object.fromEntries(rows.map((row) => [row.user_id, row.attributes ?? {}]))
+}
+
+/** The statements in a database that wait for a lock: of one kind, as Postgres names them, where it is given. */
+export async function lockWaits(db: Database, kind?: 'advisory' | 'transactionid'): Promise<string[]> {
+  const { rows } = await sql<{ query: string }>`
+    select query from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and wait_event = coalesce(${kind ?? null}, wait_event)
+  `.execute(db)
+  return rows.map(({ query }) => query)
 }
 
 function withDatabaseName(postgresUrl: string, name: string): string {

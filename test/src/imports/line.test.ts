@@ -1,6 +1,7 @@
 import { sql } from '@sluice/database'
 import { claimImport, noticeUploads, requestImport, runImport, takeTurns } from '@sluice/imports'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
 import { claim, openApp, openWorkshop, queueFile, resultOf, type Workshop } from './workshop.ts'
 
@@ -100,13 +101,7 @@ describe('whose turn it is', () => {
         .where('import_id', '=', earlier)
         .execute()
       const claiming = claimImport(workshop.context, { appId, importId: earlier })
-      await until('the claim to wait for the other one', async () => {
-        const { rows } =
-          await sql`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(
-            tx,
-          )
-        return rows.length > 0
-      })
+      await until('the claim to wait for the other one', async () => (await lockWaits(tx)).length > 0)
       return { claiming }
     })
     expect(await racing.claiming).toBeUndefined()

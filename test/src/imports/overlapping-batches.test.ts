@@ -1,8 +1,8 @@
-import { sql } from '@sluice/database'
 import { runImport } from '@sluice/imports'
 import { joinedProfileUpdates } from '@sluice/profiles'
 import pg from 'pg'
 import { beforeEach, expect, test } from 'vitest'
+import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
 import { claim, importFile, openApp, openWorkshop, profilesOf, queueFile, resultOf, type Workshop } from './workshop.ts'
 
@@ -40,15 +40,8 @@ async function start(app = appId): Promise<{ importId: string; running: ReturnTy
 const lockUser = (user: string) =>
   other.query(`select from profiles where app_id = $1 and user_id = $2 for update`, [appId, user])
 
-const waitsFor = `datname = current_database() and wait_event_type = 'Lock' and wait_event`
-
 /** How many transactions wait for a lock of this kind. */
-async function waiting(kind: 'advisory' | 'transactionid'): Promise<number> {
-  const { rows } = await sql`select from pg_stat_activity where ${sql.raw(waitsFor)} = ${kind}`.execute(
-    workshop.database.db,
-  )
-  return rows.length
-}
+const waiting = async (kind: 'advisory' | 'transactionid') => (await lockWaits(workshop.database.db, kind)).length
 
 /** Each batch behind the first one waits for the one before. */
 const untilOthersWait = () =>
@@ -114,7 +107,10 @@ test('when the first batch is lost with its connection, nothing of those behind 
   await lockUser('a2')
   const { importId, running } = await start()
   await untilOthersWait()
-  await other.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${waitsFor} = 'transactionid'`)
+  await other.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and wait_event = 'transactionid'`,
+  )
   // The first one's connection is gone, so the import is given back; the others must not have been committed.
   expect(await running).toMatchObject({ outcome: 'postponed' })
   expect(await progressOf(importId)).toBe(0)

@@ -1,6 +1,6 @@
 import { type Database, migrate, migrationNames, sql } from '@sluice/database'
 import { expect, onTestFinished, test } from 'vitest'
-import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { lockWaits, openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
 
 const users = 1_000_000
@@ -25,7 +25,11 @@ test('no migration goes through a table of 1,000,000 users while writers wait fo
   await migrate(database.url, initial)
   await fill(database)
   const pages: Record<string, number> = {}
-  for (const name of later) pages[name] = await pagesReadBy(database, () => migrate(database.url, name))
+  for (const name of later) {
+    pages[name] = await pagesReadBy(database, async () => {
+      expect(await migrate(database.url, name)).toEqual([name])
+    })
+  }
   const long = Object.entries(pages).filter(([name, read]) => read > mostPages && !exceptions.has(name))
   expect(long).toEqual([])
   for (const name of exceptions.keys()) expect(pages[name]).toBeGreaterThan(mostPages)
@@ -38,15 +42,22 @@ test('a migration that finds a table locked lets writers pass, and comes again u
   await migrate(url, '0004-deletion-batches')
   await sql`insert into users (app_id, user_id) values (1, 'user-1')`.execute(db)
   let migrated: Promise<string[]> | undefined
+  let waited = 0
   await db.transaction().execute(async (tx) => {
     await sql`lock table users in share update exclusive mode`.execute(tx)
     migrated = migrate(url, '0005-row-hashes')
     for (let time = 1; time <= 2; time++) {
-      await until('the migration to wait for the table', () => alterationWaits(db))
+      await until('the migration to wait for the table', async () =>
+        (await lockWaits(db)).some((statement) => /^ *alter table users/.test(statement)),
+      )
       // Behind the migration, which waits for this transaction: only that it gives up lets the write pass.
+      const began = performance.now()
       await sql`update users set registered_at = now() where app_id = 1 and user_id = 'user-1'`.execute(db)
+      waited = Math.max(waited, performance.now() - began)
     }
   })
+  expect(waited).toBeGreaterThan(500)
+  expect(waited).toBeLessThan(3_500)
   expect(await migrated).toEqual(['0005-row-hashes'])
 })
 
@@ -95,12 +106,4 @@ async function pagesRead(db: Database): Promise<Map<string, number>> {
 async function keepFromVacuum(db: Database): Promise<void> {
   const { rows } = await sql<{ table: string }>`select relname as table from pg_stat_user_tables`.execute(db)
   for (const { table } of rows) await sql`alter table ${sql.table(table)} set (autovacuum_enabled = off)`.execute(db)
-}
-
-async function alterationWaits(db: Database): Promise<boolean> {
-  const { rows } = await sql`
-    select from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock' and query ~ '^ *alter table users'
-  `.execute(db)
-  return rows.length > 0
 }
