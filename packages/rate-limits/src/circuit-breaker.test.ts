@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { circuitBreaker } from './circuit-breaker.ts'
 
 /** Something that is away for as long as it is told to be, and counts how often it was tried. */
@@ -23,6 +23,9 @@ describe('a circuit breaker', () => {
   })
 
   test('tries nothing for a while after so many failures in a row, then tries again', async () => {
+    // The pause is over when it says so, however long the lines before it take.
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
     const { calls, call } = service()
     const guarded = circuitBreaker({ deadline: 1_000, tolerated: 3, pause: 50 })
     calls.away = true
@@ -30,11 +33,11 @@ describe('a circuit breaker', () => {
     for (let request = 0; request < 3; request++) await expect(guarded(call)).rejects.toThrow('not tried')
     expect(calls.tried).toBe(3)
 
-    await delay(60)
+    vi.advanceTimersByTime(60)
     await expect(guarded(call)).rejects.toThrow('away')
     await expect(guarded(call)).rejects.toThrow('not tried')
     calls.away = false
-    await delay(60)
+    vi.advanceTimersByTime(60)
     expect(await guarded(call)).toBe(5)
   })
 
