@@ -1,5 +1,6 @@
 import type { MadeFile } from './file.ts'
 import type { BenchPostgres } from './postgres.ts'
+import type { LongestTransactions } from './transaction-watch.ts'
 
 /** A route by which a file gets into a database. */
 export interface Contender {
@@ -27,8 +28,7 @@ export interface ImportDetails {
   /** From the job's being given to the claim, and to the first committed batch that was seen, ms. */
   queueWait: number
   firstCommit: number
-  /** The oldest age of a writing transaction of Sluice that was seen, ms. */
-  longestTransaction: number
+  longestTransactions: LongestTransactions
   /** The most resident memory of the worker, bytes. */
   peakMemory: number
 }

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import { residentMemory } from '../../memory/peak-memory.ts'
-import type { Contender, ImportDetails } from './contender.ts'
+import type { Contender } from './contender.ts'
 import { cpuOfTree } from './cpu.ts'
 import type { MadeFile } from './file.ts'
 import type { BenchPostgres } from './postgres.ts'
 import { openStackSession } from './stack-session.ts'
+import { type LongestTransactions, TransactionWatch, type WritingTransaction } from './transaction-watch.ts'
 
 /** How often a running import is looked at, ms: its end counts from the look that saw it. */
 const lookEvery = 10
@@ -38,7 +39,7 @@ export function sluice(postgres: BenchPostgres, template: string, home: string):
           return {
             queueWait: seen.claimedAt - given,
             firstCommit: seen.firstCommitAt - given,
-            longestTransaction: seen.longestTransaction,
+            longestTransactions: seen.longestTransactions,
             peakMemory: await residentMemory(worker),
           }
         },
@@ -55,7 +56,9 @@ interface Look {
   claimed_at: Date | null
   rows_total: number
   rows_failed: number
-  oldest: number | null
+  /** The moment of the look, ms. */
+  at: number
+  writing: WritingTransaction[]
 }
 
 /** Looks at an import until it has ended; moments in ms. Throws unless it completed with the counts of its file. */
@@ -63,18 +66,19 @@ export async function watchImport(
   client: pg.Client,
   importId: string,
   file: MadeFile,
-): Promise<{ claimedAt: number; firstCommitAt: number } & Pick<ImportDetails, 'longestTransaction'>> {
+): Promise<{ claimedAt: number; firstCommitAt: number; longestTransactions: LongestTransactions }> {
   const started = Date.now()
+  const transactions = new TransactionWatch(started)
   let firstCommitAt = Number.NaN
-  let longestTransaction = 0
   for (;;) {
     const look = await lookAt(client, importId)
     if (Number.isNaN(firstCommitAt) && look.rows_total > 0) firstCommitAt = Date.now()
-    longestTransaction = Math.max(longestTransaction, look.oldest ?? 0)
+    transactions.look(look.at, look.writing)
     if (look.state === 'completed' || look.state === 'failed') {
       const counts = { state: look.state, error: look.error, rows: look.rows_total, failed: look.rows_failed }
       assert.deepEqual(counts, { state: 'completed', error: null, rows: file.written, failed: file.failing })
-      return { claimedAt: look.claimed_at?.getTime() ?? Number.NaN, firstCommitAt, longestTransaction }
+      const claimedAt = look.claimed_at?.getTime() ?? Number.NaN
+      return { claimedAt, firstCommitAt, longestTransactions: transactions.longest }
     }
     if (Date.now() - started > longest) throw new Error(`import ${importId} has not ended in ${longest} ms`)
     await delay(lookEvery)
@@ -84,10 +88,15 @@ export async function watchImport(
 async function lookAt(client: pg.Client, importId: string): Promise<Look> {
   const { rows } = await client.query<Look>({
     name: 'look',
-    text: `select state, error, started_at as claimed_at, rows_total::int, rows_failed::int, (
-        select (extract(epoch from max(clock_timestamp() - xact_start)) * 1000)::float8 from pg_stat_activity
-        where datname = current_database() and application_name = 'sluice' and backend_xid is not null
-      ) as oldest
+    text: `select state, error, started_at as claimed_at, rows_total::int, rows_failed::int,
+        (extract(epoch from clock_timestamp()) * 1000)::float8 as at,
+        array(
+          select json_build_object('xid', backend_xid::text,
+            'age', (extract(epoch from clock_timestamp() - xact_start) * 1000)::float8,
+            'doing', concat_ws(', ', substring(regexp_replace(query, '/\\*.*?\\*/', '') from '[a-z]+'), wait_event))
+          from pg_stat_activity
+          where datname = current_database() and application_name = 'sluice' and backend_xid is not null
+        ) as writing
       from imports where import_id = $1`,
     values: [importId],
   })
