@@ -11,12 +11,14 @@ import { showBacklog } from './backlog.ts'
 import { hostImports } from './imports.ts'
 import { hostMails } from './mails.ts'
 import { openWorkerMetrics } from './metrics.ts'
+import { letOthersGoFirst } from './priority.ts'
 import { hostUpkeep } from './upkeep.ts'
 
 /** Many supervisors, Docker for one, kill what has not ended 10 s after SIGTERM: better to end by ourselves, ms. */
 const stopDeadline = 9_500
 
 await runService('worker', { stopDeadline }, async (log, operations) => {
+  letOthersGoFirst(log)
   const settings = readSettings(process.env, [
     ...deletionSettings,
     ...importSettings,

@@ -1,3 +1,4 @@
+import { getPriority } from 'node:os'
 import { gzipSync } from 'node:zlib'
 import type { UploadDescriptor } from '@sluice/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -250,6 +251,12 @@ test('the end of an upload is noticed within 2 s', async () => {
   const { started_at: startedAt } = await ended(stack.api, token, importId)
   // Half a second beyond the promise is for the claim, and for a machine that runs other tests as well.
   expect(Date.parse(startedAt ?? '') - uploaded).toBeLessThan(2500)
+})
+
+test('where the processor is scarce, a worker lets the API go first', async () => {
+  const { api, worker } = (await stack.info()).processes
+  const [ofApi, ofWorker] = [api?.[0] ?? Number.NaN, worker?.[0] ?? Number.NaN].map((pid) => getPriority(pid))
+  expect(ofWorker).toBeGreaterThan(ofApi ?? Number.NaN)
 })
 
 test('files apply in the order of their first requests, whatever order they are uploaded in', async () => {
