@@ -23,8 +23,11 @@ function more(one: Expectation, other: Expectation): Expectation {
 /** A batch on its way into the database. */
 interface BatchUnderWay {
   batch: PreparedBatch
-  /** Resolves when its transaction holds the lock that the next one waits for. */
-  locked: Promise<void>
+  /**
+   * Resolves when its transaction holds the lock that the next one waits for; made anew where it is given up and has to wait
+   * itself. Without that the next one would find the lock free, fail as well, and so on to the end of the file.
+   */
+  locked: PromiseWithResolvers<void>
   committed: Promise<void>
   isCommitted: boolean
 }
@@ -103,12 +106,13 @@ export class CommitLine {
 
   #start(batch: PreparedBatch): void {
     const before = this.#underWay.at(-1)
-    const { promise: locked, resolve: onLocked } = Promise.withResolvers<void>()
+    const locked = Promise.withResolvers<void>()
+    const entry: BatchUnderWay = { batch, isCommitted: false, locked, committed: Promise.resolve() }
+    const onLocked = () => entry.locked.resolve()
     const place = { number: this.#count++, after: this.#position, profiles: this.#profiles, onLocked }
     this.#position = batch.end
     const began = performance.now()
-    const entry = { batch, isCommitted: false, locked, committed: Promise.resolve() }
-    entry.committed = this.#commit(batch, place, before).then(async (written) => {
+    entry.committed = this.#commit(entry, place, before).then(async (written) => {
       await before?.committed // its answer may come later, though its commit came first
       entry.isCommitted = true
       this.#profiles = more(this.#profiles, written.profiles)
@@ -120,12 +124,13 @@ export class CommitLine {
 
   /** Gives the batch as it was written: its types may be others than when it was sent on its way. */
   async #commit(
-    batch: PreparedBatch,
+    entry: BatchUnderWay,
     place: Omit<BatchPlace, 'followsOpenBatch'>,
     before: BatchUnderWay | undefined,
+    batch = entry.batch,
   ): Promise<Committed & { batch: PreparedBatch }> {
     // A new connection may take longer than a whole batch on one that is open: then there would be no lock to wait for.
-    if (before !== undefined) await Promise.race([before.locked, before.committed.catch(() => {})])
+    if (before !== undefined) await Promise.race([before.locked.promise, before.committed.catch(() => {})])
     const followsOpenBatch = before?.isCommitted === false
     try {
       const whole = { ...place, followsOpenBatch }
@@ -133,12 +138,13 @@ export class CommitLine {
     } catch (error) {
       if (error instanceof TypesChanged) {
         batch.updates.clear()
-        return await this.#commit(await prepareBatch(batch, this.#columns, batch), place, before)
+        return await this.#commit(entry, place, before, await prepareBatch(batch, this.#columns, batch))
       }
       // The batch before may have been given up for another transaction, and be on its way again.
       if (!(error instanceof ClaimLost) || !followsOpenBatch) throw error
+      entry.locked = Promise.withResolvers()
       await before?.committed
-      return await this.#commit(batch, place, undefined)
+      return await this.#commit(entry, place, undefined, batch)
     }
   }
 }
