@@ -1,12 +1,11 @@
-import { CompiledQuery, sql, type UpdateQueryBuilder } from 'kysely'
+import { CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
 import { applicationName, type Database } from './connect.ts'
 import { pipelineOf } from './pipeline.ts'
-import type { Schema } from './schema.ts'
 
-/** A statement that was to change a row found none: its transaction is given up. */
-export class NothingChanged extends Error {
-  override readonly name = 'NothingChanged'
+/** A statement found no row where one must be: its transaction is given up. */
+export class NothingFound extends Error {
+  override readonly name = 'NothingFound'
 }
 
 const divisionByZero = '22012'
@@ -22,7 +21,7 @@ const longestTransaction = 20_000
  * than Postgres takes, however busy this process is.
  *
  * Takes the statements that it begins with, and a function that looks and decides. It is given the transaction, and gives what
- * is to be written, and the result. Throws {@link NothingChanged}; nothing is written where anything throws.
+ * is to be written, and the result. Throws {@link NothingFound}; nothing is written where anything throws.
  */
 export async function writeTogether<Result>(
   db: Database,
@@ -40,7 +39,7 @@ export async function writeTogether<Result>(
     } catch (error) {
       // Where that fails too, the connection is broken, and its transaction ends with it.
       await sql`rollback`.execute(connection).catch(() => {})
-      throw error instanceof pg.DatabaseError && error.code === divisionByZero ? new NothingChanged() : error
+      throw error instanceof pg.DatabaseError && error.code === divisionByZero ? new NothingFound() : error
     }
   })
 }
@@ -61,16 +60,10 @@ export async function endSilentCopies(db: Database): Promise<number> {
 }
 
 /**
- * Makes an update fail, with {@link NothingChanged}, where it finds no row: what comes behind it is not done then. It is
- * prepared, so its text should be one of a few.
+ * Makes a statement fail, with {@link NothingFound}, where it gives no row: what comes behind it is not done then. It becomes a
+ * prepared one, so its text should be one of a few.
  */
-export function mustChange<Table extends keyof Schema, Result>(
-  db: Database,
-  update: UpdateQueryBuilder<Schema, Table, Table, Result>,
-): CompiledQuery {
-  const { sql: text, parameters } = db
-    .with('changed', () => update.returning(sql`1`.as('one')))
-    .selectNoFrom(sql`1 / (select count(*) from changed)`.as('some'))
-    .compile()
-  return CompiledQuery.raw(`/* prepared */ ${text}`, [...parameters])
+export function mustFind({ sql: text, parameters }: CompiledQuery): CompiledQuery {
+  const counted = `/* prepared */ with found as (${text}) select 1 / (select count(*) from found)`
+  return CompiledQuery.raw(counted, [...parameters])
 }

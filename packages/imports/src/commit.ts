@@ -1,8 +1,8 @@
 import {
   type CompiledQuery,
   type Database,
-  mustChange,
-  NothingChanged,
+  mustFind,
+  NothingFound,
   type RawBuilder,
   retryConflicts,
   sql,
@@ -74,7 +74,7 @@ export async function commitBatch(
     for (const column of written.registered) column.registered = true
     return written
   } catch (error) {
-    throw error instanceof NothingChanged ? new ClaimLost() : error
+    throw error instanceof NothingFound ? new ClaimLost() : error
   }
 }
 
@@ -100,9 +100,8 @@ async function writeBatch(
     const invalid = invalidRows(batch, findings, states, columns)
     const counts = new ErrorCounts()
     const { rowsFailed, lastChunk } = await saveInvalidRows(tx, claim, batch, invalid, counts)
-    const before = sql`/* prepared */ select ${lockOf(claim, place.number - 1)}`.compile(tx)
     const writes = [
-      ...(place.followsOpenBatch ? [before] : []),
+      ...(place.followsOpenBatch ? afterBatchBefore(tx, claim, place) : []),
       // Never of two batches at once: profile updates of these users wait for them.
       ...(claim.dryRun ? [] : mergeProfiles(tx, claim.appId, batch.updates, states, isContested)),
       ...lastChunk,
@@ -129,6 +128,20 @@ function lockOf({ importId, attempt }: Claim, number: number): RawBuilder<unknow
   // Those of another attempt must not be in the way.
   const ofBatch = (attempt * locksInTurn + (number % locksInTurn)) | 0
   return sql`pg_advisory_xact_lock(${ofImport}::integer, ${ofBatch}::integer)`
+}
+
+/**
+ * Waits for the end of the batch before, and gives this one up where that one is not committed: to find that out behind the
+ * rows would be to write them twice.
+ */
+function afterBatchBefore(tx: Database, claim: Claim, { number, after }: BatchPlace): CompiledQuery[] {
+  const position = tx
+    .selectFrom('imports')
+    .select('position')
+    .where('app_id', '=', claim.appId)
+    .where('import_id', '=', claim.importId)
+    .where('position', '=', after)
+  return [sql`/* prepared */ select ${lockOf(claim, number - 1)}`.compile(tx), mustFind(position.compile())]
 }
 
 /**
@@ -209,5 +222,5 @@ function progressTo(
       tries: 0,
       lease_until: sql<Date>`now() + make_interval(secs => ${context.settings.IMPORT_LEASE / 1000})`,
     })
-  return mustChange(tx, progress)
+  return mustFind(progress.returning('position').compile())
 }

@@ -5,8 +5,8 @@ import {
   connect,
   copyInto,
   endSilentCopies,
-  mustChange,
-  NothingChanged,
+  mustFind,
+  NothingFound,
   sql,
   writeTogether,
 } from '@sluice/database'
@@ -77,12 +77,16 @@ test('where the looking fails, nothing is written, and its error is thrown', asy
   expect(await namesOfApps()).toEqual(['one', 'two'])
 })
 
-test('an update that must find a row, and finds none, ends the transaction', async () => {
-  const update = (name: string) =>
-    mustChange(database.db, database.db.updateTable('apps').set({ name: 'changed' }).where('name', '=', name))
-  await expect(write(rename('two', 'second'), update('three'))).rejects.toThrow(NothingChanged)
+test('a statement that must find a row, and finds none, ends the transaction', async () => {
+  const named = (name: string) => database.db.selectFrom('apps').select('name').where('name', '=', name).compile()
+  await expect(write(rename('two', 'second'), mustFind(named('three')))).rejects.toThrow(NothingFound)
   expect(await namesOfApps()).toEqual(['one', 'two'])
-  await write(update('one'))
+
+  const update = (name: string) =>
+    mustFind(sql`update apps set name = 'changed' where name = ${name} returning name`.compile(database.db))
+  await expect(write(rename('two', 'second'), update('three'))).rejects.toThrow(NothingFound)
+  expect(await namesOfApps()).toEqual(['one', 'two'])
+  await write(mustFind(named('two')), update('one'))
   expect(await namesOfApps()).toEqual(['changed', 'two'])
 })
 
