@@ -14,11 +14,20 @@ import {
 } from './commit.ts'
 import type { ImportContext } from './context.ts'
 
-const expectations: readonly Expectation[] = ['unknown', 'none', 'some', 'contested']
+/** What is expected of profiles for good: to expect too little costs a second try. */
+type LastingExpectation = Exclude<Expectation, 'contested'>
 
-function more(one: Expectation, other: Expectation): Expectation {
+const expectations: readonly LastingExpectation[] = ['unknown', 'none', 'some']
+
+function more(one: LastingExpectation, other: LastingExpectation): LastingExpectation {
   return expectations.indexOf(one) > expectations.indexOf(other) ? one : other
 }
+
+/**
+ * How many batches are written as contested after one that was. Each costs two thirds more; a batch that meets updates without
+ * it costs that and its first try. So many lose little where every batch meets some, and where only one does.
+ */
+const contestedBatches = 16
 
 /** A batch on its way into the database. */
 interface BatchUnderWay {
@@ -49,8 +58,9 @@ export class CommitLine {
   readonly #free: BatchMemory[] = []
   #position: number
   #count = 0
-  /** Never goes back to less: to expect too little costs a second try. */
-  #profiles: Expectation = 'unknown'
+  #profiles: LastingExpectation = 'unknown'
+  /** Number of the first batch that is not expected to be contested any more. */
+  #contestedUntil = 0
 
   /** Takes the progress that was committed before, and who is to be told of each commit and the ms it took, in file order. */
   constructor(
@@ -109,17 +119,24 @@ export class CommitLine {
     const locked = Promise.withResolvers<void>()
     const entry: BatchUnderWay = { batch, isCommitted: false, locked, committed: Promise.resolve() }
     const onLocked = () => entry.locked.resolve()
-    const place = { number: this.#count++, after: this.#position, profiles: this.#profiles, onLocked }
+    const number = this.#count++
+    const profiles: Expectation = number < this.#contestedUntil ? 'contested' : this.#profiles
+    const place = { number, after: this.#position, profiles, onLocked }
     this.#position = batch.end
     const began = performance.now()
     entry.committed = this.#commit(entry, place, before).then(async (written) => {
       await before?.committed // its answer may come later, though its commit came first
       entry.isCommitted = true
-      this.#profiles = more(this.#profiles, written.profiles)
+      this.#expect(written.profiles)
       this.#onCommit(written.batch, written.rowsFailed, performance.now() - began)
     })
     entry.committed.catch(() => {}) // it is awaited by whoever comes next; until then a rejection is no news
     this.#underWay.push(entry)
+  }
+
+  #expect(found: Committed['profiles']): void {
+    if (found === 'contested') this.#contestedUntil = this.#count + contestedBatches
+    this.#profiles = more(this.#profiles, found === 'contested' ? 'some' : found)
   }
 
   /** Gives the batch as it was written: its types may be others than when it was sent on its way. */

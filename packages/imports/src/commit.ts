@@ -113,7 +113,6 @@ async function writeBatch(
 }
 
 function found(states: UserStates, { profiles }: BatchPlace, again: boolean): Committed['profiles'] {
-  if (profiles === 'contested') return profiles
   // What a batch ran into without having looked for it, nobody need have written meanwhile.
   if (again) return profiles === 'none' ? 'some' : 'contested'
   return states.hasProfiles ? 'some' : 'none'

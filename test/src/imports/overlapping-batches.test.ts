@@ -48,18 +48,39 @@ const untilOthersWait = () =>
   until('the second and the third batch to wait', async () => (await waiting('advisory')) === 2)
 
 /**
- * As in large batches: it takes longer to write one than to look its users up. Counts the batches that begin to write their
- * profiles, those that are given up included: what a sequence has counted is not taken back.
+ * As in large batches: it takes longer to write one than to look its users up. Notes the statement of each that is committed,
+ * and counts those that are begun: what a sequence has counted is not taken back.
  */
-const slowInserts = `
-  create sequence begun minvalue 0;
-  create function be_slow() returns trigger language plpgsql as
-    'begin perform nextval(''begun''), pg_sleep(0.02); return null; end';
-  create trigger slow before insert on profiles for each statement execute function be_slow()`
+const slowNotedInserts = `
+  create sequence begun;
+  create table noted (place serial, command text);
+  create function note() returns trigger language plpgsql as $$ begin
+    perform nextval('begun'), pg_sleep(0.02);
+    insert into noted (command) values (substring(current_query() from '^copy|insert'));
+    return null;
+  end $$;
+  create trigger note before insert on profiles
+    for each statement when (current_setting('application_name') = 'sluice') execute function note()`
 
-async function insertsBegun(): Promise<number> {
-  const { rows } = await other.query<{ count: string }>(`select nextval('begun') as count`)
-  return Number(rows[0]?.count)
+/**
+ * Imports a file of that many batches for users without profiles, while another transaction gives one of the first batch its
+ * profile. Gives how many inserts into profiles the batches began, and the commands of those that were committed.
+ */
+async function importBehindFirstProfile(batches: number): Promise<{ begun: number; committed: string[] }> {
+  const many = Array.from({ length: batches * 2 }, (_, index) => `user-${index}`)
+  const app = await openApp(workshop, [...many, 'z'])
+  await importFile(workshop, app, rowsOf([['z', 0]]))
+  await other.query(slowNotedInserts)
+  await other.query('begin')
+  await other.query(`insert into profiles (app_id, user_id, attributes) values ($1, 'user-0', '{"m": 1}')`, [app])
+  const importId = await queueFile(workshop, app, rowsOf(many.map((user, index) => [user, index])))
+  const running = runImport(workshop.context, await claim(workshop, app, importId), new AbortController().signal)
+  await untilOthersWait()
+  await other.query('commit')
+  expect(await running).toMatchObject({ outcome: 'completed' })
+  const begun = await other.query<{ last_value: string }>('select last_value from begun')
+  const noted = await other.query<{ command: string }>('select command from noted order by place')
+  return { begun: Number(begun.rows[0]?.last_value), committed: noted.rows.map(({ command }) => command) }
 }
 
 async function progressOf(importId: string): Promise<number> {
@@ -148,21 +169,23 @@ test('when the first batch has to be written again, those that waited for it are
 })
 
 test('when a batch has to be written again, those behind it are written once all the same', async () => {
-  const batches = 30
-  const many = Array.from({ length: batches * 2 }, (_, index) => `user-${index}`)
-  const app = await openApp(workshop, [...many, 'z'])
-  await importFile(workshop, app, rowsOf([['z', 0]]))
-  await other.query(slowInserts)
-  await other.query('begin')
-  await other.query(`insert into profiles (app_id, user_id, attributes) values ($1, 'user-0', '{"m": 1}')`, [app])
-  const importId = await queueFile(workshop, app, rowsOf(many.map((user, index) => [user, index])))
-  const running = runImport(workshop.context, await claim(workshop, app, importId), new AbortController().signal)
-  await untilOthersWait()
-  await other.query('commit')
-  expect(await running).toMatchObject({ outcome: 'completed' })
-  const others = 1
-  const givenUp = 1
-  expect(await insertsBegun()).toBe(others + batches + givenUp)
+  const { begun, committed } = await importBehindFirstProfile(30)
+  expect(committed).toHaveLength(30)
+  expect(begun).toBe(31)
+})
+
+test('a batch that met a profile update makes those after it look for more, which costs more, but not for good', async () => {
+  const { committed } = await importBehindFirstProfile(30)
+  const runs = committed
+    .join(' ')
+    .match(/(\w+)( \1)*/g)
+    ?.map((run) => run.split(' '))
+  expect(runs?.map((run) => [run[0], run.length])).toEqual([
+    ['insert', 1], // met the update
+    ['copy', 2], // were under way at that moment
+    ['insert', 16],
+    ['copy', 11],
+  ])
 })
 
 test('updates of the same users at the same time lead to no error, and both writers’ values hold', async () => {
