@@ -24,10 +24,10 @@ function more(one: LastingExpectation, other: LastingExpectation): LastingExpect
 }
 
 /**
- * How many batches are written as contested after one that was. Each costs two thirds more; a batch that meets updates without
- * it costs that and its first try. So many lose little where every batch meets some, and where only one does.
+ * For how many batches updates are expected after the first one that met some: each costs two thirds more for it. After the
+ * next one it is twice as many, and so on: to find out that updates still come costs second tries of up to three batches.
  */
-const contestedBatches = 16
+const contestedAtFirst = 16
 
 /** A batch on its way into the database. */
 interface BatchUnderWay {
@@ -61,6 +61,7 @@ export class CommitLine {
   #profiles: LastingExpectation = 'unknown'
   /** Number of the first batch that is not expected to be contested any more. */
   #contestedUntil = 0
+  #contestedNext = contestedAtFirst
 
   /** Takes the progress that was committed before, and who is to be told of each commit and the ms it took, in file order. */
   constructor(
@@ -135,8 +136,10 @@ export class CommitLine {
   }
 
   #expect(found: Committed['profiles']): void {
-    if (found === 'contested') this.#contestedUntil = this.#count + contestedBatches
     this.#profiles = more(this.#profiles, found === 'contested' ? 'some' : found)
+    if (found !== 'contested' || this.#count < this.#contestedUntil) return
+    this.#contestedUntil = this.#count + this.#contestedNext
+    this.#contestedNext *= 2
   }
 
   /** Gives the batch as it was written: its types may be others than when it was sent on its way. */
