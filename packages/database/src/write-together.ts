@@ -60,8 +60,8 @@ export async function endSilentCopies(db: Database): Promise<number> {
 }
 
 /**
- * Makes a statement fail, with {@link NothingFound}, where it gives no row: what comes behind it is not done then. It becomes a
- * prepared one, so its text should be one of a few.
+ * Makes a statement fail, with {@link NothingFound}, where it gives no row: what comes behind it is not done then. One that
+ * writes has to return something. It becomes a prepared one, so its text should be one of a few.
  */
 export function mustFind({ sql: text, parameters }: CompiledQuery): CompiledQuery {
   const counted = `/* prepared */ with found as (${text}) select 1 / (select count(*) from found)`
