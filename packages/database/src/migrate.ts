@@ -14,6 +14,7 @@ import * as cancellationAndDryRuns from './migrations/0008-cancellation-and-dry-
 import * as dropbox from './migrations/0009-dropbox.ts'
 import * as progressInPlace from './migrations/0010-progress-in-place.ts'
 import * as profileTime from './migrations/0011-profile-time.ts'
+import * as releasedImports from './migrations/0012-released-imports.ts'
 
 /** All of them, in order; each runs in a transaction of its own. */
 const migrations = {
@@ -28,6 +29,7 @@ const migrations = {
   '0009-dropbox': dropbox,
   '0010-progress-in-place': progressInPlace,
   '0011-profile-time': profileTime,
+  '0012-released-imports': releasedImports,
 }
 
 /** The first Postgres with `transaction_timeout`, as it names its versions to programs. */

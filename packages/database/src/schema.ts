@@ -133,6 +133,8 @@ interface ImportsTable {
   lease_until: NullableTimestamp
   retry_at: NullableTimestamp
   dispatched_at: NullableTimestamp
+  /** It was released after it committed a batch: no other import of its app runs before it ends. */
+  holds_order: Generated<boolean>
 
   columns: JSONColumnType<string[]> | null
   types: JSONColumnType<Record<string, ValueType>, string | undefined, string>

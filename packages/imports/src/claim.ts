@@ -59,7 +59,7 @@ export async function claimImport(context: ImportContext, { appId, importId }: I
     const row = rows[0]
     return row === undefined ? undefined : toClaim(row)
   } catch (error) {
-    // Two imports of the app were claimed at the same moment: the index lets one of them through.
+    // Another import of the app was claimed, or committed a batch, at the same moment: the index lets one of them through.
     if (error instanceof Error && 'constraint' in error && error.constraint === 'imports_one_active_per_app')
       return undefined
     throw error
@@ -134,10 +134,13 @@ export async function renewLease(context: ImportContext, claim: Claim): Promise<
   if (result.numUpdatedRows === 0n) throw new ClaimLost()
 }
 
+/** What releasing a claim sets: an import that has committed a batch stays next in order. */
+const released = { state: 'queued', lease_until: null, holds_order: sql<boolean>`position > 0` } as const
+
 /** Gives the import back before it is done, because this worker shuts down: that is not a failed try. Throws {@link ClaimLost}. */
 export async function handBack(context: ImportContext, claim: Claim): Promise<void> {
   const result = await claimed(context, claim)
-    .set({ state: 'queued', lease_until: null, tries: sql<number>`greatest(tries - 1, 0)` })
+    .set({ ...released, tries: sql<number>`greatest(tries - 1, 0)` })
     .executeTakeFirst()
   if (result.numUpdatedRows === 0n) throw new ClaimLost()
 }
@@ -156,8 +159,7 @@ export async function postpone(context: ImportContext, claim: Claim, tries: numb
   const delay = Math.round(longest * (1 - Math.random() / 2))
   const result = await claimed(context, claim)
     .set({
-      state: 'queued',
-      lease_until: null,
+      ...released,
       ...(outage && { tries: sql<number>`greatest(tries - 1, 0)` }),
       retry_at: sql<Date>`now() + make_interval(secs => ${delay / 1000})`,
     })

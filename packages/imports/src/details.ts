@@ -42,7 +42,7 @@ export async function showDetails(
   if (!isImportId(importId)) return undefined
   const row = await selectImports(db)
     .select(['file_name', 'content_type', 'object_key', 'position', 'columns', 'error_counts', 'report_due'])
-    .select(['line_number', 'upload_expires_at'])
+    .select(['line_number', 'upload_expires_at', 'holds_order'])
     .select(({ fn }) => fn.coalesce('stored_size', 'byte_size').as('bytes'))
     .select(sql<number | null>`extract(epoch from coalesce(finished_at, now()) - started_at)::float8`.as('seconds'))
     .select(sql<Date | null>`case when retry_at > now() then retry_at end`.as('retries_at'))
@@ -65,7 +65,15 @@ export async function showDetails(
   }
 }
 
-type WaitRow = ViewRow & { line_number: number; upload_expires_at: Date | null; retries_at: Date | null }
+type WaitRow = ViewRow & {
+  line_number: number
+  upload_expires_at: Date | null
+  retries_at: Date | null
+  holds_order: boolean
+}
+
+/** The import runs, or was released after it committed a batch: it comes before all others of its import order. */
+const runsFirst = sql<boolean>`(state = 'processing' or holds_order)`
 
 async function waitOf(db: Database, appId: number, row: WaitRow): Promise<Wait | null> {
   if (row.state === 'awaiting_upload') return { for: 'upload', until: row.upload_expires_at }
@@ -74,8 +82,9 @@ async function waitOf(db: Database, appId: number, row: WaitRow): Promise<Wait |
   const { rows } = await sql<{ import_id: string; state: 'awaiting_upload' | 'queued' | 'processing'; ahead: number }>`
     select import_id, state, count(*) over ()::integer as ahead from imports
     where app_id = ${appId} and dry_run = ${row.dry_run} and state in ('awaiting_upload', 'queued', 'processing')
-      and (line_number < ${row.line_number} or state = 'processing')
-    order by state = 'processing' desc, line_number limit 1
+      and import_id <> ${row.import_id}
+      and (${runsFirst} or not ${row.holds_order}::boolean and line_number < ${row.line_number})
+    order by ${runsFirst} desc, line_number limit 1
   `.execute(db)
   const [first] = rows
   if (first === undefined) return { for: 'worker' }
@@ -122,11 +131,11 @@ export async function listImportsBefore(
   }))
 }
 
-/** The places of an app's imports that wait or run, by ID: the running one is first, then comes the order of requests. */
+/** The places of an app's imports that wait or run, by ID: in request order, but one that runs or holds the order is first. */
 async function placesInLine(db: Database, appId: number): Promise<Map<string, number>> {
   const { rows } = await sql<{ import_id: string; place: number }>`
     select import_id,
-      (row_number() over (partition by dry_run order by state = 'processing' desc, line_number))::integer as place
+      (row_number() over (partition by dry_run order by ${runsFirst} desc, line_number))::integer as place
     from imports where app_id = ${appId} and state in ('awaiting_upload', 'queued', 'processing')
   `.execute(db)
   return new Map(rows.map((row) => [row.import_id, row.place]))

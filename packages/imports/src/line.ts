@@ -48,8 +48,10 @@ export async function returnTurn({ db }: ImportContext, { appId, importId }: Imp
 export const isAbandoned = sql`(i.state = 'processing' and i.lease_until < now())`
 
 /**
- * `i` is queued, no import of its line is active, and none before it holds it up: those that wait for a
- * retry do; those that still upload do for `orderWait` ms after the file of `i` was there (design.md §3, Request order).
+ * `i` is queued, and no other import of its import order runs, was released after it committed a batch, or precedes `i`.
+ * A preceding import that waits for a retry counts. One that is still uploading counts for `orderWait` ms after the file of
+ * `i` was there. Once `i` has committed a batch, nothing precedes it any more: files never interleave (design.md §3, Request
+ * order).
  */
 export function isNext(orderWait: number) {
   return sql`(
@@ -58,9 +60,10 @@ export function isNext(orderWait: number) {
     and not exists (
       select from imports e
       where e.app_id = i.app_id and e.dry_run = i.dry_run and e.state in ('awaiting_upload', 'queued', 'processing')
+        and e.import_id <> i.import_id
         and (
-          e.state = 'processing'
-          or e.line_number < i.line_number
+          e.state = 'processing' or e.holds_order
+          or not i.holds_order and e.line_number < i.line_number
             and (e.state = 'queued' or i.queued_at > now() - make_interval(secs => ${orderWait / 1000}))
         )
     )

@@ -4,8 +4,9 @@ import { seeded } from '../environment/random.ts'
 import { type ClientApp, openClientApp, type Requested, request, send, upload } from './harness/client.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { type GeneratedFile, generateSoundFile } from './harness/generate.ts'
-import { slowBatches, untilRows, untilState } from './harness/stage.ts'
+import { claimant, slowBatches, untilRows, untilState } from './harness/stage.ts'
 import { judge } from './harness/verdict.ts'
+import { observe } from './harness/watcher.ts'
 
 // Uploads that break off, come late, twice or never. What storage refuses is in ../stack/upload-refusals.test.ts.
 let deployment: Deployment
@@ -81,6 +82,21 @@ test('an upload that comes after its import has expired is applied in its turn',
   await upload(deployment, app, generateSoundFile(random, 2, 200))
   await send(app, place, file)
   await expectNoViolations()
+})
+
+test('an upload that comes while a later import runs waits for its end, although the workers are replaced meanwhile', async () => {
+  const { file, place } = await requested(1)
+  await slowBatches(deployment.db, 100)
+  const later = await upload(deployment, app, generateSoundFile(random, 2, 3_000))
+  await untilRows(deployment, later, 200)
+  await send(app, place, file)
+  await untilState(deployment, place.importId, 'queued')
+  for (const worker of deployment.workers()) worker.kill('SIGTERM')
+  await claimant(deployment, later, 2)
+  await slowBatches(deployment.db, 0)
+  await expectNoViolations()
+  const { order } = await observe(deployment.db, deployment.orderWait)
+  expect(order.get(app.appId)).toEqual([later, place.importId])
 })
 
 test('first requests that are never used expire without a mail, and hold up nobody for longer than the wait', async () => {

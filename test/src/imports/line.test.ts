@@ -1,9 +1,18 @@
 import { sql } from '@sluice/database'
-import { claimImport, noticeUploads, requestImport, runImport, takeTurns } from '@sluice/imports'
+import {
+  cancelImport,
+  claimImport,
+  listImportsBefore,
+  noticeUploads,
+  requestImport,
+  runImport,
+  showDetails,
+  takeTurns,
+} from '@sluice/imports'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
-import { claim, openApp, openWorkshop, queueFile, resultOf, type Workshop } from './workshop.ts'
+import { claim, openApp, openWorkshop, profilesOf, queueFile, resultOf, type Workshop } from './workshop.ts'
 
 // The life of imports in an app's line: who is next, who waits, who expires (design.md §3 and §4).
 let workshop: Workshop
@@ -161,6 +170,134 @@ describe('whose turn it is', () => {
     expect(await turns()).toEqual([])
     await age(first, 61)
     expect(await turns()).toEqual([first])
+  })
+})
+
+describe('an import that has committed a batch keeps its app until it ends', () => {
+  const rows = Array.from({ length: 40 }, (_, row) => `u1,${row}`)
+  const longFile = Buffer.from(`user_id,a\n${rows.join('\n')}\n`)
+
+  /** Runs a claim until a batch is committed, and releases it as a worker does that shuts down. */
+  async function runOneBatch(importId: string, claimed = claim(workshop, appId, importId)): Promise<void> {
+    const shutdown = new AbortController()
+    const context = {
+      ...workshop.context,
+      settings: { ...workshop.context.settings, BATCH_ROWS: 1 },
+      onBatch: () => shutdown.abort(),
+    }
+    expect(await runImport(context, await claimed, shutdown.signal)).toEqual({ outcome: 'interrupted' })
+  }
+
+  /** An import that passed an earlier one, whose upload it waited for in vain, and was released after a batch. */
+  async function passedAndReleased(): Promise<{ earlier: string; later: string }> {
+    const earlier = await awaitUpload()
+    const later = await queueFile(workshop, appId, longFile)
+    await age(later, 31)
+    await runOneBatch(later)
+    return { earlier, later }
+  }
+
+  test('an earlier import whose upload comes then is not claimed between two batches', async () => {
+    const { earlier, later } = await passedAndReleased()
+    await upload(earlier)
+    await age(earlier, 2)
+    await noticeUploads(workshop.context)
+    expect(await claimImport(workshop.context, { appId, importId: earlier })).toBeUndefined()
+    expect(await turns()).toEqual([later])
+    await runImport(workshop.context, await claim(workshop, appId, later), never)
+    expect(await turns()).toEqual([earlier])
+    await runImport(workshop.context, await claim(workshop, appId, earlier), never)
+    expect(await profilesOf(workshop, appId)).toEqual({ u1: { a: 1 } })
+  })
+
+  test('an earlier import that had expired and is uploaded late waits as well', async () => {
+    const { earlier, later } = await passedAndReleased()
+    await age(earlier, 400)
+    await noticeUploads(workshop.context)
+    expect(await state(earlier)).toBe('expired')
+    await upload(earlier)
+    await age(earlier, 600)
+    expect(await noticeUploads(workshop.context)).toMatchObject({ queued: 1 })
+    expect(await turns()).toEqual([later])
+  })
+
+  test('nobody is claimed while it waits for another try', async () => {
+    const { earlier, later } = await passedAndReleased()
+    await upload(earlier)
+    await age(earlier, 2)
+    await noticeUploads(workshop.context)
+    const failing = { ...workshop.storage, read: () => Promise.reject(new Error('no answer')) }
+    const postponed = await runImport(
+      { ...workshop.context, storage: failing },
+      await claim(workshop, appId, later),
+      never,
+    )
+    expect(postponed).toEqual({ outcome: 'postponed' })
+    expect(await turns()).toEqual([])
+    await age(later, 61)
+    expect(await turns()).toEqual([later])
+  })
+
+  test('pages say that the earlier import waits for it', async () => {
+    const { earlier, later } = await passedAndReleased()
+    await upload(earlier)
+    await age(earlier, 2)
+    await noticeUploads(workshop.context)
+    const { db } = workshop.database
+    const waitOf = async (importId: string) => (await showDetails(db, 'http://api.test', appId, importId))?.wait
+    expect(await waitOf(earlier)).toEqual({ for: 'turn', importId: later, state: 'queued', ahead: 1 })
+    expect(await waitOf(later)).toEqual({ for: 'worker' })
+    const listed = await listImportsBefore(db, 'http://api.test', appId, { limit: 10 })
+    expect(listed.map(({ view, place }) => [view.import_id, place])).toEqual([
+      [later, 1],
+      [earlier, 2],
+    ])
+  })
+
+  test('one that was released before its first batch gives way to an earlier one', async () => {
+    const earlier = await awaitUpload()
+    const later = await queueFile(workshop, appId, longFile)
+    await age(later, 31)
+    const shutdown = AbortSignal.abort()
+    expect(await runImport(workshop.context, await claim(workshop, appId, later), shutdown)).toEqual({
+      outcome: 'interrupted',
+    })
+    await upload(earlier)
+    await age(earlier, 2)
+    await noticeUploads(workshop.context)
+    expect(await turns()).toEqual([earlier])
+  })
+
+  test('it does not hold up dry runs, and cancelling it lets the next one go ahead', async () => {
+    const { earlier, later } = await passedAndReleased()
+    await upload(earlier)
+    await age(earlier, 2)
+    await noticeUploads(workshop.context)
+    const dryRun = await queueFile(workshop, appId, file, 'text/csv', true)
+    expect((await turns()).toSorted()).toEqual([later, dryRun].toSorted())
+    await cancelImport(workshop.database.db, later, appId)
+    expect(await turns()).toEqual([earlier])
+  })
+
+  test('a claim that saw neither its claim nor its batch nor its release is refused', async () => {
+    const { db } = workshop.database
+    const earlier = await awaitUpload()
+    const later = await queueFile(workshop, appId, longFile)
+    await age(later, 60)
+    const claimOfLater = await db.startTransaction().execute()
+    const claimed = await claim({ ...workshop, context: { ...workshop.context, db: claimOfLater } }, appId, later)
+    await db
+      .updateTable('imports')
+      .set({ state: 'queued', queued_at: new Date() })
+      .where('import_id', '=', earlier)
+      .execute()
+    const claimOfEarlier = await db.startTransaction().setIsolationLevel('repeatable read').execute()
+    await sql`select from imports`.execute(claimOfEarlier) // what it sees is settled here
+    await claimOfLater.commit().execute()
+    await runOneBatch(later, Promise.resolve(claimed))
+    expect(await claimImport({ ...workshop.context, db: claimOfEarlier }, { appId, importId: earlier })).toBeUndefined()
+    await claimOfEarlier.rollback().execute()
+    expect(await turns()).toEqual([later])
   })
 })
 

@@ -21,6 +21,7 @@ export type Fault = (blow: Blow) => Promise<void>
 /** Every fault of a random schedule, by its name in the figures. */
 export const faults: Record<string, Fault> = {
   'worker killed': async ({ deployment, random }) => killOne(deployment.workers(), random),
+  'worker told to end': async ({ deployment, random }) => killOne(deployment.workers(), random, 'SIGTERM'),
   'worker stopped': ({ deployment, random, duration }) => stopOne(deployment.workers(), random, duration),
   'API killed': async ({ deployment, random }) => killOne(deployment.apis(), random),
   'whole stack killed': killEverything,
@@ -58,8 +59,12 @@ function redisProxy({ redis }: Deployment): TcpProxy {
   return redis.proxy
 }
 
-function killOne(processes: readonly { kill(signal: NodeJS.Signals): void }[], random: Random): void {
-  if (processes.length > 0) pick(processes, random).kill('SIGKILL')
+function killOne(
+  processes: readonly { kill(signal: NodeJS.Signals): void }[],
+  random: Random,
+  signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL',
+): void {
+  if (processes.length > 0) pick(processes, random).kill(signal)
 }
 
 async function stopOne(

@@ -3,7 +3,7 @@ import { sql } from '@sluice/database'
 import { type Random, seeded } from '../../environment/random.ts'
 import { until } from '../../environment/wait.ts'
 import { breakThings } from './break-things.ts'
-import { type ClientApp, cancel, insist, openClientApp, upload } from './client.ts'
+import { type ClientApp, cancel, insist, openClientApp, request, send, upload } from './client.ts'
 import { type Deployment, startDeployment } from './deployment.ts'
 import { faults, redisFaults } from './faults.ts'
 import { generateFile } from './generate.ts'
@@ -37,6 +37,10 @@ const mostRows = 2_000
 /** How long a client thinks before it cancels an import, ms. */
 const longestSecondThought = 3_000
 
+/** How long the wait for an upload is, and how long a late one comes after it, ms. */
+const orderWait = 3_000
+const longestDelay = 4_000
+
 /** The most imports of an app that wait at a time. */
 const longestLine = 4
 
@@ -45,7 +49,7 @@ export async function runAtRandom(run: RandomRun): Promise<RunFigures> {
   const deployment = await startDeployment({
     workers: run.workers,
     queue: run.queue,
-    orderWait: 3_000,
+    orderWait,
     env: {
       IMPORT_LEASE: '3s',
       // Faults follow each other so closely here that a long import may well have no progress for five tries.
@@ -99,16 +103,29 @@ function progressOf({ db }: Deployment): Promise<Map<number, number>> {
   })
 }
 
-/** Uploads one file after the other, as fast as they are worked off, and changes its mind about one in six, some time later. */
+/**
+ * Uploads one file after another, as fast as imports end. Cancels one import in six some time later, and uploads one file in
+ * six so late that other imports have passed it meanwhile.
+ */
 async function keepUploading(deployment: Deployment, app: ClientApp, random: Random, over: AbortSignal): Promise<void> {
+  const late: Promise<void>[] = []
   for (let number = 0; !over.aborted; number++) {
-    const importId = await upload(deployment, app, generateFile(random, number, 1 + random(mostRows)))
+    const file = generateFile(random, number, 1 + random(mostRows))
+    if (random(6) === 0) {
+      const requested = await request(deployment, app, file)
+      const sending = delay(orderWait + random(longestDelay)).then(() => send(app, requested, file))
+      sending.catch(() => {}) // it is awaited below, unless something else fails first
+      late.push(sending)
+      continue
+    }
+    const importId = await upload(deployment, app, file)
     if (random(6) === 0) {
       await delay(random(longestSecondThought))
       await cancel(deployment, app, importId)
     }
     while (!over.aborted && (await openImports(deployment, app)) >= longestLine) await delay(200)
   }
+  await Promise.all(late)
 }
 
 function openImports({ db }: Deployment, { appId, files }: ClientApp): Promise<number> {

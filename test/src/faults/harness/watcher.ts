@@ -18,19 +18,21 @@ const statements = [
     before text not null,
     after text not null,
     attempt integer not null,
-    -- Places at this moment of what stands before it in the line and has not ended.
-    waiting_before jsonb not null,
+    position bigint not null,
+    -- What precedes the import at this moment and has not ended, and others that were released after a batch.
+    others jsonb not null,
     waited_ms double precision,
     at timestamptz not null default clock_timestamp()
   )`,
   `create function watch.note() returns trigger language plpgsql as $$
   begin
-    insert into watch.changes (app_id, import_id, line_number, before, after, attempt, waiting_before, waited_ms)
-    select new.app_id, new.import_id, new.line_number, old.state, new.state, new.attempt,
-      coalesce(jsonb_agg(jsonb_build_object('line_number', e.line_number, 'state', e.state))
+    insert into watch.changes (app_id, import_id, line_number, before, after, attempt, position, others, waited_ms)
+    select new.app_id, new.import_id, new.line_number, old.state, new.state, new.attempt, new.position,
+      coalesce(jsonb_agg(jsonb_build_object('line_number', e.line_number, 'state', e.state, 'position', e.position))
         filter (where e.line_number is not null), '[]'),
       extract(epoch from clock_timestamp() - new.queued_at) * 1000
-    from (select) one left join imports e on e.app_id = new.app_id and e.line_number < new.line_number
+    from (select) one left join imports e on e.app_id = new.app_id and e.import_id <> new.import_id
+      and (e.line_number < new.line_number or e.position > 0)
       and e.state in ('awaiting_upload', 'queued', 'processing') and new.state = 'processing' and old.state <> new.state;
     return new;
   end $$`,
@@ -45,13 +47,14 @@ interface Change {
   before: string
   after: string
   attempt: number
-  waiting_before: { line_number: number; state: string }[]
+  position: number
+  others: { line_number: number; state: string; position: number }[]
   waited_ms: number | null
 }
 
 /** What was seen. */
 export interface Observation {
-  /** In which order the imports of each app were first claimed. */
+  /** In which order the imports of each app were applied: that of the claims under which they committed their first batches. */
   order: Map<number, string[]>
   /** Everything that must never happen, in words. */
   violations: string[]
@@ -91,13 +94,19 @@ export async function observe(db: Database, orderWait: number): Promise<Observat
   return observation
 }
 
-/** What stands before an import in the line may be passed by only while it uploads, and after the wait. */
+/**
+ * An import's place in the order is that of the claim under which it commits its first batch. An import that precedes it may be
+ * passed only while it uploads, and after the wait. From the first batch on, no other import of the app may be claimed until
+ * this one ends: two files never interleave.
+ */
 function noteOrder(change: Change, orderWait: number, { order }: Observation, complain: (what: string) => void): void {
-  const line = order.get(change.app_id) ?? []
-  order.set(change.app_id, line)
-  if (!line.includes(change.import_id)) line.push(change.import_id)
-  for (const earlier of change.waiting_before) {
-    const mayPass = earlier.state === 'awaiting_upload' && (change.waited_ms ?? 0) >= orderWait
-    if (!mayPass) complain(`claimed before number ${earlier.line_number} of its line, which is ${earlier.state}`)
+  const before = order.get(change.app_id) ?? []
+  if (change.position > 0 && before.at(-1) === change.import_id) return
+  if (change.position > 0) complain(`claimed again after ${before.at(-1)} was claimed between two of its batches`)
+  order.set(change.app_id, [...before.filter((importId) => importId !== change.import_id), change.import_id])
+  for (const other of change.others) {
+    const mayPass = other.state === 'awaiting_upload' && (change.waited_ms ?? 0) >= orderWait
+    if (other.position > 0) complain(`claimed while number ${other.line_number} is released between two of its batches`)
+    else if (!mayPass) complain(`claimed before number ${other.line_number} of its line, which is ${other.state}`)
   }
 }
