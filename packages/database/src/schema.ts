@@ -138,6 +138,8 @@ interface ImportsTable {
 
   columns: JSONColumnType<string[]> | null
   types: JSONColumnType<Record<string, ValueType>, string | undefined, string>
+  /** Keys that committed batches of a dry run would have registered, with their types in `types`. */
+  previewed_keys: ColumnType<string[], undefined, string[]>
   position: Generated<number>
   rows_total: Generated<number>
   rows_applied: Generated<number>

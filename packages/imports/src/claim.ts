@@ -24,6 +24,8 @@ export interface Progress {
   columns: string[] | null
   /** Types of the columns for which one was registered or inferred. */
   types: Record<string, ValueType>
+  /** Keys that committed batches of a dry run would have registered. */
+  previewedKeys: string[]
   /** Byte offset in the uncompressed file, after the last committed row. */
   position: number
   rowsTotal: number
@@ -69,7 +71,7 @@ export async function claimImport(context: ImportContext, { appId, importId }: I
 /** What {@link toClaim} takes. */
 export const claimColumns = sql`
   app_id, import_id, state, dry_run, attempt, tries, object_key, content_type, etag, byte_size, stored_size, columns, types,
-  position, rows_total, rows_applied, rows_failed`
+  previewed_keys, position, rows_total, rows_applied, rows_failed`
 
 export interface ClaimRow {
   app_id: number
@@ -85,6 +87,7 @@ export interface ClaimRow {
   stored_size: number | null
   columns: string[] | null
   types: Record<string, ValueType>
+  previewed_keys: string[]
   position: number
   rows_total: number
   rows_applied: number
@@ -108,6 +111,7 @@ export function toClaim(row: ClaimRow): Claim {
     progress: {
       columns: row.columns,
       types: row.types,
+      previewedKeys: row.previewed_keys,
       position: row.position,
       rowsTotal: row.rows_total,
       rowsApplied: row.rows_applied,

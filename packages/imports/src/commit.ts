@@ -14,7 +14,7 @@ import { checkRows, type Findings, type InvalidRow, invalidRows } from './check.
 import { type Claim, ClaimLost, claimed } from './claim.ts'
 import type { Columns, ProfileColumn } from './columns.ts'
 import type { ImportContext } from './context.ts'
-import { previewKeys } from './dry-run.ts'
+import { previewed, previewKeys } from './dry-run.ts'
 import { ErrorCounts } from './error-counts.ts'
 
 /** Another transaction registered a key with another type while this one was about to: the rows have to be checked anew. */
@@ -106,7 +106,7 @@ async function writeBatch(
       ...(claim.dryRun ? [] : mergeProfiles(tx, claim.appId, batch.updates, states, isContested)),
       ...lastChunk,
       // Behind megabytes: whoever claims the import does not wait for them to arrive.
-      progressTo(tx, context, claim, columns, batch, place, rowsFailed, counts),
+      progressTo(tx, context, claim, columns, batch, place, rowsFailed, counts, registered),
     ]
     return { writes, result: { rowsFailed, profiles: found(states, place, again), registered } }
   })
@@ -207,6 +207,7 @@ function progressTo(
   { after }: BatchPlace,
   rowsFailed: number,
   counts: ErrorCounts,
+  registered: readonly ProfileColumn[],
 ): CompiledQuery {
   const progress = claimed({ db: tx }, claim)
     .where('position', '=', after)
@@ -218,6 +219,7 @@ function progressTo(
       rows_applied: sql<number>`rows_applied + ${claim.dryRun ? 0 : batch.rows - rowsFailed}`,
       rows_failed: sql<number>`rows_failed + ${rowsFailed}`,
       ...counts.added(),
+      ...(claim.dryRun && previewed(registered)),
       tries: 0,
       lease_until: sql<Date>`now() + make_interval(secs => ${context.settings.IMPORT_LEASE / 1000})`,
     })

@@ -9,6 +9,7 @@ import { type Claim, ClaimLost, handBack, type Progress, postpone } from './clai
 import { type Columns, settledTypes, sortColumns } from './columns.ts'
 import { CommitLine } from './commit-line.ts'
 import type { ImportContext } from './context.ts'
+import { withPreviewed } from './dry-run.ts'
 import { finish } from './finish.ts'
 import { inspectFile } from './inspect.ts'
 import { keepLease, type Lease } from './lease.ts'
@@ -113,10 +114,10 @@ async function applyRows(context: ImportContext, claim: Claim, state: RunState):
   const blocks = readRows(openSource(context, claim, position), { position })
   let observed = claim.progress.position
   const line = new CommitLine(context, claim, columns, claim.progress, ({ rows, end, types }, rowsFailed, ms) => {
-    const { columns, rowsTotal, rowsApplied: appliedBefore, rowsFailed: failedBefore } = state.progress
+    const { rowsTotal, rowsApplied: appliedBefore, rowsFailed: failedBefore } = state.progress
     const rowsApplied = claim.dryRun ? 0 : rows - rowsFailed
     state.progress = {
-      columns,
+      ...state.progress,
       types,
       position: end,
       rowsTotal: rowsTotal + rows,
@@ -145,9 +146,10 @@ async function applyRows(context: ImportContext, claim: Claim, state: RunState):
 /** The columns and where to read on: from the last committed batch, or from a first look at the file. */
 async function openFile(context: ImportContext, claim: Claim): Promise<{ columns: Columns; position: number }> {
   checkSize(claim)
-  const { columns, types, position } = claim.progress
+  const { columns, types, previewedKeys, position } = claim.progress
   if (columns === null) return await inspectFile(context, claim)
-  return { columns: sortColumns(columns, types, await registeredKeys(context.db, claim.appId)), position }
+  const registered = withPreviewed(await registeredKeys(context.db, claim.appId), previewedKeys, types)
+  return { columns: sortColumns(columns, types, registered), position }
 }
 
 /** Storage that does not hold uploads to their signed length is found out here (design.md §3, Sizes). */

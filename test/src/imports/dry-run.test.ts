@@ -1,7 +1,18 @@
 import { runImport } from '@sluice/imports'
 import { registeredKeys } from '@sluice/profiles'
-import { beforeEach, expect, test } from 'vitest'
-import { claim, importFile, openApp, openWorkshop, profilesOf, queueFile, resultOf, type Workshop } from './workshop.ts'
+import fc from 'fast-check'
+import { beforeEach, describe, expect, test } from 'vitest'
+import {
+  claim,
+  importFile,
+  openApp,
+  openWorkshop,
+  profilesOf,
+  queueFile,
+  type Result,
+  resultOf,
+  type Workshop,
+} from './workshop.ts'
 
 // A dry run: every check, the whole report, and nothing applied. `model.test.ts` compares its report with an import's.
 let workshop: Workshop
@@ -76,4 +87,75 @@ test('a worker that knows of no dry runs cannot apply one: its batches are refus
   expect(await runImport(workshop.context, unaware, never)).toEqual({ outcome: 'postponed' })
   expect(await profilesOf(workshop, appId)).toEqual({ u1: {}, u2: {} })
   expect(await registeredKeys(workshop.database.db, appId)).toEqual(new Map())
+})
+
+describe('a dry run that several workers take over from each other ends like an undisturbed one', () => {
+  test.each([
+    ['every batch', 1],
+    ['every second batch', 2],
+  ])('after %s', async (_, batches) => {
+    // Five keys, each with its first values in another batch: only the keys of all batches together exceed the limit.
+    const rows = ['u1,1,,,,', 'u2,1,,,,', 'u1,,1,,,', 'u2,,1,,,', 'u1,,,1,,', 'u2,,,1,,', 'u1,,,,1,', 'u1,,,,,1', '']
+    const file = ['user_id,a,b,c,d,e', ...rows].join('\n')
+    const undisturbed = await importFile(workshop, appId, file, { dryRun: true })
+    expect(undisturbed.view).toMatchObject({ state: 'failed', rows_total: 6 })
+    expectSameVerdict(await handedOver(file, batches), undisturbed)
+  })
+
+  test('if another request registers a key that an earlier batch would have registered', async () => {
+    const file = 'user_id,a\nu1,1\nu2,2\nu1,3\nu2,4\n'
+    const undisturbed = await importFile(workshop, appId, file, { dryRun: true })
+    expect(undisturbed.view).toMatchObject({ state: 'completed', rows_failed: 0, types: { a: 'int' } })
+    const between = async () => {
+      const key = { app_id: appId, key: 'a', type: 'datetime' } as const
+      await workshop.database.db.insertInto('profile_keys').values(key).execute()
+    }
+    expectSameVerdict(await handedOver(file, 1, between), undisturbed)
+  })
+
+  test('wherever the keys have their first values', async () => {
+    const keys = ['a', 'b', 'c', 'd', 'e', 'ü "1", 2']
+    // Most cells are empty, so that keys have their first values in different batches.
+    const value = fc.constantFrom('1', 'x', '2.5', '2026-01-01')
+    const cell = fc.oneof({ weight: 7, arbitrary: fc.constant('') }, { weight: 1, arbitrary: value })
+    const user = fc.constantFrom('u1', 'u2', 'u2', 'u1', 'ghost')
+    const row = fc.tuple(user, fc.array(cell, { minLength: 6, maxLength: 6 }))
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(row, { minLength: 4, maxLength: 16 }),
+        fc.integer({ min: 1, max: 3 }),
+        async (rows, batches) => {
+          appId = await openApp(workshop, ['u1', 'u2'])
+          const header = ['user_id', ...keys].map((name) => `"${name.replaceAll('"', '""')}"`).join(',')
+          const file = [header, ...rows.map(([user, cells]) => [user, ...cells].join(',')), ''].join('\n')
+          const undisturbed = await importFile(workshop, appId, file, { dryRun: true })
+          expectSameVerdict(await handedOver(file, batches), undisturbed)
+        },
+      ),
+      { numRuns: Number(process.env.PROPERTY_RUNS ?? 30) },
+    )
+  })
+
+  /** Runs a dry run by one worker after the other: each releases it after some batches. Calls `between` after the first one. */
+  async function handedOver(file: string, batches: number, between = async () => {}): Promise<Result> {
+    const importId = await queueFile(workshop, appId, file, 'text/csv', true)
+    const outcomes: string[] = []
+    do {
+      const stop = new AbortController()
+      let committed = 0
+      const onBatch = () => {
+        if (++committed === batches) stop.abort()
+      }
+      const held = await claim(workshop, appId, importId)
+      outcomes.push((await runImport({ ...workshop.context, onBatch }, held, stop.signal)).outcome)
+      if (outcomes.length === 1) await between()
+    } while (outcomes.at(-1) === 'interrupted')
+    return await resultOf(workshop, appId, importId)
+  }
+
+  function expectSameVerdict(result: Result, undisturbed: Result): void {
+    const { state, error, types, rows_total, rows_failed } = undisturbed.view
+    expect(result.view).toMatchObject({ state, error, types, rows_total, rows_failed })
+    expect(result.errorFile).toEqual(undisturbed.errorFile)
+  }
 })
