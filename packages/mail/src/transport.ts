@@ -5,6 +5,9 @@ import type { Content } from './content.ts'
 /** The settings that {@link openTransport} needs. */
 export const mailSettings = ['SMTP_URL', 'MAIL_FROM'] as const
 
+/** Tells programs that answer mails, such as out-of-office replies, to leave these alone (RFC 3834). */
+const automatic = { 'Auto-Submitted': 'auto-generated' }
+
 /** A mail on its way. */
 interface Outgoing extends Content {
   recipient: string
@@ -35,7 +38,8 @@ export function openTransport(settings: Settings<(typeof mailSettings)[number]>)
   return {
     async deliver({ recipient, id, subject, text, html }) {
       const messageId = `<${id}@${domain}>`
-      await transport.sendMail({ from: settings.MAIL_FROM, to: recipient, subject, text, html, messageId })
+      const from = settings.MAIL_FROM
+      await transport.sendMail({ from, to: recipient, subject, text, html, messageId, headers: automatic })
     },
     close: () => transport.close(),
   }

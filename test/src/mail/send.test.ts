@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createApp } from '@sluice/accounts'
-import { dueMails, enqueueMails, type Mailer, openMailer } from '@sluice/mail'
+import { dueMails, enqueueMails, type Mailer, openMailer, openTransport, signInLink } from '@sluice/mail'
 import { SMTPServer } from 'smtp-server'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
@@ -10,6 +10,7 @@ import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 let database: TestDatabase
 let appId: number
 let mailer: Mailer
+let settings: Parameters<typeof openTransport>[0]
 let server: SMTPServer
 let received: { to: string; source: string }[]
 /** What the server answers to the next recipients; accepted when empty. */
@@ -43,7 +44,8 @@ beforeEach(async () => {
   const listener = server.listen(0, '127.0.0.1')
   await once(listener, 'listening')
   const { port } = listener.address() as AddressInfo
-  mailer = openMailer(database.db, { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'Sluice <no-reply@sluice.test>' })
+  settings = { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'Sluice <no-reply@sluice.test>' }
+  mailer = openMailer(database.db, settings)
   return async () => {
     mailer.close()
     await new Promise<void>((resolve) => server.close(() => resolve()))
@@ -95,6 +97,17 @@ describe('the outbox', () => {
     await expect(failing).rejects.toThrow()
     expect(await dueMails(database.db, 10)).toEqual([])
   })
+})
+
+test('every mail says that a program sent it, so that nobody’s out-of-office program answers', async () => {
+  for (const mail of await enqueue()) await mailer.send(mail)
+  const transport = openTransport(settings)
+  const link = signInLink({ url: 'https://dashboard.example.com/sign-in/x', minutes: 15 })
+  await transport.deliver({ ...link, recipient: 'bob@example.com', id: crypto.randomUUID() })
+  transport.close()
+  const headers = received.map(({ source }) => source.split('\r\n\r\n', 1)[0] ?? '')
+  const submitted = headers.map((header) => /^Auto-Submitted:.*$/m.exec(header)?.[0])
+  expect(submitted).toEqual(['Auto-Submitted: auto-generated', 'Auto-Submitted: auto-generated'])
 })
 
 describe('a mail server that does not take the mail', () => {
