@@ -10,10 +10,9 @@ export function print(command: Command, document: unknown, text: () => string): 
 
 /** Lines of `name  value`, the names padded to one width. */
 export function fields(values: Record<string, unknown>): string {
-  const width = Math.max(...Object.keys(values).map((name) => name.length))
-  return Object.entries(values)
-    .map(([name, value]) => `${name.padEnd(width)}  ${value ?? '-'}`)
-    .join('\n')
+  const lines = Object.entries(values).map(([name, value]) => [printable(name), printable(value)] as const)
+  const width = Math.max(...lines.map(([name]) => name.length))
+  return lines.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n')
 }
 
 /** A table with a header line; `empty` where there is no row. */
@@ -21,7 +20,7 @@ export function table(rows: readonly Record<string, unknown>[], empty: string): 
   const [first] = rows
   if (first === undefined) return empty
   const names = Object.keys(first)
-  const cells = [names, ...rows.map((row) => names.map((name) => String(row[name] ?? '-')))]
+  const cells = [names, ...rows.map((row) => names.map((name) => printable(row[name])))]
   const widths = names.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)))
   return cells
     .map((line) =>
@@ -31,4 +30,9 @@ export function table(rows: readonly Record<string, unknown>[], empty: string): 
         .trimEnd(),
     )
     .join('\n')
+}
+
+/** A value for people, `-` if there is none. Control characters out of a file could command the terminal, or look like a line. */
+function printable(value: unknown): string {
+  return String(value ?? '-').replace(/\p{Cc}/gu, '\ufffd')
 }

@@ -64,6 +64,8 @@ describe('readHeader gives the names and where the data begins', () => {
 describe('readHeader refuses', () => {
   const latin1 = Buffer.from('user_id,caf\xe9,na\xefve\n', 'latin1')
   const long = 'x'.repeat(256)
+  const longNames = Array.from({ length: 11 }, (_, index) => `${long}${index}`)
+  const columnsFrom = (first: number) => Array.from({ length: 10 }, (_, index) => `column ${first + index}`)
 
   test.each([
     ['no bytes', '', 'empty file'],
@@ -82,18 +84,51 @@ describe('readHeader refuses', () => {
     ['an empty name', 'user_id,,age\n', 'empty columns'],
     ['an empty name at the end', 'user_id,\n', 'empty columns'],
     ['an empty quoted name', '"",user_id\n', 'empty columns'],
-    ['names that are not UTF-8', latin1, 'caf\ufffd, na\ufffdve should be UTF-8'],
-    ['NUL in a name', 'user_id,a\0b\n', 'a\ufffdb should be UTF-8'],
+    ['names that are not UTF-8, by their position', latin1, 'column 2, column 3 should be UTF-8'],
+    ['NUL in a name', 'user_id,a\0b\n', 'column 2 should be UTF-8'],
     [
-      'the bytes of a gzip file',
-      Buffer.from('1f8b0800000000000000ab000a', 'hex'),
-      '\u001f\ufffd\b\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd should be UTF-8',
+      'many names that are not UTF-8, naming ten of them',
+      Buffer.from(`user_id,ok${',\xff'.repeat(1_000)}\n`, 'latin1'),
+      `${columnsFrom(3).join(', ')} and 990 more should be UTF-8`,
     ],
+    [
+      'eleven names that are not UTF-8, naming ten of them',
+      Buffer.from(`\xe9${',\xff'.repeat(10)}\n`, 'latin1'),
+      `${columnsFrom(1).join(', ')} and 1 more should be UTF-8`,
+    ],
+    [
+      'ten names that are not UTF-8, naming all',
+      Buffer.from(`\xe9${',\xff'.repeat(9)}\n`, 'latin1'),
+      `${columnsFrom(1).join(', ')} should be UTF-8`,
+    ],
+    ['the bytes of a gzip file', Buffer.from('1f8b0800000000000000ab000a', 'hex'), 'column 1 should be UTF-8'],
     ['duplicates, each named once', 'b,a,user_id,a,b,a\n', 'duplicate columns b, a'],
+    [
+      'many duplicates, naming ten of them',
+      `user_id${',a,b,c,d,e,f,g,h,i,j,k,l'.repeat(2)}\n`,
+      'duplicate columns a, b, c, d, e, f, g, h, i, j and 2 more',
+    ],
+    ['duplicates with control characters, by position', 'user_id,\x1b[2J,\x1b[2J\n', 'duplicate columns column 2'],
+    ['duplicates with tabs and line breaks', 'a\tb,"c\nd",a\tb,"c\nd"\n', 'duplicate columns a\tb, c\nd'],
     ['two of SERVICE_ERRORS', 'user_id,SERVICE_ERRORS,SERVICE_ERRORS\n', 'duplicate columns SERVICE_ERRORS'],
     ['no user_id', 'id,age\n', 'user_id column is required'],
     ['user_id in another case', 'User_ID\n', 'user_id column is required'],
     ['long names', `user_id,${long},${long}y\n`, `${long}, ${long}y should be at most 255 characters`],
+    [
+      'many long names, naming ten of them',
+      `user_id,${longNames.join(',')}\n`,
+      `${longNames.slice(0, 10).join(', ')} and 1 more should be at most 255 characters`,
+    ],
+    [
+      'a name without end, showing 1,000 characters of it',
+      `user_id,${'😀'.repeat(2_000)}\n`,
+      `${'😀'.repeat(1_000)}… should be at most 255 characters`,
+    ],
+    [
+      'many standard profiles, naming ten of them',
+      'user_id,$a,$b,$c,$d,$e,$f,$g,$h,$i,$j,$k,$l\n',
+      'standard user profile cannot be updated: $a, $b, $c, $d, $e, $f, $g, $h, $i, $j and 2 more',
+    ],
     ['standard profiles', 'user_id,$name,age,$email\n', 'standard user profile cannot be updated: $name, $email'],
   ])('%s', async (_, file, message) => {
     await expect(read(file)).rejects.toThrow(new FileError(message))
@@ -101,7 +136,7 @@ describe('readHeader refuses', () => {
 
   test.each([
     ['empty names before names that are not UTF-8', Buffer.from('caf\xe9,\n', 'latin1'), 'empty columns'],
-    ['names that are not UTF-8 before duplicates', Buffer.from('a,a,\xe9\n', 'latin1'), '\ufffd should be UTF-8'],
+    ['names that are not UTF-8 before duplicates', Buffer.from('a,a,\xe9\n', 'latin1'), 'column 3 should be UTF-8'],
     ['duplicates before a missing user_id', 'a,a\n', 'duplicate columns a'],
     ['a missing user_id before long names', `${long}\n`, 'user_id column is required'],
     ['long names before standard profiles', `user_id,$a,${long}\n`, `${long} should be at most 255 characters`],

@@ -26,8 +26,8 @@ export interface Header {
  *
  * Takes uncompressed bytes from the start of the file; ends the source after the chunk that completes the header. Throws
  * {@link FileError} for the first of these that is wrong: empty file, quoting or size, missing line break, empty names,
- * names that are not UTF-8, duplicates, no `user_id`, names too long, standard profiles. Names that are wrong in the same
- * way are all in its message.
+ * names that are not UTF-8, duplicates, no `user_id`, names too long, standard profiles. Its message lists the names that
+ * are wrong in the same way, ten at most.
  */
 export async function readHeader(source: AsyncIterable<Buffer>): Promise<Header> {
   const { bytes, end } = await readHeaderRecord(source)
@@ -80,23 +80,23 @@ function ignoredPrefix(data: Buffer, offset: number): number {
 function headerProblem(cells: readonly Buffer[], columns: readonly string[]): string | undefined {
   if (columns.includes('')) return 'empty columns'
 
-  const notUtf8 = columns.filter((_, index) => !isText(cells[index] ?? EMPTY))
+  const notUtf8 = cells.flatMap((cell, index) => (isText(cell) ? [] : [position(index)]))
   if (notUtf8.length > 0) return `${list(notUtf8)} should be UTF-8`
 
+  const names = (wrong: readonly string[]) => list(wrong.map((name) => shown(name, columns)))
+
   const repeated = duplicates(columns)
-  if (repeated.length > 0) return `duplicate columns ${list(repeated)}`
+  if (repeated.length > 0) return `duplicate columns ${names(repeated)}`
 
   if (!columns.includes(USER_ID)) return 'user_id column is required'
 
   const long = columns.filter((name) => name.length > MAX_NAME_LENGTH && [...name].length > MAX_NAME_LENGTH)
-  if (long.length > 0) return `${list(long)} should be at most ${MAX_NAME_LENGTH} characters`
+  if (long.length > 0) return `${names(long)} should be at most ${MAX_NAME_LENGTH} characters`
 
   const standard = columns.filter((name) => name.startsWith(STANDARD_PREFIX))
-  if (standard.length > 0) return `standard user profile cannot be updated: ${list(standard)}`
+  if (standard.length > 0) return `standard user profile cannot be updated: ${names(standard)}`
   return undefined
 }
-
-const EMPTY = Buffer.alloc(0)
 
 /** The names that occur more than once, each once, in order of first appearance. */
 function duplicates(columns: readonly string[]): string[] {
@@ -105,7 +105,26 @@ function duplicates(columns: readonly string[]): string[] {
   return [...counts].filter(([, count]) => count > 1).map(([name]) => name)
 }
 
-/** Names in a message, which is stored: NUL can't be. */
+/** Lists names in a message, ten at most: a message goes into the subject of a mail, the log and the answer of v2. */
 function list(names: readonly string[]): string {
-  return names.join(', ').replaceAll('\0', '\ufffd')
+  const more = names.length - MAX_LISTED_NAMES
+  return `${names.slice(0, MAX_LISTED_NAMES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+const MAX_LISTED_NAMES = 10
+
+/** A name in a message, cut where it is very long. A terminal or mail program could take control characters for commands. */
+function shown(name: string, columns: readonly string[]): string {
+  if (/[^\P{Cc}\t\n\r]/u.test(name)) return position(columns.indexOf(name))
+  const start = Array.from(name.slice(0, 2 * MAX_SHOWN_LENGTH))
+    .slice(0, MAX_SHOWN_LENGTH)
+    .join('')
+  return start.length < name.length ? `${start}…` : name
+}
+
+const MAX_SHOWN_LENGTH = 1_000
+
+/** How a message names a column whose name cannot be shown. */
+function position(index: number): string {
+  return `column ${index + 1}`
 }

@@ -111,7 +111,7 @@ describe('400 with code 2001: the file is refused, and nothing of it is left', (
     ['a header over 102400 bytes', `user_id,${'x'.repeat(102_400)}\n`, 'header size over 102400 bytes'],
     ['no line break', 'user_id,name', 'newline character not found'],
     ['empty columns', 'user_id,,name\n', 'empty columns'],
-    ['names that are not UTF-8', Buffer.from('user_id,n\xff\n', 'latin1'), 'n\ufffd should be UTF-8'],
+    ['names that are not UTF-8', Buffer.from('user_id,n\xff\n', 'latin1'), 'column 2 should be UTF-8'],
     ['duplicate columns', 'user_id,a,b,a,b\n', 'duplicate columns a, b'],
     [
       'a name over 255 characters',

@@ -200,7 +200,7 @@ describe('file-level errors fail the import, apply nothing and are told in the m
     ['a header without a line break', 'user_id,a', 'newline character not found'],
     ['a header over its size', `user_id,${'x'.repeat(102_400)}\nu1,1\n`, 'header size over 102400 bytes'],
     ['a column without a name', 'user_id,,b\nu1,1,2\n', 'empty columns'],
-    ['a column name that is not UTF-8', Buffer.from('user_id,a\xff\nu1,1\n', 'latin1'), 'a� should be UTF-8'],
+    ['a column name that is not UTF-8', Buffer.from('user_id,a\xff\nu1,1\n', 'latin1'), 'column 2 should be UTF-8'],
     ['two columns of one name', 'user_id,a,b,a,b\nu1,1,2,3,4\n', 'duplicate columns a, b'],
     ['no user_id', 'id,a\nu1,1\n', 'user_id column is required'],
     ['a long column name', `user_id,${'é'.repeat(256)}\nu1,1\n`, `${'é'.repeat(256)} should be at most 255 characters`],

@@ -31,7 +31,7 @@ const cases: ErrorCase[] = [
   refused('large_header', 'the header is too large.', 'header size over 102400 bytes'),
   refused('no_newline', 'the header has no end.', 'newline character not found'),
   refused('empty_columns', 'a column has no name.', 'empty columns'),
-  refused('not_utf8', 'a name is not in UTF-8.', 'n\ufffdme should be UTF-8'),
+  refused('not_utf8', 'a name is not in UTF-8.', 'column 2 should be UTF-8'),
   refused('duplicates', 'names occur twice.', 'duplicate columns name, age'),
   refused('not_gzip', 'the file is not in gzip format.', 'not in gzip format'),
   refused('corrupt', 'the gzip file is damaged.', 'file maybe corrupt'),
