@@ -43,8 +43,8 @@ describe('a deletion request', () => {
         'identity_value[3] must be a string',
         'identity_value[4] must be a string',
         'identity_value[5] should be at most 255 characters',
-        'identity_value[6] should be UTF-8',
-        'identity_value[7] should be UTF-8',
+        'identity_value[6] should not contain U+0000',
+        'identity_value[7] should not contain a lone surrogate',
       ],
     ],
   ])('names %s', (_, body, messages) => {

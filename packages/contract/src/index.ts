@@ -10,7 +10,7 @@ export {
 } from './import.ts'
 export { type JsonObject, messagesPerAnswer } from './json-object.ts'
 export { limits } from './limits.ts'
-export { isLonger, nameProblem } from './name.ts'
+export { isLonger, nameProblem, textProblem } from './name.ts'
 export { openApiDocument } from './openapi/document.ts'
 export type { ApiDocument, Content, JsonSchema, Operation, Response } from './openapi/document-types.ts'
 export {

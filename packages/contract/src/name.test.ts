@@ -14,8 +14,8 @@ describe('a name', () => {
     ['empty', '', 'must not be empty'],
     ['one letter too long', 'x'.repeat(256), 'should be at most 255 characters'],
     ['one character of two UTF-16 units too long', '𝒳'.repeat(256), 'should be at most 255 characters'],
-    ['text with NUL', 'a\0', 'should be UTF-8'],
-    ['text with half a character', 'a\ud835', 'should be UTF-8'],
+    ['text with NUL', 'a\0', 'should not contain U+0000'],
+    ['text with half a character', 'a\ud835', 'should not contain a lone surrogate'],
   ])('must not be %s', (_, text, problem) => {
     expect(nameProblem(text, 255)).toBe(problem)
   })

@@ -7,9 +7,16 @@
 export function nameProblem(text: string, maxLength: number): string | undefined {
   if (text === '') return 'must not be empty'
   if (isLonger(text, maxLength)) return `should be at most ${maxLength} characters`
-  // Neither can be stored (design.md §3, Strings).
-  if (text.includes('\0') || !text.isWellFormed()) return 'should be UTF-8'
-  return undefined
+  return textProblem(text)
+}
+
+/**
+ * Says why a text out of JSON cannot be stored (design.md §3, Strings), in words that follow what it is called; undefined for
+ * a good one. JSON can escape both characters in good UTF-8, so the words for bytes of a CSV file would mislead.
+ */
+export function textProblem(text: string): string | undefined {
+  if (text.includes('\0')) return 'should not contain U+0000'
+  return text.isWellFormed() ? undefined : 'should not contain a lone surrogate'
 }
 
 /** Whether a text has more Unicode code points than that: what the documents call characters. */

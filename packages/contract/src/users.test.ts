@@ -29,7 +29,7 @@ describe('a registration of users', () => {
         'user_ids[2] must be a string',
         'user_ids[3] must be a string',
         'user_ids[4] should be at most 255 characters',
-        'user_ids[5] should be UTF-8',
+        'user_ids[5] should not contain U+0000',
       ],
     ],
   ])('names %s', (_, body, messages) => {

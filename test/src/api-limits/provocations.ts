@@ -43,6 +43,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     standard: update({ ...name, key: '$name' }),
     type: update({ key: 'age', type: 'number', value: 34 }),
     value: update({ key: 'age', type: 'int', value: 'x' }),
+    text: update({ ...name, value: '\0' }),
     registered_type: update({ key: 'age', type: 'string', value: 'x' }),
     large_body: overOneMiB,
     wrong_type: wrongType,

@@ -65,8 +65,8 @@ describe('400, and no user is registered', () => {
     ['an empty ID', { user_ids: ['a', ''] }, ['user_ids[1] must not be empty']],
     ['a number', { user_ids: ['a', 7] }, ['user_ids[1] must be a string']],
     ['an ID that is too long', { user_ids: ['x'.repeat(256)] }, ['user_ids[0] should be at most 255 characters']],
-    ['an ID with NUL', { user_ids: ['a', 'b', '\0'] }, ['user_ids[2] should be UTF-8']],
-    ['half a character', { user_ids: ['\ud800'] }, ['user_ids[0] should be UTF-8']],
+    ['an ID with NUL', { user_ids: ['a', 'b', '\0'] }, ['user_ids[2] should not contain U+0000']],
+    ['half a character', { user_ids: ['\ud800'] }, ['user_ids[0] should not contain a lone surrogate']],
   ])('%s', async (_, body, messages) => {
     const app = await openApp(api)
     expect(await send(api, app, path, body)).toMatchObject({ status: 400, body: { error: { messages } } })

@@ -53,7 +53,7 @@ test('users register counts what is new and what was there, from stdin and from 
 
 test.for([
   ['too long', 'x'.repeat(256), 'sluice: line 3: a user ID should be at most 255 characters\n'],
-  ['with a NUL', 'a\0b', 'sluice: line 3: a user ID should be UTF-8\n'],
+  ['with a NUL', 'a\0b', 'sluice: line 3: a user ID should not contain U+0000\n'],
 ] as const)('users register names the line of an ID that is %s', async ([, id, message]) => {
   const { appId } = await openApp(stack)
   const input = `a\nb\n${id}\nc\n`

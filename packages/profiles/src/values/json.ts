@@ -1,4 +1,4 @@
-import type { ValueType } from '@sluice/contract'
+import { textProblem, type ValueType } from '@sluice/contract'
 import { parseDatetime } from './datetime.ts'
 import { stringProblem } from './string.ts'
 import { type RowProblem, typeMismatch } from './value-type.ts'
@@ -14,7 +14,7 @@ const noString: RowProblem = { message: 'should be string' }
 export function parseJsonValue(value: unknown, type: ValueType): string | number | RowProblem {
   switch (type) {
     case 'string':
-      return typeof value === 'string' ? (stringProblem(value) ?? value) : noString
+      return typeof value === 'string' ? parseString(value) : noString
     case 'int':
       // What is out of range was rounded when the JSON was parsed, but never into the range. -0 becomes 0.
       return typeof value === 'number' && Number.isSafeInteger(value) ? value + 0 : typeMismatch.int
@@ -25,4 +25,9 @@ export function parseJsonValue(value: unknown, type: ValueType): string | number
       return datetime ?? typeMismatch.datetime
     }
   }
+}
+
+function parseString(text: string): string | RowProblem {
+  const message = textProblem(text)
+  return message === undefined ? (stringProblem(text) ?? text) : { message }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { stringProblem } from './string.ts'
-import { notUtf8, tooLong } from './value-type.ts'
+import { tooLong } from './value-type.ts'
 
 describe('stringProblem', () => {
   test.each([
@@ -16,15 +16,11 @@ describe('stringProblem', () => {
   })
 
   test.each([
-    ['256 letters', 'x'.repeat(256), tooLong],
-    ['256 characters outside the basic plane', '😀'.repeat(256), tooLong],
-    ['254 of them and two letters', `${'😀'.repeat(254)}xx`, tooLong],
-    ['NUL', 'a\0b', notUtf8],
-    ['half a surrogate pair', 'a\ud83d', notUtf8],
-    ['the other half', '\ude00a', notUtf8],
-    ['NUL in a text that is too long', `\0${'x'.repeat(300)}`, notUtf8],
-  ])('refuses %s', (_, text, problem) => {
-    expect(stringProblem(text)).toBe(problem)
+    ['256 letters', 'x'.repeat(256)],
+    ['256 characters outside the basic plane', '😀'.repeat(256)],
+    ['254 of them and two letters', `${'😀'.repeat(254)}xx`],
+  ])('refuses %s', (_, text) => {
+    expect(stringProblem(text)).toBe(tooLong)
   })
 
   test('length is counted in code points', () => {

@@ -1,8 +1,7 @@
 import { isLonger, limits } from '@sluice/contract'
-import { notUtf8, type RowProblem, tooLong } from './value-type.ts'
+import { type RowProblem, tooLong } from './value-type.ts'
 
-/** What keeps a text from being stored as a string value; undefined where nothing does (design.md §3, Strings). */
+/** Says why a text that can be stored is no string value; undefined for a good one. */
 export function stringProblem(text: string): RowProblem | undefined {
-  if (text.includes('\0') || !text.isWellFormed()) return notUtf8
   return isLonger(text, limits.stringLength) ? tooLong : undefined
 }

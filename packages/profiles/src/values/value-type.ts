@@ -8,7 +8,7 @@ export interface RowProblem {
   readonly message: string
 }
 
-/** The bytes are not UTF-8, or the text can't be stored: it holds NUL or a lone surrogate (design.md §3, Strings). */
+/** The bytes of a cell are not UTF-8, or they hold NUL, which cannot be stored (design.md §3, Strings). */
 export const notUtf8: RowProblem = { message: 'should be UTF-8' }
 
 /** A string is over its length (service.md, Limits). */

@@ -44,6 +44,7 @@ const cases: ErrorCase[] = [
   invalid('standard', '1003: a key is that of a standard profile.', 'standard user profile cannot be updated: $name'),
   invalid('type', '1003: a type is not known.', 'age should be of type string, int, decimal, datetime'),
   invalid('value', '1003: a value is not of its type.', 'age should be integer'),
+  invalid('text', '1003: a text cannot be stored.', 'name should not contain U+0000'),
   invalid('registered_type', '1003: a key has another type for good.', 'age is registered as int'),
 ]
 
@@ -57,7 +58,7 @@ export const profileUpdatePath: PathItem = {
       'Sets values of one user; keys that are new to the app are registered with their type, which holds for good. It is',
       'applied when the answer comes. If any entry is invalid, none is applied.',
       '',
-      'Values: `string` up to 255 characters; `int` a whole number within ±(2^53−1); `decimal` a number; `datetime` a string',
+      'Values: `string` up to 255 characters, without U+0000; `int` a whole number within ±(2^53−1); `decimal` a number; `datetime` a string',
       'in ISO 8601 with its offset, kept in UTC. Numbers are JSON numbers, not strings. The answer holds every entry in the',
       'order given.',
     ].join('\n'),
