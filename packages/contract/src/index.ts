@@ -18,8 +18,6 @@ export {
   type ProfileUpdateAnswer,
   type ProfileUpdateRequest,
   parseProfileUpdate,
-  profileEntry,
-  profileUpdateAnswer,
 } from './profile-update.ts'
 export { parseUserRegistration, type UserRegistrationAnswer } from './users.ts'
 export { type ValueType, valueTypes } from './value-type.ts'

@@ -1,24 +1,18 @@
-import { z } from 'zod'
 import { isJsonObject, type JsonObject, messagesPerAnswer, notAnObject } from './json-object.ts'
-import { limits } from './limits.ts'
-import { valueTypes } from './value-type.ts'
+import type { ValueType } from './value-type.ts'
 
 /** One value for one key (service.md, Profile entry). Lengths are Unicode code points; a datetime is in UTC. */
-export const profileEntry = z.object({
-  key: z.string().meta({ minLength: 1, maxLength: limits.keyLength }),
-  type: z.enum(valueTypes),
-  value: z.union([z.string().meta({ maxLength: limits.stringLength }), z.number()]),
-})
-
-export type ProfileEntry = z.output<typeof profileEntry>
+export interface ProfileEntry {
+  key: string
+  type: ValueType
+  value: string | number
+}
 
 /** Answer of `POST /v2/user_profiles`: what was applied, every entry in the order given. */
-export const profileUpdateAnswer = z.object({
-  user_id: z.string().meta({ minLength: 1, maxLength: limits.userIdLength }),
-  user_profiles: z.array(profileEntry).meta({ minItems: 1 }),
-})
-
-export type ProfileUpdateAnswer = z.output<typeof profileUpdateAnswer>
+export interface ProfileUpdateAnswer {
+  user_id: string
+  user_profiles: ProfileEntry[]
+}
 
 /** The form of a profile update is right; what the entries say is not looked at yet. */
 export interface ProfileUpdateRequest {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { importRequest, importView, uploadDescriptor } from '../import.ts'
 import { limits } from '../limits.ts'
-import { profileEntry, profileUpdateAnswer } from '../profile-update.ts'
 import { valueTypes } from '../value-type.ts'
 import type { JsonSchema } from './document-types.ts'
+import { profileEntry, profileUpdateAnswer } from './profile-schemas.ts'
 
 /** The JSON Schema of what an endpoint takes (`input`) or answers (`output`). */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
@@ -124,9 +124,9 @@ export const schemas = {
   ImportRequest: schemaOf(importRequest, 'input'),
   UploadDescriptor: schemaOf(uploadDescriptor, 'output'),
   Import: schemaOf(importView, 'output'),
-  ProfileEntry: schemaOf(profileEntry, 'input'),
+  ProfileEntry: profileEntry,
   ProfileUpdateRequest: profileUpdateRequest,
-  ProfileUpdateAnswer: schemaOf(profileUpdateAnswer, 'output'),
+  ProfileUpdateAnswer: profileUpdateAnswer,
   UserRegistrationRequest: userRegistrationRequest,
   DeletionRequest: deletionRequest,
   Accepted: accepted,
