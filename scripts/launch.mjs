@@ -1,15 +1,14 @@
-// Every npm script starts here, on whatever Node the machine has: installs the dependencies if the lockfile asks for it,
+// Every npm script starts here, on whatever Node the machine has: installs the dependencies if they are not those of the lockfile,
 // then runs the given entry point on the Node 24 that the dependencies bring.
 //   node scripts/launch.mjs <entry.ts> [arguments…]
 import { spawn, spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { isInstalled } from './installed.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const nodeModules = join(root, 'node_modules')
-const marker = join(nodeModules, '.sluice-installed')
 const node24 = join(nodeModules, '.bin', 'node')
 
 // Compiled code is kept for the next start: processes are up in about half the time.
@@ -29,19 +28,21 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
   runOnNode24()
 }
 
-/** Runs `npm ci` where node_modules does not match the lockfile; npm's words go to stderr, so that stdout stays the entry's. */
+/**
+ * Runs `npm ci` if node_modules does not match the lockfile. npm's words go to stderr, so that stdout stays the entry's. A
+ * setting of the environment must not leave packages out: they would be missed, and installed, each time.
+ */
 function installIfNeeded() {
-  const lockfile = createHash('sha256')
-    .update(readFileSync(join(root, 'package-lock.json')))
-    .digest('hex')
-  if (existsSync(marker) && readFileSync(marker, 'utf8') === lockfile) return
+  if (isInstalled(root)) return
   console.error('Installing dependencies (npm ci) …')
-  const npm = spawnSync('npm', ['ci', '--loglevel=error'], { cwd: root, stdio: ['ignore', 2, 2] })
+  const npm = spawnSync('npm', ['ci', '--include=dev', '--include=optional', '--loglevel=error'], {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+  })
   if (npm.status !== 0) {
     console.error('npm ci failed: see above')
     process.exit(1)
   }
-  writeFileSync(marker, lockfile)
 }
 
 /** Hands over to the bundled Node: the same arguments, streams, signals and exit code. */
