@@ -190,6 +190,11 @@ describe('the document', () => {
     ])
   })
 
+  test.each(['requestBulkImport', 'bulkImportV2'])('%s says what a row with fewer values than columns means', (id) => {
+    const operation = operations.find(({ operationId }) => operationId === id)
+    expect(operation?.description).toMatch(/fewer values than columns: missing values count as empty.* stay unchanged/)
+  })
+
   test('the page for people holds every operation, and nothing that runs or loads', async () => {
     const answer = await fetch(`${api.url}/docs`)
     const page = await answer.text()

@@ -31,7 +31,8 @@ export function sendDataImport(
           <p class="hint" data-drop-hint hidden>Or drop it here.</p>
         </div>
         <p class="hint">Its first row names the columns, one of which is <code>user_id</code>. A value goes into the profile of the row’s
-          user under its column’s name; an empty one changes nothing.</p>
+          user under its column’s name; an empty one changes nothing. A row may have fewer values than columns: missing values count as
+          empty, so their keys stay unchanged.</p>
         <p class="actions">
           <button class="main">Import</button>
           <button formaction="${address}/dry-run">Dry run</button>

@@ -2,6 +2,7 @@ import { errors } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import type { Content, Header, PathItem } from '../document-types.ts'
 import { type ErrorCase, json, success, tokenResponses } from '../responses.ts'
+import { csvRules } from './csv-rules.ts'
 
 const file = (value: string): Content => ({
   schema: { type: 'string', format: 'binary' },
@@ -68,6 +69,8 @@ export const bulkImportV2Path: PathItem = {
       'Deprecated: use version 3. Takes a CSV file, or a gzip-compressed one, of up to 100 MiB as the body. It is then',
       'processed like any other import. The answer tells the type of each column: that of the registered key, or what the',
       'first rows look like.',
+      '',
+      csvRules,
     ].join('\n'),
     deprecated: true,
     security: [{ token: [] }],

@@ -3,6 +3,7 @@ import { parseImportRequest } from '../../import.ts'
 import { limits } from '../../limits.ts'
 import type { PathItem } from '../document-types.ts'
 import { type ErrorCase, json, jsonBodyErrors, success, tokenResponses } from '../responses.ts'
+import { csvRules } from './csv-rules.ts'
 
 const checksum = 'XrY7u+Ae7tCTyyK7j1rNww=='
 
@@ -77,6 +78,8 @@ export const bulkImportPath: PathItem = {
       'body) where content, size, type or signature are others than announced.',
       '',
       'Files of one app are processed in the order of their first requests, and a mail tells the result.',
+      '',
+      csvRules,
     ].join('\n'),
     security: [{ token: [] }],
     requestBody: {
