@@ -1,4 +1,4 @@
-import { beginUpload, findFile, finishUpload, forgetUpload, hashOfRequest, pathOf } from '@sluice/dropbox'
+import { beginUpload, findFile, finishUpload, forgetUpload, pathOf } from '@sluice/dropbox'
 import { type Backend, type ObjectInfo, type ObjectName, S3Error, type Upload } from '@sluice/s3-endpoint'
 import type { RelayedMetadata } from '@sluice/storage'
 import type { RelayContext } from './context.ts'
@@ -49,9 +49,10 @@ async function put(
     throw error
   }
   const { md5, checksums } = body.digests()
-  const file = await finishUpload(context, upload, hashOfRequest(body.signature, md5))
+  const file = await finishUpload(context, upload, { kind: 'request', signature: body.signature, md5 })
   if (file === undefined) throw new Error(`upload ${upload.importId} was removed while it came in`)
-  context.log.info({ app_id: appId, import_id: upload.importId, byte_size: file.byteSize }, 'file taken')
+  if (file.isNew)
+    context.log.info({ app_id: appId, import_id: upload.importId, byte_size: file.byteSize }, 'file taken')
   return infoOf(name.key, file, metadata, checksums)
 }
 

@@ -76,12 +76,10 @@ async function complete(
   const { appId, fileName } = newFileOf(name)
   const upload = await findUpload(db, appId, fileName, uploadId)
   if (upload !== undefined) await assemble(context, upload, parts)
-  const file =
-    upload === undefined
-      ? await findImportedFile(db, appId, fileName, uploadId)
-      : await finishUpload(context, upload, null)
+  const finished = upload && (await finishUpload(context, upload, { kind: 'parts' }))
+  if (finished?.isNew) log.info({ app_id: appId, import_id: uploadId, byte_size: finished.byteSize }, 'file taken')
+  const file = finished ?? (await findImportedFile(db, appId, fileName, uploadId))
   if (file === undefined) throw noSuchUpload()
-  if (upload !== undefined) log.info({ app_id: appId, import_id: uploadId, byte_size: file.byteSize }, 'file taken')
   return infoOf(name.key, file, { contentType: '', user: {} })
 }
 

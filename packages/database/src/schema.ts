@@ -25,6 +25,7 @@ export interface Schema {
   imports: ImportsTable
   import_error_chunks: ImportErrorChunksTable
   dropbox_uploads: DropboxUploadsTable
+  unannounced_file_failures: UnannouncedFileFailuresTable
   deletion_requests: DeletionRequestsTable
   deletion_request_users: DeletionRequestUsersTable
   deleted_users: DeletedUsersTable
@@ -115,7 +116,7 @@ interface ImportsTable {
   file_name: string | null
   content_type: ImportContentType
   byte_size: number | null
-  /** MD5 of the file as the client declared it, base64. */
+  /** MD5 of the file, base64: the client declared it, or it was computed while the file came in. Null if neither. */
   checksum: string | null
   upload_expires_at: NullableTimestamp
   /** When upkeep next asks storage for the upload; null once that is settled. */
@@ -126,6 +127,8 @@ interface ImportsTable {
   stored_size: number | null
   /** Of what brought the file to the bucket, and of the file: a repetition makes no second import. */
   upload_hash: Buffer | null
+  /** Of the signature that the file was put into the bucket with. */
+  signature_hash: Buffer | null
 
   attempt: Generated<number>
   /** Claims since the last committed batch: above the limit the import fails (design.md §4). */
@@ -171,6 +174,18 @@ interface DropboxUploadsTable {
   /** Storage's own ID of an upload in parts; null where the file comes whole. */
   storage_upload_id: string | null
   started_at: Timestamp
+}
+
+/** Unannounced files that storage did not hand over. A row goes when its file has left the app's path. */
+interface UnannouncedFileFailuresTable {
+  app_id: number
+  /** Of the object: its key, ETag and time. */
+  file_hash: Buffer
+  /** Runs of maintenance that failed to take the file on. */
+  failures: Generated<number>
+  first_failed_at: Timestamp
+  /** Set when the file is refused: it never becomes an import, and later files no longer wait for it. */
+  refused_at: NullableTimestamp
 }
 
 /** Lines of an error file that is still growing; they commit with their batch, and go when the file is in storage. */

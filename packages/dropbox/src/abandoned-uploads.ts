@@ -10,11 +10,12 @@ const passSize = 100
 
 /**
  * Removes the uploads that were begun and never completed, with whatever storage has of them. Safe to run in several
- * processes at once. Gives how many there were.
+ * processes at once. Stops before the next upload when the process shuts down. Returns how many it removed.
  */
-export async function removeAbandonedUploads({ db, storage, log }: UpkeepContext): Promise<number> {
+export async function removeAbandonedUploads({ db, storage, log, shutdown }: UpkeepContext): Promise<number> {
   let removed = 0
   for (const upload of await oldUploads(db, abandonedAfterDays, passSize)) {
+    if (shutdown?.aborted) break
     try {
       await forgetWith(db, upload, () => storage.removeAll(importPrefix(upload.appId, upload.importId)))
       removed += 1

@@ -13,4 +13,6 @@ export interface UpkeepContext extends DropboxContext {
   storage: Storage
   log: Logger
   settings: { FILE_RETENTION_DAYS: number }
+  /** Aborts when the process shuts down: a task ends before its next file. */
+  shutdown?: AbortSignal
 }

@@ -3,7 +3,7 @@ export type { DropboxContext, UpkeepContext } from './context.ts'
 export { type DroppedFile, findFile, findImportedFile, listFiles } from './files.ts'
 export { type FileKey, fileNameProblem, fileSizeProblem, parseKey, pathOf } from './path.ts'
 export { takeStrayFiles } from './stray-files.ts'
-export { hashOfRequest } from './upload-hash.ts'
+export type { UploadOrigin } from './upload-hash.ts'
 export {
   beginUpload,
   beginUploadInParts,

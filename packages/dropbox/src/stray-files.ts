@@ -1,94 +1,109 @@
-import { createHash } from 'node:crypto'
 import { enqueueMails, type MailId, refusedFileNotification } from '@sluice/mail'
-import { type ListedObject, ObjectGone, ObjectReplaced } from '@sluice/storage'
+import { ObjectGone, ObjectReplaced, StorageFull, StorageRefusal } from '@sluice/storage'
 import type { UpkeepContext } from './context.ts'
-import { dropboxPrefix, fileNameProblem, fileSizeProblem, parseKey } from './path.ts'
-import { beginUpload, finishUpload, forgetUpload } from './uploads.ts'
+import { findStrayFiles, type StrayFile } from './find-stray-files.ts'
+import { fileNameProblem, fileSizeProblem } from './path.ts'
+import { noteFailure, refusedFiles, unreadableProblem } from './unannounced-failures.ts'
+import { beginUpload, finishUpload, forgetUpload, type Upload } from './uploads.ts'
 
-/** A file that came past the dropbox, straight into the bucket. */
-interface StrayFile extends ListedObject {
-  appId: number
-  fileName: string
+/** What came of a run: the number of new imports, and the new mails. */
+interface Outcome {
+  taken: number
+  mails: MailId[]
 }
 
 /**
  * Takes on the files that were put straight into an app's path in the bucket: each becomes an import, oldest first, and
- * leaves the path. One that breaks the rules stays for `FILE_RETENTION_DAYS`, and a mail says why it is no import.
+ * leaves the path. One that is refused stays for `FILE_RETENTION_DAYS`, and a mail says why it is no import.
  *
- * Any number of processes may run this at once, and die in the middle: an object is known by its key, ETag and time, and
- * never becomes two imports. Gives the number of new imports, and the new mails.
+ * If a file cannot be taken on, later files of its app wait for the next run, until the file is refused. Any number of
+ * processes may run this at once, and die in the middle: an object is known by its key, ETag and time, and never becomes
+ * two imports. Ends before the next file when the process shuts down.
  */
-export async function takeStrayFiles(context: UpkeepContext): Promise<{ taken: number; mails: MailId[] }> {
-  const files = await findStrayFiles(context)
-  const outcome = { taken: 0, mails: [] as MailId[] }
-  for (const file of files) {
+export async function takeStrayFiles(context: UpkeepContext): Promise<Outcome> {
+  const { all, settled } = await findStrayFiles(context)
+  const refused = await refusedFiles(context.db, all)
+  const outcome: Outcome = { taken: 0, mails: [] }
+  const heldUp = new Set<number>()
+  for (const file of settled) {
+    if (context.shutdown?.aborted) break
+    const problem = problemOf(file, refused)
+    if (problem === undefined && heldUp.has(file.appId)) continue
     try {
-      const problem = fileNameProblem(file.fileName) ?? fileSizeProblem(file.byteSize)
-      if (problem === undefined) outcome.taken += await takeOn(context, file)
+      if (problem === undefined || (await isImport(context, file))) outcome.taken += await takeOn(context, file)
       else outcome.mails.push(...(await refuse(context, file, problem)))
     } catch (error) {
-      // One file that storage does not let go holds up no other.
+      if (context.shutdown?.aborted) break
       context.log.warn({ app_id: file.appId, key: file.key, err: error }, 'file in the bucket not taken on')
+      if (problem !== undefined) continue
+      heldUp.add(file.appId)
+      // That storage has no room is no fault of the file.
+      if (!(error instanceof StorageFull)) await noteFailure(context.db, file)
     }
   }
   return outcome
 }
 
-/** The files in the paths of apps, oldest first. */
-async function findStrayFiles({ db, relay, log }: UpkeepContext): Promise<StrayFile[]> {
-  const files: StrayFile[] = []
-  for await (const page of relay.list(dropboxPrefix)) {
-    for (const object of page) {
-      // Storage's own tools mark a folder with an empty object.
-      if (object.key.endsWith('/') && object.byteSize === 0) continue
-      const key = parseKey(object.key)
-      if (key !== undefined) files.push({ ...object, ...key })
-    }
-  }
-  if (files.length === 0) return []
-  const appIds = [...new Set(files.map(({ appId }) => appId))]
-  const apps = await db.selectFrom('apps').select('app_id').where('app_id', 'in', appIds).execute()
-  const known = new Set(apps.map((app) => app.app_id))
-  const lost = appIds.filter((appId) => !known.has(appId))
-  if (lost.length > 0) log.info({ app_ids: lost }, 'files in the bucket lie in paths of no app')
-  return files
-    .filter(({ appId }) => known.has(appId))
-    .sort((left, right) => left.modifiedAt.getTime() - right.modifiedAt.getTime())
+/** Why a file is no import, and since when that is known. */
+interface Problem {
+  text: string
+  since: Date
+}
+
+function problemOf({ fileName, byteSize, hash, modifiedAt }: StrayFile, refused: Map<string, Date>) {
+  const rule = fileNameProblem(fileName) ?? fileSizeProblem(byteSize)
+  if (rule !== undefined) return { text: rule, since: modifiedAt }
+  const refusedAt = refused.get(hash.toString('hex'))
+  return refusedAt && { text: unreadableProblem, since: refusedAt }
 }
 
 /**
  * Copies the file to a place of its own, since a later one of its name would take its place in the path; then makes it an
- * import and takes it out of the path. Gives 1, or 0 where it was one before or was replaced meanwhile.
+ * import and takes it out of the path. Returns 1, or 0 if it was an import before, was replaced, or is gone.
  */
 async function takeOn(context: UpkeepContext, file: StrayFile): Promise<number> {
-  const uploadHash = hashOf(file)
   let taken = 0
-  if (!(await isImport(context, file, uploadHash))) {
-    const upload = await beginUpload(context.db, file.appId, file.fileName)
-    try {
-      await context.relay.copy(file.key, file.etag, upload.objectKey)
-    } catch (error) {
-      await forgetUpload(context, upload)
-      if (error instanceof ObjectGone || error instanceof ObjectReplaced) return 0
-      throw error
+  if (!(await isImport(context, file))) {
+    const { db, log } = context
+    const upload = await beginUpload(db, file.appId, file.fileName)
+    if (!(await copyTo(context, file, upload))) return 0
+    const finished = await finishUpload(context, upload, { kind: 'object', hash: file.hash })
+    // A copy that was swept away as an abandoned upload is no import: the file itself is the only one then.
+    if (!(await isImport(context, file))) throw new Error(`upload ${upload.importId} was removed before its import`)
+    if (finished?.isNew === true) {
+      log.info({ app_id: file.appId, import_id: upload.importId, byte_size: file.byteSize }, 'file taken on')
+      taken = 1
     }
-    await finishUpload(context, upload, uploadHash)
-    context.log.info({ app_id: file.appId, import_id: upload.importId, byte_size: file.byteSize }, 'file taken on')
-    taken = 1
   }
-  await removeUnlessReplaced(context, file)
+  await removeImported(context, file)
   return taken
 }
 
-/** Tells of the file once, and removes it when its time has come. Gives the new mails. */
-async function refuse(context: UpkeepContext, file: StrayFile, problem: string): Promise<MailId[]> {
+/** Returns false if the file is no longer the one that was listed; what was begun for it is forgotten then. */
+async function copyTo(context: UpkeepContext, file: StrayFile, upload: Upload): Promise<boolean> {
+  try {
+    await context.relay.copy(file.key, file.etag, upload.objectKey)
+    return true
+  } catch (error) {
+    const isOther = error instanceof ObjectGone || error instanceof ObjectReplaced
+    const isAnswer = isOther || error instanceof StorageFull || error instanceof StorageRefusal
+    // Without storage's answer, the copy may still come: the row stays, so that its key is known and the copy is swept.
+    if (isAnswer) await forgetUpload(context, upload)
+    else if (!context.shutdown?.aborted) await context.relay.remove(upload.objectKey).catch(() => undefined)
+    if (isOther) return false
+    throw error
+  }
+}
+
+/** Tells of the file once, and removes it when its time has come. Returns the new mails. */
+async function refuse(context: UpkeepContext, file: StrayFile, { text, since }: Problem): Promise<MailId[]> {
   const { db, log, settings } = context
   const days = settings.FILE_RETENTION_DAYS
-  if (Date.now() - file.modifiedAt.getTime() > days * 24 * 60 * 60_000) {
+  if (Date.now() - since.getTime() > days * 24 * 60 * 60_000) {
     await removeUnlessReplaced(context, file)
     return []
   }
-  const event = `file:${hashOf(file).toString('hex')}`
+  const event = `file:${file.hash.toString('hex')}`
   const told = await db
     .selectFrom('mails')
     .select('event')
@@ -97,19 +112,28 @@ async function refuse(context: UpkeepContext, file: StrayFile, problem: string):
     .executeTakeFirst()
   if (told !== undefined) return []
   const app = await db.selectFrom('apps').select('name').where('app_id', '=', file.appId).executeTakeFirstOrThrow()
-  const about = { appName: app.name, fileName: file.fileName, problem, removedAfterDays: days }
-  log.info({ app_id: file.appId, problem }, 'file in the bucket refused')
+  const about = { appName: app.name, fileName: file.fileName, problem: text, removedAfterDays: days }
+  log.info({ app_id: file.appId, problem: text }, 'file in the bucket refused')
   return await enqueueMails(db, file.appId, event, refusedFileNotification(about))
 }
 
-async function isImport({ db }: UpkeepContext, { appId }: StrayFile, uploadHash: Buffer): Promise<boolean> {
+async function isImport({ db }: UpkeepContext, { appId, hash }: StrayFile): Promise<boolean> {
   const row = await db
     .selectFrom('imports')
     .select('import_id')
     .where('app_id', '=', appId)
-    .where('upload_hash', '=', uploadHash)
+    .where('upload_hash', '=', hash)
     .executeTakeFirst()
   return row !== undefined
+}
+
+/** Takes a file that is an import out of the path. The next run tries again if storage does not: no other file waits. */
+async function removeImported(context: UpkeepContext, file: StrayFile): Promise<void> {
+  try {
+    await removeUnlessReplaced(context, file)
+  } catch (error) {
+    context.log.warn({ app_id: file.appId, key: file.key, err: error }, 'imported file not removed from its path')
+  }
 }
 
 /** S3 has no removal of one version of a key that every storage knows: a file that comes this very moment would be lost. */
@@ -121,11 +145,4 @@ async function removeUnlessReplaced({ relay }: UpkeepContext, file: StrayFile): 
 /** Listings tell the time to the millisecond on some storages, headers to the second. */
 function sameSecond(left: Date, right: Date): boolean {
   return Math.floor(left.getTime() / 1000) === Math.floor(right.getTime() / 1000)
-}
-
-function hashOf({ key, etag, modifiedAt }: ListedObject): Buffer {
-  const second = Math.floor(modifiedAt.getTime() / 1000)
-  return createHash('sha256')
-    .update(JSON.stringify(['object', key, etag, second]))
-    .digest()
 }

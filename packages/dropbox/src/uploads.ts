@@ -4,6 +4,7 @@ import { queueStoredFile, uploadKey } from '@sluice/imports'
 import type { Relay } from '@sluice/storage'
 import type { DropboxContext } from './context.ts'
 import { type DroppedFile, findImportedFile, isImportId } from './files.ts'
+import { hashesOf, type UploadOrigin } from './upload-hash.ts'
 
 /** A file on its way to the bucket. It lies under a key of its own, so that files of one name never touch each other. */
 export interface Upload {
@@ -77,26 +78,35 @@ export async function listUploads(db: Database, appId: number): Promise<Upload[]
   return rows.map(toUpload)
 }
 
+/** A file that is complete. */
+export interface FinishedFile extends DroppedFile {
+  /** False if an earlier upload or completion has made the import. */
+  isNew: boolean
+}
+
 /**
- * Makes an import of an upload that storage has whole: it gets its place in the app's line now, so that files are applied
- * in the order in which they were complete (design.md §3, Request order).
+ * Makes an import of an upload that storage has whole: it gets its sequence number now, so that files are applied in the
+ * order in which they were complete (design.md §3, Request order).
  *
- * Takes a hash of what must not become a second import, if there is any. Gives the file; where it became an import before,
- * its second copy is removed. Gives undefined where the upload is not under way any more.
+ * Returns the file. If it repeats an earlier upload of the same origin, its copy is removed. Returns undefined if the upload
+ * is no longer in progress and has no import: nothing of it will be imported.
  */
 export async function finishUpload(
   { db, relay }: DropboxContext,
   upload: Upload,
-  uploadHash: Buffer | null,
-): Promise<DroppedFile | undefined> {
+  origin: UploadOrigin,
+): Promise<FinishedFile | undefined> {
   const { appId, importId, fileName, objectKey } = upload
   const stored = await relay.describe(objectKey)
-  if (stored === undefined) return await findImportedFile(db, appId, fileName, importId)
+  if (stored === undefined) return await findFinishedFile(db, upload)
   const contentType = await contentTypeOf(relay, upload)
   const { etag, byteSize } = stored
   const outcome = await db.transaction().execute(async (tx) => {
     if (!(await removeUpload(tx, upload))) return 'gone'
+    const hashes = await hashesOf(tx, appId, origin)
+    if (hashes === undefined) return 'repeated'
     const file = {
+      ...hashes,
       appId,
       importId,
       source: 'bucket',
@@ -105,14 +115,22 @@ export async function finishUpload(
       etag,
       byteSize,
       fileName,
-      uploadHash,
     } as const
     return (await queueStoredFile(tx, file)) ? 'queued' : 'repeated'
   })
-  if (outcome === 'gone') return await findImportedFile(db, appId, fileName, importId)
+  if (outcome === 'gone') return await findFinishedFile(db, upload)
   // Nobody else knows of this copy.
   if (outcome === 'repeated') await relay.remove(objectKey)
-  return { fileName, objectKey, etag, byteSize, modifiedAt: stored.modifiedAt }
+  return { fileName, objectKey, etag, byteSize, modifiedAt: stored.modifiedAt, isNew: outcome === 'queued' }
+}
+
+/** Returns the file of an upload that another completion has made an import. */
+async function findFinishedFile(
+  db: Database,
+  { appId, fileName, importId }: Upload,
+): Promise<FinishedFile | undefined> {
+  const file = await findImportedFile(db, appId, fileName, importId)
+  return file && { ...file, isNew: false }
 }
 
 /**

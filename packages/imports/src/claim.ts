@@ -4,7 +4,7 @@ import type { ImportContext, ImportId, StoredFile } from './context.ts'
 import { isAbandoned, isNext } from './line.ts'
 
 /** An import in the hands of one worker: what was committed so far, under the attempt that the worker may write with. */
-export interface Claim extends ImportId, StoredFile {
+export interface Claim extends StoredFile {
   /** `cancelled` where only its report is to be made. */
   state: 'processing' | 'cancelled'
   /** The file is only checked. */
@@ -70,7 +70,7 @@ export async function claimImport(context: ImportContext, { appId, importId }: I
 
 /** What {@link toClaim} takes. */
 export const claimColumns = sql`
-  app_id, import_id, state, dry_run, attempt, tries, object_key, content_type, etag, byte_size, stored_size, columns, types,
+  app_id, import_id, state, dry_run, attempt, tries, object_key, content_type, etag, checksum, byte_size, stored_size, columns, types,
   previewed_keys, position, rows_total, rows_applied, rows_failed`
 
 export interface ClaimRow {
@@ -83,6 +83,7 @@ export interface ClaimRow {
   object_key: string
   content_type: ImportContentType
   etag: string | null
+  checksum: string | null
   byte_size: number | null
   stored_size: number | null
   columns: string[] | null
@@ -106,6 +107,7 @@ export function toClaim(row: ClaimRow): Claim {
     objectKey: row.object_key,
     contentType: row.content_type,
     etag: row.etag,
+    checksum: row.checksum,
     byteSize: row.byte_size,
     storedSize: row.stored_size,
     progress: {

@@ -62,10 +62,12 @@ export interface ImportId {
   importId: string
 }
 
-/** A file of an app as it lies in storage; with an ETag, that very one. */
-export interface StoredFile {
-  appId: number
+/** An import's file as it lies in storage. */
+export interface StoredFile extends ImportId {
   objectKey: string
   contentType: ImportContentType
+  /** ETag of the object when its upload was noticed. */
   etag: string | null
+  /** MD5 of the file in base64; null if it is not known. It tells a replaced file from one that was uploaded twice. */
+  checksum: string | null
 }

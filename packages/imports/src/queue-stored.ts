@@ -3,7 +3,6 @@ import type { StoredFile } from './context.ts'
 
 /** A file that lies in storage, whole, and is to become an import. */
 export interface QueuedFile extends StoredFile {
-  importId: string
   source: ImportSource
   contentType: ImportContentType
   etag: string
@@ -11,6 +10,8 @@ export interface QueuedFile extends StoredFile {
   fileName: string
   /** What must not become a second import: a file with the hash of an earlier one is not queued. */
   uploadHash: Buffer | null
+  /** Of the signature of the request that brought the file. */
+  signatureHash: Buffer | null
 }
 
 /** Puts a stored file at the end of its app's line. Gives false where it became an import before. */
@@ -28,6 +29,8 @@ export async function queueStoredFile(db: Database, file: QueuedFile): Promise<b
       etag: file.etag,
       file_name: file.fileName,
       upload_hash: file.uploadHash,
+      signature_hash: file.signatureHash,
+      checksum: file.checksum,
       queued_at: sql<Date>`now()`,
     })
     .onConflict((conflict) =>

@@ -52,7 +52,8 @@ async function receive(
     await context.storage.writeStream(objectKey, content, contentType, { byteSize })
     const stored = await context.storage.stat(objectKey)
     if (stored === undefined) throw new Error(`${objectKey} was stored and is gone`)
-    const { columns } = await inspectFile(context, { appId: id.appId, objectKey, contentType, etag: stored.etag })
+    const file = { ...id, objectKey, contentType, etag: stored.etag, checksum: null }
+    const { columns } = await inspectFile(context, file)
     if (!(await queueReception(context.db, id, stored))) return { refused: 'the import was cancelled' }
     return { importId: id.importId, types: new Map(columns.profiles.map(({ key, type }) => [key, type ?? 'string'])) }
   } catch (error) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { S3Client } from '@aws-sdk/client-s3'
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { readSettings } from '@sluice/config'
 import { pathOf } from '@sluice/dropbox'
 import { embeddedStorageAccess } from '@sluice/local-stack'
@@ -35,6 +36,17 @@ export async function openBucketOwner(stack: RunningStack, users: readonly strin
 /** A client of the AWS SDK with its default settings. */
 export function s3ClientOf(owner: BucketOwner): S3Client {
   return new S3Client({ endpoint: owner.dropbox, region: 'us-east-1', credentials: owner, forcePathStyle: true })
+}
+
+/** An address for PUTs of a file name, good for an hour. */
+export async function presignPut(owner: BucketOwner, fileName: string): Promise<string> {
+  const config = { endpoint: owner.dropbox, region: 'us-east-1', credentials: owner, forcePathStyle: true }
+  // Otherwise the address carries the checksum of an empty body.
+  const client = new S3Client({ ...config, requestChecksumCalculation: 'WHEN_REQUIRED' })
+  const command = new PutObjectCommand({ Bucket: stackBucket, Key: `${owner.path}${fileName}` })
+  const url = await getSignedUrl(client, command, { expiresIn: 3600 })
+  client.destroy()
+  return url
 }
 
 /** The bucket past the dropbox, as an operator reaches it. */

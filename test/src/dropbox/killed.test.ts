@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
@@ -8,7 +9,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
 import { signal } from '../stack/processes.ts'
 import { type RunningStack, startStack } from '../stack/running-stack.ts'
-import { endedImports, importsNamed, openBucketOwner, s3ClientOf, stackBucket } from './bucket-owner.ts'
+import {
+  endedImports,
+  importsNamed,
+  md5Of,
+  openBucketOwner,
+  openStackStorage,
+  presignPut,
+  s3ClientOf,
+  stackBucket,
+} from './bucket-owner.ts'
 
 // Whatever dies in between: a file that a client was told is there becomes one import.
 let stack: RunningStack
@@ -53,6 +63,36 @@ test('an upload in parts goes on where it was when the dropbox is killed in the 
   expect(await endedImports(stack, owner, 'parts.csv')).toMatchObject([{ state: 'completed', importId: UploadId }])
   const shown = await stack.sluice('user', 'show', '--app', String(owner.appId), 'alice')
   expect(shown.json).toMatchObject({ profiles: { name: { value: 'Last' } } })
+})
+
+test('files that alternate at one address are one import each, in their order, when the dropbox is killed', async () => {
+  const owner = await openBucketOwner(stack, ['alice'])
+  const url = await presignPut(owner, 'people.csv')
+  const [x, y] = ['X', 'Y'].map((name) => `user_id,name\n${`alice,${name}\n`.repeat(200_000)}`) as [string, string]
+  const put = async (body: string) => (await fetch(url, { method: 'PUT', body })).ok
+  const uploads = () =>
+    stack.db.selectFrom('dropbox_uploads').select('import_id').where('app_id', '=', owner.appId).execute()
+  const sent = [x, y, x, y]
+  for (const [number, body] of sent.entries()) {
+    const before = (await uploads()).length
+    const [pid = 0] = (await stack.info()).processes.dropbox ?? []
+    const broken = put(body).catch(() => false)
+    // Every other time, the client has no answer although the import is there, or is about to be.
+    await until('the upload', async () => {
+      const { length } = await importsNamed(stack, owner, 'people.csv')
+      return length > number || (number % 2 === 0 && (await uploads()).length > before)
+    })
+    await kill('dropbox')
+    await broken
+    await restarted('dropbox', pid)
+    await until('an answer', () => put(body).catch(() => false))
+    expect(await put(body)).toBe(true)
+  }
+  const imports = await endedImports(stack, owner, 'people.csv')
+  const storage = await openStackStorage(stack)
+  const stored = await Promise.all(imports.map(({ objectKey }) => md5Of(storage, objectKey)))
+  storage.close()
+  expect(stored).toEqual(sent.map((body) => createHash('md5').update(body).digest('hex')))
 })
 
 test('a file is one import when the worker is killed right after it came', async () => {

@@ -12,8 +12,15 @@ export type StorageFault =
   | { kind: 'cut request' | 'cut answer' | 'silent answer'; afterBytes: number }
   | { kind: 'hold'; until: Promise<unknown> }
 
+/** A request, as far as faults depend on it; `copySource` is bucket and key of what a copy is made of. */
+interface FaultyRequest {
+  method: string
+  path: string
+  copySource: string | undefined
+}
+
 /** Decides what happens to a request; undefined lets it through. */
-type StorageFaults = (request: { method: string; path: string }) => StorageFault | undefined
+type StorageFaults = (request: FaultyRequest) => StorageFault | undefined
 
 /** An HTTP proxy in front of object storage, which breaks requests as it is told. */
 export interface StorageProxy {
@@ -27,10 +34,11 @@ export async function startStorageProxy(storagePort: number): Promise<StoragePro
   let faults: StorageFaults | undefined
   const server = createServer((incoming, answer) => {
     // Its connection, as long as there is one: an error may come after the end.
-    const { method = '', url = '', socket } = incoming
-    serve(incoming, answer, storagePort, faults?.({ method, path: url.split('?', 1)[0] ?? '' })).catch(() =>
-      socket.resetAndDestroy(),
-    )
+    const { method = '', url = '', socket, headers } = incoming
+    const source = headers['x-amz-copy-source']
+    const copySource = typeof source === 'string' ? decodeURIComponent(source) : undefined
+    const fault = faults?.({ method, path: url.split('?', 1)[0] ?? '', copySource })
+    serve(incoming, answer, storagePort, fault).catch(() => socket.resetAndDestroy())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -1,0 +1,104 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { until } from '../environment/wait.ts'
+import { type ClientApp, openClientApp } from './harness/client.ts'
+import { type Deployment, startDeployment } from './harness/deployment.ts'
+
+// Unannounced files, while storage does not copy one of them and workers die.
+let deployment: Deployment
+let app: ClientApp
+
+beforeAll(async () => {
+  deployment = await startDeployment({ workers: 1, env: { DROPBOX_SEARCH_INTERVAL: '1s' } })
+  return () => deployment.close()
+})
+
+beforeEach(async () => {
+  app = await openClientApp(deployment)
+  return () => deployment.storageFaults.set(undefined)
+})
+
+const keyOf = (name: string) => `dropbox/${app.appId}/${name}`
+const put = (name: string) => deployment.storage.write(keyOf(name), Buffer.from('user_id,a\nuser-1,1\n'), 'text/csv')
+const isCopyOf = (name: string, source: string | undefined) => source?.endsWith(keyOf(name)) === true
+
+async function imports() {
+  return await deployment.db
+    .selectFrom('imports')
+    .select(['file_name', 'state'])
+    .where('app_id', '=', app.appId)
+    .orderBy('line_number')
+    .execute()
+}
+
+/** Waits until so many runs have failed to take a file of the app on. Returns how many it were. */
+async function untilFailures(least: number): Promise<number> {
+  return await until(`${least} failures`, async () => {
+    const row = await deployment.db
+      .selectFrom('unannounced_file_failures')
+      .select('failures')
+      .where('app_id', '=', app.appId)
+      .executeTakeFirst()
+    return row !== undefined && row.failures >= least && row.failures
+  })
+}
+
+/** Kills the worker. Another one is started. */
+async function killWorker(): Promise<void> {
+  const [worker] = deployment.workers()
+  worker?.kill('SIGKILL')
+  await until('another worker', () => deployment.workers().some(({ pid }) => pid !== worker?.pid))
+}
+
+async function expectAllImported(names: readonly string[]): Promise<void> {
+  await until('the end of the imports', async () => {
+    const found = await imports()
+    return found.length >= names.length && found.every(({ state }) => state === 'completed')
+  })
+  await until('an empty path', async () => {
+    const stats = await Promise.all(names.map((name) => deployment.storage.stat(keyOf(name))))
+    return stats.every((stat) => stat === undefined)
+  })
+  expect((await imports()).map((row) => row.file_name)).toEqual(names)
+}
+
+test('a later file waits for one that storage does not copy, whichever worker tries, and although workers die', async () => {
+  deployment.storageFaults.set(({ copySource }) =>
+    isCopyOf('1.csv', copySource) ? { kind: 'answer', status: 503, code: 'SlowDown' } : undefined,
+  )
+  await put('1.csv')
+  await put('2.csv')
+  const before = await untilFailures(1)
+  await killWorker()
+  await untilFailures(before + 1)
+  expect(await imports()).toEqual([])
+
+  // The next worker dies while storage makes the copy.
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  let held = 0
+  deployment.storageFaults.set(({ copySource }) => {
+    if (!isCopyOf('1.csv', copySource) || held > 0) return undefined
+    held += 1
+    return { kind: 'hold', until: released }
+  })
+  await until('the copy', () => held > 0)
+  await killWorker()
+  release()
+  await expectAllImported(['1.csv', '2.csv'])
+})
+
+test('a file is one import if its worker dies before it takes the file out of the path', async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  let held = 0
+  deployment.storageFaults.set(({ method, path }) => {
+    if (method !== 'DELETE' || !path.endsWith(keyOf('1.csv')) || held > 0) return undefined
+    held += 1
+    return { kind: 'hold', until: released }
+  })
+  await put('1.csv')
+  await until('the removal', () => held > 0)
+  await put('2.csv')
+  await killWorker()
+  await until('the second file', async () => (await imports()).length > 1)
+  release()
+  await expectAllImported(['1.csv', '2.csv'])
+})
