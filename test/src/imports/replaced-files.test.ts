@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { runImport } from '@sluice/imports'
+import { openRelay, type Storage } from '@sluice/storage'
+import { beforeEach, describe, expect, inject, test } from 'vitest'
+import { claim, openApp, openWorkshop, profilesOf, queueFile, resultOf, type Workshop } from './workshop.ts'
+
+// An object with another ETag. Storage that encrypts with keys of a key service (SSE-KMS) gives each PUT an ETag of its own,
+// also if a client that lost the answer sends the same file again. Here an upload in parts gives the other ETag.
+let workshop: Workshop
+let appId: number
+const never = new AbortController().signal
+const users = Array.from({ length: 40 }, (_, user) => `u${user}`)
+const file = `user_id,a\n${users.map((user) => `${user},old\n`).join('')}`
+const other = file.replaceAll('old', 'new')
+
+beforeEach(async () => {
+  workshop = await openWorkshop({ BATCH_ROWS: '5', INFERENCE_ROWS: '5' })
+  appId = await openApp(workshop, users)
+  return () => workshop.close()
+})
+
+const keyOf = (importId: string) => `apps/${appId}/imports/${importId}/upload`
+const imports = () => workshop.database.db.updateTable('imports').where('app_id', '=', appId)
+
+/** Queues the file as an upload whose MD5 the client declared. */
+async function queueDeclared(): Promise<string> {
+  const importId = await queueFile(workshop, appId, file)
+  const checksum = createHash('md5').update(file).digest('base64')
+  await imports().set({ checksum }).execute()
+  return importId
+}
+
+/** Stores a file again under another ETag. */
+async function replace(importId: string, content: string): Promise<void> {
+  const relay = openRelay({
+    S3_ENDPOINT: inject('s3Endpoint'),
+    S3_REGION: 'us-east-1',
+    S3_BUCKET: 'test',
+    S3_ACCESS_KEY_ID: 'test',
+    S3_SECRET_ACCESS_KEY: 'test-secret',
+  })
+  const key = keyOf(importId)
+  const before = await workshop.storage.stat(key)
+  const uploadId = await relay.beginParts(key, { contentType: 'text/csv', user: {} })
+  const body = { byteSize: content.length, chunks: Readable.from([Buffer.from(content)]) }
+  const etag = await relay.putPart(key, uploadId, 1, body)
+  await relay.completeParts(key, uploadId, [{ partNumber: 1, etag }])
+  relay.close()
+  const after = await workshop.storage.stat(key)
+  expect([after?.byteSize, after?.etag === before?.etag]).toEqual([before?.byteSize, false])
+}
+
+/** Runs the import until its third read breaks off after some batches, so that the next run reads the rest. */
+async function runPartly(importId: string): Promise<number> {
+  let reads = 0
+  const storage: Storage = {
+    ...workshop.storage,
+    async read(key, options) {
+      const stream = await workshop.storage.read(key, options)
+      if (++reads < 3) return stream
+      const all = Buffer.concat(await stream.toArray())
+      async function* broken() {
+        for (let at = 0; at < 160; at += 16) yield all.subarray(at, at + 16)
+        throw new Error('connection reset')
+      }
+      return Readable.from(broken())
+    },
+  }
+  const outcome = await runImport({ ...workshop.context, storage }, await claim(workshop, appId, importId), never)
+  expect(outcome).toEqual({ outcome: 'postponed' })
+  await imports().set({ retry_at: null }).execute()
+  const { view } = await resultOf(workshop, appId, importId)
+  expect(view.rows_applied).toBeGreaterThan(0)
+  expect(view.rows_applied).toBeLessThan(users.length)
+  return view.rows_applied
+}
+
+const run = async (importId: string) => {
+  await runImport(workshop.context, await claim(workshop, appId, importId), never)
+  return (await resultOf(workshop, appId, importId)).view
+}
+const valuesOf = async () => {
+  const profiles = await profilesOf(workshop, appId)
+  return users.map((user) => profiles[user]?.a)
+}
+
+describe('a file that was uploaded twice', () => {
+  test('is imported as if it had been uploaded once', async () => {
+    const importId = await queueDeclared()
+    await replace(importId, file)
+    expect(await run(importId)).toMatchObject({ state: 'completed', rows_applied: users.length, error: null })
+    expect(await valuesOf()).toEqual(users.map(() => 'old'))
+  })
+
+  test('the second time while it is imported, is imported to its end', async () => {
+    const importId = await queueDeclared()
+    await runPartly(importId)
+    await replace(importId, file)
+    expect(await run(importId)).toMatchObject({ state: 'completed', rows_applied: users.length, error: null })
+    expect(await valuesOf()).toEqual(users.map(() => 'old'))
+  })
+
+  test('is compared once: later reads find the ETag that it has now', async () => {
+    const importId = await queueDeclared()
+    await replace(importId, file)
+    let whole = 0
+    const storage: Storage = {
+      ...workshop.storage,
+      read(key, options) {
+        if (options?.etag === undefined || options.from === undefined) whole += 1
+        return workshop.storage.read(key, options)
+      },
+    }
+    await runImport({ ...workshop.context, storage }, await claim(workshop, appId, importId), never)
+    const { etag } = await workshop.database.db
+      .selectFrom('imports')
+      .select('etag')
+      .where('import_id', '=', importId)
+      .executeTakeFirstOrThrow()
+    expect([whole, etag]).toEqual([1, (await workshop.storage.stat(keyOf(importId)))?.etag])
+  })
+})
+
+describe('a file that was replaced by another one of equal size', () => {
+  const replaced = { state: 'failed', error: 'the uploaded file was replaced' }
+
+  test('before the first batch fails its import, and nothing is applied', async () => {
+    const importId = await queueDeclared()
+    await replace(importId, other)
+    expect(await run(importId)).toMatchObject({ ...replaced, rows_applied: 0 })
+    expect(await valuesOf()).toEqual(users.map(() => undefined))
+  })
+
+  test('after some batches fails its import: these batches stay applied, and nothing of the other file is', async () => {
+    const importId = await queueDeclared()
+    const applied = await runPartly(importId)
+    await replace(importId, other)
+    expect(await run(importId)).toMatchObject({ ...replaced, rows_applied: applied })
+    expect(await valuesOf()).toEqual(users.map((_, user) => (user < applied ? 'old' : undefined)))
+  })
+
+  test('fails its import if the MD5 of the file is not known, whatever the bytes', async () => {
+    const importId = await queueFile(workshop, appId, file)
+    await replace(importId, file)
+    expect(await run(importId)).toMatchObject({ ...replaced, rows_applied: 0 })
+  })
+})
