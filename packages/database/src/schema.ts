@@ -121,7 +121,7 @@ interface ImportsTable {
   upload_expires_at: NullableTimestamp
   /** When upkeep next asks storage for the upload; null once that is settled. */
   upload_check_at: NullableTimestamp
-  /** ETag of the object when its upload was noticed: another one means that the file was replaced. */
+  /** ETag of the object when its upload was noticed. If the object has another one, the checksum decides. */
   etag: string | null
   /** Bytes of the object then; null where this service stored it itself. */
   stored_size: number | null

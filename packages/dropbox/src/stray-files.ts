@@ -68,8 +68,8 @@ async function takeOn(context: UpkeepContext, file: StrayFile): Promise<number> 
     const upload = await beginUpload(db, file.appId, file.fileName)
     if (!(await copyTo(context, file, upload))) return 0
     const finished = await finishUpload(context, upload, { kind: 'object', hash: file.hash })
-    // A copy that was swept away as an abandoned upload is no import: the file itself is the only one then.
-    if (!(await isImport(context, file))) throw new Error(`upload ${upload.importId} was removed before its import`)
+    // The copy may have been swept as an abandoned upload, and another process may have refused the file meanwhile.
+    if (!(await isImport(context, file))) throw new Error(`upload ${upload.importId} has not become an import`)
     if (finished?.isNew === true) {
       log.info({ app_id: file.appId, import_id: upload.importId, byte_size: file.byteSize }, 'file taken on')
       taken = 1

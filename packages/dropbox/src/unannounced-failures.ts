@@ -22,10 +22,10 @@ export async function noteFailure(db: Database, { appId, hash }: FailedFile): Pr
     insert into unannounced_file_failures as f (app_id, file_hash) values (${appId}, ${hash})
     on conflict (app_id, file_hash) do update set
       failures = f.failures + 1,
-      refused_at = case
+      refused_at = coalesce(f.refused_at, case
         when f.failures + 1 >= ${mostFailures} and f.first_failed_at <= now() - make_interval(secs => ${longestWait})
-        then coalesce(f.refused_at, now())
-      end
+        then now()
+      end)
   `.execute(db)
 }
 
@@ -47,6 +47,18 @@ export async function refusedFiles(db: Database, inBucket: readonly FailedFile[]
     else if (refusedAt !== null) refused.set(name, refusedAt)
   }
   return refused
+}
+
+/** Whether a file is refused. Until the transaction ends, nobody else refuses a file that has failed before. */
+export async function isRefused(tx: Database, { appId, hash }: FailedFile): Promise<boolean> {
+  const row = await tx
+    .selectFrom('unannounced_file_failures')
+    .select('refused_at')
+    .where('app_id', '=', appId)
+    .where('file_hash', '=', hash)
+    .forUpdate()
+    .executeTakeFirst()
+  return row !== undefined && row.refused_at !== null
 }
 
 async function forgetFailure(db: Database, { appId, hash }: FailedFile): Promise<void> {

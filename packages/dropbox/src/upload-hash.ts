@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Database, sql } from '@sluice/database'
 import type { ListedObject } from '@sluice/storage'
+import { isRefused } from './unannounced-failures.ts'
 
 /** What brought a file into the bucket, by which a repetition is recognised. Signature and MD5 are in hex. */
 export type UploadOrigin =
@@ -21,10 +22,16 @@ interface OriginHashes {
 /** First key of the lock, so that it is nobody else's: "sign" in ASCII. */
 const lockSpace = 0x7369676e
 
-/** Returns what an import keeps of its file's origin; undefined if the upload repeats the latest one with its signature. */
+/**
+ * Returns what an import keeps of its file's origin. Returns undefined if the file must not become an import: it repeats the
+ * latest upload with its signature, or was refused while it was copied.
+ */
 export async function hashesOf(tx: Database, appId: number, origin: UploadOrigin): Promise<OriginHashes | undefined> {
   if (origin.kind === 'request') return await hashesOfRequest(tx, appId, origin)
-  return { uploadHash: origin.kind === 'object' ? origin.hash : null, signatureHash: null, checksum: null }
+  if (origin.kind === 'parts') return { uploadHash: null, signatureHash: null, checksum: null }
+  // Later files may have overtaken a refused one.
+  if (await isRefused(tx, { appId, hash: origin.hash })) return undefined
+  return { uploadHash: origin.hash, signatureHash: null, checksum: null }
 }
 
 /**

@@ -80,7 +80,7 @@ export async function listUploads(db: Database, appId: number): Promise<Upload[]
 
 /** A file that is complete. */
 export interface FinishedFile extends DroppedFile {
-  /** False if an earlier upload or completion has made the import. */
+  /** False if this call made no import: an earlier upload or completion did, or the file was refused. */
   isNew: boolean
 }
 
@@ -88,7 +88,7 @@ export interface FinishedFile extends DroppedFile {
  * Makes an import of an upload that storage has whole: it gets its sequence number now, so that files are applied in the
  * order in which they were complete (design.md §3, Request order).
  *
- * Returns the file. If it repeats an earlier upload of the same origin, its copy is removed. Returns undefined if the upload
+ * Returns the file. If its origin must not be imported (again), the stored copy is removed. Returns undefined if the upload
  * is no longer in progress and has no import: nothing of it will be imported.
  */
 export async function finishUpload(

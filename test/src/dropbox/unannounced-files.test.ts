@@ -97,6 +97,20 @@ describe('a file that storage does not hand over', () => {
     expect(await names()).toEqual(['1.csv'])
   })
 
+  test('is not imported if another process refuses it while it is copied', async () => {
+    await put('1.csv')
+    await fail(1)
+    const { relay, db } = dropbox.upkeep
+    const copy: typeof relay.copy = async (...args) => {
+      await relay.copy(...args)
+      await db.updateTable('unannounced_file_failures').set({ refused_at: new Date() }).execute()
+    }
+    await take({ ...relay, copy })
+    expect([await names(), await isInPath('1.csv')]).toEqual([[], true])
+    const pages = await Array.fromAsync(relay.list(`apps/${owner.appId}/`))
+    expect(pages.flat()).toEqual([])
+  })
+
   test('is not blamed while storage has no room', async () => {
     await put('1.csv')
     const relay = { ...dropbox.upkeep.relay, copy: () => Promise.reject(new StorageFull('the copy')) }

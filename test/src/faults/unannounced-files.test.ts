@@ -69,7 +69,7 @@ test('a later file waits for one that storage does not copy, whichever worker tr
   await put('2.csv')
   const before = await untilFailures(1)
   await killWorker()
-  await untilFailures(before + 1)
+  await untilFailures(before + 2)
   expect(await imports()).toEqual([])
 
   // The next worker dies while storage makes the copy.

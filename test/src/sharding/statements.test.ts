@@ -22,6 +22,7 @@ const acrossApps: Record<string, RegExp> = {
   'deletions that start': /^update deletion_requests set state = 'started'/,
   'deletions that complete': /^select distinct "app_id", "completes_at" from "deletion_requests"/,
   'uploads to the dropbox that nobody ends': /^select \* from "dropbox_uploads" where "started_at" </,
+  'unannounced files that could not be taken on': /^select .* from "unannounced_file_failures"$/,
   'links to error files': /^select "error_file_key", .* from "imports" where "import_id" =/,
 }
 
