@@ -25,7 +25,10 @@ export function createRelayBackend(context: RelayContext, bucket: string): Backe
       return relayed(put(context, name, upload, metadata))
     },
     headObject: ({ key }) => head(context, key),
-    deleteObject: ({ key }) => remove(context, key),
+    deleteObject: async ({ key }, condition) => {
+      refuseCondition(condition)
+      await remove(context, key)
+    },
     listObjects: (_, request) => listPath(context, request),
     multipart: relayMultipart(context),
   }

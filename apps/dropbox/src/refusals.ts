@@ -1,5 +1,5 @@
 import { type FileKey, fileNameProblem, fileSizeProblem, parseKey } from '@sluice/dropbox'
-import { type ObjectName, S3Error, type WriteCondition } from '@sluice/s3-endpoint'
+import { type DeleteCondition, type ObjectName, S3Error, type WriteCondition } from '@sluice/s3-endpoint'
 import { StorageFull, StorageRefusal } from '@sluice/storage'
 
 /** Reads the key of a request that was let through; throws AccessDenied where it lies in no app's path. */
@@ -26,9 +26,14 @@ export function checkSize(byteSize: number): void {
   if (problem !== undefined) throw new S3Error('EntityTooLarge', sentence(problem))
 }
 
-/** A file never takes the place of another, so that there is nothing for a condition to hold against. */
-export function refuseCondition(condition: WriteCondition | undefined): void {
-  if (condition !== undefined) throw new S3Error('NotImplemented', 'Conditional writes are not supported here.')
+/**
+ * Throws NotImplemented if a write or a deletion has a condition.
+ *
+ * A file never replaces another, so a write has nothing to compare. Not every storage deletes under a condition.
+ */
+export function refuseCondition(condition: WriteCondition | DeleteCondition | undefined): void {
+  if (condition === undefined) return
+  throw new S3Error('NotImplemented', 'Conditional writes and deletions are not supported here.')
 }
 
 /** The refusal of an upload that was completed, aborted or never begun. */

@@ -53,6 +53,13 @@ export type Upload = {
 export type WriteCondition = { ifAbsent: true } | { ifMatch: string[] }
 
 /**
+ * What must hold for an object that is to be deleted, checked in one step with the deletion. ETags have no quotes.
+ *
+ * An object that is not there meets every condition.
+ */
+export type DeleteCondition = { ifMatch: string[] | undefined; modifiedAt: Date | undefined; size: number | undefined }
+
+/**
  * An object held open: its bytes stay readable when it is replaced or deleted meanwhile.
  *
  * `read` gives the bytes from `start` to `end`, both counted from 0 and included; the caller calls `close` at the end.
@@ -134,8 +141,8 @@ export type Backend = {
   ): Promise<ObjectInfo>
   openObject(name: ObjectName): Promise<OpenObject | undefined>
   headObject(name: ObjectName): Promise<ObjectInfo | undefined>
-  /** Deletes the object; that it isn't there is no error. */
-  deleteObject(name: ObjectName): Promise<void>
+  /** Deletes the object. A missing object is no error. Rejects with PreconditionFailed if the condition fails. */
+  deleteObject(name: ObjectName, condition: DeleteCondition | undefined): Promise<void>
   /**
    * Copies an object, with its metadata unless `metadata` replaces it. Rejects with NoSuchKey where `source` is
    * missing, and with PreconditionFailed where its ETag isn't `sourceEtag`: the one that the caller checked.

@@ -3,11 +3,11 @@ import { readBodyClaims } from './body/claims.ts'
 import { openUpload } from './body/upload-body.ts'
 import { S3Error } from './errors.ts'
 import type { OperationContext, OperationName } from './operations/context.ts'
+import { checkKnownHeaders } from './operations/known-headers.ts'
 import { findRoute } from './operations/routes.ts'
 import type { Answer } from './protocol/answer.ts'
 import { answerPreflight } from './protocol/cors.ts'
 import { checkHeaderValue, type RequestHeaders } from './protocol/headers.ts'
-import { checkKnownHeaders } from './protocol/known-headers.ts'
 import { parseRequestTarget } from './protocol/request-target.ts'
 import { type Authenticated, authenticate, type FindCredentials } from './signature/authenticate.ts'
 
@@ -66,7 +66,7 @@ export async function handleRequest<Identity>(request: RawRequest, options: S3Op
     if (options.authorize !== undefined) throw accessDenied()
     throw new S3Error('NotImplemented', 'This operation is not implemented.')
   }
-  checkKnownHeaders(headers)
+  checkKnownHeaders(operation.name, headers)
   const isAllowed: OperationContext['isAllowed'] = async (...asked) => {
     return options.authorize === undefined || (await options.authorize(authenticated.identity, ...asked))
   }

@@ -36,7 +36,7 @@ export async function createDiskBackend({ root }: { root: string }): Promise<Bac
       const file = await store.read(name)
       return file === undefined ? undefined : infoOf(file)
     },
-    deleteObject: (name) => store.delete(name),
+    deleteObject: (name, condition) => store.delete(name, condition),
     copyObject: (source, target, options) => copyObject(store, source, target, options),
     listObjects: (bucket, request) => store.list(bucket, request),
     multipart: createDiskMultipart(directories, store),

@@ -1,7 +1,16 @@
 import { access, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { ListedObject, ListPage, ListRequest, ObjectInfo, ObjectName, WriteCondition } from '../backend.ts'
+import type {
+  DeleteCondition,
+  ListedObject,
+  ListPage,
+  ListRequest,
+  ObjectInfo,
+  ObjectName,
+  WriteCondition,
+} from '../backend.ts'
 import { S3Error } from '../errors.ts'
+import { isNamed, meetsDeleteCondition } from '../protocol/conditions.ts'
 import { compareKeys } from '../protocol/key-order.ts'
 import { type Directories, namesIn, syncDirectory } from './directories.ts'
 import { fileNameOf, keyOf } from './key-paths.ts'
@@ -67,10 +76,17 @@ export class ObjectStore {
     })
   }
 
-  async delete({ bucket, key }: ObjectName): Promise<void> {
-    await this.requireBucket(bucket)
-    const path = this.#pathOf(bucket, key)
-    await this.#locks.run(path, () => rm(path, { force: true }))
+  /** Deletes an object; no other change of it comes between the check of the condition and the deletion. */
+  async delete(name: ObjectName, condition: DeleteCondition | undefined): Promise<void> {
+    await this.requireBucket(name.bucket)
+    const path = this.#pathOf(name.bucket, name.key)
+    await this.#locks.run(path, async () => {
+      const current = condition === undefined ? undefined : await this.read(name)
+      if (condition !== undefined && current !== undefined && !meetsDeleteCondition(infoOf(current), condition)) {
+        throw preconditionFailed()
+      }
+      await rm(path, { force: true })
+    })
     await syncDirectory(dirname(path))
   }
 
@@ -118,7 +134,7 @@ export class ObjectStore {
     if (current === undefined) {
       throw new S3Error('NoSuchKey', 'The specified key does not exist.', { fields: { Key: name.key } })
     }
-    if (!condition.ifMatch.includes('*') && !condition.ifMatch.includes(current.record.etag)) throw preconditionFailed()
+    if (!isNamed(current.record.etag, condition.ifMatch)) throw preconditionFailed()
   }
 
   #pathOf(bucket: string, key: string): string {

@@ -1,7 +1,7 @@
 import type { ObjectName } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import { type Answer, xmlAnswer } from '../protocol/answer.ts'
-import { checkConditions, readConditions, readWriteCondition } from '../protocol/conditions.ts'
+import { checkConditions, readSourceConditions, readWriteCondition } from '../protocol/conditions.ts'
 import { quoteEtag, readMetadata } from '../protocol/object-headers.ts'
 import { checkBucketName, checkKey, decodePercent } from '../protocol/request-target.ts'
 import type { OperationContext } from './context.ts'
@@ -19,7 +19,7 @@ export async function copyObject(context: OperationContext): Promise<Answer> {
   }
   const found = await context.backend.headObject(source)
   if (found === undefined) throw await missingObject(context.backend, source)
-  if (checkConditions(found, readConditions(context.headers, 'x-amz-copy-source-')) !== 'proceed') {
+  if (checkConditions(found, readSourceConditions(context.headers)) !== 'proceed') {
     throw new S3Error('PreconditionFailed', 'At least one of the conditions of the source did not hold.')
   }
   const copy = await context.backend.copyObject(source, context, {

@@ -1,7 +1,9 @@
+import type { DeleteCondition } from '../backend.ts'
 import { S3Error, toS3Error } from '../errors.ts'
 import { type Answer, xmlAnswer } from '../protocol/answer.ts'
+import { parseDeleteCondition } from '../protocol/conditions.ts'
 import { checkKey } from '../protocol/request-target.ts'
-import { childText, malformed, parseXml } from '../protocol/xml-reader.ts'
+import { checkChildren, childText, malformed, parseXml, type XmlNode } from '../protocol/xml-reader.ts'
 import type { XmlElement } from '../protocol/xml-writer.ts'
 import { requireBucket } from './buckets.ts'
 import type { OperationContext } from './context.ts'
@@ -13,10 +15,10 @@ const MAX_KEYS = 1000
 export async function deleteObjects(context: OperationContext): Promise<Answer> {
   requireDigest(context)
   await requireBucket(context.backend, context.bucket)
-  const { keys, quiet } = parseRequest(await readXmlBody(context.openBody()))
+  const { named, quiet } = parseRequest(await readXmlBody(context.openBody()))
   const results: XmlElement[] = []
-  for (const key of keys) {
-    const error = await tryToDelete(context, key)
+  for (const { key, condition } of named) {
+    const error = await tryToDelete(context, key, condition)
     if (error !== undefined) {
       results.push([
         'Error',
@@ -42,28 +44,40 @@ function requireDigest({ headers }: OperationContext): void {
   }
 }
 
-function parseRequest(text: string): { keys: string[]; quiet: boolean } {
+/** An object as the sender names it, with what must hold for it. */
+type NamedObject = { key: string; condition: DeleteCondition | undefined }
+
+function parseRequest(text: string): { named: NamedObject[]; quiet: boolean } {
   const root = parseXml(text, 'Delete')
+  checkChildren(root, ['Object', 'Quiet'])
   const objects = root.children.filter((child) => child.name === 'Object')
   if (objects.length === 0 || objects.length > MAX_KEYS) throw malformed()
-  const keys = objects.map((object) => {
-    const key = childText(object, 'Key')
-    if (key === undefined || key === '') throw malformed()
-    if (childText(object, 'VersionId') !== undefined) {
-      throw new S3Error('NotImplemented', 'Versions are not supported.')
-    }
-    return key
-  })
-  return { keys, quiet: childText(root, 'Quiet')?.trim() === 'true' }
+  return { named: objects.map(parseObject), quiet: childText(root, 'Quiet')?.trim() === 'true' }
 }
 
-async function tryToDelete(context: OperationContext, key: string): Promise<S3Error | undefined> {
+function parseObject(object: XmlNode): NamedObject {
+  checkChildren(object, ['Key', 'ETag', 'LastModifiedTime', 'Size'])
+  const key = childText(object, 'Key')
+  if (key === undefined || key === '') throw malformed()
+  const condition = {
+    etag: childText(object, 'ETag'),
+    modifiedAt: childText(object, 'LastModifiedTime')?.trim(),
+    size: childText(object, 'Size')?.trim(),
+  }
+  return { key, condition: parseDeleteCondition(condition, malformed) }
+}
+
+async function tryToDelete(
+  context: OperationContext,
+  key: string,
+  condition: DeleteCondition | undefined,
+): Promise<S3Error | undefined> {
   try {
     checkKey(key)
     if (!(await context.isAllowed('DeleteObject', context.bucket, key))) {
       return new S3Error('AccessDenied', 'Access Denied')
     }
-    await context.backend.deleteObject({ bucket: context.bucket, key })
+    await context.backend.deleteObject({ bucket: context.bucket, key }, condition)
     return undefined
   } catch (error) {
     return toS3Error(error)

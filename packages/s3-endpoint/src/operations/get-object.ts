@@ -1,7 +1,7 @@
 import type { Backend, ObjectInfo, ObjectName, OpenObject } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import { type Answer, emptyAnswer } from '../protocol/answer.ts'
-import { checkConditions, parseEtag, readConditions } from '../protocol/conditions.ts'
+import { checkConditions, parseEtag, readConditions, readDeleteCondition } from '../protocol/conditions.ts'
 import { checksumHeaders, objectHeaders, quoteEtag } from '../protocol/object-headers.ts'
 import { type ByteRange, parseRange } from '../protocol/ranges.ts'
 import { requireBucket } from './buckets.ts'
@@ -35,7 +35,7 @@ export async function headObject(context: OperationContext): Promise<Answer> {
 
 /** Deletes an object; deleting one that isn't there succeeds as well. */
 export async function deleteObject(context: OperationContext): Promise<Answer> {
-  await context.backend.deleteObject(context)
+  await context.backend.deleteObject(context, readDeleteCondition(context.headers))
   return emptyAnswer(204)
 }
 

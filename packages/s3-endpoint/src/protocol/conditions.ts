@@ -1,4 +1,4 @@
-import type { ObjectInfo, WriteCondition } from '../backend.ts'
+import type { DeleteCondition, ObjectInfo, WriteCondition } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import type { RequestHeaders } from './headers.ts'
 
@@ -10,8 +10,25 @@ export type ReadConditions = {
   ifUnmodifiedSince: string | undefined
 }
 
-/** Reads the conditions from headers; `prefix` is `x-amz-copy-source-` for the source of a copy. */
-export function readConditions(headers: RequestHeaders, prefix = ''): ReadConditions {
+/** Reads the conditions of a GET or HEAD. */
+export function readConditions(headers: RequestHeaders): ReadConditions {
+  return conditionsOf(headers, '')
+}
+
+/**
+ * Reads the conditions on the source of a copy.
+ *
+ * Throws InvalidArgument for a date that cannot be read. A reader would only get more than needed, but a copy writes.
+ */
+export function readSourceConditions(headers: RequestHeaders): ReadConditions {
+  const conditions = conditionsOf(headers, 'x-amz-copy-source-')
+  for (const date of [conditions.ifModifiedSince, conditions.ifUnmodifiedSince]) {
+    if (date !== undefined && Number.isNaN(Date.parse(date))) throw invalid('x-amz-copy-source-if-…-since', 'a date')
+  }
+  return conditions
+}
+
+function conditionsOf(headers: RequestHeaders, prefix: string): ReadConditions {
   return {
     ifMatch: headers.get(`${prefix}if-match`),
     ifNoneMatch: headers.get(`${prefix}if-none-match`),
@@ -31,12 +48,12 @@ export function checkConditions(
 ): 'proceed' | 'not-modified' | 'failed' {
   const modifiedAt = object.modifiedAt.getTime()
   if (conditions.ifMatch !== undefined) {
-    if (!matches(object.etag, conditions.ifMatch)) return 'failed'
+    if (!isNamed(object.etag, parseEtags(conditions.ifMatch))) return 'failed'
   } else if (modifiedAt > Date.parse(conditions.ifUnmodifiedSince ?? '')) {
     return 'failed'
   }
   if (conditions.ifNoneMatch !== undefined) {
-    if (matches(object.etag, conditions.ifNoneMatch)) return 'not-modified'
+    if (isNamed(object.etag, parseEtags(conditions.ifNoneMatch))) return 'not-modified'
   } else if (modifiedAt <= Date.parse(conditions.ifModifiedSince ?? '')) {
     return 'not-modified'
   }
@@ -58,6 +75,49 @@ export function readWriteCondition(headers: RequestHeaders): WriteCondition | un
   return ifMatch === undefined ? undefined : { ifMatch: parseEtags(ifMatch) }
 }
 
+/** Reads the condition of a deletion from its headers. Throws InvalidArgument for a broken size or date. */
+export function readDeleteCondition(headers: RequestHeaders): DeleteCondition | undefined {
+  const condition = {
+    etag: headers.get('if-match'),
+    modifiedAt: headers.get('x-amz-if-match-last-modified-time'),
+    size: headers.get('x-amz-if-match-size'),
+  }
+  return parseDeleteCondition(condition, (field) => invalid(field, 'one of an object'))
+}
+
+/** Parses the condition of a deletion from texts. Throws what `refusal` returns for a broken size or date. */
+export function parseDeleteCondition(
+  { etag, modifiedAt, size }: Record<'etag' | 'modifiedAt' | 'size', string | undefined>,
+  refusal: (field: string) => S3Error,
+): DeleteCondition | undefined {
+  if (etag === undefined && modifiedAt === undefined && size === undefined) return undefined
+  const time = modifiedAt === undefined ? undefined : new Date(modifiedAt)
+  if (time !== undefined && Number.isNaN(time.getTime())) throw refusal('The time of change')
+  if (size !== undefined && !/^\d{1,15}$/.test(size)) throw refusal('The size')
+  return {
+    ifMatch: etag === undefined ? undefined : parseEtags(etag),
+    modifiedAt: time,
+    size: size === undefined ? undefined : Number(size),
+  }
+}
+
+/** Tells whether an object may be deleted under a condition. */
+export function meetsDeleteCondition(
+  object: Pick<ObjectInfo, 'etag' | 'modifiedAt' | 'size'>,
+  { ifMatch, modifiedAt, size }: DeleteCondition,
+): boolean {
+  return (
+    (ifMatch === undefined || isNamed(object.etag, ifMatch)) &&
+    (modifiedAt === undefined || modifiedAt.getTime() === object.modifiedAt.getTime()) &&
+    (size === undefined || size === object.size)
+  )
+}
+
+/** Tells whether an ETag is among the ETags of a condition, of which `*` stands for each. */
+export function isNamed(etag: string, etags: readonly string[]): boolean {
+  return etags.includes('*') || etags.includes(etag)
+}
+
 /** Takes an ETag out of its quotes and the mark of a weak one. */
 export function parseEtag(text: string): string {
   return text.trim().replace(/^(?:W\/)?"?([^"]*)"?$/, '$1')
@@ -67,7 +127,6 @@ function parseEtags(header: string): string[] {
   return header.split(',').map(parseEtag)
 }
 
-function matches(etag: string, header: string): boolean {
-  const etags = parseEtags(header)
-  return etags.includes('*') || etags.includes(etag)
+function invalid(name: string, form: string): S3Error {
+  return new S3Error('InvalidArgument', `${name} must be ${form}.`)
 }

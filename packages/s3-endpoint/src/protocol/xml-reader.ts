@@ -50,6 +50,13 @@ export function childText(node: XmlNode, name: string): string | undefined {
   return found[0]?.text
 }
 
+/** Refuses children that their reader does not obey. Throws NotImplemented: to ignore one could drop a condition. */
+export function checkChildren(node: XmlNode, known: readonly string[]): void {
+  const unknown = node.children.find((child) => !known.includes(child.name))
+  if (unknown === undefined) return
+  throw new S3Error('NotImplemented', `The element ${unknown.name} in ${node.name} is not supported.`)
+}
+
 function decodeEntities(text: string): string {
   const normalised = text.replace(/\r\n?/g, '\n')
   return normalised.replace(/&([^;&]{0,10});?/g, (whole, name: string) => {

@@ -1,0 +1,251 @@
+import { createHash } from 'node:crypto'
+import { CreateMultipartUploadCommand, UploadPartCommand } from '@aws-sdk/client-s3'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { conditionalElements, conditionalHeaders } from '../testing/model.ts'
+import { type RawAnswer, type RawRequest, send } from '../testing/raw-request.ts'
+import { BUCKET, type RunningEndpoint, runEndpoint } from '../testing/running-endpoint.ts'
+import type { OperationName } from './context.ts'
+
+const PATH = `/${BUCKET}/k`
+const BODY = '0123456789'
+const ETAG = `"${md5(BODY).toString('hex')}"`
+const LONG_AGO = 'Sat, 01 Jan 2000 00:00:00 GMT'
+const NEVER = 'Tue, 01 Jan 2999 00:00:00 GMT'
+
+/** For each conditional header a value that does not hold for the object `k`. */
+const FAILING: Record<string, string> = {
+  'if-match': '"other"',
+  'if-modified-since': NEVER,
+  'if-none-match': '*',
+  'if-unmodified-since': LONG_AGO,
+  'x-amz-copy-source-if-match': '"other"',
+  'x-amz-copy-source-if-modified-since': NEVER,
+  'x-amz-copy-source-if-none-match': ETAG,
+  'x-amz-copy-source-if-unmodified-since': LONG_AGO,
+  'x-amz-if-match-initiated-time': LONG_AGO,
+  'x-amz-if-match-last-modified-time': LONG_AGO,
+  'x-amz-if-match-size': '1',
+  'x-amz-object-if-match': '"other"',
+  'x-amz-rename-source-if-match': '"other"',
+  'x-amz-rename-source-if-modified-since': NEVER,
+  'x-amz-rename-source-if-none-match': ETAG,
+  'x-amz-rename-source-if-unmodified-since': LONG_AGO,
+}
+
+/** The conditional headers that an operation obeys, with its answer if the condition fails. All others are 501. */
+const OBEYED: Partial<Record<OperationName, Record<string, number>>> = {
+  GetObject: { 'if-match': 412, 'if-modified-since': 304, 'if-none-match': 304, 'if-unmodified-since': 412 },
+  HeadObject: { 'if-match': 412, 'if-modified-since': 304, 'if-none-match': 304, 'if-unmodified-since': 412 },
+  PutObject: { 'if-match': 412, 'if-none-match': 412 },
+  CompleteMultipartUpload: { 'if-match': 412, 'if-none-match': 412 },
+  CopyObject: {
+    'if-match': 412,
+    'if-none-match': 412,
+    'x-amz-copy-source-if-match': 412,
+    'x-amz-copy-source-if-modified-since': 412,
+    'x-amz-copy-source-if-none-match': 412,
+    'x-amz-copy-source-if-unmodified-since': 412,
+  },
+  DeleteObject: { 'if-match': 412, 'x-amz-if-match-last-modified-time': 412, 'x-amz-if-match-size': 412 },
+}
+
+let endpoint: RunningEndpoint
+let uploadId: string
+beforeEach(async (context) => {
+  endpoint = await runEndpoint({}, (end) => context.onTestFinished(end))
+  await send(endpoint.url, { method: 'PUT', path: PATH, body: BODY })
+  const client = endpoint.client()
+  const begun = await client.send(new CreateMultipartUploadCommand({ Bucket: BUCKET, Key: 'k' }))
+  uploadId = begun.UploadId ?? ''
+  const part = { Bucket: BUCKET, Key: 'k', UploadId: uploadId, PartNumber: 1, Body: BODY }
+  await client.send(new UploadPartCommand(part))
+})
+
+/** A request of each operation that succeeds, and would change the object `k` or the upload where it can. */
+const REQUESTS: Record<OperationName, () => RawRequest> = {
+  AbortMultipartUpload: () => ({ method: 'DELETE', path: `${PATH}?uploadId=${uploadId}` }),
+  CompleteMultipartUpload: () => ({
+    method: 'POST',
+    path: `${PATH}?uploadId=${uploadId}`,
+    body: `<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>${ETAG}</ETag></Part></CompleteMultipartUpload>`,
+  }),
+  CopyObject: () => ({
+    method: 'PUT',
+    path: PATH,
+    headers: { 'x-amz-copy-source': PATH, 'x-amz-metadata-directive': 'REPLACE' },
+  }),
+  CreateBucket: () => ({ method: 'PUT', path: '/new-bucket' }),
+  CreateMultipartUpload: () => ({ method: 'POST', path: `${PATH}?uploads` }),
+  DeleteObject: () => ({ method: 'DELETE', path: PATH }),
+  DeleteObjects: () => deleteRequest('<Key>k</Key>'),
+  GetBucketLocation: () => ({ path: `/${BUCKET}?location` }),
+  GetObject: () => ({ path: PATH }),
+  HeadBucket: () => ({ method: 'HEAD', path: `/${BUCKET}` }),
+  HeadObject: () => ({ method: 'HEAD', path: PATH }),
+  ListBuckets: () => ({ path: '/' }),
+  ListMultipartUploads: () => ({ path: `/${BUCKET}?uploads` }),
+  ListObjects: () => ({ path: `/${BUCKET}` }),
+  ListObjectsV2: () => ({ path: `/${BUCKET}?list-type=2` }),
+  ListParts: () => ({ path: `${PATH}?uploadId=${uploadId}` }),
+  PutObject: () => ({ method: 'PUT', path: PATH, body: 'another' }),
+  UploadPart: () => ({ method: 'PUT', path: `${PATH}?uploadId=${uploadId}&partNumber=1`, body: 'another' }),
+}
+
+function deleteRequest(object: string): RawRequest {
+  const body = `<Delete><Object>${object}</Object></Delete>`
+  return {
+    method: 'POST',
+    path: `/${BUCKET}?delete`,
+    body,
+    headers: { 'content-md5': md5(body).toString('base64') },
+  }
+}
+
+function sendUnder(name: OperationName, condition: Record<string, string>): Promise<RawAnswer> {
+  const request = REQUESTS[name]()
+  return send(endpoint.url, { ...request, headers: { ...request.headers, ...condition } })
+}
+
+function md5(text: string): Buffer {
+  return createHash('md5').update(text).digest()
+}
+
+/** Everything that a request could have changed. */
+async function state(): Promise<unknown> {
+  const texts = await Promise.all(
+    [PATH, `/${BUCKET}?uploads`, `${PATH}?uploadId=${uploadId}`, '/'].map(async (path) => {
+      const { status, text, headers } = await send(endpoint.url, { path })
+      return [status, text.replace(/<RequestId>.*<\/RequestId>/, ''), headers['last-modified']]
+    }),
+  )
+  return texts
+}
+
+test('the list of conditional headers is that of the installed model of S3', () => {
+  expect(conditionalHeaders()).toEqual(Object.keys(FAILING).sort())
+})
+
+describe.each(Object.keys(REQUESTS) as OperationName[])('%s', (name) => {
+  test('obeys each conditional header that fails, or says that it cannot, and changes nothing', async () => {
+    const before = await state()
+    const answers: Record<string, number> = {}
+    const expected: Record<string, number> = {}
+    for (const header of [...conditionalHeaders(), 'x-amz-some-if-match']) {
+      answers[header] = (await sendUnder(name, { [header]: FAILING[header] ?? '"other"' })).status
+      expected[header] = OBEYED[name]?.[header] ?? 501
+    }
+    expect(answers).toEqual(expected)
+    expect(await state()).toEqual(before)
+  })
+
+  test('goes ahead without a condition', async () => {
+    expect((await sendUnder(name, {})).status).toBeLessThan(300)
+  })
+})
+
+describe('a condition that holds lets the request pass:', () => {
+  const held: [OperationName, Record<string, string>][] = [
+    ['GetObject', { 'if-match': ETAG, 'if-none-match': '"other"' }],
+    ['GetObject', { 'if-unmodified-since': NEVER, 'if-modified-since': LONG_AGO }],
+    ['HeadObject', { 'if-match': ETAG, 'if-none-match': '"other"' }],
+    ['HeadObject', { 'if-unmodified-since': NEVER, 'if-modified-since': LONG_AGO }],
+    ['PutObject', { 'if-match': ETAG }],
+    ['CompleteMultipartUpload', { 'if-match': ETAG }],
+    ['CopyObject', { 'if-match': ETAG, 'x-amz-copy-source-if-match': ETAG }],
+    ['CopyObject', { 'x-amz-copy-source-if-none-match': '"other"' }],
+    ['CopyObject', { 'x-amz-copy-source-if-unmodified-since': NEVER }],
+    ['CopyObject', { 'x-amz-copy-source-if-modified-since': LONG_AGO }],
+    ['DeleteObject', { 'if-match': ETAG }],
+    ['DeleteObject', { 'if-match': '*' }],
+    ['DeleteObject', { 'x-amz-if-match-size': String(BODY.length) }],
+  ]
+  test.each(held)('%s under %o', async (name, condition) => {
+    expect((await sendUnder(name, condition)).status).toBeLessThan(300)
+  })
+})
+
+describe('deleting under a condition', () => {
+  test('names the object by its time of change', async () => {
+    const { headers } = await send(endpoint.url, { method: 'HEAD', path: PATH })
+    const condition = { 'x-amz-if-match-last-modified-time': headers['last-modified'] ?? '' }
+    expect(await sendUnder('DeleteObject', condition)).toMatchObject({ status: 204 })
+    expect(await send(endpoint.url, { path: PATH })).toMatchObject({ code: 'NoSuchKey' })
+  })
+
+  test('fails if one of several conditions fails', async () => {
+    const condition = { 'if-match': ETAG, 'x-amz-if-match-size': '11' }
+    expect(await sendUnder('DeleteObject', condition)).toMatchObject({ status: 412, code: 'PreconditionFailed' })
+  })
+
+  test.each([
+    ['x-amz-if-match-size', 'ten'],
+    ['x-amz-if-match-size', ''],
+    ['x-amz-if-match-last-modified-time', 'yesterday'],
+  ])('refuses %s "%s", and never takes it for no condition', async (header, value) => {
+    expect(await sendUnder('DeleteObject', { [header]: value })).toMatchObject({ code: 'InvalidArgument' })
+    expect(await send(endpoint.url, { path: PATH })).toMatchObject({ status: 200 })
+  })
+
+  test('succeeds if the object is not there, as in S3', async () => {
+    await sendUnder('DeleteObject', {})
+    expect(await sendUnder('DeleteObject', { 'if-match': ETAG })).toMatchObject({ status: 204 })
+  })
+
+  test('by many at once removes only what was named', async () => {
+    const tries = Array.from({ length: 10 }, () => sendUnder('DeleteObject', { 'if-match': ETAG }))
+    const puts = Array.from({ length: 10 }, () => sendUnder('PutObject', {}))
+    await Promise.all([...tries, ...puts])
+    expect(await send(endpoint.url, { path: PATH })).toMatchObject({ status: 200, text: 'another' })
+  })
+})
+
+describe('DeleteObjects', () => {
+  /** For each conditional element a value that fails, and one that holds, for the object `k`. */
+  const VALUES: Record<string, { fails: string; holds: () => Promise<string> }> = {
+    ETag: { fails: '"other"', holds: async () => ETAG },
+    LastModifiedTime: { fails: LONG_AGO, holds: lastModified },
+    Size: { fails: '1', holds: async () => String(BODY.length) },
+  }
+
+  async function lastModified(): Promise<string> {
+    return (await send(endpoint.url, { method: 'HEAD', path: PATH })).headers['last-modified'] ?? ''
+  }
+
+  test.each(conditionalElements())('obeys <%s>', async (element) => {
+    const { fails, holds } = VALUES[element] ?? { fails: '', holds: async () => '' }
+    const wrong = await send(endpoint.url, deleteRequest(`<Key>k</Key><${element}>${fails}</${element}>`))
+    expect(wrong.text).toContain('<Error><Key>k</Key><Code>PreconditionFailed</Code>')
+    expect(await send(endpoint.url, { path: PATH })).toMatchObject({ status: 200 })
+    const right = await send(endpoint.url, deleteRequest(`<Key>k</Key><${element}>${await holds()}</${element}>`))
+    expect(right.text).toContain('<Deleted><Key>k</Key></Deleted>')
+    expect(await send(endpoint.url, { path: PATH })).toMatchObject({ status: 404 })
+  })
+
+  test('reads a time in the form of listings too', async () => {
+    const time = new Date(await lastModified()).toISOString()
+    const right = await send(endpoint.url, deleteRequest(`<Key>k</Key><LastModifiedTime>${time}</LastModifiedTime>`))
+    expect(right.text).toContain('<Deleted><Key>k</Key></Deleted>')
+  })
+
+  test.each([
+    ['<Key>k</Key><Size>ten</Size>', 400, 'MalformedXML'],
+    ['<Key>k</Key><Size/>', 400, 'MalformedXML'],
+    ['<Key>k</Key><LastModifiedTime>yesterday</LastModifiedTime>', 400, 'MalformedXML'],
+    ['<Key>k</Key><VersionId>1</VersionId>', 501, 'NotImplemented'],
+    ['<Key>k</Key><Colour>red</Colour>', 501, 'NotImplemented'],
+  ])('refuses %s, and deletes nothing', async (object, status, code) => {
+    expect(await send(endpoint.url, deleteRequest(object))).toMatchObject({ status, code })
+    expect(await send(endpoint.url, { path: PATH })).toMatchObject({ status: 200 })
+  })
+})
+
+test.each(['x-amz-copy-source-if-modified-since', 'x-amz-copy-source-if-unmodified-since'])(
+  'a copy refuses %s if it is no date, and copies nothing',
+  async (header) => {
+    expect(await sendUnder('CopyObject', { [header]: 'yesterday' })).toMatchObject({ code: 'InvalidArgument' })
+  },
+)
+
+test('If-Range is refused by operations that send no bytes of an object', async () => {
+  expect(await sendUnder('ListObjects', { 'if-range': ETAG })).toMatchObject({ status: 501 })
+})
