@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createDiskBackend } from './disk/backend.ts'
-import { checkBucketName } from './protocol/request-target.ts'
+import { checkBucketName, checkNewBucketName } from './protocol/bucket-names.ts'
 import { createS3Server, type S3ServerOptions } from './server.ts'
 
 /** Where an endpoint on disk listens, and what it serves. */
@@ -28,7 +28,9 @@ export type S3Endpoint = { url: string; port: number; close(): Promise<void> }
 export async function startS3Endpoint(options: S3EndpointOptions): Promise<S3Endpoint> {
   const { credentials, host, region, root } = options
   const backend = await createDiskBackend({ root })
-  for (const bucket of options.buckets) await backend.createBucket(checkBucketName(bucket))
+  for (const bucket of options.buckets) {
+    if (!(await backend.hasBucket(checkBucketName(bucket)))) await backend.createBucket(checkNewBucketName(bucket))
+  }
   const server = createS3Server({
     ...options,
     backend,

@@ -1,4 +1,5 @@
 import type { ListRequest } from '../backend.ts'
+import { commonPrefix } from '../protocol/common-prefix.ts'
 import { compareKeys } from '../protocol/key-order.ts'
 
 /** An entry of a listing: an object, or the common beginning of several. */
@@ -26,8 +27,7 @@ export function listPage(
   return { entries, next: undefined }
 }
 
-function entryOf(key: string, { prefix, delimiter }: ListRequest): ListEntry {
-  const found = delimiter === '' ? -1 : key.indexOf(delimiter, prefix.length)
-  if (found < 0) return { kind: 'object', name: key }
-  return { kind: 'prefix', name: key.slice(0, found + delimiter.length) }
+function entryOf(key: string, request: ListRequest): ListEntry {
+  const name = commonPrefix(key, request)
+  return name === undefined ? { kind: 'object', name: key } : { kind: 'prefix', name }
 }

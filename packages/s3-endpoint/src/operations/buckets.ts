@@ -1,7 +1,8 @@
 import type { Backend } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import { type Answer, emptyAnswer, xmlAnswer } from '../protocol/answer.ts'
-import { childText, parseXml } from '../protocol/xml-reader.ts'
+import { checkNewBucketName } from '../protocol/bucket-names.ts'
+import { checkChildren, childText, parseXml } from '../protocol/xml-reader.ts'
 import type { OperationContext } from './context.ts'
 import { readXmlBody } from './xml-body.ts'
 
@@ -45,8 +46,10 @@ export async function getBucketLocation(context: OperationContext): Promise<Answ
 
 /** Makes a bucket, in this endpoint's region only. */
 export async function createBucket(context: OperationContext): Promise<Answer> {
+  checkNewBucketName(context.bucket)
   if (Number(context.headers.get('content-length') ?? 0) > 0) {
     const body = parseXml(await readXmlBody(context.openBody()), 'CreateBucketConfiguration')
+    checkChildren(body, ['LocationConstraint'])
     const location = childText(body, 'LocationConstraint')?.trim() || context.region
     if (location !== context.region) {
       throw new S3Error('InvalidArgument', `The location constraint must be ${context.region}.`)

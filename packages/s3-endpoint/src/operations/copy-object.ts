@@ -1,9 +1,10 @@
 import type { ObjectName } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import { type Answer, xmlAnswer } from '../protocol/answer.ts'
+import { checkBucketName } from '../protocol/bucket-names.ts'
 import { checkConditions, readSourceConditions, readWriteCondition } from '../protocol/conditions.ts'
 import { quoteEtag, readMetadata } from '../protocol/object-headers.ts'
-import { checkBucketName, checkKey, decodePercent } from '../protocol/request-target.ts'
+import { checkKey, decodePercent } from '../protocol/request-target.ts'
 import type { OperationContext } from './context.ts'
 import { missingObject } from './get-object.ts'
 

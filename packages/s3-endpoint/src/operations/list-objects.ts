@@ -109,7 +109,8 @@ function pageElements(page: ListPage, show: { encode: (key: string) => string; w
   return [...objects, ...prefixes]
 }
 
-function optional(name: string, value: string | undefined, encode = (text: string) => text): XmlElement[] {
+/** Writes an element unless its value is missing or empty. */
+export function optional(name: string, value: string | undefined, encode = (text: string) => text): XmlElement[] {
   return value === undefined || value === '' ? [] : [[name, encode(value)]]
 }
 

@@ -9,6 +9,7 @@ import {
   GetObjectCommand,
   HeadObjectCommand,
   ListMultipartUploadsCommand,
+  type ListMultipartUploadsCommandOutput,
   ListPartsCommand,
   type S3Client,
   UploadPartCommand,
@@ -192,4 +193,59 @@ test('pending uploads and their parts are listed in pages', async () => {
   expect([parts.Parts?.length, parts.IsTruncated, parts.NextPartNumberMarker]).toEqual([2, true, '2'])
   const last = await client.send(new ListPartsCommand({ Bucket, Key, UploadId: ids[0], PartNumberMarker: '2' }))
   expect(last.Parts?.map(({ PartNumber }) => PartNumber)).toEqual([3])
+})
+
+describe('pending uploads', () => {
+  const KEYS = ['a', 'a/1', 'a/1', 'a/2', 'a/b/3', 'b', 'c/', 'd-1', 'ü/x']
+
+  beforeEach(async () => {
+    for (const Key of KEYS) await client.send(new CreateMultipartUploadCommand({ Bucket, Key }))
+  })
+
+  const list = (input: object) => client.send(new ListMultipartUploadsCommand({ Bucket, ...input }))
+  const shown = (page: ListMultipartUploadsCommandOutput) => [
+    ...(page.Uploads ?? []).map((upload) => upload.Key),
+    ...(page.CommonPrefixes ?? []).map((common) => common.Prefix),
+  ]
+
+  type Input = { Delimiter?: string; EncodingType?: 'url'; KeyMarker?: string; Prefix?: string }
+  test.each<[Input, string[]]>([
+    [{}, KEYS],
+    [{ Delimiter: '' }, KEYS],
+    [{ Delimiter: '/' }, ['a', 'b', 'd-1', 'a/', 'c/', 'ü/']],
+    [{ Delimiter: '/', Prefix: 'a/' }, ['a/1', 'a/1', 'a/2', 'a/b/']],
+    [{ Delimiter: '-' }, [...KEYS.filter((key) => key !== 'd-1'), 'd-']],
+    [{ Delimiter: '/', Prefix: 'none' }, []],
+    [{ Delimiter: '/', KeyMarker: 'a/' }, ['b', 'd-1', 'c/', 'ü/']],
+    [{ Delimiter: '/', KeyMarker: 'a' }, ['b', 'd-1', 'a/', 'c/', 'ü/']],
+    [{ EncodingType: 'url', Prefix: 'ü' }, ['%C3%BC/x']],
+    [{ EncodingType: 'url', Delimiter: '/', Prefix: 'ü' }, ['%C3%BC/']],
+  ])('are listed under %j', async (input, expected) => {
+    const page = await list(input)
+    expect([shown(page), page.IsTruncated]).toEqual([expected, false])
+    expect([page.Delimiter, page.EncodingType]).toEqual([input.Delimiter || undefined, input.EncodingType])
+  })
+
+  test.each([undefined, '/'])('are listed in pages that together are the whole (delimiter: %s)', async (Delimiter) => {
+    const whole = await list({ ...(Delimiter && { Delimiter }) })
+    for (const MaxUploads of [1, 2, 3]) {
+      const found: unknown[] = []
+      let page: ListMultipartUploadsCommandOutput | undefined
+      do {
+        const markers = { KeyMarker: page?.NextKeyMarker, UploadIdMarker: page?.NextUploadIdMarker }
+        page = await list({ MaxUploads, ...(Delimiter && { Delimiter }), ...markers })
+        expect(shown(page).length).toBeLessThanOrEqual(MaxUploads)
+        found.push(...shown(page))
+      } while (page.IsTruncated)
+      expect(found.toSorted()).toEqual(shown(whole).toSorted())
+    }
+  })
+
+  test('are not listed from a part number that is none', async () => {
+    const uploadId = await begin()
+    for (const marker of ['x', '-1', '1.5']) {
+      const path = `/${BUCKET}/${encodeURIComponent(Key)}?uploadId=${uploadId}&part-number-marker=${marker}`
+      expect(await send(endpoint.url, { path })).toMatchObject({ code: 'InvalidArgument' })
+    }
+  })
 })

@@ -142,6 +142,19 @@ describe('an upload with the SDK and its default settings', () => {
   })
 })
 
+test.each([
+  ['deflate, gzip', 'deflate, gzip'],
+  ['deflate,gzip', 'deflate,gzip'],
+  ['aws-chunked', undefined],
+  ['aws-chunked, gzip', 'gzip'],
+  ['deflate, aws-chunked, gzip', 'deflate, gzip'],
+  ['gzip,aws-chunked', 'gzip'],
+])('Content-Encoding "%s" is returned as it was sent, without the framing', async (sent, returned) => {
+  const path = `/${BUCKET}/k`
+  await send(endpoint.url, { method: 'PUT', path, body: BODY, headers: { 'content-encoding': sent } })
+  expect((await send(endpoint.url, { path })).headers['content-encoding']).toBe(returned)
+})
+
 describe('an upload is refused, and nothing stored, when', () => {
   const path = `/${BUCKET}/k`
   const put = (options: object) => send(endpoint.url, { method: 'PUT', path, body: BODY, ...options })

@@ -44,7 +44,7 @@ const ROUTES: Route[] = [
     'GET',
     'bucket',
     ['uploads'],
-    ['prefix', 'encoding-type', 'key-marker', 'max-uploads', 'upload-id-marker'],
+    ['prefix', 'delimiter', 'encoding-type', 'key-marker', 'max-uploads', 'upload-id-marker'],
   ),
   route(
     'ListObjectsV2',

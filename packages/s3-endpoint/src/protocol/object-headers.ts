@@ -66,11 +66,11 @@ export function quoteEtag(etag: string): string {
   return `"${etag}"`
 }
 
-/** The framing of the upload is no property of the object. */
+/** Returns the encoding as it was sent, without the framing of the upload: that is no property of the object. */
 function storedEncoding(headers: RequestHeaders): string | undefined {
   const encodings = headers.get('content-encoding')?.split(',') ?? []
   return encodings
-    .map((encoding) => encoding.trim())
-    .filter((encoding) => encoding !== 'aws-chunked')
+    .filter((encoding) => encoding.trim() !== 'aws-chunked')
     .join(',')
+    .trim()
 }

@@ -1,4 +1,5 @@
 import { S3Error } from '../errors.ts'
+import { checkBucketName } from './bucket-names.ts'
 
 /**
  * What a request line names. Bucket and key are empty where there is none.
@@ -7,7 +8,6 @@ import { S3Error } from '../errors.ts'
  */
 export type RequestTarget = { rawPath: string; query: Map<string, string>; bucket: string; key: string }
 
-const BUCKET_NAME = /^[a-z0-9](?:[a-z0-9-]|\.(?!\.)){1,61}[a-z0-9]$/
 const MAX_KEY_BYTES = 1024
 
 /**
@@ -31,14 +31,6 @@ export function parseRequestTarget(url: string): RequestTarget {
   const key = decodePercent(rawKey)
   if (key !== '') checkKey(key)
   return { rawPath, query, bucket: checkBucketName(decodePercent(rawBucket)), key }
-}
-
-/** Gives the bucket name back if S3's naming rules allow it; throws InvalidBucketName if they don't. */
-export function checkBucketName(name: string): string {
-  if (!BUCKET_NAME.test(name)) {
-    throw new S3Error('InvalidBucketName', 'The specified bucket is not valid.', { fields: { BucketName: name } })
-  }
-  return name
 }
 
 /** Checks an object's key. Throws KeyTooLongError over 1024 bytes, and InvalidArgument for NUL or an empty key. */
