@@ -5,10 +5,15 @@ import {
   finishUpload,
   forgetUpload,
   listUploads,
-  parseKey,
   pathOf,
 } from '@sluice/dropbox'
-import type { MultipartBackend, NamedPart, ObjectInfo, ObjectName } from '@sluice/s3-endpoint'
+import {
+  compareKeys,
+  type MultipartBackend,
+  type NamedPart,
+  type ObjectInfo,
+  type ObjectName,
+} from '@sluice/s3-endpoint'
 import { StorageRefusal } from '@sluice/storage'
 import type { RelayContext } from './context.ts'
 import { infoOf, withoutQuotes } from './objects.ts'
@@ -51,13 +56,15 @@ export function relayMultipart(context: RelayContext): MultipartBackend {
       return relayed(complete(context, name, uploadId, parts))
     },
     abort: async (name, uploadId) => forgetUpload(context, await find(name, uploadId)),
-    // The protocol filters by prefix; the caller may see those of its own path only, so the others are never looked up.
+    // A prefix that is let through lies in the sender's own path, so no other app's uploads are looked up.
     listUploads: async (_bucket, prefix) => {
-      const appId = parseKey(prefix)?.appId
-      const uploads = appId === undefined ? [] : await listUploads(db, appId)
-      return uploads.map(({ importId, fileName, startedAt, ...upload }) => {
-        return { key: `${pathOf(upload.appId)}${fileName}`, uploadId: importId, startedAt }
-      })
+      const { appId, fileName: namesBeginWith } = fileOf({ key: prefix })
+      const uploads = (await listUploads(db, appId)).filter(({ fileName }) => fileName.startsWith(namesBeginWith))
+      return uploads
+        .map(({ importId, fileName, startedAt }) => {
+          return { key: `${pathOf(appId)}${fileName}`, uploadId: importId, startedAt }
+        })
+        .sort((left, right) => compareKeys(left.key, right.key) || compareKeys(left.uploadId, right.uploadId))
     },
   }
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeEach, describe, expect } from 'vitest'
+import { Client, CopyConditions } from 'minio'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { runProgram, testWith } from './testing/command.ts'
 import {
   BUCKET,
@@ -14,6 +15,8 @@ import {
 
 /** Large enough for each client to send it in parts. */
 const LARGE_BYTES = 18 * 1024 * 1024
+/** minio sends larger files in parts. */
+const MINIO_PART_BYTES = 64 * 1024 * 1024
 const KEY = 'folder/name with ü, + and (1).bin'
 
 describe('programs that people use with S3 work, with their default settings', () => {
@@ -101,5 +104,33 @@ describe('programs that people use with S3 work, with their default settings', (
     expect(Buffer.from(await (await fetch(link.trim())).arrayBuffer()).equals(large)).toBe(true)
     await run('s3', 'rm', '--recursive', `s3://${BUCKET}/folder`)
     expect(await run('s3api', 'list-objects-v2', '--bucket', BUCKET, '--query', 'length(Contents || `[]`)')).toBe('0\n')
+  })
+
+  test('minio stores in parts, goes on with an upload that broke off, lists, fetches, copies and deletes', async () => {
+    const { hostname, port } = new URL(endpoint.url)
+    const { accessKeyId: accessKey, secretAccessKey: secretKey } = CREDENTIALS
+    const minio = new Client({ endPoint: hostname, port: Number(port), useSSL: false, accessKey, secretKey })
+    const bytes = randomBytes(MINIO_PART_BYTES + 1000)
+    await writeFile(join(directory, 'huge'), bytes)
+
+    const begun = await minio.initiateNewMultipartUpload(BUCKET, KEY, {})
+    const part = { bucketName: BUCKET, objectName: KEY, uploadID: begun, partNumber: 1, headers: {} }
+    await minio.uploadPart(part, bytes.subarray(0, MINIO_PART_BYTES))
+    const folders = await minio.listIncompleteUploads(BUCKET, '', false).toArray()
+    expect(folders).toEqual([{ prefix: 'folder/' }])
+
+    await minio.fPutObject(BUCKET, KEY, join(directory, 'huge'))
+    expect(await minio.listIncompleteUploads(BUCKET, '', true).toArray()).toEqual([])
+    const objects = await minio.listObjectsV2(BUCKET, '', true).toArray()
+    expect(objects).toMatchObject([{ name: KEY, size: bytes.length }])
+    await minio.fGetObject(BUCKET, KEY, join(directory, 'fetched'))
+    expect(bytes.equals(await readFile(join(directory, 'fetched')))).toBe(true)
+
+    const { etag } = await minio.statObject(BUCKET, KEY)
+    const unchanged = new CopyConditions()
+    unchanged.setMatchETag(etag)
+    await minio.copyObject(BUCKET, 'copy', `/${BUCKET}/${KEY}`, unchanged)
+    await minio.removeObjects(BUCKET, [KEY, 'copy'])
+    expect(await minio.listObjectsV2(BUCKET, '', true).toArray()).toEqual([])
   })
 })

@@ -8,6 +8,7 @@ import { Upload } from '@aws-sdk/lib-storage'
 import { dropboxCommands, placeholders } from '@sluice/dashboard-app/src/credentials/dropbox-commands.ts'
 import { runProgram, testWith } from '@sluice/s3-endpoint/testing'
 import type { Storage } from '@sluice/storage'
+import { Client } from 'minio'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
 import { residentMemory } from '../memory/peak-memory.ts'
@@ -113,6 +114,33 @@ describe('with their default settings', () => {
     expect(await run('ls', path)).toContain(`${large.length} large.csv`)
     await expect(run('rm', `${path}small.csv`)).rejects.toThrow('has become an import')
     await expectBothImported()
+  })
+
+  test('minio puts whole and in parts, goes on with an upload that broke off, and lists', async () => {
+    const { hostname, port } = new URL(owner.dropbox)
+    const { accessKeyId: accessKey, secretAccessKey: secretKey } = owner
+    const minio = new Client({ endPoint: hostname, port: Number(port), useSSL: false, accessKey, secretKey })
+    // minio sends larger files in parts.
+    const partBytes = 64 * 2 ** 20
+    const huge = randomBytes(partBytes + 1000)
+    await writeFile(join(folder, 'huge.csv'), huge)
+    const objectName = `${owner.path}huge.csv`
+    const uploadID = await minio.initiateNewMultipartUpload(stackBucket, objectName, {})
+    const part = { bucketName: stackBucket, objectName, uploadID, partNumber: 1, headers: {} }
+    await minio.uploadPart(part, huge.subarray(0, partBytes))
+    expect(await minio.listIncompleteUploads(stackBucket, owner.path, true).toArray()).toMatchObject([
+      { key: objectName, size: partBytes },
+    ])
+
+    await minio.fPutObject(stackBucket, objectName, join(folder, 'huge.csv'))
+    await minio.fPutObject(stackBucket, `${owner.path}small.csv`, join(folder, 'small.csv'))
+    const listed = await minio.listObjectsV2(stackBucket, owner.path, true).toArray()
+    expect(listed.map(({ name }) => name)).toEqual([objectName, `${owner.path}small.csv`])
+    expect(await minio.listIncompleteUploads(stackBucket, owner.path, true).toArray()).toEqual([])
+    expect(await endedImports(stack, owner, 'small.csv')).toMatchObject([{ state: 'completed' }])
+    const [only, ...others] = await endedImports(stack, owner, 'huge.csv')
+    expect([only, others]).toMatchObject([{ importId: uploadID, byteSize: huge.length }, []])
+    expect(await md5Of(storage, only?.objectKey ?? '')).toBe(createHash('md5').update(huge).digest('hex'))
   })
 
   test('the AWS SDK puts whole and in parts, and lists', async () => {
