@@ -8,11 +8,17 @@ import {
   pathOf,
 } from '@sluice/dropbox'
 import {
+  checkClaim,
+  checkClaimedSize,
   compareKeys,
+  compositeChecksum,
   type MultipartBackend,
   type NamedPart,
+  type ObjectClaims,
   type ObjectInfo,
   type ObjectName,
+  planAtEnd,
+  S3Error,
 } from '@sluice/s3-endpoint'
 import { StorageRefusal } from '@sluice/storage'
 import type { RelayContext } from './context.ts'
@@ -47,13 +53,15 @@ export function relayMultipart(context: RelayContext): MultipartBackend {
     listParts: async (name, uploadId) => {
       const { objectKey, storageUploadId } = await find(name, uploadId)
       const parts = await relayed(relay.listParts(objectKey, storageUploadId))
-      return parts.map(({ partNumber, byteSize, etag, modifiedAt }) => {
+      const shown = parts.map(({ partNumber, byteSize, etag, modifiedAt }) => {
         return { partNumber, size: byteSize, etag: withoutQuotes(etag), modifiedAt, checksums: {} }
       })
+      return { parts: shown, plan: undefined }
     },
-    complete: (name, uploadId, parts, { condition }) => {
+    complete: (name, uploadId, parts, { condition, claims }) => {
       refuseCondition(condition)
-      return relayed(complete(context, name, uploadId, parts))
+      checkObjectChecksum(parts, claims)
+      return relayed(complete(context, name, uploadId, parts, claims))
     },
     abort: async (name, uploadId) => forgetUpload(context, await find(name, uploadId)),
     // A prefix that is let through lies in the sender's own path, so no other app's uploads are looked up.
@@ -62,7 +70,7 @@ export function relayMultipart(context: RelayContext): MultipartBackend {
       const uploads = (await listUploads(db, appId)).filter(({ fileName }) => fileName.startsWith(namesBeginWith))
       return uploads
         .map(({ importId, fileName, startedAt }) => {
-          return { key: `${pathOf(appId)}${fileName}`, uploadId: importId, startedAt }
+          return { key: `${pathOf(appId)}${fileName}`, uploadId: importId, startedAt, plan: undefined }
         })
         .sort((left, right) => compareKeys(left.key, right.key) || compareKeys(left.uploadId, right.uploadId))
     },
@@ -78,11 +86,12 @@ async function complete(
   name: ObjectName,
   uploadId: string,
   parts: readonly NamedPart[],
+  claims: ObjectClaims,
 ): Promise<ObjectInfo> {
   const { db, log } = context
   const { appId, fileName } = newFileOf(name)
   const upload = await findUpload(db, appId, fileName, uploadId)
-  if (upload !== undefined) await assemble(context, upload, parts)
+  if (upload !== undefined) await assemble(context, upload, parts, claims)
   const finished = upload && (await finishUpload(context, upload, { kind: 'parts' }))
   if (finished?.isNew) log.info({ app_id: appId, import_id: uploadId, byte_size: finished.byteSize }, 'file taken')
   const file = finished ?? (await findImportedFile(db, appId, fileName, uploadId))
@@ -90,8 +99,28 @@ async function complete(
   return infoOf(name.key, file, { contentType: '', user: {} })
 }
 
+/**
+ * Compares what the sender says of the whole file with the parts' checksums that it names: each part was verified.
+ *
+ * Throws BadDigest if they differ. Throws NotImplemented if only the file's bytes, or unnamed checksums, could tell.
+ */
+function checkObjectChecksum(parts: readonly NamedPart[], claims: ObjectClaims): void {
+  const plan = planAtEnd(undefined, claims)
+  if (plan === undefined) return
+  const composite = plan.type === 'COMPOSITE' ? compositeChecksum(plan.algorithm, parts) : undefined
+  if (composite === undefined) {
+    throw new S3Error('NotImplemented', `The ${plan.algorithm} of a whole file is not computed here.`)
+  }
+  checkClaim(composite, claims)
+}
+
 /** Throws EntityTooLarge where the parts are more than a file may be; the upload is forgotten then. */
-async function assemble(context: RelayContext, upload: InParts, parts: readonly NamedPart[]): Promise<void> {
+async function assemble(
+  context: RelayContext,
+  upload: InParts,
+  parts: readonly NamedPart[],
+  claims: ObjectClaims,
+): Promise<void> {
   const { relay } = context
   const { objectKey, storageUploadId } = upload
   try {
@@ -104,6 +133,7 @@ async function assemble(context: RelayContext, upload: InParts, parts: readonly 
       await forgetUpload(context, upload)
       throw error
     }
+    checkClaimedSize(total, claims)
     const named = parts.map(({ partNumber, etag }) => ({ partNumber, etag: `"${etag}"` }))
     await relay.completeParts(objectKey, storageUploadId, named)
   } catch (error) {

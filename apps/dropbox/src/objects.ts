@@ -14,7 +14,7 @@ export function infoOf(
   metadata: RelayedMetadata,
   checksums: Checksums = {},
 ): ObjectInfo {
-  return { ...listed({ key, ...file }), metadata: { ...metadata, headers: {} }, checksums }
+  return { ...listed({ key, ...file }), metadata: { ...metadata, headers: {} }, checksums, checksumType: 'FULL_OBJECT' }
 }
 
 /** Shows an object as listings do. */

@@ -12,6 +12,12 @@ export type ChecksumAlgorithm = 'crc32' | 'crc32c' | 'crc64nvme' | 'sha1' | 'sha
 /** Base64 digests by algorithm; only those that the sender named are there. */
 export type Checksums = Partial<Record<ChecksumAlgorithm, string>>
 
+/** Whether a checksum of an object is over the checksums of its parts, or over all its bytes. */
+export type ChecksumType = 'COMPOSITE' | 'FULL_OBJECT'
+
+/** The checksum that an object in parts gets. Its parts have checksums by this algorithm too. */
+export type ChecksumPlan = { algorithm: ChecksumAlgorithm; type: ChecksumType }
+
 /** What a sender may say about an object; header names are in lower case. */
 export type ObjectMetadata = {
   contentType: string
@@ -28,7 +34,9 @@ export type ObjectInfo = {
   etag: string
   modifiedAt: Date
   metadata: ObjectMetadata
+  /** A composite one ends in the number of parts: `digest-number`. */
   checksums: Checksums
+  checksumType: ChecksumType
 }
 
 /** Digests of an upload's bytes: `md5` in hex, and the checksums that the sender named. */
@@ -46,6 +54,12 @@ export type Upload = {
   /** Of the request, in hex: a request that is sent again as it was has the same. */
   signature: string
   chunks: AsyncIterable<Uint8Array>
+  /**
+   * Has `digests` hold a checksum by this algorithm, whether the sender named one or not. Call it before `chunks`.
+   *
+   * Throws InvalidRequest if the sender named one by another algorithm.
+   */
+  requireChecksum(algorithm: ChecksumAlgorithm): void
   digests(): UploadDigests
 }
 
@@ -85,7 +99,7 @@ export type ListedObject = Pick<ObjectInfo, 'key' | 'size' | 'etag' | 'modifiedA
 export type ListPage = { objects: ListedObject[]; commonPrefixes: string[]; next: string | undefined }
 
 /** A multipart upload that was begun and neither completed nor aborted. */
-export type PendingUpload = { key: string; uploadId: string; startedAt: Date }
+export type PendingUpload = { key: string; uploadId: string; startedAt: Date; plan: ChecksumPlan | undefined }
 
 /** A stored part; `etag` is its MD5 in hex. */
 export type PartInfo = { partNumber: number; size: number; etag: string; modifiedAt: Date; checksums: Checksums }
@@ -94,27 +108,38 @@ export type PartInfo = { partNumber: number; size: number; etag: string; modifie
 export type NamedPart = { partNumber: number; etag: string; checksums: Checksums }
 
 /**
+ * What the sender says about the whole object when completing an upload. `size` is in bytes.
+ *
+ * `parts` is the number at the end of a composite checksum, which may be missing.
+ */
+export type ObjectClaims = {
+  type: ChecksumType | undefined
+  checksum: { algorithm: ChecksumAlgorithm; digest: string; parts: string | undefined } | undefined
+  size: number | undefined
+}
+
+/**
  * Multipart uploads. Each method that takes an upload ID rejects with NoSuchUpload unless that upload of that key is
  * pending. The ID is untrusted text.
  */
 export type MultipartBackend = {
   /** Begins an upload and gives its ID. */
-  create(name: ObjectName, metadata: ObjectMetadata): Promise<string>
-  /** Stores a part, in place of an earlier one with the same number. */
+  create(name: ObjectName, metadata: ObjectMetadata, plan: ChecksumPlan | undefined): Promise<string>
+  /** Stores a part, in place of an earlier one with the same number. Its checksum is by the algorithm of the plan. */
   putPart(name: ObjectName, uploadId: string, partNumber: number, upload: Upload): Promise<PartInfo>
-  /** Gives the parts in the order of their numbers. */
-  listParts(name: ObjectName, uploadId: string): Promise<PartInfo[]>
+  /** Gives the parts in the order of their numbers, and the upload's plan. */
+  listParts(name: ObjectName, uploadId: string): Promise<{ parts: PartInfo[]; plan: ChecksumPlan | undefined }>
   /**
    * Makes the object out of `parts`, whose numbers rise, and forgets the upload.
    *
-   * `checksums` are those of the whole object as far as the sender gave them. Rejects with InvalidPart, EntityTooSmall,
-   * BadDigest or PreconditionFailed; the upload then stays pending.
+   * The object gets the checksum of the plan, or the one that is claimed. Rejects with InvalidPart, EntityTooSmall,
+   * BadDigest, InvalidRequest or PreconditionFailed. The upload then stays pending.
    */
   complete(
     name: ObjectName,
     uploadId: string,
     parts: NamedPart[],
-    options: { condition: WriteCondition | undefined; checksums: Checksums },
+    options: { condition: WriteCondition | undefined; claims: ObjectClaims },
   ): Promise<ObjectInfo>
   /** Forgets the upload and its parts. */
   abort(name: ObjectName, uploadId: string): Promise<void>
@@ -146,11 +171,17 @@ export type Backend = {
   /**
    * Copies an object, with its metadata unless `metadata` replaces it. Rejects with NoSuchKey where `source` is
    * missing, and with PreconditionFailed where its ETag isn't `sourceEtag`: the one that the caller checked.
+   * The copy gets a checksum by `algorithm`, or keeps those of the source.
    */
   copyObject(
     source: ObjectName,
     target: ObjectName,
-    options: { metadata: ObjectMetadata | undefined; condition: WriteCondition | undefined; sourceEtag: string },
+    options: {
+      metadata: ObjectMetadata | undefined
+      condition: WriteCondition | undefined
+      sourceEtag: string
+      algorithm: ChecksumAlgorithm | undefined
+    },
   ): Promise<ObjectInfo>
   listObjects(bucket: string, request: ListRequest): Promise<ListPage>
   multipart: MultipartBackend

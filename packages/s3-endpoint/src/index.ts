@@ -1,4 +1,5 @@
 export type * from './backend.ts'
+export { checkClaim, checkClaimedSize, compositeChecksum, planAtEnd } from './body/object-checksum.ts'
 export { createDiskBackend } from './disk/backend.ts'
 export { listPage } from './disk/listing.ts'
 export { type S3Endpoint, type S3EndpointOptions, startS3Endpoint } from './endpoint.ts'

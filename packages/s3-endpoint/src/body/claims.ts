@@ -56,13 +56,20 @@ export function readBodyClaims(headers: RequestHeaders, payloadHash: string): Bo
   if (Object.keys(checksums).length + trailing.length > 1) {
     throw new S3Error('InvalidRequest', 'Expecting a single x-amz-checksum- header')
   }
+  checkAnnounced(headers, [...Object.keys(checksums), ...trailing])
   return { form, size, contentMd5, checksums, trailing }
 }
 
-/**
- * Reads the `x-amz-checksum-…` headers that name a digest. Throws InvalidRequest where a value cannot be one.
- */
-export function readChecksums(headers: RequestHeaders): Checksums {
+/** Throws InvalidRequest if the sender announces a checksum but gives none, and BadDigest if it gives another one. */
+function checkAnnounced(headers: RequestHeaders, given: string[]): void {
+  const announced = headers.get('x-amz-sdk-checksum-algorithm')?.toLowerCase()
+  if (announced === undefined || given.includes(announced)) return
+  if (given.length > 0) throw new S3Error('BadDigest', `The checksum is not the ${announced} that you announced.`)
+  throw new S3Error('InvalidRequest', 'x-amz-sdk-checksum-algorithm specified, but no corresponding checksum found.')
+}
+
+/** Reads the `x-amz-checksum-…` headers that name a digest. Throws InvalidRequest where a value cannot be one. */
+function readChecksums(headers: RequestHeaders): Checksums {
   const checksums: Checksums = {}
   for (const algorithm of CHECKSUM_ALGORITHMS) {
     const value = headers.get(`x-amz-checksum-${algorithm}`)

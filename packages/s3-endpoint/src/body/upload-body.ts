@@ -18,6 +18,7 @@ export function openUpload(source: AsyncIterable<Buffer>, claims: BodyClaims, si
     size: claims.size,
     signature: signing.seed,
     chunks: verifiedChunks(source, claims, signing, digester),
+    requireChecksum: (algorithm) => digester.require(algorithm),
     digests: () => digester.result(),
   }
 }
@@ -81,6 +82,15 @@ class BodyDigester {
     this.#checksums = new Map(wanted.map((algorithm) => [algorithm, createChecksum(algorithm)]))
   }
 
+  /** Has the result hold a checksum by this algorithm. Throws InvalidRequest if the claims name another one. */
+  require(algorithm: ChecksumAlgorithm): void {
+    const [named = algorithm] = this.#checksums.keys()
+    if (named !== algorithm) {
+      throw new S3Error('InvalidRequest', `The upload was begun with ${algorithm}, but this part has a ${named}.`)
+    }
+    if (!this.#checksums.has(algorithm)) this.#checksums.set(algorithm, createChecksum(algorithm))
+  }
+
   update(chunk: Buffer): void {
     this.#md5.update(chunk)
     this.#sha256?.update(chunk)
@@ -105,7 +115,7 @@ class BodyDigester {
     for (const [algorithm, hasher] of this.#checksums) {
       const computed = hasher.digest().toString('base64')
       const given = this.#claims.checksums[algorithm] ?? trailer.get(`x-amz-checksum-${algorithm}`)
-      if (given !== computed) {
+      if (given !== undefined && given !== computed) {
         throw new S3Error('BadDigest', `The ${algorithm.toUpperCase()} you specified did not match what we received.`)
       }
       checksums[algorithm] = computed

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import type {
-  ChecksumAlgorithm,
+  ChecksumPlan,
   Checksums,
   NamedPart,
+  ObjectClaims,
   ObjectInfo,
   ObjectMetadata,
   ObjectName,
@@ -11,8 +12,9 @@ import type {
 } from '../backend.ts'
 import { CHECKSUM_ALGORITHMS, createChecksum } from '../body/checksums.ts'
 import type { Hasher } from '../body/hasher.ts'
+import { checkClaim, checkClaimedSize, compositeChecksum, planAtEnd } from '../body/object-checksum.ts'
 import { S3Error } from '../errors.ts'
-import { openObjectFile, readBytes, wholeSecond } from './object-file.ts'
+import { openObjectFile, readHashed, wholeSecond } from './object-file.ts'
 import type { ObjectStore } from './object-store.ts'
 
 /** Parts but the last must have so many bytes; S3's own figure. */
@@ -23,35 +25,68 @@ export type AssemblyOptions = {
   name: ObjectName
   uploadId: string
   metadata: ObjectMetadata
+  /** The checksum that the upload was begun with. */
+  plan: ChecksumPlan | undefined
   parts: NamedPart[]
   stored: PartInfo[]
   pathOf: (partNumber: number) => string
   condition: WriteCondition | undefined
-  /** Of the whole object, as far as the sender gave them. */
-  checksums: Checksums
+  claims: ObjectClaims
 }
 
 /**
  * Writes the parts of a multipart upload as one object. Its ETag is S3's: the MD5 of the parts' MD5s, and their number.
  *
- * Throws InvalidPart, EntityTooSmall, BadDigest or PreconditionFailed; nothing is stored then.
+ * Throws InvalidPart, EntityTooSmall, BadDigest, InvalidRequest or PreconditionFailed; nothing is stored then.
  */
 export async function assemble(store: ObjectStore, options: AssemblyOptions): Promise<ObjectInfo> {
+  const { name, uploadId, metadata, condition, claims } = options
   const chosen = choose(options.parts, options.stored)
-  const checksums = new Map<ChecksumAlgorithm, Hasher>()
-  for (const algorithm of CHECKSUM_ALGORITHMS) {
-    if (options.checksums[algorithm] !== undefined) checksums.set(algorithm, createChecksum(algorithm))
-  }
+  const size = chosen.reduce((sum, part) => sum + part.size, 0)
+  checkClaimedSize(size, claims)
+  const checksum = prepareChecksum(chosen, planAtEnd(options.plan, claims), claims)
   const md5s = Buffer.concat(chosen.map((part) => Buffer.from(part.etag, 'hex')))
   const etag = `${createHash('md5').update(md5s).digest('hex')}-${chosen.length}`
-  const { name, uploadId, metadata, condition } = options
-  return store.write(name, readParts(chosen, options.pathOf, [...checksums.values()]), {
+  return store.write(name, readParts(chosen, options.pathOf, checksum?.hasher), {
     condition,
     makeRecord: () => {
-      const verified = verify(checksums, options.checksums)
-      return { key: name.key, etag, modifiedAt: wholeSecond(), metadata, checksums: verified, uploadId }
+      const checksums = checksum?.finish() ?? {}
+      const record = { key: name.key, etag, modifiedAt: wholeSecond(), metadata, checksums, uploadId }
+      return checksum === undefined ? record : { ...record, checksumType: checksum.type }
     },
   })
+}
+
+/** The checksum of an object in the making. `finish` returns it once `hasher` has seen all bytes. */
+type PreparedChecksum = { type: ChecksumPlan['type']; hasher: Hasher | undefined; finish(): Checksums }
+
+/**
+ * Prepares the object's checksum. One over the parts' checksums is known, and compared with the claims, at once.
+ *
+ * `finish` throws BadDigest if the checksum of the bytes is not the claimed one.
+ */
+function prepareChecksum(
+  parts: PartInfo[],
+  plan: ChecksumPlan | undefined,
+  claims: ObjectClaims,
+): PreparedChecksum | undefined {
+  if (plan === undefined) return undefined
+  const { algorithm, type } = plan
+  if (type === 'COMPOSITE') {
+    const composite = compositeChecksum(algorithm, parts)
+    if (composite === undefined) {
+      throw new S3Error('InvalidRequest', `A part has no ${algorithm}, so the object cannot have one of its parts.`)
+    }
+    checkClaim(composite, claims)
+    return { type, hasher: undefined, finish: () => ({ [algorithm]: composite }) }
+  }
+  const hasher = createChecksum(algorithm)
+  const finish = () => {
+    const digest = hasher.digest().toString('base64')
+    checkClaim(digest, claims)
+    return { [algorithm]: digest }
+  }
+  return { type, hasher, finish }
 }
 
 function choose(named: NamedPart[], stored: PartInfo[]): PartInfo[] {
@@ -59,8 +94,7 @@ function choose(named: NamedPart[], stored: PartInfo[]): PartInfo[] {
   return named.map(({ partNumber, etag, checksums }, index) => {
     const part = byNumber.get(partNumber)
     const differs = CHECKSUM_ALGORITHMS.some((algorithm) => {
-      const known = part?.checksums[algorithm]
-      return known !== undefined && known !== (checksums[algorithm] ?? known)
+      return checksums[algorithm] !== undefined && checksums[algorithm] !== part?.checksums[algorithm]
     })
     if (part === undefined || part.etag !== etag || differs) {
       throw new S3Error('InvalidPart', 'One or more of the specified parts could not be found.', {
@@ -79,30 +113,15 @@ function choose(named: NamedPart[], stored: PartInfo[]): PartInfo[] {
 async function* readParts(
   parts: PartInfo[],
   pathOf: (partNumber: number) => string,
-  hashers: Hasher[],
+  hasher: Hasher | undefined,
 ): AsyncGenerator<Uint8Array> {
   for (const { partNumber } of parts) {
     const file = await openObjectFile(pathOf(partNumber))
     if (file === undefined) throw new Error(`part ${partNumber} of a multipart upload has vanished`)
     try {
-      for await (const chunk of readBytes(file, { start: 0, end: file.size - 1 })) {
-        for (const hasher of hashers) hasher.update(chunk)
-        yield chunk
-      }
+      yield* readHashed(file, hasher)
     } finally {
       await file.handle.close()
     }
   }
-}
-
-function verify(computed: Map<ChecksumAlgorithm, Hasher>, given: Checksums): Checksums {
-  const checksums: Checksums = {}
-  for (const [algorithm, hasher] of computed) {
-    const value = hasher.digest().toString('base64')
-    if (value !== given[algorithm]) {
-      throw new S3Error('BadDigest', `The ${algorithm.toUpperCase()} you specified did not match what we received.`)
-    }
-    checksums[algorithm] = value
-  }
-  return checksums
 }

@@ -1,10 +1,11 @@
 import { mkdir, rename, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Backend, BucketInfo, ObjectName, OpenObject } from '../backend.ts'
+import { createChecksum } from '../body/checksums.ts'
 import { S3Error, systemErrorCode } from '../errors.ts'
 import { Directories, namesIn, syncDirectory } from './directories.ts'
 import { createDiskMultipart } from './multipart.ts'
-import { infoOf, type OpenObjectFile, readBytes, wholeSecond } from './object-file.ts'
+import { infoOf, type ObjectRecord, type OpenObjectFile, readBytes, readHashed, wholeSecond } from './object-file.ts'
 import { ObjectStore } from './object-store.ts'
 
 /**
@@ -92,11 +93,17 @@ async function copyObject(
       throw new S3Error('PreconditionFailed', 'The source was replaced while it was being copied.')
     }
     // The ETag is taken over too: it says the same of the same bytes.
-    const { etag, checksums } = file.record
+    const { etag, checksumType = 'FULL_OBJECT' } = file.record
     const metadata = options.metadata ?? file.record.metadata
-    const makeRecord = () => ({ key: target.key, etag, modifiedAt: wholeSecond(), metadata, checksums })
-    const chunks = readBytes(file, { start: 0, end: file.size - 1 })
-    return await store.write(target, chunks, { makeRecord, condition: options.condition })
+    const { algorithm, condition } = options
+    const hasher = algorithm === undefined ? undefined : createChecksum(algorithm)
+    const makeRecord = (): ObjectRecord => {
+      const kept = { checksums: file.record.checksums, checksumType }
+      const made = algorithm && hasher && { checksums: { [algorithm]: hasher.digest().toString('base64') } }
+      return { key: target.key, etag, modifiedAt: wholeSecond(), metadata, ...(made ?? kept) }
+    }
+    const chunks = readHashed(file, hasher)
+    return await store.write(target, chunks, { makeRecord, condition })
   } finally {
     await file.handle.close()
   }

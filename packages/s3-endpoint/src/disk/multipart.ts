@@ -1,7 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { MultipartBackend, ObjectInfo, ObjectMetadata, ObjectName, PartInfo, PendingUpload } from '../backend.ts'
+import type {
+  ChecksumPlan,
+  MultipartBackend,
+  ObjectInfo,
+  ObjectMetadata,
+  ObjectName,
+  PartInfo,
+  PendingUpload,
+} from '../backend.ts'
 import { S3Error, systemErrorCode } from '../errors.ts'
 import { compareKeys } from '../protocol/key-order.ts'
 import { type AssemblyOptions, assemble } from './assembly.ts'
@@ -16,26 +24,29 @@ const UPLOAD_ID = /^[0-9a-f]{32}$/
 const NO_METADATA: ObjectMetadata = { contentType: '', headers: {}, user: {} }
 
 /** What an upload's directory says of it. `startedAt` is in milliseconds since 1970. */
-type Manifest = { key: string; startedAt: number; metadata: ObjectMetadata }
+type Manifest = { key: string; startedAt: number; metadata: ObjectMetadata; plan?: ChecksumPlan }
 
 /** Keeps multipart uploads as directories of parts, so that they outlast a restart. */
 export function createDiskMultipart(directories: Directories, store: ObjectStore): MultipartBackend {
   const uploads = new UploadDirectories(directories)
   return {
-    create: async (name, metadata) => {
+    create: async (name, metadata, plan) => {
       await store.requireBucket(name.bucket)
-      return uploads.create(name, metadata)
+      return uploads.create(name, { metadata, ...(plan && { plan }) })
     },
     putPart: (name, uploadId, partNumber, upload) => {
       const makeRecord = () => {
         const { md5, checksums } = upload.digests()
         return { key: name.key, etag: md5, modifiedAt: wholeSecond(), metadata: NO_METADATA, checksums }
       }
-      return uploads.writePart(name, uploadId, partNumber, (path) => writeObjectFile(path, upload.chunks, makeRecord))
+      return uploads.writePart(name, uploadId, partNumber, (path, { plan }) => {
+        if (plan !== undefined) upload.requireChecksum(plan.algorithm)
+        return writeObjectFile(path, upload.chunks, makeRecord)
+      })
     },
     listParts: async (name, uploadId) => {
-      await uploads.require(name, uploadId)
-      return uploads.parts(name, uploadId)
+      const { plan } = await uploads.require(name, uploadId)
+      return { parts: await uploads.parts(name, uploadId), plan }
     },
     complete: (name, uploadId, parts, options) => {
       return uploads.exclusively(uploadId, () => complete(uploads, store, { name, uploadId, parts, ...options }))
@@ -53,7 +64,7 @@ export function createDiskMultipart(directories: Directories, store: ObjectStore
   }
 }
 
-type Completion = { name: ObjectName; uploadId: string } & Pick<AssemblyOptions, 'parts' | 'condition' | 'checksums'>
+type Completion = { name: ObjectName; uploadId: string } & Pick<AssemblyOptions, 'parts' | 'condition' | 'claims'>
 
 async function complete(uploads: UploadDirectories, store: ObjectStore, completion: Completion): Promise<ObjectInfo> {
   const { name, uploadId } = completion
@@ -66,7 +77,8 @@ async function complete(uploads: UploadDirectories, store: ObjectStore, completi
   }
   const stored = await uploads.parts(name, uploadId)
   const pathOf = (partNumber: number) => uploads.pathOfPart(name, uploadId, partNumber)
-  const object = await assemble(store, { ...completion, metadata: manifest.metadata, stored, pathOf })
+  const { metadata, plan } = manifest
+  const object = await assemble(store, { ...completion, metadata, plan, stored, pathOf })
   await uploads.remove(name, uploadId)
   return object
 }
@@ -85,9 +97,9 @@ class UploadDirectories {
     return this.#locks.run(uploadId, work)
   }
 
-  async create({ bucket, key }: ObjectName, metadata: ObjectMetadata): Promise<string> {
+  async create({ bucket, key }: ObjectName, about: Pick<Manifest, 'metadata' | 'plan'>): Promise<string> {
     const uploadId = randomBytes(16).toString('hex')
-    const manifest: Manifest = { key, startedAt: wholeSecond(), metadata }
+    const manifest: Manifest = { key, startedAt: wholeSecond(), ...about }
     await this.#directories.withTemporary(async (temporary) => {
       await mkdir(temporary, { mode: 0o700 })
       const file = await open(join(temporary, MANIFEST), 'wx', 0o600)
@@ -115,20 +127,22 @@ class UploadDirectories {
     }
   }
 
-  /** Throws NoSuchUpload unless there is a pending upload of that key. */
-  async require(name: ObjectName, uploadId: string): Promise<void> {
-    if ((await this.find(name, uploadId)) === undefined) throw noSuchUpload()
+  /** Gives the manifest of a pending upload of that key. Throws NoSuchUpload if there is none. */
+  async require(name: ObjectName, uploadId: string): Promise<Manifest> {
+    const manifest = await this.find(name, uploadId)
+    if (manifest === undefined) throw noSuchUpload()
+    return manifest
   }
 
   async writePart(
     name: ObjectName,
     uploadId: string,
     partNumber: number,
-    write: (path: string) => ReturnType<typeof writeObjectFile>,
+    write: (path: string, manifest: Manifest) => ReturnType<typeof writeObjectFile>,
   ): Promise<PartInfo> {
-    await this.require(name, uploadId)
+    const manifest = await this.require(name, uploadId)
     return this.#directories.withTemporary(async (temporary) => {
-      const { record, size } = await write(temporary)
+      const { record, size } = await write(temporary, manifest)
       await this.exclusively(uploadId, async () => {
         // Completed or aborted while the part was on its way.
         await this.require(name, uploadId)
@@ -167,8 +181,8 @@ class UploadDirectories {
       const path = join(this.#pathOf(bucket, uploadId), MANIFEST)
       const text = await readFile(path, 'utf8').catch(ignoreMissing)
       if (text === undefined) continue
-      const { key, startedAt } = parseManifest(text)
-      uploads.push({ key, uploadId, startedAt: new Date(startedAt) })
+      const { key, startedAt, plan } = parseManifest(text)
+      uploads.push({ key, uploadId, startedAt: new Date(startedAt), plan })
     }
     return uploads.sort((left, right) => compareKeys(left.key, right.key) || compareKeys(left.uploadId, right.uploadId))
   }

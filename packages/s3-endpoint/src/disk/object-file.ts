@@ -8,7 +8,8 @@
 
 import { type FileHandle, open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
-import type { Checksums, ObjectInfo, ObjectMetadata } from '../backend.ts'
+import type { Checksums, ChecksumType, ObjectInfo, ObjectMetadata } from '../backend.ts'
+import type { Hasher } from '../body/hasher.ts'
 import { systemErrorCode } from '../errors.ts'
 
 /** What a file says of its object. `modifiedAt` is in milliseconds since 1970. */
@@ -18,6 +19,8 @@ export type ObjectRecord = {
   modifiedAt: number
   metadata: ObjectMetadata
   checksums: Checksums
+  /** Of the whole object if it is missing, as in files of earlier versions. */
+  checksumType?: ChecksumType
   /** The multipart upload that made the object. */
   uploadId?: string
 }
@@ -93,10 +96,18 @@ export function readBytes({ handle }: OpenObjectFile, { start, end }: { start: n
   return handle.createReadStream({ start, end, autoClose: false, highWaterMark: READ_BYTES })
 }
 
+/** Reads all of an open file's object, and passes its bytes through a hasher if there is one. The handle stays open. */
+export async function* readHashed(file: OpenObjectFile, hasher: Hasher | undefined): AsyncGenerator<Uint8Array> {
+  for await (const chunk of readBytes(file, { start: 0, end: file.size - 1 })) {
+    hasher?.update(chunk)
+    yield chunk
+  }
+}
+
 /** Gives an object's description as a backend hands it out. */
 export function infoOf({ record, size }: { record: ObjectRecord; size: number }): ObjectInfo {
-  const { key, etag, modifiedAt, metadata, checksums } = record
-  return { key, size, etag, modifiedAt: new Date(modifiedAt), metadata, checksums }
+  const { key, etag, modifiedAt, metadata, checksums, checksumType = 'FULL_OBJECT' } = record
+  return { key, size, etag, modifiedAt: new Date(modifiedAt), metadata, checksums, checksumType }
 }
 
 async function openIfThere(path: string): Promise<FileHandle | undefined> {

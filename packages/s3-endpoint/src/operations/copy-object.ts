@@ -3,8 +3,9 @@ import { S3Error } from '../errors.ts'
 import { type Answer, xmlAnswer } from '../protocol/answer.ts'
 import { checkBucketName } from '../protocol/bucket-names.ts'
 import { checkConditions, readSourceConditions, readWriteCondition } from '../protocol/conditions.ts'
-import { quoteEtag, readMetadata } from '../protocol/object-headers.ts'
+import { objectChecksumElements, quoteEtag, readMetadata } from '../protocol/object-headers.ts'
 import { checkKey, decodePercent } from '../protocol/request-target.ts'
+import { readAlgorithm } from './checksum-headers.ts'
 import type { OperationContext } from './context.ts'
 import { missingObject } from './get-object.ts'
 
@@ -27,10 +28,12 @@ export async function copyObject(context: OperationContext): Promise<Answer> {
     metadata: replaces ? readMetadata(context.headers) : undefined,
     condition: readWriteCondition(context.headers),
     sourceEtag: found.etag,
+    algorithm: readAlgorithm(context.headers),
   })
   return xmlAnswer('CopyObjectResult', [
     ['LastModified', copy.modifiedAt.toISOString()],
     ['ETag', quoteEtag(copy.etag)],
+    ...objectChecksumElements(copy),
   ])
 }
 

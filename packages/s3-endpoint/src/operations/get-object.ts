@@ -2,7 +2,7 @@ import type { Backend, ObjectInfo, ObjectName, OpenObject } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import { type Answer, emptyAnswer } from '../protocol/answer.ts'
 import { checkConditions, parseEtag, readConditions, readDeleteCondition } from '../protocol/conditions.ts'
-import { checksumHeaders, objectHeaders, quoteEtag } from '../protocol/object-headers.ts'
+import { objectChecksumHeaders, objectHeaders, quoteEtag } from '../protocol/object-headers.ts'
 import { type ByteRange, parseRange } from '../protocol/ranges.ts'
 import { requireBucket } from './buckets.ts'
 import type { OperationContext } from './context.ts'
@@ -66,7 +66,7 @@ function describe({ headers, query }: OperationContext, info: ObjectInfo): Descr
   }
   // The checksum is that of the whole object, so it would be wrong beside a part of it.
   const wantsChecksums = headers.get('x-amz-checksum-mode')?.toUpperCase() === 'ENABLED'
-  return { status: 200, headers: wantsChecksums ? { ...shown, ...checksumHeaders(info.checksums) } : shown, range }
+  return { status: 200, headers: wantsChecksums ? { ...shown, ...objectChecksumHeaders(info) } : shown, range }
 }
 
 /** A client that goes on with a download names what it has the beginning of; if that was replaced it gets the whole. */

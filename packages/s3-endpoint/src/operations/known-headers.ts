@@ -8,16 +8,17 @@ const STEERING = /^x-amz-(?!meta-)|(?:^|-)if-/
 
 /** Headers that describe the request and its body, or whose only accepted values ask for nothing. */
 const GENERAL = new Set([
-  ...CHECKSUM_ALGORITHMS.map((algorithm) => `x-amz-checksum-${algorithm}`),
   'x-amz-acl',
   'x-amz-content-sha256',
   'x-amz-date',
   'x-amz-decoded-content-length',
   'x-amz-sdk-checksum-algorithm',
   'x-amz-storage-class',
-  'x-amz-trailer',
   'x-amz-user-agent',
 ])
+
+/** Checksums of the body, of operations that read one. */
+const BODY = [...CHECKSUM_ALGORITHMS.map((algorithm) => `x-amz-checksum-${algorithm}`), 'x-amz-trailer']
 
 const READING = [
   'if-match',
@@ -30,7 +31,7 @@ const READING = [
 
 /** Further headers that an operation obeys: its conditions are all here. */
 const OBEYED: Partial<Record<OperationName, readonly string[]>> = {
-  CompleteMultipartUpload: ['if-match', 'if-none-match', 'x-amz-checksum-type', 'x-amz-mp-object-size'],
+  CompleteMultipartUpload: [...BODY, 'if-match', 'if-none-match', 'x-amz-checksum-type', 'x-amz-mp-object-size'],
   CopyObject: [
     'if-match',
     'if-none-match',
@@ -42,11 +43,14 @@ const OBEYED: Partial<Record<OperationName, readonly string[]>> = {
     'x-amz-copy-source-if-unmodified-since',
     'x-amz-metadata-directive',
   ],
+  CreateBucket: BODY,
   CreateMultipartUpload: ['x-amz-checksum-algorithm', 'x-amz-checksum-type'],
   DeleteObject: ['if-match', 'x-amz-if-match-last-modified-time', 'x-amz-if-match-size'],
+  DeleteObjects: BODY,
   GetObject: READING,
   HeadObject: READING,
-  PutObject: ['if-match', 'if-none-match'],
+  PutObject: [...BODY, 'if-match', 'if-none-match'],
+  UploadPart: BODY,
 }
 
 /** Access lists that say no more than what always holds here: what is stored belongs to the bucket's owner alone. */

@@ -1,9 +1,9 @@
-import type { PendingUpload } from '../backend.ts'
+import type { ChecksumPlan, PendingUpload } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import { type Answer, xmlAnswer } from '../protocol/answer.ts'
 import { type CommonPrefixRequest, commonPrefix } from '../protocol/common-prefix.ts'
 import { compareKeys } from '../protocol/key-order.ts'
-import { quoteEtag } from '../protocol/object-headers.ts'
+import { checksumElements, quoteEtag } from '../protocol/object-headers.ts'
 import type { XmlElement } from '../protocol/xml-writer.ts'
 import { OWNER } from './buckets.ts'
 import type { OperationContext } from './context.ts'
@@ -16,7 +16,8 @@ export async function listParts(context: OperationContext): Promise<Answer> {
   const limit = readCount(query, 'max-parts')
   const after = readMarker(query)
   const encode = readKeyEncoding(query)
-  const parts = (await context.backend.multipart.listParts(context, uploadId)).filter((part) => part.partNumber > after)
+  const { parts: all, plan } = await context.backend.multipart.listParts(context, uploadId)
+  const parts = all.filter((part) => part.partNumber > after)
   const page = parts.slice(0, limit)
   return xmlAnswer('ListPartsResult', [
     ['Bucket', context.bucket],
@@ -34,10 +35,12 @@ export async function listParts(context: OperationContext): Promise<Answer> {
           ['LastModified', part.modifiedAt.toISOString()],
           ['ETag', quoteEtag(part.etag)],
           ['Size', part.size],
+          ...checksumElements(part.checksums),
         ],
       ]
     }),
     ['StorageClass', 'STANDARD'],
+    ...planElements(plan),
   ])
 }
 
@@ -102,6 +105,14 @@ function isBehind(upload: PendingUpload, { keyMarker, idMarker }: UploadsRequest
   return order > 0 || (order === 0 && idMarker !== '' && upload.uploadId > idMarker)
 }
 
+function planElements(plan: ChecksumPlan | undefined): XmlElement[] {
+  if (plan === undefined) return []
+  return [
+    ['ChecksumAlgorithm', plan.algorithm.toUpperCase()],
+    ['ChecksumType', plan.type],
+  ]
+}
+
 function uploadElement(upload: PendingUpload, encode: (key: string) => string): XmlElement {
   return [
     'Upload',
@@ -112,6 +123,7 @@ function uploadElement(upload: PendingUpload, encode: (key: string) => string): 
       ['Owner', OWNER],
       ['StorageClass', 'STANDARD'],
       ['Initiated', upload.startedAt.toISOString()],
+      ...planElements(upload.plan),
     ],
   ]
 }

@@ -1,12 +1,12 @@
 import type { Checksums, NamedPart } from '../backend.ts'
 import { CHECKSUM_ALGORITHMS, isChecksum } from '../body/checksums.ts'
-import { readChecksums } from '../body/claims.ts'
 import { S3Error } from '../errors.ts'
 import { type Answer, emptyAnswer, xmlAnswer } from '../protocol/answer.ts'
 import { parseEtag, readWriteCondition } from '../protocol/conditions.ts'
 import type { RequestHeaders } from '../protocol/headers.ts'
-import { checksumHeaders, quoteEtag, readMetadata } from '../protocol/object-headers.ts'
-import { childText, malformed, parseXml, type XmlNode } from '../protocol/xml-reader.ts'
+import { checksumHeaders, objectChecksumElements, quoteEtag, readMetadata } from '../protocol/object-headers.ts'
+import { checkChildren, childText, malformed, parseXml, type XmlNode } from '../protocol/xml-reader.ts'
+import { readObjectClaims, readPlan } from './checksum-headers.ts'
 import type { OperationContext } from './context.ts'
 import { readXmlBody } from './xml-body.ts'
 
@@ -15,12 +15,18 @@ const MAX_PART_NUMBER = 10_000
 /** Begins a multipart upload. */
 export async function createMultipartUpload(context: OperationContext): Promise<Answer> {
   const metadata = readMetadata(context.headers)
-  const uploadId = await context.backend.multipart.create(context, metadata)
-  return xmlAnswer('InitiateMultipartUploadResult', [
-    ['Bucket', context.bucket],
-    ['Key', context.key],
-    ['UploadId', uploadId],
-  ])
+  const plan = readPlan(context.headers)
+  const uploadId = await context.backend.multipart.create(context, metadata, plan)
+  const planned = plan && { 'x-amz-checksum-algorithm': plan.algorithm.toUpperCase(), 'x-amz-checksum-type': plan.type }
+  return xmlAnswer(
+    'InitiateMultipartUploadResult',
+    [
+      ['Bucket', context.bucket],
+      ['Key', context.key],
+      ['UploadId', uploadId],
+    ],
+    planned,
+  )
 }
 
 /** Stores one part. */
@@ -37,14 +43,15 @@ export async function uploadPart(context: OperationContext): Promise<Answer> {
 /** Makes an object out of the parts that the body names. */
 export async function completeMultipartUpload(context: OperationContext): Promise<Answer> {
   const condition = readWriteCondition(context.headers)
+  const claims = readObjectClaims(context.headers)
   const parts = parseParts(await readXmlBody(context.openBody(withoutChecksums(context.headers))))
-  const checksums = readObjectChecksums(context)
-  const stored = await context.backend.multipart.complete(context, uploadIdOf(context), parts, { condition, checksums })
+  const stored = await context.backend.multipart.complete(context, uploadIdOf(context), parts, { condition, claims })
   return xmlAnswer('CompleteMultipartUploadResult', [
     ['Location', `/${context.bucket}/${context.key}`],
     ['Bucket', context.bucket],
     ['Key', context.key],
     ['ETag', quoteEtag(stored.etag)],
+    ...objectChecksumElements(stored),
   ])
 }
 
@@ -60,6 +67,7 @@ function uploadIdOf({ query }: OperationContext): string {
 
 function parseParts(text: string): NamedPart[] {
   const root = parseXml(text, 'CompleteMultipartUpload')
+  checkChildren(root, ['Part'])
   const parts = root.children.filter((child) => child.name === 'Part').map(parsePart)
   if (parts.length === 0 || parts.length > MAX_PART_NUMBER) throw malformed()
   for (const [index, part] of parts.entries()) {
@@ -70,13 +78,19 @@ function parseParts(text: string): NamedPart[] {
   return parts
 }
 
+const PART_CHECKSUMS = CHECKSUM_ALGORITHMS.map(
+  (algorithm) => [algorithm, `Checksum${algorithm.toUpperCase()}`] as const,
+)
+const PART_CHILDREN = ['PartNumber', 'ETag', ...PART_CHECKSUMS.map(([, element]) => element)]
+
 function parsePart(node: XmlNode): NamedPart {
+  checkChildren(node, PART_CHILDREN)
   const number = childText(node, 'PartNumber')?.trim() ?? ''
   const etag = childText(node, 'ETag')
   if (!/^\d{1,5}$/.test(number) || etag === undefined) throw malformed()
   const checksums: Checksums = {}
-  for (const algorithm of CHECKSUM_ALGORITHMS) {
-    const value = childText(node, `Checksum${algorithm.toUpperCase()}`)?.trim()
+  for (const [algorithm, element] of PART_CHECKSUMS) {
+    const value = childText(node, element)?.trim()
     if (value === undefined) continue
     if (!isChecksum(algorithm, value)) throw malformed()
     checksums[algorithm] = value
@@ -87,9 +101,4 @@ function parsePart(node: XmlNode): NamedPart {
 /** Of this operation alone the checksum headers describe the object to be made, and not the body. */
 function withoutChecksums(headers: RequestHeaders): RequestHeaders {
   return new Map([...headers].filter(([name]) => !name.startsWith('x-amz-checksum-')))
-}
-
-/** Checksums of the whole object come only with this type; a checksum over the parts' checksums has another form. */
-function readObjectChecksums({ headers }: OperationContext): Checksums {
-  return headers.get('x-amz-checksum-type')?.toUpperCase() === 'FULL_OBJECT' ? readChecksums(headers) : {}
 }

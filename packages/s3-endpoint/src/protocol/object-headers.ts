@@ -1,6 +1,7 @@
 import type { Checksums, ObjectInfo, ObjectMetadata } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import { checkHeaderValue, type RequestHeaders } from './headers.ts'
+import type { XmlElement } from './xml-writer.ts'
 
 const STORED_HEADERS = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires']
 const USER_PREFIX = 'x-amz-meta-'
@@ -56,9 +57,26 @@ export function objectHeaders(info: ObjectInfo, query: ReadonlyMap<string, strin
   return headers
 }
 
-/** Writes checksums as headers. */
+/** Writes the checksums of a part as headers. */
 export function checksumHeaders(checksums: Checksums): Record<string, string> {
   return Object.fromEntries(Object.entries(checksums).map(([name, value]) => [`x-amz-checksum-${name}`, value]))
+}
+
+/** Writes the checksums of an object as headers, with their type. */
+export function objectChecksumHeaders({ checksums, checksumType }: ObjectInfo): Record<string, string> {
+  if (Object.keys(checksums).length === 0) return {}
+  return { ...checksumHeaders(checksums), 'x-amz-checksum-type': checksumType }
+}
+
+/** Writes checksums as elements of a document. */
+export function checksumElements(checksums: Checksums): XmlElement[] {
+  return Object.entries(checksums).map(([name, value]) => [`Checksum${name.toUpperCase()}`, value])
+}
+
+/** Writes the checksums of an object as elements of a document, with their type. */
+export function objectChecksumElements({ checksums, checksumType }: ObjectInfo): XmlElement[] {
+  const elements = checksumElements(checksums)
+  return elements.length === 0 ? [] : [...elements, ['ChecksumType', checksumType]]
 }
 
 /** Puts an ETag into the quotes that it has on the wire. */

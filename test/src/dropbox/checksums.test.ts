@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import {
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  HeadObjectCommand,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type Owner, openTestDropbox, type TestDropbox } from './test-dropbox.ts'
+
+// What senders say about the bytes of an upload in parts: the S3 gateway verifies it, or says that it cannot.
+let dropbox: TestDropbox
+let owner: Owner
+
+beforeAll(async () => {
+  dropbox = await openTestDropbox()
+})
+afterAll(() => dropbox.close())
+beforeEach(async () => {
+  owner = await dropbox.openOwner()
+})
+
+const file = 'user_id,name\nalice,Alice\n'
+const target = () => ({ Bucket: dropbox.bucket, Key: `${owner.path}a.csv` })
+const crc32Of = (data: Uint8Array | string) => {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(crc32(data))
+  return bytes
+}
+const ofPart = crc32Of(file).toString('base64')
+const ofParts = crc32Of(crc32Of(file)).toString('base64')
+
+/** Sends a file as one part, with the SDK's default settings; returns how to complete the upload. */
+async function sendPart() {
+  const client = dropbox.clientOf(owner)
+  const begin = new CreateMultipartUploadCommand({ ...target(), ChecksumAlgorithm: 'CRC32' })
+  const { UploadId } = await client.send(begin)
+  const part = { ...target(), UploadId, PartNumber: 1, Body: file }
+  const { ETag, ChecksumCRC32 } = await client.send(new UploadPartCommand(part))
+  expect(ChecksumCRC32).toBe(ofPart)
+  return (claims: object, named: object = { ChecksumCRC32 }) => {
+    const MultipartUpload = { Parts: [{ PartNumber: 1, ETag, ...named }] }
+    return client.send(new CompleteMultipartUploadCommand({ ...target(), UploadId, MultipartUpload, ...claims }))
+  }
+}
+
+describe('completing an upload', () => {
+  test.each<[string, object]>([
+    ['nothing', {}],
+    ['its size', { MpuObjectSize: file.length }],
+    ['the checksum of its parts', { ChecksumCRC32: ofParts }],
+    ['the same with the number of parts and the type', { ChecksumCRC32: `${ofParts}-1`, ChecksumType: 'COMPOSITE' }],
+  ])('that says %s of the file makes the import', async (_, claims) => {
+    const complete = await sendPart()
+    await complete(claims)
+    expect(await dropbox.importsOf(owner)).toHaveLength(1)
+    const head = new HeadObjectCommand({ ...target(), ChecksumMode: 'ENABLED' })
+    expect((await dropbox.clientOf(owner).send(head)).ContentLength).toBe(file.length)
+  })
+
+  test.each<[string, object, object | undefined, string]>([
+    ['another size', { MpuObjectSize: 1 }, undefined, 'InvalidRequest'],
+    ['another checksum of its parts', { ChecksumCRC32: `${ofPart}-1` }, undefined, 'BadDigest'],
+    ['another number of parts', { ChecksumCRC32: `${ofParts}-2` }, undefined, 'BadDigest'],
+    ['a checksum of parts that have none', { ChecksumCRC32: `${ofParts}-1` }, {}, 'NotImplemented'],
+    ['the checksum of its bytes', { ChecksumCRC32: ofPart, ChecksumType: 'FULL_OBJECT' }, undefined, 'NotImplemented'],
+    [
+      'a hash of its bytes',
+      { ChecksumSHA256: createHash('sha256').update(file).digest('base64') },
+      undefined,
+      'NotImplemented',
+    ],
+  ])('that says %s is refused, and goes on without it', async (_, claims, named, name) => {
+    const complete = await sendPart()
+    await expect(complete(claims, named)).rejects.toMatchObject({ name })
+    expect(await dropbox.importsOf(owner)).toEqual([])
+    await complete({})
+    expect(await dropbox.importsOf(owner)).toHaveLength(1)
+  })
+})
