@@ -66,6 +66,22 @@ describe('a write', () => {
   })
 })
 
+test('a deletion under a condition never removes what a write stores at the same moment', async () => {
+  const backend = await open(await makeDirectory())
+  const condition = { ifMatch: ['another'], modifiedAt: undefined, size: undefined }
+  for (let round = 0; round < 30; round += 1) {
+    await backend.deleteObject(NAME, undefined)
+    let writing = true
+    const written = backend.putObject(NAME, upload('new'), OPTIONS).finally(() => {
+      writing = false
+    })
+    // A missing object meets the condition; the one that is being written does not.
+    while (writing) await Promise.allSettled(Array.from({ length: 4 }, () => backend.deleteObject(NAME, condition)))
+    await written
+    expect(await contents(backend)).toBe('new')
+  }
+})
+
 test('what a killed process left half-written is removed at the next start, and the objects are kept', async () => {
   const root = await makeDirectory()
   const backend = await open(root)

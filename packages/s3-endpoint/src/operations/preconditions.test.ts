@@ -191,12 +191,6 @@ describe('deleting under a condition', () => {
     expect(await sendUnder('DeleteObject', { 'if-match': ETAG })).toMatchObject({ status: 204 })
   })
 
-  test('by many at once removes only what was named', async () => {
-    const tries = Array.from({ length: 10 }, () => sendUnder('DeleteObject', { 'if-match': ETAG }))
-    const puts = Array.from({ length: 10 }, () => sendUnder('PutObject', {}))
-    await Promise.all([...tries, ...puts])
-    expect(await send(endpoint.url, { path: PATH })).toMatchObject({ status: 200, text: 'another' })
-  })
 })
 
 describe('DeleteObjects', () => {
