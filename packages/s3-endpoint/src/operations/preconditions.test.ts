@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { CreateMultipartUploadCommand, UploadPartCommand } from '@aws-sdk/client-s3'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { conditionalElements, conditionalHeaders } from '../testing/model.ts'
+import { conditionalElements, conditionalHeaders, headersOfOperation } from '../testing/model.ts'
 import { type RawAnswer, type RawRequest, send } from '../testing/raw-request.ts'
 import { BUCKET, type RunningEndpoint, runEndpoint } from '../testing/running-endpoint.ts'
 import type { OperationName } from './context.ts'
@@ -48,6 +48,10 @@ const OBEYED: Partial<Record<OperationName, Record<string, number>>> = {
   },
   DeleteObject: { 'if-match': 412, 'x-amz-if-match-last-modified-time': 412, 'x-amz-if-match-size': 412 },
 }
+
+/** The headers of the model that this endpoint knows, apart from conditions. Their values have tests of their own. */
+const KNOWN =
+  /^x-amz-(?:acl|storage-class|metadata-directive|copy-source|mp-object-size|sdk-checksum-algorithm|checksum-(?:algorithm|crc32|crc32c|crc64nvme|mode|sha1|sha256|type)|.*if-.*)$/
 
 let endpoint: RunningEndpoint
 let uploadId: string
@@ -138,6 +142,14 @@ describe.each(Object.keys(REQUESTS) as OperationName[])('%s', (name) => {
     expect(await state()).toEqual(before)
   })
 
+  test('answers 501 to every x-amz- header of the model that it does not know', async () => {
+    const before = await state()
+    for (const header of headersOfOperation(name).filter((each) => !KNOWN.test(each))) {
+      expect(await sendUnder(name, { [header]: 'true' }), header).toMatchObject({ status: 501 })
+    }
+    expect(await state()).toEqual(before)
+  })
+
   test('goes ahead without a condition', async () => {
     expect((await sendUnder(name, {})).status).toBeLessThan(300)
   })
@@ -190,7 +202,6 @@ describe('deleting under a condition', () => {
     await sendUnder('DeleteObject', {})
     expect(await sendUnder('DeleteObject', { 'if-match': ETAG })).toMatchObject({ status: 204 })
   })
-
 })
 
 describe('DeleteObjects', () => {

@@ -19,6 +19,23 @@ export function conditionalElements(): string[] {
   return members.filter((name) => !NAMING.has(name))
 }
 
+/** Returns the `x-amz-` headers of an operation's request in the installed SDK's model of S3, in lower case and sorted. */
+export function headersOfOperation(name: string): string[] {
+  const found = Object.values(model).find((schema) => isOperation(schema) && schema[2] === name)
+  const input = isOperation(found) ? found[4]() : undefined
+  if (!isStructure(input)) throw new Error(`the model of S3 has no operation ${name}`)
+  return headersOf(input)
+    .filter((header) => header.startsWith('x-amz-'))
+    .sort()
+}
+
+/** An operation of the SDK's schemas: its name stands at 2, its input at 4. */
+type Operation = readonly [9, string, string, unknown, () => unknown, ...unknown[]]
+
+function isOperation(schema: unknown): schema is Operation {
+  return Array.isArray(schema) && schema[0] === 9 && typeof schema[4] === 'function'
+}
+
 /** A structure of the SDK's schemas: the names of its members stand at 4, their types and traits at 5. */
 type Structure = readonly [3, string, string, unknown, readonly string[], readonly unknown[], ...unknown[]]
 
