@@ -42,6 +42,9 @@ class Pipeline {
   readonly answered: Promise<{ command: 'SELECT'; rowCount: number; rows: [] }>
   readonly #statements: readonly Statement[]
   readonly #answer = Promise.withResolvers<{ command: 'SELECT'; rowCount: number; rows: [] }>()
+  /** Statements that Postgres was asked to parse and has not answered yet, in the order of its answers. */
+  readonly #toParse: Statement[] = []
+  #stopRecording: () => void = () => {}
   #failed = false
 
   constructor(statements: readonly CompiledQuery[]) {
@@ -55,12 +58,13 @@ class Pipeline {
 
   /** One Sync ends them all: Postgres passes over what stands between an error and it. */
   submit(connection: Sending): void {
+    this.#recordParsed(connection)
     connection.stream.cork()
     try {
-      for (const { name, text, values, copy } of this.#statements) {
-        if (name === '' || connection.parsedStatements[name] === undefined) {
-          // It may be there all the same, from a pipeline that failed.
-          if (name !== '') connection.close({ type: 'S', name })
+      for (const statement of this.#statements) {
+        const { name, text, values, copy } = statement
+        if (!this.#isKnown(connection, name)) {
+          this.#toParse.push(statement)
           connection.parse({ name, text, types: [] })
         }
         connection.bind({ statement: name, values })
@@ -74,14 +78,35 @@ class Pipeline {
     }
   }
 
+  /** Whether Postgres has the statement, or will have it before it is bound here. */
+  #isKnown(connection: Sending, name: string): boolean {
+    if (name === '') return false
+    return connection.parsedStatements[name] !== undefined || this.#toParse.some((statement) => statement.name === name)
+  }
+
+  /**
+   * Records each statement as soon as Postgres has it: a prepared statement outlives the failure of a later one, and its
+   * transaction. An ordinary query would prepare an unrecorded one again under the same name, which Postgres refuses.
+   */
+  #recordParsed(connection: Sending): void {
+    const onParsed = (): void => {
+      const { name = '', text = '' } = this.#toParse.shift() ?? {}
+      if (name !== '') connection.parsedStatements[name] = text
+    }
+    connection.on('parseComplete', onParsed)
+    this.#stopRecording = () => connection.off('parseComplete', onParsed)
+  }
+
   handleError(error: Error): void {
     this.#failed = true
+    // After an error, Postgres parses nothing more of this pipeline.
+    this.#stopRecording()
     this.#answer.reject(error)
   }
 
-  handleReadyForQuery(connection: Sending): void {
+  handleReadyForQuery(): void {
     if (this.#failed) return
-    for (const { name, text } of this.#statements) if (name !== '') connection.parsedStatements[name] = text
+    this.#stopRecording()
     this.#answer.resolve({ command: 'SELECT', rowCount: 0, rows: [] })
   }
 
@@ -99,8 +124,9 @@ interface Sending {
   parse(statement: { name: string; text: string; types: [] }): void
   bind(config: { statement: string; values: (string | Buffer | null)[] }): void
   execute(config: { portal: ''; rows: 0 }): void
-  close(statement: { type: 'S'; name: string }): void
   sync(): void
+  on(event: 'parseComplete', listener: () => void): void
+  off(event: 'parseComplete', listener: () => void): void
 }
 
 function toParameter(value: unknown): string | Buffer | null {
