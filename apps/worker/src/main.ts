@@ -33,8 +33,9 @@ await runService('worker', { stopDeadline }, async (log, operations) => {
   ])
   const onError = (error: Error) => log.warn({ err: error }, 'connection or job error')
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
-  const storage = openStorage(settings)
-  const relay = openRelay(settings)
+  const stopping = new AbortController()
+  const storage = openStorage(settings, stopping.signal)
+  const relay = openRelay(settings, stopping.signal)
   const mailer = openMailer(database.db, settings)
   const store = sharedStore(settings)
   const queues = openQueues(store, onError)
@@ -57,6 +58,8 @@ await runService('worker', { stopDeadline }, async (log, operations) => {
     info: { queues: hosted, queue_store: 'redisUrl' in store ? 'redis' : 'postgres' },
     async stop() {
       for (const stop of stops) stop()
+      // Only now: whoever gets an error from storage already knows that the process shuts down.
+      stopping.abort()
       await queues.close()
       await heartbeat.stop()
       mailer.close()

@@ -21,11 +21,12 @@ const mailsPerPass = 1_000
 /**
  * Runs upkeep: notices uploads and files that came past the dropbox, dispatches what waits, reports cancelled imports, removes
  * old files, runs deletions, ends what fell silent. One worker at a time does each.
- * A stop ends deletions after the batch under way, and breaks off a report; the next worker goes on from there.
+ * A stop ends every task: deletions after the batch in flight, requests to storage at once. The next worker does the rest.
  */
 export function hostUpkeep(host: Host): Stop {
-  const { context, queues, metrics } = host
+  const { queues, metrics } = host
   const shutdown = new AbortController()
+  const context = { ...host.context, shutdown: shutdown.signal }
   const tasks: Record<string, { every: number; run: () => Promise<unknown> }> = {
     'notice-uploads': {
       every: context.settings.UPLOAD_CHECK_INTERVAL,
@@ -43,7 +44,7 @@ export function hostUpkeep(host: Host): Stop {
     },
     'report-cancelled': {
       every: reportInterval,
-      run: async () => await enqueueMails(host, await reportCancelled({ ...context, shutdown: shutdown.signal })),
+      run: async () => await enqueueMails(host, await reportCancelled(context)),
     },
     'take-stray-files': {
       every: context.settings.DROPBOX_SEARCH_INTERVAL,
@@ -66,7 +67,7 @@ export function hostUpkeep(host: Host): Stop {
       every: deletionInterval,
       run: async () => {
         const now = await currentTime(context.db)
-        const { mails, completed, usersDeleted } = await runDeletions({ ...context, shutdown: shutdown.signal }, now)
+        const { mails, completed, usersDeleted } = await runDeletions(context, now)
         metrics.deleted(completed, usersDeleted)
         await enqueueMails(host, mails)
       },
@@ -81,7 +82,7 @@ export function hostUpkeep(host: Host): Stop {
   // Slow storage must not keep imports and mails from being dispatched: tasks run side by side, each once at a time.
   const running = new Set<string>()
   const run = async (task: string) => {
-    if (running.has(task)) return
+    if (running.has(task) || shutdown.signal.aborted) return
     running.add(task)
     const began = performance.now()
     let outcome: 'done' | 'failed' = 'failed'

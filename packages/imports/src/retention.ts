@@ -15,37 +15,49 @@ const expiredRetentionDays = 2
  * Removes the stored files of imports that ended `FILE_RETENTION_DAYS` ago, and of those that a deletion has marked as
  * soon as they have ended. Safe to run in several processes at once.
  *
- * Gives the number of imports whose files are gone now.
+ * Tries each import once, and stops before the next one when the process shuts down. Returns the number of imports whose files
+ * are gone now.
  */
 export async function removeOldFiles(context: ImportContext): Promise<number> {
   let removed = 0
-  let after = new Date(0)
-  for (;;) {
-    const due = await dueImports(context, after)
-    for (const each of due) removed += await removeFiles(context, each)
-    const last = due.at(-1)
-    if (last === undefined || context.shutdown?.aborted) return removed
-    after = last.finishedAt
+  let after: Cursor | undefined = { finished_at: '-infinity', import_id: '00000000-0000-0000-0000-000000000000' }
+  while (after !== undefined) {
+    const due: DueImport[] = await dueImports(context, after)
+    for (const { app_id: appId, import_id: importId } of due) {
+      if (context.shutdown?.aborted) return removed
+      removed += await removeFiles(context, { appId, importId })
+    }
+    after = due.at(-1)
   }
+  return removed
 }
 
-interface EndedImport extends ImportId {
-  finishedAt: Date
+/**
+ * The last import that this run looked at. The time is Postgres's own text: a JavaScript date has no microseconds, so an
+ * import that keeps its files would come after its own time again.
+ */
+interface Cursor {
+  finished_at: string
+  import_id: string
 }
 
-/** The imports whose time has come, oldest first; those at `after` and before were looked at in this run. */
-async function dueImports({ db, settings }: ImportContext, after: Date): Promise<EndedImport[]> {
-  const { rows } = await sql<{ app_id: number; import_id: string; finished_at: Date }>`
-    select app_id, import_id, finished_at from imports
+interface DueImport extends Cursor {
+  app_id: number
+}
+
+/** Returns the next imports whose time has come, oldest first, starting after the cursor. */
+async function dueImports({ db, settings }: ImportContext, after: Cursor): Promise<DueImport[]> {
+  const { rows } = await sql<DueImport>`
+    select app_id, import_id, finished_at::text as finished_at from imports i
     where files_removed_at is null and state in ('completed', 'failed', 'expired', 'cancelled') and not report_due
-      and finished_at > ${after}
-      and finished_at < now() - make_interval(days => case
+      and (i.finished_at, import_id) > (${after.finished_at}::timestamptz, ${after.import_id}::uuid)
+      and i.finished_at < now() - make_interval(days => case
         when state = 'expired' or state = 'cancelled' and queued_at is null then ${expiredRetentionDays}
         when remove_files_at_end then 0
         else ${settings.FILE_RETENTION_DAYS}::integer end)
-    order by finished_at limit ${passSize}
+    order by i.finished_at, import_id limit ${passSize}
   `.execute(db)
-  return rows.map((row) => ({ appId: row.app_id, importId: row.import_id, finishedAt: row.finished_at }))
+  return rows
 }
 
 /** What removing files needs. */

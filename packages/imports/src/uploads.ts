@@ -22,7 +22,8 @@ interface AwaitedUpload extends ImportId {
 
 /**
  * Asks storage for the uploads that are awaited: an import whose file is there is queued, one whose file never came
- * expires. Any number of processes may run this at once.
+ * expires. Any number of processes may run this at once. Stops when the process shuts down; what is left is due again after
+ * `UPLOAD_CHECK_INTERVAL`.
  *
  * Gives how many imports it queued and expired.
  */
@@ -32,6 +33,7 @@ export async function noticeUploads(context: ImportContext): Promise<{ queued: n
   awaited.sort((a, b) => a.line - b.line)
   const noticed = { queued: 0, expired: 0 }
   for (let start = 0; start < awaited.length; start += parallelRequests) {
+    if (context.shutdown?.aborted) return noticed
     const slice = awaited.slice(start, start + parallelRequests)
     const stats = await Promise.allSettled(slice.map((upload) => context.storage.stat(upload.objectKey)))
     for (const [index, upload] of slice.entries()) {

@@ -24,11 +24,14 @@ export interface Patience {
 /** What the SDK would write to the terminal, such as that a body broke off, is thrown as well, and logged where it matters. */
 const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {} }
 
-/** Makes a client of the deployment's storage at the given address. Connects on first use. */
-export function connect(settings: StorageSettings, endpoint: string, patience: Patience): S3Client {
+/**
+ * Makes a client of the deployment's storage at the given address. Connects on first use. When `stop` aborts, each request
+ * in flight ends with an AbortError, as does each later one.
+ */
+export function connect(settings: StorageSettings, endpoint: string, patience: Patience, stop?: AbortSignal): S3Client {
   const { requestTimeout, socketTimeout, maxSockets } = patience
   const agent = maxSockets === undefined ? {} : { httpAgent: { maxSockets }, httpsAgent: { maxSockets } }
-  return new S3Client({
+  const client = new S3Client({
     endpoint,
     region: settings.S3_REGION,
     forcePathStyle: true,
@@ -38,6 +41,20 @@ export function connect(settings: StorageSettings, endpoint: string, patience: P
     responseChecksumValidation: 'WHEN_REQUIRED',
     logger: silent,
     requestHandler: { connectionTimeout: 5_000, requestTimeout, throwOnRequestTimeout: true, socketTimeout, ...agent },
+  })
+  if (stop !== undefined) endRequests(client, stop)
+  return client
+}
+
+/** Passes the signal to each request of the client, beside the request's own signal. */
+function endRequests(client: S3Client, stop: AbortSignal): void {
+  const send = client.send
+  Object.assign(client, {
+    send(command: unknown, options: { abortSignal?: AbortSignal } = {}): unknown {
+      const { abortSignal: own } = options
+      const abortSignal = own === undefined ? stop : AbortSignal.any([own, stop])
+      return Reflect.apply(send, client, [command, { ...options, abortSignal }])
+    },
   })
 }
 

@@ -75,10 +75,13 @@ export interface Relay {
 /** Senders may be slow; the dropbox gives up those that fall silent, so storage must be waited for longer than these. ms. */
 const patience = { requestTimeout: 0, socketTimeout: 4 * 60_000, maxSockets: 1_000 }
 
-/** Opens the deployment's bucket for passing on. Connects on first use. */
-export function openRelay(settings: StorageSettings): Relay {
+/**
+ * Opens the deployment's bucket for passing on. Connects on first use. When `stop` aborts, every request ends with an
+ * AbortError.
+ */
+export function openRelay(settings: StorageSettings, stop?: AbortSignal): Relay {
   const Bucket = settings.S3_BUCKET
-  const client = connect(settings, settings.S3_ENDPOINT, patience)
+  const client = connect(settings, settings.S3_ENDPOINT, patience, stop)
 
   return {
     async put(Key, body, metadata) {

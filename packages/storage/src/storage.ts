@@ -65,11 +65,11 @@ export interface Storage {
   close(): void
 }
 
-/** Opens the deployment's bucket. Connects on first use. */
-export function openStorage(settings: StorageSettings): Storage {
+/** Opens the deployment's bucket. Connects on first use. When `stop` aborts, every request ends with an AbortError. */
+export function openStorage(settings: StorageSettings, stop?: AbortSignal): Storage {
   const bucket = settings.S3_BUCKET
-  const client = connect(settings, settings.S3_ENDPOINT, patience)
-  const uploads = connect(settings, settings.S3_ENDPOINT, { ...patience, socketTimeout: longestPause })
+  const client = connect(settings, settings.S3_ENDPOINT, patience, stop)
+  const uploads = connect(settings, settings.S3_ENDPOINT, { ...patience, socketTimeout: longestPause }, stop)
   const publicClient = connect(settings, settings.S3_PUBLIC_ENDPOINT ?? settings.S3_ENDPOINT, patience)
 
   return {

@@ -90,6 +90,39 @@ describe('stored files', () => {
     expect(left.map((row) => row.import_id)).not.toContain(second.view.import_id)
   })
 
+  /** Storage that removes nothing, and keeps what it was asked to remove. Further requests end the process. */
+  const refusing = (tried: string[], stop: AbortController, most: number): Storage => ({
+    ...workshop.storage,
+    async removeAll(prefix) {
+      tried.push(prefix)
+      if (tried.length === most) stop.abort()
+      throw new Error('503 SlowDown')
+    },
+  })
+
+  test('are tried once per import and run, however many imports ended at the same microsecond', async () => {
+    const ended = Array.from({ length: 250 }, () => ({
+      app_id: appId,
+      source: 'v3' as const,
+      state: 'completed' as const,
+      object_key: 'none',
+      content_type: 'text/csv' as const,
+      finished_at: '2020-01-01T00:00:00.123456Z',
+    }))
+    await workshop.database.db.insertInto('imports').values(ended).execute()
+    const run = async (most: number): Promise<string[]> => {
+      const tried: string[] = []
+      const stop = new AbortController()
+      const storage = refusing(tried, stop, most)
+      expect(await removeOldFiles({ ...workshop.context, storage, shutdown: stop.signal })).toBe(0)
+      return tried
+    }
+    const tried = await run(1_000) // a run that repeats itself ends there
+    expect(tried).toHaveLength(250)
+    expect(new Set(tried).size).toBe(250)
+    expect(await run(3), 'a run in a process that shuts down at the third import').toHaveLength(3)
+  })
+
   test('uploads and error files are removed FILE_RETENTION_DAYS after the import has ended, and no sooner', async () => {
     const { view } = await importFile(workshop, appId, file)
     const key = `apps/${appId}/imports/${view.import_id}/upload`

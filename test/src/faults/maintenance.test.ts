@@ -1,0 +1,69 @@
+import { requestDeletion } from '@sluice/deletions'
+import { expect, onTestFinished, test } from 'vitest'
+import { seeded } from '../environment/random.ts'
+import { until } from '../environment/wait.ts'
+import { type ClientApp, openClientApp, request } from './harness/client.ts'
+import { type Deployment, startDeployment } from './harness/deployment.ts'
+import { generateSoundFile } from './harness/generate.ts'
+
+test('a worker ends in order on SIGTERM while storage leaves the requests of every maintenance task unanswered', async () => {
+  const deployment = await startDeployment({ workers: 0 })
+  onTestFinished(() => deployment.close())
+  const app = await openClientApp(deployment)
+  await request(deployment, app, generateSoundFile(seeded(1), 0, 10))
+  await endImport(deployment, app, 'completed')
+  await endImport(deployment, await appWithDeletion(deployment), 'failed')
+  await endImport(deployment, app, 'cancelled')
+  await deployment.db
+    .insertInto('dropbox_uploads')
+    .values({ app_id: app.appId, file_name: 'abandoned.csv', started_at: new Date(0) })
+    .execute()
+
+  const unanswered: string[] = []
+  const release = Promise.withResolvers<void>()
+  onTestFinished(() => release.resolve())
+  deployment.storageFaults.set(({ method, path }) => {
+    unanswered.push(`${method} ${path.replace(/.*\//, '')}`)
+    return { kind: 'hold', until: release.promise }
+  })
+  const worker = await deployment.addWorker({ env: { WORKER_QUEUES: 'upkeep' } })
+  const listings = () => unanswered.filter((request) => request.startsWith('GET')).length
+  // Listings: what stray files, abandoned uploads, old files and a deletion begin with.
+  await until('a request of each task', () => {
+    return listings() >= 4 && unanswered.includes('HEAD upload') && unanswered.some((each) => each.includes('errors-'))
+  })
+  worker.kill('SIGTERM')
+  expect(await worker.exited).toBe(0)
+}, 120_000)
+
+/** An import that ended long ago; the report of a cancelled one is still to be made. */
+async function endImport({ db }: Deployment, { appId }: ClientApp, state: 'completed' | 'failed' | 'cancelled') {
+  const importId = crypto.randomUUID()
+  await db
+    .insertInto('imports')
+    .values({
+      app_id: appId,
+      import_id: importId,
+      source: 'v3',
+      state,
+      object_key: 'gone',
+      content_type: 'text/csv',
+      columns: JSON.stringify(['user_id']),
+      report_due: state === 'cancelled',
+      finished_at: state === 'completed' ? new Date(0) : new Date(),
+    })
+    .execute()
+  await db
+    .insertInto('import_error_chunks')
+    .values({ app_id: appId, import_id: importId, position: 10, part: 0, content: Buffer.from('wrong,nobody\n') })
+    .execute()
+}
+
+/** An app with a deletion that is due. */
+async function appWithDeletion(deployment: Deployment): Promise<ClientApp> {
+  const app = await openClientApp(deployment)
+  const deletion = { appId: app.appId, userIds: ['nobody'], tokenLastFour: 'last' }
+  const context = { db: deployment.db, settings: { SERVICE_TIMEZONE: 'UTC' } }
+  await requestDeletion(context, deletion, new Date('2020-01-01T00:00:00Z'))
+  return app
+}
