@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { sendLargeParametersAsTheyAre } from './large-parameters.ts'
+import { noteLostConnection, openNoted } from './lost-connections.ts'
 import { sendPipelines } from './pipeline.ts'
 import { prepareMarked } from './prepared.ts'
 import type { Schema } from './schema.ts'
@@ -66,9 +67,11 @@ export function connect(
     prepareMarked(client)
     sendPipelines(client)
     sendLargeParametersAsTheyAre(client)
+    noteLostConnection(client)
     endWhenSilent(client, options.longestQuery ?? longestQuery)
   })
-  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
+  const noted = { connect: () => openNoted(() => pool.connect()), end: () => pool.end(), options: pool.options }
+  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: noted }) })
   return {
     db,
     usage: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),

@@ -1,5 +1,5 @@
 import type { ValueType } from '@sluice/contract'
-import { type ImportContentType, sql } from '@sluice/database'
+import { type ImportContentType, isLostConnection, sql } from '@sluice/database'
 import type { ImportContext, ImportId, StoredFile } from './context.ts'
 import { isAbandoned, isNext } from './line.ts'
 
@@ -153,6 +153,8 @@ export async function handBack(context: ImportContext, claim: Claim): Promise<vo
 
 /** Pause before another try during an outage, ms: long enough not to press what is away, short enough to go on soon. */
 const outageDelay = 10_000
+/** The same if Postgres answers again: it replaced the connection that broke. */
+const lostConnectionDelay = 2_000
 
 /**
  * Gives the import back after an error that may pass: for 2 s, 4 s, 8 s … a minute, less up to half as jitter.
@@ -160,8 +162,15 @@ const outageDelay = 10_000
  * Takes how many tries there were, and whether there is an outage, in which case this one does not count. Gives the delay,
  * ms. Throws {@link ClaimLost}.
  */
-export async function postpone(context: ImportContext, claim: Claim, tries: number, outage: boolean): Promise<number> {
-  const longest = outage ? outageDelay : Math.min(1000 * 2 ** tries, 60_000)
+export async function postpone(
+  context: ImportContext,
+  claim: Claim,
+  tries: number,
+  outage: boolean,
+  error: unknown,
+): Promise<number> {
+  const pause = isLostConnection(error) ? lostConnectionDelay : outageDelay
+  const longest = outage ? pause : Math.min(1000 * 2 ** tries, 60_000)
   const delay = Math.round(longest * (1 - Math.random() / 2))
   const result = await claimed(context, claim)
     .set({
@@ -172,4 +181,23 @@ export async function postpone(context: ImportContext, claim: Claim, tries: numb
     .executeTakeFirst()
   if (result.numUpdatedRows === 0n) throw new ClaimLost()
   return delay
+}
+
+/**
+ * Takes back the try of a claim that was lost because Postgres did not answer. A later claim may have begun since; a claim that
+ * was postponed after all has its try back already.
+ */
+export async function returnTry({ db }: ImportContext, { appId, importId, attempt }: Claim): Promise<void> {
+  await db
+    .updateTable('imports')
+    .set({ tries: sql<number>`greatest(tries - 1, 0)` })
+    .where('app_id', '=', appId)
+    .where('import_id', '=', importId)
+    .where(({ eb, and, or }) =>
+      or([
+        and([eb('attempt', '=', attempt), eb('state', '=', 'processing')]),
+        and([eb('attempt', '>', attempt), eb('state', 'in', ['queued', 'processing'])]),
+      ]),
+    )
+    .execute()
 }

@@ -6,6 +6,7 @@ import { type Claim, ClaimLost, claimed, type Progress, renewLease } from './cla
 import type { ImportContext } from './context.ts'
 import { storeErrorFile } from './error-file.ts'
 import { errorFileUrl } from './error-link.ts'
+import { isOutage } from './outage.ts'
 
 /** How an import ends. */
 export type End = { state: 'completed' | 'cancelled' } | { state: 'failed'; error: string }
@@ -14,7 +15,7 @@ export type End = { state: 'completed' | 'cancelled' } | { state: 'failed'; erro
  * Ends an import: puts its error file into storage, then writes its state, and its mails into the outbox, in one
  * transaction that is durable when this returns.
  *
- * Takes whether it is to end even where storage takes no error file. One that was cancelled has left the line before, and
+ * Takes whether it is to end even if its error file can't be stored, except during an outage. One that was cancelled has left the line before, and
  * has its report from here. Gives the mails. Throws {@link ClaimLost}, an AbortError when the process shuts down before the error file is
  * stored, and otherwise what storage throws.
  */
@@ -27,8 +28,8 @@ export async function finish(
 ): Promise<MailId[]> {
   // An end whose acknowledgement was lost must not be repeated: its error file would be made from chunks that are gone.
   await renewLease(context, claim)
-  const key = await storeErrorFile(context, claim, progress.columns ?? []).catch((error: unknown) => {
-    if (!withoutErrorFile || context.shutdown?.aborted) throw error
+  const key = await storeErrorFile(context, claim, progress.columns ?? []).catch(async (error: unknown) => {
+    if (!withoutErrorFile || context.shutdown?.aborted || (await isOutage(error, context))) throw error
     context.log.error({ err: error }, 'error file not stored')
     return undefined
   })

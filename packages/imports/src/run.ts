@@ -1,11 +1,13 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { limits } from '@sluice/contract'
 import { FileError, readRows } from '@sluice/csv'
+import { isLostConnection } from '@sluice/database'
 import type { MailId } from '@sluice/mail'
 import { KeyLimitExceeded, registeredKeys } from '@sluice/profiles'
 import { ObjectGone, ObjectReplaced } from '@sluice/storage'
 import { inImportTrace } from '@sluice/traces'
 import { cutBatches } from './batches.ts'
-import { type Claim, ClaimLost, handBack, type Progress, postpone } from './claim.ts'
+import { type Claim, ClaimLost, handBack, type Progress, postpone, returnTry } from './claim.ts'
 import { type Columns, settledTypes, sortColumns } from './columns.ts'
 import { CommitLine } from './commit-line.ts'
 import type { ImportContext } from './context.ts'
@@ -45,7 +47,8 @@ async function runClaim(context: ImportContext, claim: Claim, shutdown: AbortSig
   } catch (error) {
     if (!(error instanceof ClaimLost)) throw error
     // Where the database did not answer for a lease, it is not asked why.
-    if (!lease.expired.aborted && (await isCancelled(context, claim))) {
+    if (lease.expired.aborted) void untilAnswered(() => returnTry(context, claim), shutdown).catch(() => {})
+    else if (await isCancelled(context, claim)) {
       log.info('import cancelled')
       return { outcome: 'cancelled' }
     }
@@ -168,7 +171,7 @@ async function endAfter(error: unknown, context: ImportContext, claim: Claim, st
   // below finds out.
   if (error instanceof ClaimLost) throw error
   if (isInterruption(error, context)) return await interrupt(context, claim, state)
-  const reason = finalReason(error, state.tries, context.settings.IMPORT_ATTEMPTS)
+  const reason = finalReason(error) ?? (await lastTryReason(error, context, state))
   return reason === undefined
     ? await tryAgain(error, context, claim, state)
     : await fail(error, reason, context, claim, state)
@@ -210,11 +213,12 @@ async function fail(
   }
 }
 
-/** Gives the import back for another try, which does not count during an outage: that is no fault of the file. */
+/** Gives the import back for another try, as soon as Postgres answers. A try that ended by an outage does not count. */
 async function tryAgain(error: unknown, context: ImportContext, claim: Claim, state: RunState): Promise<Outcome> {
   const outage = await isOutage(error, context)
-  const delay = await postpone(context, claim, Math.max(state.tries, 1), outage)
-  context.log.warn({ err: error, tries: state.tries, outage, retry_in_ms: delay }, 'import postponed')
+  const tries = Math.max(state.tries, 1)
+  const pause = await untilAnswered(() => postpone(context, claim, tries, outage, error), context.shutdown)
+  context.log.warn({ err: error, tries: state.tries, outage, retry_in_ms: pause }, 'import postponed')
   return { outcome: 'postponed' }
 }
 
@@ -222,12 +226,34 @@ function isLastTry({ settings }: ImportContext, { tries }: RunState): boolean {
   return tries >= settings.IMPORT_ATTEMPTS
 }
 
-/** Why the import fails for good, in words for its owner; undefined where another try may go better. */
-function finalReason(error: unknown, tries: number, attempts: number): string | undefined {
+/** Pause before Postgres is asked again, ms. */
+const reconnectDelay = 500
+/** A connection that does not open takes 10 s. After so many tries the import is found by its lease alone. */
+const reconnectTries = 100
+
+/** Repeats a statement while no connection to Postgres can be used. Throws its last error when the signal aborts. */
+async function untilAnswered<Result>(statement: () => Promise<Result>, stop: AbortSignal | undefined): Promise<Result> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await statement()
+    } catch (error) {
+      if (!isLostConnection(error) || tries === reconnectTries || stop?.aborted) throw error
+      await delay(reconnectDelay, undefined, { signal: stop })
+    }
+  }
+}
+
+/** Why the import fails after this try, if this was the last one and the file may be at fault. */
+async function lastTryReason(error: unknown, context: ImportContext, state: RunState): Promise<string | undefined> {
+  if (!isLastTry(context, state) || (await isOutage(error, context))) return undefined
+  return new GivenUp(context.settings.IMPORT_ATTEMPTS).message
+}
+
+/** Why the import fails for good, in words for its owner; undefined if another try may succeed. */
+function finalReason(error: unknown): string | undefined {
   if (error instanceof FileError || error instanceof KeyLimitExceeded || error instanceof GivenUp) return error.message
   if (error instanceof ObjectGone) return 'the uploaded file is gone'
-  if (error instanceof ObjectReplaced) return 'the uploaded file was replaced'
-  return tries >= attempts ? new GivenUp(attempts).message : undefined
+  return error instanceof ObjectReplaced ? 'the uploaded file was replaced' : undefined
 }
 
 function counts(progress: Progress) {

@@ -1,0 +1,196 @@
+import { connect, sql } from '@sluice/database'
+import { runImport } from '@sluice/imports'
+import { type Storage, StorageFull } from '@sluice/storage'
+import pg from 'pg'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { lockWaits } from '../environment/database.ts'
+import { until } from '../environment/wait.ts'
+import { throughProxy } from '../faults/harness/servers.ts'
+import { startTcpProxy, type TcpProxy } from '../faults/harness/tcp-proxy.ts'
+import { claim, openApp, openWorkshop, profilesOf, queueFile, resultOf, type Workshop } from './workshop.ts'
+
+// What uses up a try: only what may be the file's fault. A file that nobody else holds up fails after IMPORT_ATTEMPTS.
+const attempts = 3
+const never = new AbortController().signal
+let workshop: Workshop
+let appId: number
+
+beforeEach(async () => {
+  workshop = await openWorkshop({ IMPORT_ATTEMPTS: String(attempts) })
+  appId = await openApp(workshop, ['ann', 'bob'])
+  return () => workshop.close()
+})
+
+const file = 'user_id,city\nann,Graz\nbob,Linz\nnobody,Wien\n'
+
+/** Runs one try of an import. Returns how it ended. */
+async function runOnce(importId: string, context = workshop.context): Promise<string> {
+  await workshop.database.db.updateTable('imports').set({ retry_at: null }).where('import_id', '=', importId).execute()
+  return (await runImport(context, await claim(workshop, appId, importId), never)).outcome
+}
+
+const triesOf = async (importId: string): Promise<number> => {
+  const found = workshop.database.db.selectFrom('imports').select('tries').where('import_id', '=', importId)
+  return (await found.executeTakeFirstOrThrow()).tries
+}
+
+async function expectCompleted(importId: string): Promise<void> {
+  expect((await resultOf(workshop, appId, importId)).view).toMatchObject({ state: 'completed', rows_applied: 2 })
+  expect(await profilesOf(workshop, appId)).toEqual({ ann: { city: 'Graz' }, bob: { city: 'Linz' } })
+}
+
+/** Has every batch fail at its last statement. */
+async function failBatches(statement: string): Promise<void> {
+  await sql
+    .raw(`
+    create function fail_batch() returns trigger language plpgsql as $$ begin ${statement}; return new; end $$;
+    create trigger fail_batch before update on imports for each row
+      when (old.position <> new.position) execute function fail_batch()
+  `)
+    .execute(workshop.database.db)
+}
+
+const letBatchesPass = () => sql`drop trigger fail_batch on imports`.execute(workshop.database.db)
+
+describe('a try that Postgres ends for a reason outside the file does not count', () => {
+  const raise = (code: string) => `raise exception using errcode = '${code}', message = 'as told'`
+  test.each([
+    ['a transaction that took too long', raise('25P04')],
+    ['a lock that was not available', raise('55P03')],
+    ['a statement that was cancelled', raise('57014')],
+    ['a server that shuts down', raise('57P01')],
+    ['a server that crashed', raise('57P02')],
+    ['a server that starts', raise('57P03')],
+    ['a server that only reads', raise('25006')],
+    ['a broken connection, as Postgres reports it', raise('08006')],
+    ['a deadlock in each of ten repetitions', raise('40P01')],
+    ['a backend that was terminated', 'perform pg_terminate_backend(pg_backend_pid())'],
+  ])('%s', async (_, statement) => {
+    const importId = await queueFile(workshop, appId, file)
+    await failBatches(statement)
+    for (let tries = 0; tries < attempts + 2; tries++) expect(await runOnce(importId)).toBe('postponed')
+    expect(await triesOf(importId)).toBe(0)
+    await letBatchesPass()
+    expect(await runOnce(importId)).toBe('completed')
+    await expectCompleted(importId)
+  })
+
+  test('but a try that the file’s own data may have ended does', async () => {
+    const importId = await queueFile(workshop, appId, file)
+    await failBatches(raise('22000'))
+    const outcomes: string[] = []
+    for (let tries = 0; tries < attempts; tries++) outcomes.push(await runOnce(importId))
+    expect(outcomes).toEqual(['postponed', 'postponed', 'failed'])
+  })
+})
+
+/** Has somebody else lock the profile of one of the file's users. Returns what lets go of it. */
+async function lockProfile(): Promise<() => Promise<void>> {
+  await runOnce(await queueFile(workshop, appId, 'user_id,city\nann,Rom\n'))
+  const somebody = new pg.Client({ connectionString: workshop.database.url })
+  somebody.on('error', () => {}) // the database goes before it if the test fails
+  await somebody.connect()
+  await somebody.query('begin')
+  await somebody.query("select from profiles where user_id = 'ann' for update")
+  return () => somebody.end()
+}
+
+test('somebody else’s lock on a profile that outlasts every try delays the import, which completes afterwards', async () => {
+  const release = await lockProfile()
+  const impatient = connect(workshop.database.url, { lockTimeout: 100 })
+  onTestFinished(() => impatient.close())
+  const importId = await queueFile(workshop, appId, file)
+  const context = { ...workshop.context, db: impatient.db }
+  for (let tries = 0; tries < attempts + 2; tries++) expect(await runOnce(importId, context)).toBe('postponed')
+  await release()
+  expect(await runOnce(importId)).toBe('completed')
+  await expectCompleted(importId)
+})
+
+test('a transaction that reaches its time limit behind somebody else’s lock is no failed try, not even the last one', async () => {
+  const release = await lockProfile()
+  const context = { ...workshop.context, settings: { ...workshop.context.settings, IMPORT_ATTEMPTS: 1 } }
+  const importId = await queueFile(workshop, appId, file)
+  expect(await runOnce(importId, context)).toBe('postponed')
+  await release()
+  expect(await runOnce(importId, context)).toBe('completed')
+  await expectCompleted(importId)
+}, 90_000)
+
+describe('a connection to Postgres that breaks under a batch uses up no try', () => {
+  let proxy: TcpProxy
+  let context: Workshop['context']
+  beforeEach(async () => {
+    proxy = await startTcpProxy(() => Number(new URL(workshop.database.url).port))
+    const far = connect(throughProxy(workshop.database.url, proxy), { longestQuery: 1_000 })
+    context = { ...workshop.context, db: far.db }
+    return async () => {
+      await proxy.close()
+      await far.close()
+    }
+  })
+
+  /** Ends what Postgres still does for connections that broke: it would commit the batch once the lock is free. */
+  const endWaiting = () =>
+    until('the end of what waits for the lock', async () => {
+      await sql`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'
+      `.execute(workshop.database.db)
+      return (await lockWaits(workshop.database.db)).length === 0
+    })
+
+  test.each([
+    ['by a reset', (broken: TcpProxy) => broken.reset(), (_: TcpProxy) => {}],
+    [
+      'and cannot be opened again at first',
+      (broken: TcpProxy) => broken.set({ kind: 'refuse' }),
+      (broken: TcpProxy) => broken.set({ kind: 'fine' }),
+    ],
+  ])('%s', async (_, breakIt, mendIt) => {
+    const release = await lockProfile()
+    const importId = await queueFile(workshop, appId, file)
+    for (let tries = 0; tries < attempts + 1; tries++) {
+      const running = runOnce(importId, context)
+      await until('a batch that waits for the lock', async () => (await lockWaits(workshop.database.db)).length > 0)
+      breakIt(proxy)
+      await endWaiting()
+      mendIt(proxy)
+      expect(await running).toBe('postponed')
+      expect(await triesOf(importId)).toBe(0)
+    }
+    await release()
+    expect(await runOnce(importId, context)).toBe('completed')
+    await expectCompleted(importId)
+  })
+
+  test('and stays half-open until the claim is lost', async () => {
+    const importId = await queueFile(workshop, appId, file)
+    const claimed = await claim(workshop, appId, importId)
+    proxy.set({ kind: 'stall' })
+    const settings = { ...context.settings, IMPORT_LEASE: 2_000 }
+    expect((await runImport({ ...context, settings }, claimed, never)).outcome).toBe('lost')
+    expect(await triesOf(importId)).toBe(1)
+    proxy.set({ kind: 'fine' })
+    await until('the try to be taken back', async () => (await triesOf(importId)) === 0)
+  })
+})
+
+test('a file that fails its last try during an outage of storage waits for its error file', async () => {
+  const importId = await queueFile(workshop, appId, file)
+  const full: Storage = {
+    ...workshop.storage,
+    async writeStream(key) {
+      throw new StorageFull(key)
+    },
+  }
+  await workshop.database.db
+    .updateTable('imports')
+    .set({ tries: attempts + 1 })
+    .execute()
+  const withRows = { app_id: appId, import_id: importId, position: 1, part: 0, content: Buffer.from('wrong,nobody\n') }
+  await workshop.database.db.insertInto('import_error_chunks').values(withRows).execute()
+  expect(await runOnce(importId, { ...workshop.context, storage: full })).toBe('postponed')
+  expect(await runOnce(importId)).toBe('failed')
+  expect((await resultOf(workshop, appId, importId)).errorFile?.toString()).toContain('wrong,nobody\n')
+})
