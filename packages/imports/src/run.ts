@@ -238,7 +238,7 @@ async function untilAnswered<Result>(statement: () => Promise<Result>, stop: Abo
       return await statement()
     } catch (error) {
       if (!isLostConnection(error) || tries === reconnectTries || stop?.aborted) throw error
-      await delay(reconnectDelay, undefined, { signal: stop })
+      await delay(reconnectDelay, undefined, { signal: stop }).catch(() => {}) // one last try
     }
   }
 }

@@ -6,7 +6,8 @@ import { type mailSettings, openTransport } from './transport.ts'
 export interface Mailer {
   /**
    * Sends one mail of the outbox, if it is due. The Message-ID is the same at every attempt, so that a mail whose
-   * acknowledgement was lost can be told from a new one. A refusal for good (5xx) ends it; anything else is tried again.
+   * acknowledgement was lost can be told from a new one. A refusal for good (5xx) ends it; anything else is tried again, for
+   * five days.
    */
   send(mail: MailId): Promise<SendOutcome>
   close(): void
@@ -17,22 +18,38 @@ export type SendOutcome =
   | { outcome: 'not due' }
   | { outcome: 'postponed' | 'failed'; error: string; attempt: number }
 
-/** Nobody else takes a mail while one process talks to the mail server, seconds. */
-const leaseSeconds = 120
-const mostAttempts = 20
+/** Nobody else takes a mail while one process talks to the mail server, ms. */
+const lease = 120_000
 
-/** Opens the sending side of the outbox. */
-export function openMailer(db: Database, settings: Settings<(typeof mailSettings)[number]>): Mailer {
+/**
+ * The dialogue with the mail server about one mail takes no longer than this in all, ms: each answer may come late, but the
+ * dialogue must end before another process may take the mail.
+ */
+const longestDialogue = 90_000
+
+/** A mail that could not be sent for so long has failed, days: mail servers are away for hours, and come back. */
+const longestWaitDays = 5
+
+/** Opens the sending side of the outbox. A dialogue may take 90 s in all if `options` say nothing else (ms). */
+export function openMailer(
+  db: Database,
+  settings: Settings<(typeof mailSettings)[number]>,
+  options: { longestDialogue?: number } = {},
+): Mailer {
   const transport = openTransport(settings)
+  const limit = options.longestDialogue ?? longestDialogue
 
   return {
     async send(id) {
+      // Before the claim: its answer may be late, and the lease runs from then on.
+      const deadline = AbortSignal.timeout(limit)
       const mail = await claim(db, id)
       if (mail === undefined) return { outcome: 'not due' }
       try {
-        await transport.deliver({ ...mail, id: mail.mail_id })
+        await transport.deliver({ ...mail, id: mail.mail_id }, deadline)
       } catch (error) {
-        return await postpone(db, id, mail.attempt, error)
+        const tooLong = new Error(`the mail server took longer than ${limit / 1000} s in all`)
+        return await postpone(db, id, mail.attempt, deadline.aborted ? tooLong : error)
       }
       await attempt(db, id, mail.attempt).set({ state: 'sent', sent_at: sql<Date>`now()`, last_error: null }).execute()
       return { outcome: 'sent' }
@@ -46,7 +63,7 @@ async function claim(db: Database, id: MailId) {
   return await update(db, id)
     .set({
       attempt: sql<number>`attempt + 1`,
-      next_attempt_at: sql<Date>`now() + make_interval(secs => ${leaseSeconds})`,
+      next_attempt_at: sql<Date>`now() + make_interval(secs => ${lease / 1000})`,
     })
     .where('state', '=', 'waiting')
     .where('next_attempt_at', '<=', sql<Date>`now()`)
@@ -56,15 +73,17 @@ async function claim(db: Database, id: MailId) {
 
 async function postpone(db: Database, id: MailId, attempts: number, cause: unknown): Promise<SendOutcome> {
   const error = cause instanceof Error ? cause.message : String(cause)
-  const final = isRefusal(cause) || attempts >= mostAttempts
-  await attempt(db, id, attempts)
+  const postponed = await attempt(db, id, attempts)
     .set({
-      state: final ? 'failed' : 'waiting',
+      state: sql<'failed' | 'waiting'>`case
+        when ${isRefusal(cause)}::boolean or created_at < now() - make_interval(days => ${longestWaitDays}) then 'failed'
+        else 'waiting' end`,
       last_error: error.replaceAll('\0', ''),
       next_attempt_at: sql<Date>`now() + make_interval(secs => ${retryDelaySeconds(attempts)})`,
     })
-    .execute()
-  return { outcome: final ? 'failed' : 'postponed', error, attempt: attempts }
+    .returning('state')
+    .executeTakeFirst()
+  return { outcome: postponed?.state === 'failed' ? 'failed' : 'postponed', error, attempt: attempts }
 }
 
 function update(db: Database, { appId, mailId }: MailId) {

@@ -17,8 +17,11 @@ interface Outgoing extends Content {
 
 /** The way to the mail server. */
 export interface Transport {
-  /** Hands a mail over. Throws what the server answered otherwise. */
-  deliver(mail: Outgoing): Promise<void>
+  /**
+   * Hands a mail over. Throws what the server answered otherwise. When the signal aborts, the connection is closed, so that
+   * nothing more of the mail is sent.
+   */
+  deliver(mail: Outgoing, signal?: AbortSignal): Promise<void>
   close(): void
 }
 
@@ -36,10 +39,11 @@ export function openTransport(settings: Settings<(typeof mailSettings)[number]>)
   })
   const domain = /@([\w.-]+)/.exec(settings.MAIL_FROM)?.[1] ?? 'localhost'
   return {
-    async deliver({ recipient, id, subject, text, html }) {
+    async deliver({ recipient, id, subject, text, html }, signal) {
       const messageId = `<${id}@${domain}>`
       const from = settings.MAIL_FROM
-      await transport.sendMail({ from, to: recipient, subject, text, html, messageId, headers: automatic })
+      const mail = { from, to: recipient, subject, text, html, messageId, headers: automatic }
+      await transport.sendMail(signal === undefined ? mail : { ...mail, signal })
     },
     close: () => transport.close(),
   }

@@ -3,8 +3,9 @@ import type { AddressInfo } from 'node:net'
 import { createApp } from '@sluice/accounts'
 import { dueMails, enqueueMails, type Mailer, openMailer, openTransport, signInLink } from '@sluice/mail'
 import { SMTPServer } from 'smtp-server'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { until } from '../environment/wait.ts'
 
 // A mail goes out once per event and recipient, as far as SMTP allows, whatever the mail server does.
 let database: TestDatabase
@@ -15,16 +16,21 @@ let server: SMTPServer
 let received: { to: string; source: string }[]
 /** What the server answers to the next recipients; accepted when empty. */
 let refusals: { code: number; text: string }[]
+/** How long the server takes for each of its answers, ms. */
+let slowness: number
 
 beforeEach(async () => {
   database = await openTestDatabase()
   appId = (await createApp(database.db, { name: 'Shop', email: 'ann@example.com' })).appId
   received = []
   refusals = []
+  slowness = 0
   server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
     logger: false,
+    onConnect: (_session, answer) => void setTimeout(answer, slowness),
+    onMailFrom: (_address, _session, answer) => void setTimeout(answer, slowness),
     onRcptTo(_address, _session, answer) {
       const refusal = refusals.shift()
       answer(refusal === undefined ? null : Object.assign(new Error(refusal.text), { responseCode: refusal.code }))
@@ -36,7 +42,7 @@ beforeEach(async () => {
       })
       stream.on('end', () => {
         received.push({ to: session.envelope.rcptTo.map(({ address }) => address).join(), source })
-        answer(null)
+        setTimeout(answer, slowness)
       })
     },
   })
@@ -141,5 +147,42 @@ describe('a mail server that does not take the mail', () => {
     away.close()
     await makeDue()
     expect(await dueMails(database.db, 10)).toEqual([mail])
+  })
+
+  test('within the time of a whole dialogue, though each answer is in time: its connection is closed before anything is accepted', async () => {
+    const [mail] = await enqueue()
+    if (mail === undefined) throw new Error('no mail')
+    const hasty = openMailer(database.db, settings, { longestDialogue: 500 })
+    onTestFinished(() => hasty.close())
+    slowness = 300
+    expect(await hasty.send(mail)).toMatchObject({
+      outcome: 'postponed',
+      error: 'the mail server took longer than 0.5 s in all',
+    })
+    await until('the end of every connection', () => server.connections.size === 0)
+    expect(received).toEqual([])
+    slowness = 0
+    await makeDue()
+    expect(await mailer.send(mail)).toEqual({ outcome: 'sent' })
+    expect(received).toHaveLength(1)
+  })
+
+  test('for hours: the mail waits however often it was tried, and has failed after five days', async () => {
+    const away = openMailer(database.db, { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'no-reply@sluice.test' })
+    onTestFinished(() => away.close())
+    const [mail] = await enqueue()
+    if (mail === undefined) throw new Error('no mail')
+    const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000)
+    await database.db
+      .updateTable('mails')
+      .set({ attempt: 100, created_at: daysAgo(4) })
+      .execute()
+    expect(await away.send(mail)).toMatchObject({ outcome: 'postponed', attempt: 101 })
+    await database.db
+      .updateTable('mails')
+      .set({ created_at: daysAgo(6) })
+      .execute()
+    await makeDue()
+    expect(await away.send(mail)).toMatchObject({ outcome: 'failed' })
   })
 })
