@@ -1,6 +1,6 @@
 export { type CompiledQuery, type RawBuilder, sql } from 'kysely'
 export { encodeTextArray, writeArrayHeader } from './binary-array.ts'
-export { currentTime } from './clock.ts'
+export { currentTime, isDue } from './clock.ts'
 export { type Connection, connect, type Database } from './connect.ts'
 export { copyInto } from './copy.ts'
 export { lookUpByIndex, lookUpBySets } from './look-ups.ts'

@@ -1,7 +1,7 @@
 import type { ValueType } from '@sluice/contract'
 import { type ImportContentType, isLostConnection, sql } from '@sluice/database'
 import type { ImportContext, ImportId, StoredFile } from './context.ts'
-import { isAbandoned, isNext } from './line.ts'
+import { isAbandoned, isNext, longestRetryDelay } from './line.ts'
 
 /** An import in the hands of one worker: what was committed so far, under the attempt that the worker may write with. */
 export interface Claim extends StoredFile {
@@ -55,7 +55,7 @@ export async function claimImport(context: ImportContext, { appId, importId }: I
       set state = 'processing', attempt = attempt + 1, tries = tries + 1, started_at = coalesce(started_at, now()),
         lease_until = now() + make_interval(secs => ${settings.IMPORT_LEASE / 1000}), retry_at = null, dispatched_at = null
       where i.app_id = ${appId} and i.import_id = ${importId}
-        and (${isAbandoned} or ${isNext(settings.UPLOAD_ORDER_WAIT)})
+        and (${isAbandoned(settings.IMPORT_LEASE)} or ${isNext(settings.UPLOAD_ORDER_WAIT)})
       returning ${claimColumns}
     `.execute(db)
     const row = rows[0]
@@ -170,7 +170,7 @@ export async function postpone(
   error: unknown,
 ): Promise<number> {
   const pause = isLostConnection(error) ? lostConnectionDelay : outageDelay
-  const longest = outage ? pause : Math.min(1000 * 2 ** tries, 60_000)
+  const longest = outage ? pause : Math.min(1000 * 2 ** tries, longestRetryDelay)
   const delay = Math.round(longest * (1 - Math.random() / 2))
   const result = await claimed(context, claim)
     .set({

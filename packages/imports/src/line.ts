@@ -1,8 +1,12 @@
-import { sql } from '@sluice/database'
+import { isDue, sql } from '@sluice/database'
 import type { ImportContext, ImportId } from './context.ts'
 
 /** A dispatched import that nobody claimed is dispatched again after this long, seconds: its job may be lost. */
 const dispatchAgainSeconds = 10
+const dispatchedAgainAt = sql`i.dispatched_at + make_interval(secs => ${dispatchAgainSeconds})`
+
+/** Longest pause before another try, ms. */
+export const longestRetryDelay = 60_000
 
 /** An import whose turn it is; the job's ID carries the attempt, so that a new turn is never taken for a doubled job. */
 export interface Turn extends ImportId {
@@ -21,8 +25,8 @@ export async function takeTurns({ db, settings }: ImportContext, appId?: number)
     where (app_id, import_id) in (
       select i.app_id, i.import_id from imports i
       where ${ofApp} and i.state in ('queued', 'processing')
-        and (i.dispatched_at is null or i.dispatched_at < now() - make_interval(secs => ${dispatchAgainSeconds}))
-        and (${isAbandoned} or ${isNext(settings.UPLOAD_ORDER_WAIT)})
+        and (i.dispatched_at is null or ${isDue(dispatchedAgainAt, dispatchAgainSeconds * 1000)})
+        and (${isAbandoned(settings.IMPORT_LEASE)} or ${isNext(settings.UPLOAD_ORDER_WAIT)})
       for update skip locked
     )
     returning app_id, import_id, attempt
@@ -44,8 +48,10 @@ export async function returnTurn({ db }: ImportContext, { appId, importId }: Imp
     .execute()
 }
 
-/** The worker of `i` has let its lease run out. */
-export const isAbandoned = sql`(i.state = 'processing' and i.lease_until < now())`
+/** The worker of `i` has let its lease, of `lease` ms, run out. */
+export function isAbandoned(lease: number) {
+  return sql`(i.state = 'processing' and ${isDue(sql`i.lease_until`, lease)})`
+}
 
 /**
  * `i` is queued, and no other import of its import order runs, was released after it committed a batch, or precedes `i`.
@@ -54,9 +60,10 @@ export const isAbandoned = sql`(i.state = 'processing' and i.lease_until < now()
  * order).
  */
 export function isNext(orderWait: number) {
+  const waitedUntil = sql`i.queued_at + make_interval(secs => ${orderWait / 1000})`
   return sql`(
     i.state = 'queued'
-    and (i.retry_at is null or i.retry_at <= now())
+    and (i.retry_at is null or ${isDue(sql`i.retry_at`, longestRetryDelay)})
     and not exists (
       select from imports e
       where e.app_id = i.app_id and e.dry_run = i.dry_run and e.state in ('awaiting_upload', 'queued', 'processing')
@@ -64,7 +71,7 @@ export function isNext(orderWait: number) {
         and (
           e.state = 'processing' or e.holds_order
           or not i.holds_order and e.line_number < i.line_number
-            and (e.state = 'queued' or i.queued_at > now() - make_interval(secs => ${orderWait / 1000}))
+            and (e.state = 'queued' or not ${isDue(waitedUntil, orderWait)})
         )
     )
   )`

@@ -1,4 +1,4 @@
-import { type Database, type ImportContentType, sql } from '@sluice/database'
+import { type Database, type ImportContentType, isDue, sql } from '@sluice/database'
 import type { ImportContext, ImportId } from './context.ts'
 import { importPrefix, uploadKey } from './object-keys.ts'
 
@@ -21,6 +21,9 @@ export interface ExpectedFile {
 
 /** Beyond the longest that the body may take, what the request may take for the rest, ms. */
 const requestGrace = 60_000
+
+/** `API_UPLOAD_TIMEOUT` is a day at most, ms. */
+const longestReception = 24 * 60 * 60_000 + requestGrace
 
 /**
  * Gives the import its place in the line. Later imports wait for it as for any upload (design.md §3, Request order).
@@ -106,7 +109,7 @@ export async function expireOrphans({ db, log }: Pick<ImportContext, 'db' | 'log
   const orphans = await db
     .updateTable('imports')
     .set({ state: 'expired', finished_at: sql<Date>`now()`, upload_check_at: null })
-    .where('upload_check_at', '<=', sql<Date>`now()`)
+    .where(isDue(sql`upload_check_at`, longestReception))
     .where('source', 'in', receivedSources)
     .where('state', '=', 'awaiting_upload')
     .returning(['app_id', 'import_id'])

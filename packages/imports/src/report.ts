@@ -1,4 +1,4 @@
-import { sql } from '@sluice/database'
+import { isDue, sql } from '@sluice/database'
 import type { MailId } from '@sluice/mail'
 import { type Claim, ClaimLost, type ClaimRow, claimColumns, claimed, toClaim } from './claim.ts'
 import type { ImportContext } from './context.ts'
@@ -26,13 +26,14 @@ export async function reportCancelled(context: ImportContext): Promise<MailId[]>
 
 /** Takes the report that has waited longest; the raised attempt shuts out whoever had it before. */
 async function claimReport({ db, settings }: ImportContext): Promise<Claim | undefined> {
+  const longestPause = Math.max(settings.IMPORT_LEASE, retrySeconds * 1000)
   const { rows } = await sql<ClaimRow>`
     update imports
     set attempt = attempt + 1, tries = tries + 1,
       lease_until = now() + make_interval(secs => ${settings.IMPORT_LEASE / 1000})
     where (app_id, import_id) = (
       select app_id, import_id from imports
-      where report_due and (lease_until is null or lease_until < now())
+      where report_due and (lease_until is null or ${isDue(sql`lease_until`, longestPause)})
       order by lease_until nulls first limit 1 for update skip locked
     )
     returning ${claimColumns}

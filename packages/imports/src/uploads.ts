@@ -1,5 +1,5 @@
 import { limits } from '@sluice/contract'
-import { sql } from '@sluice/database'
+import { isDue, sql } from '@sluice/database'
 import type { ImportContext, ImportId } from './context.ts'
 import { expireOrphans, receivedSources } from './reception.ts'
 
@@ -9,6 +9,9 @@ import { expireOrphans, receivedSources } from './reception.ts'
  */
 const uploadGrace = 60_000
 const lateUploadWatch = 24 * 60 * 60_000
+
+/** The next look at an upload that is late is after a quarter of the time that it is late; ms. */
+const longestCheckPause = lateUploadWatch / 4
 
 /** Imports looked at in one pass, and requests to storage at a time. */
 const passSize = 500
@@ -52,6 +55,10 @@ export async function noticeUploads(context: ImportContext): Promise<{ queued: n
 /** Takes the imports whose upload is due to be asked for, and sets when each is due again. */
 async function takeDueChecks({ db, settings }: ImportContext): Promise<AwaitedUpload[]> {
   const interval = settings.UPLOAD_CHECK_INTERVAL / 1000
+  const checkAt = sql`upload_check_at`
+  const isCheckDue = sql`
+    (${isDue(checkAt, longestCheckPause)} or state = 'awaiting_upload' and ${isDue(checkAt, settings.UPLOAD_CHECK_INTERVAL)})`
+  const graceOver = sql`i.upload_expires_at + make_interval(secs => ${uploadGrace / 1000})`
   const rows = await sql<{
     app_id: number
     import_id: string
@@ -67,10 +74,10 @@ async function takeDueChecks({ db, settings }: ImportContext): Promise<AwaitedUp
     end
     where (i.app_id, i.import_id) in (
       select app_id, import_id from imports
-      where upload_check_at <= now() and source <> all (${receivedSources}) order by upload_check_at limit ${passSize} for update skip locked
+      where ${isCheckDue} and source <> all (${receivedSources}) order by upload_check_at limit ${passSize} for update skip locked
     )
     returning i.app_id, i.import_id, i.object_key, i.line_number,
-      now() > i.upload_expires_at + make_interval(secs => ${uploadGrace / 1000}) as window_over
+      ${isDue(graceOver, limits.uploadWindow + uploadGrace)} as window_over
   `.execute(db)
   return rows.rows.map((row) => ({
     appId: row.app_id,

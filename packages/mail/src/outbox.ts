@@ -1,4 +1,4 @@
-import { type Database, sql } from '@sluice/database'
+import { type Database, isDue, sql } from '@sluice/database'
 import type { Content } from './content.ts'
 
 /** A mail that is due. */
@@ -40,13 +40,19 @@ export async function mailBacklog(db: Database): Promise<{ waiting: number; over
   return rows[0] ?? { waiting: 0, overdue: 0 }
 }
 
+/** Longest pause before another attempt, seconds. */
+export const longestRetrySeconds = 4500
+
+/** The time of the next attempt has come; a mail that is being sent has its next attempt after its lease. */
+export const isAttemptDue = isDue(sql`next_attempt_at`, longestRetrySeconds * 1000)
+
 /** Gives at most `limit` mails whose time has come, oldest first. */
 export async function dueMails(db: Database, limit: number): Promise<MailId[]> {
   const rows = await db
     .selectFrom('mails')
     .select(['app_id', 'mail_id'])
     .where('state', '=', 'waiting')
-    .where('next_attempt_at', '<=', sql<Date>`now()`)
+    .where(isAttemptDue)
     .orderBy('next_attempt_at')
     .limit(limit)
     .execute()

@@ -1,6 +1,6 @@
 import type { Settings } from '@sluice/config'
 import { type Database, sql } from '@sluice/database'
-import type { MailId } from './outbox.ts'
+import { isAttemptDue, longestRetrySeconds, type MailId } from './outbox.ts'
 import { type mailSettings, openTransport } from './transport.ts'
 
 export interface Mailer {
@@ -66,7 +66,7 @@ async function claim(db: Database, id: MailId) {
       next_attempt_at: sql<Date>`now() + make_interval(secs => ${lease / 1000})`,
     })
     .where('state', '=', 'waiting')
-    .where('next_attempt_at', '<=', sql<Date>`now()`)
+    .where(isAttemptDue)
     .returning(['mail_id', 'recipient', 'subject', 'text', 'html', 'attempt'])
     .executeTakeFirst()
 }
@@ -104,7 +104,7 @@ function isRefusal(error: unknown): boolean {
   return Number(error.responseCode) >= 500 && (error.command === 'RCPT TO' || error.command === 'DATA')
 }
 
-/** 5 s, 10 s, 20 s … an hour, with up to a quarter of jitter. */
+/** 5 s, 10 s, 20 s … an hour, with up to a quarter of jitter: never more than `longestRetrySeconds`. */
 function retryDelaySeconds(attempt: number): number {
-  return Math.min(5 * 2 ** (attempt - 1), 3600) * (1 + Math.random() / 4)
+  return Math.min(5 * 2 ** (attempt - 1), longestRetrySeconds / 1.25) * (1 + Math.random() / 4)
 }

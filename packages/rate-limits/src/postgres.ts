@@ -52,8 +52,8 @@ async function addAll(pool: pg.Pool, additions: readonly Addition[]): Promise<Ta
       from unnest($1::text[], $2::integer[], $3::bigint[]) as g (key, requests, window_ms)
       order by key
       on conflict (key) do update set
-        points = case when r.expire <= ${now} then excluded.points else r.points + excluded.points end,
-        expire = case when r.expire <= ${now} then excluded.expire else r.expire end
+        points = case when ${isOver} then excluded.points else r.points + excluded.points end,
+        expire = case when ${isOver} then excluded.expire else r.expire end
       returning key, points as requests, (expire - ${now})::float8 as reset_after`,
     values: [
       additions.map(({ key }) => key),
@@ -71,6 +71,12 @@ async function addAll(pool: pg.Pool, additions: readonly Addition[]): Promise<Ta
 
 /** The same moment throughout a statement, epoch ms. */
 const now = '(extract(epoch from statement_timestamp()) * 1000)::bigint'
+
+/**
+ * The window of `r` is over, or ends later than one that begins now, and a minute: then Postgres's clock was set back, and nobody
+ * is to wait for as long as the step. Other statements of the same moment may have begun a little later.
+ */
+const isOver = `(r.expire <= ${now} or r.expire > excluded.expire + 60000)`
 
 async function connect(pool: pg.Pool): Promise<void> {
   await pool.query('select 1').catch(() => {})

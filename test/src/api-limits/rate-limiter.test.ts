@@ -157,6 +157,15 @@ test.runIf(inject('redisUrl') !== undefined)('a count on Redis takes less than 1
   expect(took.sort((a, b) => a - b)[500]).toBeLessThan(1)
 })
 
+test('a window in Postgres that lies ahead, since its clock was set back, is over', async () => {
+  const { count } = await openLimiter({ databaseUrl: database.url })
+  const app = newApp()
+  for (let requests = 0; requests < 6; requests++) await count(app, 'update')
+  expect(await count(app, 'update')).toMatchObject({ allowed: false })
+  await sql`update rate_limits set expire = expire + 86400000`.execute(database.db)
+  expect(await count(app, 'update')).toMatchObject({ allowed: true, remaining: 4 })
+})
+
 test('Postgres keeps one row per app and function, in a table that costs no log', async () => {
   const { count } = await openLimiter({ databaseUrl: database.url })
   for (let request = 0; request < 20; request++) await count(7, 'update')

@@ -15,9 +15,9 @@ import { logPlans, readPlans, tablesReadAcrossApps } from './plans.ts'
 const acrossApps: Record<string, RegExp> = {
   'dispatch of turns': /^update imports set dispatched_at/,
   'uploads that are awaited': /^update imports i set upload_check_at/,
-  'requests that died before their file was taken': /^update "imports" set "state" = .* where "upload_check_at" <= now/,
+  'requests that died before their file was taken': /^update "imports" set "state" = .* where \(upload_check_at <= now/,
   'reports of cancelled imports': /^update imports set attempt .* where report_due/,
-  'files to remove': /^select app_id, import_id, finished_at from imports/,
+  'files to remove': /^select app_id, import_id, finished_at::text as finished_at from imports/,
   'mails that are due': /^select "app_id", "mail_id" from "mails"/,
   'deletions that start': /^update deletion_requests set state = 'started'/,
   'deletions that complete': /^select distinct "app_id", "completes_at" from "deletion_requests"/,

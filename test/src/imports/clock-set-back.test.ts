@@ -1,0 +1,108 @@
+import { type Database, sql } from '@sluice/database'
+import { cancelImport, claimImport, noticeUploads, reportCancelled, requestImport, takeTurns } from '@sluice/imports'
+import { dueMails, enqueueMails } from '@sluice/mail'
+import { beforeEach, expect, test } from 'vitest'
+import { claim, openApp, openWorkshop, queueFile, type Workshop } from './workshop.ts'
+
+// Postgres's clock is set back by a day, as by a failover: every stored time lies a day further ahead than it was meant.
+let workshop: Workshop
+let db: Database
+let appId: number
+const file = 'user_id,a\nu1,1\n'
+
+beforeEach(async () => {
+  workshop = await openWorkshop({ UPLOAD_ORDER_WAIT: '30s' })
+  db = workshop.database.db
+  appId = await openApp(workshop, ['u1'])
+  return () => workshop.close()
+})
+
+type StoredTime = 'lease_until' | 'retry_at' | 'dispatched_at' | 'queued_at' | 'upload_check_at' | 'upload_expires_at'
+
+/** Sets an import's time that far from now, seconds. */
+async function setTime(importId: string, time: StoredTime, seconds: number): Promise<void> {
+  const moved = sql<Date>`now() + make_interval(secs => ${seconds})`
+  await db
+    .updateTable('imports')
+    .set({ [time]: moved })
+    .where('import_id', '=', importId)
+    .execute()
+}
+
+const day = 86_400
+const turns = async () => (await takeTurns(workshop.context)).map(({ importId }) => importId)
+
+const request = {
+  checksum: '6VkhpT2eVzkbUMqljvj/Fg==',
+  byte_size: 1,
+  content_type: 'text/csv',
+  dry_run: false,
+} as const
+
+test('a worker that died is replaced, although its lease lies ahead by more than a lease', async () => {
+  const importId = await queueFile(workshop, appId, file)
+  await claim(workshop, appId, importId)
+  await setTime(importId, 'dispatched_at', -day)
+  await setTime(importId, 'lease_until', 9)
+  expect(await turns()).toEqual([])
+  await setTime(importId, 'lease_until', day)
+  expect(await turns()).toEqual([importId])
+  expect(await claimImport(workshop.context, { appId, importId })).toMatchObject({ attempt: 2 })
+})
+
+test('an import that waits for a retry goes on', async () => {
+  const importId = await queueFile(workshop, appId, file)
+  await setTime(importId, 'retry_at', 60)
+  expect(await turns()).toEqual([])
+  await setTime(importId, 'retry_at', day)
+  expect(await turns()).toEqual([importId])
+})
+
+test('an import whose job was lost is dispatched again', async () => {
+  const importId = await queueFile(workshop, appId, file)
+  expect(await turns()).toEqual([importId])
+  expect(await turns()).toEqual([])
+  await setTime(importId, 'dispatched_at', day)
+  expect(await turns()).toEqual([importId])
+})
+
+test('an import waits no longer for an earlier one that still uploads', async () => {
+  await requestImport(db, workshop.storage, appId, request)
+  const importId = await queueFile(workshop, appId, file)
+  expect(await turns()).toEqual([])
+  await setTime(importId, 'queued_at', day)
+  expect(await turns()).toEqual([importId])
+})
+
+test('an upload is noticed, and one that never came expires', async () => {
+  const uploaded = await requestImport(db, workshop.storage, appId, request)
+  const missing = await requestImport(db, workshop.storage, appId, request)
+  await workshop.storage.write(`apps/${appId}/imports/${uploaded.importId}/upload`, Buffer.from(file), 'text/csv')
+  for (const { importId } of [uploaded, missing]) {
+    await setTime(importId, 'upload_check_at', day)
+    await setTime(importId, 'upload_expires_at', day)
+  }
+  expect(await noticeUploads(workshop.context)).toEqual({ queued: 1, expired: 1 })
+})
+
+test('the report of a cancelled import is made, although the process that began it died', async () => {
+  const importId = await queueFile(workshop, appId, file)
+  await cancelImport(db, importId)
+  await setTime(importId, 'lease_until', 9)
+  expect(await reportCancelled(workshop.context)).toEqual([])
+  await setTime(importId, 'lease_until', day)
+  expect(await reportCancelled(workshop.context)).toHaveLength(1)
+})
+
+test('a mail is sent', async () => {
+  const [mail] = await enqueueMails(db, appId, 'import:1', { subject: 's', text: 't', html: 'h' })
+  const wait = async (seconds: number) => {
+    await db
+      .updateTable('mails')
+      .set({ next_attempt_at: sql<Date>`now() + make_interval(secs => ${seconds})` })
+      .execute()
+    return await dueMails(db, 10)
+  }
+  expect(await wait(4_500)).toEqual([])
+  expect(await wait(day)).toEqual([mail])
+})
