@@ -16,7 +16,8 @@ export type End = { state: 'completed' | 'cancelled' } | { state: 'failed'; erro
  * transaction that is durable when this returns.
  *
  * Takes whether it is to end even if its error file can't be stored, except during an outage. One that was cancelled has left the line before, and
- * has its report from here. Gives the mails. Throws {@link ClaimLost}, an AbortError when the process shuts down before the error file is
+ * has its report from here. Gives the mails. Throws {@link ClaimLost}, also if more rows are committed than `progress` has: the
+ * next claim ends the import then. Throws an AbortError when the process shuts down before the error file is
  * stored, and otherwise what storage throws.
  */
 export async function finish(
@@ -39,6 +40,8 @@ export async function finish(
 
   return await context.db.transaction().execute(async (tx) => {
     const ended = await claimed({ db: tx }, claim)
+      // A batch that broke off may have committed unheard: its rows are in neither `progress` nor, perhaps, the error file.
+      .where('rows_total', '=', progress.rowsTotal)
       .set({
         state: end.state,
         error: error ?? null,

@@ -176,6 +176,73 @@ describe('a connection to Postgres that breaks under a batch uses up no try', ()
   })
 })
 
+describe('a batch that commits although its worker does not hear of it', () => {
+  test('since the connection breaks during the last try’s COMMIT: its rows count once, with their types and errors', async () => {
+    const proxy = await startTcpProxy(() => Number(new URL(workshop.database.url).port))
+    const far = connect(throughProxy(workshop.database.url, proxy))
+    onTestFinished(async () => {
+      await proxy.close()
+      await far.close()
+    })
+    const settings = { ...workshop.context.settings, IMPORT_ATTEMPTS: 1 }
+    const context = { ...workshop.context, db: far.db, settings }
+    const importId = await queueFile(workshop, appId, file)
+    await sql
+      .raw(`
+      create function commit_slowly() returns trigger language plpgsql as $$ begin perform pg_sleep(1); return null; end $$;
+      create constraint trigger commit_slowly after update on imports deferrable initially deferred for each row
+        when (old.position <> new.position) execute function commit_slowly()
+    `)
+      .execute(workshop.database.db)
+    const running = runOnce(importId, context)
+    await until('a COMMIT', async () => {
+      const { rows } = await sql`
+        select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'
+      `.execute(workshop.database.db)
+      return rows.length > 0
+    })
+    proxy.reset()
+    expect(await running).toBe('postponed')
+    expect(await runOnce(importId)).toBe('completed')
+    await expectCompleted(importId)
+    const { view, errorFile } = await resultOf(workshop, appId, importId)
+    expect(view).toMatchObject({ rows_total: 3, rows_failed: 1, types: { city: 'string' } })
+    expect(errorFile?.toString()).toContain('nobody,Wien\n')
+  })
+
+  test('while the end is written: the import does not end without its rows', async () => {
+    const importId = await queueFile(workshop, appId, file)
+    const chunk = {
+      app_id: appId,
+      import_id: importId,
+      position: 1_000,
+      part: 0,
+      content: Buffer.from('late,nobody\n'),
+    }
+    let late = true
+    const slow: Storage = {
+      ...workshop.storage,
+      async writeStream(key, content, contentType, options) {
+        await workshop.storage.writeStream(key, content, contentType, options)
+        if (!late) return
+        late = false
+        // The error file is stored; now commits what has been on its way to Postgres all the time.
+        const counted = sql<number>`rows_total + 1`
+        await workshop.database.db.insertInto('import_error_chunks').values(chunk).execute()
+        await workshop.database.db.updateTable('imports').set({ rows_total: counted, rows_failed: 2 }).execute()
+      },
+    }
+    expect(await runOnce(importId, { ...workshop.context, storage: slow })).toBe('lost')
+    expect((await resultOf(workshop, appId, importId)).view).toMatchObject({ state: 'processing', rows_total: 4 })
+    const past = new Date(Date.now() - 1_000)
+    await workshop.database.db.updateTable('imports').set({ lease_until: past }).execute()
+    expect(await runOnce(importId)).toBe('completed')
+    const { view, errorFile } = await resultOf(workshop, appId, importId)
+    expect(view).toMatchObject({ rows_total: 4, rows_failed: 2 })
+    expect(errorFile?.toString()).toContain('late,nobody\n')
+  })
+})
+
 test('a file that fails its last try during an outage of storage waits for its error file', async () => {
   const importId = await queueFile(workshop, appId, file)
   const full: Storage = {
