@@ -1,3 +1,4 @@
+import { hasOutsideCause, isOutOfRoom } from '@sluice/database'
 import { enqueueMails, type MailId, refusedFileNotification } from '@sluice/mail'
 import { ObjectGone, ObjectReplaced, StorageFull, StorageRefusal } from '@sluice/storage'
 import type { UpkeepContext } from './context.ts'
@@ -37,8 +38,9 @@ export async function takeStrayFiles(context: UpkeepContext): Promise<Outcome> {
       context.log.warn({ app_id: file.appId, key: file.key, err: error }, 'file in the bucket not taken on')
       if (problem !== undefined) continue
       heldUp.add(file.appId)
-      // That storage has no room is no fault of the file.
-      if (!(error instanceof StorageFull)) await noteFailure(context.db, file)
+      // Neither a lack of room nor somebody else's lock is the file's fault.
+      const isOutage = error instanceof StorageFull || isOutOfRoom(error) || hasOutsideCause(error)
+      if (!isOutage) await noteFailure(context.db, file)
     }
   }
   return outcome

@@ -159,8 +159,8 @@ const lostConnectionDelay = 2_000
 /**
  * Gives the import back after an error that may pass: for 2 s, 4 s, 8 s … a minute, less up to half as jitter.
  *
- * Takes how many tries there were, and whether there is an outage, in which case this one does not count. Gives the delay,
- * ms. Throws {@link ClaimLost}.
+ * Accepts how many tries there were, whether there is an outage, in which case this one does not count, and the error. The pause
+ * after an outage is up to 10 s, or 2 s if only the connection to Postgres broke. Returns the delay, ms. Throws {@link ClaimLost}.
  */
 export async function postpone(
   context: ImportContext,

@@ -15,10 +15,11 @@ export type End = { state: 'completed' | 'cancelled' } | { state: 'failed'; erro
  * Ends an import: puts its error file into storage, then writes its state, and its mails into the outbox, in one
  * transaction that is durable when this returns.
  *
- * Takes whether it is to end even if its error file can't be stored, except during an outage. One that was cancelled has left the line before, and
- * has its report from here. Gives the mails. Throws {@link ClaimLost}, also if more rows are committed than `progress` has: the
- * next claim ends the import then. Throws an AbortError when the process shuts down before the error file is
- * stored, and otherwise what storage throws.
+ * Accepts whether it is to end even if its error file can't be stored, except during an outage. An import that was cancelled has
+ * left the line before, and has its report from here. Returns the mails.
+ *
+ * Throws {@link ClaimLost}, also if more rows are committed than `progress` has: the next claim ends the import then. Throws an
+ * AbortError when the process shuts down before the error file is stored, and otherwise what storage throws.
  */
 export async function finish(
   context: ImportContext,

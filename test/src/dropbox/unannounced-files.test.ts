@@ -1,7 +1,7 @@
 import { sql } from '@sluice/database'
 import { takeStrayFiles } from '@sluice/dropbox'
 import { StorageFull } from '@sluice/storage'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { changingList, failingCopies, importedContents, importedNames, putPast, sweptCopies } from './bucket-files.ts'
 import { type Owner, openTestDropbox, type TestDropbox } from './test-dropbox.ts'
 
@@ -95,6 +95,23 @@ describe('a file that storage does not hand over', () => {
     expect(await failures()).toMatchObject([{ failures: 9, refused_at: null }])
     await take()
     expect(await names()).toEqual(['1.csv'])
+  })
+
+  test('that somebody else’s lock kept from being taken on has not failed', async () => {
+    await sql
+      .raw(`
+      create function lock_uploads() returns trigger language plpgsql as $$
+      begin raise exception using errcode = '55P03', message = 'as told'; end $$;
+      create trigger lock_uploads before insert on dropbox_uploads for each row execute function lock_uploads()
+    `)
+      .execute(dropbox.db)
+    onTestFinished(async () => {
+      await sql`drop trigger lock_uploads on dropbox_uploads`.execute(dropbox.db)
+      await sql`drop function lock_uploads`.execute(dropbox.db)
+    })
+    await put('1.csv')
+    expect(await take()).toEqual({ taken: 0, mails: [] })
+    expect(await failures()).toEqual([])
   })
 
   test('is not imported if another process refuses it while it is copied', async () => {
