@@ -1,7 +1,7 @@
 import { currentTime, endSilentCopies } from '@sluice/database'
-import { runDeletions } from '@sluice/deletions'
+import { forgetDeletedUsers, runDeletions } from '@sluice/deletions'
 import { removeAbandonedUploads, takeStrayFiles } from '@sluice/dropbox'
-import { noticeUploads, removeOldFiles, reportCancelled } from '@sluice/imports'
+import { noticeUploads, removeOldFiles, reportCancelled, sweepFiles } from '@sluice/imports'
 import { dueMails } from '@sluice/mail'
 import { dispatch, enqueueMails } from './enqueue.ts'
 import type { Host, Stop } from './host.ts'
@@ -56,6 +56,8 @@ export function hostUpkeep(host: Host): Stop {
     },
     'remove-abandoned-uploads': { every: fileRemovalInterval, run: () => removeAbandonedUploads(context) },
     'remove-files': { every: fileRemovalInterval, run: () => removeOldFiles(context) },
+    'sweep-files': { every: fileRemovalInterval, run: () => sweepFiles({ ...context, shutdown: shutdown.signal }) },
+    'forget-deleted-users': { every: fileRemovalInterval, run: () => forgetDeletedUsers(context.db) },
     'end-silent-copies': {
       every: silentCopyInterval,
       run: async () => {

@@ -29,6 +29,8 @@ export interface Schema {
   deletion_requests: DeletionRequestsTable
   deletion_request_users: DeletionRequestUsersTable
   deleted_users: DeletedUsersTable
+  recently_deleted_users: RecentlyDeletedUsersTable
+  file_sweeps: FileSweepsTable
   mails: MailsTable
   operators: OperatorsTable
   sign_in_links: SignInLinksTable
@@ -44,6 +46,8 @@ interface AppsTable {
   app_id: Generated<number>
   name: string
   created_at: Timestamp
+  /** Of the hashes in `recently_deleted_users`. */
+  user_hash_salt: Generated<Buffer>
 }
 
 interface ApiTokensTable {
@@ -157,9 +161,12 @@ interface ImportsTable {
   error_file_secret: string | null
   error_file_expires_at: NullableTimestamp
   files_removed_at: NullableTimestamp
-  /** A deletion completed while the import was under way: its files may name the deleted, and go when it ends. */
+  /** Set by the preceding release, as `deletedSince` of packages/profiles now tells: its files go when it ends. */
   remove_files_at_end: Generated<boolean>
+  /** When a deletion last dropped the rows that were kept for the error file; null if none did. */
+  error_rows_since: NullableTimestamp
 
+  /** The first request, or when the upload of the file began: the import's data is not younger. */
   requested_at: Timestamp
   queued_at: NullableTimestamp
   started_at: NullableTimestamp
@@ -174,6 +181,8 @@ interface DropboxUploadsTable {
   /** Storage's own ID of an upload in parts; null where the file comes whole. */
   storage_upload_id: string | null
   started_at: Timestamp
+  /** When its sender began to send it: before `started_at` if the file was unannounced. */
+  sent_at: Timestamp
 }
 
 /** Unannounced files that storage did not hand over. A row goes when its file has left the app's path. */
@@ -238,6 +247,24 @@ interface DeletedUsersTable {
   request_id: string
   user_hash: Buffer
   deleted_at: Timestamp
+}
+
+/**
+ * The user IDs that were deleted lately, registered or not, as SHA-256 of the app's salt and the ID in UTF-8: data that was sent
+ * before is not applied to whoever registers under such an ID again.
+ */
+interface RecentlyDeletedUsersTable {
+  app_id: number
+  user_hash: Buffer
+  /** By the clock of Postgres, also in a rehearsal. */
+  deleted_at: Timestamp
+}
+
+/** Places in storage, the prefixes of imports, that are cleared once more at `due_at`: until then somebody may write there. */
+interface FileSweepsTable {
+  app_id: number
+  import_id: string
+  due_at: Timestamp
 }
 
 interface MailsTable {

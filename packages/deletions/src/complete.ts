@@ -1,5 +1,6 @@
 import { type Database, sql } from '@sluice/database'
-import { removeFilesOfApp } from '@sluice/imports'
+import { removeUploadsBeforeDeletion } from '@sluice/dropbox'
+import { dropErrorRows, removeFilesOfApp } from '@sluice/imports'
 import { deletionNotification, enqueueMails, type MailId } from '@sluice/mail'
 import type { DeletionContext } from './context.ts'
 import { localDay } from './dates.ts'
@@ -24,7 +25,7 @@ export async function dueCompletions(db: Database, now: Date): Promise<DueComple
 }
 
 /**
- * Completes what is due: users, stored files, then the state of the requests together with the mails. Each step commits
+ * Completes what is due: users, rows kept for error files, stored files, then the state of the requests together with the mails. Each step commits
  * on its own and may be repeated, so that whoever comes after a crash goes on, and several processes may do it at once.
  *
  * Gives how many requests it completed, how many users it deleted, and the new mails. Throws when the process shuts down,
@@ -36,7 +37,9 @@ export async function complete(
   now: Date,
 ): Promise<{ completed: number; usersDeleted: number; mails: MailId[] }> {
   const usersDeleted = await deleteUsers(context, due, now)
-  const failures = await removeFilesOfApp(context, due.appId)
+  await dropErrorRowsOfApp(context, due.appId)
+  const failures =
+    (await removeFilesOfApp(context, due.appId)) + (await removeUploadsBeforeDeletion(context, due.appId))
   if (failures > 0) throw new Error(`the stored files of ${failures} imports of app ${due.appId} could not be removed`)
   const mails: MailId[] = []
   let completed = 0
@@ -47,6 +50,14 @@ export async function complete(
     mails.push(...closed.mails)
     if (closed.requests < batchRequests) return { completed, usersDeleted, mails }
   }
+}
+
+/** Under the lock of deletions, so that no user goes between the look at who has gone and its end. */
+async function dropErrorRowsOfApp({ db }: DeletionContext, appId: number): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await lockApp(tx, appId)
+    await dropErrorRows(tx, appId)
+  })
 }
 
 /**

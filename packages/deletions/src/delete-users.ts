@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Database, encodeTextArray, lookUpByIndex, retryConflicts, sql } from '@sluice/database'
-import { lockUsersForDeletion } from '@sluice/profiles'
+import { lockUsersForDeletion, recentlyDeletedHash } from '@sluice/profiles'
 import type { DeletionContext } from './context.ts'
 import { lockApp } from './lock.ts'
 
@@ -69,7 +69,8 @@ async function deleteBatch(tx: Database, due: DueCompletion, after: Cursor, user
 }
 
 /**
- * Deletes the next users, and settles every request that names them: their ID gives way to its hash.
+ * Deletes the next users, and settles every request that names them: their ID gives way to its hash. A second hash keeps what
+ * was sent before from being imported afterwards, also for IDs that nobody has registered yet.
  * No import's batch is under way meanwhile: it might give one of them a profile.
  *
  * A batch goes over the borders of requests: an app may send a request for each user.
@@ -106,6 +107,10 @@ async function settleUsers(
       insert into deleted_users (app_id, request_id, user_hash, deleted_at)
       select r.app_id, r.request_id, sha256(r.salt || convert_to(s.user_id, 'UTF8')), ${now}::timestamptz
       from settled s join deletion_requests r on r.app_id = ${appId}::integer and r.request_id = s.request_id
+    ), recent as (
+      insert into recently_deleted_users (app_id, user_hash, deleted_at)
+      select ${appId}::integer, ${recentlyDeletedHash(appId, sql`user_id`)}, clock_timestamp() from doomed
+      on conflict (app_id, user_hash) do update set deleted_at = excluded.deleted_at
     ), counts as (
       select request_id, count(*) as settled, 0 as deleted from doomed group by request_id
       union all

@@ -1,6 +1,7 @@
 export { deletionBacklog } from './backlog.ts'
 export { type DeletionContext, deletionRequestSettings, deletionSettings } from './context.ts'
 export { type DeletionGroup, openDeletions } from './due.ts'
+export { forgetDeletedUsers } from './forget.ts'
 export { requestDeletion } from './request.ts'
 export { type DeletionRun, runDeletions } from './run.ts'
 export { type DeletionRequestView, listDeletions, showUserDeletion } from './view.ts'

@@ -1,4 +1,4 @@
-export { removeAbandonedUploads } from './abandoned-uploads.ts'
+export { type RemovalContext, removeAbandonedUploads, removeUploadsBeforeDeletion } from './abandoned-uploads.ts'
 export type { DropboxContext, UpkeepContext } from './context.ts'
 export { type DroppedFile, findFile, findImportedFile, listFiles } from './files.ts'
 export { type FileKey, fileNameProblem, fileSizeProblem, parseKey, pathOf } from './path.ts'

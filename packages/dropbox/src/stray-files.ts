@@ -67,7 +67,7 @@ async function takeOn(context: UpkeepContext, file: StrayFile): Promise<number> 
   let taken = 0
   if (!(await isImport(context, file))) {
     const { db, log } = context
-    const upload = await beginUpload(db, file.appId, file.fileName)
+    const upload = await beginUpload(db, file.appId, file.fileName, file.modifiedAt)
     if (!(await copyTo(context, file, upload))) return 0
     const finished = await finishUpload(context, upload, { kind: 'object', hash: file.hash })
     // The copy may have been swept as an abandoned upload, and another process may have refused the file meanwhile.

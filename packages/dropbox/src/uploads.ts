@@ -1,6 +1,6 @@
 import { gzipMagicBytes, isGzip } from '@sluice/csv'
-import { type Database, type ImportContentType, sql } from '@sluice/database'
-import { queueStoredFile, uploadKey } from '@sluice/imports'
+import { type Database, type ImportContentType, type RawBuilder, sql } from '@sluice/database'
+import { queueStoredFile, sweepLater, uploadKey } from '@sluice/imports'
 import type { Relay } from '@sluice/storage'
 import type { DropboxContext } from './context.ts'
 import { type DroppedFile, findImportedFile, isImportId } from './files.ts'
@@ -18,11 +18,19 @@ export interface Upload {
   startedAt: Date
 }
 
-/** Begins an upload: from here on its key in storage is known, and so is removed where nothing comes of it. */
-export async function beginUpload(db: Database, appId: number, fileName: string): Promise<Upload> {
+/**
+ * Begins an upload: from here on its key in storage is known, and so is removed where nothing comes of it. `sentAt` is when its
+ * sender began to send it, if that was before.
+ */
+export async function beginUpload(db: Database, appId: number, fileName: string, sentAt?: Date): Promise<Upload> {
   const row = await db
     .insertInto('dropbox_uploads')
-    .values({ app_id: appId, file_name: fileName })
+    .values({
+      app_id: appId,
+      file_name: fileName,
+      // A clock of storage that is ahead makes no file younger than it can be.
+      ...(sentAt !== undefined && { sent_at: sql<Date>`least(now(), ${sentAt}::timestamptz)` }),
+    })
     .returningAll()
     .executeTakeFirstOrThrow()
   return toUpload(row)
@@ -102,21 +110,13 @@ export async function finishUpload(
   const contentType = await contentTypeOf(relay, upload)
   const { etag, byteSize } = stored
   const outcome = await db.transaction().execute(async (tx) => {
-    if (!(await removeUpload(tx, upload))) return 'gone'
+    const sentAt = await removeUpload(tx, upload)
+    if (sentAt === undefined) return 'gone'
     const hashes = await hashesOf(tx, appId, origin)
-    if (hashes === undefined) return 'repeated'
-    const file = {
-      ...hashes,
-      appId,
-      importId,
-      source: 'bucket',
-      objectKey,
-      contentType,
-      etag,
-      byteSize,
-      fileName,
-    } as const
-    return (await queueStoredFile(tx, file)) ? 'queued' : 'repeated'
+    const about = { appId, importId, source: 'bucket', objectKey, contentType, etag, byteSize, fileName, sentAt } as const
+    if (hashes !== undefined && (await queueStoredFile(tx, { ...about, ...hashes }))) return 'queued'
+    await sweepLater(tx, upload)
+    return 'repeated'
   })
   if (outcome === 'gone') return await findFinishedFile(db, upload)
   // Nobody else knows of this copy.
@@ -158,6 +158,8 @@ export async function forgetWith(db: Database, upload: Upload, removeStored: () 
     if (row === undefined) return
     await removeStored()
     await removeUpload(tx, upload)
+    // What is still on its way to storage may arrive there all the same.
+    await sweepLater(tx, upload)
   })
 }
 
@@ -168,22 +170,23 @@ async function contentTypeOf(relay: Relay, { fileName, objectKey }: Upload): Pro
   return isGzip(start) ? 'application/gzip' : 'text/csv'
 }
 
-/** Takes an upload out of those that are under way. Gives false where it was not among them. */
-async function removeUpload(db: Database, { appId, importId }: Upload): Promise<boolean> {
+/** Takes an upload out of those that are under way. Returns when it was sent; undefined if it was not among them. */
+async function removeUpload(db: Database, { appId, importId }: Upload): Promise<string | undefined> {
   const removed = await db
     .deleteFrom('dropbox_uploads')
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)
+    .returning(sql<string>`sent_at::text`.as('sent_at'))
     .executeTakeFirst()
-  return removed.numDeletedRows > 0n
+  return removed?.sent_at
 }
 
-/** Gives the uploads that were begun `days` ago or earlier, at most `limit`. */
-export async function oldUploads(db: Database, days: number, limit: number): Promise<Upload[]> {
+/** Returns at most `limit` uploads, oldest first, to which `condition` applies. */
+export async function uploadsWhere(db: Database, condition: RawBuilder<boolean>, limit: number): Promise<Upload[]> {
   const rows = await db
     .selectFrom('dropbox_uploads')
     .selectAll()
-    .where('started_at', '<', sql<Date>`now() - make_interval(days => ${days})`)
+    .where(condition)
     .orderBy('started_at')
     .limit(limit)
     .execute()

@@ -29,7 +29,8 @@ const unreadable = {
 
 /**
  * Checks every cell of the rows and puts what is to be written into the batch's updates. Rows whose values are known to be
- * held by the profile are passed over: they were valid when they were applied. Others come to their turn between blocks.
+ * held by the profile are passed over: they were valid when they were applied. So are rows of users who were deleted after the
+ * file was sent. Others come to their turn between blocks.
  */
 export async function checkRows(batch: PreparedBatch, columns: Columns, states: UserStates): Promise<Findings> {
   batch.updates.clearValues()
@@ -44,7 +45,7 @@ export async function checkRows(batch: PreparedBatch, columns: Columns, states: 
         continue
       }
       const user = batch.users[number] ?? noUser
-      if (user !== noUser && states.isUpToDate(user)) continue
+      if (user !== noUser && states.isSettled(user)) continue
       const isValid = check.row(block, row, number, user)
       if (isValid && awaiting.length > 0 && states.isRegistered(user)) noteUse(block, row, awaiting, findings)
     }
@@ -115,6 +116,8 @@ export interface InvalidRow {
   block: RowBlock
   row: number
   messages: readonly string[]
+  /** It may be about a user who was deleted after the file was sent: it is counted, and stands in no error file. */
+  isSecret: boolean
 }
 
 /** The rows that are not applied, in file order. */
@@ -136,7 +139,8 @@ export function* invalidRows(
       const found = problems.slice(first, next)
       if (isUnregistered) found.push({ row: number, column: userIdIndex, message: unregistered })
       if (found.length > 1) found.sort((a, b) => a.column - b.column)
-      yield { block, row, messages: found.map(({ message }) => message) }
+      const isSecret = states.followDeletion && block.problem !== undefined
+      yield { block, row, messages: found.map(({ message }) => message), isSecret }
     }
   }
 }

@@ -9,6 +9,8 @@ export interface Claim extends StoredFile {
   state: 'processing' | 'cancelled'
   /** The file is only checked. */
   dryRun: boolean
+  /** When its sender began to send its data, as Postgres writes it: a `Date` has no microseconds. */
+  sentAt: string
   attempt: number
   /** Claims since the last committed batch, this one included. */
   tries: number
@@ -70,14 +72,15 @@ export async function claimImport(context: ImportContext, { appId, importId }: I
 
 /** What {@link toClaim} takes. */
 export const claimColumns = sql`
-  app_id, import_id, state, dry_run, attempt, tries, object_key, content_type, etag, checksum, byte_size, stored_size, columns, types,
-  previewed_keys, position, rows_total, rows_applied, rows_failed`
+  app_id, import_id, state, dry_run, requested_at::text as sent_at, attempt, tries, object_key, content_type, etag,
+  checksum, byte_size, stored_size, columns, types, previewed_keys, position, rows_total, rows_applied, rows_failed`
 
 export interface ClaimRow {
   app_id: number
   import_id: string
   state: 'processing' | 'cancelled'
   dry_run: boolean
+  sent_at: string
   attempt: number
   tries: number
   object_key: string
@@ -102,6 +105,7 @@ export function toClaim(row: ClaimRow): Claim {
     importId: row.import_id,
     state: row.state,
     dryRun: row.dry_run,
+    sentAt: row.sent_at,
     attempt: row.attempt,
     tries: row.tries,
     objectKey: row.object_key,
@@ -132,12 +136,17 @@ export function claimed({ db }: { db: ImportContext['db'] }, { appId, importId, 
     .where('state', '=', state)
 }
 
-/** Tells the others that this worker is alive. Throws {@link ClaimLost}. */
-export async function renewLease(context: ImportContext, claim: Claim): Promise<void> {
-  const result = await claimed(context, claim)
+/**
+ * Tells the others that this worker is alive. Returns since when the rows for the error file are kept, as Postgres writes it;
+ * null if a deletion has dropped none. Throws {@link ClaimLost}.
+ */
+export async function renewLease(context: ImportContext, claim: Claim): Promise<{ errorRowsSince: string | null }> {
+  const renewed = await claimed(context, claim)
     .set({ lease_until: sql<Date>`now() + make_interval(secs => ${context.settings.IMPORT_LEASE / 1000})` })
+    .returning(sql<string | null>`error_rows_since::text`.as('since'))
     .executeTakeFirst()
-  if (result.numUpdatedRows === 0n) throw new ClaimLost()
+  if (renewed === undefined) throw new ClaimLost()
+  return { errorRowsSince: renewed.since }
 }
 
 /** What releasing a claim sets: an import that has committed a batch stays next in order. */

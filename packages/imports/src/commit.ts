@@ -88,13 +88,14 @@ async function writeBatch(
 ): Promise<Committed & { registered: ProfileColumn[] }> {
   const { db, settings } = context
   const isContested = place.profiles === 'contested' || again
+  const expectNone = place.profiles === 'none' && !again
   // Losing the last moments in a crash costs nothing: rows and position are lost together, and read again.
   const begin = sql`
     /* prepared */
     select set_config('synchronous_commit', 'off', true), ${lockOf(claim, place.number)}, ${beforeLookUp(claim.appId)}`
   return await writeTogether(db, [begin.compile(db)], async (tx) => {
     place.onLocked?.()
-    const states = await lookUpUsers(tx, claim.appId, batch.updates, place.profiles === 'none' && !again)
+    const states = await lookUpUsers(tx, claim.appId, batch.updates, claim.sentAt, expectNone)
     const findings = await checkRows(batch, columns, states)
     const registered = await registerUsedKeys(tx, claim, columns, findings, settings.PROFILE_KEY_LIMIT)
     const invalid = invalidRows(batch, findings, states, columns)
@@ -188,9 +189,10 @@ async function saveInvalidRows(
       insert into import_error_chunks (app_id, import_id, position, part, content)
       values (${claim.appId}, ${claim.importId}, ${position}, ${part++}, ${lines.take()})
     `.compile(tx)
-  for (const { block, row, messages } of invalid) {
+  for (const { block, row, messages, isSecret } of invalid) {
     rowsFailed++
     counts.add(messages)
+    if (isSecret) continue
     lines.add(messages, block, row)
     if (lines.length >= chunkBytes) await tx.executeQuery(save())
   }

@@ -13,7 +13,7 @@ export type End = { state: 'completed' | 'cancelled' } | { state: 'failed'; erro
 
 /**
  * Ends an import: puts its error file into storage, then writes its state, and its mails into the outbox, in one
- * transaction that is durable when this returns.
+ * transaction that is durable when this returns. Stores the error file anew if a deletion drops rows meanwhile.
  *
  * Accepts whether it is to end even if its error file can't be stored, except during an outage. An import that was cancelled has
  * left the line before, and has its report from here. Returns the mails.
@@ -28,8 +28,22 @@ export async function finish(
   end: End,
   withoutErrorFile: boolean,
 ): Promise<MailId[]> {
+  for (;;) {
+    const mails = await finishUnlessDropped(context, claim, progress, end, withoutErrorFile)
+    if (mails !== undefined) return mails
+  }
+}
+
+/** Returns undefined if a deletion has dropped rows of the error file, which is removed then. */
+async function finishUnlessDropped(
+  context: ImportContext,
+  claim: Claim,
+  progress: Progress,
+  end: End,
+  withoutErrorFile: boolean,
+): Promise<MailId[] | undefined> {
   // An end whose acknowledgement was lost must not be repeated: its error file would be made from chunks that are gone.
-  await renewLease(context, claim)
+  const { errorRowsSince } = await renewLease(context, claim)
   const key = await storeErrorFile(context, claim, progress.columns ?? []).catch(async (error: unknown) => {
     if (!withoutErrorFile || context.shutdown?.aborted || (await isOutage(error, context))) throw error
     context.log.error({ err: error }, 'error file not stored')
@@ -39,10 +53,11 @@ export async function finish(
   const error = end.state === 'failed' ? end.error.replaceAll('\0', '�').toWellFormed() : undefined
   const linkDays = Math.min(limits.errorFileLinkDays, context.settings.FILE_RETENTION_DAYS)
 
-  return await context.db.transaction().execute(async (tx) => {
+  const mails = await context.db.transaction().execute(async (tx) => {
     const ended = await claimed({ db: tx }, claim)
       // A batch that broke off may have committed unheard: its rows are in neither `progress` nor, perhaps, the error file.
       .where('rows_total', '=', progress.rowsTotal)
+      .where(sql<boolean>`error_rows_since is not distinct from ${errorRowsSince}::timestamptz`)
       .set({
         state: end.state,
         error: error ?? null,
@@ -56,7 +71,10 @@ export async function finish(
       })
       .returning(['rows_total', 'rows_applied', 'rows_failed'])
       .executeTakeFirst()
-    if (ended === undefined) throw new ClaimLost()
+    if (ended === undefined) {
+      if ((await errorRowsSinceOf(tx, claim)) === errorRowsSince) throw new ClaimLost()
+      return undefined
+    }
     // Without an error file the chunks stay until the import's files are removed: an operator can still get at them.
     if (key !== undefined) await removeChunks(tx, claim)
     const app = await tx.selectFrom('apps').select('name').where('app_id', '=', claim.appId).executeTakeFirstOrThrow()
@@ -76,6 +94,18 @@ export async function finish(
     })
     return await enqueueMails(tx, claim.appId, `import:${claim.importId}`, content)
   })
+  if (mails === undefined && key !== undefined) await context.storage.removeAll(key)
+  return mails
+}
+
+async function errorRowsSinceOf(tx: Database, { appId, importId }: Claim): Promise<string | null> {
+  const row = await tx
+    .selectFrom('imports')
+    .select(sql<string | null>`error_rows_since::text`.as('since'))
+    .where('app_id', '=', appId)
+    .where('import_id', '=', importId)
+    .executeTakeFirstOrThrow()
+  return row.since
 }
 
 async function removeChunks(tx: Database, { appId, importId }: Claim): Promise<void> {

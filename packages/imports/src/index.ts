@@ -11,8 +11,10 @@ export {
   receiveSettings,
 } from './context.ts'
 export { type ImportDetails, type ListedImport, listImportsBefore, showDetails, type Wait } from './details.ts'
+export { dropErrorRows } from './drop-error-rows.ts'
 export { followErrorLink } from './error-link.ts'
 export { type ErrorRows, errorRows } from './error-rows.ts'
+export { sweepFiles, sweepFilesOfApp, sweepLater } from './file-sweeps.ts'
 export { returnTurn, takeTurns } from './line.ts'
 export { importPrefix, uploadKey } from './object-keys.ts'
 export { type QueuedFile, queueStoredFile } from './queue-stored.ts'

@@ -8,6 +8,8 @@ export interface QueuedFile extends StoredFile {
   etag: string
   byteSize: number
   fileName: string
+  /** When its sender began to send it, as Postgres writes it. */
+  sentAt: string
   /** What must not become a second import: a file with the hash of an earlier one is not queued. */
   uploadHash: Buffer | null
   /** Of the signature of the request that brought the file. */
@@ -31,6 +33,7 @@ export async function queueStoredFile(db: Database, file: QueuedFile): Promise<b
       upload_hash: file.uploadHash,
       signature_hash: file.signatureHash,
       checksum: file.checksum,
+      requested_at: sql<Date>`${file.sentAt}::timestamptz`,
       queued_at: sql<Date>`now()`,
     })
     .onConflict((conflict) =>

@@ -28,13 +28,14 @@ export async function receiveUpload(
   { byteSize, bytes, ...file }: UploadedFile,
 ): Promise<string | undefined> {
   const id = { appId, importId: crypto.randomUUID() }
-  const { contentType, content } = await lookAtStart(bytes)
-  const objectKey = await reserveReception(context.db, id, { ...file, source: 'dashboard', contentType })
+  // Before the first byte: a file is no younger than its beginning (docs/decisions.md, Deletion requests).
+  const objectKey = await reserveReception(context.db, id, { ...file, source: 'dashboard', contentType: 'text/csv' })
   try {
+    const { contentType, content } = await lookAtStart(bytes)
     await context.storage.writeStream(objectKey, content, contentType, { byteSize })
     const stored = await context.storage.stat(objectKey)
     if (stored === undefined) throw new Error(`${objectKey} was stored and is gone`)
-    return (await queueReception(context.db, id, stored)) ? id.importId : undefined
+    return (await queueReception(context.db, id, { ...stored, contentType })) ? id.importId : undefined
   } catch (error) {
     await discardReception(context, id)
     throw error

@@ -1,5 +1,6 @@
 import { type Database, type ImportContentType, isDue, sql } from '@sluice/database'
 import type { ImportContext, ImportId } from './context.ts'
+import { sweepLater } from './file-sweeps.ts'
 import { importPrefix, uploadKey } from './object-keys.ts'
 
 /** Imports whose file comes in the body of a request, which streams it to storage: nobody has to ask storage for it. */
@@ -57,11 +58,18 @@ export async function reserveReception(
 export async function queueReception(
   db: Database,
   { appId, importId }: ImportId,
-  { byteSize, etag }: { byteSize: number; etag: string },
+  { byteSize, etag, contentType }: { byteSize: number; etag: string; contentType?: ImportContentType },
 ): Promise<boolean> {
   const result = await db
     .updateTable('imports')
-    .set({ state: 'queued', queued_at: sql<Date>`now()`, upload_check_at: null, byte_size: byteSize, etag })
+    .set({
+      state: 'queued',
+      queued_at: sql<Date>`now()`,
+      upload_check_at: null,
+      byte_size: byteSize,
+      etag,
+      ...(contentType !== undefined && { content_type: contentType }),
+    })
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)
     .where('state', '=', 'awaiting_upload')
@@ -95,7 +103,11 @@ export async function discardReception(
       .executeTakeFirst()
     if (expired.numUpdatedRows === 0n) return
     await storage.removeAll(importPrefix(appId, importId))
-    await db.deleteFrom('imports').where('app_id', '=', appId).where('import_id', '=', importId).execute()
+    await db.transaction().execute(async (tx) => {
+      await tx.deleteFrom('imports').where('app_id', '=', appId).where('import_id', '=', importId).execute()
+      // Storage may still be busy with a request that this process has given up.
+      await sweepLater(tx, { appId, importId })
+    })
   } catch (error) {
     log.warn({ err: error, app_id: appId, import_id: importId }, 'refused import not removed')
   }

@@ -1,6 +1,8 @@
 import { sql } from '@sluice/database'
 import type { ImportContext, ImportId } from './context.ts'
+import { sweepFilesOfApp, sweepLater } from './file-sweeps.ts'
 import { importPrefix } from './object-keys.ts'
+import { receivedSources } from './reception.ts'
 
 /** Imports taken from the table at a time. */
 const passSize = 100
@@ -32,6 +34,11 @@ export async function removeOldFiles(context: ImportContext): Promise<number> {
   return removed
 }
 
+/** A deletion completed since the import was sent, so that its files may name the deleted. */
+const followsDeletion = sql`exists (
+  select from recently_deleted_users d where d.app_id = i.app_id and d.deleted_at > i.requested_at
+)`
+
 /**
  * The last import that this run looked at. The time is Postgres's own text: a JavaScript date has no microseconds, so an
  * import that keeps its files would come after its own time again.
@@ -52,8 +59,9 @@ async function dueImports({ db, settings }: ImportContext, after: Cursor): Promi
     where files_removed_at is null and state in ('completed', 'failed', 'expired', 'cancelled') and not report_due
       and (i.finished_at, import_id) > (${after.finished_at}::timestamptz, ${after.import_id}::uuid)
       and i.finished_at < now() - make_interval(days => case
+        when state = 'expired' and source <> all (${receivedSources}) then ${expiredRetentionDays}
+        when remove_files_at_end or ${followsDeletion} then 0
         when state = 'expired' or state = 'cancelled' and queued_at is null then ${expiredRetentionDays}
-        when remove_files_at_end then 0
         else ${settings.FILE_RETENTION_DAYS}::integer end)
     order by i.finished_at, import_id limit ${passSize}
   `.execute(db)
@@ -64,22 +72,14 @@ async function dueImports({ db, settings }: ImportContext, after: Cursor): Promi
 export type FilesContext = Pick<ImportContext, 'db' | 'storage' | 'log' | 'shutdown'>
 
 /**
- * Removes the stored files of all imports of an app that have ended, whatever their age: a deletion completes. Those of
- * the imports that are still under way are marked to go when they end. Safe to repeat, and to run in several processes.
+ * Removes the stored files of all imports of an app that have ended, whatever their age: a deletion completes. Those of the
+ * imports that are still in flight go when they end. Safe to repeat, and to run in several processes.
  *
  * Gives how many could not be removed; the next run tries again. Throws when the process shuts down.
  */
 export async function removeFilesOfApp(context: FilesContext, appId: number): Promise<number> {
-  // First of all, so that an import which ends just now is either marked or found below. An expired one may still be
-  // queued by an upload that comes late, and a cancelled one may still get its file or its error file.
-  await context.db
-    .updateTable('imports')
-    .set({ remove_files_at_end: true })
-    .where('app_id', '=', appId)
-    .where('files_removed_at', 'is', null)
-    .where('state', 'not in', ['completed', 'failed'])
-    .where('remove_files_at_end', '=', false)
-    .execute()
+  let failures = await sweepFilesOfApp(context, appId)
+  // An expired import of v3 may still be queued by an upload that comes late, and then ends as any other.
   const ended = await context.db
     .selectFrom('imports')
     .select('import_id')
@@ -88,11 +88,11 @@ export async function removeFilesOfApp(context: FilesContext, appId: number): Pr
     .where(({ eb, and, or, not }) =>
       or([
         eb('state', 'in', ['completed', 'failed']),
-        and([eb('state', '=', 'cancelled'), eb('queued_at', 'is not', null), not('report_due')]),
+        and([eb('state', '=', 'cancelled'), not('report_due')]),
+        and([eb('state', '=', 'expired'), eb('source', 'in', receivedSources)]),
       ]),
     )
     .execute()
-  let failures = 0
   for (const { import_id: importId } of ended) {
     context.shutdown?.throwIfAborted()
     failures += 1 - (await removeFiles(context, { appId, importId }))
@@ -115,6 +115,7 @@ async function removeFiles({ db, storage, log }: FilesContext, { appId, importId
         .set({ files_removed_at: sql<Date>`now()` })
         .where((where) => where.and(ofImport))
         .execute()
+      await sweepLater(tx, { appId, importId })
     })
     log.info({ app_id: appId, import_id: importId }, 'files removed')
     return 1

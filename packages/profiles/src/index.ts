@@ -1,5 +1,6 @@
 export { beforeLookUp, lookUpUsers, mergeProfiles, type UserStates } from './batch/merge.ts'
 export { ProfileBatch } from './batch/profile-batch.ts'
+export { deletedSince, recentlyDeletedHash } from './deleted-users.ts'
 export { checkEntries } from './entries.ts'
 export { joinedProfileUpdates } from './joined-updates.ts'
 export { KeyLimitExceeded, registeredKeys, registerKeys, requireRoom } from './keys.ts'

@@ -7,8 +7,10 @@ import {
   requestDeletion,
   runDeletions,
 } from '@sluice/deletions'
+import type { UpkeepContext } from '@sluice/dropbox'
 import { pino } from 'pino'
 import { userIdsIn } from '../environment/database.ts'
+import { openTestBucket, type TestBucket } from '../environment/storage.ts'
 import { openWorkshop, type Workshop } from '../imports/workshop.ts'
 
 /** A workshop that deletes as well. The clock of deletions is the tests' own, and far ahead of Postgres's. */
@@ -31,6 +33,30 @@ export async function openYard(environment: Record<string, string> = {}): Promis
   const workshop = await openWorkshop()
   const settings = readSettings(environment, deletionSettings)
   return { ...workshop, deletions: { ...workshop.context, settings } }
+}
+
+/** A yard with a bucket of its own, which maintenance searches for files. */
+export interface BucketYard extends Yard {
+  bucket: TestBucket
+  upkeep: UpkeepContext
+}
+
+export async function openBucketYard(environment: Record<string, string> = {}): Promise<BucketYard> {
+  const [yard, bucket] = [await openYard(environment), await openTestBucket()]
+  const { storage, relay } = bucket
+  const context = { ...yard.context, storage }
+  return {
+    ...yard,
+    bucket,
+    storage,
+    context,
+    deletions: { ...yard.deletions, storage },
+    upkeep: { ...context, relay },
+    async close() {
+      bucket.close()
+      await yard.close()
+    },
+  }
 }
 
 /** Has users of an app deleted, with a token that ends in `last`. Gives the request's ID. */

@@ -1,5 +1,6 @@
-import { ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3'
-import { openStorage, type Storage } from '@sluice/storage'
+import { randomBytes } from 'node:crypto'
+import { CreateBucketCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3'
+import { openRelay, openStorage, type Relay, type Storage } from '@sluice/storage'
 import { inject } from 'vitest'
 
 const region = 'us-east-1'
@@ -15,6 +16,36 @@ export function openTestStorage(): Storage {
     S3_ACCESS_KEY_ID: credentials.accessKeyId,
     S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
   })
+}
+
+/** A bucket of one test, where nobody else writes. */
+export interface TestBucket {
+  storage: Storage
+  relay: Relay
+  close(): void
+}
+
+export async function openTestBucket(): Promise<TestBucket> {
+  const name = `test-${randomBytes(8).toString('hex')}`
+  const client = new S3Client({ endpoint: inject('s3Endpoint'), region, credentials, forcePathStyle: true })
+  await client.send(new CreateBucketCommand({ Bucket: name }))
+  client.destroy()
+  const settings = {
+    S3_ENDPOINT: inject('s3Endpoint'),
+    S3_REGION: region,
+    S3_BUCKET: name,
+    S3_ACCESS_KEY_ID: credentials.accessKeyId,
+    S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+  }
+  const [storage, relay] = [openStorage(settings), openRelay(settings)]
+  return {
+    storage,
+    relay,
+    close() {
+      storage.close()
+      relay.close()
+    },
+  }
 }
 
 /** How many uploads in parts were begun, and not ended, under keys that begin with `prefix`. */

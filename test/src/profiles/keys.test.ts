@@ -63,10 +63,10 @@ async function merge(rows: [string, Record<string, string>][], types: Record<str
   )
   const begin = sql`select ${beforeLookUp(appId)}`.compile(database.db)
   return await writeTogether(database.db, [begin], async (tx) => {
-    const states = await lookUpUsers(tx, appId, batch, false)
+    const states = await lookUpUsers(tx, appId, batch, 'now', false)
     for (const [index, [, values]] of rows.entries()) {
       const user = users[index] ?? 0
-      if (states.isUpToDate(user)) continue
+      if (states.isSettled(user)) continue
       batch.beginRow()
       for (const [key, value] of Object.entries(values)) {
         batch.addValue(Buffer.from(`"${key}":`), Buffer.from(value), 0, value.length, types[key] ?? 'string', true)

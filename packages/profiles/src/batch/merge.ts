@@ -1,4 +1,5 @@
 import { type CompiledQuery, copyInto, type Database, lookUpBySets, type RawBuilder, sql } from '@sluice/database'
+import { deletedSince, lookUpDeleted } from '../deleted-users.ts'
 import { overExistingProfile } from '../existing-profile.ts'
 import { keepUsers } from '../users-lock.ts'
 import { copyColumns } from './copy-rows.ts'
@@ -12,13 +13,17 @@ const unregistered = 0
 const withoutProfile = 1
 const outdated = 2
 const upToDate = 3
+const deleted = 4
 
 /** What the database knows of a batch's users, by their numbers in it. */
 export class UserStates {
+  /** Users of the app, whether of this batch or not, were deleted after the rows were sent. */
+  readonly followDeletion: boolean
   readonly #states: Uint8Array
 
-  constructor(states: Uint8Array) {
+  constructor(states: Uint8Array, followDeletion: boolean) {
     this.#states = states
+    this.followDeletion = followDeletion
   }
 
   /** Some of the users were seen to have a profile. */
@@ -30,9 +35,12 @@ export class UserStates {
     return this.#states[user] !== unregistered
   }
 
-  /** The profile holds all values of the user's row: there is nothing to check or to write. */
-  isUpToDate(user: number): boolean {
-    return this.#states[user] === upToDate
+  /**
+   * There is nothing to check or to write: the profile holds all values of the user's row, or the user was deleted after the
+   * row was sent, so that the row counts as applied and then deleted.
+   */
+  isSettled(user: number): boolean {
+    return this.#states[user] === upToDate || this.#states[user] === deleted
   }
 
   /** Registered users with new values that have no profile yet. */
@@ -64,7 +72,8 @@ export function beforeLookUp(appId: number): RawBuilder<unknown> {
 
 /**
  * Looks the users of a batch up: who is registered, and whose profile is known to hold the new values, because the last row
- * that was merged into it was the same. Of such a row no value is even looked at.
+ * that was merged into it was the same. Of such a row no value is even looked at. Nor is one of a user who was deleted after
+ * `sentAt`, when the rows were sent, as Postgres writes it.
  *
  * With `expectNone` nobody is looked for among profiles: the users are taken to have none, as {@link mergeProfiles} finds out.
  * Runs in a transaction that has selected {@link beforeLookUp}.
@@ -73,24 +82,50 @@ export async function lookUpUsers(
   tx: Database,
   appId: number,
   batch: ProfileBatch,
+  sentAt: string,
   expectNone: boolean,
 ): Promise<UserStates> {
   const states = new Uint8Array(batch.size).fill(upToDate)
-  if (batch.size === 0) return new UserStates(states)
-  const without = expectNone ? [...states.keys()] : await lookUpProfiles(tx, appId, batch, states)
+  if (batch.size === 0) return new UserStates(states, await askDeletedSince(tx, appId, sentAt))
+  const found = expectNone
+    ? { without: [...states.keys()], followDeletion: false }
+    : await lookUpProfiles(tx, appId, batch, sentAt, states)
+  let { followDeletion } = found
   // Who has a profile is a user: only the others have to be looked for among them.
-  for (const user of without) states[user] = withoutProfile
-  if (without.length > 0) await lookUpRegistrations(tx, appId, batch, without, states)
-  return new UserStates(states)
+  for (const user of found.without) states[user] = withoutProfile
+  if (found.without.length > 0) {
+    const answer = await lookUpRegistrations(tx, appId, batch, sentAt, found.without, states)
+    followDeletion ||= answer.followDeletion
+  }
+  if (followDeletion) {
+    for (const user of await lookUpDeleted(tx, appId, batch, sentAt)) states[user] = deleted
+  }
+  return new UserStates(states, followDeletion)
+}
+
+/** A batch without a readable user ID has nothing to look up, so it asks by itself. */
+async function askDeletedSince(tx: Database, appId: number, sentAt: string): Promise<boolean> {
+  const { rows } = await sql<{ deletions: boolean }>`
+    /* prepared */
+    select ${deletedSince(appId, sentAt)} as deletions
+  `.execute(tx)
+  return rows[0]?.deletions === true
 }
 
 /** Gives the users who have no profile, and marks the profiles that have not the same hash. */
-async function lookUpProfiles(tx: Database, appId: number, batch: ProfileBatch, states: Uint8Array): Promise<number[]> {
-  const { rows } = await sql<{ without: number[] | null; changed: number[] | null }>`
+async function lookUpProfiles(
+  tx: Database,
+  appId: number,
+  batch: ProfileBatch,
+  sentAt: string,
+  states: Uint8Array,
+): Promise<{ without: number[]; followDeletion: boolean }> {
+  const { rows } = await sql<{ without: number[] | null; changed: number[] | null; deletions: boolean }>`
     /* prepared */
     with given as materialized (select ${batch.idArray()}::text[] as user_ids)
     select array_agg(g.number) filter (where p.user_id is null) as without,
-      array_agg(g.number) filter (where p.user_id is not null and p.row_hash is distinct from g.row_hash) as changed
+      array_agg(g.number) filter (where p.user_id is not null and p.row_hash is distinct from g.row_hash) as changed,
+      ${deletedSince(appId, sentAt)} as deletions
     from (
       select unnest((select user_ids from given)) as user_id, unnest(${batch.hashArray()}::uuid[]) as row_hash,
         generate_series(0, ${batch.size}::integer - 1) as number
@@ -103,7 +138,7 @@ async function lookUpProfiles(tx: Database, appId: number, batch: ProfileBatch, 
     ) p on p.user_id = g.user_id
   `.execute(tx)
   for (const user of rows[0]?.changed ?? []) states[user] = outdated
-  return rows[0]?.without ?? []
+  return { without: rows[0]?.without ?? [], followDeletion: rows[0]?.deletions === true }
 }
 
 /** Marks those of the users given who are not registered. */
@@ -111,13 +146,14 @@ async function lookUpRegistrations(
   tx: Database,
   appId: number,
   batch: ProfileBatch,
+  sentAt: string,
   users: readonly number[],
   states: Uint8Array,
-): Promise<void> {
-  const { rows } = await sql<{ missing: number[] | null }>`
+): Promise<{ followDeletion: boolean }> {
+  const { rows } = await sql<{ missing: number[] | null; deletions: boolean }>`
     /* prepared */
     with given as materialized (select ${batch.idArray(users)}::text[] as user_ids)
-    select array_agg(g.number) as missing
+    select array_agg(g.number) as missing, ${deletedSince(appId, sentAt)} as deletions
     from (
       select unnest((select user_ids from given)) as user_id, generate_series(0, ${users.length}::integer - 1) as number
       offset 0
@@ -130,6 +166,7 @@ async function lookUpRegistrations(
     where u.user_id is null
   `.execute(tx)
   for (const index of rows[0]?.missing ?? []) states[users[index] ?? 0] = unregistered
+  return { followDeletion: rows[0]?.deletions === true }
 }
 
 /**

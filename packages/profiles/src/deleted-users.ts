@@ -1,0 +1,45 @@
+import { type Database, type RawBuilder, sql } from '@sluice/database'
+import type { ProfileBatch } from './batch/profile-batch.ts'
+
+/** Returns an expression: the hash of a user ID by which `recently_deleted_users` knows it, with the app's salt. */
+export function recentlyDeletedHash(appId: number, userId: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`sha256((select user_hash_salt from apps where app_id = ${appId}::integer) || convert_to(${userId}, 'UTF8'))`
+}
+
+/**
+ * Returns an expression: whether a user ID of the app was deleted after `sentAt`. It is one look at an index, which is why it
+ * rides along with statements that run anyway.
+ */
+export function deletedSince(appId: number, sentAt: string): RawBuilder<unknown> {
+  return sql`exists (
+    select from recently_deleted_users where app_id = ${appId}::integer and deleted_at > ${sentAt}::timestamptz
+  )`
+}
+
+/** Returns the numbers of a batch's users whose IDs were deleted after `sentAt`. */
+export async function lookUpDeleted(
+  tx: Database,
+  appId: number,
+  batch: ProfileBatch,
+  sentAt: string,
+): Promise<readonly number[]> {
+  const { rows } = await sql<{ deleted: number[] | null }>`
+    /* prepared */
+    with given as materialized (
+      select number, ${recentlyDeletedHash(appId, sql`user_id`)} as user_hash
+      from (
+        select unnest(${batch.idArray()}::text[]) as user_id, generate_series(0, ${batch.size}::integer - 1) as number
+        offset 0
+      ) named
+    )
+    select array_agg(g.number) as deleted
+    from given g
+    join (
+      select user_hash from recently_deleted_users
+      where app_id = ${appId}::integer and user_hash = any((select array_agg(user_hash) from given)::bytea[])
+        and deleted_at > ${sentAt}::timestamptz
+      offset 0
+    ) d on d.user_hash = g.user_hash
+  `.execute(tx)
+  return rows[0]?.deleted ?? []
+}
