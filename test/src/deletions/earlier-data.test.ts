@@ -33,7 +33,7 @@ const run = async (importId: string) => {
 
 const csv = 'user_id,age\nalice,1\nbob,2\n'
 const csvBytes = Buffer.from(csv)
-const md5 = 'KqPVRe8QGjoeRi4vdVK5oA=='
+const md5 = '2+2ZLdO38zP1EU2PhOYxMw=='
 
 describe('a file that waits while a user is deleted', () => {
   const file = 'user_id,age\nbob,1\nbob,2\nalice,3\nalice,none\nalice,4,5\nghost,6\nbob,none\n'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { CreateBucketCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3'
-import { openRelay, openStorage, type Relay, type Storage } from '@sluice/storage'
+import { openRelay, openStorage, type Relay, type Storage, type StorageSettings } from '@sluice/storage'
 import { inject } from 'vitest'
 
 const region = 'us-east-1'
@@ -22,6 +22,7 @@ export function openTestStorage(): Storage {
 export interface TestBucket {
   storage: Storage
   relay: Relay
+  settings: StorageSettings
   close(): void
 }
 
@@ -41,6 +42,7 @@ export async function openTestBucket(): Promise<TestBucket> {
   return {
     storage,
     relay,
+    settings,
     close() {
       storage.close()
       relay.close()

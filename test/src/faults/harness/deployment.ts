@@ -6,7 +6,7 @@ import { type Connection, connect, type Database, migrate } from '@sluice/databa
 import { memoryLimits } from '@sluice/local-stack'
 import { migrateQueue } from '@sluice/queue'
 import { type S3Endpoint, startS3Endpoint } from '@sluice/s3-endpoint'
-import { openStorage, type Storage } from '@sluice/storage'
+import { openStorage, type Storage, type StorageSettings } from '@sluice/storage'
 import { type AppProcess, type LogLine, startApp } from './app-process.ts'
 import { modelSettings } from './expectation.ts'
 import { type MailServer, startMailServer } from './mail-server.ts'
@@ -46,6 +46,7 @@ export interface Deployment {
   db: Database
   databaseUrl: string
   storage: Storage
+  storageSettings: StorageSettings
   postgres: FaultyPostgres
   redis: FaultyRedis | undefined
   /** The network to storage, and storage's own faults. */
@@ -141,6 +142,7 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
     db: database.db,
     databaseUrl: postgres.directUrl,
     storage: stored.direct,
+    storageSettings: stored.directSettings,
     postgres,
     redis,
     storageNetwork: stored.network,
@@ -185,9 +187,10 @@ async function startStorage(root: string, parts: AsyncDisposableStack) {
     S3_ACCESS_KEY_ID: credentials.accessKeyId,
     S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
   }
-  const direct = openStorage({ ...settings, S3_ENDPOINT: endpoint.url })
+  const directSettings = { ...settings, S3_ENDPOINT: endpoint.url }
+  const direct = openStorage(directSettings)
   parts.defer(direct.close)
-  return { faults, network, settings, direct }
+  return { faults, network, settings, directSettings, direct }
 }
 
 /** Keeps processes running: one that ends, or does not start, is replaced, as any supervisor does. */

@@ -4,6 +4,7 @@ import { sql } from '@sluice/database'
 import { showImport } from '@sluice/imports'
 import { registeredKeys } from '@sluice/profiles'
 import { storedProfiles } from '../../environment/database.ts'
+import { findOrphans } from '../../environment/orphans.ts'
 import { until } from '../../environment/wait.ts'
 import { type ClientApp, insist } from './client.ts'
 import type { Deployment } from './deployment.ts'
@@ -36,6 +37,9 @@ export async function judge(
   const { order, violations } = await observe(deployment.db, deployment.orderWait)
   const verdict: Verdict = { imports: 0, cancelled: 0, rows: 0, mailsRepeated: 0, violations }
   for (const app of apps) await judgeApp(deployment, app, order.get(app.appId) ?? [], verdict)
+  for (const key of await insist('listing storage', () => findOrphans(deployment.db, deployment.storageSettings))) {
+    violations.push(`${key} in storage belongs to nobody`)
+  }
   return verdict
 }
 

@@ -1,0 +1,177 @@
+import { cancelImport, errorRows, type ImportContext, reportCancelled, runImport } from '@sluice/imports'
+import { registerUsers } from '@sluice/profiles'
+import pg from 'pg'
+import { beforeEach, expect, test } from 'vitest'
+import { lockWaits } from '../environment/database.ts'
+import { until } from '../environment/wait.ts'
+import { slowReads } from '../imports/slow-storage.ts'
+import { claim, importFile, openApp, profilesOf, queueFile, resultOf } from '../imports/workshop.ts'
+import { march, openYard, request, runAt, type Yard } from './yard.ts'
+
+// A deletion completes while an import runs, between two of its batches: from then on no batch applies or reports its users, and
+// what earlier batches kept for the error file is gone.
+const others = Array.from({ length: 12 }, (_, index) => `u${index}`)
+
+let yard: Yard
+let appId: number
+beforeEach(async () => {
+  yard = await openYard()
+  appId = await openApp(yard, ['alice', ...others])
+  // The key is known, and every user has a profile that can be locked.
+  await importFile(yard, appId, `user_id,n\n${['alice', ...others].map((user) => `${user},0\n`).join('')}`)
+  return () => yard.close()
+})
+
+/** Batches of two rows. */
+const before = [
+  ['alice,1', 'alice,none'],
+  ['u0,1', 'ghost,1'],
+  ...others.slice(1).map((user) => [`${user},1`, `${user},2`]),
+]
+const after = [
+  ['u0,3', 'ghost,5'],
+  ['alice,2', 'alice,none'],
+  ['ghost,2', 'alice,3,4'],
+]
+const linesOf = (batches: string[][]) => batches.flat().map((row) => `${row}\n`)
+const beginning = `user_id,n\n${linesOf(before).join('')}`
+const file = beginning + linesOf(after).join('')
+const total = (before.length + after.length) * 2
+const header = 'SERVICE_ERRORS,user_id,n\n'
+const unregistered = (row: string) => `user_id is unregistered user,${row}\n`
+
+const small = (changes: Partial<ImportContext> = {}): ImportContext => {
+  return { ...yard.context, ...changes, settings: { ...yard.context.settings, BATCH_ROWS: 2 } }
+}
+
+const deleteAlice = async () => {
+  await request(yard, appId, ['alice'], march.accepted)
+  await runAt(yard, march.completion)
+}
+
+/** Runs the import, and `between` the batches of the beginning and those that follow. */
+async function runWith(importId: string, between: () => Promise<unknown>): ReturnType<typeof runImport> {
+  let reads = 0
+  const storage = slowReads(yard.storage, beginning.length, async (at) => {
+    if (at === 0) reads += 1
+    // The first reading only looks at the header and infers types.
+    if (at === 0 || reads === 1) return
+    await until('the batches of the beginning', async () => {
+      return (await resultOf(yard, appId, importId)).view.rows_total === before.length * 2
+    })
+    await between()
+  })
+  return await runImport(small({ storage }), await claim(yard, appId, importId), new AbortController().signal)
+}
+
+const errorFileOf = async (importId: string) => (await resultOf(yard, appId, importId)).errorFile?.toString()
+
+/** The rows that are kept for an error file. */
+async function rowsKept(importId: string): Promise<string[]> {
+  const kept = await errorRows({ db: yard.database.db, storage: yard.storage }, { appId, importId }, 100)
+  return kept.rows.map(({ values }) => values.join(','))
+}
+
+test.each([true, false])('neither applies nor reports the user (registered again: %s)', async (again) => {
+  const importId = await queueFile(yard, appId, file)
+  const outcome = await runWith(importId, async () => {
+    expect(await rowsKept(importId)).toEqual(['alice,none', 'ghost,1'])
+    await deleteAlice()
+    if (again) await registerUsers(yard.database.db, appId, ['alice'])
+    expect(await rowsKept(importId)).toEqual([])
+  })
+  expect(outcome).toMatchObject({ outcome: 'completed' })
+  const profiles = await profilesOf(yard, appId)
+  expect(profiles.alice).toEqual(again ? {} : undefined)
+  expect(profiles.u0).toEqual({ n: 3 })
+  const { view } = await resultOf(yard, appId, importId)
+  expect(view).toMatchObject({ rows_total: total, rows_applied: total - 4, rows_failed: 4 })
+  expect(await errorFileOf(importId)).toBe(header + unregistered('ghost,5') + unregistered('ghost,2'))
+})
+
+test('does so while several of its batches are in flight', async () => {
+  const holder = new pg.Client({ connectionString: yard.database.url })
+  holder.on('error', () => {}) // of a test that fails
+  await holder.connect()
+  await holder.query('begin')
+  await holder.query(`select from profiles where app_id = $1 and user_id = 'u3' for update`, [appId])
+  const importId = await queueFile(yard, appId, file)
+  const running = runImport(small(), await claim(yard, appId, importId), new AbortController().signal)
+  await until('a batch to wait', async () => (await lockWaits(yard.database.db, 'transactionid')).length === 1)
+  const deleting = deleteAlice()
+  await until('the deletion to wait for the batches', async () => {
+    const waiting = await lockWaits(yard.database.db, 'advisory')
+    return waiting.some((statement) => statement.startsWith('select pg_advisory_xact_lock('))
+  })
+  await holder.end()
+  await deleting
+  expect(await running).toMatchObject({ outcome: 'completed' })
+  expect(await profilesOf(yard, appId)).not.toHaveProperty('alice')
+  const { view } = await resultOf(yard, appId, importId)
+  expect(view).toMatchObject({ rows_total: total, rows_applied: total - 4, rows_failed: 4 })
+  expect((await errorFileOf(importId)) ?? '').not.toContain('alice')
+})
+
+test('is gone on with by another worker, which does the same', async () => {
+  const importId = await queueFile(yard, appId, file)
+  const shutdown = new AbortController()
+  const interrupted = { ...small(), onBatch: () => shutdown.abort() }
+  const outcome = await runImport(interrupted, await claim(yard, appId, importId), shutdown.signal)
+  expect(outcome).toEqual({ outcome: 'interrupted' })
+  expect(await rowsKept(importId)).toContain('alice,none')
+  await deleteAlice()
+  await registerUsers(yard.database.db, appId, ['alice'])
+  await runImport(small(), await claim(yard, appId, importId), new AbortController().signal)
+  expect((await profilesOf(yard, appId)).alice).toEqual({})
+  expect((await resultOf(yard, appId, importId)).view).toMatchObject({ state: 'completed', rows_total: total })
+  expect(await errorFileOf(importId)).not.toContain('alice')
+})
+
+test('keeps its rows for the error file when the deletion is repeated', async () => {
+  const importId = await queueFile(yard, appId, file)
+  const storage = { ...yard.storage, removeAll: () => Promise.reject(new Error('storage is away')) }
+  await runWith(importId, async () => {
+    await request(yard, appId, ['alice'], march.accepted)
+    await expect(runAt(yard, march.completion, { storage })).rejects.toThrow('not complete')
+    await yard.database.db
+      .insertInto('import_error_chunks')
+      .values({ app_id: appId, import_id: importId, position: 0, part: 99, content: Buffer.from('kept,u1,x\n') })
+      .execute()
+    await runAt(yard, march.completion)
+  })
+  expect(await errorFileOf(importId)).toBe(`${header}kept,u1,x\n${unregistered('ghost,5')}${unregistered('ghost,2')}`)
+})
+
+test('neither keeps nor links an error file that was being stored when the deletion completed', async () => {
+  const importId = await queueFile(yard, appId, 'user_id,n\nalice,none\nghost,1\n')
+  let deletions = 0
+  const storage: ImportContext['storage'] = {
+    ...yard.storage,
+    async writeStream(...args) {
+      await yard.storage.writeStream(...args)
+      if (deletions++ === 0) await deleteAlice()
+    },
+  }
+  const running = runImport(small({ storage }), await claim(yard, appId, importId), new AbortController().signal)
+  expect(await running).toMatchObject({ outcome: 'completed' })
+  expect(deletions).toBe(1)
+  expect(await errorFileOf(importId)).toBeUndefined()
+  expect(await yard.storage.stat(`apps/${appId}/imports/${importId}/errors-1.csv`)).toBeUndefined()
+  const { text } = await yard.database.db
+    .selectFrom('mails')
+    .select('text')
+    .where('event', '=', `import:${importId}`)
+    .executeTakeFirstOrThrow()
+  expect(text).not.toContain('error_files')
+})
+
+test('that was cancelled reports no row of a user who was deleted before the report', async () => {
+  const importId = await queueFile(yard, appId, file)
+  const running = runWith(importId, () => cancelImport(yard.database.db, importId))
+  expect(await running).toEqual({ outcome: 'cancelled' })
+  expect(await rowsKept(importId)).toContain('alice,none')
+  await deleteAlice()
+  await reportCancelled(yard.context)
+  expect((await resultOf(yard, appId, importId)).view).toMatchObject({ state: 'cancelled', rows_failed: 2 })
+  expect(await errorFileOf(importId)).toBeUndefined()
+})

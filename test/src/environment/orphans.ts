@@ -1,0 +1,53 @@
+import { ListMultipartUploadsCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3'
+import { type Database, sql } from '@sluice/database'
+import type { StorageSettings } from '@sluice/storage'
+
+/**
+ * Lists what lies in the bucket below `apps/`, and returns the keys that nobody will ever remove: no import or upload knows the
+ * object, and no sweep is due for its place. Parts of unfinished uploads count as objects.
+ */
+export async function findOrphans(db: Database, settings: StorageSettings): Promise<string[]> {
+  const orphans: string[] = []
+  // First the keys: what comes into being meanwhile has its row before its object.
+  for (const key of await keysIn(settings)) {
+    const [, appId, importId] = /^apps\/(\d+)\/imports\/([0-9a-f-]{36})\/./.exec(key) ?? []
+    if (appId === undefined || importId === undefined || !(await isKnown(db, Number(appId), importId))) {
+      orphans.push(key)
+    }
+  }
+  return orphans
+}
+
+async function isKnown(db: Database, appId: number, importId: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from imports where app_id = ${appId} and import_id = ${importId} and files_removed_at is null
+    union all
+    select from dropbox_uploads where app_id = ${appId} and import_id = ${importId}
+    union all
+    select from file_sweeps where app_id = ${appId} and import_id = ${importId}
+  `.execute(db)
+  return rows.length > 0
+}
+
+async function keysIn(settings: StorageSettings): Promise<string[]> {
+  const client = new S3Client({
+    endpoint: settings.S3_ENDPOINT,
+    region: settings.S3_REGION,
+    credentials: { accessKeyId: settings.S3_ACCESS_KEY_ID, secretAccessKey: settings.S3_SECRET_ACCESS_KEY },
+    forcePathStyle: true,
+  })
+  const target = { Bucket: settings.S3_BUCKET, Prefix: 'apps/' }
+  try {
+    const keys: string[] = []
+    for await (const page of paginateListObjectsV2({ client }, target)) {
+      for (const { Key = '' } of page.Contents ?? []) keys.push(Key)
+    }
+    const { Uploads: uploads = [], IsTruncated: isTruncated } = await client.send(
+      new ListMultipartUploadsCommand(target),
+    )
+    if (isTruncated) throw new Error('more unfinished uploads than one answer of storage holds')
+    return [...keys, ...uploads.map(({ Key = '' }) => Key)]
+  } finally {
+    client.destroy()
+  }
+}
