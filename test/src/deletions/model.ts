@@ -5,8 +5,10 @@ export class AppModel {
   readonly requests: ModelRequest[] = []
   /** Completion dates that were mailed. */
   readonly mailed = new Set<string>()
-  /** Imports whose files are in storage. */
+  /** Imports that have ended and whose files are in storage. */
   storedImports = 0
+  /** Those that were sent and have not run yet, in request order. */
+  readonly waiting: ModelImport[] = []
 
   register(userIds: readonly string[]): void {
     for (const user of userIds) if (!this.users.has(user)) this.users.set(user, undefined)
@@ -15,6 +17,21 @@ export class AppModel {
   /** Sets the value of the users who are registered. */
   write(userIds: readonly string[], value: number): void {
     for (const user of userIds) if (this.users.has(user)) this.users.set(user, value)
+  }
+
+  /** Takes a file with a value for each of these users. */
+  send(userIds: readonly string[], value: number): void {
+    this.waiting.push({ users: userIds, value, deleted: new Set() })
+  }
+
+  /** Runs the next import. Returns how many rows count as applied: those of users who were deleted since do. */
+  runNext(): number {
+    const next = this.waiting.shift()
+    if (next === undefined) return 0
+    const left = next.users.filter((user) => !next.deleted.has(user))
+    this.write(left, next.value)
+    this.storedImports += 1
+    return next.users.length - left.filter((user) => !this.users.has(user)).length
   }
 
   request(userIds: readonly string[], at: Date): void {
@@ -38,6 +55,7 @@ export class AppModel {
       const earliest = Math.min(...naming.map(({ completesAt }) => completesAt.getTime()))
       this.mailed.add(new Date(earliest).toISOString())
       this.users.delete(user)
+      for (const { deleted } of this.waiting) deleted.add(user)
       for (const { pending } of naming) pending.delete(user)
     }
     for (const request of this.requests) if (request.pending.size === 0) request.state = 'completed'
@@ -48,6 +66,13 @@ export class AppModel {
     const started = this.requests.filter(({ state }) => state === 'started').flatMap(({ pending }) => [...pending])
     return [...this.users.keys()].filter((user) => !started.includes(user)).toSorted()
   }
+}
+
+interface ModelImport {
+  users: readonly string[]
+  value: number
+  /** Users who were deleted since the file was sent. */
+  deleted: Set<string>
 }
 
 interface ModelRequest {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import { runImport } from '@sluice/imports'
 import { joinedProfileUpdates, registerUsers, UnregisteredUser } from '@sluice/profiles'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
-import { importFile, openApp, profilesOf } from '../imports/workshop.ts'
+import { claim, openApp, profilesOf, queueFile, resultOf } from '../imports/workshop.ts'
 import { AppModel } from './model.ts'
 import { mailEvents, openYard, request, runAt, runCutShort, targetsOf, type Yard } from './yard.ts'
 
@@ -35,6 +36,7 @@ const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('request' as const), app, users }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('register' as const), app, users }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('update' as const), app, user: fc.constantFrom(...names) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('send' as const), app, users }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('import' as const), app, users }) },
   {
     weight: 4,
@@ -101,14 +103,38 @@ async function change(
       else await expect(updating).rejects.toThrow(UnregisteredUser)
       return model.write([step.user], value)
     }
+    case 'send':
+      await send(appId, step.users, value)
+      return model.send(step.users, value)
     case 'import': {
-      const rows = step.users.map((user) => `${user},${value}\n`).join('')
-      const { view } = await importFile(yard, appId, `user_id,value\n${rows}`)
-      expect(view.rows_applied).toBe(step.users.filter((user) => model.users.has(user)).length)
-      model.storedImports += 1
-      return model.write(step.users, value)
+      await send(appId, step.users, value)
+      model.send(step.users, value)
+      while (model.waiting.length > 0) expect(await runNext(appId)).toBe(model.runNext())
+      return
     }
   }
+}
+
+async function send(appId: number, userIds: readonly string[], value: number): Promise<void> {
+  const rows = userIds.map((user) => `${user},${value}\n`).join('')
+  await queueFile(yard, appId, `user_id,value\n${rows}`)
+}
+
+/** Runs the app's next import. Returns how many rows were applied. */
+async function runNext(appId: number): Promise<number> {
+  const { import_id: importId } = await yard.database.db
+    .selectFrom('imports')
+    .select('import_id')
+    .where('app_id', '=', appId)
+    .where('state', '=', 'queued')
+    .orderBy('line_number')
+    .limit(1)
+    .executeTakeFirstOrThrow()
+  await runImport(yard.context, await claim(yard, appId, importId), new AbortController().signal)
+  const { view, errorFile } = await resultOf(yard, appId, importId)
+  const reported = errorFile?.toString().trim().split('\n').slice(1) ?? []
+  expect(reported).toHaveLength(view.rows_failed)
+  return view.rows_applied
 }
 
 /** A disturbed run is followed by one that goes on where it ended. */
@@ -139,7 +165,7 @@ async function compare({ apps }: World): Promise<void> {
       model.requests.flatMap(({ pending }) => [...pending]).toSorted(),
     )
     const stored = db.selectFrom('imports').select('import_id').where('files_removed_at', 'is', null)
-    expect(await stored.where('app_id', '=', appId).execute()).toHaveLength(model.storedImports)
+    expect(await stored.where('app_id', '=', appId).execute()).toHaveLength(model.storedImports + model.waiting.length)
   }
 }
 
