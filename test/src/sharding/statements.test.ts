@@ -21,8 +21,10 @@ const acrossApps: Record<string, RegExp> = {
   'mails that are due': /^select "app_id", "mail_id" from "mails"/,
   'deletions that start': /^update deletion_requests set state = 'started'/,
   'deletions that complete': /^select distinct "app_id", "completes_at" from "deletion_requests"/,
-  'uploads to the dropbox that nobody ends': /^select \* from "dropbox_uploads" where "started_at" </,
   'unannounced files that could not be taken on': /^select .* from "unannounced_file_failures"$/,
+  'uploads to the dropbox that nobody ends': /^select \* from "dropbox_uploads" where \(?\s*started_at </,
+  'places to sweep': /^update file_sweeps set due_at/,
+  'hashes of deleted IDs to forget': /^delete from recently_deleted_users/,
   'links to error files': /^select "error_file_key", .* from "imports" where "import_id" =/,
 }
 
