@@ -57,7 +57,7 @@ export function hostUpkeep(host: Host): Stop {
     'remove-abandoned-uploads': { every: fileRemovalInterval, run: () => removeAbandonedUploads(context) },
     'remove-files': { every: fileRemovalInterval, run: () => removeOldFiles(context) },
     'sweep-files': { every: fileRemovalInterval, run: () => sweepFiles({ ...context, shutdown: shutdown.signal }) },
-    'forget-deleted-users': { every: fileRemovalInterval, run: () => forgetDeletedUsers(context.db) },
+    'forget-deleted-users': { every: fileRemovalInterval, run: () => forgetDeletedUsers(context.db, shutdown.signal) },
     'end-silent-copies': {
       every: silentCopyInterval,
       run: async () => {

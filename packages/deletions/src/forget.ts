@@ -9,8 +9,11 @@ const keptDays = 30
 /** Hashes in one transaction. */
 const batchHashes = 10_000
 
-/** Forgets which IDs were deleted, once no data that was sent before can be imported any more. Returns how many it forgot. */
-export async function forgetDeletedUsers(db: Database): Promise<number> {
+/**
+ * Forgets which IDs were deleted, once no data that was sent before can be imported any more. Ends early when the process shuts
+ * down. Returns how many it forgot.
+ */
+export async function forgetDeletedUsers(db: Database, shutdown?: AbortSignal): Promise<number> {
   let forgotten = 0
   for (;;) {
     const { numAffectedRows } = await sql`
@@ -37,6 +40,6 @@ export async function forgetDeletedUsers(db: Database): Promise<number> {
     `.execute(db)
     const batch = Number(numAffectedRows ?? 0)
     forgotten += batch
-    if (batch < batchHashes) return forgotten
+    if (batch < batchHashes || shutdown?.aborted) return forgotten
   }
 }
