@@ -113,7 +113,17 @@ export async function finishUpload(
     const sentAt = await removeUpload(tx, upload)
     if (sentAt === undefined) return 'gone'
     const hashes = await hashesOf(tx, appId, origin)
-    const about = { appId, importId, source: 'bucket', objectKey, contentType, etag, byteSize, fileName, sentAt } as const
+    const about = {
+      appId,
+      importId,
+      source: 'bucket',
+      objectKey,
+      contentType,
+      etag,
+      byteSize,
+      fileName,
+      sentAt,
+    } as const
     if (hashes !== undefined && (await queueStoredFile(tx, { ...about, ...hashes }))) return 'queued'
     await sweepLater(tx, upload)
     return 'repeated'

@@ -155,7 +155,7 @@ describe('a deletion removes', () => {
     const upload = await beginUpload(yard.database.db, appId, 'people.csv')
     await deleteAlice()
     await write(upload.importId)
-    await finishUpload(yard.upkeep, upload, null)
+    await finishUpload(yard.upkeep, upload, { kind: 'parts' })
     await removeOldFiles(yard.context)
     expect(await stored(upload.importId)).toHaveLength(1)
     await runImport(yard.context, await claim(yard, appId, upload.importId), new AbortController().signal)
@@ -195,12 +195,12 @@ describe('a sweep removes', () => {
 
   test('the second copy of a repeated upload whose process died', async () => {
     const { db } = yard.database
-    const hash = Buffer.from('the same request')
+    const origin = { kind: 'request', signature: 'aa', md5: 'bb' } as const
     const [first, second] = [await beginUpload(db, appId, 'a.csv'), await beginUpload(db, appId, 'a.csv')]
     for (const { importId } of [first, second]) await write(importId)
-    await finishUpload(yard.upkeep, first, hash)
+    await finishUpload(yard.upkeep, first, origin)
     const relay = { ...yard.bucket.relay, remove: () => Promise.reject(new Error('killed')) }
-    await expect(finishUpload({ db, relay }, second, hash)).rejects.toThrow('killed')
+    await expect(finishUpload({ db, relay }, second, origin)).rejects.toThrow('killed')
     await expectSwept(second.importId)
     expect(await stored(first.importId)).toHaveLength(1)
   })
