@@ -56,8 +56,8 @@ export function hostUpkeep(host: Host): Stop {
     },
     'remove-abandoned-uploads': { every: fileRemovalInterval, run: () => removeAbandonedUploads(context) },
     'remove-files': { every: fileRemovalInterval, run: () => removeOldFiles(context) },
-    'sweep-files': { every: fileRemovalInterval, run: () => sweepFiles({ ...context, shutdown: shutdown.signal }) },
-    'forget-deleted-users': { every: fileRemovalInterval, run: () => forgetDeletedUsers(context.db, shutdown.signal) },
+    'sweep-files': { every: fileRemovalInterval, run: () => sweepFiles(context) },
+    'forget-deleted-users': { every: fileRemovalInterval, run: () => forgetDeletedUsers(context) },
     'end-silent-copies': {
       every: silentCopyInterval,
       run: async () => {

@@ -1,4 +1,5 @@
-import { type Database, sql } from '@sluice/database'
+import { sql } from '@sluice/database'
+import type { DeletionContext } from './context.ts'
 
 /**
  * Hashes of deleted IDs are kept for so many days at least. An import, or an upload through the gateway, that waits for longer
@@ -13,7 +14,7 @@ const batchHashes = 10_000
  * Forgets which IDs were deleted, once no data that was sent before can be imported any more. Ends early when the process shuts
  * down. Returns how many it forgot.
  */
-export async function forgetDeletedUsers(db: Database, shutdown?: AbortSignal): Promise<number> {
+export async function forgetDeletedUsers({ db, shutdown }: Pick<DeletionContext, 'db' | 'shutdown'>): Promise<number> {
   let forgotten = 0
   for (;;) {
     const { numAffectedRows } = await sql`

@@ -14,7 +14,7 @@ const passSize = 100
 const expiredRetentionDays = 2
 
 /**
- * Removes the stored files of imports that ended `FILE_RETENTION_DAYS` ago, and of those that a deletion has marked as
+ * Removes the stored files of imports that ended `FILE_RETENTION_DAYS` ago, and of those that a deletion has followed as
  * soon as they have ended. Safe to run in several processes at once.
  *
  * Tries each import once, and stops before the next one when the process shuts down. Returns the number of imports whose files
