@@ -39,28 +39,28 @@ export function relayMultipart(context: RelayContext): MultipartBackend {
   }
 
   return {
-    create: async (name, metadata) => {
+    create: async (name, metadata, plan) => {
       const { appId, fileName } = newFileOf(name)
-      return (await relayed(beginUploadInParts(context, appId, fileName, metadata))).importId
+      return (await relayed(beginUploadInParts(context, appId, fileName, metadata, plan ?? null))).importId
     },
     putPart: async (name, uploadId, partNumber, body) => {
       checkSize(body.size)
-      const { objectKey, storageUploadId } = await find(name, uploadId)
+      const { objectKey, storageUploadId, checksum } = await find(name, uploadId)
+      if (checksum !== null) body.requireChecksum(checksum.algorithm)
       const passedOn = { byteSize: body.size, chunks: body.chunks }
       const etag = withoutQuotes(await relayed(relay.putPart(objectKey, storageUploadId, partNumber, passedOn)))
       return { partNumber, size: body.size, etag, modifiedAt: new Date(), checksums: body.digests().checksums }
     },
     listParts: async (name, uploadId) => {
-      const { objectKey, storageUploadId } = await find(name, uploadId)
+      const { objectKey, storageUploadId, checksum } = await find(name, uploadId)
       const parts = await relayed(relay.listParts(objectKey, storageUploadId))
       const shown = parts.map(({ partNumber, byteSize, etag, modifiedAt }) => {
         return { partNumber, size: byteSize, etag: withoutQuotes(etag), modifiedAt, checksums: {} }
       })
-      return { parts: shown, plan: undefined }
+      return { parts: shown, plan: checksum ?? undefined }
     },
     complete: (name, uploadId, parts, { condition, claims }) => {
       refuseCondition(condition)
-      checkObjectChecksum(parts, claims)
       return relayed(complete(context, name, uploadId, parts, claims))
     },
     abort: async (name, uploadId) => forgetUpload(context, await find(name, uploadId)),
@@ -69,8 +69,8 @@ export function relayMultipart(context: RelayContext): MultipartBackend {
       const { appId, fileName: namesBeginWith } = fileOf({ key: prefix })
       const uploads = (await listUploads(db, appId)).filter(({ fileName }) => fileName.startsWith(namesBeginWith))
       return uploads
-        .map(({ importId, fileName, startedAt }) => {
-          return { key: `${pathOf(appId)}${fileName}`, uploadId: importId, startedAt, plan: undefined }
+        .map(({ importId, fileName, startedAt, checksum }) => {
+          return { key: `${pathOf(appId)}${fileName}`, uploadId: importId, startedAt, plan: checksum ?? undefined }
         })
         .sort((left, right) => compareKeys(left.key, right.key) || compareKeys(left.uploadId, right.uploadId))
     },
@@ -104,9 +104,9 @@ async function complete(
  *
  * Throws BadDigest if they differ. Throws NotImplemented if only the file's bytes, or unnamed checksums, could tell.
  */
-function checkObjectChecksum(parts: readonly NamedPart[], claims: ObjectClaims): void {
-  const plan = planAtEnd(undefined, claims)
-  if (plan === undefined) return
+function checkObjectChecksum(begun: InParts['checksum'], parts: readonly NamedPart[], claims: ObjectClaims): void {
+  const plan = planAtEnd(begun ?? undefined, claims)
+  if (plan === undefined || claims.checksum === undefined) return
   const composite = plan.type === 'COMPOSITE' ? compositeChecksum(plan.algorithm, parts) : undefined
   if (composite === undefined) {
     throw new S3Error('NotImplemented', `The ${plan.algorithm} of a whole file is not computed here.`)
@@ -122,7 +122,8 @@ async function assemble(
   claims: ObjectClaims,
 ): Promise<void> {
   const { relay } = context
-  const { objectKey, storageUploadId } = upload
+  const { objectKey, storageUploadId, checksum } = upload
+  checkObjectChecksum(checksum, parts, claims)
   try {
     const stored = await relay.listParts(objectKey, storageUploadId)
     const sizes = new Map(stored.map(({ partNumber, byteSize }) => [partNumber, byteSize]))

@@ -18,6 +18,7 @@ import * as releasedImports from './migrations/0012-released-imports.ts'
 import * as deletedData from './migrations/0014-deleted-data.ts'
 import * as bucketFiles from './migrations/0015-bucket-files.ts'
 import * as previewedKeys from './migrations/0016-previewed-keys.ts'
+import * as uploadChecksums from './migrations/0018-upload-checksums.ts'
 
 /** All of them, in order; each runs in a transaction of its own. */
 const migrations = {
@@ -36,6 +37,7 @@ const migrations = {
   '0014-deleted-data': deletedData,
   '0015-bucket-files': bucketFiles,
   '0016-previewed-keys': previewedKeys,
+  '0018-upload-checksums': uploadChecksums,
 }
 
 /** The first Postgres with `transaction_timeout`, as it names its versions to programs. */

@@ -177,6 +177,12 @@ interface ImportsTable {
   finished_at: NullableTimestamp
 }
 
+/** The checksum that a bucket upload's parts, and the whole, are to have. */
+export interface UploadChecksum {
+  algorithm: 'crc32' | 'crc32c' | 'crc64nvme' | 'sha1' | 'sha256'
+  type: 'COMPOSITE' | 'FULL_OBJECT'
+}
+
 /** A file on its way through the dropbox; it goes when the file becomes an import, whose ID it has. */
 interface DropboxUploadsTable {
   app_id: number
@@ -184,6 +190,8 @@ interface DropboxUploadsTable {
   file_name: string
   /** Storage's own ID of an upload in parts; null where the file comes whole. */
   storage_upload_id: string | null
+  /** What an upload in parts begins with; null if it names no algorithm. */
+  checksum: JSONColumnType<UploadChecksum> | null
   started_at: Timestamp
   /** When its sender began to send it: before `started_at` if the file was unannounced. */
   sent_at: Timestamp

@@ -1,5 +1,5 @@
 import { gzipMagicBytes, isGzip } from '@sluice/csv'
-import { type Database, type ImportContentType, type RawBuilder, sql } from '@sluice/database'
+import { type Database, type ImportContentType, type RawBuilder, sql, type UploadChecksum } from '@sluice/database'
 import { queueStoredFile, sweepLater, uploadKey } from '@sluice/imports'
 import type { Relay } from '@sluice/storage'
 import type { DropboxContext } from './context.ts'
@@ -15,6 +15,8 @@ export interface Upload {
   objectKey: string
   /** Of an upload in parts; null where the file comes whole. */
   storageUploadId: string | null
+  /** What the parts, and the whole, are to have; null if the upload names no algorithm. */
+  checksum: UploadChecksum | null
   startedAt: Date
 }
 
@@ -42,16 +44,17 @@ export async function beginUploadInParts(
   appId: number,
   fileName: string,
   metadata: Parameters<Relay['beginParts']>[1],
+  checksum: UploadChecksum | null = null,
 ): Promise<Upload> {
   const upload = await beginUpload(db, appId, fileName)
   const storageUploadId = await relay.beginParts(upload.objectKey, metadata)
   await db
     .updateTable('dropbox_uploads')
-    .set({ storage_upload_id: storageUploadId })
+    .set({ storage_upload_id: storageUploadId, checksum: checksum && JSON.stringify(checksum) })
     .where('app_id', '=', appId)
     .where('import_id', '=', upload.importId)
     .execute()
-  return { ...upload, storageUploadId }
+  return { ...upload, storageUploadId, checksum }
 }
 
 /** Finds an upload in parts that is under way. The ID is untrusted text. */
@@ -208,6 +211,7 @@ function toUpload(row: {
   import_id: string
   file_name: string
   storage_upload_id: string | null
+  checksum: UploadChecksum | null
   started_at: Date
 }): Upload {
   return {
@@ -216,6 +220,7 @@ function toUpload(row: {
     fileName: row.file_name,
     objectKey: uploadKey(row.app_id, row.import_id),
     storageUploadId: row.storage_upload_id,
+    checksum: row.checksum,
     startedAt: row.started_at,
   }
 }

@@ -58,6 +58,7 @@ export function sweptCopies({ db, relay }: UpkeepContext): Relay {
           fileName: row.file_name,
           objectKey: target,
           storageUploadId: null,
+          checksum: null,
           startedAt: row.started_at,
         }
         if (target.includes(row.import_id)) await forgetUpload({ db, relay }, upload)

@@ -3,7 +3,10 @@ import { crc32 } from 'node:zlib'
 import {
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
+  type CreateMultipartUploadCommandInput,
   HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  ListPartsCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -29,12 +32,15 @@ const crc32Of = (data: Uint8Array | string) => {
   return bytes
 }
 const ofPart = crc32Of(file).toString('base64')
+const hashOfFile = createHash('sha256').update(file).digest('base64')
 const ofParts = crc32Of(crc32Of(file)).toString('base64')
 
 /** Sends a file as one part, with the SDK's default settings; returns how to complete the upload. */
-async function sendPart() {
+async function sendPart(
+  begun: Pick<CreateMultipartUploadCommandInput, 'ChecksumAlgorithm'> = { ChecksumAlgorithm: 'CRC32' },
+) {
   const client = dropbox.clientOf(owner)
-  const begin = new CreateMultipartUploadCommand({ ...target(), ChecksumAlgorithm: 'CRC32' })
+  const begin = new CreateMultipartUploadCommand({ ...target(), ...begun })
   const { UploadId } = await client.send(begin)
   const part = { ...target(), UploadId, PartNumber: 1, Body: file }
   const { ETag, ChecksumCRC32 } = await client.send(new UploadPartCommand(part))
@@ -64,18 +70,58 @@ describe('completing an upload', () => {
     ['another checksum of its parts', { ChecksumCRC32: `${ofPart}-1` }, undefined, 'BadDigest'],
     ['another number of parts', { ChecksumCRC32: `${ofParts}-2` }, undefined, 'BadDigest'],
     ['a checksum of parts that have none', { ChecksumCRC32: `${ofParts}-1` }, {}, 'NotImplemented'],
-    ['the checksum of its bytes', { ChecksumCRC32: ofPart, ChecksumType: 'FULL_OBJECT' }, undefined, 'NotImplemented'],
-    [
-      'a hash of its bytes',
-      { ChecksumSHA256: createHash('sha256').update(file).digest('base64') },
-      undefined,
-      'NotImplemented',
-    ],
+    ['a checksum of another type', { ChecksumCRC32: ofPart, ChecksumType: 'FULL_OBJECT' }, undefined, 'BadDigest'],
+    ['a checksum by another algorithm', { ChecksumSHA256: hashOfFile }, undefined, 'BadDigest'],
   ])('that says %s is refused, and goes on without it', async (_, claims, named, name) => {
     const complete = await sendPart()
     await expect(complete(claims, named)).rejects.toMatchObject({ name })
     expect(await dropbox.importsOf(owner)).toEqual([])
     await complete({})
+    expect(await dropbox.importsOf(owner)).toHaveLength(1)
+  })
+})
+
+test.each([
+  ['checksum', { ChecksumCRC32: ofPart, ChecksumType: 'FULL_OBJECT' as const }],
+  ['hash', { ChecksumSHA256: hashOfFile }],
+])('completing an upload that names no algorithm with a %s of its bytes is not implemented', async (_, claims) => {
+  const complete = await sendPart({})
+  await expect(complete(claims)).rejects.toMatchObject({ name: 'NotImplemented' })
+  await complete({})
+  expect(await dropbox.importsOf(owner)).toHaveLength(1)
+})
+
+describe('the algorithm that an upload begins with', () => {
+  test('binds its parts: a part by another one is refused, and the upload goes on', async () => {
+    const client = dropbox.clientOf(owner)
+    const { UploadId } = await client.send(
+      new CreateMultipartUploadCommand({ ...target(), ChecksumAlgorithm: 'CRC32' }),
+    )
+    const part = { ...target(), UploadId, PartNumber: 1, Body: file }
+    const other = new UploadPartCommand({ ...part, ChecksumAlgorithm: 'SHA256' })
+    await expect(client.send(other)).rejects.toMatchObject({ name: 'InvalidRequest' })
+    const { ETag } = await client.send(new UploadPartCommand(part))
+    const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] }
+    await client.send(new CompleteMultipartUploadCommand({ ...target(), UploadId, MultipartUpload }))
+    expect(await dropbox.importsOf(owner)).toHaveLength(1)
+  })
+
+  test('is shown with the upload, and holds at its end', async () => {
+    const client = dropbox.clientOf(owner)
+    const begin = new CreateMultipartUploadCommand({ ...target(), ChecksumAlgorithm: 'CRC32C' })
+    const { UploadId } = await client.send(begin)
+    const shown = { ChecksumAlgorithm: 'CRC32C', ChecksumType: 'COMPOSITE' }
+    expect(await client.send(new ListPartsCommand({ ...target(), UploadId }))).toMatchObject(shown)
+    const { Uploads } = await client.send(
+      new ListMultipartUploadsCommand({ Bucket: dropbox.bucket, Prefix: owner.path }),
+    )
+    expect(Uploads).toMatchObject([{ UploadId, ...shown }])
+    const part = { ...target(), UploadId, PartNumber: 1, Body: file, ChecksumAlgorithm: 'CRC32C' as const }
+    const { ETag } = await client.send(new UploadPartCommand(part))
+    const end = { ...target(), UploadId, MultipartUpload: { Parts: [{ PartNumber: 1, ETag }] } }
+    const asAnother = new CompleteMultipartUploadCommand({ ...end, ChecksumCRC32: ofParts })
+    await expect(client.send(asAnother)).rejects.toMatchObject({ name: 'BadDigest' })
+    await client.send(new CompleteMultipartUploadCommand(end))
     expect(await dropbox.importsOf(owner)).toHaveLength(1)
   })
 })
