@@ -44,6 +44,12 @@ export const size = z.string().transform((text, context) => {
   return Number(match[1]) * bytes[(match[2] ?? 'B') as keyof typeof bytes]
 })
 
+/** A {@link size} of at most `most`, given as text such as `5GB`. */
+export function sizeUpTo(most: string) {
+  const limit = size.parse(most)
+  return size.refine((value) => value <= limit, `must be at most ${most}`)
+}
+
 /** A whole number from `least` to `most`. */
 export function wholeNumber(least: number, most: number) {
   return z.string().transform((text, context) => {

@@ -7,6 +7,7 @@ import {
   listOf,
   rateLimit,
   size,
+  sizeUpTo,
   timeZone,
   wholeNumber,
 } from './formats.ts'
@@ -164,6 +165,11 @@ export const settings = {
   ),
   PROFILE_KEY_LIMIT: withDefault(wholeNumber(1, 100_000), '500', 'Profile keys that an app can have'),
   UNCOMPRESSED_LIMIT: withDefault(size, '4GiB', 'Largest file after decompression'),
+  ERROR_FILE_LIMIT: withDefault(
+    sizeUpTo('5GB'),
+    '1GiB',
+    'Largest error file, at most 5GB, which one request to storage may have; rows with errors beyond it are counted and not kept',
+  ),
   UPLOAD_ORDER_WAIT: withDefault(
     durationBetween('0', '1d'),
     '30s',

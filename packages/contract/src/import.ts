@@ -133,6 +133,10 @@ export const importView = z.object({
   rows_failed: z.int().nonnegative(),
   error: z.string().nullable(),
   error_file_url: z.url().nullable(),
+  error_file_ends_before_row: z.int().positive().optional().meta({
+    description:
+      'There only if the error file leaves rows out: the first data row (1 follows the header) from which on invalid rows are counted, but not kept. 1 if there is no error file.',
+  }),
   types: z.record(z.string(), z.enum(valueTypes)),
   requested_at: z.iso.datetime(),
   started_at: timestamp,

@@ -15,6 +15,7 @@ import * as dropbox from './migrations/0009-dropbox.ts'
 import * as progressInPlace from './migrations/0010-progress-in-place.ts'
 import * as profileTime from './migrations/0011-profile-time.ts'
 import * as releasedImports from './migrations/0012-released-imports.ts'
+import * as errorFileLimit from './migrations/0013-error-file-limit.ts'
 import * as deletedData from './migrations/0014-deleted-data.ts'
 import * as bucketFiles from './migrations/0015-bucket-files.ts'
 import * as previewedKeys from './migrations/0016-previewed-keys.ts'
@@ -34,6 +35,7 @@ const migrations = {
   '0010-progress-in-place': progressInPlace,
   '0011-profile-time': profileTime,
   '0012-released-imports': releasedImports,
+  '0013-error-file-limit': errorFileLimit,
   '0014-deleted-data': deletedData,
   '0015-bucket-files': bucketFiles,
   '0016-previewed-keys': previewedKeys,

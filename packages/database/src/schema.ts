@@ -157,6 +157,10 @@ interface ImportsTable {
   rows_failed: Generated<number>
   /** Rows of the error file by message; at most so many messages as `error-counts.ts` of packages/imports says. */
   error_counts: ColumnType<Record<string, number>, string | undefined, string>
+  /** Bytes that the invalid rows so far would take in the error file, its header not included; 0 once the import has ended. */
+  error_bytes: Generated<number>
+  /** The first data row (1 follows the header) that the error file leaves out, whether it is invalid or not; null if it is whole. */
+  error_file_ends_before_row: number | null
 
   error: string | null
   /** It was cancelled, and its error file and mails are still to be made. */
@@ -209,15 +213,18 @@ interface UnannouncedFileFailuresTable {
   refused_at: NullableTimestamp
 }
 
-/** Lines of an error file that is still growing; they commit with their batch, and go when the file is in storage. */
+/** Rows of an error file that is still growing; they commit with their batch, and are removed when the file is in storage. */
 interface ImportErrorChunksTable {
   app_id: number
   import_id: string
   /** Position after the batch whose invalid rows the chunk holds: file order. */
   position: number
-  /** Chunks are small, however much a batch has to say. */
+  /** Earlier releases wrote several chunks for one batch. */
   part: number
+  /** The rows in the short form of `kept-rows.ts` of packages/imports. */
   content: Buffer
+  /** Bytes of their lines in the error file; null if `content` holds the finished lines, as earlier releases wrote them. */
+  bytes: number | null
 }
 
 /** Places in storage, the prefixes of imports, that are cleared once more at `due_at`: until then somebody may write there. */

@@ -1,17 +1,19 @@
 import { createHash, hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { ValueType } from '@sluice/contract'
-import { type CellOffsets, cellCount, type ErrorLines, isText, type RowBlock, rawRow } from '@sluice/csv'
+import { type CellOffsets, cellCount, isText, type RowBlock, rawRow } from '@sluice/csv'
 import { ColumnInference, type ProfileBatch } from '@sluice/profiles'
 import type { RowBatch } from './batches.ts'
 import { type Columns, settledTypes } from './columns.ts'
+import type { KeptRows } from './kept-rows.ts'
+import { columnProblem, type Problem, unregistered } from './problems.ts'
 
 /** Memory of a batch, for one after another: made anew each time, it would be garbage by the megabyte. */
 export interface BatchMemory {
   /** Its users, with a hash of each row; then their values. */
   updates: ProfileBatch
   /** Its rows that are not applied. */
-  errorLines: ErrorLines
+  keptRows: KeptRows
 }
 
 /** A batch whose rows' users are known by name; nothing else of the rows has been looked at. */
@@ -68,7 +70,7 @@ function bytesOf(block: CellOffsets, row: number, column: number): Buffer {
  * that Postgres is done with must not wait with its locks until all of this one's rows are hashed.
  */
 export async function prepareBatch(batch: RowBatch, columns: Columns, memory: BatchMemory): Promise<PreparedBatch> {
-  const { updates, errorLines } = memory
+  const { updates, keptRows } = memory
   const users = new Int32Array(batch.rows).fill(noUser)
   const salt = saltOf(columns)
   const { userIdIndex } = columns
@@ -84,17 +86,15 @@ export async function prepareBatch(batch: RowBatch, columns: Columns, memory: Ba
     await setImmediate()
   }
   const mayRegister = columns.profiles.some((column) => !column.registered && column.type !== undefined)
-  return { ...batch, updates, errorLines, users, types: settledTypes(columns), mayRegister }
+  return { ...batch, updates, keptRows, users, types: settledTypes(columns), mayRegister }
 }
 
-/** What is wrong with a row's user ID, in the words of its message; undefined where it can be looked up. */
-export function userIdProblem(block: RowBlock, row: number, userIdIndex: number): string | undefined {
-  if (!hasValue(block, row, userIdIndex)) return unregistered
-  return block.isText || isText(bytesOf(block, row, userIdIndex)) ? undefined : 'user_id should be UTF-8'
+/** What is wrong with a row's user ID; undefined if it can be looked up. */
+export function userIdProblem(block: RowBlock, row: number, userIdIndex: number): Problem | undefined {
+  if (!hasValue(block, row, userIdIndex)) return unregistered(userIdIndex)
+  const isReadable = block.isText || isText(bytesOf(block, row, userIdIndex))
+  return isReadable ? undefined : columnProblem(userIdIndex, 'should be UTF-8')
 }
-
-/** The message of a row whose user is not registered (service.md, Error CSV file). */
-export const unregistered = 'user_id is unregistered user'
 
 /** What makes the same bytes mean the same values: the columns, their types, and the rules. */
 function saltOf({ names, profiles }: Columns): Buffer {

@@ -1,31 +1,29 @@
 import { setImmediate } from 'node:timers/promises'
 import type { RowBlock } from '@sluice/csv'
-import type { ProfileBatch, RowProblem, UserStates } from '@sluice/profiles'
-import { hasValue, noUser, type PreparedBatch, unregistered, userIdProblem } from './batch.ts'
+import type { ProfileBatch, UserStates } from '@sluice/profiles'
+import { hasValue, noUser, type PreparedBatch, userIdProblem } from './batch.ts'
 import type { Columns, ProfileColumn } from './columns.ts'
+import { columnProblem, type Problem, rowProblem } from './problems.ts'
 
 /** What came of a look at the cells of a batch. */
 export interface Findings {
-  /** What is wrong with rows, in their order. */
-  problems: Problem[]
+  problems: FoundProblems
   /** Columns that await registration and have values in valid rows of registered users. */
   toRegister: Set<ProfileColumn>
 }
 
-/** Something wrong with a row of the batch, in a column: {@link wholeRow} comes before all of them. */
-interface Problem {
-  row: number
-  column: number
-  message: string
+/** What is wrong with rows: problem `i` is one of the row with the number `rows[i]` in the batch. The rows are in order. */
+export interface FoundProblems {
+  rows: number[]
+  problems: Problem[]
 }
 
-/** Place of a message about the row as a whole: before every column. */
-const wholeRow = -1
-
 const unreadable = {
-  'unclosed quote': 'quote is not closed',
-  'too long': 'row is too long',
-} satisfies Record<NonNullable<RowBlock['problem']>, string>
+  'unclosed quote': rowProblem('quote is not closed'),
+  'too long': rowProblem('row is too long'),
+} satisfies Record<NonNullable<RowBlock['problem']>, Problem>
+
+const tooManyValues = rowProblem('too many values')
 
 /**
  * Checks every cell of the rows and puts what is to be written into the batch's updates. Rows whose values are known to be
@@ -34,14 +32,14 @@ const unreadable = {
  */
 export async function checkRows(batch: PreparedBatch, columns: Columns, states: UserStates): Promise<Findings> {
   batch.updates.clearValues()
-  const findings: Findings = { problems: [], toRegister: new Set() }
+  const findings: Findings = { problems: { rows: [], problems: [] }, toRegister: new Set() }
   const awaiting = columns.profiles.filter((column) => !column.registered && column.type !== undefined)
   const check = new RowCheck(batch, columns, findings.problems)
   let number = 0
   for (const { block, from, to } of batch.slices) {
     for (let row = from; row < to; row++, number++) {
       if (block.problem !== undefined) {
-        findings.problems.push({ row: number, column: wholeRow, message: unreadable[block.problem] })
+        note(findings.problems, number, unreadable[block.problem])
         continue
       }
       const user = batch.users[number] ?? noUser
@@ -58,26 +56,24 @@ export async function checkRows(batch: PreparedBatch, columns: Columns, states: 
 class RowCheck {
   readonly #updates: ProfileBatch
   readonly #columns: Columns
-  readonly #problems: Problem[]
-  /** By column, messages that came up before: rows mostly fail for one of few reasons. */
-  readonly #messages = new Map<ProfileColumn, Map<RowProblem, string>>()
+  readonly #found: FoundProblems
 
-  constructor({ updates }: PreparedBatch, columns: Columns, problems: Problem[]) {
+  constructor({ updates }: PreparedBatch, columns: Columns, found: FoundProblems) {
     this.#updates = updates
     this.#columns = columns
-    this.#problems = problems
+    this.#found = found
   }
 
   /** Checks the row of this number in the batch. Notes what is wrong with it; true where nothing is. */
   row(block: RowBlock, row: number, number: number, user: number): boolean {
     const { names, inDocumentOrder, userIdIndex } = this.#columns
     const updates = this.#updates
-    const before = this.#problems.length
+    const before = this.#found.rows.length
     const first = block.firstCell[row] ?? 0
     const count = (block.firstCell[row + 1] ?? 0) - first
-    if (count > names.length) this.#problems.push({ row: number, column: wholeRow, message: 'too many values' })
+    if (count > names.length) note(this.#found, number, tooManyValues)
     const idProblem = user === noUser ? userIdProblem(block, row, userIdIndex) : undefined
-    if (idProblem !== undefined) this.#problems.push({ row: number, column: userIdIndex, message: idProblem })
+    if (idProblem !== undefined) note(this.#found, number, idProblem)
 
     updates.beginRow()
     for (const column of inDocumentOrder) {
@@ -88,59 +84,20 @@ class RowCheck {
       if (start === end) continue
       // A column without a type has had no value that counts: this one is not UTF-8, which every type refuses.
       const problem = updates.addValue(jsonKey, block.bytes, start, end, type ?? 'string', block.isText)
-      if (problem === undefined) continue
-      this.#problems.push({ row: number, column: index, message: this.#messageOf(column, problem) })
+      if (problem !== undefined) note(this.#found, number, columnProblem(index, problem.message))
     }
-    const isValid = this.#problems.length === before
+    const isValid = this.#found.rows.length === before
     if (isValid) updates.keepRow(user)
     else updates.dropRow()
     return isValid
   }
+}
 
-  #messageOf(column: ProfileColumn, problem: RowProblem): string {
-    const known = this.#messages.get(column)?.get(problem)
-    if (known !== undefined) return known
-    const message = `${column.key} ${problem.message}`
-    const ofColumn = this.#messages.get(column) ?? new Map<RowProblem, string>()
-    this.#messages.set(column, ofColumn.set(problem, message))
-    return message
-  }
+function note({ rows, problems }: FoundProblems, row: number, problem: Problem): void {
+  rows.push(row)
+  problems.push(problem)
 }
 
 function noteUse(block: RowBlock, row: number, awaiting: readonly ProfileColumn[], { toRegister }: Findings): void {
   for (const column of awaiting) if (hasValue(block, row, column.index)) toRegister.add(column)
-}
-
-/** An invalid row, with its messages in column order. */
-export interface InvalidRow {
-  block: RowBlock
-  row: number
-  messages: readonly string[]
-  /** It may be about a user who was deleted after the file was sent: it is counted, and stands in no error file. */
-  isSecret: boolean
-}
-
-/** The rows that are not applied, in file order. */
-export function* invalidRows(
-  { slices, users }: PreparedBatch,
-  { problems }: Findings,
-  states: UserStates,
-  { userIdIndex }: Columns,
-): Generator<InvalidRow> {
-  let number = 0
-  let next = 0
-  for (const { block, from, to } of slices) {
-    for (let row = from; row < to; row++, number++) {
-      const first = next
-      while (problems[next]?.row === number) next++
-      const user = users[number] ?? noUser
-      const isUnregistered = user !== noUser && !states.isRegistered(user)
-      if (next === first && !isUnregistered) continue
-      const found = problems.slice(first, next)
-      if (isUnregistered) found.push({ row: number, column: userIdIndex, message: unregistered })
-      if (found.length > 1) found.sort((a, b) => a.column - b.column)
-      const isSecret = states.followDeletion && block.problem !== undefined
-      yield { block, row, messages: found.map(({ message }) => message), isSecret }
-    }
-  }
 }

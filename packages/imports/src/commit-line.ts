@@ -1,4 +1,4 @@
-import { ErrorLines } from '@sluice/csv'
+import { errorFileHeader } from '@sluice/csv'
 import { ProfileBatch } from '@sluice/profiles'
 import { type BatchMemory, type PreparedBatch, prepareBatch, settleTypes } from './batch.ts'
 import type { RowBatch } from './batches.ts'
@@ -13,6 +13,7 @@ import {
   TypesChanged,
 } from './commit.ts'
 import type { ImportContext } from './context.ts'
+import { KeptRows } from './kept-rows.ts'
 
 /** What is expected of profiles for good: to expect too little costs a second try. */
 type LastingExpectation = Exclude<Expectation, 'contested'>
@@ -56,7 +57,10 @@ export class CommitLine {
   readonly #underWay: BatchUnderWay[] = []
   /** That of batches that are committed. */
   readonly #free: BatchMemory[] = []
+  /** Bytes of an error file beside its header. */
+  readonly #errorRoom: number
   #position: number
+  #rows: number
   #count = 0
   #profiles: LastingExpectation = 'unknown'
   /** Number of the first batch that is not expected to be contested any more. */
@@ -68,13 +72,15 @@ export class CommitLine {
     context: ImportContext,
     claim: Claim,
     columns: Columns,
-    { position }: Progress,
+    { position, rowsTotal }: Progress,
     onCommit: (batch: PreparedBatch, rowsFailed: number, ms: number) => void,
   ) {
     this.#context = context
     this.#claim = claim
     this.#columns = columns
+    this.#errorRoom = context.settings.ERROR_FILE_LIMIT - errorFileHeader(columns.names).length
     this.#position = position
+    this.#rows = rowsTotal
     this.#onCommit = onCommit
   }
 
@@ -102,13 +108,13 @@ export class CommitLine {
     await this.#underWay[0]?.committed
     const first = this.#underWay.shift()
     if (first === undefined) return
-    const { updates, errorLines } = first.batch
+    const { updates, keptRows } = first.batch
     updates.clear()
-    this.#free.push({ updates, errorLines })
+    this.#free.push({ updates, keptRows })
   }
 
   #newMemory(): BatchMemory {
-    return { updates: new ProfileBatch(), errorLines: new ErrorLines(this.#columns.names) }
+    return { updates: new ProfileBatch(), keptRows: new KeptRows(this.#columns.names) }
   }
 
   #hasUserOf({ updates }: PreparedBatch): boolean {
@@ -122,8 +128,10 @@ export class CommitLine {
     const onLocked = () => entry.locked.resolve()
     const number = this.#count++
     const profiles: Expectation = number < this.#contestedUntil ? 'contested' : this.#profiles
-    const place = { number, after: this.#position, profiles, onLocked }
+    const [after, rowsBefore] = [this.#position, this.#rows]
+    const place = { number, after, rowsBefore, errorRoom: this.#errorRoom, profiles, onLocked }
     this.#position = batch.end
+    this.#rows += batch.rows
     const began = performance.now()
     entry.committed = this.#commit(entry, place, before).then(async (written) => {
       await before?.committed // its answer may come later, though its commit came first

@@ -10,12 +10,14 @@ import {
 } from '@sluice/database'
 import { beforeLookUp, lookUpUsers, mergeProfiles, registerKeys, type UserStates } from '@sluice/profiles'
 import type { PreparedBatch } from './batch.ts'
-import { checkRows, type Findings, type InvalidRow, invalidRows } from './check.ts'
+import { checkRows, type Findings } from './check.ts'
 import { type Claim, ClaimLost, claimed } from './claim.ts'
 import type { Columns, ProfileColumn } from './columns.ts'
 import type { ImportContext } from './context.ts'
 import { previewed, previewKeys } from './dry-run.ts'
+import { saveKeptRows } from './error-chunks.ts'
 import { ErrorCounts } from './error-counts.ts'
+import { keepInvalidRows } from './invalid-rows.ts'
 
 /** Another transaction registered a key with another type while this one was about to: the rows have to be checked anew. */
 export class TypesChanged extends Error {
@@ -41,6 +43,10 @@ export interface BatchPlace {
   number: number
   /** Position that must have been committed for this batch to follow. */
   after: number
+  /** Rows of the file before this batch. */
+  rowsBefore: number
+  /** Bytes that the error file's rows may take. */
+  errorRoom: number
   /** The batch before may still be under way: its transaction is to be over before this one writes. */
   followsOpenBatch: boolean
   profiles: Expectation
@@ -98,14 +104,13 @@ async function writeBatch(
     const states = await lookUpUsers(tx, claim.appId, batch.updates, claim.sentAt, expectNone)
     const findings = await checkRows(batch, columns, states)
     const registered = await registerUsedKeys(tx, claim, columns, findings, settings.PROFILE_KEY_LIMIT)
-    const invalid = invalidRows(batch, findings, states, columns)
-    const counts = new ErrorCounts()
-    const { rowsFailed, lastChunk } = await saveInvalidRows(tx, claim, batch, invalid, counts)
+    const counts = new ErrorCounts(columns.names)
+    const rowsFailed = keepInvalidRows(batch, findings, states, columns, place.rowsBefore, counts)
     const writes = [
       ...(place.followsOpenBatch ? afterBatchBefore(tx, claim, place) : []),
       // Never of two batches at once: profile updates of these users wait for them.
       ...(claim.dryRun ? [] : mergeProfiles(tx, claim.appId, batch.updates, states, isContested)),
-      ...lastChunk,
+      ...(batch.keptRows.lineBytes > 0 ? [saveKeptRows(tx, claim, batch, place.errorRoom)] : []),
       // Behind megabytes: whoever claims the import does not wait for them to arrive.
       progressTo(tx, context, claim, columns, batch, place, rowsFailed, counts, registered),
     ]
@@ -166,39 +171,6 @@ async function registerUsedKeys(
   return columns
 }
 
-/** Bytes of lines in one chunk of an error file, about: messages can make a line many times longer than its row. */
-const chunkBytes = 2 ** 20
-
-/**
- * Saves lines of the error file, and counts them by message. Gives how many they are, and what saves the last of them: mostly
- * that is all, and needs no round trip of its own.
- */
-async function saveInvalidRows(
-  tx: Database,
-  claim: Claim,
-  { errorLines: lines, end: position }: PreparedBatch,
-  invalid: Iterable<InvalidRow>,
-  counts: ErrorCounts,
-): Promise<{ rowsFailed: number; lastChunk: CompiledQuery[] }> {
-  let rowsFailed = 0
-  let part = 0
-  lines.take() // of a try that was given up
-  const save = () =>
-    sql`
-      /* prepared */
-      insert into import_error_chunks (app_id, import_id, position, part, content)
-      values (${claim.appId}, ${claim.importId}, ${position}, ${part++}, ${lines.take()})
-    `.compile(tx)
-  for (const { block, row, messages, isSecret } of invalid) {
-    rowsFailed++
-    counts.add(messages)
-    if (isSecret) continue
-    lines.add(messages, block, row)
-    if (lines.length >= chunkBytes) await tx.executeQuery(save())
-  }
-  return { rowsFailed, lastChunk: lines.length > 0 ? [save()] : [] }
-}
-
 /** Sets counters, position and a renewed lease, under the current attempt alone, and only behind the batch before. */
 function progressTo(
   tx: Database,
@@ -222,6 +194,7 @@ function progressTo(
       rows_failed: sql<number>`rows_failed + ${rowsFailed}`,
       ...counts.added(),
       ...(claim.dryRun && previewed(registered)),
+      ...(batch.keptRows.lineBytes > 0 && { error_bytes: sql<number>`error_bytes + ${batch.keptRows.lineBytes}` }),
       tries: 0,
       lease_until: sql<Date>`now() + make_interval(secs => ${context.settings.IMPORT_LEASE / 1000})`,
     })

@@ -1,4 +1,5 @@
 import { sql } from '@sluice/database'
+import { messageOf, type Problem } from './problems.ts'
 
 /** Messages that are counted apart, at most; the rows of all others are counted together. */
 const mostMessages = 100
@@ -11,15 +12,17 @@ const otherMessages = 'other messages'
 
 /** Counts the rows of a batch by message. */
 export class ErrorCounts {
-  readonly #counts = new Map<string, number>()
+  readonly #columns: readonly string[]
+  readonly #counts = new Map<Problem, number>()
 
-  /** Takes all messages of an invalid row. */
-  add(messages: readonly string[]): void {
-    for (const message of messages) {
-      const text = message.length > messageLength ? `${message.slice(0, messageLength).toWellFormed()}…` : message
-      const name = this.#counts.has(text) || this.#counts.size < mostMessages ? text : otherMessages
-      this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1)
-    }
+  /** Accepts the uploaded columns. */
+  constructor(columns: readonly string[]) {
+    this.#columns = columns
+  }
+
+  /** Counts an invalid row under each of its problems. */
+  add(problems: readonly Problem[]): void {
+    for (const problem of problems) this.#counts.set(problem, (this.#counts.get(problem) ?? 0) + 1)
   }
 
   /**
@@ -27,7 +30,18 @@ export class ErrorCounts {
    * adding, so that it takes no look at the row before. Sets nothing where no row was invalid.
    */
   added(): { error_counts?: ReturnType<typeof sumOf> } {
-    return this.#counts.size === 0 ? {} : { error_counts: sumOf(this.#counts) }
+    return this.#counts.size === 0 ? {} : { error_counts: sumOf(this.#byMessage()) }
+  }
+
+  #byMessage(): Map<string, number> {
+    const counts = new Map<string, number>()
+    for (const [problem, rows] of this.#counts) {
+      const message = messageOf(problem, this.#columns)
+      const text = message.length > messageLength ? `${message.slice(0, messageLength).toWellFormed()}…` : message
+      const name = counts.has(text) || counts.size < mostMessages ? text : otherMessages
+      counts.set(name, (counts.get(name) ?? 0) + rows)
+    }
+    return counts
   }
 }
 

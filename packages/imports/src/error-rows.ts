@@ -2,9 +2,11 @@ import { cellsOf, readRows } from '@sluice/csv'
 import type { Database } from '@sluice/database'
 import { ObjectGone, type Storage } from '@sluice/storage'
 import type { ImportId } from './context.ts'
+import { ErrorLines } from './error-lines.ts'
+import { firstBytes } from './source.ts'
 
-/** Bytes of an error file that are looked at, at most. */
-const mostBytes = 64 * 2 ** 10
+/** Bytes of an error file that are read at most: the messages of one row may take 64 KiB, and a row may lack 50,000 values. */
+const mostBytes = 2 ** 20
 
 /** The first rows of an error file. */
 export interface ErrorRows {
@@ -16,7 +18,7 @@ export interface ErrorRows {
  * Reads the first rows of an import's error file: from the chunks that were committed while it runs, and from storage when
  * it has ended. Nothing of them is kept anywhere else, so that they go with the file.
  *
- * Gives at most `limit` rows out of the first 64 KiB; none where there is no error file, or none any more.
+ * Returns at most `limit` rows out of the first MiB; none where there is no error file, or none any more.
  */
 export async function errorRows(
   { db, storage }: { db: Database; storage: Storage },
@@ -26,56 +28,60 @@ export async function errorRows(
   const ofImport = { app_id: id.appId, import_id: id.importId }
   const found = await db
     .selectFrom('imports')
-    .select(['error_file_key', 'files_removed_at'])
+    .select(['columns', 'error_file_key', 'files_removed_at'])
     .where((where) => where.and(ofImport))
     .executeTakeFirst()
   if (found === undefined || found.files_removed_at !== null) return { rows: [] }
-  const { error_file_key: key } = found
-  const start = key === null ? await firstChunks(db, id) : await startOfFile(storage, key)
+  const { error_file_key: key, columns } = found
   // The file has a header, the chunks have none.
-  return { rows: (await firstRows(start, limit + (key === null ? 0 : 1))).slice(key === null ? 0 : 1) }
+  if (key === null) return { rows: await firstRows(linesOfChunks(db, id, columns ?? []), limit) }
+  return { rows: (await firstRows(storedLines(storage, key), limit + 1)).slice(1) }
 }
 
-async function firstChunks(db: Database, { appId, importId }: ImportId): Promise<Buffer> {
+/** The lines of the first chunks, as far as they were saved by now. */
+async function* linesOfChunks(
+  db: Database,
+  { appId, importId }: ImportId,
+  columns: readonly string[],
+): AsyncGenerator<Buffer> {
   const chunks = await db
     .selectFrom('import_error_chunks')
-    .select(({ fn, val }) => fn<Buffer>('substring', ['content', val(1), val(mostBytes)]).as('content'))
+    .select(({ fn, val }) => ['bytes', fn<Buffer>('substring', ['content', val(1), val(mostBytesOfChunk)]).as('content')])
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)
     .orderBy('position')
     .orderBy('part')
     .limit(20)
     .execute()
-  return Buffer.concat(chunks.map(({ content }) => content)).subarray(0, mostBytes)
+  const lines = new ErrorLines(columns)
+  for (const { content, bytes } of chunks) {
+    if (bytes === null) yield content
+    else yield* lines.of(content)
+    // What follows in this chunk comes before the next one.
+    if (content.length === mostBytesOfChunk) return
+  }
 }
 
-async function startOfFile(storage: Storage, key: string): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let bytes = 0
+/** Bytes of a chunk that are read: its rows are at most about as long there as in the file. */
+const mostBytesOfChunk = 64 * 2 ** 10
+
+async function* storedLines(storage: Storage, key: string): AsyncGenerator<Buffer> {
   try {
-    for await (const chunk of await storage.read(key)) {
-      chunks.push(chunk)
-      bytes += chunk.length
-      if (bytes >= mostBytes) break
-    }
+    yield* await storage.read(key)
   } catch (error) {
     if (!(error instanceof ObjectGone)) throw error
   }
-  return Buffer.concat(chunks).subarray(0, mostBytes)
 }
 
-async function firstRows(start: Buffer, limit: number): Promise<ErrorRows['rows']> {
+async function firstRows(lines: AsyncIterable<Buffer>, limit: number): Promise<ErrorRows['rows']> {
   const rows: ErrorRows['rows'] = []
-  const source = (async function* () {
-    yield start
-  })()
-  for await (const block of readRows(source)) {
-    for (let row = 0; row < block.count && rows.length < limit; row++) {
-      const isCutOff = start.length === mostBytes && block.rowEnd[row] === start.length
+  for await (const block of readRows(firstBytes(lines, mostBytes))) {
+    for (const [row, end] of block.rowEnd.entries()) {
+      // A row that reaches the end of what is read may be cut off there.
+      if (rows.length === limit || end >= mostBytes) return rows
       const [messages = '', ...values] = cellsOf(block, row).map((cell) => cell.toString('utf8'))
-      if (!isCutOff) rows.push({ messages, values })
+      rows.push({ messages, values })
     }
-    if (rows.length >= limit) break
   }
   return rows
 }

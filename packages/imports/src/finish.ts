@@ -4,7 +4,7 @@ import { type Database, sql } from '@sluice/database'
 import { enqueueMails, importNotification, type MailId } from '@sluice/mail'
 import { type Claim, ClaimLost, claimed, type Progress, renewLease } from './claim.ts'
 import type { ImportContext } from './context.ts'
-import { storeErrorFile } from './error-file.ts'
+import { allRows, storeErrorFile } from './error-file.ts'
 import { errorFileUrl } from './error-link.ts'
 import { isOutage } from './outage.ts'
 
@@ -44,11 +44,13 @@ async function finishUnlessDropped(
 ): Promise<MailId[] | undefined> {
   // An end whose acknowledgement was lost must not be repeated: its error file would be made from chunks that are gone.
   const { errorRowsSince } = await renewLease(context, claim)
-  const key = await storeErrorFile(context, claim, progress.columns ?? []).catch(async (error: unknown) => {
+  const stored = await storeErrorFile(context, claim, progress.columns ?? []).catch(async (error: unknown) => {
     if (!withoutErrorFile || context.shutdown?.aborted || (await isOutage(error, context))) throw error
     context.log.error({ err: error }, 'error file not stored')
     return undefined
   })
+  const key = stored?.key
+  const endsBeforeRow = stored !== undefined ? stored.endsBeforeRow : progress.rowsFailed > 0 ? allRows : undefined
   const secret = key === undefined ? null : randomBytes(24).toString('base64url')
   const error = end.state === 'failed' ? end.error.replaceAll('\0', '�').toWellFormed() : undefined
   const linkDays = Math.min(limits.errorFileLinkDays, context.settings.FILE_RETENTION_DAYS)
@@ -65,6 +67,8 @@ async function finishUnlessDropped(
         types: JSON.stringify(progress.types),
         ...(end.state !== 'cancelled' && { finished_at: sql<Date>`now()` }),
         report_due: false,
+        error_bytes: 0,
+        error_file_ends_before_row: endsBeforeRow ?? null,
         error_file_key: key ?? null,
         error_file_secret: secret,
         error_file_expires_at: key === undefined ? null : sql<Date>`now() + make_interval(days => ${linkDays})`,
@@ -75,8 +79,8 @@ async function finishUnlessDropped(
       if ((await errorRowsSinceOf(tx, claim)) === errorRowsSince) throw new ClaimLost()
       return undefined
     }
-    // Without an error file the chunks stay until the import's files are removed: an operator can still get at them.
-    if (key !== undefined) await removeChunks(tx, claim)
+    // If storage did not take the file, the chunks stay until the import's files are removed: an operator can still get at them.
+    if (stored !== undefined) await removeChunks(tx, claim)
     const app = await tx.selectFrom('apps').select('name').where('app_id', '=', claim.appId).executeTakeFirstOrThrow()
     const content = importNotification({
       importId: claim.importId,
@@ -91,6 +95,7 @@ async function finishUnlessDropped(
         secret === null
           ? undefined
           : { url: errorFileUrl(context.settings.API_URL, claim.importId, secret), days: linkDays },
+      errorFileEndsBeforeRow: endsBeforeRow,
     })
     return await enqueueMails(tx, claim.appId, `import:${claim.importId}`, content)
   })

@@ -2,7 +2,7 @@ import { cellsOf, readHeader, readRows } from '@sluice/csv'
 import { ColumnInference, registeredKeys, requireRoom } from '@sluice/profiles'
 import { type Columns, sortColumns } from './columns.ts'
 import type { FileContext, StoredFile } from './context.ts'
-import { openSource } from './source.ts'
+import { firstBytes, openSource } from './source.ts'
 
 /** Bytes of rows that inference reads at most, whatever `INFERENCE_ROWS` says: it must not hold up a file of wide rows. */
 const sampleBytes = 64 * 2 ** 20
@@ -50,15 +50,5 @@ async function* sampleRows(context: FileContext, file: StoredFile, position: num
       if (++count > context.settings.INFERENCE_ROWS || end - position >= sampleBytes) return
       if (block.problem === undefined) yield cellsOf(block, row)
     }
-  }
-}
-
-/** The first bytes of a source: also a file of one endless row is not read any further. */
-async function* firstBytes(source: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
-  let left = bytes
-  for await (const chunk of source) {
-    yield chunk.subarray(0, left)
-    left -= chunk.length
-    if (left <= 0) return
   }
 }

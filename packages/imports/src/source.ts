@@ -80,3 +80,12 @@ function read({ storage, shutdown }: FileContext, { objectKey }: StoredFile, eta
     ...(shutdown !== undefined && { signal: shutdown }),
   })
 }
+/** Returns the first bytes of a source: also a file of one endless row is not read any further. */
+export async function* firstBytes(source: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
+  let left = bytes
+  for await (const chunk of source) {
+    yield chunk.subarray(0, left)
+    left -= chunk.length
+    if (left <= 0) return
+  }
+}

@@ -42,7 +42,7 @@ export function selectImports(db: Database) {
   return db
     .selectFrom('imports')
     .select(['import_id', 'state', 'source', 'dry_run', 'rows_total', 'rows_applied', 'rows_failed', 'error', 'types'])
-    .select(['error_file_secret', 'files_removed_at', 'requested_at', 'started_at', 'finished_at'])
+    .select(['error_file_secret', 'error_file_ends_before_row', 'files_removed_at', 'requested_at', 'started_at', 'finished_at'])
 }
 
 export type ViewRow = Awaited<ReturnType<ReturnType<typeof selectImports>['execute']>>[number]
@@ -60,6 +60,7 @@ export function toView(row: ViewRow, apiUrl: string | undefined): ImportView {
     rows_failed: row.rows_failed,
     error: row.error,
     error_file_url: linked ? errorFileUrl(apiUrl, row.import_id, row.error_file_secret ?? '') : null,
+    ...(row.error_file_ends_before_row !== null && { error_file_ends_before_row: row.error_file_ends_before_row }),
     types: row.types,
     requested_at: row.requested_at.toISOString(),
     started_at: row.started_at?.toISOString() ?? null,

@@ -12,6 +12,7 @@ const ended = {
   dryRun: false,
   error: undefined,
   errorFile: undefined,
+  errorFileEndsBeforeRow: undefined,
 }
 const failed = { ...ended, state: 'failed' as const }
 
@@ -47,6 +48,16 @@ test('a dry run says how many rows are good, and that nothing was applied', () =
   expect(mail.text).toContain('The file was only checked: nothing was applied.')
   expect(mail.text).toContain('Rows without errors: 1,000')
   expect(mail.text).not.toContain('Rows applied')
+})
+
+test('an error file that leaves rows out: the mail says from which row on, or that there is no file', () => {
+  const partial = { url: 'http://api.test/error_files/x', days: 7 }
+  const mail = importNotification({ ...ended, rowsFailed: 900, errorFile: partial, errorFileEndsBeforeRow: 1_234_567 })
+  expect(mail.text).toContain('The error file holds rows that were not applied')
+  expect(mail.text).toContain('The error file ends before row 1,234,567 of the file')
+  const none = importNotification({ ...ended, rowsFailed: 900, errorFileEndsBeforeRow: 1 })
+  expect(none.text).toContain('There is no error file')
+  expect(none.text).not.toContain('http')
 })
 
 test('whatever stands in a header or an app’s name, the subject is one line and the HTML shows it as text', () => {

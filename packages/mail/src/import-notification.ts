@@ -15,6 +15,8 @@ export interface EndedImport {
   error: string | undefined
   /** Where the error file is, and for how many days; undefined where no row was invalid. */
   errorFile: { url: string; days: number } | undefined
+  /** The first row that the error file leaves out; undefined if it leaves out none. */
+  errorFileEndsBeforeRow: number | undefined
 }
 
 /** The import notification e-mail. */
@@ -31,8 +33,8 @@ export function importNotification(ended: EndedImport): Content {
   const errors =
     ended.errorFile === undefined
       ? undefined
-      : `The error file holds every row that was not applied, with the reasons in its first column. Correct the rows and upload the file again: that column is ignored. The link is good for ${ended.errorFile.days} days.`
-  const blocks = [opening, whatStays(ended), { facts }, errors].filter((block) => block !== undefined)
+      : `The error file holds ${ended.errorFileEndsBeforeRow === undefined ? 'every row that was' : 'rows that were'} not applied, with the reasons in its first column. Correct the rows and upload the file again: that column is ignored. The link is good for ${ended.errorFile.days} days.`
+  const blocks = [opening, whatStays(ended), { facts }, errors, whatIsMissing(ended)].filter((block) => block !== undefined)
   return renderContent(
     singleLine(subject),
     blocks,
@@ -61,6 +63,14 @@ function whatStays({ dryRun, state, rowsApplied }: EndedImport): string | undefi
   if (state === 'completed') return undefined
   if (rowsApplied === 0) return 'Nothing was applied.'
   return `The rows that had been applied before the ${state === 'failed' ? 'failure' : 'cancellation'} stay applied: ${count.format(rowsApplied)}.`
+}
+
+/** Which rows are not in the error file, although they have errors. */
+function whatIsMissing({ errorFile, errorFileEndsBeforeRow: row }: EndedImport): string | undefined {
+  if (row === undefined) return undefined
+  return errorFile === undefined
+    ? 'There is no error file: the rows with errors were counted, but could not be kept.'
+    : `The error file ends before row ${count.format(row)} of the file, because it would become too large. Rows with errors from there on were counted, but not kept.`
 }
 
 const count = new Intl.NumberFormat('en-US')

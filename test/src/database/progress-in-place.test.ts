@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
 
 /** What each batch of an import sets in the import's row. */
-const setByBatches = 'columns types position rows_total rows_applied rows_failed error_counts tries lease_until'.split(
+const setByBatches = 'columns types position rows_total rows_applied rows_failed error_counts error_bytes tries lease_until'.split(
   ' ',
 )
 

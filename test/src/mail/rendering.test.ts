@@ -20,11 +20,13 @@ const ended = {
   rowsFailed: 10_000,
   error: undefined,
   errorFile: { url: `https://api.example.com/error_files/${'x'.repeat(80)}`, days: 7 },
+  errorFileEndsBeforeRow: undefined,
 } as const
 
 const mails = {
   'sign-in': signInLink({ url: `https://dashboard.example.com/sign-in/${'x'.repeat(43)}`, minutes: 15 }),
   'import-completed': importNotification(ended),
+  'import-cut': importNotification({ ...ended, errorFileEndsBeforeRow: 876_543 }),
   'import-failed': importNotification({ ...ended, state: 'failed', error: 'file maybe corrupt', errorFile: undefined }),
   'import-hostile': importNotification({ ...ended, state: 'failed', error: hostile.repeat(5), appName: hostile }),
   'deletion-completed': deletionNotification({ appName: 'Corner shop', day: '2026-12-07', usersDeleted: 12_345 }),

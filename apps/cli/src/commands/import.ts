@@ -105,6 +105,9 @@ function describe(view: ImportView): string {
     'Rows with errors': view.rows_failed,
     Error: view.error,
     'Error file': view.error_file_url,
+    ...(view.error_file_ends_before_row !== undefined && {
+      'Error file ends before row': view.error_file_ends_before_row,
+    }),
     Types: Object.entries(view.types)
       .map(([key, type]) => `${key}: ${type}`)
       .join(', '),

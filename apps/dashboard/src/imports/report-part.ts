@@ -13,6 +13,7 @@ const shownCharacters = 120
 export function reportPart(appId: number, { details, errors }: Snapshot): Html {
   return html`
     ${Object.keys(details.errorCounts).length > 0 && errorChart(details)}
+    ${details.view.error_file_ends_before_row !== undefined && missingRows(details.view)}
     ${errors.rows.length > 0 && errorTable(appId, details, errors)}
     ${details.columns !== null && columnTable(details)}`
 }
@@ -34,6 +35,13 @@ function errorChart({ errorCounts }: ImportDetails): Html {
       )}</tbody>
     </table></div>
   </section>`
+}
+
+/** Says which rows the error file leaves out. */
+function missingRows({ error_file_ends_before_row: row = 1 }: ImportDetails['view']): Html {
+  return row === 1
+    ? html`<p class="notice warn">The rows with errors are counted, but could not be kept: there is no error file.</p>`
+    : html`<p class="notice warn">The error file ends before row ${count(row)} of the file, because it would become too large. Rows with errors from there on are counted, but not kept.</p>`
 }
 
 function errorTable(appId: number, { view, columns }: ImportDetails, { rows }: ErrorRows): Html {

@@ -5,7 +5,13 @@ import type { ValueType } from '@sluice/contract'
  * (service.md, Error CSV file).
  */
 export interface RowProblem {
-  readonly message: string
+  readonly message:
+    | 'should be UTF-8'
+    | 'should be at most 255 characters'
+    | 'should be integer'
+    | 'should be decimal'
+    | 'should be iso8601 format'
+    | 'should be string'
 }
 
 /** The bytes of a cell are not UTF-8, or they hold NUL, which cannot be stored (design.md §3, Strings). */

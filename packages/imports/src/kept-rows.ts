@@ -1,0 +1,218 @@
+import { type CellOffsets, LineWriter, SERVICE_ERRORS } from '@sluice/csv'
+import { Messages } from './messages.ts'
+import type { Problem } from './problems.ts'
+
+/*
+ * The short form of invalid rows, in which they wait in Postgres until their error file is made. It leaves out what the header
+ * and the catalogue of problems give back: the texts of messages, and commas for values that a row lacks. So it takes about as
+ * many bytes as the rows themselves, whatever their messages are.
+ *
+ * A row is: a byte of the flags below; its number in the file, as the difference to the row before; the number of its problems,
+ * and each problem as the difference to the one before; how many values it lacks; the length of its cells in bytes, and the
+ * cells as they stand in a line. Numbers vary in length: 7 bits a byte, lowest bits first.
+ */
+
+/** The row before has the preceding number, so the number is left out. */
+const isNext = 1
+/** The row before has the same problems, so they are left out. */
+const hasSameProblems = 2
+/** The row before lacks as many values, so their number is left out. */
+const lacksAsMany = 4
+
+/** Collects invalid rows in their short form. */
+export class KeptRows {
+  readonly #columns: number
+  /** The uploaded column that the messages take the place of; -1 if there is none. */
+  readonly #reserved: number
+  readonly #messages: Messages
+  readonly #writer = new LineWriter()
+  /** Of the row before: */
+  #number = 0
+  #problems: Problem[] = []
+  #messageBytes = 0
+  #lacking = 0
+  #lineBytes = 0
+
+  /** Accepts the uploaded columns. */
+  constructor(columns: readonly string[]) {
+    this.#columns = columns.length
+    this.#reserved = columns.indexOf(SERVICE_ERRORS)
+    this.#messages = new Messages(columns)
+  }
+
+  /** Bytes that the rows take in the error file. */
+  get lineBytes(): number {
+    return this.#lineBytes
+  }
+
+  /** Adds a row. Accepts its number in the file (the first data row has 1), its problems in their order, and where its cells lie. */
+  add(number: number, problems: readonly Problem[], cells: CellOffsets, row: number): void {
+    const first = cells.firstCell[row] ?? 0
+    const end = cells.firstCell[row + 1] ?? 0
+    this.#addHead(number, problems, this.#lackingAfter(end - first))
+    const span = (cells.cellEnd[end - 1] ?? 0) - (cells.cellStart[first] ?? 0)
+    const cellBytes = this.#addCells(cells, row, span)
+    // A comma follows the messages, a line break the row.
+    this.#lineBytes += this.#messageBytes + 1 + cellBytes + this.#lacking + 1
+  }
+
+  /** Returns the rows in their short form, valid until the next one is added. */
+  content(): Buffer {
+    return this.#writer.bytes.subarray(0, this.#writer.length)
+  }
+
+  clear(): void {
+    this.#writer.length = 0
+    this.#number = 0
+    this.#problems = []
+    this.#messageBytes = 0
+    this.#lacking = 0
+    this.#lineBytes = 0
+  }
+
+  /** How many values a row lacks that has so many cells. */
+  #lackingAfter(cells: number): number {
+    const hasReserved = this.#reserved !== -1
+    const written = hasReserved && this.#reserved < cells ? cells - 1 : cells
+    const wanted = hasReserved ? this.#columns - 1 : this.#columns
+    // A row without any cell is written like a row with one that is empty.
+    return Math.max(0, wanted - Math.max(1, written))
+  }
+
+  #addHead(number: number, problems: readonly Problem[], lacking: number): void {
+    const areSame = this.#haveSame(problems)
+    const follows = number === this.#number + 1
+    this.#writer.reserve(4 * longestNumber + problems.length * longestNumber)
+    const { bytes, length } = this.#writer
+    bytes[length] =
+      (follows ? isNext : 0) | (areSame ? hasSameProblems : 0) | (lacking === this.#lacking ? lacksAsMany : 0)
+    let to = length + 1
+    if (!follows) to = writeNumber(bytes, to, number - this.#number)
+    if (!areSame) {
+      to = writeNumber(bytes, to, problems.length)
+      let before = 0
+      for (const problem of problems) {
+        to = writeNumber(bytes, to, problem - before)
+        before = problem
+      }
+      this.#problems = [...problems]
+      this.#messageBytes = this.#messages.byteSize(problems)
+    }
+    if (lacking !== this.#lacking) to = writeNumber(bytes, to, lacking)
+    this.#writer.length = to
+    this.#number = number
+    this.#lacking = lacking
+  }
+
+  #haveSame(problems: readonly Problem[]): boolean {
+    const before = this.#problems
+    if (before.length !== problems.length) return false
+    for (let index = 0; index < before.length; index++) if (before[index] !== problems[index]) return false
+    return true
+  }
+
+  /** Adds the cells after their length, which is mostly the one that they have in the source. Returns the length. */
+  #addCells(cells: CellOffsets, row: number, expected: number): number {
+    const writer = this.#writer
+    const lengthAt = writer.length
+    const room = numberLength(expected)
+    writer.reserve(longestNumber)
+    writer.length += room
+    writer.cells(cells, row, this.#reserved)
+    const from = lengthAt + room
+    const length = writer.length - from
+    const needed = numberLength(length)
+    if (needed !== room) {
+      writer.reserve(longestNumber)
+      writer.bytes.copyWithin(lengthAt + needed, from, from + length)
+      writer.length += needed - room
+    }
+    writeNumber(writer.bytes, lengthAt, length)
+    return length
+  }
+}
+
+/** A row in its short form; the same object stands for one row after the other. */
+export interface KeptRow {
+  number: number
+  problems: readonly Problem[]
+  lacking: number
+  /** Where its cells lie in the content, as they stand in a line. */
+  start: number
+  end: number
+}
+
+/** Reads rows in their short form. Content that is cut off ends with its last whole row. */
+export function* readKeptRows(content: Buffer): Generator<KeptRow, void, void> {
+  const row: KeptRow = { number: 0, problems: [], lacking: 0, start: 0, end: 0 }
+  const reader = new NumberReader(content)
+  while (reader.at < content.length) {
+    const flags = reader.byte()
+    row.number += flags & isNext ? 1 : reader.number()
+    if (!(flags & hasSameProblems)) row.problems = readProblems(reader)
+    if (!(flags & lacksAsMany)) row.lacking = reader.number()
+    const length = reader.number()
+    row.start = reader.at
+    row.end = reader.at + length
+    if (row.end > content.length) return
+    yield row
+    reader.at = row.end
+  }
+}
+
+function readProblems(reader: NumberReader): Problem[] {
+  const problems: Problem[] = []
+  for (let left = reader.number(), problem = 0; left > 0 && !reader.isOver; left--) {
+    problem += reader.number()
+    problems.push(problem)
+  }
+  return problems
+}
+
+class NumberReader {
+  at = 0
+  readonly #bytes: Buffer
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  get isOver(): boolean {
+    return this.at > this.#bytes.length
+  }
+
+  /** Beyond the end it returns 0, and the place of what follows is beyond the end as well. */
+  byte(): number {
+    return this.#bytes[this.at++] ?? 0
+  }
+
+  number(): number {
+    let value = 0
+    for (let factor = 1; ; factor *= 128) {
+      const byte = this.byte()
+      value += (byte & 127) * factor
+      if (byte < 128) return value
+    }
+  }
+}
+
+/** Bytes of the longest number: row numbers are below 2^42. */
+const longestNumber = 6
+
+function numberLength(value: number): number {
+  let length = 1
+  for (let rest = value; rest >= 128; rest = Math.floor(rest / 128)) length++
+  return length
+}
+
+/** Writes a number at an offset; there must be room for it. Returns the offset after it. */
+function writeNumber(bytes: Buffer, at: number, value: number): number {
+  let to = at
+  let rest = value
+  while (rest >= 128) {
+    bytes[to++] = (rest % 128) | 128
+    rest = Math.floor(rest / 128)
+  }
+  bytes[to++] = rest
+  return to
+}
