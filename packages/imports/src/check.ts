@@ -13,7 +13,7 @@ export interface Findings {
 }
 
 /** What is wrong with rows: problem `i` is one of the row with the number `rows[i]` in the batch. The rows are in order. */
-export interface FoundProblems {
+interface FoundProblems {
   rows: number[]
   problems: Problem[]
 }

@@ -65,7 +65,13 @@ describe('a row of an error file', () => {
     ['quotes where needed', [tooLong], ['a,b', 'a"b', 'a\nb'], columns, 'row is too long,"a,b","a""b","a\nb"\n'],
     ['quotes the comma of its only value', [tooLong], ['a,b'], ['user_id'], 'row is too long,"a,b"\n'],
     ['quotes CR', [tooLong], ['u1', '1', 'a\r'], columns, 'row is too long,u1,1,"a\r"\n'],
-    ['leaves white space and formulas as they are', [tooLong], [' u1 ', '=1+1', '@x'], columns, 'row is too long, u1 ,=1+1,@x\n'],
+    [
+      'leaves white space and formulas as they are',
+      [tooLong],
+      [' u1 ', '=1+1', '@x'],
+      columns,
+      'row is too long, u1 ,=1+1,@x\n',
+    ],
     [
       'quotes the name of a column',
       [columnProblem(1, 'should be integer')],
@@ -99,7 +105,9 @@ describe('messages of more than 64 KiB', () => {
     expect(Buffer.byteLength(cell)).toBeLessThanOrEqual(64 * 2 ** 10)
     const messages = cell.split(', ')
     expect(messages.at(-1)).toBe(`and ${97 - (messages.length - 1)} more`)
-    expect(messages.slice(0, -1)).toEqual(problems.slice(0, messages.length - 1).map((each) => messageOf(each, columns)))
+    expect(messages.slice(0, -1)).toEqual(
+      problems.slice(0, messages.length - 1).map((each) => messageOf(each, columns)),
+    )
     // One more would not have fitted.
     const next = messageOf(problems[messages.length - 1] ?? 0, columns)
     expect(Buffer.byteLength(cell) + 2 + Buffer.byteLength(next)).toBeGreaterThan(64 * 2 ** 10)
@@ -150,7 +158,10 @@ describe('whatever rows are kept', () => {
       const problem = fc.oneof(
         fc.constantFrom(tooLong, tooMany),
         fc
-          .tuple(fc.nat({ max: columns.length - 1 }), fc.constantFrom('should be UTF-8', 'is unregistered user' as const))
+          .tuple(
+            fc.nat({ max: columns.length - 1 }),
+            fc.constantFrom('should be UTF-8', 'is unregistered user' as const),
+          )
           .map(([column, text]) => columnProblem(column, text)),
       )
       const problems = fc
@@ -168,7 +179,11 @@ describe('whatever rows are kept', () => {
     })
     .map(({ columns, rows }) => {
       let number = 0
-      return { columns, rows: rows.map(({ step, ...row }) => ({ ...row, number: (number += step) })) }
+      const numbered = rows.map(({ step, ...row }) => {
+        number += step
+        return { ...row, number }
+      })
+      return { columns, rows: numbered }
     })
 
   /** The cells of a row in the error file, by its own rules alone. */

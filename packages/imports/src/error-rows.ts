@@ -46,7 +46,10 @@ async function* linesOfChunks(
 ): AsyncGenerator<Buffer> {
   const chunks = await db
     .selectFrom('import_error_chunks')
-    .select(({ fn, val }) => ['bytes', fn<Buffer>('substring', ['content', val(1), val(mostBytesOfChunk)]).as('content')])
+    .select(({ fn, val }) => [
+      'bytes',
+      fn<Buffer>('substring', ['content', val(1), val(mostBytesOfChunk)]).as('content'),
+    ])
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)
     .orderBy('position')

@@ -42,7 +42,14 @@ export function selectImports(db: Database) {
   return db
     .selectFrom('imports')
     .select(['import_id', 'state', 'source', 'dry_run', 'rows_total', 'rows_applied', 'rows_failed', 'error', 'types'])
-    .select(['error_file_secret', 'error_file_ends_before_row', 'files_removed_at', 'requested_at', 'started_at', 'finished_at'])
+    .select([
+      'error_file_secret',
+      'error_file_ends_before_row',
+      'files_removed_at',
+      'requested_at',
+      'started_at',
+      'finished_at',
+    ])
 }
 
 export type ViewRow = Awaited<ReturnType<ReturnType<typeof selectImports>['execute']>>[number]

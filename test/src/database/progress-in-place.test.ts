@@ -3,9 +3,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
 
 /** What each batch of an import sets in the import's row. */
-const setByBatches = 'columns types position rows_total rows_applied rows_failed error_counts error_bytes tries lease_until'.split(
-  ' ',
-)
+const setByBatches =
+  'columns types position rows_total rows_applied rows_failed error_counts error_bytes tries lease_until'.split(' ')
 
 test('no index of imports holds or asks for what every batch changes: each batch would make an entry in all of them', async () => {
   const database = await openTestDatabase()

@@ -1,10 +1,12 @@
+import { gzipSync } from 'node:zlib'
+import { sql } from '@sluice/database'
 import { runImport } from '@sluice/imports'
 import { registerKeys } from '@sluice/profiles'
-import { sql } from '@sluice/database'
 import type { Storage } from '@sluice/storage'
+import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { gzipSync } from 'node:zlib'
-import { claim, openApp, openWorkshop, queueFile, type Workshop } from './workshop.ts'
+import { slowReads } from './slow-storage.ts'
+import { claim, importFile, openApp, openWorkshop, queueFile, resultOf, type Workshop } from './workshop.ts'
 
 // What the rows of an error file take up in Postgres until it is stored, and how large it becomes.
 let workshop: Workshop
@@ -27,8 +29,9 @@ async function bytesKept(appId: number, file: string): Promise<number> {
   return rows[0]?.bytes ?? 0
 }
 
-async function appWithKeys(names: readonly string[]): Promise<number> {
-  const appId = await openApp(workshop, ['u1'])
+/** An app in which these keys are registered as integers. */
+async function appWithKeys(names: readonly string[], users: readonly string[] = ['u1']): Promise<number> {
+  const appId = await openApp(workshop, users)
   const keys = new Map(names.map((name) => [name, 'int' as const]))
   await workshop.database.db.transaction().execute((tx) => registerKeys(tx, appId, keys, 500))
   return appId
@@ -59,5 +62,145 @@ describe('what the rows of an error file take up is proportional to the file', (
     const rows = 'x\n'.repeat(2_000)
     const kept = await bytesKept(await openApp(workshop), `user_id,${names.join(',')}\n${rows}`)
     expect(kept).toBeLessThanOrEqual(2.1 * rows.length)
+  })
+})
+
+describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT', () => {
+  const users = Array.from({ length: 90 }, (_, index) => `u${index}`)
+  /** Some rows are invalid: an `n` that is no integer, a user that is not registered, values beyond the columns, or all of these. */
+  const rows = users.map((user, index) => {
+    const isStranger = index % 11 === 4
+    const isLong = index % 13 === 6
+    return `${isStranger ? `stranger ${index}` : user},${index % 7 === 3 ? '"x,\n!"' : index}${isLong ? ',more,"and more"' : ''}\n`
+  })
+  const file = `user_id,n\n${rows.join('')}`
+  const isInvalid = (index: number) => index % 7 === 3 || index % 11 === 4 || index % 13 === 6
+  const header = 'SERVICE_ERRORS,user_id,n\n'
+  let whole: { number: number; line: string }[]
+
+  beforeAll(async () => {
+    const { view, errorFile } = await importFile(workshop, await appWithKeys(['n'], users), file)
+    expect(view).not.toHaveProperty('error_file_ends_before_row')
+    // Only a line break within a value is followed by an exclamation mark.
+    const lines = (errorFile?.toString() ?? '').slice(header.length).split(/(?<=\n)(?!!)/)
+    const numbers = users.flatMap((_, index) => (isInvalid(index) ? [index + 1] : []))
+    expect(lines).toHaveLength(numbers.length)
+    whole = lines.map((line, index) => ({ line, number: numbers[index] ?? 0 }))
+  })
+
+  /** What a file of this limit is, by the file without one. */
+  function expected(limit: number): { errorFile: string | undefined; endsBeforeRow: number | undefined } {
+    let errorFile = header
+    for (const { number, line } of whole) {
+      if (errorFile.length + line.length > limit) {
+        return errorFile === header
+          ? { errorFile: undefined, endsBeforeRow: limit < header.length ? 1 : number }
+          : { errorFile, endsBeforeRow: number }
+      }
+      errorFile += line
+    }
+    return { errorFile, endsBeforeRow: undefined }
+  }
+
+  const limits = fc.nat({ max: 2_500 })
+  const batchRows = fc.integer({ min: 1, max: 20 })
+
+  function limited(limit: number, rowsOfBatch: number): Workshop {
+    const settings = { ...workshop.context.settings, ERROR_FILE_LIMIT: limit, BATCH_ROWS: rowsOfBatch }
+    return { ...workshop, context: { ...workshop.context, settings } }
+  }
+
+  async function expectFile(importId: string, appId: number, limit: number): Promise<void> {
+    const { view, errorFile } = await resultOf(workshop, appId, importId)
+    const { errorFile: expectedFile, endsBeforeRow } = expected(limit)
+    expect(errorFile?.toString()).toBe(expectedFile)
+    expect(view.error_file_ends_before_row).toBe(endsBeforeRow)
+    const failed = users.filter((_, index) => isInvalid(index)).length
+    expect(view).toMatchObject({ state: 'completed', rows_total: 90, rows_failed: failed, rows_applied: 90 - failed })
+    const { error_counts: counts } = await workshop.database.db
+      .selectFrom('imports')
+      .select('error_counts')
+      .where('import_id', '=', importId)
+      .executeTakeFirstOrThrow()
+    expect(counts).toEqual({
+      'n should be integer': users.filter((_, index) => index % 7 === 3).length,
+      'user_id is unregistered user': users.filter((_, index) => index % 11 === 4).length,
+      'too many values': users.filter((_, index) => index % 13 === 6).length,
+    })
+    const chunks = await sql`select from import_error_chunks where import_id = ${importId}`.execute(
+      workshop.database.db,
+    )
+    expect(chunks.rows).toEqual([])
+  }
+
+  test('whatever the limit and wherever batches end; rows beyond it are counted', async () => {
+    expect(header.length + whole.reduce((sum, { line }) => sum + line.length, 0)).toBeLessThan(2_500)
+    await fc.assert(
+      fc.asyncProperty(limits, batchRows, async (limit, rowsOfBatch) => {
+        const appId = await appWithKeys(['n'], users)
+        const { view } = await importFile(limited(limit, rowsOfBatch), appId, file)
+        await expectFile(view.import_id, appId, limit)
+      }),
+      { numRuns: Number(process.env.PROPERTY_RUNS ?? 60) },
+    )
+  })
+
+  test('and whenever workers break off, hand the import back, or lose it to another', async () => {
+    const events = fc.array(fc.tuple(fc.nat({ max: 60 }), fc.constantFrom('error', 'shutdown', 'lost')), {
+      maxLength: 4,
+    })
+    await fc.assert(
+      fc.asyncProperty(limits, batchRows, events, async (limit, rowsOfBatch, disturbances) => {
+        const here = limited(limit, rowsOfBatch)
+        const appId = await appWithKeys(['n'], users)
+        const importId = await queueFile(here, appId, file)
+        await runDisturbed(here, appId, importId, disturbances)
+        await expectFile(importId, appId, limit)
+      }),
+      { numRuns: Number(process.env.PROPERTY_RUNS ?? 40) },
+    )
+  })
+
+  /** Runs an import to its end; each disturbance comes at a piece of the file that a worker reads. */
+  async function runDisturbed(
+    here: Workshop,
+    appId: number,
+    importId: string,
+    [next, ...others]: readonly (readonly [number, string])[],
+  ): Promise<void> {
+    const shutdown = new AbortController()
+    let pieces = 0
+    const storage = slowReads(here.storage, 16, async () => {
+      if (next === undefined || pieces++ !== next[0]) return
+      if (next[1] === 'error') throw new Error('connection reset')
+      if (next[1] === 'shutdown') return shutdown.abort()
+      await setImport(importId, { lease_until: new Date(0) })
+      await runDisturbed(here, appId, importId, others)
+    })
+    const context = { ...here.context, storage, shutdown: shutdown.signal }
+    const { outcome } = await runImport(context, await claim(here, appId, importId), shutdown.signal)
+    if (outcome !== 'postponed' && outcome !== 'interrupted') return
+    await setImport(importId, { retry_at: null })
+    await runDisturbed(here, appId, importId, others)
+  }
+
+  async function setImport(importId: string, values: { lease_until: Date } | { retry_at: null }): Promise<void> {
+    await workshop.database.db.updateTable('imports').set(values).where('import_id', '=', importId).execute()
+  }
+
+  test('beyond it, nothing is kept in Postgres', async () => {
+    const lines = `stranger,1\n`.repeat(2_000)
+    const here = limited(10_000, 100)
+    const storage: Storage = { ...workshop.storage, writeStream: () => Promise.reject(new Error('refused')) }
+    const appId = await openApp(here)
+    const importId = await queueFile(here, appId, `user_id,n\n${lines}`)
+    const outcome = await runImport({ ...here.context, storage }, await claim(here, appId, importId), never)
+    expect(outcome).toEqual({ outcome: 'postponed' })
+    const { rows } = await sql<{ bytes: number; chunks: number }>`
+      select sum(bytes)::bigint as bytes, count(*) as chunks from import_error_chunks where import_id = ${importId}
+    `.execute(workshop.database.db)
+    // The last batch is kept as a whole: the file may end within it.
+    expect(rows[0]?.bytes).toBeGreaterThan(10_000 - 'SERVICE_ERRORS,user_id,n\n'.length)
+    expect(rows[0]?.bytes).toBeLessThanOrEqual(10_000 + 100 * 'user_id is unregistered user,stranger,1\n'.length)
   })
 })

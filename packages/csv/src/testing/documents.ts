@@ -15,7 +15,7 @@ export const anyDocument = fc
   .map((parts) => Buffer.from(parts.join('')))
 
 /** Bytes of a cell, those that matter to the format more often than others. */
-export const anyCell = fc
+const anyCell = fc
   .array(fc.oneof(fc.constantFrom(...Buffer.from(',"\r\n ab')), fc.integer({ min: 0, max: 255 })), { maxLength: 8 })
   .map((bytes) => Buffer.from(bytes))
 
