@@ -1,7 +1,7 @@
 import { currentTime, endSilentCopies } from '@sluice/database'
 import { forgetDeletedUsers, runDeletions } from '@sluice/deletions'
 import { removeAbandonedUploads, takeStrayFiles } from '@sluice/dropbox'
-import { noticeUploads, removeOldFiles, reportCancelled, sweepFiles } from '@sluice/imports'
+import { noticeUploads, removeOldFiles, reportCancelled, reserveDisk, sweepFiles } from '@sluice/imports'
 import { dueMails } from '@sluice/mail'
 import { dispatch, enqueueMails } from './enqueue.ts'
 import type { Host, Stop } from './host.ts'
@@ -12,6 +12,7 @@ const reportInterval = 1_000
 const fileRemovalInterval = 10 * 60_000
 const deletionInterval = 60_000
 const silentCopyInterval = 5_000
+const reserveInterval = 10 * 60_000
 
 /** A queue store that forgot everything forgot the schedule too: it is written again this often, ms. */
 const scheduleInterval = 10_000
@@ -20,7 +21,7 @@ const mailsPerPass = 1_000
 
 /**
  * Runs upkeep: notices uploads and files that came past the dropbox, dispatches what waits, reports cancelled imports, removes
- * old files, runs deletions, ends what fell silent. One worker at a time does each.
+ * old files, runs deletions, ends what fell silent, reserves some of Postgres's disk. One worker at a time does each.
  * A stop ends every task: deletions after the batch in flight, requests to storage at once. The next worker does the rest.
  */
 export function hostUpkeep(host: Host): Stop {
@@ -58,6 +59,7 @@ export function hostUpkeep(host: Host): Stop {
     'remove-files': { every: fileRemovalInterval, run: () => removeOldFiles(context) },
     'sweep-files': { every: fileRemovalInterval, run: () => sweepFiles(context) },
     'forget-deleted-users': { every: fileRemovalInterval, run: () => forgetDeletedUsers(context) },
+    'reserve-disk': { every: reserveInterval, run: () => reserveDisk(context.db) },
     'end-silent-copies': {
       every: silentCopyInterval,
       run: async () => {

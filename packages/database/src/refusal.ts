@@ -6,7 +6,8 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof pg.DatabaseError
 }
 
-const outOfRoom = new Set(['53100', '53300']) // disk full, too many connections
+const diskFull = '53100'
+const outOfRoom = new Set([diskFull, '53300']) // the other one: too many connections
 
 /** Whether Postgres refused for want of room: whatever is asked of it next will fare the same. */
 export function isOutOfRoom(error: unknown): boolean {
@@ -33,4 +34,9 @@ export function hasOutsideCause(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return isLostConnection(error)
   const { code = '' } = error
   return outsideCauses.some((cause) => code.startsWith(cause))
+}
+
+/** Whether Postgres refused because its disk is full. */
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === diskFull
 }

@@ -31,6 +31,8 @@ export interface Schema {
   profile_keys: ProfileKeysTable
   imports: ImportsTable
   import_error_chunks: ImportErrorChunksTable
+  /** Takes up 1 MiB, which is given up when the disk is full (`disk-full.ts` of packages/imports). */
+  disk_reserve: { filler: string }
   dropbox_uploads: DropboxUploadsTable
   unannounced_file_failures: UnannouncedFileFailuresTable
   deletion_requests: DeletionRequestsTable

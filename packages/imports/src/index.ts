@@ -11,6 +11,7 @@ export {
   receiveSettings,
 } from './context.ts'
 export { type ImportDetails, type ListedImport, listImportsBefore, showDetails, type Wait } from './details.ts'
+export { reserveDisk } from './disk-full.ts'
 export { dropErrorRows } from './drop-error-rows.ts'
 export { followErrorLink } from './error-link.ts'
 export { type ErrorRows, errorRows } from './error-rows.ts'

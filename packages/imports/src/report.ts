@@ -2,6 +2,7 @@ import { isDue, sql } from '@sluice/database'
 import type { MailId } from '@sluice/mail'
 import { type Claim, ClaimLost, type ClaimRow, claimColumns, claimed, toClaim } from './claim.ts'
 import type { ImportContext } from './context.ts'
+import { makeRoomAfter } from './disk-full.ts'
 import { finish } from './finish.ts'
 import { keepLease } from './lease.ts'
 import { isOutage } from './outage.ts'
@@ -63,6 +64,7 @@ async function report(context: ImportContext, claim: Claim): Promise<MailId[]> {
 async function putOff(context: ImportContext, claim: Claim, error: unknown): Promise<void> {
   const interrupted = context.shutdown?.aborted === true
   const counts = !interrupted && !(await isOutage(error, context))
+  await makeRoomAfter(error, context)
   if (!interrupted) context.log.warn({ err: error, tries: claim.tries }, 'cancelled import not reported yet')
   await claimed(context, claim)
     .where('report_due', '=', true)

@@ -11,6 +11,7 @@ import { type Claim, ClaimLost, handBack, type Progress, postpone, returnTry } f
 import { type Columns, settledTypes, sortColumns } from './columns.ts'
 import { CommitLine } from './commit-line.ts'
 import type { ImportContext } from './context.ts'
+import { makeRoomAfter } from './disk-full.ts'
 import { withPreviewed } from './dry-run.ts'
 import { finish } from './finish.ts'
 import { inspectFile } from './inspect.ts'
@@ -216,6 +217,7 @@ async function fail(
 /** Gives the import back for another try, as soon as Postgres answers. A try that ended by an outage does not count. */
 async function tryAgain(error: unknown, context: ImportContext, claim: Claim, state: RunState): Promise<Outcome> {
   const outage = await isOutage(error, context)
+  await makeRoomAfter(error, context)
   const tries = Math.max(state.tries, 1)
   const pause = await untilAnswered(() => postpone(context, claim, tries, outage, error), context.shutdown)
   context.log.warn({ err: error, tries: state.tries, outage, retry_in_ms: pause }, 'import postponed')

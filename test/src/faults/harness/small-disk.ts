@@ -6,8 +6,8 @@ import { join } from 'node:path'
 /** A file system of its own with little room. */
 export interface SmallDisk {
   path: string
-  /** Leaves no room. */
-  fill(): Promise<void>
+  /** Leaves so much room, bytes, or none. */
+  fill(room?: number): Promise<void>
   /** Undoes that. */
   empty(): Promise<void>
   remove(): Promise<void>
@@ -26,9 +26,9 @@ export async function mountSmallDisk(bytes: number): Promise<SmallDisk | undefin
   const ballast = join(path, 'ballast')
   return {
     path,
-    async fill() {
+    async fill(room = 0) {
       const { bavail, bsize } = await statfs(path)
-      await writeFile(ballast, Buffer.alloc(bavail * bsize))
+      await writeFile(ballast, Buffer.alloc(bavail * bsize - room))
     },
     empty: () => rm(ballast, { force: true }),
     async remove() {

@@ -1,0 +1,128 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readSettings } from '@sluice/config'
+import { connect, migrate, sql } from '@sluice/database'
+import { importSettings, runImport } from '@sluice/imports'
+import { startPostgres } from '@sluice/local-stack'
+import { pino } from 'pino'
+import { beforeAll, expect, test } from 'vitest'
+import { openTestStorage } from '../environment/storage.ts'
+import { slowReads } from '../imports/slow-storage.ts'
+import {
+  claim,
+  importFile,
+  openApp,
+  openWorkshop,
+  queueFile,
+  type Result,
+  resultOf,
+  type Workshop,
+} from '../imports/workshop.ts'
+import { mountSmallDisk, type SmallDisk } from './harness/small-disk.ts'
+
+// All tables of Postgres on a disk that has 12 MiB left.
+let disk: SmallDisk | undefined
+let workshop: Workshop
+const room = 12 * 2 ** 20
+const never = new AbortController().signal
+
+beforeAll(async () => {
+  disk = await mountSmallDisk(128 * 2 ** 20)
+  if (disk === undefined) return
+  const parts = new AsyncDisposableStack()
+  parts.defer(disk.remove)
+  try {
+    workshop = await openSmallWorkshop(disk, parts)
+  } catch (error) {
+    await parts.disposeAsync()
+    throw error
+  }
+  return () => workshop.close()
+})
+
+async function openSmallWorkshop({ path, fill }: SmallDisk, parts: AsyncDisposableStack): Promise<Workshop> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-wal-'))
+  parts.defer(() => rm(folder, { recursive: true, force: true }))
+  const options = { dataDirectory: join(path, 'postgres'), port: 0, settings: { fsync: 'off', autovacuum: 'off' } }
+  await (await startPostgres(options)).stop()
+  // Where the log finds no room, Postgres crashes sooner or later, whatever anybody does.
+  execFileSync('cp', ['-a', join(options.dataDirectory, 'pg_wal'), folder])
+  await rm(join(options.dataDirectory, 'pg_wal'), { recursive: true })
+  await symlink(join(folder, 'pg_wal'), join(options.dataDirectory, 'pg_wal'))
+  const postgres = await startPostgres(options)
+  parts.defer(postgres.stop)
+  await migrate(postgres.url)
+  const connection = connect(postgres.url)
+  parts.defer(connection.close)
+  const storage = openTestStorage()
+  parts.defer(async () => storage.close())
+  const settings = readSettings({ API_URL: 'http://api.test' }, importSettings)
+  await fill(room)
+  return {
+    context: { db: connection.db, storage, settings, log: pino({ level: 'silent' }) },
+    database: { ...connection, url: postgres.url },
+    storage,
+    close: () => parts.disposeAsync(),
+  }
+}
+
+const small = `user_id,name\n${Array.from({ length: 4_000 }, (_, row) => `${row % 3 === 0 ? 'u' : 'ghost'}${row},name ${row}\n`).join('')}`
+const users = Array.from({ length: 4_000 }, (_, row) => `u${row}`)
+
+/** What an import of the small file is where nothing is full. */
+async function undisturbed(): Promise<Result> {
+  const elsewhere = await openWorkshop()
+  const result = await importFile(elsewhere, await openApp(elsewhere, users), small)
+  await elsewhere.close()
+  return result
+}
+
+/** Runs an import of the small file up to the middle of the file. Returns its ID. */
+async function halfDone(appId: number): Promise<string> {
+  const importId = await queueFile(workshop, appId, small)
+  const shutdown = new AbortController()
+  const storage = slowReads(workshop.storage, 1_000, (at) => {
+    if (at >= small.length / 2) shutdown.abort()
+  })
+  const context = { ...workshop.context, storage, shutdown: shutdown.signal }
+  const outcome = await runImport(context, await claim(workshop, appId, importId), shutdown.signal)
+  expect(outcome).toEqual({ outcome: 'interrupted' })
+  return importId
+}
+
+test('the import whose error file fills the disk loses its rows, and no other import does', async (context) => {
+  if (disk === undefined) return context.skip()
+  const smallApp = await openApp(workshop, users)
+  const smallId = await halfDone(smallApp)
+  const kept = await sql`select from import_error_chunks`.execute(workshop.database.db)
+  expect(kept.rows).not.toEqual([])
+
+  const rows = 200_000
+  const largeApp = await openApp(workshop)
+  const largeId = await queueFile(workshop, largeApp, `user_id,text\n${`ghost,${'x'.repeat(95)}\n`.repeat(rows)}`)
+  const full = await runImport(workshop.context, await claim(workshop, largeApp, largeId), never)
+  expect(full).toEqual({ outcome: 'postponed' })
+  expect((await resultOf(workshop, largeApp, largeId)).view).toMatchObject({ error_file_ends_before_row: 1 })
+
+  // There is room for it, and for first profiles.
+  const others = await runImport(workshop.context, await claim(workshop, smallApp, smallId), never)
+  expect(others).toMatchObject({ outcome: 'completed' })
+  const { view, errorFile } = await resultOf(workshop, smallApp, smallId)
+  const expected = await undisturbed()
+  expect(errorFile?.equals(expected.errorFile ?? Buffer.alloc(0))).toBe(true)
+  expect(view).toMatchObject({ rows_applied: expected.view.rows_applied, rows_failed: expected.view.rows_failed })
+  expect(view).not.toHaveProperty('error_file_ends_before_row')
+
+  await workshop.database.db.updateTable('imports').set({ retry_at: null }).where('import_id', '=', largeId).execute()
+  const again = await runImport(workshop.context, await claim(workshop, largeApp, largeId), never)
+  expect(again).toMatchObject({ outcome: 'completed' })
+  const large = await resultOf(workshop, largeApp, largeId)
+  expect(large.errorFile).toBeUndefined()
+  expect(large.view).toMatchObject({ rows_total: rows, rows_failed: rows, error_file_ends_before_row: 1 })
+  const [mail] = await workshop.database.db.selectFrom('mails').select('text').where('app_id', '=', largeApp).execute()
+  expect(mail?.text).toContain('There is no error file')
+  const { rows: reserved } = await sql`select from disk_reserve limit 1`.execute(workshop.database.db)
+  expect(reserved).toHaveLength(1)
+})
