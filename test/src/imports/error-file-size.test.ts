@@ -1,10 +1,11 @@
 import { gzipSync } from 'node:zlib'
 import { sql } from '@sluice/database'
-import { runImport } from '@sluice/imports'
+import { type Claim, claimImport, runImport } from '@sluice/imports'
 import { registerKeys } from '@sluice/profiles'
 import type { Storage } from '@sluice/storage'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { until } from '../environment/wait.ts'
 import { slowReads } from './slow-storage.ts'
 import { claim, importFile, openApp, openWorkshop, queueFile, resultOf, type Workshop } from './workshop.ts'
 
@@ -102,7 +103,19 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
     return { errorFile, endsBeforeRow: undefined }
   }
 
-  const limits = fc.nat({ max: 2_500 })
+  /** Any limit, or about the bytes up to one of the lines. */
+  const limits = fc.oneof(
+    fc.nat({ max: 2_500 }).map((limit) => () => limit),
+    fc.record({ lines: fc.nat({ max: 30 }), more: fc.integer({ min: -1, max: 1 }) }).map(({ lines, more }) => () => {
+      const text =
+        header +
+        whole
+          .slice(0, lines)
+          .map(({ line }) => line)
+          .join('')
+      return text.length + more
+    }),
+  )
   const batchRows = fc.integer({ min: 1, max: 20 })
 
   function limited(limit: number, rowsOfBatch: number): Workshop {
@@ -136,7 +149,8 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
   test('whatever the limit and wherever batches end; rows beyond it are counted', async () => {
     expect(header.length + whole.reduce((sum, { line }) => sum + line.length, 0)).toBeLessThan(2_500)
     await fc.assert(
-      fc.asyncProperty(limits, batchRows, async (limit, rowsOfBatch) => {
+      fc.asyncProperty(limits, batchRows, async (limitOf, rowsOfBatch) => {
+        const limit = limitOf()
         const appId = await appWithKeys(['n'], users)
         const { view } = await importFile(limited(limit, rowsOfBatch), appId, file)
         await expectFile(view.import_id, appId, limit)
@@ -150,38 +164,48 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
       maxLength: 4,
     })
     await fc.assert(
-      fc.asyncProperty(limits, batchRows, events, async (limit, rowsOfBatch, disturbances) => {
+      fc.asyncProperty(limits, batchRows, events, async (limitOf, rowsOfBatch, disturbances) => {
+        const limit = limitOf()
         const here = limited(limit, rowsOfBatch)
         const appId = await appWithKeys(['n'], users)
         const importId = await queueFile(here, appId, file)
-        await runDisturbed(here, appId, importId, disturbances)
+        await runDisturbed(here, await claim(here, appId, importId), disturbances)
         await expectFile(importId, appId, limit)
       }),
       { numRuns: Number(process.env.PROPERTY_RUNS ?? 40) },
     )
   })
 
-  /** Runs an import to its end; each disturbance comes at a piece of the file that a worker reads. */
+  /** Runs a claimed import to its end; each disturbance comes at a piece of the file that a worker reads. */
   async function runDisturbed(
     here: Workshop,
-    appId: number,
-    importId: string,
+    claimed: Claim,
     [next, ...others]: readonly (readonly [number, string])[],
   ): Promise<void> {
     const shutdown = new AbortController()
     let pieces = 0
+    let successor: Promise<void> | undefined
     const storage = slowReads(here.storage, 16, async () => {
       if (next === undefined || pieces++ !== next[0]) return
       if (next[1] === 'error') throw new Error('connection reset')
       if (next[1] === 'shutdown') return shutdown.abort()
-      await setImport(importId, { lease_until: new Date(0) })
-      await runDisturbed(here, appId, importId, others)
+      successor = takeOver(here, claimed).then((taken) => runDisturbed(here, taken, others))
+      await successor
     })
     const context = { ...here.context, storage, shutdown: shutdown.signal }
-    const { outcome } = await runImport(context, await claim(here, appId, importId), shutdown.signal)
+    const { outcome } = await runImport(context, claimed, shutdown.signal)
+    await successor
     if (outcome !== 'postponed' && outcome !== 'interrupted') return
-    await setImport(importId, { retry_at: null })
-    await runDisturbed(here, appId, importId, others)
+    await setImport(claimed.importId, { retry_at: null })
+    await runDisturbed(here, await claim(here, claimed.appId, claimed.importId), others)
+  }
+
+  /** Claims an import whose worker has it still. A batch that the worker commits meanwhile renews its lease. */
+  async function takeOver({ context }: Workshop, { appId, importId }: Claim): Promise<Claim> {
+    return await until('the claim', async () => {
+      await setImport(importId, { lease_until: new Date(0) })
+      return await claimImport(context, { appId, importId })
+    })
   }
 
   async function setImport(importId: string, values: { lease_until: Date } | { retry_at: null }): Promise<void> {
