@@ -61,6 +61,8 @@ export class CommitLine {
   readonly #errorRoom: number
   #position: number
   #rows: number
+  /** Undefined if the import's row has no columns yet. */
+  #types: PreparedBatch['types'] | undefined
   #count = 0
   #profiles: LastingExpectation = 'unknown'
   /** Number of the first batch that is not expected to be contested any more. */
@@ -72,7 +74,7 @@ export class CommitLine {
     context: ImportContext,
     claim: Claim,
     columns: Columns,
-    { position, rowsTotal }: Progress,
+    { columns: committed, position, rowsTotal, types }: Progress,
     onCommit: (batch: PreparedBatch, rowsFailed: number, ms: number) => void,
   ) {
     this.#context = context
@@ -81,6 +83,7 @@ export class CommitLine {
     this.#errorRoom = context.settings.ERROR_FILE_LIMIT - errorFileHeader(columns.names).length
     this.#position = position
     this.#rows = rowsTotal
+    this.#types = committed === null ? undefined : types
     this.#onCommit = onCommit
   }
 
@@ -128,14 +131,17 @@ export class CommitLine {
     const onLocked = () => entry.locked.resolve()
     const number = this.#count++
     const profiles: Expectation = number < this.#contestedUntil ? 'contested' : this.#profiles
-    const [after, rowsBefore] = [this.#position, this.#rows]
-    const place = { number, after, rowsBefore, errorRoom: this.#errorRoom, profiles, onLocked }
+    const [after, rowsBefore, typesBefore] = [this.#position, this.#rows, this.#types]
+    const place = { number, after, rowsBefore, typesBefore, errorRoom: this.#errorRoom, profiles, onLocked }
     this.#position = batch.end
     this.#rows += batch.rows
+    this.#types = batch.types
     const began = performance.now()
     entry.committed = this.#commit(entry, place, before).then(async (written) => {
       await before?.committed // its answer may come later, though its commit came first
       entry.isCommitted = true
+      // Types that changed on the way are those of a batch that went alone.
+      if (written.batch !== batch) this.#types = written.batch.types
       this.#expect(written.profiles)
       this.#onCommit(written.batch, written.rowsFailed, performance.now() - began)
     })

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { ValueType } from '@sluice/contract'
 import {
   type CompiledQuery,
   type Database,
@@ -45,6 +47,8 @@ export interface BatchPlace {
   after: number
   /** Rows of the file before this batch. */
   rowsBefore: number
+  /** Types that the import's row has before this batch; undefined if it has no columns yet either. */
+  typesBefore: Readonly<Record<string, ValueType>> | undefined
   /** Bytes that the error file's rows may take. */
   errorRoom: number
   /** The batch before may still be under way: its transaction is to be over before this one writes. */
@@ -178,7 +182,7 @@ function progressTo(
   claim: Claim,
   columns: Columns,
   batch: PreparedBatch,
-  { after }: BatchPlace,
+  { after, typesBefore }: BatchPlace,
   rowsFailed: number,
   counts: ErrorCounts,
   registered: readonly ProfileColumn[],
@@ -186,8 +190,9 @@ function progressTo(
   const progress = claimed({ db: tx }, claim)
     .where('position', '=', after)
     .set({
-      columns: JSON.stringify(columns.names),
-      types: JSON.stringify(batch.types),
+      // Postgres would write them anew with each batch, and they may be longer than its rows.
+      ...(typesBefore === undefined && { columns: JSON.stringify(columns.names) }),
+      ...(!isDeepStrictEqual(typesBefore, batch.types) && { types: JSON.stringify(batch.types) }),
       position: batch.end,
       rows_total: sql<number>`rows_total + ${batch.rows}`,
       rows_applied: sql<number>`rows_applied + ${claim.dryRun ? 0 : batch.rows - rowsFailed}`,
