@@ -12,7 +12,6 @@ const texts = [
   'should be decimal',
   'should be iso8601 format',
   'should be at most 255 characters',
-  'should be string',
 ] as const
 
 type ProblemText = (typeof texts)[number]

@@ -62,6 +62,21 @@ describe('an import’s page', () => {
     expect(text).toContain('data-events')
   })
 
+  test('says from which row on the error file leaves rows out', async () => {
+    const { appId, email } = await openAppWith(dashboard, ['u1'])
+    const rows = 'u1,1\nghost,1\nu1,2\nghost,2\nghost,3\n'
+    const visitor = await signIn(dashboard, email)
+    const pageOf = async (limit: number) => {
+      const workshop = workshopOf(dashboard, { ERROR_FILE_LIMIT: String(limit) })
+      const { view } = await importFile(workshop, appId, `user_id,age\n${rows}`)
+      return (await visitor.get(`/apps/${appId}/imports/${view.import_id}`)).text
+    }
+    const firstLine = 'SERVICE_ERRORS,user_id,age\nuser_id is unregistered user,ghost,1\n'.length
+    expect(await pageOf(firstLine)).toContain('The error file ends before row 4 of the file')
+    expect(await pageOf(firstLine - 1)).toContain('The error file ends before row 2 of the file')
+    expect(await pageOf(1_000)).not.toContain('The error file ends')
+  })
+
   test('says what it waits for: its file, another import, a worker, the next attempt', async () => {
     const { appId, email } = await openAppWith(dashboard, ['u1'])
     const workshop = workshopOf(dashboard)

@@ -1,9 +1,9 @@
 import { textProblem, type ValueType } from '@sluice/contract'
 import { parseDatetime } from './datetime.ts'
 import { stringProblem } from './string.ts'
-import { type RowProblem, typeMismatch } from './value-type.ts'
+import { typeMismatch, type ValueProblem } from './value-type.ts'
 
-const noString: RowProblem = { message: 'should be string' }
+const noString: ValueProblem = { message: 'should be string' }
 
 /**
  * Turns a value of a client's JSON into what is stored (service.md, Profile entry; design.md §3, Types). Nothing is
@@ -11,7 +11,7 @@ const noString: RowProblem = { message: 'should be string' }
  *
  * Gives the value, a datetime in UTC as `YYYY-MM-DD hh:mm:ss.mmm`; or why it can't be stored.
  */
-export function parseJsonValue(value: unknown, type: ValueType): string | number | RowProblem {
+export function parseJsonValue(value: unknown, type: ValueType): string | number | ValueProblem {
   switch (type) {
     case 'string':
       return typeof value === 'string' ? parseString(value) : noString
@@ -27,7 +27,7 @@ export function parseJsonValue(value: unknown, type: ValueType): string | number
   }
 }
 
-function parseString(text: string): string | RowProblem {
+function parseString(text: string): string | ValueProblem {
   const message = textProblem(text)
   return message === undefined ? (stringProblem(text) ?? text) : { message }
 }

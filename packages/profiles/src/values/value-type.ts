@@ -1,17 +1,18 @@
 import type { ValueType } from '@sluice/contract'
 
-/**
- * Why a value can't be stored. `message` completes a row message after the column's name: `age` + ` ` + `should be integer`
- * (service.md, Error CSV file).
- */
-export interface RowProblem {
+/** Why a value can't be stored. `message` completes a message after the key's name: `age` + ` ` + `should be integer`. */
+export interface ValueProblem {
+  readonly message: string
+}
+
+/** Why the value of a row can't be stored (service.md, Error CSV file). */
+export interface RowProblem extends ValueProblem {
   readonly message:
     | 'should be UTF-8'
     | 'should be at most 255 characters'
     | 'should be integer'
     | 'should be decimal'
     | 'should be iso8601 format'
-    | 'should be string'
 }
 
 /** The bytes of a cell are not UTF-8, or they hold NUL, which cannot be stored (design.md §3, Strings). */
