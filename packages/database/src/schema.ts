@@ -225,7 +225,8 @@ interface ImportErrorChunksTable {
   part: number
   /** The rows in the short form of `kept-rows.ts` of packages/imports. */
   content: Buffer
-  /** Bytes of their lines in the error file; null if `content` holds the finished lines, as earlier releases wrote them. */
+  /** Where their lines begin among those of all invalid rows, and how many bytes they have. Both are null if `content` holds the finished lines, as earlier releases wrote them. */
+  starts_at: number | null
   bytes: number | null
 }
 

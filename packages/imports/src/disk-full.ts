@@ -1,5 +1,6 @@
 import { type Database, isDiskFull, sql } from '@sluice/database'
 import type { ImportContext } from './context.ts'
+import { hasRowsToDrop } from './drop-error-rows.ts'
 import { allRows } from './error-file.ts'
 
 /** If no import keeps more than this for its error file, bytes, removing the rows would not help. */
@@ -67,7 +68,7 @@ async function holders(db: Database): Promise<Holder[]> {
 
 /** Rows of an import that are put back when there is room. */
 interface SetAside extends Holder {
-  chunks: { position: number; part: number; content: Buffer; bytes: number | null }[]
+  chunks: { position: number; part: number; content: Buffer; starts_at: number | null; bytes: number | null }[]
 }
 
 /**
@@ -75,7 +76,7 @@ interface SetAside extends Holder {
  * ones with the fewest.
  */
 async function removeRows(tx: Database, { log }: Context): Promise<SetAside[]> {
-  await lockChunks(tx, 'access exclusive')
+  await lockChunks(tx)
   const all = await holders(tx)
   // Another process was faster.
   if ((all[0]?.bytes ?? 0) < worthwhile) return []
@@ -99,35 +100,40 @@ async function removeRows(tx: Database, { log }: Context): Promise<SetAside[]> {
 }
 
 /**
- * Locks the table until the end of the transaction. Batches that have saved rows, or would have, are over then, and others wait.
+ * Locks the table until the end of the transaction. Batches that have saved rows, or would have, are over then. Others wait, and
+ * so do deletions that look for rows to drop.
  * Whoever has locked an import's row may wait for the table: the wait for such a row is short, and ends the transaction.
  */
-async function lockChunks(tx: Database, mode: 'access exclusive' | 'share row exclusive'): Promise<void> {
+async function lockChunks(tx: Database): Promise<void> {
   await sql`set local lock_timeout = '5s'`.execute(tx)
-  await sql`lock table import_error_chunks in ${sql.raw(mode)} mode`.execute(tx)
+  await sql`lock table import_error_chunks in access exclusive mode`.execute(tx)
   await sql`set local lock_timeout = '500ms'`.execute(tx)
 }
 
 async function chunksOf(db: Database, { app_id, import_id }: Holder): Promise<SetAside['chunks']> {
   return await db
     .selectFrom('import_error_chunks')
-    .select(['position', 'part', 'content', 'bytes'])
+    .select(['position', 'part', 'content', 'starts_at', 'bytes'])
     .where('app_id', '=', app_id)
     .where('import_id', '=', import_id)
     .execute()
 }
 
-/** Puts the rows of an import back, unless a batch was committed meanwhile without its rows, or the import has ended. */
+/**
+ * Puts the rows of an import back, unless a batch was committed meanwhile without its rows, a deletion would have dropped them, or
+ * the import has ended.
+ */
 async function putBack(db: Database, { app_id, import_id, position, chunks }: SetAside): Promise<void> {
   await db.transaction().execute(async (tx) => {
-    await lockChunks(tx, 'share row exclusive')
+    await lockChunks(tx)
     const reopened = await tx
-      .updateTable('imports')
+      .updateTable('imports as i')
       .set({ error_file_ends_before_row: null })
       .where('app_id', '=', app_id)
       .where('import_id', '=', import_id)
       .where('position', '=', position)
       .where(isOpen)
+      .where(sql<boolean>`not ${hasRowsToDrop}`)
       .executeTakeFirst()
     if (reopened.numUpdatedRows === 0n) return
     const values = chunks.map((chunk) => ({ app_id, import_id, ...chunk }))

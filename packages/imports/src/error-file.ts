@@ -29,7 +29,6 @@ export async function storeErrorFile(
 ): Promise<StoredErrorFile> {
   const header = errorFileHeader(columns)
   const room = context.settings.ERROR_FILE_LIMIT - header.length
-  if (await hasNoRows(context, claim, room)) return { key: undefined, endsBeforeRow: allRows }
   const { byteSize, longest, endsBeforeRow } = await planFile(context, claim, columns, room)
   if (byteSize === 0) return { key: undefined, endsBeforeRow }
   const key = errorFileKey(claim.appId, claim.importId, claim.attempt)
@@ -37,17 +36,6 @@ export async function storeErrorFile(
   const lines = linesOf(context, claim, columns, room, longest)
   await context.storage.writeStream(key, startingWith(header, lines), 'text/csv; charset=utf-8', options)
   return { key, endsBeforeRow }
-}
-
-/** Whether there are invalid rows and none of them was kept: they were dropped (`disk-full.ts`), or the header alone is too large. */
-async function hasNoRows({ db }: ImportContext, { appId, importId }: Claim, room: number): Promise<boolean> {
-  const row = await db
-    .selectFrom('imports')
-    .select(['error_bytes', 'error_file_ends_before_row'])
-    .where('app_id', '=', appId)
-    .where('import_id', '=', importId)
-    .executeTakeFirstOrThrow()
-  return row.error_file_ends_before_row !== null || (room < 0 && row.error_bytes > 0)
 }
 
 /** What the lines of an error file will be. */
@@ -58,30 +46,40 @@ interface FilePlan extends Pick<StoredErrorFile, 'endsBeforeRow'> {
   longest: number
 }
 
-/** Finds out where the file ends: within the first chunk that does not fit into the room, if there is one. */
+/** Finds out where the file ends: within the chunk that crosses the end of the room, if there are more rows than fit. */
 async function planFile(
   context: ImportContext,
   claim: Claim,
   columns: readonly string[],
   room: number,
 ): Promise<FilePlan> {
+  const ofAll = await bytesOfAll(context, claim)
+  if (ofAll === undefined) return { byteSize: 0, longest: 0, endsBeforeRow: allRows }
   // Finished lines, which earlier releases kept, are not limited.
-  const { rows } = await sql<{ longest: number; byte_size: number; limited: number; whole: number }>`
-    select coalesce(max(length), 0) as longest,
-      coalesce(sum(coalesce(bytes, length)) filter (where end_at <= ${room}::bigint), 0)::bigint as byte_size,
-      coalesce(sum(bytes) filter (where end_at <= ${room}::bigint), 0)::bigint as limited,
-      count(*) filter (where end_at <= ${room}::bigint) as whole
-    from (
-      select bytes, octet_length(content) as length, coalesce(sum(bytes) over (order by position, part), 0) as end_at
-      from import_error_chunks
-      where app_id = ${claim.appId} and import_id = ${claim.importId}
-    ) chunks
+  const { rows } = await sql<{ longest: number; byte_size: number }>`
+    select coalesce(max(octet_length(content)), 0) as longest, coalesce(sum(coalesce(bytes, octet_length(content)))
+      filter (where coalesce(starts_at + bytes, 0) <= ${room}::bigint), 0)::bigint as byte_size
+    from import_error_chunks
+    where app_id = ${claim.appId} and import_id = ${claim.importId}
   `.execute(context.db)
-  const [{ longest, byte_size: byteSize, limited, whole } = { longest: 0, byte_size: 0, limited: 0, whole: 0 }] = rows
-  const [crossing] = await selectChunks(context, claim).offset(whole).limit(1).execute()
-  if (crossing === undefined) return { byteSize, longest, endsBeforeRow: undefined }
-  const cut = new ErrorLines(columns).cut(toChunk(crossing).content, room - limited)
+  const [{ longest, byte_size: byteSize } = { longest: 0, byte_size: 0 }] = rows
+  if (ofAll <= room) return { byteSize, longest, endsBeforeRow: undefined }
+  const [crossing] = await selectChunks(context, claim).where(sql`starts_at + bytes`, '>', room).limit(1).execute()
+  // The header alone is too large, or a deletion dropped the rows that were kept.
+  if (crossing === undefined) return { byteSize, longest, endsBeforeRow: allRows }
+  const cut = new ErrorLines(columns).cut(toChunk(crossing).content, room - (crossing.starts_at ?? 0))
   return { byteSize: byteSize + cut.byteSize, longest, endsBeforeRow: cut.endsBeforeRow }
+}
+
+/** Bytes of the lines of all invalid rows; undefined if the kept ones were dropped (`disk-full.ts`). */
+async function bytesOfAll({ db }: ImportContext, { appId, importId }: Claim): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('imports')
+    .select(['error_bytes', 'error_file_ends_before_row'])
+    .where('app_id', '=', appId)
+    .where('import_id', '=', importId)
+    .executeTakeFirstOrThrow()
+  return row.error_file_ends_before_row === null ? row.error_bytes : undefined
 }
 
 async function* startingWith(header: Buffer, lines: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -98,12 +96,9 @@ async function* linesOf(
   longest: number,
 ): AsyncGenerator<Buffer> {
   const lines = new ErrorLines(columns)
-  let left = room
-  for await (const { content, bytes } of chunksOf(context, claim, longest)) {
-    if (bytes === null) yield content
-    else yield* lines.of(content, left)
-    left -= bytes ?? 0
-    if (left < 0) return
+  for await (const { content, starts_at: startsAt } of chunksOf(context, claim, longest)) {
+    if (startsAt === null) yield content
+    else yield* lines.of(content, room - startsAt)
   }
 }
 
@@ -112,7 +107,7 @@ interface Chunk {
   position: number
   part: number
   content: Buffer
-  bytes: number | null
+  starts_at: number | null
 }
 
 /** Chunks of so many bytes, or one chunk, are read at once: most chunks are about a hundred KB, none much over 2 MiB. */
@@ -148,7 +143,7 @@ function selectChunks({ db }: ImportContext, { appId, importId }: Claim) {
     db
       .selectFrom('import_error_chunks')
       // As such, bytes come in hex, which is half as long again and takes eight times as long to decode.
-      .select(['position', 'part', 'bytes', sql<string>`encode(content, 'base64')`.as('content')])
+      .select(['position', 'part', 'starts_at', sql<string>`encode(content, 'base64')`.as('content')])
       .where('app_id', '=', appId)
       .where('import_id', '=', importId)
       .orderBy('position')

@@ -1,25 +1,70 @@
 import { sql } from '@sluice/database'
 import { runImport } from '@sluice/imports'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
 import { slowReads } from './slow-storage.ts'
-import { claim, openApp, openWorkshop, queueFile, resultOf, type Workshop } from './workshop.ts'
+import { claim, openApp, openWorkshop, queueFile, type Result, resultOf, type Workshop } from './workshop.ts'
 
 // What happens beside an import that makes room on a full disk; `faults/disk-full` has a disk that is really full.
 let workshop: Workshop
+let appId: number
+/** Half of it is committed, and some rows are kept. */
+let importId: string
 const never = new AbortController().signal
+const file = `user_id,n\n${Array.from({ length: 60 }, (_, row) => `ghost${row},1\n`).join('')}`
 
-beforeAll(async () => {
+beforeEach(async () => {
   workshop = await openWorkshop({ BATCH_ROWS: '5', INFERENCE_ROWS: '5' })
+  appId = await openApp(workshop)
+  importId = await queueFile(workshop, appId, file)
+  const shutdown = new AbortController()
+  const storage = slowReads(workshop.storage, 50, (at) => {
+    if (at >= file.length / 2) shutdown.abort()
+  })
+  const context = { ...workshop.context, storage, shutdown: shutdown.signal }
+  await runImport(context, await claim(workshop, appId, importId), shutdown.signal)
+  expect(await chunksOf(importId)).toBeGreaterThan(0)
   return () => workshop.close()
 })
+
+async function chunksOf(id: string): Promise<number> {
+  const { rows } = await sql`select from import_error_chunks where import_id = ${id}`.execute(workshop.database.db)
+  return rows.length
+}
+
+/**
+ * Begins to make room on a disk that is full: another import keeps much, and the rows of a third one find no room. Returns when
+ * the rows are about to be removed, with what came of the import that keeps much.
+ */
+async function beginToMakeRoom(): Promise<{ largest: () => Promise<Result>; made: Promise<unknown> }> {
+  const { db } = workshop.database
+  const [otherApp, fullApp] = [await openApp(workshop), await openApp(workshop)]
+  const largest = await queueFile(workshop, otherApp, file)
+  const chunk = { app_id: otherApp, import_id: largest, position: 1, part: 0, content: Buffer.alloc(2 ** 21) }
+  await db.insertInto('import_error_chunks').values(chunk).execute()
+  const full = await queueFile(workshop, fullApp, file)
+  await run(`
+    create function refuse() returns trigger language plpgsql as $$
+    begin raise exception 'No space left on device' using errcode = 'disk_full'; end $$;
+    create trigger refuse before insert on import_error_chunks for each row when (new.import_id = '${full}')
+      execute function refuse()
+  `)
+  await hold('marking', `new.import_id = '${importId}' and new.error_file_ends_before_row > 0`)
+  const made = runImport(workshop.context, await claim(workshop, fullApp, full), never)
+  await until('all rows to be removed', async () => {
+    const { rows } = await sql`select from pg_stat_activity where wait_event = 'PgSleep'`.execute(db)
+    return rows.length > 0
+  })
+  return { made, largest: () => resultOf(workshop, otherApp, largest) }
+}
 
 const run = (statement: string) => sql.raw(statement).execute(workshop.database.db)
 
 /** Makes updates of imports wait, if a condition on `old` and `new` holds, for as long as there is a row of this name in `holds`. */
 async function hold(name: string, condition: string): Promise<void> {
   await run(`
+    create table if not exists holds (name text);
     insert into holds values ('${name}');
     create function hold_${name}() returns trigger language plpgsql as $$
     begin
@@ -32,55 +77,43 @@ async function hold(name: string, condition: string): Promise<void> {
 
 const release = (name: string) => run(`delete from holds where name = '${name}'`)
 
+test('rows that were set aside are put back', async () => {
+  const before = await chunksOf(importId)
+  const { made, largest } = await beginToMakeRoom()
+  await release('marking')
+  expect(await made).toEqual({ outcome: 'postponed' })
+  expect(await chunksOf(importId)).toBe(before)
+  expect((await resultOf(workshop, appId, importId)).view).not.toHaveProperty('error_file_ends_before_row')
+  expect((await largest()).view).toMatchObject({ error_file_ends_before_row: 1 })
+})
+
+test('rows that a deletion would have dropped meanwhile are not put back', async () => {
+  const { made } = await beginToMakeRoom()
+  const deleted = { app_id: appId, user_hash: Buffer.alloc(32), deleted_at: sql<Date>`clock_timestamp()` }
+  await workshop.database.db.insertInto('recently_deleted_users').values(deleted).execute()
+  await release('marking')
+  await made
+  expect(await chunksOf(importId)).toBe(0)
+  expect((await resultOf(workshop, appId, importId)).view).toMatchObject({ error_file_ends_before_row: 1 })
+})
+
 test('a batch that is committed without its rows while others are set aside leaves no hole in its error file', async () => {
   const { db } = workshop.database
-  const file = `user_id,n\n${Array.from({ length: 60 }, (_, row) => `ghost${row},1\n`).join('')}`
-  const [appId, otherApp, fullApp] = [await openApp(workshop), await openApp(workshop), await openApp(workshop)]
-  const importId = await queueFile(workshop, appId, file)
-  const shutdown = new AbortController()
-  const storage = slowReads(workshop.storage, 50, (at) => {
-    if (at >= file.length / 2) shutdown.abort()
-  })
-  const context = { ...workshop.context, storage, shutdown: shutdown.signal }
-  await runImport(context, await claim(workshop, appId, importId), shutdown.signal)
-
-  const kept = await sql`select from import_error_chunks`.execute(db)
-  expect(kept.rows).not.toEqual([])
-
-  // Another import keeps much, and what a third one wants to keep finds no room.
-  const largest = await queueFile(workshop, otherApp, file)
-  const chunk = { app_id: otherApp, import_id: largest, position: 1, part: 0, content: Buffer.alloc(2 ** 21), bytes: 1 }
-  await db.insertInto('import_error_chunks').values(chunk).execute()
-  const full = await queueFile(workshop, fullApp, file)
-  await run(`
-    create table holds (name text);
-    create function refuse() returns trigger language plpgsql as $$
-    begin raise exception 'No space left on device' using errcode = 'disk_full'; end $$;
-    create trigger refuse before insert on import_error_chunks for each row when (new.import_id = '${full}')
-      execute function refuse()
-  `)
-  await hold('marking', `new.import_id = '${importId}' and new.error_file_ends_before_row > 0`)
   await hold('batch', `new.import_id = '${importId}' and new.position <> old.position`)
-
   const again = await claim(workshop, appId, importId)
-  const making = runImport(workshop.context, await claim(workshop, fullApp, full), never)
-  await until('all rows to be removed', async () => {
-    const { rows } = await sql`select from pg_stat_activity where wait_event = 'PgSleep'`.execute(db)
-    return rows.length > 0
-  })
+  const { made } = await beginToMakeRoom()
   const going = runImport(workshop.context, again, never)
   const waits = (text: string) =>
     until(`${text} to wait`, async () => (await lockWaits(db)).some((statement) => statement.includes(text)))
   await waits('insert into import_error_chunks')
   await release('marking')
   // It waits for the batch that has seen that no rows are kept.
-  await waits('share row exclusive')
+  await waits('lock table import_error_chunks')
   await release('batch')
 
-  expect(await making).toEqual({ outcome: 'postponed' })
+  expect(await made).toEqual({ outcome: 'postponed' })
   expect(await going).toMatchObject({ outcome: 'completed' })
   const { view, errorFile } = await resultOf(workshop, appId, importId)
   expect(errorFile).toBeUndefined()
   expect(view).toMatchObject({ rows_failed: 60, error_file_ends_before_row: 1 })
-  expect((await resultOf(workshop, otherApp, largest)).view).toMatchObject({ error_file_ends_before_row: 1 })
 })

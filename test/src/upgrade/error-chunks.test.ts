@@ -35,7 +35,7 @@ test('finished lines stand in the error file as they are, and the release that k
   const end = db.updateTable('imports').set(ended).where('import_id', '=', importId).execute()
   await expect(end).rejects.toThrow('imports_error_bytes_settled')
 
-  const asLines = { content: Buffer.from(lines.slice(0, 5).join('')), bytes: null }
+  const asLines = { content: Buffer.from(lines.slice(0, 5).join('')), starts_at: null, bytes: null }
   await db
     .updateTable('import_error_chunks')
     .set(asLines)

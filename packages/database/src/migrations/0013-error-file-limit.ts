@@ -6,7 +6,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 const statements = [
-  `alter table import_error_chunks add column bytes bigint`,
+  `alter table import_error_chunks add column starts_at bigint, add column bytes bigint`,
   // A worker from before this migration would store the short form as it is. The constraint keeps it from ending such an import.
   `alter table imports
     add column error_bytes bigint not null default 0,
