@@ -43,6 +43,13 @@ async function upload(importId: string): Promise<void> {
   await workshop.storage.write(`apps/${appId}/imports/${importId}/upload`, file, 'text/csv')
 }
 
+/** Uploads to an import that awaits it, and has it queued. */
+async function uploadAndNotice(importId: string): Promise<void> {
+  await upload(importId)
+  await age(importId, 2)
+  expect(await noticeUploads(workshop.context)).toMatchObject({ queued: 1 })
+}
+
 /** Lets time pass for an import, by moving what it remembers into the past. */
 async function age(importId: string, seconds: number): Promise<void> {
   const columns = ['requested_at', 'queued_at', 'upload_expires_at', 'upload_check_at', 'retry_at', 'dispatched_at']
@@ -199,9 +206,7 @@ describe('an import that has committed a batch keeps its app until it ends', () 
 
   test('an earlier import whose upload comes then is not claimed between two batches', async () => {
     const { earlier, later } = await passedAndReleased()
-    await upload(earlier)
-    await age(earlier, 2)
-    await noticeUploads(workshop.context)
+    await uploadAndNotice(earlier)
     expect(await claimImport(workshop.context, { appId, importId: earlier })).toBeUndefined()
     expect(await turns()).toEqual([later])
     await runImport(workshop.context, await claim(workshop, appId, later), never)
@@ -223,9 +228,7 @@ describe('an import that has committed a batch keeps its app until it ends', () 
 
   test('nobody is claimed while it waits for another try', async () => {
     const { earlier, later } = await passedAndReleased()
-    await upload(earlier)
-    await age(earlier, 2)
-    await noticeUploads(workshop.context)
+    await uploadAndNotice(earlier)
     const failing = { ...workshop.storage, read: () => Promise.reject(new Error('no answer')) }
     const postponed = await runImport(
       { ...workshop.context, storage: failing },
@@ -240,9 +243,7 @@ describe('an import that has committed a batch keeps its app until it ends', () 
 
   test('pages say that the earlier import waits for it', async () => {
     const { earlier, later } = await passedAndReleased()
-    await upload(earlier)
-    await age(earlier, 2)
-    await noticeUploads(workshop.context)
+    await uploadAndNotice(earlier)
     const { db } = workshop.database
     const waitOf = async (importId: string) => (await showDetails(db, 'http://api.test', appId, importId))?.wait
     expect(await waitOf(earlier)).toEqual({ for: 'turn', importId: later, state: 'queued', ahead: 1 })
@@ -262,17 +263,13 @@ describe('an import that has committed a batch keeps its app until it ends', () 
     expect(await runImport(workshop.context, await claim(workshop, appId, later), shutdown)).toEqual({
       outcome: 'interrupted',
     })
-    await upload(earlier)
-    await age(earlier, 2)
-    await noticeUploads(workshop.context)
+    await uploadAndNotice(earlier)
     expect(await turns()).toEqual([earlier])
   })
 
   test('it does not hold up dry runs, and cancelling it lets the next one go ahead', async () => {
     const { earlier, later } = await passedAndReleased()
-    await upload(earlier)
-    await age(earlier, 2)
-    await noticeUploads(workshop.context)
+    await uploadAndNotice(earlier)
     const dryRun = await queueFile(workshop, appId, file, 'text/csv', true)
     expect((await turns()).toSorted()).toEqual([later, dryRun].toSorted())
     await cancelImport(workshop.database.db, later, appId)
