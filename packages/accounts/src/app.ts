@@ -23,10 +23,10 @@ export async function createApp(
   if (name.trim() === '' || name.length > 255 || name.includes('\0')) {
     throw new InvalidAccount('the name must have 1 to 255 characters')
   }
-  requireEmail(email)
+  const address = requireEmail(email)
   return await db.transaction().execute(async (tx) => {
     const { app_id: appId } = await tx.insertInto('apps').values({ name }).returning('app_id').executeTakeFirstOrThrow()
-    await tx.insertInto('members').values({ app_id: appId, email }).execute()
+    await tx.insertInto('members').values({ app_id: appId, email: address }).execute()
     return { appId, apiToken: await registerToken(tx, appId) }
   })
 }

@@ -9,6 +9,7 @@ export {
   type TokenSummary,
   UnknownApp,
 } from './app.ts'
-export { InvalidAccount, isEmail, requireEmail } from './email.ts'
+export { InvalidAccount, normalEmail, requireEmail } from './email.ts'
 export { addMember, LastMember, listMembers, type Member, removeMember, sendMailsTo } from './members.ts'
+export { endSignIns } from './sign-ins.ts'
 export { authenticator } from './token.ts'

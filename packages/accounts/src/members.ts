@@ -1,8 +1,10 @@
 import { type Database, sql } from '@sluice/database'
 import { requireEmail } from './email.ts'
+import { endSignIns } from './sign-ins.ts'
 
 /** Somebody who may sign in to an app's dashboard. */
 export interface Member {
+  /** In its normal form. */
   email: string
   /** Whether the app's mails go to them. */
   getsMails: boolean
@@ -35,21 +37,22 @@ export async function listMembers(db: Database, appId: number): Promise<Member[]
  * letters. Throws {@link InvalidAccount}.
  */
 export async function addMember(db: Database, appId: number, email: string): Promise<boolean> {
-  requireEmail(email)
+  const address = requireEmail(email)
   return await inTurn(db, appId, async (tx) => {
     const members = await listMembers(tx, appId)
-    if (members.some((member) => member.email.toLowerCase() === email.toLowerCase())) return false
-    await tx.insertInto('members').values({ app_id: appId, email }).execute()
+    if (members.some((member) => member.email === address)) return false
+    await tx.insertInto('members').values({ app_id: appId, email: address }).execute()
     return true
   })
 }
 
-/** Removes a member: no more mails, no more access from the next page on. Throws {@link LastMember}. */
+/** Removes a member: no more mails, and every sign-in of theirs ends, also for other apps. Throws {@link LastMember}. */
 export async function removeMember(db: Database, appId: number, email: string): Promise<void> {
   await inTurn(db, appId, async (tx) => {
     const members = await listMembers(tx, appId)
     if (members.every((member) => member.email === email)) throw new LastMember()
     await tx.deleteFrom('members').where('app_id', '=', appId).where('email', '=', email).execute()
+    await endSignIns(tx, email)
   })
 }
 

@@ -20,6 +20,7 @@ import * as deletedData from './migrations/0014-deleted-data.ts'
 import * as bucketFiles from './migrations/0015-bucket-files.ts'
 import * as previewedKeys from './migrations/0016-previewed-keys.ts'
 import * as uploadChecksums from './migrations/0018-upload-checksums.ts'
+import * as normalAddresses from './migrations/0019-normal-addresses.ts'
 
 /** All of them, in order; each runs in a transaction of its own. */
 const migrations = {
@@ -40,6 +41,7 @@ const migrations = {
   '0015-bucket-files': bucketFiles,
   '0016-previewed-keys': previewedKeys,
   '0018-upload-checksums': uploadChecksums,
+  '0019-normal-addresses': normalAddresses,
 }
 
 /** The first Postgres with `transaction_timeout`, as it names its versions to programs. */

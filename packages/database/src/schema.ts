@@ -256,7 +256,7 @@ interface MailsTable {
 
 /** People who see every app and the queues. */
 interface OperatorsTable {
-  /** In lower case. */
+  /** In its normal form (packages/accounts, `normalEmail`). */
   email: string
   created_at: Timestamp
 }
@@ -264,7 +264,7 @@ interface OperatorsTable {
 /** Links that sign somebody in once. Of their secret, and of a session's, the SHA-256 is kept. */
 interface SignInLinksTable {
   secret_hash: Buffer
-  /** In lower case. */
+  /** In its normal form (packages/accounts, `normalEmail`). */
   email: string
   expires_at: Timestamp
   used_at: NullableTimestamp
@@ -272,7 +272,7 @@ interface SignInLinksTable {
 
 interface SessionsTable {
   secret_hash: Buffer
-  /** In lower case. */
+  /** In its normal form (packages/accounts, `normalEmail`). */
   email: string
   created_at: Timestamp
   expires_at: Timestamp

@@ -1,22 +1,24 @@
-import { requireEmail } from '@sluice/accounts'
+import { endSignIns, normalEmail, requireEmail } from '@sluice/accounts'
 import type { Database } from '@sluice/database'
 
 /** Lets somebody see every app and the queues. Gives whether they are new to it. Throws {@link InvalidAccount}. */
 export async function addOperator(db: Database, email: string): Promise<boolean> {
-  requireEmail(email)
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('operators')
-    .values({ email: email.toLowerCase() })
+    .values({ email: requireEmail(email) })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirstOrThrow()
   return Number(numInsertedOrUpdatedRows) > 0
 }
 
-/** Lets somebody be an operator no more, from their next page on. Gives whether they were one. */
+/** Removes an operator: every sign-in of theirs ends. Returns whether they were one. */
 export async function removeOperator(db: Database, email: string): Promise<boolean> {
-  const { numDeletedRows } = await db
-    .deleteFrom('operators')
-    .where('email', '=', email.toLowerCase())
-    .executeTakeFirstOrThrow()
-  return numDeletedRows > 0n
+  const address = normalEmail(email)
+  if (address === undefined) return false
+  return await db.transaction().execute(async (tx) => {
+    const { numDeletedRows } = await tx.deleteFrom('operators').where('email', '=', address).executeTakeFirstOrThrow()
+    if (numDeletedRows === 0n) return false
+    await endSignIns(tx, address)
+    return true
+  })
 }

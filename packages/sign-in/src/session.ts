@@ -6,7 +6,7 @@ export const sessionDays = 7
 
 /** Somebody who is signed in. */
 export interface Visitor {
-  /** In lower case. */
+  /** In its normal form. */
   email: string
   /** Operators see every app and the queues. */
   isOperator: boolean
@@ -45,7 +45,7 @@ export async function findVisitor(db: Database, secret: string): Promise<Visitor
       exists (select from operators where operators.email = sessions.email) as is_operator,
       coalesce((
         select json_agg(json_build_object('appId', apps.app_id, 'name', apps.name) order by apps.name, apps.app_id)
-        from apps where app_id in (select app_id from members where lower(members.email) = sessions.email)
+        from apps where app_id in (select app_id from members where members.email = sessions.email)
       ), '[]') as apps
     from sessions where secret_hash = ${hashSecret(secret)} and expires_at > now()
   `.execute(db)

@@ -165,7 +165,7 @@ describe.skipIf(inject('chromium') === undefined)('whatever a name, key, value o
         finished_at: new Date(),
       })
       .execute()
-    await addMember(dashboard.db, appId, `a'&+%26\u202e@example.com`)
+    await addMember(dashboard.db, appId, `a'&+%26@example.com`)
     await addMember(dashboard.db, ownApp, 'careful@example.com')
     const browser = await openBrowser()
     try {

@@ -20,7 +20,7 @@ export function settingsContent(
 function memberList(request: FastifyRequest, members: readonly Member[]): Html {
   const { appId } = visitedApp(request)
   const row = ({ email, getsMails, since }: Member) => html`<tr>
-    <th scope="row">${email}${email.toLowerCase() === visitorOf(request).email && ' (you)'}</th>
+    <th scope="row">${email}${email === visitorOf(request).email && ' (you)'}</th>
     <td><input type="hidden" name="shown" value="${email}"><label class="tick"><input type="checkbox" name="email" value="${email}"${getsMails && html` checked`}> gets mails</label></td>
     <td>${time(since, 'day')}</td>
     <td>${members.length > 1 && html`<a href="/apps/${appId}/settings/members/remove?member=${encodeURIComponent(email)}">Remove…</a>`}</td>

@@ -1,4 +1,4 @@
-import { addMember, isEmail, LastMember, listMembers, removeMember, sendMailsTo } from '@sluice/accounts'
+import { addMember, LastMember, listMembers, normalEmail, removeMember, sendMailsTo } from '@sluice/accounts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { formOf } from '../access/forms.ts'
 import { PageNotFound, visitedApp, visitorOf } from '../access/guard.ts'
@@ -26,8 +26,8 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
   dashboard.post('/apps/:appId/settings/members', async (request, reply) => {
     const { appId } = visitedApp(request)
     const email = (formOf(request).get('email') ?? '').trim()
-    if (!isEmail(email)) {
-      const problem = 'This is not an e-mail address.'
+    if (normalEmail(email) === undefined) {
+      const problem = 'This is not an e-mail address in ASCII.'
       return await sendSettings(context, request, reply.code(400), { email, problem })
     }
     if (!(await addMember(db, appId, email))) {
@@ -52,7 +52,7 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
       return await sendSettings(context, request, reply.code(409), { email: '', problem })
     }
     const { isOperator, email: own } = visitorOf(request)
-    return reply.redirect(email.toLowerCase() === own && !isOperator ? '/' : `/apps/${appId}/settings`, 303)
+    return reply.redirect(email === own && !isOperator ? '/' : `/apps/${appId}/settings`, 303)
   })
 }
 

@@ -8,7 +8,7 @@ export const signInLimitSettings = ['RATE_LIMIT_SIGN_IN', 'RATE_LIMIT_SIGN_IN_CL
 /** How often links may be asked for. */
 export interface SignInLimiter {
   /**
-   * Counts a request for a link to an e-mail address, from a network address. Gives undefined where it may pass, else after
+   * Counts a request for a link to an e-mail address in its normal form, from a network address. Gives undefined where it may pass, else after
    * how many ms the next one may. It does not matter whether the address belongs to anybody.
    */
   refuse(email: string, client: string): Promise<number | undefined>
@@ -29,7 +29,7 @@ export async function openSignInLimiter(
   return {
     async refuse(email, client) {
       // Any length may come: its digest has always the same.
-      const address = createHash('sha256').update(email.toLowerCase()).digest('base64url')
+      const address = createHash('sha256').update(email).digest('base64url')
       const counts = await Promise.all([limiter.count(client, 'sign_in_client'), limiter.count(address, 'sign_in')])
       const waits = counts.flatMap((count) => (count === undefined || count.allowed ? [] : [count.resetAfter]))
       return waits.length === 0 ? undefined : Math.max(...waits)

@@ -1,4 +1,4 @@
-import { isEmail } from '@sluice/accounts'
+import { normalEmail } from '@sluice/accounts'
 import { signInLink } from '@sluice/mail'
 import { createLink, linkMinutes, redeemLink } from '@sluice/sign-in'
 import { formOf } from '../access/forms.ts'
@@ -19,14 +19,15 @@ export const signInRoutes: PageRoutes = (dashboard, context) => {
   })
 
   dashboard.post('/sign-in', guests, async (request, reply) => {
-    const email = (formOf(request).get('email') ?? '').trim()
-    if (!isEmail(email)) return requestPage(reply.code(400), email)
+    const typed = (formOf(request).get('email') ?? '').trim()
+    const email = normalEmail(typed)
+    if (email === undefined) return requestPage(reply.code(400), typed)
     const wait = await context.signInLimiter?.refuse(email, request.ip)
     if (wait !== undefined) return tooManyPage(reply, wait)
     // Behind the answer: how long it takes would tell whether the address is known.
     const mail = mailLink(context, email).finally(() => mailing.delete(mail))
     mailing.add(mail)
-    return sentPage(reply, email)
+    return sentPage(reply, typed)
   })
 
   // Mail scanners follow links: only the button uses it up.
@@ -51,7 +52,6 @@ async function mailLink({ db, mails, dashboardUrl, log }: DashboardContext, emai
     const link = await createLink(db, email)
     if (link === undefined) return
     const content = signInLink({ url: `${dashboardUrl}/sign-in/${link.secret}`, minutes: linkMinutes })
-    // The address on record: letters that count as the same may name another mailbox.
     await mails.deliver({ recipient: link.email, id: crypto.randomUUID(), ...content })
   } catch (error) {
     log.error({ err: error }, 'sign-in mail could not be sent')
