@@ -28,7 +28,8 @@ function queueTests(queue: 'postgres' | 'redis'): void {
       await forget()
     }
     expect((await judge(deployment, apps)).violations).toEqual([])
-  })
+    // Each time costs the 10 s after which a lost job is added again, on top of what the imports take.
+  }, 180_000)
 
   test('that holds every job three times, and jobs of imports whose turn it is not, changes nothing', async () => {
     const { deployment, apps } = await start({ workers: 2 })
