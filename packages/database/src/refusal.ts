@@ -17,6 +17,7 @@ export function isOutOfRoom(error: unknown): boolean {
 /** SQLSTATEs, and whole classes, that say nothing about the statement or its data. */
 const outsideCauses = [
   '08', // the connection broke
+  '25P03', // the transaction did nothing for too long: this process was stopped meanwhile
   '25006', // the server only reads: it is about to be replaced
   '25P04', // the transaction took too long, which is mostly a wait for somebody else's lock
   '28', // the server does not let anyone in, while a password is changed for example

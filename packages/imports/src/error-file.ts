@@ -53,33 +53,26 @@ async function planFile(
   columns: readonly string[],
   room: number,
 ): Promise<FilePlan> {
-  const ofAll = await bytesOfAll(context, claim)
-  if (ofAll === undefined) return { byteSize: 0, longest: 0, endsBeforeRow: allRows }
+  // One statement, which waits for whoever removes all rows (`disk-full.ts`) and then sees what was noted with the import.
   // Finished lines, which earlier releases kept, are not limited.
-  const { rows } = await sql<{ longest: number; byte_size: number }>`
-    select coalesce(max(octet_length(content)), 0) as longest, coalesce(sum(coalesce(bytes, octet_length(content)))
-      filter (where coalesce(starts_at + bytes, 0) <= ${room}::bigint), 0)::bigint as byte_size
-    from import_error_chunks
+  const { rows } = await sql<{ of_all: number; is_dropped: boolean; longest: number; fitting: number }>`
+    select error_bytes as of_all, error_file_ends_before_row is not null as is_dropped, longest, fitting
+    from imports cross join lateral (
+      select coalesce(max(octet_length(content)), 0) as longest, coalesce(sum(coalesce(bytes, octet_length(content)))
+        filter (where coalesce(starts_at + bytes, 0) <= ${room}::bigint), 0)::bigint as fitting
+      from import_error_chunks c where c.app_id = imports.app_id and c.import_id = imports.import_id
+    ) chunks
     where app_id = ${claim.appId} and import_id = ${claim.importId}
   `.execute(context.db)
-  const [{ longest, byte_size: byteSize } = { longest: 0, byte_size: 0 }] = rows
+  const [found] = rows
+  if (found === undefined || found.is_dropped) return { byteSize: 0, longest: 0, endsBeforeRow: allRows }
+  const { of_all: ofAll, longest, fitting: byteSize } = found
   if (ofAll <= room) return { byteSize, longest, endsBeforeRow: undefined }
   const [crossing] = await selectChunks(context, claim).where(sql`starts_at + bytes`, '>', room).limit(1).execute()
   // The header alone is too large, or a deletion dropped the rows that were kept.
   if (crossing === undefined) return { byteSize, longest, endsBeforeRow: allRows }
   const cut = new ErrorLines(columns).cut(toChunk(crossing).content, room - (crossing.starts_at ?? 0))
   return { byteSize: byteSize + cut.byteSize, longest, endsBeforeRow: cut.endsBeforeRow }
-}
-
-/** Bytes of the lines of all invalid rows; undefined if the kept ones were dropped (`disk-full.ts`). */
-async function bytesOfAll({ db }: ImportContext, { appId, importId }: Claim): Promise<number | undefined> {
-  const row = await db
-    .selectFrom('imports')
-    .select(['error_bytes', 'error_file_ends_before_row'])
-    .where('app_id', '=', appId)
-    .where('import_id', '=', importId)
-    .executeTakeFirstOrThrow()
-  return row.error_file_ends_before_row === null ? row.error_bytes : undefined
 }
 
 async function* startingWith(header: Buffer, lines: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

@@ -1,5 +1,5 @@
 import { sql } from '@sluice/database'
-import { runImport } from '@sluice/imports'
+import { cancelImport, reportCancelled, runImport } from '@sluice/imports'
 import { beforeEach, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
@@ -116,4 +116,20 @@ test('a batch that is committed without its rows while others are set aside leav
   const { view, errorFile } = await resultOf(workshop, appId, importId)
   expect(errorFile).toBeUndefined()
   expect(view).toMatchObject({ rows_failed: 60, error_file_ends_before_row: 1 })
+})
+
+test('an error file that is being planned while its rows are removed is not taken for whole', async () => {
+  const { db } = workshop.database
+  await cancelImport(db, importId, appId)
+  const { made } = await db.transaction().execute(async (tx) => {
+    await sql`lock table import_error_chunks in access exclusive mode`.execute(tx)
+    const reporting = reportCancelled(workshop.context)
+    await until('the look at the rows to wait', async () => (await lockWaits(db)).length > 0)
+    await tx.updateTable('imports').set({ error_file_ends_before_row: 1 }).where('import_id', '=', importId).execute()
+    await sql`truncate import_error_chunks`.execute(tx)
+    return { made: reporting }
+  })
+  expect(await made).toHaveLength(1)
+  const { view } = await resultOf(workshop, appId, importId)
+  expect(view).toMatchObject({ state: 'cancelled', error_file_url: null, error_file_ends_before_row: 1 })
 })

@@ -117,7 +117,7 @@ describe('whose turn it is', () => {
         .where('import_id', '=', earlier)
         .execute()
       const claiming = claimImport(workshop.context, { appId, importId: earlier })
-      await until('the claim to wait for the other one', async () => (await lockWaits(tx)).length > 0)
+      await until('the claim to wait for the other one', async () => (await lockWaits(workshop.database.db)).length > 0)
       return { claiming }
     })
     expect(await racing.claiming).toBeUndefined()

@@ -56,6 +56,7 @@ describe('a try that Postgres ends for a reason outside the file does not count'
   const raise = (code: string) => `raise exception using errcode = '${code}', message = 'as told'`
   test.each([
     ['a transaction that took too long', raise('25P04')],
+    ['a transaction that did nothing for too long', raise('25P03')],
     ['a lock that was not available', raise('55P03')],
     ['a statement that was cancelled', raise('57014')],
     ['a server that shuts down', raise('57P01')],

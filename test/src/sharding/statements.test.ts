@@ -32,7 +32,7 @@ const acrossApps: Record<string, RegExp> = {
 const ofTheTest = [
   /^insert into profiles .* from users where attributes <> '{}'$/,
   /^update members set email = translate/,
-  /^update imports set holds_order = true where state = 'queued' and position > 0$/,
+  /^update imports i set holds_order = true where state = 'queued' and position > 0/,
   /^select "import_id", "state", "tries", "attempt", "retry_at" from "imports"/,
   /^update "mails" set "next_attempt_at" = least/,
   /^select "mail_id" from "mails"/,

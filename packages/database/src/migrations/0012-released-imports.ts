@@ -10,7 +10,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 
 const statements = [
   `alter table imports add column holds_order boolean not null default false`,
-  `update imports set holds_order = true where state = 'queued' and position > 0`,
+  // Earlier releases may have let several of an app commit batches: the first one that still waits goes on first.
+  `update imports i set holds_order = true where state = 'queued' and position > 0 and not exists (
+    select from imports e
+    where e.app_id = i.app_id and e.dry_run = i.dry_run and e.import_id <> i.import_id
+      and (e.state = 'processing' or e.state = 'queued' and e.position > 0 and e.line_number < i.line_number)
+  )`,
   `drop index imports_one_active_per_app`,
   // The guarantee of order: at most one import of an app is active or partly applied at any moment, and beside it one dry run.
   `create unique index imports_one_active_per_app on imports (app_id, dry_run)
