@@ -1,22 +1,15 @@
-import pg from 'pg'
+import type pg from 'pg'
+import { watchQueries } from './watch-queries.ts'
 
 /** Errors of connections that broke or could not be opened: pg throws plain errors, as sockets of other servers do. */
 const lost = new WeakSet<object>()
 
 /** Remembers the errors of queries whose connection broke. */
 export function noteLostConnection(client: pg.ClientBase): void {
-  if (!(client instanceof pg.Client)) return
-  const query = client.query
-  Object.assign(client, {
-    query(...args: unknown[]): unknown {
-      const answer: unknown = Reflect.apply(query, client, args)
-      if (answer instanceof Promise) {
-        answer.catch((error: unknown) => {
-          if (client.connection.stream.destroyed) note(error)
-        })
-      }
-      return answer
-    },
+  watchQueries(client, (answer, { connection }) => {
+    answer.catch((error: unknown) => {
+      if (connection.stream.destroyed) note(error)
+    })
   })
 }
 

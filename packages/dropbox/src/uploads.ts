@@ -183,7 +183,7 @@ async function contentTypeOf(relay: Relay, { fileName, objectKey }: Upload): Pro
   return isGzip(start) ? 'application/gzip' : 'text/csv'
 }
 
-/** Takes an upload out of those that are under way. Returns when it was sent; undefined if it was not among them. */
+/** Removes an upload's row. Returns when it was sent; undefined if it was not among them. */
 async function removeUpload(db: Database, { appId, importId }: Upload): Promise<string | undefined> {
   const removed = await db
     .deleteFrom('dropbox_uploads')

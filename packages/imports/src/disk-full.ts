@@ -141,7 +141,7 @@ async function putBack(db: Database, { app_id, import_id, position, chunks }: Se
   })
 }
 
-/** Gives up the reserved room: a table that is emptied needs a page for each of its indexes. */
+/** Releases the reserved room: a table that is emptied needs a page for each of its indexes. */
 async function emptyReserve(db: Database): Promise<void> {
   await sql`truncate disk_reserve`.execute(db)
 }

@@ -25,11 +25,12 @@ export function keepInvalidRows(
   let next = 0
   for (const { block, from, to } of slices) {
     for (let row = from; row < to; row++, number++) {
+      const user = users[number] ?? noUser
+      const isUnregistered = user !== noUser && !states.isRegistered(user)
+      if (found.rows[next] !== number && !isUnregistered) continue
       problems.length = 0
       for (; found.rows[next] === number; next++) problems.push(found.problems[next] ?? 0)
-      const user = users[number] ?? noUser
-      if (user !== noUser && !states.isRegistered(user)) problems.push(ofUnregistered)
-      if (problems.length === 0) continue
+      if (isUnregistered) problems.push(ofUnregistered)
       // Columns are checked in the order of documents.
       if (problems.length > 1) problems.sort((one, other) => one - other)
       rowsFailed++

@@ -1,0 +1,17 @@
+import pg from 'pg'
+
+/** Calls `watch` with the answer to every query of a connection, before the sender has it. */
+export function watchQueries(
+  client: pg.ClientBase,
+  watch: (answer: Promise<unknown>, client: pg.Client) => void,
+): void {
+  if (!(client instanceof pg.Client)) return
+  const query = client.query
+  Object.assign(client, {
+    query(...args: unknown[]): unknown {
+      const answer: unknown = Reflect.apply(query, client, args)
+      if (answer instanceof Promise) watch(answer, client)
+      return answer
+    },
+  })
+}
