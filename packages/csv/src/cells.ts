@@ -1,31 +1,29 @@
 import { COMMA, CR, LF, QUOTE } from './dialect.ts'
+import { findByte } from './find-byte.ts'
+import { wellFormed } from './record-problems.ts'
 import type { CellOffsets } from './row-block.ts'
 
-/**
- * Takes well-formed records apart, and passes over blank lines between them.
- *
- * Takes their bytes and where each ends in them, its line break included. The bytes of the answer are the given ones, or a
- * copy in which doubled quotes are single.
- */
-export function splitRecords(bytes: Buffer, recordEnds: readonly number[]): CellOffsets {
-  return new Splitter(bytes, recordEnds.length).run(recordEnds)
+/** Records whose cells are wanted. */
+export interface Records {
+  bytes: Buffer
+  /** Where each record ends, its line break included. There may be blank lines between records. */
+  recordEnds: ArrayLike<number>
+  /** The offset that the ends count for the first byte. Default 0. */
+  start?: number
+  /** Why records cannot be read, as in a `RecordBlock`. */
+  problems?: Uint8Array
+  /** Columns of the file: further cells of a record are not looked for. Default: no limit. */
+  columns?: number
 }
 
-/** Takes a line that is not well-formed apart at every comma; quotes are data. A line break at its end is left out. */
-export function splitAtCommas(line: Buffer): CellOffsets {
-  const starts = [0]
-  const ends: number[] = []
-  for (let comma = line.indexOf(COMMA); comma !== -1; comma = line.indexOf(COMMA, comma + 1)) {
-    ends.push(comma)
-    starts.push(comma + 1)
-  }
-  ends.push(recordLength(line))
-  return {
-    bytes: line,
-    firstCell: Uint32Array.of(0, starts.length),
-    cellStart: Uint32Array.from(starts),
-    cellEnd: Uint32Array.from(ends),
-  }
+/**
+ * Splits records into cells.
+ *
+ * A record that cannot be read is split at every comma, and quotes are data. The bytes of the result are the given bytes, or a
+ * copy in which doubled quotes are single.
+ */
+export function splitRecords(records: Records): CellOffsets {
+  return new Splitter(records).run(records)
 }
 
 /** How many bytes of a record, or of a line, come before the LF or CRLF at its end, if any. */
@@ -46,49 +44,49 @@ let ends = new Uint32Array(2 ** 16)
 class Splitter {
   #bytes: Buffer
   #isCopy = false
-  readonly #firstCell: Uint32Array
+  readonly #columns: number
   #count = 0
 
-  constructor(bytes: Buffer, records: number) {
+  constructor({ bytes, columns = Number.POSITIVE_INFINITY }: Records) {
     this.#bytes = bytes
-    this.#firstCell = new Uint32Array(records + 1)
+    this.#columns = columns
   }
 
-  run(recordEnds: readonly number[]): CellOffsets {
+  run({ recordEnds, start: base = 0, problems }: Records): CellOffsets {
+    const records = recordEnds.length
+    const firstCell = new Uint32Array(records + 1)
     let start = 0
-    for (let record = 0; record < recordEnds.length; record++) {
-      const recordEnd = recordEnds[record] ?? 0
-      this.#splitRecord(this.#pastBlankLines(start), contentEnd(this.#bytes, recordEnd))
-      this.#firstCell[record + 1] = this.#count
+    for (let record = 0; record < records; record++) {
+      // Of a record that is too long not all bytes are there.
+      // An integer, as offsets in a block are: all that follows is faster.
+      const recordEnd = Math.min((recordEnds[record] ?? 0) - base, this.#bytes.length) | 0
+      const isWellFormed = problems === undefined || problems[record] === wellFormed
+      this.#splitRecord(pastBlankLines(this.#bytes, start), contentEnd(this.#bytes, recordEnd), isWellFormed)
+      firstCell[record + 1] = this.#count
       start = recordEnd
     }
     return {
       bytes: this.#bytes,
-      firstCell: this.#firstCell,
+      firstCell,
       cellStart: starts.slice(0, this.#count),
       cellEnd: ends.slice(0, this.#count),
+      columns: this.#columns,
+      ...(problems !== undefined && { problems }),
     }
   }
 
-  #pastBlankLines(from: number): number {
-    let at = from
-    for (;;) {
-      if (this.#bytes[at] === LF) at += 1
-      else if (this.#bytes[at] === CR && this.#bytes[at + 1] === LF) at += 2
-      else return at
-    }
-  }
-
-  /** Splits what lies between two offsets, its line break not included. */
-  #splitRecord(start: number, end: number): void {
+  /** Splits what lies between two offsets, its line break not included. What follows the last column is one cell. */
+  #splitRecord(start: number, end: number, isWellFormed: boolean): void {
+    const last = this.#count + this.#columns
     let at = start
     for (;;) {
       if (this.#count === starts.length) makeRoom()
-      if (this.#bytes[at] === QUOTE) {
-        at = this.#unquote(at + 1)
+      const isRest = this.#count === last
+      if (isWellFormed && !isRest && this.#bytes[at] === QUOTE) {
+        at = this.#unquote(at + 1, end)
       } else {
         starts[this.#count] = at
-        at = pastData(this.#bytes, at, end)
+        at = isRest ? end : pastData(this.#bytes, at, end)
         ends[this.#count++] = at
       }
       if (at >= end) return
@@ -96,28 +94,34 @@ class Splitter {
     }
   }
 
-  /** Notes the quoted cell whose content begins at an offset; gives the offset behind its closing quote. */
-  #unquote(start: number): number {
-    let end = this.#bytes.indexOf(QUOTE, start)
-    starts[this.#count] = start
-    if (this.#bytes[end + 1] === QUOTE) {
+  /** Notes the quoted cell whose content begins at an offset. Returns the offset after its closing quote. */
+  #unquote(start: number, end: number): number {
+    let at = findByte(this.#bytes, QUOTE, start)
+    let valueEnd = at
+    if (this.#bytes[at + 1] === QUOTE) {
       if (!this.#isCopy) {
         this.#bytes = Buffer.from(this.#bytes)
         this.#isCopy = true
       }
-      let valueEnd = end
-      while (this.#bytes[end + 1] === QUOTE) {
-        // One of the two stays, and what follows moves up to it.
-        const next = this.#bytes.indexOf(QUOTE, end + 2)
-        this.#bytes.copyWithin(valueEnd, end + 1, next)
-        valueEnd += next - end - 1
-        end = next
+      const bytes = this.#bytes
+      // One of two quotes stays, and what follows moves up to it.
+      while (bytes[at + 1] === QUOTE) {
+        bytes[valueEnd++] = QUOTE
+        for (at += 2; bytes[at] !== QUOTE && at < end; at++) bytes[valueEnd++] = bytes[at] ?? 0
       }
-      ends[this.#count++] = valueEnd
-    } else {
-      ends[this.#count++] = end
     }
-    return end + 1
+    starts[this.#count] = start
+    ends[this.#count++] = valueEnd
+    return at + 1
+  }
+}
+
+function pastBlankLines(bytes: Buffer, from: number): number {
+  let at = from
+  for (;;) {
+    if (bytes[at] === LF) at += 1
+    else if (bytes[at] === CR && bytes[at + 1] === LF) at += 2
+    else return at
   }
 }
 

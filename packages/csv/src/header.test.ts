@@ -150,3 +150,14 @@ describe('readHeader refuses', () => {
     expect(source).toMatchObject({ ended: true, given: 2 })
   })
 })
+
+describe('what is logged of a header that is refused has none of its names', () => {
+  test.each([
+    ['user_id,jane,jane,joe,joe\n', 'duplicate columns [2 names]'],
+    [`user_id,${'jane'.repeat(100)}\n`, '[1 names] should be at most 255 characters'],
+    ['user_id,$jane\n', 'standard user profile cannot be updated: [1 names]'],
+    ['jane\n', 'user_id column is required'],
+  ])('%j', async (file, forLog) => {
+    await expect(read(Buffer.from(file))).rejects.toMatchObject({ forLog })
+  })
+})

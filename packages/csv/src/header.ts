@@ -31,10 +31,10 @@ export interface Header {
  */
 export async function readHeader(source: AsyncIterable<Buffer>): Promise<Header> {
   const { bytes, end } = await readHeaderRecord(source)
-  const cells = cellsOf(splitRecords(bytes, [bytes.length]), 0)
+  const cells = cellsOf(splitRecords({ bytes, recordEnds: [bytes.length] }), 0)
   const columns = cells.map((cell) => cell.toString('utf8'))
-  const problem = headerProblem(cells, columns)
-  if (problem !== undefined) throw new FileError(problem)
+  const problem = headerProblem(bytes, cells, columns)
+  if (problem !== undefined) throw problem
   return { columns, end }
 }
 
@@ -77,25 +77,28 @@ function ignoredPrefix(data: Buffer, offset: number): number {
 }
 
 /** What is wrong with the names, in the words of the documented message. */
-function headerProblem(cells: readonly Buffer[], columns: readonly string[]): string | undefined {
-  if (columns.includes('')) return 'empty columns'
+function headerProblem(bytes: Buffer, cells: readonly Buffer[], columns: readonly string[]): FileError | undefined {
+  if (columns.includes('')) return new FileError('empty columns')
 
-  const notUtf8 = cells.flatMap((cell, index) => (isText(cell) ? [] : [position(index)]))
-  if (notUtf8.length > 0) return `${list(notUtf8)} should be UTF-8`
+  const notUtf8 = isText(bytes) ? [] : [...cells.keys()].filter((index) => !isText(cells[index] ?? bytes))
+  if (notUtf8.length > 0) return new FileError(`${list(notUtf8, position)} should be UTF-8`)
 
-  const names = (wrong: readonly string[]) => list(wrong.map((name) => shown(name, columns)))
+  const errorAbout = (wrong: readonly string[], messageOf: (names: string) => string) => {
+    const forLog = messageOf(`[${wrong.length} names]`)
+    return new FileError(messageOf(list(wrong, (name) => shown(name, columns))), { forLog })
+  }
 
   const repeated = duplicates(columns)
-  if (repeated.length > 0) return `duplicate columns ${names(repeated)}`
+  if (repeated.length > 0) return errorAbout(repeated, (names) => `duplicate columns ${names}`)
 
-  if (!columns.includes(USER_ID)) return 'user_id column is required'
+  if (!columns.includes(USER_ID)) return new FileError('user_id column is required')
 
   const long = columns.filter((name) => name.length > MAX_NAME_LENGTH && [...name].length > MAX_NAME_LENGTH)
-  if (long.length > 0) return `${names(long)} should be at most ${MAX_NAME_LENGTH} characters`
+  if (long.length > 0) return errorAbout(long, (names) => `${names} should be at most ${MAX_NAME_LENGTH} characters`)
 
   const standard = columns.filter((name) => name.startsWith(STANDARD_PREFIX))
-  if (standard.length > 0) return `standard user profile cannot be updated: ${names(standard)}`
-  return undefined
+  if (standard.length === 0) return undefined
+  return errorAbout(standard, (names) => `standard user profile cannot be updated: ${names}`)
 }
 
 /** The names that occur more than once, each once, in order of first appearance. */
@@ -105,10 +108,11 @@ function duplicates(columns: readonly string[]): string[] {
   return [...counts].filter(([, count]) => count > 1).map(([name]) => name)
 }
 
-/** Lists names in a message, ten at most: a message goes into the subject of a mail, the log and the answer of v2. */
-function list(names: readonly string[]): string {
-  const more = names.length - MAX_LISTED_NAMES
-  return `${names.slice(0, MAX_LISTED_NAMES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+/** Lists names in a message, ten at most: a message goes into the subject of a mail and the answer of v2. */
+function list<Column>(wrong: readonly Column[], nameOf: (column: Column) => string): string {
+  const more = wrong.length - MAX_LISTED_NAMES
+  const listed = wrong.slice(0, MAX_LISTED_NAMES).map(nameOf)
+  return `${listed.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 const MAX_LISTED_NAMES = 10

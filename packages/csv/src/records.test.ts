@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { problemOf } from './record-problems.ts'
 import { MAX_RECORD_BYTES, type RecordBlock, RecordFramer } from './records.ts'
 import { anyDocument, cut, cuts } from './testing/documents.ts'
 
@@ -10,7 +11,9 @@ function frame(chunks: readonly Buffer[], ...options: ConstructorParameters<type
 
 /** Where records end and what is wrong with them: what may not depend on the chunks. */
 function records(blocks: readonly RecordBlock[]): string[] {
-  return blocks.flatMap(({ recordEnds, problem }) => recordEnds.map((end) => `${end} ${problem ?? 'well-formed'}`))
+  return blocks.flatMap((block) =>
+    Array.from(block.recordEnds, (end, record) => `${end} ${problemOf(block, record) ?? 'well-formed'}`),
+  )
 }
 
 /** The same by regular expressions over the whole document. */
@@ -119,7 +122,7 @@ describe('a record over the size limit', () => {
       `${MAX_RECORD_BYTES + 4} too long`,
       `${document.length} well-formed`,
     ])
-    expect(blocks.find(({ problem }) => problem === 'too long')).toMatchObject({
+    expect(blocks.find((block) => problemOf(block, 0) === 'too long')).toMatchObject({
       start: 2,
       bytes: full.subarray(0, 1024),
     })

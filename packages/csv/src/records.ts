@@ -1,14 +1,13 @@
 import { CR, LF, QUOTE } from './dialect.ts'
-import { type Scan, scanRecord, startScan } from './scan.ts'
+import { findByte } from './find-byte.ts'
+import { tooLong, unclosedQuote, wellFormed } from './record-problems.ts'
+import { restart, type Scan, scanRecord, startScan } from './scan.ts'
 
 /** Longest record, bytes without its LF: what bounds the memory that one record takes. */
 export const MAX_RECORD_BYTES = 2 ** 20
 
 /** What is kept of a record over {@link MAX_RECORD_BYTES}. */
 const KEPT_BYTES = 1024
-
-/** Why a line is not read as a record (design.md §3, CSV dialect). */
-export type RecordProblem = 'unclosed quote' | 'too long'
 
 /**
  * A stretch of the file, by absolute offsets in the uncompressed stream (bytes, `end` exclusive). The blocks of a file
@@ -20,9 +19,9 @@ export interface RecordBlock {
   /** The stretch itself; of a record that is too long only the first 1,024 bytes. */
   bytes: Buffer
   /** Where each record ends, its line break included. There are blank lines between them too. */
-  recordEnds: number[]
-  /** Set where the block is one record that is not well-formed. With an unclosed quote it is one physical line. */
-  problem?: RecordProblem
+  recordEnds: Float64Array
+  /** By record, why it cannot be read (`record-problems.ts`); left out if all can. With an unclosed quote it is one physical line. */
+  problems?: Uint8Array
 }
 
 /**
@@ -107,6 +106,18 @@ interface PassOptions {
   maxRecordBytes: number
 }
 
+/** Room for the records of a block, kept for the next ones: an array that grows with each record would take most of the time. */
+let ends = new Float64Array(2 ** 12)
+let problems = new Uint8Array(2 ** 12)
+
+function makeRoom(): void {
+  const [fewerEnds, fewerProblems] = [ends, problems]
+  ends = new Float64Array(fewerEnds.length * 2)
+  ends.set(fewerEnds)
+  problems = new Uint8Array(fewerProblems.length * 2)
+  problems.set(fewerProblems)
+}
+
 /** One pass over the bytes at hand. Offsets are in `data` unless they are called absolute. */
 class Pass {
   /** Start of the record that is looked at. */
@@ -118,7 +129,9 @@ class Pass {
   readonly #maxRecordBytes: number
   readonly #blocks: RecordBlock[] = []
   #blockStart = 0
-  #recordEnds: number[] = []
+  /** Records in the open block, in {@link ends} and {@link problems}. */
+  #count = 0
+  #hasProblems = false
   /** The next quote at or after the start of the record, or the length of `data`. */
   #quote = -1
   /**
@@ -126,7 +139,10 @@ class Pass {
    * later record whose quotes reach the start of one of these lines can only go the same way and goes on from where it
    * stopped. Without that, a file of stray quotes would take quadratic time.
    */
-  #quotes: { from: number; scan: Scan } | undefined
+  readonly #quotes = startScan(0)
+  #quotesFrom = Number.POSITIVE_INFINITY
+  /** A scan of the first line of a record. */
+  readonly #firstLine = startScan(0)
 
   constructor(data: Buffer, { base, final, maxRecordBytes }: PassOptions, skipped: SkippedRecord | undefined) {
     this.#data = data
@@ -145,44 +161,41 @@ class Pass {
 
   /** Frames the record that begins here; false where it needs bytes that have not come yet. */
   #frameRecord(): boolean {
-    const lf = this.#data.indexOf(LF, this.at)
+    const lf = findByte(this.#data, LF, this.at)
     const lineEnd = lf === -1 ? this.#data.length : lf
     if (lineEnd - this.at > this.#maxRecordBytes) return this.#skip(lineEnd)
     if (lf === -1 && !this.#final) return false
     const next = lf === -1 ? lineEnd : lf + 1
     if (this.#nextQuote() < lineEnd) return this.#frameQuoted(next)
-    if (!this.#isBlank(lf)) this.#recordEnds.push(this.#base + next)
-    this.at = next
-    return true
+    return this.#isBlank(lf) ? this.#passOver(next) : this.#add(next, wellFormed)
   }
 
   /** Frames a record with a quote in its first line, which ends before `next`. */
   #frameQuoted(next: number): boolean {
     const limit = this.at + this.#maxRecordBytes + 1
     const scan = this.#scanLines(next, Math.min(limit, this.#data.length))
-    if (scan.state === 'broken') return this.#report('unclosed quote', next)
+    if (scan.state === 'broken') return this.#add(next, unclosedQuote)
     if (scan.state !== 'ended') {
       const isOver = scan.at === limit
       if (!isOver && !this.#final) return false
       const inQuotes = scan.state === 'quoted' || scan.state === 'closed CR' || (isOver && scan.state === 'closed')
-      if (inQuotes) return this.#report('unclosed quote', next)
+      if (inQuotes) return this.#add(next, unclosedQuote)
       if (isOver) return this.#skip(scan.at)
     }
-    this.#recordEnds.push(this.#base + scan.at)
-    this.at = scan.at
-    return true
+    return this.#add(scan.at, wellFormed)
   }
 
   #scanLines(next: number, end: number): Scan {
-    const scan = startScan(this.at)
-    scanRecord(this.#data, scan, next)
-    if (scan.state !== 'quoted') return scan
-    const known = this.#quotes
-    const isKnown = known !== undefined && known.from <= next && next < known.scan.at
-    const quotes = isKnown ? known : { from: next, scan }
-    this.#quotes = quotes
-    scanRecord(this.#data, quotes.scan, end)
-    return quotes.scan
+    const firstLine = restart(this.#firstLine, 'field', this.at)
+    scanRecord(this.#data, firstLine, next)
+    if (firstLine.state !== 'quoted') return firstLine
+    const quotes = this.#quotes
+    if (next < this.#quotesFrom || next >= quotes.at) {
+      this.#quotesFrom = next
+      restart(quotes, 'quoted', next)
+    }
+    scanRecord(this.#data, quotes, end)
+    return quotes
   }
 
   /** Gives up a record that is too long, up to the first LF from an offset on. */
@@ -199,37 +212,43 @@ class Pass {
     this.#blockStart = this.at
     this.skipped = isComplete ? undefined : skipped
     const end = this.#base + this.at
-    if (isComplete) this.#blocks.push({ ...skipped, end, recordEnds: [end], problem: 'too long' })
+    if (isComplete)
+      this.#blocks.push({ ...skipped, end, recordEnds: Float64Array.of(end), problems: Uint8Array.of(tooLong) })
     return isComplete
   }
 
-  #report(problem: RecordProblem, next: number): boolean {
-    this.#closeBlock()
+  /** Adds the record that ends before `next`. */
+  #add(next: number, problem: number): boolean {
+    if (this.#count === ends.length) makeRoom()
+    ends[this.#count] = this.#base + next
+    problems[this.#count++] = problem
+    if (problem !== wellFormed) this.#hasProblems = true
+    return this.#passOver(next)
+  }
+
+  #passOver(next: number): boolean {
     this.at = next
-    this.#pushBlock([this.#base + next], problem)
     return true
   }
 
-  /** Gives what was framed as well-formed up to here. */
+  /** Returns the records that were framed up to here. */
   #closeBlock(): void {
-    if (this.at > this.#blockStart) this.#pushBlock(this.#recordEnds)
-    this.#recordEnds = []
-  }
-
-  #pushBlock(recordEnds: number[], problem?: RecordProblem): void {
-    const block = {
+    if (this.at === this.#blockStart) return
+    this.#blocks.push({
       start: this.#base + this.#blockStart,
       end: this.#base + this.at,
       bytes: this.#data.subarray(this.#blockStart, this.at),
-      recordEnds,
-    }
-    this.#blocks.push(problem === undefined ? block : { ...block, problem })
+      recordEnds: ends.slice(0, this.#count),
+      ...(this.#hasProblems && { problems: problems.slice(0, this.#count) }),
+    })
     this.#blockStart = this.at
+    this.#count = 0
+    this.#hasProblems = false
   }
 
   #nextQuote(): number {
     if (this.#quote < this.at) {
-      const found = this.#data.indexOf(QUOTE, this.at)
+      const found = findByte(this.#data, QUOTE, this.at)
       this.#quote = found === -1 ? this.#data.length : found
     }
     return this.#quote

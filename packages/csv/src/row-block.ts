@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer'
-import type { RecordProblem } from './records.ts'
 
 /**
  * Where the cells of rows lie in their bytes: a cell is looked at in its place, and no object is made for it. That is what
@@ -13,6 +12,10 @@ export interface CellOffsets {
   readonly firstCell: Uint32Array
   readonly cellStart: Uint32Array
   readonly cellEnd: Uint32Array
+  /** Columns of the file. What a row has after its last column is one cell, as it stands in the file: nobody looks into it. */
+  readonly columns: number
+  /** By row, why it cannot be read (`problemOf`); left out if all can. Such a row is split at every comma, and quotes are data. */
+  readonly problems?: Uint8Array
 }
 
 /** Data rows that lie next to each other in the file. */
@@ -23,14 +26,12 @@ export interface RowBlock extends CellOffsets {
   readonly raw: Buffer
   readonly start: number
   /** Absolute offset just behind each row and its line break, bytes of the uncompressed stream: where to resume. */
-  readonly rowEnd: readonly number[]
+  readonly rowEnd: Float64Array
   /** All bytes are UTF-8 without NUL, and so are those of every cell: a cell ends before or after an ASCII character. */
   readonly isText: boolean
-  /** Set where the block is one row that can't be read. Its cells are split at every comma and quotes are data. */
-  readonly problem?: RecordProblem
 }
 
-/** How many cells a row has. */
+/** How many cells a row has; all those after the last column count as one. */
 export function cellCount({ firstCell }: CellOffsets, row: number): number {
   return (firstCell[row + 1] ?? 0) - (firstCell[row] ?? 0)
 }

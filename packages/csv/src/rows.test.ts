@@ -1,8 +1,10 @@
 import { type Options, parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MAX_RECORD_BYTES, type RecordProblem } from './records.ts'
-import { cellsOf, rawRow } from './row-block.ts'
+import { LineWriter } from './line-writer.ts'
+import { problemOf, type RecordProblem } from './record-problems.ts'
+import { MAX_RECORD_BYTES } from './records.ts'
+import { cellsOf, type RowBlock, rawRow } from './row-block.ts'
 import { type RowsOptions, readRows } from './rows.ts'
 import { anyDocument, cut, cuts, sourceOf, tableAndDocument } from './testing/documents.ts'
 
@@ -15,13 +17,20 @@ interface Row {
 async function read(chunks: readonly Buffer[], options?: RowsOptions): Promise<Row[]> {
   const blocks = await Array.fromAsync(readRows(sourceOf(chunks), options))
   return blocks.flatMap((block) =>
-    block.rowEnd.map((end, row) => ({ cells: cellsOf(block, row), end, problem: block.problem })),
+    Array.from(block.rowEnd, (end, row) => ({ cells: cellsOf(block, row), end, problem: problemOf(block, row) })),
   )
 }
 
-async function readText(text: string): Promise<unknown[]> {
-  const rows = await read([Buffer.from(text)])
+async function readText(text: string, options?: RowsOptions): Promise<unknown[]> {
+  const rows = await read([Buffer.from(text)], options)
   return rows.map(({ cells, problem }) => [...(problem ? [`(${problem})`] : []), ...cells.map(String)])
+}
+
+/** A row's cells as they stand in a line of an error file. */
+function lineOf(block: RowBlock, row: number, leftOut: number): Buffer {
+  const writer = new LineWriter()
+  writer.cells(block, row, leftOut)
+  return Buffer.from(writer.take())
 }
 
 /** What csv-parse is told so that it reads our dialect; each byte is a character. */
@@ -132,8 +141,8 @@ describe('readRows', () => {
     await fc.assert(
       fc.asyncProperty(damaged, cuts, async (document, shares) => {
         for await (const block of readRows(sourceOf(cut(document, shares)))) {
-          if (block.problem !== undefined) continue
           for (const row of block.rowEnd.keys()) {
+            if (problemOf(block, row) !== undefined) continue
             const [cells] = parse(rawRow(block, row), csvParseOptions)
             expect(cellsOf(block, row).map((cell) => cell.toString('latin1'))).toEqual(cells)
           }
@@ -163,6 +172,51 @@ describe('readRows', () => {
       }),
       { numRuns: 500 },
     )
+  })
+
+  describe('with so many columns', () => {
+    test('looks for no cells after the last column: they are one cell, as it stands in the file', async () => {
+      const text = 'a,b\na,b,c\na,b,\na,b,"c,""d""",e\n"a",b,"c\nd"\n"a",b"c,d\nx,"y,z",w,v,"u\n'
+      expect(await readText(text, { columns: 2 })).toEqual([
+        ['a', 'b'],
+        ['a', 'b', 'c'],
+        ['a', 'b', ''],
+        ['a', 'b', '"c,""d""",e'],
+        ['a', 'b', '"c\nd"'],
+        ['a', 'b"c', 'd'],
+        ['(unclosed quote)', 'x', '"y', 'z",w,v,"u'],
+      ])
+    })
+
+    test('rows of a million commas have one cell more than there are columns', async () => {
+      const bytes = Buffer.from(`u${','.repeat(2 ** 20 - 2)}\n`.repeat(3))
+      for await (const block of readRows(sourceOf([bytes]), { columns: 2 })) {
+        expect(block.cellStart).toHaveLength(3 * block.count)
+      }
+    })
+
+    test('of any document the columns have the cells that they have without a limit, and a line of the row is the same', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          anyDocument,
+          fc.integer({ min: 1, max: 3 }),
+          fc.integer({ min: -1, max: 0 }),
+          async (document, columns, leftOut) => {
+            const [limited] = await Array.fromAsync(readRows(sourceOf([document]), { columns }))
+            const [whole] = await Array.fromAsync(readRows(sourceOf([document])))
+            expect(limited?.count).toBe(whole?.count)
+            if (limited === undefined || whole === undefined) return
+            for (let row = 0; row < whole.count; row++) {
+              const cells = cellsOf(whole, row)
+              expect(cellsOf(limited, row).slice(0, columns)).toEqual(cells.slice(0, columns))
+              expect(cellsOf(limited, row)).toHaveLength(Math.min(cells.length, columns + 1))
+              expect(lineOf(limited, row, leftOut)).toEqual(lineOf(whole, row, leftOut))
+            }
+          },
+        ),
+        { numRuns: 2000 },
+      )
+    })
   })
 
   test('ends its source when the reader stops early', async () => {

@@ -1,11 +1,13 @@
-import { splitAtCommas, splitRecords } from './cells.ts'
+import { splitRecords } from './cells.ts'
 import { type RecordBlock, RecordFramer } from './records.ts'
 import { isText, type RowBlock } from './row-block.ts'
 
-/** Where reading begins. */
+/** Where reading begins, and how wide rows are. */
 export interface RowsOptions {
   /** Absolute offset at which the source begins: the header's end, or the end of a row. Default 0. */
   position?: number
+  /** Columns of the file: cells after them are not looked for. Default: no limit. */
+  columns?: number
 }
 
 /**
@@ -17,23 +19,23 @@ export interface RowsOptions {
  */
 export async function* readRows(
   source: AsyncIterable<Buffer>,
-  { position = 0 }: RowsOptions = {},
+  { position = 0, columns }: RowsOptions = {},
 ): AsyncGenerator<RowBlock, void, void> {
   const framer = new RecordFramer(position)
   for await (const chunk of source) {
-    for (const block of framer.push(chunk)) if (block.recordEnds.length > 0) yield toRows(block)
+    for (const block of framer.push(chunk)) if (block.recordEnds.length > 0) yield toRows(block, columns)
   }
-  for (const block of framer.end()) if (block.recordEnds.length > 0) yield toRows(block)
+  for (const block of framer.end()) if (block.recordEnds.length > 0) yield toRows(block, columns)
 }
 
-function toRows({ start, bytes, recordEnds, problem }: RecordBlock): RowBlock {
-  const cells =
-    problem === undefined
-      ? splitRecords(
-          bytes,
-          recordEnds.map((end) => end - start),
-        )
-      : splitAtCommas(bytes)
-  const block = { ...cells, count: recordEnds.length, raw: bytes, start, rowEnd: recordEnds, isText: isText(bytes) }
-  return problem === undefined ? block : { ...block, problem }
+function toRows(block: RecordBlock, columns: number | undefined): RowBlock {
+  const { start, bytes, recordEnds } = block
+  return {
+    ...splitRecords({ ...block, ...(columns !== undefined && { columns }) }),
+    count: recordEnds.length,
+    raw: bytes,
+    start,
+    rowEnd: recordEnds,
+    isText: isText(bytes),
+  }
 }

@@ -27,6 +27,13 @@ export function startScan(at: number): Scan {
   return { state: 'field', at }
 }
 
+/** Makes a scan stand elsewhere: most records have their own, and an object for each would be much to clean up. */
+export function restart(scan: Scan, state: 'field' | 'quoted', at: number): Scan {
+  scan.state = state
+  scan.at = at
+  return scan
+}
+
 /** Takes the scan on until the record ends or breaks, or `end` (an offset, exclusive) is reached. */
 export function scanRecord(data: Buffer, scan: Scan, end: number): void {
   let { state, at } = scan

@@ -7,6 +7,9 @@ export function userIdProblem(userId: string): string | undefined {
   return nameProblem(userId, limits.userIdLength)
 }
 
+/** IDs are at most 1 KB long. */
+const idsPerStatement = 1_000
+
 /**
  * Registers users; those that are registered stay as they are.
  *
@@ -14,12 +17,18 @@ export function userIdProblem(userId: string): string | undefined {
  */
 export async function registerUsers(db: Database, appId: number, userIds: readonly string[]): Promise<number> {
   // In one order for all, so that two registrations of the same users wait for each other instead of blocking each other.
-  const { numAffectedRows } = await sql`
-    insert into users (app_id, user_id)
-    select ${appId}::integer, unnest(${encodeTextArray(userIds.toSorted())}::text[])
-    on conflict do nothing
-  `.execute(db)
-  return Number(numAffectedRows ?? 0)
+  const sorted = userIds.toSorted()
+  let registered = 0
+  // A statement at a time: encoding all IDs of a large request at once would hold up the process.
+  for (let at = 0; at < sorted.length; at += idsPerStatement) {
+    const { numAffectedRows } = await sql`
+      insert into users (app_id, user_id)
+      select ${appId}::integer, unnest(${encodeTextArray(sorted.slice(at, at + idsPerStatement))}::text[])
+      on conflict do nothing
+    `.execute(db)
+    registered += Number(numAffectedRows ?? 0)
+  }
+  return registered
 }
 
 /** One user as `sluice user show` prints it, but for the deletion (design.md §2). */

@@ -1,4 +1,11 @@
 export { type StorageSettings, storageSettings } from './client.ts'
 export { ObjectGone, ObjectReplaced, type RefusalCode, StorageFull, StorageRefusal } from './errors.ts'
-export { type ListedObject, openRelay, type Relay, type RelayedMetadata, type RelayedObject } from './relay.ts'
+export {
+  type ListedObject,
+  openRelay,
+  type Relay,
+  type RelayedMetadata,
+  type RelayedObject,
+  relayRequests,
+} from './relay.ts'
 export { openStorage, type Storage, type UploadTerms } from './storage.ts'

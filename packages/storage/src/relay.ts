@@ -38,6 +38,12 @@ interface RelayedPart {
   modifiedAt: Date
 }
 
+/** Some of the parts, in the order of their numbers. */
+interface PageOfParts {
+  parts: RelayedPart[]
+  isTruncated: boolean
+}
+
 /** An object of a listing. */
 export interface ListedObject extends Pick<RelayedObject, 'byteSize' | 'etag' | 'modifiedAt'> {
   key: string
@@ -45,7 +51,7 @@ export interface ListedObject extends Pick<RelayedObject, 'byteSize' | 'etag' | 
 
 /**
  * The deployment's bucket for what clients of S3 send: bytes and calls are passed on as they come. It waits for a sender
- * however slow it is. What storage refuses is thrown as {@link StorageRefusal} or {@link StorageFull}.
+ * however slow it is: the caller ends those that are too slow. What storage refuses is thrown as {@link StorageRefusal} or {@link StorageFull}.
  */
 export interface Relay {
   /** Stores an object; gives its ETag. Throws what reading the body throws. */
@@ -60,6 +66,8 @@ export interface Relay {
   putPart(key: string, uploadId: string, partNumber: number, body: SizedBody): Promise<string>
   /** Gives the parts that are there, in the order of their numbers. */
   listParts(key: string, uploadId: string): Promise<RelayedPart[]>
+  /** Returns at most `limit` parts whose numbers are above `after`, in one request. */
+  pageOfParts(key: string, uploadId: string, page: { after: number; limit: number }): Promise<PageOfParts>
   completeParts(key: string, uploadId: string, parts: readonly { partNumber: number; etag: string }[]): Promise<void>
   /** Forgets an upload in parts; one that is gone already is no error. */
   abortParts(key: string, uploadId: string): Promise<void>
@@ -72,8 +80,14 @@ export interface Relay {
   close(): void
 }
 
-/** Senders may be slow; the dropbox gives up those that fall silent, so storage must be waited for longer than these. ms. */
-const patience = { requestTimeout: 0, socketTimeout: 4 * 60_000, maxSockets: 1_000 }
+/** S3's own figure. */
+const partsPerPage = 1_000
+
+/** Requests to storage that a relay has in flight at most; further ones wait. */
+export const relayRequests = 1_000
+
+/** Senders may be slow. The S3 gateway ends those that are too slow, so this waits for storage longer than it does. ms. */
+const patience = { requestTimeout: 0, socketTimeout: 4 * 60_000, maxSockets: relayRequests }
 
 /**
  * Opens the deployment's bucket for passing on. Connects on first use. When `stop` aborts, every request ends with an
@@ -82,6 +96,23 @@ const patience = { requestTimeout: 0, socketTimeout: 4 * 60_000, maxSockets: 1_0
 export function openRelay(settings: StorageSettings, stop?: AbortSignal): Relay {
   const Bucket = settings.S3_BUCKET
   const client = connect(settings, settings.S3_ENDPOINT, patience, stop)
+
+  async function pageOfParts(
+    Key: string,
+    UploadId: string,
+    { after, limit }: { after: number; limit: number },
+  ): Promise<PageOfParts> {
+    const about = { Bucket, Key, UploadId, MaxParts: limit, PartNumberMarker: String(after) }
+    try {
+      const { Parts = [], IsTruncated = false } = await client.send(new ListPartsCommand(about))
+      const parts = Parts.map(({ PartNumber = 0, Size = 0, ETag = '', LastModified = new Date(0) }) => {
+        return { partNumber: PartNumber, byteSize: Size, etag: ETag, modifiedAt: LastModified }
+      })
+      return { parts, isTruncated: IsTruncated }
+    } catch (error) {
+      throw toRefusal(error)
+    }
+  }
 
   return {
     async put(Key, body, metadata) {
@@ -127,24 +158,18 @@ export function openRelay(settings: StorageSettings, stop?: AbortSignal): Relay 
       return await relayBody(body, (Body, options) => client.send(new UploadPartCommand({ ...about, Body }), options))
     },
 
-    async listParts(Key, UploadId) {
+    async listParts(key, uploadId) {
       const parts: RelayedPart[] = []
-      try {
-        let marker: string | undefined
-        // The SDK's own pages end only where the marker is missing, which no storage promises.
-        do {
-          const about = { Bucket, Key, UploadId, ...(marker !== undefined && { PartNumberMarker: marker }) }
-          const page = await client.send(new ListPartsCommand(about))
-          for (const { PartNumber = 0, Size = 0, ETag = '', LastModified = new Date(0) } of page.Parts ?? []) {
-            parts.push({ partNumber: PartNumber, byteSize: Size, etag: ETag, modifiedAt: LastModified })
-          }
-          marker = page.IsTruncated === true ? page.NextPartNumberMarker : undefined
-        } while (marker !== undefined)
-      } catch (error) {
-        throw toRefusal(error)
+      // The SDK's own pages end only where the marker is missing, which no storage promises.
+      for (let isTruncated = true; isTruncated; ) {
+        const page = await pageOfParts(key, uploadId, { after: parts.at(-1)?.partNumber ?? 0, limit: partsPerPage })
+        parts.push(...page.parts)
+        isTruncated = page.isTruncated && page.parts.length > 0
       }
       return parts
     },
+
+    pageOfParts,
 
     async completeParts(Key, UploadId, parts) {
       const Parts = parts.map(({ partNumber, etag }) => ({ PartNumber: partNumber, ETag: etag }))

@@ -7,16 +7,21 @@ import { stringProblem } from './string.ts'
 import { notUtf8, type RowProblem, typeMismatch } from './value-type.ts'
 
 /**
- * The text of a cell, or undefined where its bytes are not UTF-8 or hold NUL, which can't be stored (design.md §3, Strings).
+ * The text of a cell, given by where it lies, or undefined where its bytes are not UTF-8 or hold NUL, which can't be stored (design.md §3, Strings).
  * A byte order mark inside a cell is kept.
  */
-export function decodeCell(cell: Buffer): string | undefined {
+export function decodeCell(source: Buffer, start = 0, end = source.length): string | undefined {
   // Most cells are short ASCII: then one look at each byte is cheaper than the calls below.
-  for (const byte of cell) {
+  for (let at = start; at < end; at++) {
+    const byte = source[at] ?? 0
     if (byte === 0) return undefined
-    if (byte >= 0x80) return isUtf8(cell) && !cell.includes(0) ? cell.toString('utf8') : undefined
+    if (byte >= 0x80) return decodeText(source.subarray(start, end))
   }
-  return cell.toString('latin1')
+  return source.toString('latin1', start, end)
+}
+
+function decodeText(cell: Buffer): string | undefined {
+  return isUtf8(cell) && !cell.includes(0) ? cell.toString('utf8') : undefined
 }
 
 /**

@@ -6,11 +6,11 @@ import { TextInference } from './text-inference.ts'
 export class ColumnInference {
   readonly #inference = new TextInference()
 
-  /** Takes the next cell of the column. An empty one, and one that is not UTF-8, doesn't count. */
-  add(cell: Buffer): void {
+  /** Accepts the next cell of the column by where it lies. An empty one, and one that is not UTF-8, doesn't count. */
+  add(source: Buffer, start = 0, end = source.length): void {
     // A string column stays one.
-    if (cell.length === 0 || this.#inference.type() === 'string') return
-    const text = decodeCell(cell)
+    if (start === end || this.#inference.type() === 'string') return
+    const text = decodeCell(source, start, end)
     if (text !== undefined) this.#inference.add(text)
   }
 
