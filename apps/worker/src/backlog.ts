@@ -32,9 +32,9 @@ function openGauges(registry: Registry): (db: Database) => Promise<void> {
   const gauge = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] })
   const imports = gauge('sluice_imports', 'Imports that have not ended, by state', 'state')
-  const apps = gauge(
-    'sluice_apps_with_waiting_imports',
-    'Apps with an import that waits or runs: one each can run at a time',
+  const runnable = gauge(
+    'sluice_runnable_imports',
+    'Imports and dry runs that run, or could run now if a worker were free: at most one of each kind and app',
   )
   const oldest = gauge(
     'sluice_import_oldest_waiting_seconds',
@@ -52,7 +52,7 @@ function openGauges(registry: Registry): (db: Database) => Promise<void> {
     const [backlog, mail, deletion] = await Promise.all([importBacklog(db), mailBacklog(db), deletionBacklog(db)])
     for (const [state, count] of Object.entries(backlog.states)) imports.set({ state }, count)
     for (const [app_class, seconds] of Object.entries(backlog.oldestWaiting)) oldest.set({ app_class }, seconds)
-    apps.set(backlog.apps)
+    runnable.set(backlog.runnable)
     mails.set(mail.waiting)
     overdue.set(mail.overdue)
     for (const [state, count] of Object.entries(deletion)) deletions.set({ state }, count)

@@ -1,8 +1,8 @@
 import { queueNames, readSettings, sharedStore } from '@sluice/config'
 import { checkSchema, connect } from '@sluice/database'
 import { deletionSettings } from '@sluice/deletions'
-import { importSettings } from '@sluice/imports'
-import { mailSettings, openMailer } from '@sluice/mail'
+import { importSettings, makeRoomAfter } from '@sluice/imports'
+import { mailerSettings, openMailer } from '@sluice/mail'
 import { openHeartbeat } from '@sluice/operations'
 import { openQueues } from '@sluice/queue'
 import { countConnections, runService } from '@sluice/service'
@@ -22,7 +22,7 @@ await runService('worker', { stopDeadline }, async (log, operations) => {
   const settings = readSettings(process.env, [
     ...deletionSettings,
     ...importSettings,
-    ...mailSettings,
+    ...mailerSettings,
     ...storageSettings,
     'DATABASE_POOL',
     'DATABASE_URL',
@@ -38,12 +38,17 @@ await runService('worker', { stopDeadline }, async (log, operations) => {
   const relay = openRelay(settings, stopping.signal)
   const mailer = openMailer(database.db, settings)
   const store = sharedStore(settings)
-  const queues = openQueues(store, onError)
+  const context = { db: database.db, storage, relay, settings, log }
+  const queues = openQueues(store, (error) => {
+    onError(error)
+    // A claimed import sees to a full disk itself. Any other job may meet one too, and so may the queue.
+    void makeRoomAfter(error, context)
+  })
   const metrics = openWorkerMetrics(operations.metrics)
   const hosts = { imports: hostImports, mails: hostMails, upkeep: hostUpkeep }
   const hosted = queueNames.filter((name) => settings.WORKER_QUEUES.includes(name))
   const heartbeat = openHeartbeat(database.db, hosted, (error) => log.warn({ err: error }, 'heartbeat not written'))
-  const host = { context: { db: database.db, storage, relay, settings, log }, queues, mailer, metrics, heartbeat }
+  const host = { context, queues, mailer, metrics, heartbeat }
 
   countConnections(operations.metrics, database)
   if (hosted.includes('upkeep')) {

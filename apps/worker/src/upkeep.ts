@@ -3,7 +3,7 @@ import { forgetDeletedUsers, runDeletions } from '@sluice/deletions'
 import { removeAbandonedUploads, takeStrayFiles } from '@sluice/dropbox'
 import { noticeUploads, removeOldFiles, reportCancelled, reserveDisk, sweepFiles } from '@sluice/imports'
 import { dueMails } from '@sluice/mail'
-import { dispatch, enqueueMails } from './enqueue.ts'
+import { dispatch, enqueueMails, enqueueNextMails } from './enqueue.ts'
 import type { Host, Stop } from './host.ts'
 
 /** How often the tables are searched for work that the queue does not know of, ms. */
@@ -45,13 +45,13 @@ export function hostUpkeep(host: Host): Stop {
     },
     'report-cancelled': {
       every: reportInterval,
-      run: async () => await enqueueMails(host, await reportCancelled(context)),
+      run: async () => await enqueueNextMails(host, await reportCancelled(context)),
     },
     'take-stray-files': {
       every: context.settings.DROPBOX_SEARCH_INTERVAL,
       run: async () => {
         const { taken, mails } = await takeStrayFiles(context)
-        await enqueueMails(host, mails)
+        await enqueueNextMails(host, mails)
         if (taken > 0) await dispatch(host)
       },
     },
@@ -73,7 +73,7 @@ export function hostUpkeep(host: Host): Stop {
         const now = await currentTime(context.db)
         const { mails, completed, usersDeleted } = await runDeletions(context, now)
         metrics.deleted(completed, usersDeleted)
-        await enqueueMails(host, mails)
+        await enqueueNextMails(host, mails)
       },
     },
   }

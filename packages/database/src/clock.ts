@@ -22,5 +22,10 @@ const slack = 60_000
  * Accepts the time, an expression, and how far ahead of its own moment a process may store it (ms).
  */
 export function isDue(time: RawBuilder<unknown>, furthest: number): RawBuilder<boolean> {
-  return sql`(${time} <= now() or ${time} > now() + make_interval(secs => ${(furthest + slack) / 1000}))`
+  return sql`(${time} <= now() or ${isFarAhead(time, furthest)})`
+}
+
+/** The second half of {@link isDue}: the time lies further ahead than anyone stores it. */
+export function isFarAhead(time: RawBuilder<unknown>, furthest: number): RawBuilder<boolean> {
+  return sql`${time} > now() + make_interval(secs => ${(furthest + slack) / 1000})`
 }

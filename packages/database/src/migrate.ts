@@ -21,6 +21,11 @@ import * as bucketFiles from './migrations/0015-bucket-files.ts'
 import * as previewedKeys from './migrations/0016-previewed-keys.ts'
 import * as uploadChecksums from './migrations/0018-upload-checksums.ts'
 import * as normalAddresses from './migrations/0019-normal-addresses.ts'
+import * as fairOrder from './migrations/0021-fair-order.ts'
+import * as partSizes from './migrations/0022-part-sizes.ts'
+import * as mailLimits from './migrations/0023-mail-limits.ts'
+import * as fileNames from './migrations/0024-file-names.ts'
+import * as errorRoom from './migrations/0025-error-room.ts'
 
 /** All of them, in order; each runs in a transaction of its own. */
 const migrations = {
@@ -42,6 +47,11 @@ const migrations = {
   '0016-previewed-keys': previewedKeys,
   '0018-upload-checksums': uploadChecksums,
   '0019-normal-addresses': normalAddresses,
+  '0021-fair-order': fairOrder,
+  '0022-part-sizes': partSizes,
+  '0023-mail-limits': mailLimits,
+  '0024-file-names': fileNames,
+  '0025-error-room': errorRoom,
 }
 
 /** The first Postgres with `transaction_timeout`, as it names its versions to programs. */

@@ -6,6 +6,8 @@ import type {
   DeletionRequestUsersTable,
   RecentlyDeletedUsersTable,
 } from './schema-deletions.ts'
+import type { DropboxUploadPartsTable, DropboxUploadsTable, UnannouncedFileFailuresTable } from './schema-dropbox.ts'
+import type { InvitationMailsTable, InvitationsTable, MailCountsTable, MailsTable } from './schema-mails.ts'
 import type { NullableTimestamp, Timestamp } from './timestamps.ts'
 
 /**
@@ -31,9 +33,11 @@ export interface Schema {
   profile_keys: ProfileKeysTable
   imports: ImportsTable
   import_error_chunks: ImportErrorChunksTable
+  import_slot_time: ImportSlotTimeTable
   /** Takes up 1 MiB, which is given up when the disk is full (`disk-full.ts` of packages/imports). */
   disk_reserve: { filler: string }
   dropbox_uploads: DropboxUploadsTable
+  dropbox_upload_parts: DropboxUploadPartsTable
   unannounced_file_failures: UnannouncedFileFailuresTable
   deletion_requests: DeletionRequestsTable
   deletion_request_users: DeletionRequestUsersTable
@@ -41,6 +45,9 @@ export interface Schema {
   recently_deleted_users: RecentlyDeletedUsersTable
   file_sweeps: FileSweepsTable
   mails: MailsTable
+  mail_counts: MailCountsTable
+  invitations: InvitationsTable
+  invitation_mails: InvitationMailsTable
   operators: OperatorsTable
   sign_in_links: SignInLinksTable
   sessions: SessionsTable
@@ -161,6 +168,8 @@ interface ImportsTable {
   error_counts: ColumnType<Record<string, number>, string | undefined, string>
   /** Bytes that the invalid rows so far would take in the error file, its header not included; 0 once the import has ended. */
   error_bytes: Generated<number>
+  /** Bytes that these rows may take: `ERROR_FILE_LIMIT` when the first batch was committed, without the header; null before. */
+  error_room: number | null
   /** The first data row (1 follows the header) that the error file leaves out, whether it is invalid or not; null if it is whole. */
   error_file_ends_before_row: number | null
 
@@ -183,38 +192,6 @@ interface ImportsTable {
   finished_at: NullableTimestamp
 }
 
-/** The checksum that a bucket upload's parts, and the whole, are to have. */
-export interface UploadChecksum {
-  algorithm: 'crc32' | 'crc32c' | 'crc64nvme' | 'sha1' | 'sha256'
-  type: 'COMPOSITE' | 'FULL_OBJECT'
-}
-
-/** A file on its way through the dropbox; it goes when the file becomes an import, whose ID it has. */
-interface DropboxUploadsTable {
-  app_id: number
-  import_id: Generated<string>
-  file_name: string
-  /** Storage's own ID of an upload in parts; null where the file comes whole. */
-  storage_upload_id: string | null
-  /** What an upload in parts begins with; null if it names no algorithm. */
-  checksum: JSONColumnType<UploadChecksum> | null
-  started_at: Timestamp
-  /** When its sender began to send it: before `started_at` if the file was unannounced. */
-  sent_at: Timestamp
-}
-
-/** Unannounced files that storage did not hand over. A row goes when its file has left the app's path. */
-interface UnannouncedFileFailuresTable {
-  app_id: number
-  /** Of the object: its key, ETag and time. */
-  file_hash: Buffer
-  /** Runs of maintenance that failed to take the file on. */
-  failures: Generated<number>
-  first_failed_at: Timestamp
-  /** Set when the file is refused: it never becomes an import, and later files no longer wait for it. */
-  refused_at: NullableTimestamp
-}
-
 /** Rows of an error file that is still growing; they commit with their batch, and are removed when the file is in storage. */
 interface ImportErrorChunksTable {
   app_id: number
@@ -230,28 +207,18 @@ interface ImportErrorChunksTable {
   bytes: number | null
 }
 
+/** How long an app's imports have held slots of workers. Earlier time counts less and less (`fair-order.ts` of packages/imports). */
+interface ImportSlotTimeTable {
+  app_id: number
+  seconds: number
+  noted_at: Timestamp
+}
+
 /** Places in storage, the prefixes of imports, that are cleared once more at `due_at`: until then somebody may write there. */
 interface FileSweepsTable {
   app_id: number
   import_id: string
   due_at: Timestamp
-}
-
-interface MailsTable {
-  app_id: number
-  mail_id: Generated<string>
-  /** What the mail is about, such as `import:<id>`: one mail per event and recipient. */
-  event: string
-  recipient: string
-  subject: string
-  text: string
-  html: string
-  state: Generated<'waiting' | 'sent' | 'failed'>
-  attempt: Generated<number>
-  next_attempt_at: Timestamp
-  last_error: string | null
-  created_at: Timestamp
-  sent_at: NullableTimestamp
 }
 
 /** People who see every app and the queues. */

@@ -1,6 +1,6 @@
 import { type Database, sql } from '@sluice/database'
 import { removeUploadsBeforeDeletion } from '@sluice/dropbox'
-import { dropErrorRows, removeFilesOfApp } from '@sluice/imports'
+import { dropErrorRows, forgetFileNames, removeFilesOfApp } from '@sluice/imports'
 import { deletionNotification, enqueueMails, type MailId } from '@sluice/mail'
 import type { DeletionContext } from './context.ts'
 import { localDay } from './dates.ts'
@@ -25,7 +25,7 @@ export async function dueCompletions(db: Database, now: Date): Promise<DueComple
 }
 
 /**
- * Completes what is due: users, rows kept for error files, stored files, then the state of the requests together with the mails. Each step commits
+ * Completes what is due: users, rows kept for error files, stored files and their names, then the state of the requests together with the mails. Each step commits
  * on its own and may be repeated, so that whoever comes after a crash goes on, and several processes may do it at once.
  *
  * Gives how many requests it completed, how many users it deleted, and the new mails. Throws when the process shuts down,
@@ -41,6 +41,7 @@ export async function complete(
   const failures =
     (await removeFilesOfApp(context, due.appId)) + (await removeUploadsBeforeDeletion(context, due.appId))
   if (failures > 0) throw new Error(`the stored files of ${failures} imports of app ${due.appId} could not be removed`)
+  await forgetFileNames(context, due.appId)
   const mails: MailId[] = []
   let completed = 0
   for (;;) {

@@ -13,6 +13,9 @@ export interface DeletionRequest {
   tokenLastFour: string
 }
 
+/** IDs are at most 1 KB long. */
+const idsPerStatement = 1_000
+
 /** Takes a deletion request, which cannot be cancelled: when this returns, it is committed. Gives its ID. */
 export async function requestDeletion(
   { db, settings }: { db: Database; settings: Settings<(typeof deletionRequestSettings)[number]> },
@@ -35,10 +38,14 @@ export async function requestDeletion(
       })
       .returning('request_id')
       .executeTakeFirstOrThrow()
-    await sql`
-      insert into deletion_request_users (app_id, request_id, user_id)
-      select ${appId}::integer, ${requestId}::uuid, unnest(${encodeTextArray(distinct)}::text[])
-    `.execute(tx)
+    // A statement at a time: encoding all IDs of a large request at once would hold up the process.
+    for (let at = 0; at < distinct.length; at += idsPerStatement) {
+      const part = encodeTextArray(distinct.slice(at, at + idsPerStatement))
+      await sql`
+        insert into deletion_request_users (app_id, request_id, user_id)
+        select ${appId}::integer, ${requestId}::uuid, unnest(${part}::text[])
+      `.execute(tx)
+    }
     return requestId
   })
 }

@@ -8,8 +8,8 @@ export interface Backlog {
   states: Record<'awaiting_upload' | 'queued' | 'processing', number>
   /** How long the oldest waiting import of the class's apps has been waiting, seconds; 0 where none is. */
   oldestWaiting: Record<AppClass, number>
-  /** Apps that have something to be done now: as many imports can run at a time. */
-  apps: number
+  /** Imports and dry runs that run, or could run now if a worker were free: what the number of workers goes by. */
+  runnable: number
 }
 
 /** Counts what has not ended. It reads every such import once, by an index: ask every few seconds, not every request. */
@@ -20,7 +20,7 @@ export async function importBacklog(db: Database): Promise<Backlog> {
     queued: number
     processing: number
     oldest: number
-    apps: number
+    runnable: number
   }>`
     with lines as (
       select app_id,
@@ -32,18 +32,18 @@ export async function importBacklog(db: Database): Promise<Backlog> {
     )
     select case when queued <= 1 then 'one' when queued <= 10 then 'few' else 'many' end as app_class,
       sum(awaiting_upload)::bigint as awaiting_upload, sum(queued)::bigint as queued, sum(processing)::bigint as processing,
-      coalesce(max(oldest), 0) as oldest, count(*) filter (where queued + processing > 0) as apps
+      coalesce(max(oldest), 0) as oldest, (select runnable_imports()) as runnable
     from lines group by 1
   `.execute(db)
   const backlog: Backlog = {
     states: { awaiting_upload: 0, queued: 0, processing: 0 },
     oldestWaiting: { one: 0, few: 0, many: 0 },
-    apps: 0,
+    runnable: 0,
   }
   for (const row of rows) {
     for (const state of ['awaiting_upload', 'queued', 'processing'] as const) backlog.states[state] += row[state]
     backlog.oldestWaiting[row.app_class] = row.oldest
-    backlog.apps += row.apps
+    backlog.runnable = row.runnable
   }
   return backlog
 }

@@ -1,12 +1,13 @@
-import { createHash, hash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { ValueType } from '@sluice/contract'
-import { type CellOffsets, cellCount, isText, type RowBlock, rawRow } from '@sluice/csv'
-import { ColumnInference, type ProfileBatch } from '@sluice/profiles'
+import { type CellOffsets, cellCount, isText, problemOf, type RowBlock, rawRow } from '@sluice/csv'
+import type { ProfileBatch } from '@sluice/profiles'
 import type { RowBatch } from './batches.ts'
-import { type Columns, settledTypes } from './columns.ts'
+import type { Columns } from './columns.ts'
 import type { KeptRows } from './kept-rows.ts'
 import { columnProblem, type Problem, unregistered } from './problems.ts'
+import { SampledColumns } from './sampled-columns.ts'
 
 /** Memory of a batch, for one after another: made anew each time, it would be garbage by the megabyte. */
 export interface BatchMemory {
@@ -21,7 +22,7 @@ export interface PreparedBatch extends RowBatch, BatchMemory {
   /** By row, its user's number in `updates`; {@link noUser} where the row or its ID can't be read. */
   users: Int32Array
   /** Types of the columns, by key, as far as they are settled after this batch. */
-  types: Record<string, ValueType>
+  types: Readonly<Record<string, ValueType>>
   /** It may register keys: some are typed and not registered. */
   mayRegister: boolean
 }
@@ -30,27 +31,14 @@ export interface PreparedBatch extends RowBatch, BatchMemory {
 export const noUser = -1
 
 /**
- * Counted up whenever a row that was valid is not any more, or comes to other values: a row with a known hash is taken for
- * applied without another look.
- */
-const rulesVersion = 1
-
-/**
  * Settles the types of columns that had no value so far, from the values of this batch (design.md §3, Inference).
  * Changes `columns`.
  */
 export function settleTypes({ slices }: RowBatch, columns: Columns): void {
-  for (const column of columns.profiles) {
-    if (column.type !== undefined) continue
-    const inference = new ColumnInference()
-    for (const { block, from, to } of slices) {
-      if (block.problem !== undefined) continue
-      for (let row = from; row < to; row++) {
-        if (hasValue(block, row, column.index)) inference.add(bytesOf(block, row, column.index))
-      }
-    }
-    column.type = inference.type()
-  }
+  if (columns.untyped.length === 0) return
+  const sampled = new SampledColumns(columns)
+  for (const { block, from, to } of slices) for (let row = from; row < to; row++) sampled.add(block, row)
+  sampled.settle()
 }
 
 /** Whether a row has a value in a column. */
@@ -72,12 +60,11 @@ function bytesOf(block: CellOffsets, row: number, column: number): Buffer {
 export async function prepareBatch(batch: RowBatch, columns: Columns, memory: BatchMemory): Promise<PreparedBatch> {
   const { updates, keptRows } = memory
   const users = new Int32Array(batch.rows).fill(noUser)
-  const salt = saltOf(columns)
-  const { userIdIndex } = columns
+  const { salt, userIdIndex } = columns
   let number = 0
   for (const { block, from, to } of batch.slices) {
     for (let row = from; row < to; row++, number++) {
-      if (block.problem !== undefined || userIdProblem(block, row, userIdIndex) !== undefined) continue
+      if (problemOf(block, row) !== undefined || userIdProblem(block, row, userIdIndex) !== undefined) continue
       const cell = (block.firstCell[row] ?? 0) + userIdIndex
       const [start, end] = [block.cellStart[cell] ?? 0, block.cellEnd[cell] ?? 0]
       // As a string a hash is half the work of a Buffer, which is an object with memory of its own.
@@ -85,8 +72,8 @@ export async function prepareBatch(batch: RowBatch, columns: Columns, memory: Ba
     }
     await setImmediate()
   }
-  const mayRegister = columns.profiles.some((column) => !column.registered && column.type !== undefined)
-  return { ...batch, updates, keptRows, users, types: settledTypes(columns), mayRegister }
+  const { types, unregistered } = columns
+  return { ...batch, updates, keptRows, users, types, mayRegister: unregistered.length > 0 }
 }
 
 /** What is wrong with a row's user ID; undefined if it can be looked up. */
@@ -94,10 +81,4 @@ export function userIdProblem(block: RowBlock, row: number, userIdIndex: number)
   if (!hasValue(block, row, userIdIndex)) return unregistered(userIdIndex)
   const isReadable = block.isText || isText(bytesOf(block, row, userIdIndex))
   return isReadable ? undefined : columnProblem(userIdIndex, 'should be UTF-8')
-}
-
-/** What makes the same bytes mean the same values: the columns, their types, and the rules. */
-function saltOf({ names, profiles }: Columns): Buffer {
-  const meaning = [rulesVersion, names, profiles.map(({ type }) => type ?? null)]
-  return createHash('sha256').update(JSON.stringify(meaning)).digest()
 }

@@ -32,8 +32,8 @@ export interface BatchLimits {
   rows: number
   /** Rows of the first batch, where it is to be smaller: so it commits sooner. */
   firstRows?: number
-  /** Bytes of the keys in a row's document at most, as the header has them. */
-  keyBytes: number
+  /** By place in a row, bytes that a value's key takes in the row's document. */
+  keyBytes: readonly number[]
 }
 
 /**
@@ -47,18 +47,23 @@ export async function* cutBatches(
   position: number,
   limits: BatchLimits,
 ): AsyncGenerator<RowBatch> {
-  const most = Math.max(1, Math.min(limits.rows, Math.floor(batchKeyBytes / Math.max(1, limits.keyBytes))))
+  const most = Math.max(1, limits.rows)
+  // Few files have keys that could take so much: only then the values of each row are counted.
+  const countsKeys = most * limits.keyBytes.reduce((sum, bytes) => sum + bytes, 0) > batchKeyBytes
   let batchRows = Math.min(limits.firstRows ?? most, most)
   let batch: RowBatch = { slices: [], rows: 0, end: position }
   let start = position
   let cells = 0
+  let keyBytes = 0
   for await (const block of blocks) {
     let from = 0
     for (let row = 0; row < block.count; row++) {
       batch.rows++
       batch.end = block.rowEnd[row] ?? batch.end
       cells += (block.firstCell[row + 1] ?? 0) - (block.firstCell[row] ?? 0)
-      if (batch.rows < batchRows && batch.end - start < batchBytes && cells < batchCells) continue
+      if (countsKeys) keyBytes += keyBytesOf(block, row, limits.keyBytes)
+      if (batch.rows < batchRows && batch.end - start < batchBytes && cells < batchCells && keyBytes < batchKeyBytes)
+        continue
       batch.slices.push({ block, from, to: row + 1 })
       yield batch
       from = row + 1
@@ -66,8 +71,20 @@ export async function* cutBatches(
       batchRows = most
       batch = { slices: [], rows: 0, end: start }
       cells = 0
+      keyBytes = 0
     }
     if (from < block.count) batch.slices.push({ block, from, to: block.count })
   }
   if (batch.rows > 0) yield batch
+}
+
+/** Bytes of the keys in a row's document, which has no keys of empty cells. */
+function keyBytesOf({ firstCell, cellStart, cellEnd }: RowBlock, row: number, keyBytes: readonly number[]): number {
+  const first = firstCell[row] ?? 0
+  const count = Math.min((firstCell[row + 1] ?? 0) - first, keyBytes.length)
+  let sum = 0
+  for (let index = 0; index < count; index++) {
+    if (cellStart[first + index] !== cellEnd[first + index]) sum += keyBytes[index] ?? 0
+  }
+  return sum
 }

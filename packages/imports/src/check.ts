@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { RowBlock } from '@sluice/csv'
+import { cellCount, problemOf, type RecordProblem, type RowBlock } from '@sluice/csv'
 import type { ProfileBatch, UserStates } from '@sluice/profiles'
 import { hasValue, noUser, type PreparedBatch, userIdProblem } from './batch.ts'
 import type { Columns, ProfileColumn } from './columns.ts'
@@ -21,7 +21,7 @@ interface FoundProblems {
 const unreadable = {
   'unclosed quote': rowProblem('quote is not closed'),
   'too long': rowProblem('row is too long'),
-} satisfies Record<NonNullable<RowBlock['problem']>, Problem>
+} satisfies Record<RecordProblem, Problem>
 
 const tooManyValues = rowProblem('too many values')
 
@@ -33,13 +33,14 @@ const tooManyValues = rowProblem('too many values')
 export async function checkRows(batch: PreparedBatch, columns: Columns, states: UserStates): Promise<Findings> {
   batch.updates.clearValues()
   const findings: Findings = { problems: { rows: [], problems: [] }, toRegister: new Set() }
-  const awaiting = columns.profiles.filter((column) => !column.registered && column.type !== undefined)
+  const awaiting = columns.unregistered
   const check = new RowCheck(batch, columns, findings.problems)
   let number = 0
   for (const { block, from, to } of batch.slices) {
     for (let row = from; row < to; row++, number++) {
-      if (block.problem !== undefined) {
-        note(findings.problems, number, unreadable[block.problem])
+      const problem = problemOf(block, row)
+      if (problem !== undefined) {
+        note(findings.problems, number, unreadable[problem])
         continue
       }
       const user = batch.users[number] ?? noUser
@@ -66,7 +67,7 @@ class RowCheck {
 
   /** Checks the row of this number in the batch. Notes what is wrong with it; true where nothing is. */
   row(block: RowBlock, row: number, number: number, user: number): boolean {
-    const { names, inDocumentOrder, userIdIndex } = this.#columns
+    const { names, jsonKeys, userIdIndex } = this.#columns
     const updates = this.#updates
     const before = this.#found.rows.length
     const first = block.firstCell[row] ?? 0
@@ -76,9 +77,9 @@ class RowCheck {
     if (idProblem !== undefined) note(this.#found, number, idProblem)
 
     updates.beginRow()
-    for (const column of inDocumentOrder) {
-      const { index, jsonKey, type } = column
-      if (index >= count) continue
+    for (const { index, type } of this.#columnsOf(count)) {
+      const jsonKey = jsonKeys[index]
+      if (index >= count || jsonKey === undefined) continue
       const start = block.cellStart[first + index] ?? 0
       const end = block.cellEnd[first + index] ?? 0
       if (start === end) continue
@@ -91,6 +92,15 @@ class RowCheck {
     else updates.dropRow()
     return isValid
   }
+
+  /**
+   * The columns of a row with so many values. Postgres sorts the keys of a document that come in the order of the file. That
+   * costs less than to look at columns that a short row has not: a header may have 50,000, and each row one value.
+   */
+  #columnsOf(count: number): readonly ProfileColumn[] {
+    const { names, profiles, inDocumentOrder } = this.#columns
+    return count < names.length / 2 ? profiles.slice(0, count) : inDocumentOrder
+  }
 }
 
 function note({ rows, problems }: FoundProblems, row: number, problem: Problem): void {
@@ -99,5 +109,9 @@ function note({ rows, problems }: FoundProblems, row: number, problem: Problem):
 }
 
 function noteUse(block: RowBlock, row: number, awaiting: readonly ProfileColumn[], { toRegister }: Findings): void {
-  for (const column of awaiting) if (hasValue(block, row, column.index)) toRegister.add(column)
+  const count = cellCount(block, row)
+  for (const column of awaiting) {
+    if (column.index >= count) return
+    if (hasValue(block, row, column.index)) toRegister.add(column)
+  }
 }

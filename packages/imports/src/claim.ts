@@ -25,7 +25,7 @@ export interface Progress {
   /** Columns of the header; null until the first batch is committed. */
   columns: string[] | null
   /** Types of the columns for which one was registered or inferred. */
-  types: Record<string, ValueType>
+  types: Readonly<Record<string, ValueType>>
   /** Keys that committed batches of a dry run would have registered. */
   previewedKeys: string[]
   /** Byte offset in the uncompressed file, after the last committed row. */
@@ -136,23 +136,37 @@ export function claimed({ db }: { db: ImportContext['db'] }, { appId, importId, 
     .where('state', '=', state)
 }
 
-/**
- * Tells the others that this worker is alive. Returns since when the rows for the error file are kept, as Postgres writes it;
- * null if a deletion has dropped none. Throws {@link ClaimLost}.
- */
-export async function renewLease(context: ImportContext, claim: Claim): Promise<{ errorRowsSince: string | null }> {
+/** What has removed rows that were kept for an error file. */
+export interface Removals {
+  /** When a deletion did last, as Postgres writes it; null if none did. */
+  deletion: string | null
+  /** Somebody made room on a full disk. */
+  fullDisk: boolean
+}
+
+/** What a query selects or returns of an import's row as {@link Removals}. */
+export const removalColumns = [
+  sql<string | null>`error_rows_since::text`.as('deletion'),
+  sql<boolean>`error_file_ends_before_row is not null`.as('fullDisk'),
+]
+
+/** Tells the others that this worker is alive. Returns what has removed rows so far. Throws {@link ClaimLost}. */
+export async function renewLease(context: ImportContext, claim: Claim): Promise<Removals> {
   const renewed = await claimed(context, claim)
     .set({ lease_until: sql<Date>`now() + make_interval(secs => ${context.settings.IMPORT_LEASE / 1000})` })
-    .returning(sql<string | null>`error_rows_since::text`.as('since'))
+    .returning(removalColumns)
     .executeTakeFirst()
   if (renewed === undefined) throw new ClaimLost()
-  return { errorRowsSince: renewed.since }
+  return renewed
 }
 
 /** What releasing a claim sets: an import that has committed a batch stays next in order. */
 const released = { state: 'queued', lease_until: null, holds_order: sql<boolean>`position > 0` } as const
 
-/** Gives the import back before it is done, because this worker shuts down: that is not a failed try. Throws {@link ClaimLost}. */
+/**
+ * Releases the import before it is done, because this worker shuts down or its slice is over: that is not a failed try. Throws
+ * {@link ClaimLost}.
+ */
 export async function handBack(context: ImportContext, claim: Claim): Promise<void> {
   const result = await claimed(context, claim)
     .set({ ...released, tries: sql<number>`greatest(tries - 1, 0)` })

@@ -49,7 +49,7 @@ export interface BatchPlace {
   rowsBefore: number
   /** Types that the import's row has before this batch; undefined if it has no columns yet either. */
   typesBefore: Readonly<Record<string, ValueType>> | undefined
-  /** Bytes that the error file's rows may take. */
+  /** Bytes that the error file's rows may take, if it is the first batch: the import's row has it from then on. */
   errorRoom: number
   /** The batch before may still be under way: its transaction is to be over before this one writes. */
   followsOpenBatch: boolean
@@ -81,7 +81,7 @@ export async function commitBatch(
 ): Promise<Committed> {
   try {
     const written = await retryConflicts((again) => writeBatch(context, claim, columns, batch, place, again))
-    for (const column of written.registered) column.registered = true
+    for (const column of written.registered) columns.register(column, column.type)
     return written
   } catch (error) {
     throw error instanceof NothingFound ? new ClaimLost() : error
@@ -170,7 +170,7 @@ async function registerUsedKeys(
 
   const types = await (dryRun ? previewKeys(tx, appId, all, wanted, limit) : registerKeys(tx, appId, wanted, limit))
   const changed = columns.filter((column) => types.get(column.key) !== column.type)
-  for (const column of changed) Object.assign(column, { type: types.get(column.key), registered: true })
+  for (const column of changed) all.register(column, types.get(column.key))
   if (changed.length > 0) throw new TypesChanged()
   return columns
 }
@@ -182,7 +182,7 @@ function progressTo(
   claim: Claim,
   columns: Columns,
   batch: PreparedBatch,
-  { after, typesBefore }: BatchPlace,
+  { after, typesBefore, errorRoom }: BatchPlace,
   rowsFailed: number,
   counts: ErrorCounts,
   registered: readonly ProfileColumn[],
@@ -191,8 +191,9 @@ function progressTo(
     .where('position', '=', after)
     .set({
       // Postgres would write them anew with each batch, and they may be longer than its rows.
-      ...(typesBefore === undefined && { columns: JSON.stringify(columns.names) }),
-      ...(!isDeepStrictEqual(typesBefore, batch.types) && { types: JSON.stringify(batch.types) }),
+      ...(typesBefore === undefined && { columns: JSON.stringify(columns.names), error_room: errorRoom }),
+      ...(typesBefore !== batch.types &&
+        !isDeepStrictEqual(typesBefore, batch.types) && { types: JSON.stringify(batch.types) }),
       position: batch.end,
       rows_total: sql<number>`rows_total + ${batch.rows}`,
       rows_applied: sql<number>`rows_applied + ${claim.dryRun ? 0 : batch.rows - rowsFailed}`,

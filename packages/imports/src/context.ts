@@ -11,18 +11,20 @@ export const importSettings = [
   'FILE_RETENTION_DAYS',
   'IMPORT_ATTEMPTS',
   'IMPORT_LEASE',
+  'IMPORT_SLICE',
   'INFERENCE_ROWS',
   'PROFILE_KEY_LIMIT',
   'UNCOMPRESSED_LIMIT',
   'UPLOAD_CHECK_INTERVAL',
   'UPLOAD_ORDER_WAIT',
+  'WAITING_IMPORTS_LIMIT',
 ] as const
 
 /** The settings that looking into a file takes. */
 const fileSettings = ['INFERENCE_ROWS', 'PROFILE_KEY_LIMIT', 'UNCOMPRESSED_LIMIT'] as const
 
 /** The settings that receiving a file in the body of a request takes (v2). */
-export const receiveSettings = [...fileSettings, 'API_UPLOAD_TIMEOUT'] as const
+export const receiveSettings = [...fileSettings, 'API_UPLOAD_TIMEOUT', 'WAITING_IMPORTS_LIMIT'] as const
 
 /** Is told of every batch that is committed; for those who count. */
 export type BatchObserver = (batch: CommittedBatch) => void
@@ -50,6 +52,11 @@ export interface ImportContext {
 /** What looking into a file needs. */
 export interface FileContext extends Pick<ImportContext, 'db' | 'storage' | 'shutdown'> {
   settings: Settings<(typeof fileSettings)[number]>
+}
+
+/** What beginning an import needs. */
+export interface RequestContext extends Pick<ImportContext, 'db' | 'storage'> {
+  settings: Settings<'WAITING_IMPORTS_LIMIT'>
 }
 
 /** What receiving a file needs. */

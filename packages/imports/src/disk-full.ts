@@ -9,6 +9,12 @@ const worthwhile = 2 ** 20
 /** What smaller error files keep in all is set aside and put back, bytes: it has to fit into memory. */
 const setAsideAtMost = 4 * 2 ** 20
 
+/** Key of the lock that whoever makes room holds: "room" in ASCII. */
+const makingRoom = 0x726f6f6d
+
+/** Chunks that are put back at a time: a statement has at most 65,535 parameters, and a chunk takes seven. */
+const chunksAtOnce = 1_000
+
 /** What an import keeps for its error file. */
 interface Holder {
   app_id: number
@@ -33,7 +39,22 @@ type Context = Pick<ImportContext, 'db' | 'log'>
  * So the table is emptied as a whole, and what other imports had in it is put back afterwards.
  */
 export async function makeRoomAfter(error: unknown, context: Context): Promise<void> {
-  if (isDiskFull(error)) await makeRoom(context).catch((failure) => note(context, failure))
+  if (isDiskFull(error)) await makeRoomAlone(context).catch((failure) => note(context, failure))
+}
+
+/**
+ * Makes room unless another process is at it: a full disk meets all of them at once, and the second one would remove rows of an
+ * import that has just got room.
+ */
+async function makeRoomAlone(context: Context): Promise<void> {
+  await context.db.transaction().execute(async (tx) => {
+    // Rows are removed and put back in other transactions, while this one holds the lock.
+    await sql`set local idle_in_transaction_session_timeout = '60s'`.execute(tx)
+    const { rows } = await sql<{
+      alone: boolean
+    }>`select pg_try_advisory_xact_lock(${makingRoom}::bigint) as alone`.execute(tx)
+    if (rows[0]?.alone) await makeRoom(context)
+  })
 }
 
 async function makeRoom(context: Context): Promise<void> {
@@ -41,9 +62,12 @@ async function makeRoom(context: Context): Promise<void> {
   const [largest] = await holders(db)
   if (largest === undefined || largest.bytes < worthwhile) return
   await emptyReserve(db)
-  const setAside = await db.transaction().execute((tx) => removeRows(tx, context))
-  for (const rows of setAside) await putBack(db, rows).catch((failure) => note(context, failure))
-  await reserveDisk(db)
+  try {
+    const setAside = await db.transaction().execute((tx) => removeRows(tx, context))
+    for (const rows of setAside) await putBack(db, rows).catch((failure) => note(context, failure))
+  } finally {
+    await reserveDisk(db)
+  }
 }
 
 function note({ log }: Context, failure: unknown): void {
@@ -136,8 +160,10 @@ async function putBack(db: Database, { app_id, import_id, position, chunks }: Se
       .where(sql<boolean>`not ${hasRowsToDrop}`)
       .executeTakeFirst()
     if (reopened.numUpdatedRows === 0n) return
-    const values = chunks.map((chunk) => ({ app_id, import_id, ...chunk }))
-    await tx.insertInto('import_error_chunks').values(values).execute()
+    for (let at = 0; at < chunks.length; at += chunksAtOnce) {
+      const values = chunks.slice(at, at + chunksAtOnce).map((chunk) => ({ app_id, import_id, ...chunk }))
+      await tx.insertInto('import_error_chunks').values(values).execute()
+    }
   })
 }
 

@@ -3,7 +3,8 @@ import type { PreparedBatch } from './batch.ts'
 import type { Claim } from './claim.ts'
 
 /**
- * Saves a batch's invalid rows as a chunk of the error file. Accepts the bytes that the rows of the file may take.
+ * Saves a batch's invalid rows as a chunk of the error file. Accepts the bytes that the rows of the file may take, if this
+ * is the first batch.
  *
  * Chunks are saved up to the first one that does not fit, and with it: where the file ends within a chunk is decided when the
  * file is made (`error-file.ts`). So the kept rows depend on the file and the limit alone. This statement must follow the commit
@@ -21,6 +22,6 @@ export function saveKeptRows(
     select app_id, import_id, ${end}::bigint, 0, ${keptRows.content()}::bytea, error_bytes, ${keptRows.lineBytes}::bigint
     from imports
     where app_id = ${appId}::integer and import_id = ${importId}::uuid
-      and error_bytes <= ${errorRoom}::bigint and error_file_ends_before_row is null
+      and error_bytes <= coalesce(error_room, ${errorRoom}::bigint) and error_file_ends_before_row is null
   `.compile(tx)
 }

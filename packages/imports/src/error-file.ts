@@ -18,7 +18,8 @@ export const allRows = 1
 
 /**
  * Makes the error file from the chunks that were committed with the batches, and stores it. It ends before the first invalid row
- * with which it would be larger than `ERROR_FILE_LIMIT`.
+ * with which it would be larger than `ERROR_FILE_LIMIT` was when the import began: with a raised one, rows that were not kept would
+ * go unnoticed.
  *
  * Accepts the columns of the upload. Throws what storage throws, and an AbortError when the process shuts down.
  */
@@ -28,8 +29,8 @@ export async function storeErrorFile(
   columns: readonly string[],
 ): Promise<StoredErrorFile> {
   const header = errorFileHeader(columns)
-  const room = context.settings.ERROR_FILE_LIMIT - header.length
-  const { byteSize, longest, endsBeforeRow } = await planFile(context, claim, columns, room)
+  const roomNow = context.settings.ERROR_FILE_LIMIT - header.length
+  const { byteSize, room, longest, endsBeforeRow } = await planFile(context, claim, columns, roomNow)
   if (byteSize === 0) return { key: undefined, endsBeforeRow }
   const key = errorFileKey(claim.appId, claim.importId, claim.attempt)
   const options = { byteSize: header.length + byteSize, signal: context.shutdown }
@@ -42,6 +43,8 @@ export async function storeErrorFile(
 interface FilePlan extends Pick<StoredErrorFile, 'endsBeforeRow'> {
   /** Bytes of all lines. */
   byteSize: number
+  /** Bytes that they may take. */
+  room: number
   /** Bytes of the longest chunk, as it is kept. */
   longest: number
 }
@@ -51,28 +54,28 @@ async function planFile(
   context: ImportContext,
   claim: Claim,
   columns: readonly string[],
-  room: number,
+  roomNow: number,
 ): Promise<FilePlan> {
   // One statement, which waits for whoever removes all rows (`disk-full.ts`) and then sees what was noted with the import.
   // Finished lines, which earlier releases kept, are not limited.
-  const { rows } = await sql<{ of_all: number; is_dropped: boolean; longest: number; fitting: number }>`
-    select error_bytes as of_all, error_file_ends_before_row is not null as is_dropped, longest, fitting
-    from imports cross join lateral (
+  const { rows } = await sql<{ of_all: number; room: number; is_dropped: boolean; longest: number; fitting: number }>`
+    select error_bytes as of_all, room, error_file_ends_before_row is not null as is_dropped, longest, fitting
+    from imports cross join lateral (select coalesce(error_room, ${roomNow}::bigint) as room) limits cross join lateral (
       select coalesce(max(octet_length(content)), 0) as longest, coalesce(sum(coalesce(bytes, octet_length(content)))
-        filter (where coalesce(starts_at + bytes, 0) <= ${room}::bigint), 0)::bigint as fitting
+        filter (where coalesce(starts_at + bytes, 0) <= room), 0)::bigint as fitting
       from import_error_chunks c where c.app_id = imports.app_id and c.import_id = imports.import_id
     ) chunks
     where app_id = ${claim.appId} and import_id = ${claim.importId}
   `.execute(context.db)
   const [found] = rows
-  if (found === undefined || found.is_dropped) return { byteSize: 0, longest: 0, endsBeforeRow: allRows }
-  const { of_all: ofAll, longest, fitting: byteSize } = found
-  if (ofAll <= room) return { byteSize, longest, endsBeforeRow: undefined }
+  if (found === undefined || found.is_dropped) return { byteSize: 0, room: 0, longest: 0, endsBeforeRow: allRows }
+  const { of_all: ofAll, room, longest, fitting: byteSize } = found
+  if (ofAll <= room) return { byteSize, room, longest, endsBeforeRow: undefined }
   const [crossing] = await selectChunks(context, claim).where(sql`starts_at + bytes`, '>', room).limit(1).execute()
   // The header alone is too large, or a deletion dropped the rows that were kept.
-  if (crossing === undefined) return { byteSize, longest, endsBeforeRow: allRows }
+  if (crossing === undefined) return { byteSize, room, longest, endsBeforeRow: allRows }
   const cut = new ErrorLines(columns).cut(toChunk(crossing).content, room - (crossing.starts_at ?? 0))
-  return { byteSize: byteSize + cut.byteSize, longest, endsBeforeRow: cut.endsBeforeRow }
+  return { byteSize: byteSize + cut.byteSize, room, longest, endsBeforeRow: cut.endsBeforeRow }
 }
 
 async function* startingWith(header: Buffer, lines: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

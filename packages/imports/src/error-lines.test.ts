@@ -17,6 +17,7 @@ function rowOf(values: readonly Buffer[]): CellOffsets {
     firstCell: Uint32Array.of(0, values.length),
     cellStart: Uint32Array.from(ends, (end, index) => end - (values[index]?.length ?? 0)),
     cellEnd: Uint32Array.from(ends),
+    columns: values.length,
   }
 }
 
@@ -88,6 +89,27 @@ describe('a row of an error file', () => {
     expect(linesOf(['user_id'], [{ number: 1, problems: [tooLong], values: [value] }])).toEqual(
       Buffer.concat([Buffer.from('row is too long,'), Buffer.from([0x22, 0xe9, 0x22, 0x22, 0xff, 0x22, 0x0a])]),
     )
+  })
+})
+
+describe('a message that begins like a formula is text for a spreadsheet, and values stay as they are', () => {
+  test.each(['=HYPERLINK(1)', '+1', '-1', '@a', '\ta', '\ra', '\na'])('%j', (name) => {
+    const row = { number: 1, problems: [columnProblem(1, 'should be integer')], values: cells('u1', '=1+1') }
+    const cell = /[\r\n]/.test(name) ? `"'${name} should be integer"` : `'${name} should be integer`
+    expect(linesOf(['user_id', name], [row]).toString()).toBe(`${cell},u1,=1+1\n`)
+    expect(keep(['user_id', name], [row]).lineBytes).toBe(cell.length + ',u1,=1+1\n'.length)
+  })
+
+  test('also where it is one of several', () => {
+    const problems = [columnProblem(0, 'should be UTF-8'), columnProblem(1, 'should be integer')]
+    const line = linesOf(['=a', '=b'], [{ number: 1, problems, values: cells('x', 'y') }]).toString()
+    expect(line).toBe(`"'=a should be UTF-8, =b should be integer",x,y\n`)
+  })
+
+  test('not where another message comes first', () => {
+    const problems = [tooMany, columnProblem(1, 'should be integer')]
+    const line = linesOf(['user_id', '=b'], [{ number: 1, problems, values: cells('x', 'y') }]).toString()
+    expect(line).toBe('"too many values, =b should be integer",x,y\n')
   })
 })
 
@@ -191,8 +213,9 @@ describe('whatever rows are kept', () => {
     const reserved = columns.indexOf('SERVICE_ERRORS')
     const padded = [...values, ...columns.slice(values.length).map(() => Buffer.alloc(0))]
     const messages = problems.map((problem) => messageOf(problem, columns)).join(', ')
+    const mark = /^[=+\-@\t\r\n]/.test(messages) ? "'" : ''
     return [
-      Buffer.from(messages).toString('latin1'),
+      Buffer.from(mark + messages).toString('latin1'),
       ...padded.filter((_, index) => index !== reserved).map((value) => value.toString('latin1')),
     ]
   }
@@ -207,7 +230,7 @@ describe('whatever rows are kept', () => {
         expect(header.columns).toEqual(['SERVICE_ERRORS', ...columns.filter((each) => each !== 'SERVICE_ERRORS')])
         const source = sourceOf(file.subarray(header.end))
         const blocks = await Array.fromAsync(readRows(source, { position: header.end }))
-        const read = blocks.flatMap((block) => block.rowEnd.map((_, row) => cellsOf(block, row)))
+        const read = blocks.flatMap((block) => Array.from(block.rowEnd, (_, row) => cellsOf(block, row)))
         expect(read.map((row) => row.map((cell) => cell.toString('latin1')))).toEqual(
           rows.map((row) => expectedCells(columns, row)),
         )

@@ -8,6 +8,9 @@ import { firstBytes } from './source.ts'
 /** Bytes of an error file that are read at most: the messages of one row may take 64 KiB, and a row may lack 50,000 values. */
 const mostBytes = 2 ** 20
 
+/** Values of a row that are returned at most: a row may have a million, and no page shows more than these. */
+const mostValues = 100
+
 /** The first rows of an error file. */
 export interface ErrorRows {
   /** The row's messages, and its values as text: what is not UTF-8 in them shows as `\uFFFD`. */
@@ -18,7 +21,7 @@ export interface ErrorRows {
  * Reads the first rows of an import's error file: from the chunks that were committed while it runs, and from storage when
  * it has ended. Nothing of them is kept anywhere else, so that they go with the file.
  *
- * Returns at most `limit` rows out of the first MiB; none where there is no error file, or none any more.
+ * Returns at most `limit` rows out of the first MiB, and at most 100 values of each; none where there is no error file, or none any more.
  */
 export async function errorRows(
   { db, storage }: { db: Database; storage: Storage },
@@ -78,11 +81,13 @@ async function* storedLines(storage: Storage, key: string): AsyncGenerator<Buffe
 
 async function firstRows(lines: AsyncIterable<Buffer>, limit: number): Promise<ErrorRows['rows']> {
   const rows: ErrorRows['rows'] = []
-  for await (const block of readRows(firstBytes(lines, mostBytes))) {
+  for await (const block of readRows(firstBytes(lines, mostBytes), { columns: 1 + mostValues })) {
     for (const [row, end] of block.rowEnd.entries()) {
       // A row that reaches the end of what is read may be cut off there.
       if (rows.length === limit || end >= mostBytes) return rows
-      const [messages = '', ...values] = cellsOf(block, row).map((cell) => cell.toString('utf8'))
+      const [messages = '', ...values] = cellsOf(block, row)
+        .slice(0, 1 + mostValues)
+        .map((cell) => cell.toString('utf8'))
       rows.push({ messages, values })
     }
   }

@@ -1,4 +1,4 @@
-import { type Database, sql } from '@sluice/database'
+import { type Database, isDue, sql } from '@sluice/database'
 import type { ImportContext, ImportId } from './context.ts'
 import { importPrefix } from './object-keys.ts'
 
@@ -32,8 +32,9 @@ export async function sweepLater(tx: Database, { appId, importId }: ImportId): P
 /** Clears the places whose time has come, each once a run. Safe to run in several processes at once. Returns how many it cleared. */
 export async function sweepFiles(context: SweepContext): Promise<number> {
   let swept = 0
+  let last: ImportId = { appId: 0, importId: firstId }
   for (;;) {
-    const taken = await takeDueSweeps(context.db)
+    const taken = await takeDueSweeps(context.db, last)
     for (const sweep of taken) {
       if (context.shutdown?.aborted) return swept
       if (await clear(context, sweep)) {
@@ -41,6 +42,7 @@ export async function sweepFiles(context: SweepContext): Promise<number> {
         swept += 1
       }
     }
+    last = taken.at(-1) ?? last
     if (taken.length < passSize) return swept
   }
 }
@@ -64,15 +66,26 @@ interface Sweep extends ImportId {
   dueAt: string
 }
 
-/** Takes sweeps, and puts them off: whoever takes them may die. */
-async function takeDueSweeps(db: Database): Promise<Sweep[]> {
+/** Precedes every ID. */
+const firstId = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * Claims sweeps, and puts them off: whoever takes them may die. Accepts the last one that this run has taken: with slow storage, a
+ * run may last until its first ones are due again.
+ */
+async function takeDueSweeps(db: Database, last: ImportId): Promise<Sweep[]> {
   const { rows } = await sql<{ app_id: number; import_id: string; due_at: string }>`
-    update file_sweeps set due_at = now() + make_interval(mins => ${retryMinutes})
-    where (app_id, import_id) in (
-      select app_id, import_id from file_sweeps where due_at <= now() order by due_at limit ${passSize}
-      for update skip locked
+    with due as (
+      select app_id, import_id from file_sweeps
+      where (app_id, import_id) > (${last.appId}::integer, ${last.importId}::uuid)
+        and ${isDue(sql`due_at`, lastWriteHours * 3_600_000)}
+      order by app_id, import_id limit ${passSize} for update skip locked
+    ), taken as (
+      update file_sweeps s set due_at = now() + make_interval(mins => ${retryMinutes})
+      from due where s.app_id = due.app_id and s.import_id = due.import_id
+      returning s.app_id, s.import_id, s.due_at::text
     )
-    returning app_id, import_id, due_at::text
+    select * from taken order by app_id, import_id
   `.execute(db)
   return rows.map((row) => ({ appId: row.app_id, importId: row.import_id, dueAt: row.due_at }))
 }

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { limits } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import { enqueueMails, importNotification, type MailId } from '@sluice/mail'
-import { type Claim, ClaimLost, claimed, type Progress, renewLease } from './claim.ts'
+import { type Claim, ClaimLost, claimed, type Progress, type Removals, removalColumns, renewLease } from './claim.ts'
 import type { ImportContext } from './context.ts'
-import { allRows, storeErrorFile } from './error-file.ts'
+import { allRows, type StoredErrorFile, storeErrorFile } from './error-file.ts'
 import { errorFileUrl } from './error-link.ts'
 import { isOutage } from './outage.ts'
 
@@ -13,7 +14,8 @@ export type End = { state: 'completed' | 'cancelled' } | { state: 'failed'; erro
 
 /**
  * Ends an import: puts its error file into storage, then writes its state, and its mails into the outbox, in one
- * transaction that is durable when this returns. Stores the error file anew if a deletion drops rows meanwhile.
+ * transaction that is durable when this returns. Stores the error file anew if its rows are removed meanwhile, by a deletion or on a
+ * full disk.
  *
  * Accepts whether it is to end even if its error file can't be stored, except during an outage. An import that was cancelled has
  * left the line before, and has its report from here. Returns the mails.
@@ -29,13 +31,13 @@ export async function finish(
   withoutErrorFile: boolean,
 ): Promise<MailId[]> {
   for (;;) {
-    const mails = await finishUnlessDropped(context, claim, progress, end, withoutErrorFile)
+    const mails = await finishUnlessRemoved(context, claim, progress, end, withoutErrorFile)
     if (mails !== undefined) return mails
   }
 }
 
-/** Returns undefined if a deletion has dropped rows of the error file, which is removed then. */
-async function finishUnlessDropped(
+/** Returns undefined if rows of the error file were removed while it was stored. */
+async function finishUnlessRemoved(
   context: ImportContext,
   claim: Claim,
   progress: Progress,
@@ -43,12 +45,17 @@ async function finishUnlessDropped(
   withoutErrorFile: boolean,
 ): Promise<MailId[] | undefined> {
   // An end whose acknowledgement was lost must not be repeated: its error file would be made from chunks that are gone.
-  const { errorRowsSince } = await renewLease(context, claim)
-  const stored = await storeErrorFile(context, claim, progress.columns ?? []).catch(async (error: unknown) => {
-    if (!withoutErrorFile || context.shutdown?.aborted || (await isOutage(error, context))) throw error
+  const before = await renewLease(context, claim)
+  let stored: StoredErrorFile | undefined
+  try {
+    stored = await storeErrorFile(context, claim, progress.columns ?? [])
+  } catch (error) {
+    if (context.shutdown?.aborted) throw error
+    // A file whose rows go while it is being sent is shorter than storage was told.
+    if (!isDeepStrictEqual(await removals(context.db, claim), before)) return undefined
+    if (!withoutErrorFile || (await isOutage(error, context))) throw error
     context.log.error({ err: error }, 'error file not stored')
-    return undefined
-  })
+  }
   const key = stored?.key
   const endsBeforeRow = stored !== undefined ? stored.endsBeforeRow : progress.rowsFailed > 0 ? allRows : undefined
   const secret = key === undefined ? null : randomBytes(24).toString('base64url')
@@ -59,7 +66,7 @@ async function finishUnlessDropped(
     const ended = await claimed({ db: tx }, claim)
       // A batch that broke off may have committed unheard: its rows are in neither `progress` nor, perhaps, the error file.
       .where('rows_total', '=', progress.rowsTotal)
-      .where(sql<boolean>`error_rows_since is not distinct from ${errorRowsSince}::timestamptz`)
+      .where(sql<boolean>`error_rows_since is not distinct from ${before.deletion}::timestamptz`)
       .set({
         state: end.state,
         error: error ?? null,
@@ -76,7 +83,7 @@ async function finishUnlessDropped(
       .returning(['rows_total', 'rows_applied', 'rows_failed'])
       .executeTakeFirst()
     if (ended === undefined) {
-      if ((await errorRowsSinceOf(tx, claim)) === errorRowsSince) throw new ClaimLost()
+      if ((await removals(tx, claim)).deletion === before.deletion) throw new ClaimLost()
       return undefined
     }
     // If storage did not take the file, the chunks stay until the import's files are removed: an operator can still get at them.
@@ -103,14 +110,13 @@ async function finishUnlessDropped(
   return mails
 }
 
-async function errorRowsSinceOf(tx: Database, { appId, importId }: Claim): Promise<string | null> {
-  const row = await tx
+async function removals(db: Database, { appId, importId }: Claim): Promise<Removals> {
+  return await db
     .selectFrom('imports')
-    .select(sql<string | null>`error_rows_since::text`.as('since'))
+    .select(removalColumns)
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)
     .executeTakeFirstOrThrow()
-  return row.since
 }
 
 async function removeChunks(tx: Database, { appId, importId }: Claim): Promise<void> {

@@ -1,54 +1,76 @@
-import { cellsOf, readHeader, readRows } from '@sluice/csv'
-import { ColumnInference, registeredKeys, requireRoom } from '@sluice/profiles'
-import { type Columns, sortColumns } from './columns.ts'
+import { type RowBlock, readHeader, readRows } from '@sluice/csv'
+import { registeredKeys, requireRoom } from '@sluice/profiles'
+import { Columns } from './columns.ts'
 import type { FileContext, StoredFile } from './context.ts'
+import { SampledColumns } from './sampled-columns.ts'
 import { firstBytes, openSource } from './source.ts'
-
-/** Bytes of rows that inference reads at most, whatever `INFERENCE_ROWS` says: it must not hold up a file of wide rows. */
-const sampleBytes = 64 * 2 ** 20
+import { nextTurn } from './turns.ts'
 
 /**
- * Looks at the beginning of a file before any of its rows is processed: the header, and the types of the columns.
+ * Bytes of rows that inference reads at most, whatever `INFERENCE_ROWS` says: a gzip file of 16 KB may have as many. All work
+ * goes by these bytes, so this bounds the CPU time of an inspection as well.
+ */
+const sampleBytes = 16 * 2 ** 20
+
+/** Bytes of rows that are looked at in one turn of the event loop: a millisecond or less. */
+const turnBytes = 64 * 2 ** 10
+
+/**
+ * Looks at the beginning of a file before any of its rows is processed: the header, and the types of the columns. The process
+ * may have requests of others to answer: it looks at a few bytes at a time.
  *
- * Gives the columns and the byte offset of the first data row. Throws `FileError` for a header that is refused, and
- * `KeyLimitExceeded` where the app has no room for the new keys.
+ * Returns the columns and the byte offset of the first data row. Throws `FileError` if the header is refused, and
+ * `KeyLimitExceeded` as soon as more columns have values than the app has room for keys.
  */
 export async function inspectFile(
   context: FileContext,
   file: StoredFile,
 ): Promise<{ columns: Columns; position: number }> {
   const registered = await registeredKeys(context.db, file.appId)
+  await nextTurn()
   const header = await readHeader(openSource(context, file, 0))
-  const columns = sortColumns(header.columns, {}, registered)
-  await inferTypes(context, file, columns, header.end)
-  const added = columns.profiles.filter((column) => !column.registered && column.type !== undefined)
-  if (added.length > 0) requireRoom(registered.size + added.length, context.settings.PROFILE_KEY_LIMIT)
+  await nextTurn()
+  const columns = new Columns(header.columns, {}, registered)
+  await inferTypes(context, file, columns, header.end, registered.size)
   return { columns, position: header.end }
 }
 
 /** Infers the types of the keys that are not registered, from the first data rows (design.md §3, Inference). */
-async function inferTypes(context: FileContext, file: StoredFile, columns: Columns, position: number): Promise<void> {
-  const open = columns.profiles
-    .filter((column) => column.type === undefined)
-    .map((column) => ({ column, inference: new ColumnInference() }))
-  if (open.length === 0) return
-  for await (const cells of sampleRows(context, file, position)) {
-    for (const { column, inference } of open) {
-      const cell = cells[column.index]
-      if (cell !== undefined && cell.length > 0) inference.add(cell)
-    }
+async function inferTypes(
+  context: FileContext,
+  file: StoredFile,
+  columns: Columns,
+  position: number,
+  keys: number,
+): Promise<void> {
+  if (columns.untyped.length === 0) return
+  const sampled = new SampledColumns(columns)
+  for await (const { block, row } of sampleRows(context, file, columns, position)) {
+    sampled.add(block, row)
+    if (sampled.typed > 0) requireRoom(keys + sampled.typed, context.settings.PROFILE_KEY_LIMIT)
   }
-  for (const { column, inference } of open) column.type = inference.type()
+  sampled.settle()
 }
 
-/** The cells of the first data rows, as many as inference may read. */
-async function* sampleRows(context: FileContext, file: StoredFile, position: number): AsyncGenerator<Buffer[]> {
+/** The first data rows, as many as inference may read. */
+async function* sampleRows(
+  context: FileContext,
+  file: StoredFile,
+  { names }: Columns,
+  position: number,
+): AsyncGenerator<{ block: RowBlock; row: number }> {
+  const source = firstBytes(openSource(context, file, position), sampleBytes)
   let count = 0
-  for await (const block of readRows(firstBytes(openSource(context, file, position), sampleBytes), { position })) {
+  let turnEnd = position
+  for await (const block of readRows(source, { position, columns: names.length })) {
     for (const [row, end] of block.rowEnd.entries()) {
+      if (end >= turnEnd) {
+        await nextTurn()
+        turnEnd = end + turnBytes
+      }
       // A row that reaches the end of the sample may be cut off there.
       if (++count > context.settings.INFERENCE_ROWS || end - position >= sampleBytes) return
-      if (block.problem === undefined) yield cellsOf(block, row)
+      yield { block, row }
     }
   }
 }

@@ -1,3 +1,4 @@
+import { problemOf } from '@sluice/csv'
 import type { UserStates } from '@sluice/profiles'
 import { noUser, type PreparedBatch } from './batch.ts'
 import type { Findings } from './check.ts'
@@ -36,7 +37,7 @@ export function keepInvalidRows(
       rowsFailed++
       counts.add(problems)
       // It may be about a user who was deleted after the file was sent.
-      if (states.followDeletion && block.problem !== undefined) continue
+      if (states.followDeletion && problemOf(block, row) !== undefined) continue
       keptRows.add(rowsBefore + number + 1, problems, block, row)
     }
   }

@@ -8,44 +8,79 @@ const dispatchedAgainAt = sql`i.dispatched_at + make_interval(secs => ${dispatch
 /** Longest pause before another try, ms. */
 export const longestRetryDelay = 60_000
 
-/** An import whose turn it is; the job's ID carries the attempt, so that a new turn is never taken for a doubled job. */
+/** An import that is next in its app's order, and waits for a worker. */
 export interface Turn extends ImportId {
+  /** Each dispatch has another one. */
   jobId: string
+  /** It was dispatched before, and no worker has claimed it: its job may be lost. */
+  again: boolean
 }
 
 /**
- * Finds the imports whose turn it is, in all apps or in one: the head of each app's line, unless another import of the
- * app is active; and those whose worker has not been heard of for a lease. Each is given once, and again when nobody
- * claims it for 10 s.
+ * Finds the imports that are next in order, in all apps or in one: the first of each app's order, unless another import of it is
+ * active; and those whose worker has let its lease run out. Each is returned once, and again if nobody claims it for 10 s.
+ *
+ * Reads the first imports of each app only, however many wait behind them.
  */
 export async function takeTurns({ db, settings }: ImportContext, appId?: number): Promise<Turn[]> {
-  const ofApp = appId === undefined ? sql`true` : sql`i.app_id = ${appId}`
-  const { rows } = await sql<{ app_id: number; import_id: string; attempt: number }>`
+  const { rows } = await sql<{
+    app_id: number
+    import_id: string
+    attempt: number
+    dispatched: number
+    again: boolean
+  }>`
     update imports set dispatched_at = now()
-    where (app_id, import_id) in (
-      select i.app_id, i.import_id from imports i
-      where ${ofApp} and i.state in ('queued', 'processing')
-        and (i.dispatched_at is null or ${isDue(dispatchedAgainAt, dispatchAgainSeconds * 1000)})
-        and (${isAbandoned(settings.IMPORT_LEASE)} or ${isNext(settings.UPLOAD_ORDER_WAIT)})
-      for update skip locked
-    )
-    returning app_id, import_id, attempt
+    from (
+      with recursive ${appId === undefined ? ordersOfAllApps : ordersOf(appId)},
+      firsts as materialized (
+        select app_id, coalesce(
+          (
+            select import_id from imports e where e.app_id = orders.app_id and e.dry_run = orders.dry_run
+              and ${isActive} limit 1
+          ),
+          (
+            select import_id from imports e where e.app_id = orders.app_id and e.dry_run = orders.dry_run
+              and e.state = 'queued' order by line_number limit 1
+          )
+        ) as import_id
+        from orders
+      )
+      select i.app_id, i.import_id, i.dispatched_at is not null as again from firsts cross join lateral (
+        select * from imports i where i.app_id = firsts.app_id and i.import_id = firsts.import_id
+          and i.state in ('queued', 'processing')
+          and (i.dispatched_at is null or ${isDue(dispatchedAgainAt, dispatchAgainSeconds * 1000)})
+          and (${isAbandoned(settings.IMPORT_LEASE)} or ${isNext(settings.UPLOAD_ORDER_WAIT)})
+        for update skip locked
+      ) i
+    ) next
+    where imports.app_id = next.app_id and imports.import_id = next.import_id
+    returning imports.app_id, imports.import_id, attempt, again, extract(epoch from imports.dispatched_at)::float8 as dispatched
   `.execute(db)
   return rows.map((row) => ({
     appId: row.app_id,
     importId: row.import_id,
-    jobId: `${row.import_id}-${row.attempt}`,
+    jobId: `${row.import_id}-${row.attempt}-${row.dispatched}`,
+    again: row.again,
   }))
 }
 
-/** Gives a turn back that this worker cannot take, so that it is given again at once. */
-export async function returnTurn({ db }: ImportContext, { appId, importId }: ImportId): Promise<void> {
-  await db
-    .updateTable('imports')
-    .set({ dispatched_at: null })
-    .where('app_id', '=', appId)
-    .where('import_id', '=', importId)
-    .execute()
+/** Each app's order of imports and of dry runs that has one that has not ended. Jumps from one to the next in the index. */
+const ordersOfAllApps = sql`orders as (
+  (
+    select app_id, dry_run from imports where state in ('awaiting_upload', 'queued', 'processing')
+    order by app_id, dry_run limit 1
+  )
+  union all
+  select following.app_id, following.dry_run from orders cross join lateral (
+    select app_id, dry_run from imports
+    where state in ('awaiting_upload', 'queued', 'processing') and (app_id, dry_run) > (orders.app_id, orders.dry_run)
+    order by app_id, dry_run limit 1
+  ) following
+)`
+
+function ordersOf(appId: number) {
+  return sql`orders as (select ${appId}::integer as app_id, dry_run from (values (false), (true)) kinds (dry_run))`
 }
 
 /** The worker of `i` has let its lease, of `lease` ms, run out. */
@@ -53,26 +88,29 @@ export function isAbandoned(lease: number) {
   return sql`(i.state = 'processing' and ${isDue(sql`i.lease_until`, lease)})`
 }
 
+/** `e` runs, or was released after it committed a batch. At most one of each order does: the condition of the unique index. */
+const isActive = sql`(e.state = 'processing' or e.state = 'queued' and e.holds_order)`
+
 /**
  * `i` is queued, and no other import of its import order runs, was released after it committed a batch, or precedes `i`.
  * A preceding import that waits for a retry counts. One that is still uploading counts for `orderWait` ms after the file of
  * `i` was there. Once `i` has committed a batch, nothing precedes it any more: files never interleave (design.md §3, Request
  * order).
+ *
+ * Each part is one lookup in an index, however many imports of the app wait.
  */
 export function isNext(orderWait: number) {
   const waitedUntil = sql`i.queued_at + make_interval(secs => ${orderWait / 1000})`
+  const ofItsOrder = sql`select from imports e where e.app_id = i.app_id and e.dry_run = i.dry_run`
+  const preceding = sql`${ofItsOrder} and e.line_number < i.line_number`
   return sql`(
     i.state = 'queued'
     and (i.retry_at is null or ${isDue(sql`i.retry_at`, longestRetryDelay)})
-    and not exists (
-      select from imports e
-      where e.app_id = i.app_id and e.dry_run = i.dry_run and e.state in ('awaiting_upload', 'queued', 'processing')
-        and e.import_id <> i.import_id
-        and (
-          e.state = 'processing' or e.holds_order
-          or not i.holds_order and e.line_number < i.line_number
-            and (e.state = 'queued' or not ${isDue(waitedUntil, orderWait)})
-        )
+    and not exists (${ofItsOrder} and ${isActive} and e.import_id <> i.import_id)
+    and (
+      i.holds_order
+      or not exists (${preceding} and e.state = 'queued')
+        and (${isDue(waitedUntil, orderWait)} or not exists (${preceding} and e.state = 'awaiting_upload'))
     )
   )`
 }

@@ -6,12 +6,20 @@ const longestCell = 64 * 2 ** 10
 
 const separator = Buffer.from(', ')
 
+/** A cell that begins so is a formula for a spreadsheet. */
+const formulaStart = /^[=+\-@\t\r\n]/
+
+/** Stands before messages that would begin so. Values are not marked: their columns are read when the file is uploaded again. */
+const textMark = Buffer.from("'")
+
 /** A message as it stands in an error file. */
 interface Message {
   bytes: Buffer
   quotes: number
   /** On its own it needs quotes around it. */
   isSpecial: boolean
+  /** A spreadsheet would take a cell that begins with it for a formula: it names a column such as `=HYPERLINK(…)`. */
+  isFormula: boolean
 }
 
 /** How the messages of a row fit into its cell. */
@@ -21,6 +29,7 @@ interface Fit {
   /** Bytes of the cell in a line, with quotes if it needs some. */
   byteSize: number
   isQuoted: boolean
+  isMarked: boolean
 }
 
 /** The messages of a file's rows, joined by `, ` in the cell that holds them. If some do not fit, it ends in `and 340 more`. */
@@ -40,8 +49,9 @@ export class Messages {
 
   /** Returns the cell of a row's problems as it stands in a line, valid until the next call. */
   cell(problems: readonly Problem[]): Buffer {
-    const { shown, byteSize, isQuoted } = this.#fit(problems)
+    const { shown, byteSize, isQuoted, isMarked } = this.#fit(problems)
     const text = Buffer.concat([
+      ...(isMarked ? [textMark] : []),
       ...problems.slice(0, shown).flatMap((problem, index) => {
         const { bytes } = this.#of(problem)
         return index === 0 ? [bytes] : [separator, bytes]
@@ -55,7 +65,8 @@ export class Messages {
 
   #fit(problems: readonly Problem[]): Fit {
     const count = problems.length
-    let [shown, bytes, quotes, isSpecial] = [0, 0, 0, count > 1]
+    const isMarked = count > 0 && this.#of(problems[0] ?? 0).isFormula
+    let [shown, bytes, quotes, isSpecial] = [0, isMarked ? textMark.length : 0, 0, count > 1]
     for (; shown < count; shown++) {
       const next = this.#of(problems[shown] ?? 0)
       const size = (shown === 0 ? 0 : separator.length) + next.bytes.length
@@ -71,7 +82,7 @@ export class Messages {
       quotes -= last.quotes
     }
     const byteSize = bytes + remainder(count - shown).length
-    return { shown, byteSize: isSpecial ? byteSize + quotes + 2 : byteSize, isQuoted: isSpecial }
+    return { shown, byteSize: isSpecial ? byteSize + quotes + 2 : byteSize, isQuoted: isSpecial, isMarked }
   }
 
   #of(problem: Problem): Message {
@@ -79,7 +90,8 @@ export class Messages {
     if (known !== undefined) return known
     const text = messageOf(problem, this.#columns)
     const quotes = text.split('"').length - 1
-    const message = { bytes: Buffer.from(text), quotes, isSpecial: /[",\r\n]/.test(text) }
+    const [isSpecial, isFormula] = [/[",\r\n]/.test(text), formulaStart.test(text)]
+    const message = { bytes: Buffer.from(text), quotes, isSpecial, isFormula }
     this.#known.set(problem, message)
     return message
   }

@@ -20,7 +20,7 @@ export interface UploadedFile extends Omit<ExpectedFile, 'source' | 'contentType
  * told by its mail (design.md §3, File-level errors). Whether it is compressed is told by its first two bytes.
  *
  * Gives the import's ID; undefined where it was cancelled while its file came. What reading the bytes throws passes through,
- * and leaves nothing behind.
+ * and leaves nothing behind. Throws `TooManyWaiting` before the bytes are read.
  */
 export async function receiveUpload(
   context: ReceptionContext,
@@ -29,7 +29,7 @@ export async function receiveUpload(
 ): Promise<string | undefined> {
   const id = { appId, importId: crypto.randomUUID() }
   // Before the first byte: a file is no younger than its beginning (docs/decisions.md, Deletion requests).
-  const objectKey = await reserveReception(context.db, id, { ...file, source: 'dashboard', contentType: 'text/csv' })
+  const objectKey = await reserveReception(context, id, { ...file, source: 'dashboard', contentType: 'text/csv' })
   try {
     const { contentType, content } = await lookAtStart(bytes)
     await context.storage.writeStream(objectKey, content, contentType, { byteSize })

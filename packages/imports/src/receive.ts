@@ -30,7 +30,7 @@ export interface ReceivedFile {
  * and is queued when the file lies in storage and was found to be good. A file that is not leaves nothing behind.
  *
  * Its bytes are streamed to storage as they come. Gives the import, or the documented message of why the
- * file is refused. What reading the body throws passes through.
+ * file is refused. What reading the body throws passes through. Throws `TooManyWaiting` before the body is read.
  */
 export async function receiveImport(
   context: ReceiveContext,
@@ -47,7 +47,7 @@ async function receive(
   { contentType, byteSize, content }: ReceivedFile,
 ): Promise<ReceivedImport | { refused: string }> {
   const expected = { source: 'v2', contentType, longest: context.settings.API_UPLOAD_TIMEOUT } as const
-  const objectKey = await reserveReception(context.db, id, expected)
+  const objectKey = await reserveReception(context, id, expected)
   try {
     await context.storage.writeStream(objectKey, content, contentType, { byteSize })
     const stored = await context.storage.stat(objectKey)

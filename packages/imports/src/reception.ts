@@ -1,13 +1,14 @@
 import { type Database, type ImportContentType, isDue, sql } from '@sluice/database'
-import type { ImportContext, ImportId } from './context.ts'
+import type { ImportContext, ImportId, RequestContext } from './context.ts'
 import { sweepLater } from './file-sweeps.ts'
 import { importPrefix, uploadKey } from './object-keys.ts'
+import { withinWaitingLimit } from './waiting-limit.ts'
 
 /** Imports whose file comes in the body of a request, which streams it to storage: nobody has to ask storage for it. */
 export const receivedSources = ['v2', 'dashboard'] as const
 
-/** What undoing a reception needs. */
-export type ReceptionContext = Pick<ImportContext, 'db' | 'storage' | 'log'>
+/** What a reception needs. */
+export type ReceptionContext = RequestContext & Pick<ImportContext, 'log'>
 
 /** A file that is about to come. */
 export interface ExpectedFile {
@@ -28,29 +29,29 @@ const longestReception = 24 * 60 * 60_000 + requestGrace
 
 /**
  * Gives the import its place in the line. Later imports wait for it as for any upload (design.md §3, Request order).
- * Gives the key under which its file is to be stored.
+ * Returns the key under which its file is to be stored. Throws `TooManyWaiting`.
  */
 export async function reserveReception(
-  db: Database,
+  { db, settings }: Pick<RequestContext, 'db' | 'settings'>,
   { appId, importId }: ImportId,
   { source, contentType, longest, fileName, dryRun = false }: ExpectedFile,
 ): Promise<string> {
   const objectKey = uploadKey(appId, importId)
-  await db
-    .insertInto('imports')
-    .values({
-      app_id: appId,
-      import_id: importId,
-      source,
-      state: 'awaiting_upload',
-      dry_run: dryRun,
-      file_name: fileName ?? null,
-      object_key: objectKey,
-      content_type: contentType,
-      upload_expires_at: sql<Date>`now() + make_interval(secs => ${longest / 1000})`,
-      upload_check_at: sql<Date>`now() + make_interval(secs => ${(longest + requestGrace) / 1000})`,
-    })
-    .execute()
+  const values = {
+    app_id: appId,
+    import_id: importId,
+    source,
+    state: 'awaiting_upload',
+    dry_run: dryRun,
+    file_name: fileName ?? null,
+    object_key: objectKey,
+    content_type: contentType,
+    upload_expires_at: sql<Date>`now() + make_interval(secs => ${longest / 1000})`,
+    upload_check_at: sql<Date>`now() + make_interval(secs => ${(longest + requestGrace) / 1000})`,
+  } as const
+  await withinWaitingLimit(db, appId, settings.WAITING_IMPORTS_LIMIT, (tx) =>
+    tx.insertInto('imports').values(values).execute(),
+  )
   return objectKey
 }
 

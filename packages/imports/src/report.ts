@@ -63,8 +63,8 @@ async function report(context: ImportContext, claim: Claim): Promise<MailId[]> {
 /** Leaves the report to a later run, which is the next one where this process shuts down. An outage is not counted as a try. */
 async function putOff(context: ImportContext, claim: Claim, error: unknown): Promise<void> {
   const interrupted = context.shutdown?.aborted === true
-  const counts = !interrupted && !(await isOutage(error, context))
   await makeRoomAfter(error, context)
+  const counts = !interrupted && !(await isOutage(error, context))
   if (!interrupted) context.log.warn({ err: error, tries: claim.tries }, 'cancelled import not reported yet')
   await claimed(context, claim)
     .where('report_due', '=', true)

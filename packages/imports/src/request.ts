@@ -1,17 +1,17 @@
 import { type ImportRequest, limits, type UploadDescriptor } from '@sluice/contract'
-import { type Database, sql } from '@sluice/database'
-import type { Storage } from '@sluice/storage'
+import { sql } from '@sluice/database'
 import { inImportTrace } from '@sluice/traces'
+import type { RequestContext } from './context.ts'
 import { uploadKey } from './object-keys.ts'
+import { withinWaitingLimit } from './waiting-limit.ts'
 
 /**
  * Takes the first request of a bulk import: it gets its place in the app's line, and the address to upload to.
  *
- * Gives the import's ID and the upload descriptor (service.md, Bulk import v3, first request).
+ * Returns the import's ID and the upload descriptor (service.md, Bulk import v3, first request). Throws `TooManyWaiting`.
  */
 export async function requestImport(
-  db: Database,
-  storage: Storage,
+  { db, storage, settings }: RequestContext,
   appId: number,
   request: ImportRequest,
 ): Promise<{ importId: string; descriptor: UploadDescriptor }> {
@@ -19,7 +19,7 @@ export async function requestImport(
   const objectKey = uploadKey(appId, importId)
   const { checksum, byte_size: byteSize, content_type: contentType } = request
   const url = await storage.presignUpload(objectKey, { contentType, byteSize, checksum }, limits.uploadWindow)
-  const insert = db.insertInto('imports').values({
+  const values = {
     app_id: appId,
     import_id: importId,
     source: 'v3',
@@ -31,8 +31,12 @@ export async function requestImport(
     checksum,
     upload_expires_at: sql<Date>`now() + make_interval(secs => ${limits.uploadWindow / 1000})`,
     upload_check_at: sql<Date>`now()`,
-  })
-  await inImportTrace('import requested', importId, () => insert.execute())
+  } as const
+  await inImportTrace('import requested', importId, () =>
+    withinWaitingLimit(db, appId, settings.WAITING_IMPORTS_LIMIT, (tx) =>
+      tx.insertInto('imports').values(values).execute(),
+    ),
+  )
   const headers = { 'Content-Type': contentType, 'Content-MD5': checksum }
   return { importId, descriptor: { direct_upload: { url, headers } } }
 }

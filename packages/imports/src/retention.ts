@@ -39,6 +39,9 @@ const followsDeletion = sql`exists (
   select from recently_deleted_users d where d.app_id = i.app_id and d.deleted_at > i.requested_at
 )`
 
+/** What an import `i` holds may name users who were deleted since it was sent. */
+const mayNameDeleted = sql`(remove_files_at_end or ${followsDeletion})`
+
 /**
  * The last import that this run looked at. The time is Postgres's own text: a JavaScript date has no microseconds, so an
  * import that keeps its files would come after its own time again.
@@ -60,7 +63,7 @@ async function dueImports({ db, settings }: ImportContext, after: Cursor): Promi
       and (i.finished_at, import_id) > (${after.finished_at}::timestamptz, ${after.import_id}::uuid)
       and i.finished_at < now() - make_interval(days => case
         when state = 'expired' and source <> all (${receivedSources}) then ${expiredRetentionDays}
-        when remove_files_at_end or ${followsDeletion} then 0
+        when ${mayNameDeleted} then 0
         when state = 'expired' or state = 'cancelled' and queued_at is null then ${expiredRetentionDays}
         else ${settings.FILE_RETENTION_DAYS}::integer end)
     order by i.finished_at, import_id limit ${passSize}
@@ -100,6 +103,28 @@ export async function removeFilesOfApp(context: FilesContext, appId: number): Pr
   return failures
 }
 
+/** Imports whose names are forgotten in one statement. */
+const namesAtATime = 1_000
+
+/**
+ * Forgets what the removed files of an app's imports were called, if a deletion completed since they were sent: a name may hold the
+ * ID of a deleted user. Whether it does is not looked at: that would compare every name with every ID. A file that is still
+ * there loses its name with its removal. Throws when the process shuts down.
+ */
+export async function forgetFileNames({ db, shutdown }: FilesContext, appId: number): Promise<void> {
+  for (;;) {
+    shutdown?.throwIfAborted()
+    const { numAffectedRows } = await sql`
+      update imports set file_name = null where app_id = ${appId} and import_id in (
+        select import_id from imports i
+        where app_id = ${appId} and file_name is not null and files_removed_at is not null and ${followsDeletion}
+        limit ${namesAtATime}
+      )
+    `.execute(db)
+    if (Number(numAffectedRows ?? 0) < namesAtATime) return
+  }
+}
+
 /** Gives 1, or 0 where storage did not let it: then the next run tries again, and the others are not held up. */
 async function removeFiles({ db, storage, log }: FilesContext, { appId, importId }: ImportId): Promise<number> {
   try {
@@ -110,11 +135,10 @@ async function removeFiles({ db, storage, log }: FilesContext, { appId, importId
         .deleteFrom('import_error_chunks')
         .where((where) => where.and(ofImport))
         .execute()
-      await tx
-        .updateTable('imports')
-        .set({ files_removed_at: sql<Date>`now()` })
-        .where((where) => where.and(ofImport))
-        .execute()
+      await sql`
+        update imports i set files_removed_at = now(), file_name = case when ${mayNameDeleted} then null else file_name end
+        where app_id = ${appId} and import_id = ${importId}
+      `.execute(tx)
       await sweepLater(tx, { appId, importId })
     })
     log.info({ app_id: appId, import_id: importId }, 'files removed')

@@ -8,24 +8,27 @@ import { ObjectGone, ObjectReplaced } from '@sluice/storage'
 import { inImportTrace } from '@sluice/traces'
 import { cutBatches } from './batches.ts'
 import { type Claim, ClaimLost, handBack, type Progress, postpone, returnTry } from './claim.ts'
-import { type Columns, settledTypes, sortColumns } from './columns.ts'
+import { Columns } from './columns.ts'
 import { CommitLine } from './commit-line.ts'
 import type { ImportContext } from './context.ts'
 import { makeRoomAfter } from './disk-full.ts'
 import { withPreviewed } from './dry-run.ts'
+import { noteSlotTime } from './fair-order.ts'
 import { finish } from './finish.ts'
 import { inspectFile } from './inspect.ts'
 import { keepLease, type Lease } from './lease.ts'
 import { isOutage } from './outage.ts'
+import { Slice } from './slice.ts'
 import { openSource } from './source.ts'
 
 /**
- * How a claim ended: `completed` and `failed` end the import; `postponed` (an error that may pass) and `interrupted`
- * (this worker shuts down) gave it back; `lost` means that another worker has it, `cancelled` that nobody has it any more.
+ * How a claim ended: `completed` and `failed` end the import; `postponed` (an error that may pass), `interrupted` (this worker
+ * shuts down) and `released` (its slice is over, and other apps wait) gave it back; `lost` means that another worker has it,
+ * `cancelled` that nobody has it any more.
  */
 export type Outcome =
   | { outcome: 'completed' | 'failed'; mails: MailId[] }
-  | { outcome: 'postponed' | 'interrupted' | 'lost' | 'cancelled' }
+  | { outcome: 'postponed' | 'interrupted' | 'released' | 'lost' | 'cancelled' }
 
 /**
  * Runs a claimed import from its last committed position to its end.
@@ -34,8 +37,16 @@ export type Outcome =
  * database that is away for good makes it throw; the import is then found again by its lease. It never waits for longer
  * than a lease for a database that does not answer.
  */
-export function runImport(context: ImportContext, claim: Claim, shutdown: AbortSignal): Promise<Outcome> {
-  return inImportTrace('import', claim.importId, () => runClaim(context, claim, shutdown))
+export async function runImport(context: ImportContext, claim: Claim, shutdown: AbortSignal): Promise<Outcome> {
+  const began = performance.now()
+  const ended = await inImportTrace('import', claim.importId, () => runClaim(context, claim, shutdown))
+  // After a claim is lost, Postgres may not answer.
+  if (ended.outcome !== 'lost') {
+    await noteSlotTime(context, claim.appId, performance.now() - began).catch((error: unknown) =>
+      context.log.warn({ err: error, app_id: claim.appId }, 'time of a slot not noted'),
+    )
+  }
+  return ended
 }
 
 async function runClaim(context: ImportContext, claim: Claim, shutdown: AbortSignal): Promise<Outcome> {
@@ -82,7 +93,7 @@ async function work(context: ImportContext, claim: Claim, lease: Lease): Promise
   const state = { progress: claim.progress, tries: claim.tries, lease }
   try {
     if (claim.tries > context.settings.IMPORT_ATTEMPTS) throw new GivenUp(context.settings.IMPORT_ATTEMPTS)
-    await applyRows(context, claim, state)
+    if (!(await applyRows(context, claim, state))) return await release(context, claim, state)
     const mails = await finish(context, claim, state.progress, { state: 'completed' }, false)
     context.log.info({ ...counts(state.progress) }, 'import completed')
     return { outcome: 'completed', mails }
@@ -109,13 +120,14 @@ class GivenUp extends Error {
 const firstRows = 1_000
 
 /**
- * Applies the rest of the file, batch by batch, while the next ones are read. Throws an AbortError when the process shuts
- * down, after the batches under way.
+ * Applies the rest of the file, batch by batch, while the next ones are read. Returns false if the slice ended before the file;
+ * at least one batch is committed then. Throws an AbortError when the process shuts down, after the batches in flight.
  */
-async function applyRows(context: ImportContext, claim: Claim, state: RunState): Promise<void> {
+async function applyRows(context: ImportContext, claim: Claim, state: RunState): Promise<boolean> {
+  const began = performance.now()
   const { columns, position } = await openFile(context, claim)
-  state.progress = { ...state.progress, columns: [...columns.names], types: settledTypes(columns), position }
-  const blocks = readRows(openSource(context, claim, position), { position })
+  state.progress = { ...state.progress, columns: [...columns.names], types: columns.types, position }
+  const blocks = readRows(openSource(context, claim, position), { position, columns: columns.names.length })
   let observed = claim.progress.position
   const line = new CommitLine(context, claim, columns, claim.progress, ({ rows, end, types }, rowsFailed, ms) => {
     const { rowsTotal, rowsApplied: appliedBefore, rowsFailed: failedBefore } = state.progress
@@ -134,13 +146,17 @@ async function applyRows(context: ImportContext, claim: Claim, state: RunState):
     observed = end
   })
   try {
-    const keyBytes = columns.profiles.reduce((sum, { jsonKey }) => sum + jsonKey.length + 1, 0)
+    const keyBytes = columns.jsonKeys.map((key) => (key === undefined ? 0 : key.length + 1))
     const limits = { rows: context.settings.BATCH_ROWS, keyBytes }
     const isFresh = claim.progress.columns === null
+    let slice: Slice | undefined
     for await (const batch of cutBatches(blocks, position, isFresh ? { ...limits, firstRows } : limits)) {
       context.shutdown?.throwIfAborted()
+      if (await slice?.isOver()) return false
+      slice ??= new Slice(context, claim, began)
       await line.add(batch)
     }
+    return true
   } finally {
     // Whatever ended the reading, what is under way is over before anything else is written under this claim.
     await line.end()
@@ -153,7 +169,7 @@ async function openFile(context: ImportContext, claim: Claim): Promise<{ columns
   const { columns, types, previewedKeys, position } = claim.progress
   if (columns === null) return await inspectFile(context, claim)
   const registered = withPreviewed(await registeredKeys(context.db, claim.appId), previewedKeys, types)
-  return { columns: sortColumns(columns, types, registered), position }
+  return { columns: new Columns(columns, types, registered), position }
 }
 
 /** Storage that does not hold uploads to their signed length is found out here (design.md §3, Sizes). */
@@ -183,6 +199,13 @@ function isInterruption(error: unknown, { shutdown }: ImportContext): boolean {
   return shutdown?.aborted === true && error instanceof Error && error.name === 'AbortError'
 }
 
+/** Lets another app have the slot. The import goes on later, from its position and before all others of its app. */
+async function release(context: ImportContext, claim: Claim, state: RunState): Promise<Outcome> {
+  await handBack(context, claim)
+  context.log.info({ position: state.progress.position }, 'import released: its slice is over, and other apps wait')
+  return { outcome: 'released' }
+}
+
 async function interrupt(context: ImportContext, claim: Claim, state: RunState): Promise<Outcome> {
   await handBack(context, claim)
   context.log.info({ position: state.progress.position }, 'import handed back')
@@ -205,7 +228,8 @@ async function fail(
       { state: 'failed', error: reason },
       error instanceof GivenUp || isLastTry(context, state),
     )
-    context.log.warn({ err: error, ...counts(state.progress) }, `import failed: ${reason}`)
+    const logged = error instanceof FileError ? error.forLog : reason
+    context.log.warn({ err: error, ...counts(state.progress) }, `import failed: ${logged}`)
     return { outcome: 'failed', mails }
   } catch (failure) {
     if (failure instanceof ClaimLost) throw failure
@@ -216,8 +240,8 @@ async function fail(
 
 /** Gives the import back for another try, as soon as Postgres answers. A try that ended by an outage does not count. */
 async function tryAgain(error: unknown, context: ImportContext, claim: Claim, state: RunState): Promise<Outcome> {
-  const outage = await isOutage(error, context)
   await makeRoomAfter(error, context)
+  const outage = await isOutage(error, context)
   const tries = Math.max(state.tries, 1)
   const pause = await untilAnswered(() => postpone(context, claim, tries, outage, error), context.shutdown)
   context.log.warn({ err: error, tries: state.tries, outage, retry_in_ms: pause }, 'import postponed')

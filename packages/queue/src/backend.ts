@@ -26,8 +26,8 @@ export interface OpenQueue {
     repeat: { every: number },
     template: { name: string; data: unknown; opts: Omit<JobsOptions, 'jobId'> },
   ): Promise<unknown>
-  /** Counts by state; rejects where the store is away. */
-  getJobCounts(): Promise<unknown>
+  /** Counts by state, of all or of some; rejects where the store is away. */
+  getJobCounts(...states: 'waiting'[]): Promise<Record<string, number>>
   /** The queue in Prometheus's text format. */
   exportPrometheusMetrics(): Promise<string>
   on(event: 'error', listener: (error: Error) => void): unknown

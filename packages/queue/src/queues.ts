@@ -14,6 +14,8 @@ export interface NewJob<Name extends QueueName> {
 export interface Queues {
   /** Adds jobs. Throws when the store is away: nothing is lost then, since upkeep adds them again. */
   add<Name extends QueueName>(name: Name, jobs: readonly NewJob<Name>[]): Promise<void>
+  /** How many jobs of a queue no worker has taken. Throws when the store is away. */
+  waiting(name: QueueName): Promise<number>
   /** Has one process at a time run the upkeep queue's job `task` every `every` ms. Calling it again changes nothing. */
   schedule(task: string, every: number): Promise<void>
   /** Runs jobs of a queue, at most `concurrency` at a time. The handler gets the job's name and payload. */
@@ -81,6 +83,13 @@ export function openQueues(store: SharedStore, onError: (error: Error) => void):
       if (jobs.length === 0) return
       const bulk = jobs.map(({ id, payload }) => ({ name, data: payload, opts: { ...jobOptions, jobId: id } }))
       await use(name, (open) => open.addBulk(bulk))
+    },
+    async waiting(name) {
+      let count = 0
+      await use(name, async (open) => {
+        count = (await open.getJobCounts('waiting')).waiting ?? 0
+      })
+      return count
     },
     async schedule(task, every) {
       await use('upkeep', (open) =>

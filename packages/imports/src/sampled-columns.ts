@@ -1,0 +1,54 @@
+import { problemOf, type RowBlock } from '@sluice/csv'
+import { ColumnInference } from '@sluice/profiles'
+import type { Columns, ProfileColumn } from './columns.ts'
+
+/**
+ * Infers the types of a file's columns that have none (design.md §3, Inference).
+ *
+ * Looks at cells where they lie, and at no more of them than a row has, however wide the header is.
+ */
+export class SampledColumns {
+  readonly #columns: Columns
+  readonly #untyped: readonly ProfileColumn[]
+  /** Of the columns that had a value so far, by their number in `#untyped`. */
+  readonly #inferences = new Map<number, ColumnInference>()
+
+  constructor(columns: Columns) {
+    this.#columns = columns
+    this.#untyped = columns.untyped
+  }
+
+  /** How many of the columns had a value that counts: as many keys are new. */
+  get typed(): number {
+    return this.#inferences.size
+  }
+
+  /** Accepts the next row. A row that cannot be read does not count. */
+  add(block: RowBlock, row: number): void {
+    if (problemOf(block, row) !== undefined) return
+    const { bytes, firstCell, cellStart, cellEnd } = block
+    const first = firstCell[row] ?? 0
+    const count = (firstCell[row + 1] ?? 0) - first
+    const untyped = this.#untyped
+    for (let number = 0; number < untyped.length; number++) {
+      const index = untyped[number]?.index ?? count
+      if (index >= count) return
+      const [start, end] = [cellStart[first + index] ?? 0, cellEnd[first + index] ?? 0]
+      if (start !== end) this.#addValue(number, bytes, start, end)
+    }
+  }
+
+  /** Sets the types of the columns by their values. */
+  settle(): void {
+    for (const [number, inference] of this.#inferences) {
+      const [column, type] = [this.#untyped[number], inference.type()]
+      if (column !== undefined && type !== undefined) this.#columns.settle(column, type)
+    }
+  }
+
+  #addValue(number: number, bytes: Buffer, start: number, end: number): void {
+    const inference = this.#inferences.get(number) ?? new ColumnInference()
+    inference.add(bytes, start, end)
+    if (inference.type() !== undefined) this.#inferences.set(number, inference)
+  }
+}
