@@ -1,6 +1,9 @@
-import { type ErrorAnswer, errors, type TextAnswer } from '@sluice/contract'
+import { type ErrorAnswer, errors, type TextAnswer, tooManyValues } from '@sluice/contract'
+import { TooManyWaiting } from '@sluice/imports'
 import type { FastifyReply } from 'fastify'
-import { BodyCutOff, BodyTooLarge, dropBody, MalformedJson, UnsupportedCharset } from './request-body.ts'
+import { TooManyBodies } from './bodies-in-flight.ts'
+import { JsonSyntaxError, TooManyValues } from './json/parser.ts'
+import { BodyCutOff, BodyTooLarge, dropBody, UnsupportedCharset } from './request-body.ts'
 
 /** Sends an answer of the catalogue. */
 export function answer(reply: FastifyReply, { status, body }: ErrorAnswer | TextAnswer): FastifyReply {
@@ -12,10 +15,15 @@ export function answerError(error: unknown, reply: FastifyReply): FastifyReply {
   // Fastify would close the connection, and a client that still sends would never see the answer.
   reply.removeHeader('Connection')
   dropBody(reply.request)
+  if (error instanceof TooManyWaiting) reply.header('Retry-After', error.retryAfter)
   const refusal = refusalOf(error, reply)
   if (refusal === undefined) reply.request.log.error({ err: error }, 'request failed')
+  if (error instanceof TooManyBodies) reply.header('Retry-After', busySeconds)
   return answer(reply, refusal ?? errors.internal())
 }
+
+/** A body leaves room within moments: most of them are answered in milliseconds. */
+const busySeconds = 1
 
 /** What a client did wrong, as an answer; undefined where it did nothing wrong. */
 function refusalOf(error: unknown, { request }: FastifyReply): ErrorAnswer | undefined {
@@ -24,10 +32,13 @@ function refusalOf(error: unknown, { request }: FastifyReply): ErrorAnswer | und
   if (error instanceof UnsupportedCharset || code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     return errors.unsupportedContentType(request.headers['content-type'])
   }
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return errors.bodyTooLarge(request.routeOptions.bodyLimit)
+  if (error instanceof TooManyBodies) return errors.tooManyBodies(busySeconds)
+  if (error instanceof TooManyWaiting) return errors.tooManyWaiting(error.limit, error.retryAfter)
   if (error instanceof BodyTooLarge) return errors.bodyTooLarge(error.limit)
   if (error instanceof BodyCutOff) return errors.bodyCutOff()
-  if (error instanceof MalformedJson) return (request.routeOptions.config.malformedJson ?? errors.malformedJson)()
+  const { malformedJson = errors.malformedJson } = request.routeOptions.config
+  if (error instanceof TooManyValues) return malformedJson(tooManyValues)
+  if (error instanceof JsonSyntaxError) return malformedJson()
   return statusCode !== undefined && statusCode >= 400 && statusCode < 500 ? errors.bodyCutOff() : undefined
 }
 
@@ -41,6 +52,6 @@ function codesOf(error: unknown): { code: string | undefined; statusCode: number
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** How the route answers a body that is not JSON, where it has an answer of its own. */
-    malformedJson?: () => ErrorAnswer
+    malformedJson?: (message?: string) => ErrorAnswer
   }
 }

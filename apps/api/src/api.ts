@@ -1,9 +1,11 @@
 import { authenticator } from '@sluice/accounts'
-import { readSettings } from '@sluice/config'
+import { readSettings, type Settings } from '@sluice/config'
 import { errors } from '@sluice/contract'
 import { closeConnections, openReadiness, type Readiness } from '@sluice/service'
+import { nameRoute } from '@sluice/traces'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { answer, answerError } from './answers.ts'
+import { bodySettings, limitBodiesInFlight } from './bodies-in-flight.ts'
 import type { ApiContext, ApiServices } from './context.ts'
 import { docsRoutes } from './docs.ts'
 import { harden, hardenedServer, type Timeouts, timeoutSettings } from './hardening.ts'
@@ -22,6 +24,8 @@ import { userRoutes } from './routes/users.ts'
 export interface ApiOptions {
   /** Those of the settings' defaults where it is left out. */
   timeouts?: Timeouts
+  /** That of the setting's default where it is left out. */
+  bodies?: Settings<(typeof bodySettings)[number]>
   /** Nothing is limited where it is left out. */
   rateLimiter?: ApiRateLimiter
   metrics?: ApiMetrics
@@ -30,7 +34,11 @@ export interface ApiOptions {
 
 /** Builds the HTTP API: parse, call a package, answer. It listens when the caller says so. */
 export function buildApi(services: ApiServices, options: ApiOptions = {}): FastifyInstance {
-  const { timeouts = readSettings({}, timeoutSettings), metrics = openApiMetrics() } = options
+  const {
+    timeouts = readSettings({}, timeoutSettings),
+    bodies = readSettings({}, bodySettings),
+    metrics = openApiMetrics(),
+  } = options
   const { readiness = openReadiness() } = options
   const context: ApiContext = { ...services, authenticate: authenticator(services.db) }
   const loggerInstance: FastifyBaseLogger = context.log
@@ -42,10 +50,12 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
     exposeHeadRoutes: false,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
   })
+  limitBodiesInFlight(api, bodies)
   parseJsonBodies(api)
   api.setNotFoundHandler((_, reply) => answer(reply, errors.notFound()))
   api.setErrorHandler((error, _, reply) => answerError(error, reply))
-  harden(api, timeouts)
+  harden(api)
+  api.addHook('onRequest', async ({ routeOptions }) => nameRoute(routeOptions.url ?? 'none'))
   api.addHook('preClose', async () => closeConnections(api.server))
   api.addHook('onResponse', async (request, reply) => {
     // The route, not the address: an address may hold a token.

@@ -1,7 +1,8 @@
-import { STATUS_CODES } from 'node:http'
+import { type RequestListener, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Settings } from '@sluice/config'
 import { type ErrorAnswer, errors, limits } from '@sluice/contract'
+import { allowUpload, type ClientPolicy, clientPolicy, createClientServer } from '@sluice/service'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { answer } from './answers.ts'
@@ -10,14 +11,17 @@ export const timeoutSettings = ['API_HEADERS_TIMEOUT', 'API_BODY_TIMEOUT', 'API_
 
 export type Timeouts = Settings<(typeof timeoutSettings)[number]>
 
-/** Largest request line and headers together, bytes. */
-const maxHeaderSize = 16_384
-
-/** How often Node looks for connections that are past their time, ms. */
-const connectionsCheckingInterval = 1_000
-
-/** Longer than the idle time of usual load balancers, so that it is they who close a connection, ms. */
-const keepAliveTimeout = 72_000
+/** The policy for clients, with the times of the settings. */
+function policyOf({ API_HEADERS_TIMEOUT, API_BODY_TIMEOUT, API_UPLOAD_TIMEOUT }: Timeouts): ClientPolicy {
+  const { body, upload, drain } = clientPolicy
+  return {
+    ...clientPolicy,
+    headersMs: API_HEADERS_TIMEOUT,
+    body: { ...body, totalMs: API_BODY_TIMEOUT },
+    upload: { ...upload, totalMs: API_UPLOAD_TIMEOUT },
+    drain: { ...drain, totalMs: Math.min(drain.totalMs, API_BODY_TIMEOUT) },
+  }
+}
 
 /** A client's own ID is never taken over: it could be anything, and it gets into logs. */
 const newRequestId = () => crypto.randomUUID()
@@ -27,15 +31,7 @@ export function hardenedServer(timeouts: Timeouts, log: Logger) {
   return {
     genReqId: newRequestId,
     bodyLimit: limits.jsonBytes,
-    requestTimeout: timeouts.API_UPLOAD_TIMEOUT,
-    keepAliveTimeout,
-    http: {
-      maxHeaderSize,
-      headersTimeout: Math.min(timeouts.API_HEADERS_TIMEOUT, timeouts.API_UPLOAD_TIMEOUT),
-      connectionsCheckingInterval,
-      // Answered below, with a body like any other.
-      requireHostHeader: false,
-    },
+    serverFactory: (listener: RequestListener) => createClientServer(listener, { policy: policyOf(timeouts) }),
     clientErrorHandler(error: Error & { code?: string }, socket: Socket) {
       const requestId = newRequestId()
       // Its raw bytes may hold a token: only the code is logged.
@@ -76,35 +72,20 @@ function answerOnSocket(socket: Socket, requestId: string, { status, body }: Err
 }
 
 /**
- * Gives every answer its security headers and a request ID of our own, refuses HTTP/1.1 without a host, and cuts slow
- * bodies. A route that takes more than a JSON body says so by `config.upload`.
+ * Adds security headers and a request ID of our own. A route that takes a file says so by `config.upload`; it
+ * has the time for it once authentication let the request through.
  */
-export function harden(api: FastifyInstance, timeouts: Timeouts): void {
+export function harden(api: FastifyInstance): void {
   api.addHook('onRequest', async (request, reply) => {
     secured(request, reply)
-    const { upload = false } = request.routeOptions.config
-    cutWhenSlow(request, reply, upload ? timeouts.API_UPLOAD_TIMEOUT : timeouts.API_BODY_TIMEOUT)
-    if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
-      return answer(reply.header('Connection', 'close'), errors.malformedRequest())
-    }
+  })
+  api.addHook('preParsing', async (request) => {
+    if (request.appId !== undefined && request.routeOptions.config.upload === true) allowUpload(request.raw)
   })
 }
 
 function secured(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   return reply.headers({ 'X-Request-Id': request.id, 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' })
-}
-
-/** Node knows one time-out for all requests: here a body that is not there in time ends its connection. */
-function cutWhenSlow({ id, raw, headers, log }: FastifyRequest, reply: FastifyReply, timeout: number): void {
-  if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) return
-  const timer = setTimeout(() => {
-    log.info({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, 'connection cut')
-    if (reply.sent) raw.socket.destroy()
-    else answerOnSocket(raw.socket, id, errors.requestTimeout())
-  }, timeout)
-  const clear = () => clearTimeout(timer)
-  raw.once('end', clear)
-  raw.once('close', clear)
 }
 
 declare module 'fastify' {

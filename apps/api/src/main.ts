@@ -5,6 +5,7 @@ import { receiveSettings } from '@sluice/imports'
 import { countConnections, runService } from '@sluice/service'
 import { openStorage, storageSettings } from '@sluice/storage'
 import { buildApi } from './api.ts'
+import { bodySettings } from './bodies-in-flight.ts'
 import { timeoutSettings } from './hardening.ts'
 import { openApiMetrics } from './metrics.ts'
 import { openApiRateLimiter, rateLimitSettings } from './rate-limiting.ts'
@@ -14,6 +15,7 @@ const stopDeadline = 15_000
 
 await runService('api', { stopDeadline }, async (log, operations) => {
   const settings = readSettings(process.env, [
+    ...bodySettings,
     ...deletionRequestSettings,
     ...rateLimitSettings,
     ...receiveSettings,
@@ -34,7 +36,13 @@ await runService('api', { stopDeadline }, async (log, operations) => {
   const metrics = openApiMetrics(operations.metrics)
   const rateLimiter = await openApiRateLimiter(sharedStore(settings), settings, { metrics, log })
   const context = { db: database.db, storage, apiUrl: settings.API_URL, settings, log }
-  const api = buildApi(context, { timeouts: settings, rateLimiter, metrics, readiness: operations.readiness })
+  const api = buildApi(context, {
+    timeouts: settings,
+    bodies: settings,
+    rateLimiter,
+    metrics,
+    readiness: operations.readiness,
+  })
   const url = await api.listen({ host: settings.API_HOST, port: settings.API_PORT })
   return {
     info: { url },

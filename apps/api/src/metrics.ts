@@ -9,7 +9,7 @@ export interface ApiMetrics {
   requests: ReturnType<typeof requestHistogram>
   /** Requests answered 429, by function. */
   limited: Counter<'function'>
-  /** Requests that passed uncounted, since the store of the rate limits was away. */
+  /** Requests that this process counted alone, as the store of the rate limits did not answer. */
   uncounted: Counter
 }
 
@@ -27,7 +27,7 @@ export function openApiMetrics(metrics: Metrics = openMetrics()): ApiMetrics {
     }),
     uncounted: new Counter({
       name: 'sluice_rate_limit_uncounted_requests_total',
-      help: 'Requests let through without a count, since the store of the rate limits did not answer',
+      help: 'Requests that a process counted alone, as the store of the rate limits did not answer',
       registers,
     }),
   }

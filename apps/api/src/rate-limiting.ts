@@ -1,6 +1,6 @@
 import type { SettingName, Settings } from '@sluice/config'
 import { errors } from '@sluice/contract'
-import { openRateLimiter, type RateLimiter, type RateLimitStore } from '@sluice/rate-limits'
+import { openRateLimiter, type RateLimiter, type RateLimitStore, retryAfter } from '@sluice/rate-limits'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { answer } from './answers.ts'
@@ -34,7 +34,7 @@ export type ApiRateLimiter = RateLimiter<FunctionName>
 /** A store that is away is logged once in so many ms, not once a request. */
 const logInterval = 10_000
 
-/** Opens the limits that the settings name. Requests that pass uncounted are logged now and then, and counted in a metric. */
+/** Opens the limits that the settings name. Requests that the store did not count are logged now and then, and counted in a metric. */
 export function openApiRateLimiter(
   store: RateLimitStore,
   settings: Settings<(typeof rateLimitSettings)[number]>,
@@ -47,7 +47,7 @@ export function openApiRateLimiter(
     metrics.uncounted.inc()
     unlogged += 1
     if (performance.now() - loggedAt < logInterval) return
-    log.warn({ err: error, requests: unlogged }, 'rate limits are not counted: requests pass')
+    log.warn({ err: error, requests: unlogged }, 'rate limits are counted by this process alone')
     loggedAt = performance.now()
     unlogged = 0
   }
@@ -70,13 +70,12 @@ export function limitRates(api: FastifyInstance, limiter: ApiRateLimiter, metric
 function limitRate(name: FunctionName, limiter: ApiRateLimiter, metrics: ApiMetrics) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const count = await limiter.count(appOf(request), name)
-    if (count === undefined) return
     reply.header('X-RateLimit-Limit', count.limit)
     reply.header('X-RateLimit-Remaining', count.remaining)
     reply.header('X-RateLimit-Reset', Math.ceil((Date.now() + count.resetAfter) / 1000))
     if (count.allowed) return
     metrics.limited.inc({ function: name })
-    const retryAfter = Math.max(1, Math.ceil(count.resetAfter / 1000))
-    return answer(reply.header('Retry-After', retryAfter), errors.tooManyRequests(retryAfter))
+    const seconds = retryAfter(count.resetAfter)
+    return answer(reply.header('Retry-After', seconds), errors.tooManyRequests(seconds))
   }
 }

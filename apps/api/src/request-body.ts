@@ -1,15 +1,13 @@
 import type { IncomingMessage } from 'node:http'
+import { limits } from '@sluice/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { lengthOf } from './bodies-in-flight.ts'
+import { readJson } from './json/read.ts'
 import { readMediaType } from './media-type.ts'
 
 /** The body is not in the charset of JSON. */
 export class UnsupportedCharset extends Error {
   override readonly name = 'UnsupportedCharset'
-}
-
-/** The body is not UTF-8, or not JSON. */
-export class MalformedJson extends Error {
-  override readonly name = 'MalformedJson'
 }
 
 /** The body has more bytes than `limit`. */
@@ -30,26 +28,28 @@ export class BodyCutOff extends Error {
 
 /**
  * Has JSON bodies parsed, and bodies of any other type refused. A member called `__proto__` is data like any other:
- * nothing copies a body's members onto an object.
+ * nothing copies a body's members onto an object. A request that no authentication let through is not parsed.
  */
 export function parseJsonBodies(api: FastifyInstance): void {
   api.removeAllContentTypeParsers()
-  api.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    if (readMediaType(request.headers['content-type'])?.isUtf8 === true) parse(body, done)
-    else done(new UnsupportedCharset())
+  api.addContentTypeParser('application/json', async (request: FastifyRequest) => {
+    const { holdBytes } = request
+    if (holdBytes === undefined) return dropBody(request)
+    if (readMediaType(request.headers['content-type'])?.isUtf8 !== true) throw new UnsupportedCharset()
+    const { bodyLimit } = request.routeOptions
+    const length = lengthOf(request)
+    if (length !== undefined && length > bodyLimit) throw new BodyTooLarge(bodyLimit)
+    const chunks = streamBody(request.raw, bodyLimit)
+    return await readJson(length === undefined ? held(chunks, holdBytes) : chunks, limits.jsonValues)
   })
 }
 
-function parse(body: Buffer | string, done: (error: Error | null, value?: unknown) => void): void {
-  let value: unknown
-  try {
-    // Unlike Buffer's decoder, this one never makes a replacement character out of bytes that are none.
-    value = JSON.parse(typeof body === 'string' ? body : new TextDecoder('utf-8', { fatal: true }).decode(body))
-  } catch (cause) {
-    done(new MalformedJson(undefined, { cause }))
-    return
+/** Counts each chunk of a body whose length nobody said. */
+async function* held(chunks: AsyncIterable<Buffer>, holdBytes: (bytes: number) => void): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    holdBytes(chunk.length)
+    yield chunk
   }
-  done(null, value)
 }
 
 /** Has bodies of any type dropped, for the routes of a scope that take none. */

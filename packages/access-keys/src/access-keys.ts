@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { requireApp } from '@sluice/accounts'
+import { limits } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import { decrypt, type EncryptionKeys, encrypt, isCurrent } from './encryption.ts'
 
@@ -17,25 +18,41 @@ export interface NewAccessKey {
   secretAccessKey: string
 }
 
+/** The app has as many access keys as it may have. */
+export class TooManyAccessKeys extends Error {
+  override readonly name = 'TooManyAccessKeys'
+
+  constructor() {
+    super(`an app can have at most ${limits.accessKeys} access keys: delete one that is not used any more`)
+  }
+}
+
 /**
  * Makes an access key for an app's path in the bucket. Its secret is shown here only (service.md, Authentication).
  *
- * Throws `UnknownApp`.
+ * Throws `UnknownApp` and {@link TooManyAccessKeys}.
  */
 export async function createAccessKey(db: Database, keys: EncryptionKeys, appId: number): Promise<NewAccessKey> {
   await requireApp(db, appId)
   // The app's ID is in it so that a look-up stays in the app's own rows; some programs take capitals and digits only.
   const accessKeyId = `SLC${appId}K${randomBytes(8).toString('hex').toUpperCase()}`
   const secretAccessKey = randomBytes(30).toString('base64url')
-  await db
-    .insertInto('access_keys')
-    .values({
-      app_id: appId,
-      access_key_id: accessKeyId,
-      encrypted_secret: encrypt(keys, accessKeyId, secretAccessKey),
-      last_used_at: null,
-    })
-    .execute()
+  await db.transaction().execute(async (tx) => {
+    // Those who create one at the same moment wait for each other.
+    await sql`select from apps where app_id = ${appId} for no key update`.execute(tx)
+    const { rows } = await sql<{ count: number }>`
+      select count(*) from access_keys where app_id = ${appId}`.execute(tx)
+    if ((rows[0]?.count ?? 0) >= limits.accessKeys) throw new TooManyAccessKeys()
+    await tx
+      .insertInto('access_keys')
+      .values({
+        app_id: appId,
+        access_key_id: accessKeyId,
+        encrypted_secret: encrypt(keys, accessKeyId, secretAccessKey),
+        last_used_at: null,
+      })
+      .execute()
+  })
   return { accessKeyId, secretAccessKey }
 }
 

@@ -6,6 +6,7 @@ export {
   type NewAccessKey,
   noteUse,
   reencryptSecrets,
+  TooManyAccessKeys,
 } from './access-keys.ts'
 export { CannotDecrypt, type EncryptionKeys } from './encryption.ts'
 export { accessKeyFinder, type FoundAccessKey } from './find.ts'

@@ -50,6 +50,12 @@ export function sizeUpTo(most: string) {
   return size.refine((value) => value <= limit, `must be at most ${most}`)
 }
 
+/** A {@link size} of at least `least`, given as text such as `32MiB`. */
+export function sizeFrom(least: string) {
+  const limit = size.parse(least)
+  return size.refine((value) => value >= limit, `must be at least ${least}`)
+}
+
 /** A whole number from `least` to `most`. */
 export function wholeNumber(least: number, most: number) {
   return z.string().transform((text, context) => {

@@ -59,3 +59,37 @@ test('several keys are given in their order', () => {
   const text = keys.map((key) => key.toString('base64')).join(', ')
   expect(readSettings({ ENCRYPTION_KEYS: text }, ['ENCRYPTION_KEYS']).ENCRYPTION_KEYS).toEqual(keys)
 })
+
+describe('a secret that infra/compose.yaml publishes', () => {
+  const published = {
+    ENCRYPTION_KEYS: 'Zm9yIHRyeWluZyBpdCBvdXQsIG5vdGhpbmcgZWxzZSE=',
+    S3_SECRET_ACCESS_KEY: 'sluice-secret',
+  }
+
+  test('is refused, and the error says what to do', () => {
+    const read = () => readSettings(published, ['ENCRYPTION_KEYS', 'S3_SECRET_ACCESS_KEY'])
+    expect(read).toThrow('ENCRYPTION_KEYS is the value that infra/compose.yaml publishes: make your own')
+    expect(read).toThrow('S3_SECRET_ACCESS_KEY is the value that infra/compose.yaml publishes: make your own')
+  })
+
+  test('is refused beside a key of your own', () => {
+    const own = Buffer.alloc(32, 1).toString('base64')
+    expect(() =>
+      readSettings({ ENCRYPTION_KEYS: `${own}, ${published.ENCRYPTION_KEYS}` }, ['ENCRYPTION_KEYS']),
+    ).toThrow('publishes')
+    expect(readSettings({ ENCRYPTION_KEYS: own }, ['ENCRYPTION_KEYS']).ENCRYPTION_KEYS).toHaveLength(1)
+  })
+
+  test('is refused in another spelling of the same bytes', () => {
+    const sameBytes = published.ENCRYPTION_KEYS.replace('ZSE=', 'ZSF=')
+    expect(Buffer.from(sameBytes, 'base64').equals(Buffer.from(published.ENCRYPTION_KEYS, 'base64'))).toBe(true)
+    expect(() => readSettings({ ENCRYPTION_KEYS: sameBytes }, ['ENCRYPTION_KEYS'])).toThrow('publishes')
+  })
+
+  test('is accepted only if the environment says so, as that file does', () => {
+    const read = (value: string) =>
+      readSettings({ ...published, PUBLISHED_SECRETS: value }, ['ENCRYPTION_KEYS', 'S3_SECRET_ACCESS_KEY'])
+    expect(read('accept').S3_SECRET_ACCESS_KEY).toBe(published.S3_SECRET_ACCESS_KEY)
+    for (const other of ['refuse', 'yes', '']) expect(() => read(other)).toThrow('publishes')
+  })
+})

@@ -1,3 +1,4 @@
+import { isPublished } from './published-secrets.ts'
 import { type SettingName, type Settings, settings } from './settings.ts'
 
 /** A setting is missing or malformed; the message has one line per setting and never its value. */
@@ -9,12 +10,14 @@ export class SettingsError extends Error {
  * Reads and checks the named settings, once, at the start of a process.
  *
  * Takes an environment (an empty variable counts as unset) and the names of the settings that the process uses.
- * Gives their typed values. Throws {@link SettingsError}, which names every bad setting at once.
+ * Gives their typed values. Throws {@link SettingsError}, which names every bad setting at once. A secret that
+ * infra/compose.yaml publishes is bad, unless `PUBLISHED_SECRETS` is `accept`.
  */
 export function readSettings<const Name extends SettingName>(
   environment: Record<string, string | undefined>,
   names: readonly Name[],
 ): Settings<Name> {
+  const acceptsPublished = environment.PUBLISHED_SECRETS === 'accept'
   const problems: string[] = []
   const values: Record<string, unknown> = {}
   for (const name of names) {
@@ -22,6 +25,10 @@ export function readSettings<const Name extends SettingName>(
     const text = environment[name] || ('default' in setting ? setting.default : undefined)
     if (text === undefined) {
       if (!('optional' in setting)) problems.push(`${name} is not set (${setting.description})`)
+      continue
+    }
+    if (!acceptsPublished && isPublished(name, text)) {
+      problems.push(`${name} is the value that infra/compose.yaml publishes: make your own`)
       continue
     }
     const result = setting.schema.safeParse(text)

@@ -7,6 +7,7 @@ import {
   listOf,
   rateLimit,
   size,
+  sizeFrom,
   sizeUpTo,
   timeZone,
   wholeNumber,
@@ -57,8 +58,23 @@ export const settings = {
     encryptionKeys,
     'Keys for the secrets that the database holds, each 32 bytes in base64, separated by commas: the first encrypts, all decrypt',
   ),
+  PUBLISHED_SECRETS: withDefault(
+    z.enum(['refuse', 'accept']),
+    'refuse',
+    'Whether the secrets that `infra/compose.yaml` publishes are accepted; only that file sets `accept`',
+  ),
   SMTP_URL: required(address('smtp', 'smtps'), 'Mail server'),
   MAIL_FROM: required(z.string(), 'Sender of the mails, such as `Sluice <no-reply@example.com>`'),
+  MAILS_PER_HOUR: withDefault(
+    wholeNumber(1, 1_000_000),
+    '1000',
+    'Mails of an app that are sent in an hour; more of them wait for the next hour',
+  ),
+  MEMBER_LIMIT: withDefault(
+    wholeNumber(1, 10_000),
+    '100',
+    'Members that an app can have, those who have not confirmed their address included',
+  ),
   API_URL: required(address('http', 'https'), 'The API as clients reach it: links to error files begin with it'),
   API_HOST: withDefault(z.string(), '127.0.0.1', 'Address that the API listens on'),
   API_PORT: withDefault(wholeNumber(0, 65_535), '3000', 'Port that the API listens on; 0 picks a free one'),
@@ -77,6 +93,11 @@ export const settings = {
     '10m',
     'How long it may take to send a file in the body of a v2 bulk import',
   ),
+  API_BODY_BUDGET: withDefault(
+    sizeFrom('32MiB'),
+    '48MiB',
+    'Bytes of JSON bodies that one API process has in flight, a third of them for one app; each takes about five times its size in memory',
+  ),
   DASHBOARD_URL: required(
     address('http', 'https'),
     'The dashboard as people reach it: links in sign-in mails begin with it; with https its cookies are for https only',
@@ -85,11 +106,26 @@ export const settings = {
   DASHBOARD_PORT: withDefault(wholeNumber(0, 65_535), '3001', 'Port that the dashboard listens on; 0 picks a free one'),
   DASHBOARD_TRUSTED_PROXIES: optional(
     z.string(),
-    'Proxies before the dashboard, as addresses or networks separated by commas; who asks is then taken from `X-Forwarded-For`',
+    'Proxies before the dashboard, as addresses or networks separated by commas; who asks is then taken from `X-Forwarded-For`. Behind a proxy that is not named, everybody counts as one client, and a few requests for links lock all of them out',
   ),
   DROPBOX_URL: required(address('http', 'https'), 'The dropbox as clients of S3 reach it'),
   DROPBOX_HOST: withDefault(z.string(), '127.0.0.1', 'Address that the dropbox listens on'),
   DROPBOX_PORT: withDefault(wholeNumber(0, 65_535), '3006', 'Port that the dropbox listens on; 0 picks a free one'),
+  DROPBOX_APP_UPLOADS: withDefault(
+    wholeNumber(2, 450),
+    '100',
+    'Requests with a file, or a part of one, that a process of the dropbox receives from one app at a time; from one access key half as many',
+  ),
+  DROPBOX_BODY_GRACE: withDefault(
+    durationBetween('100ms', '1h'),
+    '30s',
+    'How long the sender of a body may stall, or be behind 8 KiB a second; then the dropbox answers and closes the connection',
+  ),
+  DROPBOX_BODY_TIMEOUT: withDefault(
+    durationBetween('100ms', '1d'),
+    '4h',
+    'How long the body of one request to the dropbox may take',
+  ),
   DROPBOX_SEARCH_INTERVAL: withDefault(
     durationBetween('1s', '1h'),
     '20s',
@@ -103,6 +139,21 @@ export const settings = {
     'First requests of v3 bulk imports of an app in a fixed window',
   ),
   RATE_LIMIT_BULK_IMPORT_V2: withDefault(rateLimit, '10/10m', 'v2 bulk imports of an app in a fixed window'),
+  RATE_LIMIT_BUCKET_IMPORT: withDefault(
+    rateLimit,
+    '600/10m',
+    'Uploads to the bucket that an app begins in a fixed window',
+  ),
+  RATE_LIMIT_DASHBOARD_IMPORT: withDefault(
+    rateLimit,
+    '60/10m',
+    'Files for an app that are uploaded in the dashboard in a fixed window',
+  ),
+  WAITING_IMPORTS_LIMIT: withDefault(
+    wholeNumber(1, 100_000),
+    '1000',
+    'Imports of an app that may wait at a time for their upload or for a worker, whatever the upload route',
+  ),
   RATE_LIMIT_IMPORT_STATUS: withDefault(rateLimit, '6000/60s', 'Looks at imports of an app in a fixed window'),
   RATE_LIMIT_IMPORT_CANCELLATION: withDefault(
     rateLimit,
@@ -114,16 +165,25 @@ export const settings = {
     '1000/60s',
     'Registrations of users of an app in a fixed window',
   ),
-  RATE_LIMIT_SIGN_IN: withDefault(rateLimit, '5/15m', 'Sign-in links that are asked for with one e-mail address'),
+  RATE_LIMIT_SIGN_IN: withDefault(
+    rateLimit,
+    '5/15m',
+    'Sign-in links that one client asks for with one e-mail address; a client is an IPv4 address or an IPv6 /64',
+  ),
+  RATE_LIMIT_SIGN_IN_ADDRESS: withDefault(
+    rateLimit,
+    '50/15m',
+    'Sign-in links that all clients together ask for with one e-mail address; keep it well above the share of one client',
+  ),
   RATE_LIMIT_SIGN_IN_CLIENT: withDefault(
     rateLimit,
     '30/15m',
-    'Sign-in links that are asked for from one network address',
+    'Sign-in links that one client asks for, with any address',
   ),
   RATE_LIMIT_TIMEOUT: withDefault(
     durationBetween('1ms', '1m'),
     '100ms',
-    'How long a request waits to be counted; then it passes uncounted',
+    'How long a request waits to be counted; then its process counts it alone',
   ),
   LOG_LEVEL: withDefault(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
@@ -156,6 +216,11 @@ export const settings = {
     durationBetween('1s', '1h'),
     '10s',
     'How long a silent worker keeps its import before another takes over',
+  ),
+  IMPORT_SLICE: withDefault(
+    durationBetween('1ms', '1h'),
+    '30s',
+    'How long an import runs before it makes room for other apps that wait for a worker; it goes on later',
   ),
   BATCH_ROWS: withDefault(wholeNumber(1, 100_000), '5000', 'Most rows that an import commits in one transaction'),
   INFERENCE_ROWS: withDefault(

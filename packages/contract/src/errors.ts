@@ -1,3 +1,5 @@
+import { limits } from './limits.ts'
+
 /** An answer that is not a success: the HTTP status and the JSON body (service.md, Errors). */
 export interface ErrorAnswer {
   status: number
@@ -12,6 +14,9 @@ export interface TextAnswer {
 
 const notJson = 'The request body is not valid JSON.'
 
+/** What a request is told whose JSON has more values and keys than a document may have. */
+export const tooManyValues = `The request body has over ${limits.jsonValues} values.`
+
 /** Every error that an endpoint answers, in one list. */
 export const errors = {
   unauthorized: (): ErrorAnswer => named(401, 'unauthorized', 'The header X-Service-Token is missing.'),
@@ -19,6 +24,13 @@ export const errors = {
   notFound: (): ErrorAnswer => named(404, 'not_found', 'Not found.'),
   tooManyRequests: (retryAfter: number): ErrorAnswer =>
     named(429, 'too_many_requests', `Requests came too quickly. Please wait ${retryAfter} seconds.`),
+  /** Bulk import: an app has as many imports waiting as it may have. */
+  tooManyWaiting: (limit: number, retryAfter: number): ErrorAnswer =>
+    named(
+      429,
+      'too_many_requests',
+      `Requests came too quickly: ${limit} imports of this app wait already. Please wait ${retryAfter} seconds.`,
+    ),
   linkExpired: (): ErrorAnswer => named(410, 'gone', 'The link has expired.'),
   badRequest: (...messages: string[]): ErrorAnswer => ({ status: 400, body: { error: { messages } } }),
   /** Bulk import: what has ended cannot be cancelled. */
@@ -26,7 +38,7 @@ export const errors = {
     status: 409,
     body: { error: { messages: [`The import cannot be cancelled: it has ${state} already.`] } },
   }),
-  malformedJson: (): ErrorAnswer => errors.badRequest(notJson),
+  malformedJson: (message: string = notJson): ErrorAnswer => errors.badRequest(message),
   malformedRequest: (): ErrorAnswer => errors.badRequest('The request is not valid HTTP.'),
   requestTimeout: (): ErrorAnswer => ({
     status: 408,
@@ -38,7 +50,7 @@ export const errors = {
   }),
   /** Profile update: the payload has not the form that it should have. */
   malformedProfileUpdate: (...messages: string[]): ErrorAnswer => coded(1001, messages),
-  profileUpdateNotJson: (): ErrorAnswer => coded(1001, [notJson]),
+  profileUpdateNotJson: (message: string = notJson): ErrorAnswer => coded(1001, [message]),
   unregisteredUser: (): ErrorAnswer => coded(1002, ['user_id is unregistered user']),
   /** Profile update: what an entry says is not valid. Each message names the key. */
   invalidProfile: (...messages: string[]): ErrorAnswer => coded(1003, messages),
@@ -48,6 +60,16 @@ export const errors = {
   bodyTooLarge: (limit: number): ErrorAnswer => ({
     status: 413,
     body: { error: { messages: [`The request body is over ${limit} bytes.`] } },
+  }),
+  tooManyBodies: (retryAfter: number): ErrorAnswer => ({
+    status: 503,
+    body: {
+      error: {
+        messages: [
+          `Too many large requests are in flight. Please wait ${retryAfter} second${retryAfter === 1 ? '' : 's'}.`,
+        ],
+      },
+    },
   }),
   unsupportedContentType: (given: string | undefined): ErrorAnswer => ({
     status: 415,

@@ -1,5 +1,5 @@
 export { parseDeletionRequest } from './deletion.ts'
-export { type ErrorAnswer, errors, type TextAnswer } from './errors.ts'
+export { type ErrorAnswer, errors, type TextAnswer, tooManyValues } from './errors.ts'
 export {
   type ImportRequest,
   type ImportState,

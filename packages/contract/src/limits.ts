@@ -8,9 +8,15 @@ export const limits = {
   uploadBytesDashboard: 150 * 2 ** 20,
   /** Largest file that is put into the bucket, bytes, whatever its type. */
   bucketBytes: 2 ** 30,
+  /** Access keys of an app. */
+  accessKeys: 20,
   /** Largest JSON body, bytes, where the route says nothing else. */
   jsonBytes: 2 ** 20,
-  /** The same for the registration of users: room for as many IDs as long as they may be, in UTF-8. */
+  /** Values and keys in a JSON body: an empty array takes two bytes of the body, but 50 of memory. */
+  jsonValues: 2 ** 17,
+  /** Largest body of the first request of an import, bytes: its fields have 200 at most. */
+  importRequestBytes: 2 ** 14,
+  /** Largest body of a registration of users, bytes: room for as many IDs as long as they may be, in UTF-8. */
   userRegistrationBytes: 10_000 * (4 * 255 + '"",'.length) + 1024,
   /** The same for a deletion request. */
   deletionBytes: 10_000 * (4 * 255 + '"",'.length) + 1024,

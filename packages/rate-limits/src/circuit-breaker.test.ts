@@ -76,4 +76,18 @@ describe('a circuit breaker', () => {
     })
     expect(await answer).toBe('answer')
   })
+
+  test('a call has its deadline anew after this process stood still', async () => {
+    const guarded = circuitBreaker({ deadline: 200, tolerated: 1, pause: 60_000 })
+    const call = async () => {
+      await setImmediate()
+      const until = performance.now() + 400
+      while (performance.now() < until);
+      await delay(5)
+      await delay(5)
+      return 'answer'
+    }
+    expect(await guarded(call)).toBe('answer')
+    expect(await guarded(async () => 'tried')).toBe('tried')
+  })
 })

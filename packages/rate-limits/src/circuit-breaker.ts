@@ -32,12 +32,30 @@ export function circuitBreaker({ deadline, tolerated, pause }: CircuitBreakerOpt
   }
 }
 
-/** The outcome of a promise, or an error when it takes longer than `deadline` ms. */
+/** A timer that fires so much later than it should says that this process was busy, ms. */
+const stall = 50
+
+/** Deadlines that a call gets at most, however busy this process is. */
+const mostDeadlines = 10
+
+/**
+ * The outcome of a promise, or an error when it takes longer than `deadline` ms. Time in which this process did not run is no
+ * fault of whoever answers: after it the deadline begins anew.
+ */
 function within<Result>(deadline: number, promise: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
-    // After a stall of this process timers run before sockets are read: the answer may be there already, so look once.
-    const timer = setTimeout(() => setImmediate(() => reject(new Error(`no answer within ${deadline} ms`))), deadline)
-    const settled = () => clearTimeout(timer)
-    promise.then(resolve, reject).finally(settled)
+    let timer: NodeJS.Timeout
+    let deadlines = 0
+    const wait = () => {
+      deadlines++
+      const due = performance.now() + deadline
+      timer = setTimeout(() => {
+        if (performance.now() > due + stall && deadlines < mostDeadlines) wait()
+        // Timers run before sockets are read: the answer may be there already, so look once.
+        else setImmediate(() => reject(new Error(`no answer within ${deadline} ms`)))
+      }, deadline)
+    }
+    wait()
+    promise.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

@@ -1,1 +1,9 @@
-export { type Count, openRateLimiter, type RateLimit, type RateLimiter, type RateLimitStore } from './limiter.ts'
+export { type AppLimiter, openAppLimiter } from './app-limiter.ts'
+export {
+  type Count,
+  openRateLimiter,
+  type RateLimit,
+  type RateLimiter,
+  type RateLimitStore,
+  retryAfter,
+} from './limiter.ts'

@@ -1,5 +1,6 @@
 import { circuitBreaker } from './circuit-breaker.ts'
 import { joinedCounts, type Place } from './joined-counts.ts'
+import { openLocalCounts } from './local-counts.ts'
 import { openPostgresCounters } from './postgres.ts'
 import { openRedisCounters } from './redis.ts'
 
@@ -28,10 +29,15 @@ export interface RateLimiter<Name extends string> {
   /**
    * Counts a request for a function, of an app (its ID) or of whatever else the function is limited by; refused requests count too, and never prolong the window.
    *
-   * Gives undefined where the store did not answer in time: the request was not counted and may pass.
+   * If the store does not answer in time, this process counts the request alone, from what the store said last.
    */
-  count(whose: number | string, name: Name): Promise<Count | undefined>
+  count(whose: number | string, name: Name): Promise<Count>
   close(): Promise<void>
+}
+
+/** Returns after how many whole seconds (`Retry-After`) a client may ask again that has to wait for so many ms. */
+export function retryAfter(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1000))
 }
 
 /** A store that failed this often in a row is left alone for `pause` ms. */
@@ -42,7 +48,7 @@ const pause = 1_000
 export interface RateLimiterOptions {
   /** How long a request waits for its count, ms. */
   deadline: number
-  /** Takes the error of each request that was not counted. */
+  /** Accepts the error of each request that the store did not count. */
   onFailure(error: unknown): void
 }
 
@@ -61,17 +67,28 @@ export async function openRateLimiter<Name extends string>(
   await Promise.race([counters.connected, new Promise((resolve) => setTimeout(resolve, patience).unref())])
   const names = Object.keys(limits) as Name[]
   const countOf = new Map(names.map((name) => [name, joinedCounts(counters.counter(limits[name].window))]))
+  const local = openLocalCounts()
   const guarded = circuitBreaker({ deadline, tolerated, pause })
 
   return {
     async count(whose, name) {
       const count = countOf.get(name)
       if (count === undefined) throw new Error(`there is no limit for ${name}`)
+      const key = `${whose}:${name}`
+      let counting: Promise<Place> | undefined
       try {
-        return standing(limits[name], await guarded(() => count(`${whose}:${name}`)))
+        const place = await guarded(() => {
+          counting = count(key)
+          return counting
+        })
+        return standing(limits[name], local.counted(key, place))
       } catch (error) {
         onFailure(error)
-        return undefined
+        counting?.then(
+          () => local.late(key),
+          () => {},
+        )
+        return standing(limits[name], local.missed(key, limits[name].window))
       }
     },
     close: () => counters.close(),

@@ -1,4 +1,10 @@
+export { clientNetwork } from './client-network.ts'
+export { type ClientPolicy, clientPolicy } from './client-policy.ts'
+export { allowUpload, createClientServer, slowBodyOf } from './client-server.ts'
 export { closeConnections } from './close-connections.ts'
 export { countConnections, exposition, type Metrics, openMetrics, requestHistogram } from './metrics.ts'
+
 export { isReady, openReadiness, type Readiness } from './readiness.ts'
 export { type RunningService, runService, type ServiceOperations } from './run.ts'
+export { openShares, type Shares } from './shares.ts'
+export type { BodyLimits } from './slow-bodies.ts'

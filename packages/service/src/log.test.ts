@@ -49,3 +49,31 @@ test('of an error only type, message, stack and code are kept', async () => {
   expect(first).toMatchObject({ type: 'TypeError', message: 'no: why', code: 'E' })
   expect(second).toEqual({ message: 'text' })
 })
+
+test('a line is at most 8,192 characters and a line break, whatever is logged', async () => {
+  const log = await logOf(`
+    const long = 'é'.repeat(100_000)
+    log.warn({ err: new Error(long), names: [long, { deep: long }] }, long)
+    log.warn({ names: Array.from({ length: 10_000 }, () => 'x') }, 'many')
+    log.info({ text: 'y'.repeat(8_000) }, 'not too long')`)
+  const lines = log.trim().split('\n')
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(8_192)
+  const [first, second, third] = lines.map((line) => JSON.parse(line))
+  expect(first.err.message).toBe(`${'é'.repeat(1_000)}… (99000 more)`)
+  expect(first).toMatchObject({ level: 'warn', name: 'sluice-test', msg: first.err.message })
+  expect(second).toMatchObject({ level: 'warn', msg: 'many', left_out: expect.any(Number) })
+  expect(third.text).toHaveLength(8_000)
+})
+
+test('an error with text of a client says what is logged of it, also as the cause of another', async () => {
+  const log = await logOf(`
+    const error = Object.assign(new Error('duplicate columns jane@example.com'), { forLog: 'duplicate columns [1 names]' })
+    log.warn({ err: error })
+    log.warn({ err: new Error('refused', { cause: error }) })`)
+  expect(log).not.toContain('jane')
+  const messages = log
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).err.message)
+  expect(messages).toEqual(['duplicate columns [1 names]', 'refused: duplicate columns [1 names]'])
+})

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
+import { createClientServer } from './client-server.ts'
 import { exposition, type Metrics } from './metrics.ts'
 import { isReady, type Readiness } from './readiness.ts'
 
@@ -27,7 +28,7 @@ export interface OperationsServer {
  */
 export async function startOperationsServer(options: OperationsOptions): Promise<OperationsServer> {
   const { host, port, log } = options
-  const server = createServer({ requestTimeout: 10_000, keepAliveTimeout: 72_000 }, (request, response) => {
+  const server = createClientServer((request, response) => {
     const [path] = (request.url ?? '').split('?')
     serve(request.method === 'GET' ? path : undefined, response, options).catch((error: unknown) => {
       log.error({ err: error, path }, 'operations request failed')

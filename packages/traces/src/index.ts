@@ -1,1 +1,1 @@
-export { flushTraces, inImportTrace, queueTelemetry, traceIds } from './tracing.ts'
+export { flushTraces, inImportTrace, nameRoute, queueTelemetry, traceIds } from './tracing.ts'

@@ -1,7 +1,7 @@
 import { register } from 'node:module'
 import { type Context, context, propagation, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
-import { W3CTraceContextPropagator } from '@opentelemetry/core'
+import { getRPCMetadata, W3CTraceContextPropagator } from '@opentelemetry/core'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { registerInstrumentations } from '@opentelemetry/instrumentation'
 import { AwsInstrumentation } from '@opentelemetry/instrumentation-aws-sdk'
@@ -10,6 +10,7 @@ import { PgInstrumentation } from '@opentelemetry/instrumentation-pg'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { BullMQOtel } from 'bullmq-otel'
+import { hideAddresses } from './hide-addresses.ts'
 import { useTracing } from './tracing.ts'
 
 /** What asks for these comes every few seconds, and tells nothing. */
@@ -18,7 +19,7 @@ const unseen = new Set(['/metrics', '/healthz', '/readyz'])
 /**
  * Starts making traces of this process: HTTP, Postgres and S3 by OpenTelemetry's own instrumentations, the queue by
  * BullMQ's, imports by our own. They go to OTEL_EXPORTER_OTLP_ENDPOINT as OTLP over HTTP. Statements are shown without
- * their parameters, which hold users' data.
+ * their parameters, which hold users' data. Spans name routes, and never addresses.
  */
 export function startTracing(): void {
   register('@opentelemetry/instrumentation/hook.mjs', import.meta.url)
@@ -26,7 +27,7 @@ export function startTracing(): void {
     process.env.OTEL_SERVICE_NAME ?? `sluice-${/apps\/(\w+)\//.exec(process.argv[1] ?? '')?.[1] ?? 'process'}`
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': name }),
-    spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter() })],
+    spanProcessors: [hideAddresses, new BatchSpanProcessor({ exporter: new OTLPTraceExporter() })],
   })
   trace.setGlobalTracerProvider(provider)
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
@@ -35,8 +36,6 @@ export function startTracing(): void {
     instrumentations: [
       new HttpInstrumentation({
         ignoreIncomingRequestHook: ({ url }) => unseen.has(url?.split('?')[0] ?? ''),
-        // Addresses hold signatures and secrets of links.
-        redactedQueryParams: ['X-Amz-Signature', 'X-Amz-Credential'],
       }),
       new PgInstrumentation({ requireParentSpan: true }),
       new AwsInstrumentation({ suppressInternalInstrumentation: true }),
@@ -66,6 +65,10 @@ export function startTracing(): void {
     traceIds() {
       const present = trace.getActiveSpan()?.spanContext()
       return present === undefined ? {} : { trace_id: present.traceId, span_id: present.spanId }
+    },
+    nameRoute(route) {
+      const request = getRPCMetadata(context.active())
+      if (request !== undefined) request.route = route
     },
     queueTelemetry: new BullMQOtel({ tracerName: 'sluice' }),
     flush: () => provider.forceFlush(),

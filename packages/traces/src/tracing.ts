@@ -4,6 +4,7 @@ import type { Telemetry } from 'bullmq'
 export interface Tracing {
   inImportTrace<Result>(name: string, importId: string, job: () => Promise<Result>): Promise<Result>
   traceIds(): Record<string, string>
+  nameRoute(route: string): void
   /** For BullMQ's own option `telemetry`. */
   queueTelemetry: Telemetry
   flush(): Promise<void>
@@ -29,6 +30,11 @@ export function inImportTrace<Result>(name: string, importId: string, job: () =>
 /** `trace_id` and `span_id` of what goes on, for the log; nothing where that is no part of a trace. */
 export function traceIds(): Record<string, string> {
   return tracing === undefined ? {} : tracing.traceIds()
+}
+
+/** Names the span of the HTTP request in hand after its route, such as `/sign-in/:secret`. */
+export function nameRoute(route: string): void {
+  tracing?.nameRoute(route)
 }
 
 /** What BullMQ tells of its jobs' way; undefined where no traces are made. */

@@ -1,4 +1,4 @@
-import { errors, parseImportRequest } from '@sluice/contract'
+import { errors, limits, parseImportRequest } from '@sluice/contract'
 import { cancelImport, requestImport, showImport } from '@sluice/imports'
 import type { FastifyInstance } from 'fastify'
 import { answer } from '../answers.ts'
@@ -10,13 +10,13 @@ const path = '/v3/user_profiles/bulk_import'
 
 /** Bulk import v3: the first request; the status of an import, and its cancellation. */
 export function bulkImportRoutes(api: FastifyInstance, context: ApiContext): void {
-  const { db, storage, apiUrl } = context
+  const { db, apiUrl } = context
   const onRequest = authentication(context)
 
-  api.post(path, { onRequest }, async (request, reply) => {
+  api.post(path, { onRequest, bodyLimit: limits.importRequestBytes }, async (request, reply) => {
     const parsed = parseImportRequest(request.body)
     if ('messages' in parsed) return answer(reply, errors.badRequest(...parsed.messages))
-    const { importId, descriptor } = await requestImport(db, storage, appOf(request), parsed.request)
+    const { importId, descriptor } = await requestImport(context, appOf(request), parsed.request)
     request.log.info({ app_id: request.appId, import_id: importId }, 'import requested')
     return reply.header('X-Import-Id', importId).send(descriptor)
   })

@@ -1,4 +1,5 @@
-import { type ErrorAnswer, errors, type TextAnswer } from '../errors.ts'
+import { type ErrorAnswer, errors, type TextAnswer, tooManyValues } from '../errors.ts'
+import { limits } from '../limits.ts'
 import type { Content, Header, JsonSchema, Response } from './document-types.ts'
 import { schemaRef } from './schemas.ts'
 
@@ -12,7 +13,7 @@ const requestId: Record<string, Header> = {
   },
 }
 
-/** Headers of every answer that got past authentication, unless the counters are out of reach. */
+/** Headers of every answer that got past authentication. */
 const rateHeaders: Record<string, Header> = {
   'X-RateLimit-Limit': { description: 'Requests in one window, at most.', schema: wholeNumber },
   'X-RateLimit-Remaining': { description: 'Requests left in this window.', schema: wholeNumber },
@@ -49,10 +50,22 @@ const anyToken = [
   errorCase('too_many', 'The limit of the window is used up.', errors.tooManyRequests(42)),
 ]
 
+/** What an endpoint that takes a body answers beside its own errors. */
+export const tooManyBodies = errorCase(
+  'too_many_bodies',
+  'The app, or all apps, have as many bytes in flight as the service takes. `Retry-After` says how long to wait.',
+  errors.tooManyBodies(1),
+)
+
 /** What an endpoint that takes a JSON body of at most `limit` bytes answers beside its own errors. */
-export function jsonBodyErrors(limit: number): ErrorCase[] {
+export function jsonBodyErrors(limit: number, malformed = errors.malformedJson): ErrorCase[] {
   return [
     errorCase('large_body', `The body is over ${limit} bytes.`, errors.bodyTooLarge(limit)),
+    // A value takes a byte, and a separator.
+    ...(limit / 2 > limits.jsonValues
+      ? [errorCase('many_values', 'The body has too many values.', malformed(tooManyValues))]
+      : []),
+    tooManyBodies,
     errorCase('wrong_type', 'Content-Type is not application/json.', errors.unsupportedContentType('text/plain')),
   ]
 }
@@ -82,7 +95,7 @@ export function tokenResponses(own: Record<string, Response>, cases: readonly Er
   return withHeaders(responses, (status) => ({
     ...requestId,
     ...(uncounted.has(status) ? {} : rateHeaders),
-    ...(status === '429' ? retryAfter : {}),
+    ...(status === '429' || status === '503' ? retryAfter : {}),
   }))
 }
 

@@ -1,7 +1,7 @@
 import { errors } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import type { Content, Header, PathItem } from '../document-types.ts'
-import { type ErrorCase, json, success, tokenResponses } from '../responses.ts'
+import { type ErrorCase, json, success, tokenResponses, tooManyBodies } from '../responses.ts'
 import { csvRules } from './csv-rules.ts'
 
 const file = (value: string): Content => ({
@@ -44,6 +44,7 @@ const cases: ErrorCase[] = [
   refused('standard', 'a column is a standard profile.', 'standard user profile cannot be updated: $name'),
   { name: 'large_file', when: `The file is over ${limit} bytes.`, answer: errors.bodyTooLarge(limit) },
   { name: 'wrong_type', when: 'The type of the file is not known.', answer: errors.unsupportedFileType() },
+  tooManyBodies,
 ]
 
 const responses = tokenResponses(

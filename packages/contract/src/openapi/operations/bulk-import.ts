@@ -97,7 +97,7 @@ export const bulkImportPath: PathItem = {
           },
         }),
       },
-      [...invalidRequests, notJson, ...jsonBodyErrors(limits.jsonBytes)],
+      [...invalidRequests, notJson, ...jsonBodyErrors(limits.importRequestBytes)],
     ),
   },
 }

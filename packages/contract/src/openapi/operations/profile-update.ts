@@ -70,7 +70,7 @@ export const profileUpdatePath: PathItem = {
     },
     responses: tokenResponses({ 202: success('Applied.', json('ProfileUpdateAnswer', applied)) }, [
       ...cases,
-      ...jsonBodyErrors(limits.jsonBytes),
+      ...jsonBodyErrors(limits.jsonBytes, errors.profileUpdateNotJson),
     ]),
   },
 }
