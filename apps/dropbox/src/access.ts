@@ -1,6 +1,6 @@
 import { accessKeyFinder, type EncryptionKeys, noteUse } from '@sluice/access-keys'
 import type { Database } from '@sluice/database'
-import { pathOf } from '@sluice/dropbox'
+import { hasDotSegment, pathOf } from '@sluice/dropbox'
 import type { Authorize, FindCredentials, OperationName } from '@sluice/s3-endpoint'
 import type { Logger } from 'pino'
 
@@ -50,7 +50,7 @@ export function authorizeSender({ db, log }: { db: Database; log: Logger }, buck
 }
 
 function isAllowed(appId: number, operation: OperationName, isOwnBucket: boolean, key: string): boolean {
-  if (!isOwnBucket) return false
+  if (!isOwnBucket || hasDotSegment(key)) return false
   if (bucketOperations.has(operation)) return true
   return (fileOperations.has(operation) || listings.has(operation)) && key.startsWith(pathOf(appId))
 }

@@ -2,6 +2,7 @@ import { beginUpload, findFile, finishUpload, forgetUpload, pathOf } from '@slui
 import { type Backend, type ObjectInfo, type ObjectName, S3Error, type Upload } from '@sluice/s3-endpoint'
 import type { RelayedMetadata } from '@sluice/storage'
 import type { RelayContext } from './context.ts'
+import { countUpload, unlessTooManyWait } from './limits.ts'
 import { listPath } from './listing.ts'
 import { relayMultipart } from './multipart.ts'
 import { infoOf } from './objects.ts'
@@ -42,7 +43,8 @@ async function put(
 ): Promise<ObjectInfo> {
   const { appId, fileName } = newFileOf(name)
   checkSize(body.size)
-  const upload = await beginUpload(context.db, appId, fileName)
+  await countUpload(context, appId)
+  const upload = await unlessTooManyWait(beginUpload(context, appId, fileName))
   try {
     await context.relay.put(upload.objectKey, { byteSize: body.size, chunks: body.chunks }, metadata)
   } catch (error) {

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { readSettings } from '@sluice/config'
+import { readSettings, sharedStore } from '@sluice/config'
 import { checkSchema, connect } from '@sluice/database'
 import { countConnections, requestHistogram, runService } from '@sluice/service'
 import { openRelay, openStorage, storageSettings } from '@sluice/storage'
+import { bucketLimitSettings, openBucketLimiter } from './limits.ts'
 import { observeRequests } from './metrics.ts'
 import { createDropbox, dropboxSettings } from './server.ts'
 
@@ -13,6 +14,7 @@ const stopDeadline = 15_000
 
 await runService('dropbox', { stopDeadline }, async (log, operations) => {
   const settings = readSettings(process.env, [
+    ...bucketLimitSettings,
     ...dropboxSettings,
     ...storageSettings,
     'DATABASE_POOL',
@@ -20,13 +22,15 @@ await runService('dropbox', { stopDeadline }, async (log, operations) => {
     'DRAIN_DELAY',
     'DROPBOX_HOST',
     'DROPBOX_PORT',
+    'REDIS_URL',
   ])
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
   countConnections(operations.metrics, database)
   const storage = openStorage(settings)
   const relay = openRelay(settings)
-  const server = createDropbox({ db: database.db, relay, log }, settings)
+  const limiter = await openBucketLimiter(sharedStore(settings), settings, log)
+  const server = createDropbox({ db: database.db, relay, log, limiter }, settings)
   observeRequests(server.http, requestHistogram(operations.metrics))
   operations.readiness.require('postgres', () => checkSchema(database.db))
   operations.readiness.require('storage', () => storage.check())
@@ -42,6 +46,7 @@ await runService('dropbox', { stopDeadline }, async (log, operations) => {
       server.http.closeAllConnections()
       await closed
       await server.settled()
+      await limiter.close()
       relay.close()
       storage.close()
       await database.close()

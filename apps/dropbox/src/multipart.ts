@@ -1,3 +1,4 @@
+import type { Database } from '@sluice/database'
 import {
   beginUploadInParts,
   findImportedFile,
@@ -6,6 +7,7 @@ import {
   forgetUpload,
   listUploads,
   pathOf,
+  reservePart,
 } from '@sluice/dropbox'
 import {
   checkClaim,
@@ -17,13 +19,16 @@ import {
   type ObjectClaims,
   type ObjectInfo,
   type ObjectName,
+  type PendingUpload,
   planAtEnd,
   S3Error,
+  type UploadsRequest,
 } from '@sluice/s3-endpoint'
 import { StorageRefusal } from '@sluice/storage'
 import type { RelayContext } from './context.ts'
+import { countUpload, unlessTooManyWait } from './limits.ts'
 import { infoOf, withoutQuotes } from './objects.ts'
-import { checkSize, fileOf, newFileOf, noSuchUpload, refuseCondition, relayed } from './refusals.ts'
+import { checkSize, fileOf, newFileOf, noSuchUpload, refuseCondition, refuseSize, relayed } from './refusals.ts'
 
 type InParts = NonNullable<Awaited<ReturnType<typeof findUpload>>>
 
@@ -41,40 +46,49 @@ export function relayMultipart(context: RelayContext): MultipartBackend {
   return {
     create: async (name, metadata, plan) => {
       const { appId, fileName } = newFileOf(name)
-      return (await relayed(beginUploadInParts(context, appId, fileName, metadata, plan ?? null))).importId
+      await countUpload(context, appId)
+      const beginning = beginUploadInParts(context, appId, fileName, metadata, plan ?? null)
+      return (await relayed(unlessTooManyWait(beginning))).importId
     },
     putPart: async (name, uploadId, partNumber, body) => {
       checkSize(body.size)
-      const { objectKey, storageUploadId, checksum } = await find(name, uploadId)
+      const upload = await find(name, uploadId)
+      const { objectKey, storageUploadId, checksum } = upload
       if (checksum !== null) body.requireChecksum(checksum.algorithm)
+      refuseSize(await reservePart(context, upload, partNumber, body.size))
       const passedOn = { byteSize: body.size, chunks: body.chunks }
       const etag = withoutQuotes(await relayed(relay.putPart(objectKey, storageUploadId, partNumber, passedOn)))
       return { partNumber, size: body.size, etag, modifiedAt: new Date(), checksums: body.digests().checksums }
     },
-    listParts: async (name, uploadId) => {
+    listParts: async (name, uploadId, page) => {
       const { objectKey, storageUploadId, checksum } = await find(name, uploadId)
-      const parts = await relayed(relay.listParts(objectKey, storageUploadId))
+      const { parts, isTruncated } = await relayed(relay.pageOfParts(objectKey, storageUploadId, page))
       const shown = parts.map(({ partNumber, byteSize, etag, modifiedAt }) => {
         return { partNumber, size: byteSize, etag: withoutQuotes(etag), modifiedAt, checksums: {} }
       })
-      return { parts: shown, plan: checksum ?? undefined }
+      return { parts: shown, isTruncated, plan: checksum ?? undefined }
     },
-    complete: (name, uploadId, parts, { condition, claims }) => {
+    complete: (name, uploadId, readParts, { condition, claims }) => {
       refuseCondition(condition)
-      return relayed(complete(context, name, uploadId, parts, claims))
+      return relayed(complete(context, name, uploadId, readParts, claims))
     },
     abort: async (name, uploadId) => forgetUpload(context, await find(name, uploadId)),
     // A prefix that is let through lies in the sender's own path, so no other app's uploads are looked up.
-    listUploads: async (_bucket, prefix) => {
-      const { appId, fileName: namesBeginWith } = fileOf({ key: prefix })
-      const uploads = (await listUploads(db, appId)).filter(({ fileName }) => fileName.startsWith(namesBeginWith))
-      return uploads
-        .map(({ importId, fileName, startedAt, checksum }) => {
-          return { key: `${pathOf(appId)}${fileName}`, uploadId: importId, startedAt, plan: checksum ?? undefined }
-        })
-        .sort((left, right) => compareKeys(left.key, right.key) || compareKeys(left.uploadId, right.uploadId))
-    },
+    listUploads: (_bucket, request) => listPendingUploads(db, request),
   }
+}
+
+/** A prefix that is let through lies in the sender's own path, so no other app's uploads are looked up. */
+async function listPendingUploads(db: Database, { prefix, after, limit }: UploadsRequest): Promise<PendingUpload[]> {
+  const { appId, fileName: namesBeginWith } = fileOf({ key: prefix })
+  const path = pathOf(appId)
+  const afterName = after.key.startsWith(path) ? after.key.slice(path.length) : ''
+  if (afterName === '' && compareKeys(after.key, path) > 0) return []
+  const behind = { fileName: afterName, importId: after.uploadId }
+  const uploads = await listUploads(db, appId, { namesBeginWith, after: behind, limit })
+  return uploads.map(({ importId, fileName, startedAt, checksum }) => {
+    return { key: `${path}${fileName}`, uploadId: importId, startedAt, plan: checksum ?? undefined }
+  })
 }
 
 /**
@@ -85,13 +99,13 @@ async function complete(
   context: RelayContext,
   name: ObjectName,
   uploadId: string,
-  parts: readonly NamedPart[],
+  readParts: () => Promise<NamedPart[]>,
   claims: ObjectClaims,
 ): Promise<ObjectInfo> {
   const { db, log } = context
   const { appId, fileName } = newFileOf(name)
   const upload = await findUpload(db, appId, fileName, uploadId)
-  if (upload !== undefined) await assemble(context, upload, parts, claims)
+  if (upload !== undefined) await assemble(context, upload, await readParts(), claims)
   const finished = upload && (await finishUpload(context, upload, { kind: 'parts' }))
   if (finished?.isNew) log.info({ app_id: appId, import_id: uploadId, byte_size: finished.byteSize }, 'file taken')
   const file = finished ?? (await findImportedFile(db, appId, fileName, uploadId))
@@ -114,7 +128,10 @@ function checkObjectChecksum(begun: InParts['checksum'], parts: readonly NamedPa
   checkClaim(composite, claims)
 }
 
-/** Throws EntityTooLarge where the parts are more than a file may be; the upload is forgotten then. */
+/**
+ * Has storage make the object. Throws InvalidPart for a part that storage does not have, before storage reads the whole list.
+ * Throws EntityTooLarge if the parts are more than a file may be; the upload is forgotten then.
+ */
 async function assemble(
   context: RelayContext,
   upload: InParts,
@@ -127,6 +144,8 @@ async function assemble(
   try {
     const stored = await relay.listParts(objectKey, storageUploadId)
     const sizes = new Map(stored.map(({ partNumber, byteSize }) => [partNumber, byteSize]))
+    const missing = parts.find(({ partNumber }) => !sizes.has(partNumber))
+    if (missing !== undefined) throw invalidPart(missing)
     const total = parts.reduce((sum, { partNumber }) => sum + (sizes.get(partNumber) ?? 0), 0)
     try {
       checkSize(total)
@@ -141,4 +160,10 @@ async function assemble(
     // Whether storage made the object before is for `finishUpload` to see.
     if (!(error instanceof StorageRefusal) || error.code !== 'NoSuchUpload') throw error
   }
+}
+
+function invalidPart({ partNumber }: NamedPart): S3Error {
+  return new S3Error('InvalidPart', 'One or more of the specified parts could not be found.', {
+    fields: { PartNumber: String(partNumber) },
+  })
 }

@@ -22,7 +22,11 @@ export function newFileOf(name: ObjectName): FileKey {
 
 /** Throws EntityTooLarge for a file, or a part of one, over the limit. Takes bytes. */
 export function checkSize(byteSize: number): void {
-  const problem = fileSizeProblem(byteSize)
+  refuseSize(fileSizeProblem(byteSize))
+}
+
+/** Throws EntityTooLarge if there is a problem with a size. */
+export function refuseSize(problem: string | undefined): void {
   if (problem !== undefined) throw new S3Error('EntityTooLarge', sentence(problem))
 }
 

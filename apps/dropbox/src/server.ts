@@ -1,26 +1,43 @@
 import type { Settings } from '@sluice/config'
-import { createS3Server, type S3Server } from '@sluice/s3-endpoint'
+import { createS3Server, type S3Server, s3ClientPolicy } from '@sluice/s3-endpoint'
 import { authorizeSender, findSender } from './access.ts'
 import { createRelayBackend } from './backend.ts'
 import type { RelayContext } from './context.ts'
+import { admitSender } from './shares.ts'
 
 /** The settings that the dropbox itself takes. */
-export const dropboxSettings = ['ENCRYPTION_KEYS', 'S3_BUCKET', 'S3_REGION'] as const
+export const dropboxSettings = [
+  'DROPBOX_APP_UPLOADS',
+  'DROPBOX_BODY_GRACE',
+  'DROPBOX_BODY_TIMEOUT',
+  'ENCRYPTION_KEYS',
+  'S3_BUCKET',
+  'S3_REGION',
+  'WAITING_IMPORTS_LIMIT',
+] as const
 
 /**
  * Makes the dropbox: S3 over the apps' paths in the deployment's bucket, for whoever signs with an access key. The caller
  * makes it listen and closes it. `now` is the clock that signatures are held against.
  */
 export function createDropbox(
-  context: RelayContext,
+  services: Omit<RelayContext, 'settings'>,
   settings: Settings<(typeof dropboxSettings)[number]>,
   now?: () => Date,
 ): S3Server {
-  const { db, log } = context
+  const { db, log } = services
+  const context = { ...services, settings }
+  const body = {
+    ...s3ClientPolicy.body,
+    graceMs: settings.DROPBOX_BODY_GRACE,
+    totalMs: settings.DROPBOX_BODY_TIMEOUT,
+  }
   return createS3Server({
     backend: createRelayBackend(context, settings.S3_BUCKET),
     findCredentials: findSender(db, settings.ENCRYPTION_KEYS),
     authorize: authorizeSender(context, settings.S3_BUCKET),
+    admit: admitSender(settings.DROPBOX_APP_UPLOADS),
+    clients: { ...s3ClientPolicy, body },
     region: settings.S3_REGION,
     onError: (error, { requestId, method }) => {
       log.error({ err: error, request_id: requestId, method }, 'request failed')

@@ -6,13 +6,14 @@ import type { Logger } from 'pino'
 export interface DropboxContext {
   db: Database
   relay: Relay
+  settings: { WAITING_IMPORTS_LIMIT: number }
 }
 
 /** What upkeep needs besides. */
 export interface UpkeepContext extends DropboxContext {
   storage: Storage
   log: Logger
-  settings: { FILE_RETENTION_DAYS: number }
+  settings: { FILE_RETENTION_DAYS: number; WAITING_IMPORTS_LIMIT: number }
   /** Aborts when the process shuts down: a task ends before its next file. */
   shutdown?: AbortSignal
 }

@@ -1,3 +1,4 @@
+import { sql } from '@sluice/database'
 import type { ListedObject } from '@sluice/storage'
 import type { UpkeepContext } from './context.ts'
 import { dropboxPrefix, parseKey } from './path.ts'
@@ -63,7 +64,11 @@ async function listFiles({ relay, shutdown }: UpkeepContext): Promise<StrayFile[
 async function ofKnownApps({ db, log }: UpkeepContext, files: StrayFile[]): Promise<StrayFile[]> {
   if (files.length === 0) return []
   const appIds = [...new Set(files.map(({ appId }) => appId))]
-  const apps = await db.selectFrom('apps').select('app_id').where('app_id', 'in', appIds).execute()
+  const apps = await db
+    .selectFrom('apps')
+    .select('app_id')
+    .where(sql<boolean>`app_id = any(${appIds}::integer[])`)
+    .execute()
   const known = new Set(apps.map((app) => app.app_id))
   const lost = appIds.filter((appId) => !known.has(appId))
   if (lost.length > 0) log.info({ app_ids: lost }, 'files in the bucket lie in paths of no app')

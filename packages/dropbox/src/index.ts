@@ -1,7 +1,8 @@
 export { type RemovalContext, removeAbandonedUploads, removeUploadsBeforeDeletion } from './abandoned-uploads.ts'
 export type { DropboxContext, UpkeepContext } from './context.ts'
 export { type DroppedFile, findFile, findImportedFile, listFiles } from './files.ts'
-export { type FileKey, fileNameProblem, fileSizeProblem, parseKey, pathOf } from './path.ts'
+export { reservePart } from './part-sizes.ts'
+export { type FileKey, fileNameProblem, fileSizeProblem, hasDotSegment, parseKey, pathOf } from './path.ts'
 export { takeStrayFiles } from './stray-files.ts'
 export type { UploadOrigin } from './upload-hash.ts'
 export {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fileNameProblem, fileSizeProblem, parseKey, pathOf } from './path.ts'
+import { fileNameProblem, fileSizeProblem, hasDotSegment, parseKey, pathOf } from './path.ts'
 
 describe('a key', () => {
   test.each([
@@ -25,6 +25,26 @@ describe('a key', () => {
     })
     return fc.assert(property)
   })
+})
+
+describe('a segment of dots', () => {
+  test.each(['.', '..', 'a/.', 'a/..', '../a', './a', 'a/../b', 'a\\..\\b', '%2e', 'a/%2E%2e', '.%2e/a', 'a%5c..%5cb'])(
+    'is found in %s',
+    (key) => {
+      expect(hasDotSegment(key)).toBe(true)
+    },
+  )
+
+  test.each(['%252e%252e/a', 'a%255C%25252e.%252fb', 'a%2F..'])('is found in %s, which was encoded again', (key) => {
+    expect(hasDotSegment(key)).toBe(true)
+  })
+
+  test.each(['', 'a', '...', 'a..', '..a', 'a/...', 'a/.b', 'a/b.', 'v1..csv', '%2e%2ea', 'a%2e', '%', '2e'])(
+    'is not found in %s',
+    (key) => {
+      expect(hasDotSegment(key)).toBe(false)
+    },
+  )
 })
 
 describe('a file name', () => {

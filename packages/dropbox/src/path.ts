@@ -34,6 +34,20 @@ export function fileNameProblem(fileName: string): string | undefined {
   return undefined
 }
 
+const dot = String.raw`(?:\.|%(?:25)*2e)`
+const separator = String.raw`(?:[/\\]|%(?:25)*(?:2f|5c))`
+const dotSegment = new RegExp(`(?:^|${separator})${dot}{1,2}(?:${separator}|$)`, 'i')
+
+/**
+ * Whether a key or a prefix has `.` or `..` as a segment. What resolves such a path, such as an HTTP client or a proxy, would
+ * reach another key than the one that was checked.
+ *
+ * Backslashes separate segments too, and encoded forms count: a program may decode once too often.
+ */
+export function hasDotSegment(key: string): boolean {
+  return dotSegment.test(key)
+}
+
 /** Says whether a file is too large for the bucket (service.md, Limits); undefined where it is not. Takes bytes. */
 export function fileSizeProblem(byteSize: number): string | undefined {
   return byteSize > limits.bucketBytes ? `the file is larger than ${limits.bucketBytes} bytes` : undefined

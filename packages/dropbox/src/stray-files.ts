@@ -1,4 +1,5 @@
 import { hasOutsideCause, isOutOfRoom } from '@sluice/database'
+import { TooManyWaiting } from '@sluice/imports'
 import { enqueueMails, type MailId, refusedFileNotification } from '@sluice/mail'
 import { ObjectGone, ObjectReplaced, StorageFull, StorageRefusal } from '@sluice/storage'
 import type { UpkeepContext } from './context.ts'
@@ -35,15 +36,23 @@ export async function takeStrayFiles(context: UpkeepContext): Promise<Outcome> {
       else outcome.mails.push(...(await refuse(context, file, problem)))
     } catch (error) {
       if (context.shutdown?.aborted) break
-      context.log.warn({ app_id: file.appId, key: file.key, err: error }, 'file in the bucket not taken on')
+      context.log.warn({ ...named(file), err: error }, 'file in the bucket not taken on')
       if (problem !== undefined) continue
       heldUp.add(file.appId)
-      // Neither a lack of room nor somebody else's lock is the file's fault.
-      const isOutage = error instanceof StorageFull || isOutOfRoom(error) || hasOutsideCause(error)
+      // Neither a lack of room, nor somebody else's lock, nor how many imports wait is the file's fault.
+      const isOutage =
+        [StorageFull, TooManyWaiting].some((each) => error instanceof each) ||
+        isOutOfRoom(error) ||
+        hasOutsideCause(error)
       if (!isOutage) await noteFailure(context.db, file)
     }
   }
   return outcome
+}
+
+/** Names a file in the log without its name, which may hold a user's ID that is deleted some day. */
+function named({ appId, byteSize, modifiedAt }: StrayFile) {
+  return { app_id: appId, byte_size: byteSize, modified_at: modifiedAt }
 }
 
 /** Why a file is no import, and since when that is known. */
@@ -66,8 +75,8 @@ function problemOf({ fileName, byteSize, hash, modifiedAt }: StrayFile, refused:
 async function takeOn(context: UpkeepContext, file: StrayFile): Promise<number> {
   let taken = 0
   if (!(await isImport(context, file))) {
-    const { db, log } = context
-    const upload = await beginUpload(db, file.appId, file.fileName, file.modifiedAt)
+    const { log } = context
+    const upload = await beginUpload(context, file.appId, file.fileName, file.modifiedAt)
     if (!(await copyTo(context, file, upload))) return 0
     const finished = await finishUpload(context, upload, { kind: 'object', hash: file.hash })
     // The copy may have been swept as an abandoned upload, and another process may have refused the file meanwhile.
@@ -134,7 +143,7 @@ async function removeImported(context: UpkeepContext, file: StrayFile): Promise<
   try {
     await removeUnlessReplaced(context, file)
   } catch (error) {
-    context.log.warn({ app_id: file.appId, key: file.key, err: error }, 'imported file not removed from its path')
+    context.log.warn({ ...named(file), err: error }, 'imported file not removed from its path')
   }
 }
 

@@ -1,6 +1,6 @@
 import { gzipMagicBytes, isGzip } from '@sluice/csv'
 import { type Database, type ImportContentType, type RawBuilder, sql, type UploadChecksum } from '@sluice/database'
-import { queueStoredFile, sweepLater, uploadKey } from '@sluice/imports'
+import { queueStoredFile, sweepLater, uploadKey, withinWaitingLimit } from '@sluice/imports'
 import type { Relay } from '@sluice/storage'
 import type { DropboxContext } from './context.ts'
 import { type DroppedFile, findImportedFile, isImportId } from './files.ts'
@@ -22,31 +22,35 @@ export interface Upload {
 
 /**
  * Begins an upload: from here on its key in storage is known, and so is removed where nothing comes of it. `sentAt` is when its
- * sender began to send it, if that was before.
+ * sender began to send it, if that was before. Throws `TooManyWaiting`.
  */
-export async function beginUpload(db: Database, appId: number, fileName: string, sentAt?: Date): Promise<Upload> {
-  const row = await db
-    .insertInto('dropbox_uploads')
-    .values({
-      app_id: appId,
-      file_name: fileName,
-      // A clock of storage that is ahead makes no file younger than it can be.
-      ...(sentAt !== undefined && { sent_at: sql<Date>`least(now(), ${sentAt}::timestamptz)` }),
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow()
+export async function beginUpload(
+  { db, settings }: Pick<DropboxContext, 'db' | 'settings'>,
+  appId: number,
+  fileName: string,
+  sentAt?: Date,
+): Promise<Upload> {
+  const values = {
+    app_id: appId,
+    file_name: fileName,
+    // A clock of storage that is ahead makes no file younger than it can be.
+    ...(sentAt !== undefined && { sent_at: sql<Date>`least(now(), ${sentAt}::timestamptz)` }),
+  }
+  const row = await withinWaitingLimit(db, appId, settings.WAITING_IMPORTS_LIMIT, (tx) =>
+    tx.insertInto('dropbox_uploads').values(values).returningAll().executeTakeFirstOrThrow(),
+  )
   return toUpload(row)
 }
 
 /** Begins an upload in parts. */
 export async function beginUploadInParts(
-  { db, relay }: DropboxContext,
+  { db, relay, settings }: DropboxContext,
   appId: number,
   fileName: string,
   metadata: Parameters<Relay['beginParts']>[1],
   checksum: UploadChecksum | null = null,
 ): Promise<Upload> {
-  const upload = await beginUpload(db, appId, fileName)
+  const upload = await beginUpload({ db, settings }, appId, fileName)
   const storageUploadId = await relay.beginParts(upload.objectKey, metadata)
   await db
     .updateTable('dropbox_uploads')
@@ -76,15 +80,28 @@ export async function findUpload(
   return row === undefined || storageUploadId === null ? undefined : { ...toUpload(row), storageUploadId }
 }
 
-/** Gives the uploads in parts that an app has under way, in the order of their names' bytes. */
-export async function listUploads(db: Database, appId: number): Promise<Upload[]> {
+/**
+ * Returns at most `limit` uploads in parts that an app has in flight, in the order of their names' bytes, then of their IDs.
+ *
+ * They lie behind `after`: their names are higher, or their IDs if it names one. Both are untrusted text.
+ */
+export async function listUploads(
+  db: Database,
+  appId: number,
+  request: { namesBeginWith: string; after: { fileName: string; importId: string }; limit: number },
+): Promise<Upload[]> {
+  const { namesBeginWith, after, limit } = request
+  const hasHigherId = sql<boolean>`${after.importId} <> '' and import_id::text collate "C" > ${after.importId}`
   const rows = await db
     .selectFrom('dropbox_uploads')
     .selectAll()
     .where('app_id', '=', appId)
     .where('storage_upload_id', 'is not', null)
+    .where(sql<boolean>`starts_with(file_name, ${namesBeginWith})`)
+    .where(sql<boolean>`(file_name > ${after.fileName} or (file_name = ${after.fileName} and ${hasHigherId}))`)
     .orderBy('file_name')
     .orderBy('import_id')
+    .limit(limit)
     .execute()
   return rows.map(toUpload)
 }
@@ -103,7 +120,7 @@ export interface FinishedFile extends DroppedFile {
  * is no longer in progress and has no import: nothing of it will be imported.
  */
 export async function finishUpload(
-  { db, relay }: DropboxContext,
+  { db, relay }: Pick<DropboxContext, 'db' | 'relay'>,
   upload: Upload,
   origin: UploadOrigin,
 ): Promise<FinishedFile | undefined> {
@@ -150,7 +167,7 @@ async function findFinishedFile(
  * Forgets an upload of which nothing comes, with what storage has of it, unless it has become an import. A completion of
  * the same moment finds it either there or gone.
  */
-export async function forgetUpload({ db, relay }: DropboxContext, upload: Upload): Promise<void> {
+export async function forgetUpload({ db, relay }: Pick<DropboxContext, 'db' | 'relay'>, upload: Upload): Promise<void> {
   const { objectKey, storageUploadId } = upload
   await forgetWith(db, upload, async () => {
     if (storageUploadId !== null) await relay.abortParts(objectKey, storageUploadId)

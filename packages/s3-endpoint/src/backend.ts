@@ -101,6 +101,12 @@ export type ListPage = { objects: ListedObject[]; commonPrefixes: string[]; next
 /** A multipart upload that was begun and neither completed nor aborted. */
 export type PendingUpload = { key: string; uploadId: string; startedAt: Date; plan: ChecksumPlan | undefined }
 
+/**
+ * Which pending uploads are listed: at most `limit` whose keys begin with `prefix`, from behind `after` on. Of the key of `after`,
+ * only uploads with a higher ID are listed, and none if its ID is empty. Both are untrusted text.
+ */
+export type UploadsRequest = { prefix: string; after: { key: string; uploadId: string }; limit: number }
+
 /** A stored part; `etag` is its MD5 in hex. */
 export type PartInfo = { partNumber: number; size: number; etag: string; modifiedAt: Date; checksums: Checksums }
 
@@ -127,24 +133,32 @@ export type MultipartBackend = {
   create(name: ObjectName, metadata: ObjectMetadata, plan: ChecksumPlan | undefined): Promise<string>
   /** Stores a part, in place of an earlier one with the same number. Its checksum is by the algorithm of the plan. */
   putPart(name: ObjectName, uploadId: string, partNumber: number, upload: Upload): Promise<PartInfo>
-  /** Gives the parts in the order of their numbers, and the upload's plan. */
-  listParts(name: ObjectName, uploadId: string): Promise<{ parts: PartInfo[]; plan: ChecksumPlan | undefined }>
   /**
-   * Makes the object out of `parts`, whose numbers rise, and forgets the upload.
+   * Returns parts whose numbers are above `after`, in the order of their numbers and at most `limit` of them, and the upload's
+   * plan. `limit` is 1 or more.
+   */
+  listParts(
+    name: ObjectName,
+    uploadId: string,
+    page: { after: number; limit: number },
+  ): Promise<{ parts: PartInfo[]; isTruncated: boolean; plan: ChecksumPlan | undefined }>
+  /**
+   * Makes the object out of the parts that `readParts` returns, whose numbers rise, and forgets the upload.
    *
+   * `readParts` reads the body, so it is called once, and only for an upload that is pending.
    * The object gets the checksum of the plan, or the one that is claimed. Rejects with InvalidPart, EntityTooSmall,
    * BadDigest, InvalidRequest or PreconditionFailed. The upload then stays pending.
    */
   complete(
     name: ObjectName,
     uploadId: string,
-    parts: NamedPart[],
+    readParts: () => Promise<NamedPart[]>,
     options: { condition: WriteCondition | undefined; claims: ObjectClaims },
   ): Promise<ObjectInfo>
   /** Forgets the upload and its parts. */
   abort(name: ObjectName, uploadId: string): Promise<void>
-  /** Gives the pending uploads of a bucket whose keys begin with `prefix`, in the order of their keys, then of their IDs. */
-  listUploads(bucket: string, prefix: string): Promise<PendingUpload[]>
+  /** Returns pending uploads of a bucket in the order of their keys, then of their IDs. */
+  listUploads(bucket: string, request: UploadsRequest): Promise<PendingUpload[]>
 }
 
 /**

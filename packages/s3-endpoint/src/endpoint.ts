@@ -5,7 +5,7 @@ import { checkBucketName, checkNewBucketName } from './protocol/bucket-names.ts'
 import { createS3Server, type S3ServerOptions } from './server.ts'
 
 /** Where an endpoint on disk listens, and what it serves. */
-export type S3EndpointOptions = Pick<S3ServerOptions<string>, 'corsOrigins' | 'onError'> & {
+export type S3EndpointOptions = Pick<S3ServerOptions<string>, 'clients' | 'corsOrigins' | 'onError'> & {
   /** The directory that holds everything; made if missing. One endpoint at a time may use it. */
   root: string
   host: string

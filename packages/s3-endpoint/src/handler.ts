@@ -24,12 +24,19 @@ export type Authorize<Identity> = (
   key: string,
 ) => boolean | Promise<boolean>
 
+/**
+ * Admits an authorised request before its body is read, and returns what ends its admission. Throws SlowDown to refuse it.
+ */
+export type Admit<Identity> = (identity: Identity, operation: OperationName) => () => void
+
 /** What the S3 protocol is spoken over. */
 export type S3Options<Identity> = {
   backend: Backend
   findCredentials: FindCredentials<Identity>
   /** Without it every verified sender may do everything; with it what this endpoint does not know is denied too. */
   authorize?: Authorize<Identity>
+  /** Without it, every authorised request is admitted. */
+  admit?: Admit<Identity>
   /** The region that signatures must name. */
   region: string
   /** Origins whose pages may use pre-signed addresses, exactly as browsers send them; none by default. */
@@ -76,7 +83,12 @@ export async function handleRequest<Identity>(request: RawRequest, options: S3Op
   const openBody: OperationContext['openBody'] = (describedBy = headers) => {
     return openVerifiedBody({ ...request, headers: describedBy }, authenticated)
   }
-  return operation.run({ backend, region, bucket, key, query, headers, openBody, isAllowed })
+  const release = options.admit?.(authenticated.identity, operation.name)
+  try {
+    return await operation.run({ backend, region, bucket, key, query, headers, openBody, isAllowed })
+  } finally {
+    release?.()
+  }
 }
 
 function accessDenied(): S3Error {

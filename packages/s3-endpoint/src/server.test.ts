@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { PutObjectCommand } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { answerOf, begin, send } from './testing/raw-request.ts'
+import { answerOf, begin, type RawRequest, send } from './testing/raw-request.ts'
 import { BUCKET, fileTeardown, makeDirectory, type RunningEndpoint, runEndpoint } from './testing/running-endpoint.ts'
 
 const PATH = `/${BUCKET}/k`
@@ -94,6 +94,30 @@ test.each([
   socket.on('data', (chunk) => chunks.push(chunk))
   await once(socket, 'close')
   expect(Buffer.concat(chunks).toString()).toMatch(/^HTTP\/1\.1 400 /)
+})
+
+describe('a browser is told to believe the type', () => {
+  test.each<[string, RawRequest]>([
+    ['of an object', { path: PATH }],
+    ['of a part of an object', { path: PATH, headers: { range: 'bytes=0-1' } }],
+    ['of an object that is only asked about', { method: 'HEAD', path: PATH }],
+    ['of a listing', { path: `/${BUCKET}?list-type=2` }],
+    ['of a missing object', { path: `/${BUCKET}/none` }],
+    ['of a refusal', { path: PATH, secretAccessKey: 'wrong' }],
+    ['of a request that cannot be read', { path: `/${BUCKET}/%ZZ` }],
+    ['of what was stored', { method: 'PUT', path: PATH, body: '<script>' }],
+    ['of what a query replaces', { path: `${PATH}?response-content-type=text%2Fcsv` }],
+  ])('%s', async (_name, request) => {
+    await send(endpoint.url, { method: 'PUT', path: PATH, body: '<script>' })
+    const answer = await send(endpoint.url, request)
+    expect(answer.headers['x-content-type-options']).toBe('nosniff')
+    if (answer.text !== '') expect(answer.headers['content-type']).toBeDefined()
+  })
+
+  test('of a preflight request', async () => {
+    const answer = await fetch(endpoint.url + PATH, { method: 'OPTIONS' })
+    expect([answer.status, answer.headers.get('x-content-type-options')]).toEqual([403, 'nosniff'])
+  })
 })
 
 describe('pages of an allowed origin', () => {

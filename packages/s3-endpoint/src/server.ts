@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
+import { type ClientPolicy, clientPolicy, createClientServer, slowBodyOf } from '@sluice/service'
 import { S3Error, systemErrorCode, toS3Error } from './errors.ts'
 import { handleRequest, type S3Options } from './handler.ts'
 import type { Answer } from './protocol/answer.ts'
@@ -10,9 +11,17 @@ import { writeErrorXml } from './protocol/xml-writer.ts'
 
 /** A connection on which nothing moves for so long is given up. */
 const IDLE_MS = 2 * 60 * 1000
-/** What a refused sender may still send, so that it comes to read the answer instead of a broken connection. */
-const DRAINED_BYTES = 16 * 1024 * 1024
-const DRAINED_MS = 10_000
+
+/** Every body may be a file of any size. A sender is too slow only if hardly anything moves, or it takes hours. */
+const FILE = { minimumBytesPerSecond: 8 * 1024, graceMs: IDLE_MS, totalMs: 4 * 60 * 60 * 1000 }
+
+/** The policy for clients of S3. */
+export const s3ClientPolicy: ClientPolicy = {
+  ...clientPolicy,
+  body: FILE,
+  drain: { ...clientPolicy.drain, bytes: 16 * 1024 * 1024 },
+}
+
 /** How writing fails when the receiver is gone. */
 const DISCONNECTED = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
 
@@ -20,6 +29,8 @@ const DISCONNECTED = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE
 export type S3ServerOptions<Identity> = S3Options<Identity> & {
   /** Hears of failures that are no fault of the sender; without it they go to stderr. */
   onError?: (error: unknown, request: { requestId: string; method: string; path: string }) => void
+  /** What clients are granted; time for files of any size if left out. */
+  clients?: ClientPolicy
 }
 
 /** An HTTP server that speaks S3. `settled` waits until the handling of all requests begun so far has ended. */
@@ -37,9 +48,7 @@ export function createS3Server<Identity>(options: S3ServerOptions<Identity>): S3
     const handling = handle(request, response, options).finally(() => running.delete(handling))
     running.add(handling)
   }
-  // The request as a whole may take long, as uploads do: only silence ends it.
-  const http = createServer({ requestTimeout: 0, headersTimeout: 60_000 }, serve)
-  http.on('checkContinue', serve)
+  const http = createClientServer(serve, { policy: options.clients ?? s3ClientPolicy, holdsContinue: true })
   http.setTimeout(IDLE_MS)
   return {
     http,
@@ -68,7 +77,12 @@ async function handle<Identity>(
     if (!(error instanceof S3Error)) report(error, { requestId, method, path }, options)
     answer = errorAnswer(refusal, path, requestId)
   }
-  const common = { 'x-amz-request-id': requestId, ...corsHeaders(headers, options.corsOrigins ?? []) }
+  const common = {
+    'x-amz-request-id': requestId,
+    // An uploaded file is never a page, whatever its first bytes are.
+    'x-content-type-options': 'nosniff',
+    ...corsHeaders(headers, options.corsOrigins ?? []),
+  }
   const drained = drain(request)
   try {
     await send(response, { ...answer, headers: { ...common, ...answer.headers } }, method === 'HEAD')
@@ -82,12 +96,43 @@ async function handle<Identity>(
 
 async function* readBody(request: IncomingMessage, response: ServerResponse): AsyncGenerator<Buffer> {
   if (request.headers.expect !== undefined) response.writeContinue()
+  const tooSlow = slowBodyOf(request)
+  // Ending the iteration early must not destroy the request: the answer goes over the same connection.
+  const chunks = request.iterator({ destroyOnReturn: false })
   try {
-    // Ending the iteration early must not destroy the request: the answer goes over the same connection.
-    yield* request.iterator({ destroyOnReturn: false })
+    for (;;) {
+      const next = await unlessAborted(chunks.next(), tooSlow)
+      if (next.done === true) return
+      yield next.value
+    }
   } catch {
+    if (tooSlow?.aborted) throw slowBodyError()
     throw new S3Error('IncompleteBody', 'The connection broke off before the whole body had come.')
+  } finally {
+    // An iteration that waits for a slow client ends only with the connection.
+    if (!tooSlow?.aborted) await chunks.return?.()
   }
+}
+
+/** Settles as the promise does, or rejects as soon as the signal aborts. */
+async function unlessAborted<Result>(promise: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (signal === undefined) return await promise
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = () => reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+/** The refusal of a body that arrives too slowly. Its connection is closed: more of the body may come for a long time. */
+function slowBodyError(): S3Error {
+  return new S3Error('RequestTimeout', 'Your request was not received fast enough.', {
+    headers: { connection: 'close' },
+  })
 }
 
 async function send(response: ServerResponse, answer: Answer, isHead: boolean): Promise<void> {
@@ -109,8 +154,8 @@ async function send(response: ServerResponse, answer: Answer, isHead: boolean): 
 }
 
 /**
- * Reads and drops what a refused sender still sends, up to a limit, and then cuts the connection. Resolves when the
- * body has ended or the connection is gone.
+ * Reads and drops what a refused sender still sends. Resolves when the body has ended or the connection is gone, which the
+ * policy for clients sees to.
  *
  * Closing at once would reset the connection, and the sender would never see why it was refused.
  */
@@ -118,18 +163,12 @@ async function drain(request: IncomingMessage): Promise<void> {
   const { socket } = request
   if (request.complete || socket.destroyed) return
   const { promise: over, resolve } = Promise.withResolvers<void>()
-  const deadline = setTimeout(() => socket.destroy(), DRAINED_MS)
-  let bytes = 0
-  request.on('data', (chunk: Buffer) => {
-    bytes += chunk.length
-    if (bytes > DRAINED_BYTES) socket.destroy()
-  })
+  request.resume()
   request.once('end', resolve)
   // Once the answer is out, Node tells only the socket, and no longer the request, of a broken connection.
   request.once('error', () => resolve())
   socket.once('close', resolve)
   await over
-  clearTimeout(deadline)
   socket.off('close', resolve)
 }
 
@@ -150,5 +189,6 @@ function report<Identity>(
   { onError }: S3ServerOptions<Identity>,
 ): void {
   if (onError !== undefined) onError(error, request)
-  else console.error(`S3 request ${request.requestId} (${request.method} ${request.path}) failed:`, error)
+  // Without the path, whose bytes are the client's.
+  else console.error(`S3 request ${request.requestId} (${request.method}) failed:`, error)
 }

@@ -9,14 +9,16 @@ export type ChunkSigning = { signer: Signer; seed: string }
 
 const MAX_CHUNK_LINE_BYTES = 256
 const MAX_TRAILER_BYTES = 4096
+/** Data of short frames is joined up to this size, so that what follows does its work per block and not per frame. */
+const BLOCK_BYTES = 64 * 1024
 const EMPTY_SHA256 = sha256Hex('')
 
 /**
  * Decodes an aws-chunked body: `size[;chunk-signature=…] CRLF data CRLF` up to a chunk of size 0, then the trailer.
  *
- * Yields the data as it comes: a chunk's signature is known only after its last byte, so what was yielded is not to be
- * trusted before the generator ends. Returns the trailing headers by their name in lower case. Throws
- * SignatureDoesNotMatch, IncompleteBody, MalformedTrailerError, or InvalidRequest for broken framing.
+ * Yields the data as it comes, with that of short chunks joined. A chunk's signature is known only after its last byte, so
+ * what was yielded is not to be trusted before the generator ends. Returns the trailing headers by their name in lower case.
+ * Throws SignatureDoesNotMatch, IncompleteBody, MalformedTrailerError, or InvalidRequest for broken framing.
  */
 export async function* decodeChunked(
   source: AsyncIterable<Buffer>,
@@ -35,14 +37,17 @@ async function* decode(
   options: { signing: ChunkSigning | undefined; trailer: boolean },
 ): AsyncGenerator<Buffer, Map<string, string>> {
   let previous = options.signing?.seed ?? ''
+  const block = new Block()
   for (;;) {
-    const { size, signature } = parseChunkLine(await reader.readLine(MAX_CHUNK_LINE_BYTES))
+    const line = reader.takeLine(MAX_CHUNK_LINE_BYTES) ?? (await reader.readLine(MAX_CHUNK_LINE_BYTES))
+    const { size, signature } = parseChunkLine(line)
     const hash = options.signing === undefined ? undefined : createHash('sha256')
     for (let left = size; left > 0; ) {
-      const data = await reader.readSome(left)
+      const data = reader.isEmpty ? await reader.readSome(left) : reader.takeSome(left)
       left -= data.length
       hash?.update(data)
-      yield data
+      block.add(data)
+      if (block.size >= BLOCK_BYTES || (reader.isEmpty && block.size > 0)) yield block.take()
     }
     if (options.signing !== undefined && hash !== undefined) {
       const lines = [previous, EMPTY_SHA256, hash.digest('hex')]
@@ -50,13 +55,34 @@ async function* decode(
       previous = signature
     }
     if (size === 0) break
-    if ((await reader.readLine(MAX_CHUNK_LINE_BYTES)) !== '') throw brokenFraming()
+    const end = reader.takeLine(MAX_CHUNK_LINE_BYTES) ?? (await reader.readLine(MAX_CHUNK_LINE_BYTES))
+    if (end !== '') throw brokenFraming()
   }
+  if (block.size > 0) yield block.take()
   const lines = (await reader.readRest(MAX_TRAILER_BYTES)).split(/\r?\n/).filter((line) => line !== '')
   if (!options.trailer && lines.length > 0) throw brokenFraming()
   const trailer = parseTrailer(lines)
   if (options.trailer && options.signing !== undefined) verifyTrailer(trailer, options.signing.signer, previous)
   return trailer
+}
+
+/** Data that was decoded and not yielded yet. */
+class Block {
+  #pieces: Buffer[] = []
+  size = 0
+
+  add(data: Buffer): void {
+    this.#pieces.push(data)
+    this.size += data.length
+  }
+
+  take(): Buffer {
+    const [first, ...more] = this.#pieces
+    const joined = first !== undefined && more.length === 0 ? first : Buffer.concat(this.#pieces, this.size)
+    this.#pieces = []
+    this.size = 0
+    return joined
+  }
 }
 
 function parseChunkLine(line: string): { size: number; signature: string } {

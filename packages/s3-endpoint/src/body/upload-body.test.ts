@@ -60,6 +60,17 @@ describe('a body in frames', () => {
     )
   })
 
+  test('is given out in as many chunks as it came in, however short its frames are', async () => {
+    const data = Buffer.alloc(20_000, 'x')
+    const framed = frames(data, Array(data.length).fill(1))
+    const wireChunks = Array(4).fill(framed.length / 4)
+    const upload = open(cut(framed, wireChunks), { 'x-amz-decoded-content-length': String(data.length) }, form)
+    const seen: Uint8Array[] = []
+    for await (const chunk of upload.chunks) seen.push(chunk)
+    expect(Buffer.concat(seen).equals(data)).toBe(true)
+    expect(seen.length).toBeLessThanOrEqual(5)
+  })
+
   test('is refused when it is rubbish, and never hangs', async () => {
     const rubbish = fc.oneof(fc.uint8Array(), fc.string({ unit: fc.constantFrom('0', '5', 'a', '\r', '\n', ';', ':') }))
     await fc.assert(

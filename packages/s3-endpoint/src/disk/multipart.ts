@@ -4,11 +4,13 @@ import { join } from 'node:path'
 import type {
   ChecksumPlan,
   MultipartBackend,
+  NamedPart,
   ObjectInfo,
   ObjectMetadata,
   ObjectName,
   PartInfo,
   PendingUpload,
+  UploadsRequest,
 } from '../backend.ts'
 import { S3Error, systemErrorCode } from '../errors.ts'
 import { compareKeys } from '../protocol/key-order.ts'
@@ -44,11 +46,13 @@ export function createDiskMultipart(directories: Directories, store: ObjectStore
         return writeObjectFile(path, upload.chunks, makeRecord)
       })
     },
-    listParts: async (name, uploadId) => {
+    listParts: async (name, uploadId, { after, limit }) => {
       const { plan } = await uploads.require(name, uploadId)
-      return { parts: await uploads.parts(name, uploadId), plan }
+      const parts = (await uploads.parts(name, uploadId)).filter(({ partNumber }) => partNumber > after)
+      return { parts: parts.slice(0, limit), isTruncated: parts.length > limit, plan }
     },
-    complete: (name, uploadId, parts, options) => {
+    complete: async (name, uploadId, readParts, options) => {
+      const parts = (await uploads.find(name, uploadId)) && (await readParts())
       return uploads.exclusively(uploadId, () => complete(uploads, store, { name, uploadId, parts, ...options }))
     },
     abort: (name, uploadId) => {
@@ -57,19 +61,26 @@ export function createDiskMultipart(directories: Directories, store: ObjectStore
         await uploads.remove(name, uploadId)
       })
     },
-    listUploads: async (bucket, prefix) => {
+    listUploads: async (bucket, { prefix, after, limit }) => {
       await store.requireBucket(bucket)
-      return (await uploads.list(bucket)).filter(({ key }) => key.startsWith(prefix))
+      const found = (await uploads.list(bucket)).filter((upload) => {
+        return upload.key.startsWith(prefix) && isBehind(upload, after)
+      })
+      return found.slice(0, limit)
     },
   }
 }
 
-type Completion = { name: ObjectName; uploadId: string } & Pick<AssemblyOptions, 'parts' | 'condition' | 'claims'>
+/** `parts` is undefined if the upload was no longer pending when the request came. */
+type Completion = { name: ObjectName; uploadId: string; parts: NamedPart[] | undefined } & Pick<
+  AssemblyOptions,
+  'condition' | 'claims'
+>
 
 async function complete(uploads: UploadDirectories, store: ObjectStore, completion: Completion): Promise<ObjectInfo> {
-  const { name, uploadId } = completion
+  const { name, uploadId, parts } = completion
   const manifest = await uploads.find(name, uploadId)
-  if (manifest === undefined) {
+  if (manifest === undefined || parts === undefined) {
     // The answer to an earlier try may have been lost on its way: then the object is there, made by this very upload.
     const made = await store.read(name)
     if (made?.record.uploadId === uploadId) return infoOf(made)
@@ -78,7 +89,7 @@ async function complete(uploads: UploadDirectories, store: ObjectStore, completi
   const stored = await uploads.parts(name, uploadId)
   const pathOf = (partNumber: number) => uploads.pathOfPart(name, uploadId, partNumber)
   const { metadata, plan } = manifest
-  const object = await assemble(store, { ...completion, metadata, plan, stored, pathOf })
+  const object = await assemble(store, { ...completion, parts, metadata, plan, stored, pathOf })
   await uploads.remove(name, uploadId)
   return object
 }
@@ -190,6 +201,11 @@ class UploadDirectories {
   #pathOf(bucket: string, uploadId: string): string {
     return join(this.#directories.uploads(bucket), uploadId)
   }
+}
+
+function isBehind(upload: PendingUpload, after: UploadsRequest['after']): boolean {
+  const order = compareKeys(upload.key, after.key)
+  return order > 0 || (order === 0 && after.uploadId !== '' && upload.uploadId > after.uploadId)
 }
 
 function partInfo(partNumber: number, { record, size }: Awaited<ReturnType<typeof writeObjectFile>>): PartInfo {

@@ -2,7 +2,7 @@ import type { Backend } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import { type Answer, emptyAnswer, xmlAnswer } from '../protocol/answer.ts'
 import { checkNewBucketName } from '../protocol/bucket-names.ts'
-import { checkChildren, childText, parseXml } from '../protocol/xml-reader.ts'
+import type { XmlForm } from '../protocol/xml-reader.ts'
 import type { OperationContext } from './context.ts'
 import { readXmlBody } from './xml-body.ts'
 
@@ -11,6 +11,14 @@ export const OWNER = [
   ['ID', 'owner'],
   ['DisplayName', 'owner'],
 ] as const
+
+/** The document has one short text; with its declaration and namespace it takes about 200 bytes. */
+const BUCKET_FORM: XmlForm<never> = {
+  root: 'CreateBucketConfiguration',
+  texts: ['LocationConstraint'],
+  items: undefined,
+  maxBytes: 512,
+}
 
 /** Lists the buckets that the sender may list. */
 export async function listBuckets(context: OperationContext): Promise<Answer> {
@@ -48,9 +56,8 @@ export async function getBucketLocation(context: OperationContext): Promise<Answ
 export async function createBucket(context: OperationContext): Promise<Answer> {
   checkNewBucketName(context.bucket)
   if (Number(context.headers.get('content-length') ?? 0) > 0) {
-    const body = parseXml(await readXmlBody(context.openBody()), 'CreateBucketConfiguration')
-    checkChildren(body, ['LocationConstraint'])
-    const location = childText(body, 'LocationConstraint')?.trim() || context.region
+    const { texts } = await readXmlBody(context.openBody(), BUCKET_FORM)
+    const location = texts.get('LocationConstraint')?.trim() || context.region
     if (location !== context.region) {
       throw new S3Error('InvalidArgument', `The location constraint must be ${context.region}.`)
     }

@@ -3,7 +3,7 @@ import { S3Error, toS3Error } from '../errors.ts'
 import { type Answer, xmlAnswer } from '../protocol/answer.ts'
 import { parseDeleteCondition } from '../protocol/conditions.ts'
 import { checkKey } from '../protocol/request-target.ts'
-import { checkChildren, childText, malformed, parseXml, type XmlNode } from '../protocol/xml-reader.ts'
+import { malformed, type XmlForm, type XmlTexts } from '../protocol/xml-reader.ts'
 import type { XmlElement } from '../protocol/xml-writer.ts'
 import { requireBucket } from './buckets.ts'
 import type { OperationContext } from './context.ts'
@@ -15,7 +15,9 @@ const MAX_KEYS = 1000
 export async function deleteObjects(context: OperationContext): Promise<Answer> {
   requireDigest(context)
   await requireBucket(context.backend, context.bucket)
-  const { named, quiet } = parseRequest(await readXmlBody(context.openBody()))
+  const { texts, items: named } = await readXmlBody(context.openBody(), DELETE_FORM)
+  if (named.length === 0) throw malformed()
+  const quiet = texts.get('Quiet')?.trim() === 'true'
   const results: XmlElement[] = []
   for (const { key, condition } of named) {
     const error = await tryToDelete(context, key, condition)
@@ -47,22 +49,21 @@ function requireDigest({ headers }: OperationContext): void {
 /** An object as the sender names it, with what must hold for it. */
 type NamedObject = { key: string; condition: DeleteCondition | undefined }
 
-function parseRequest(text: string): { named: NamedObject[]; quiet: boolean } {
-  const root = parseXml(text, 'Delete')
-  checkChildren(root, ['Object', 'Quiet'])
-  const objects = root.children.filter((child) => child.name === 'Object')
-  if (objects.length === 0 || objects.length > MAX_KEYS) throw malformed()
-  return { named: objects.map(parseObject), quiet: childText(root, 'Quiet')?.trim() === 'true' }
+const DELETE_FORM: XmlForm<NamedObject> = {
+  root: 'Delete',
+  texts: ['Quiet'],
+  items: { name: 'Object', texts: ['Key', 'ETag', 'LastModifiedTime', 'Size'], most: MAX_KEYS, read: readObject },
+  // Room for 1,000 keys of 1,024 bytes with all their conditions, some of them in escaped form.
+  maxBytes: 2 * 1024 * 1024,
 }
 
-function parseObject(object: XmlNode): NamedObject {
-  checkChildren(object, ['Key', 'ETag', 'LastModifiedTime', 'Size'])
-  const key = childText(object, 'Key')
+function readObject(texts: XmlTexts): NamedObject {
+  const key = texts.get('Key')
   if (key === undefined || key === '') throw malformed()
   const condition = {
-    etag: childText(object, 'ETag'),
-    modifiedAt: childText(object, 'LastModifiedTime')?.trim(),
-    size: childText(object, 'Size')?.trim(),
+    etag: texts.get('ETag'),
+    modifiedAt: texts.get('LastModifiedTime')?.trim(),
+    size: texts.get('Size')?.trim(),
   }
   return { key, condition: parseDeleteCondition(condition, malformed) }
 }

@@ -120,7 +120,7 @@ function encodeToken(next: string): string {
 
 function decodeToken(token: string): string {
   const next = Buffer.from(token, 'base64url').toString()
-  if (next === '' || encodeToken(next) !== token) {
+  if (next === '' || next.includes('\0') || encodeToken(next) !== token) {
     throw new S3Error('InvalidArgument', 'The continuation token provided is incorrect')
   }
   return next

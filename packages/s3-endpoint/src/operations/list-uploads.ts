@@ -1,8 +1,7 @@
-import type { ChecksumPlan, PendingUpload } from '../backend.ts'
+import type { ChecksumPlan, MultipartBackend, PendingUpload } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import { type Answer, xmlAnswer } from '../protocol/answer.ts'
 import { type CommonPrefixRequest, commonPrefix } from '../protocol/common-prefix.ts'
-import { compareKeys } from '../protocol/key-order.ts'
 import { checksumElements, quoteEtag } from '../protocol/object-headers.ts'
 import type { XmlElement } from '../protocol/xml-writer.ts'
 import { OWNER } from './buckets.ts'
@@ -16,9 +15,9 @@ export async function listParts(context: OperationContext): Promise<Answer> {
   const limit = readCount(query, 'max-parts')
   const after = readMarker(query)
   const encode = readKeyEncoding(query)
-  const { parts: all, plan } = await context.backend.multipart.listParts(context, uploadId)
-  const parts = all.filter((part) => part.partNumber > after)
-  const page = parts.slice(0, limit)
+  const request = { after, limit: Math.max(1, limit) }
+  const { parts, isTruncated, plan } = await context.backend.multipart.listParts(context, uploadId, request)
+  const page = limit === 0 ? [] : parts
   return xmlAnswer('ListPartsResult', [
     ['Bucket', context.bucket],
     ['Key', encode(context.key)],
@@ -26,7 +25,7 @@ export async function listParts(context: OperationContext): Promise<Answer> {
     ['PartNumberMarker', after],
     ['NextPartNumberMarker', page.at(-1)?.partNumber ?? 0],
     ['MaxParts', limit],
-    ['IsTruncated', limit > 0 && parts.length > page.length],
+    ['IsTruncated', limit > 0 && isTruncated],
     ...page.map((part): XmlElement => {
       return [
         'Part',
@@ -53,7 +52,7 @@ function readMarker(query: ReadonlyMap<string, string>): number {
 /** Lists a bucket's multipart uploads that are still pending. */
 export async function listMultipartUploads(context: OperationContext): Promise<Answer> {
   const { query } = context
-  const request: UploadsRequest = {
+  const request: EntriesRequest = {
     prefix: query.get('prefix') ?? '',
     delimiter: query.get('delimiter') ?? '',
     keyMarker: query.get('key-marker') ?? '',
@@ -61,8 +60,7 @@ export async function listMultipartUploads(context: OperationContext): Promise<A
   }
   const limit = readCount(query, 'max-uploads')
   const encode = readKeyEncoding(query)
-  const uploads = await context.backend.multipart.listUploads(context.bucket, request.prefix)
-  const entries = entriesOf(uploads, request)
+  const entries = await findEntries(context, request, limit)
   const page = entries.slice(0, limit)
   const last = page.at(-1)
   return xmlAnswer('ListMultipartUploadsResult', [
@@ -83,26 +81,33 @@ export async function listMultipartUploads(context: OperationContext): Promise<A
   ])
 }
 
-type UploadsRequest = CommonPrefixRequest & { keyMarker: string; idMarker: string }
+/** So many uploads are looked up at a time: a page, and one more that shows whether there is a next page. */
+const BATCH = 1001
+
+type EntriesRequest = CommonPrefixRequest & { keyMarker: string; idMarker: string }
 
 /** An entry of the listing: an upload, or without one the common beginning of several uploads' keys. */
 type UploadsEntry = { name: string; upload: PendingUpload | undefined }
 
-/** Returns what follows the markers, in order. `uploads` are in the order of their keys, then of their IDs. */
-function entriesOf(uploads: PendingUpload[], request: UploadsRequest): UploadsEntry[] {
+/** Returns what follows the markers, in order, until there are more than `limit` entries. */
+async function findEntries(
+  { backend, bucket }: { backend: { multipart: MultipartBackend }; bucket: string },
+  request: EntriesRequest,
+  limit: number,
+): Promise<UploadsEntry[]> {
   const entries: UploadsEntry[] = []
-  for (const upload of uploads) {
-    if (!isBehind(upload, request)) continue
-    const name = commonPrefix(upload.key, request)
-    if (name === undefined) entries.push({ name: upload.key, upload })
-    else if (name !== entries.at(-1)?.name && name !== request.keyMarker) entries.push({ name, upload: undefined })
+  let after = { key: request.keyMarker, uploadId: request.idMarker }
+  for (;;) {
+    const uploads = await backend.multipart.listUploads(bucket, { prefix: request.prefix, after, limit: BATCH })
+    for (const upload of uploads) {
+      const name = commonPrefix(upload.key, request)
+      if (name === undefined) entries.push({ name: upload.key, upload })
+      else if (name !== entries.at(-1)?.name && name !== request.keyMarker) entries.push({ name, upload: undefined })
+    }
+    const last = uploads.at(-1)
+    if (last === undefined || uploads.length < BATCH || entries.length > limit) return entries
+    after = last
   }
-  return entries
-}
-
-function isBehind(upload: PendingUpload, { keyMarker, idMarker }: UploadsRequest): boolean {
-  const order = compareKeys(upload.key, keyMarker)
-  return order > 0 || (order === 0 && idMarker !== '' && upload.uploadId > idMarker)
 }
 
 function planElements(plan: ChecksumPlan | undefined): XmlElement[] {

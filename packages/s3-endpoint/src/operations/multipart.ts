@@ -1,16 +1,18 @@
-import type { Checksums, NamedPart } from '../backend.ts'
+import type { Checksums, NamedPart, Upload } from '../backend.ts'
 import { CHECKSUM_ALGORITHMS, isChecksum } from '../body/checksums.ts'
 import { S3Error } from '../errors.ts'
 import { type Answer, emptyAnswer, xmlAnswer } from '../protocol/answer.ts'
 import { parseEtag, readWriteCondition } from '../protocol/conditions.ts'
 import type { RequestHeaders } from '../protocol/headers.ts'
 import { checksumHeaders, objectChecksumElements, quoteEtag, readMetadata } from '../protocol/object-headers.ts'
-import { checkChildren, childText, malformed, parseXml, type XmlNode } from '../protocol/xml-reader.ts'
+import { malformed, type XmlForm, type XmlTexts } from '../protocol/xml-reader.ts'
 import { readObjectClaims, readPlan } from './checksum-headers.ts'
 import type { OperationContext } from './context.ts'
 import { readXmlBody } from './xml-body.ts'
 
 const MAX_PART_NUMBER = 10_000
+/** An ETag is 32 digits; storages of other makes may have longer ones. */
+const MAX_ETAG_LENGTH = 128
 
 /** Begins a multipart upload. */
 export async function createMultipartUpload(context: OperationContext): Promise<Answer> {
@@ -44,8 +46,12 @@ export async function uploadPart(context: OperationContext): Promise<Answer> {
 export async function completeMultipartUpload(context: OperationContext): Promise<Answer> {
   const condition = readWriteCondition(context.headers)
   const claims = readObjectClaims(context.headers)
-  const parts = parseParts(await readXmlBody(context.openBody(withoutChecksums(context.headers))))
-  const stored = await context.backend.multipart.complete(context, uploadIdOf(context), parts, { condition, claims })
+  const body = context.openBody(withoutChecksums(context.headers))
+  const readParts = () => readNamedParts(body)
+  const stored = await context.backend.multipart.complete(context, uploadIdOf(context), readParts, {
+    condition,
+    claims,
+  })
   return xmlAnswer('CompleteMultipartUploadResult', [
     ['Location', `/${context.bucket}/${context.key}`],
     ['Bucket', context.bucket],
@@ -65,11 +71,26 @@ function uploadIdOf({ query }: OperationContext): string {
   return query.get('uploadId') ?? ''
 }
 
-function parseParts(text: string): NamedPart[] {
-  const root = parseXml(text, 'CompleteMultipartUpload')
-  checkChildren(root, ['Part'])
-  const parts = root.children.filter((child) => child.name === 'Part').map(parsePart)
-  if (parts.length === 0 || parts.length > MAX_PART_NUMBER) throw malformed()
+const PART_CHECKSUMS = CHECKSUM_ALGORITHMS.map(
+  (algorithm) => [algorithm, `Checksum${algorithm.toUpperCase()}`] as const,
+)
+
+const PARTS_FORM: XmlForm<NamedPart> = {
+  root: 'CompleteMultipartUpload',
+  texts: [],
+  items: {
+    name: 'Part',
+    texts: ['PartNumber', 'ETag', ...PART_CHECKSUMS.map(([, element]) => element)],
+    most: MAX_PART_NUMBER,
+    read: readPart,
+  },
+  // A part takes about 170 bytes: its number, its ETag and its longest checksum, in their elements.
+  maxBytes: MAX_PART_NUMBER * 256,
+}
+
+async function readNamedParts(body: Upload): Promise<NamedPart[]> {
+  const { items: parts } = await readXmlBody(body, PARTS_FORM)
+  if (parts.length === 0) throw malformed()
   for (const [index, part] of parts.entries()) {
     if (part.partNumber <= (parts[index - 1]?.partNumber ?? 0)) {
       throw new S3Error('InvalidPartOrder', 'The list of parts was not in ascending order.')
@@ -78,19 +99,13 @@ function parseParts(text: string): NamedPart[] {
   return parts
 }
 
-const PART_CHECKSUMS = CHECKSUM_ALGORITHMS.map(
-  (algorithm) => [algorithm, `Checksum${algorithm.toUpperCase()}`] as const,
-)
-const PART_CHILDREN = ['PartNumber', 'ETag', ...PART_CHECKSUMS.map(([, element]) => element)]
-
-function parsePart(node: XmlNode): NamedPart {
-  checkChildren(node, PART_CHILDREN)
-  const number = childText(node, 'PartNumber')?.trim() ?? ''
-  const etag = childText(node, 'ETag')
-  if (!/^\d{1,5}$/.test(number) || etag === undefined) throw malformed()
+function readPart(texts: XmlTexts): NamedPart {
+  const number = texts.get('PartNumber')?.trim() ?? ''
+  const etag = texts.get('ETag')
+  if (!/^\d{1,5}$/.test(number) || etag === undefined || etag.length > MAX_ETAG_LENGTH) throw malformed()
   const checksums: Checksums = {}
   for (const [algorithm, element] of PART_CHECKSUMS) {
-    const value = childText(node, element)?.trim()
+    const value = texts.get(element)?.trim()
     if (value === undefined) continue
     if (!isChecksum(algorithm, value)) throw malformed()
     checksums[algorithm] = value

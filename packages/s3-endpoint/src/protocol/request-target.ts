@@ -72,6 +72,9 @@ function parseQuery(text: string): Map<string, string> {
   return query
 }
 
+/** Throws InvalidArgument for NUL: no name or value of S3 has it, and Postgres refuses a text with it. */
 function decodeQueryPart(text: string): string {
-  return decodePercent(text.replaceAll('+', ' '))
+  const decoded = decodePercent(text.replaceAll('+', ' '))
+  if (decoded.includes('\0')) throw new S3Error('InvalidArgument', 'A query parameter must not contain NUL.')
+  return decoded
 }

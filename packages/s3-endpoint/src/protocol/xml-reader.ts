@@ -1,63 +1,142 @@
 import { S3Error } from '../errors.ts'
 
-/** A parsed element. `text` is its character data, exact for an element without children; attributes are dropped. */
-export type XmlNode = { name: string; text: string; children: XmlNode[] }
+/** The texts of an element's children by their names. Each is exact, with its entities decoded. */
+export type XmlTexts = ReadonlyMap<string, string>
 
-const MAX_DEPTH = 8
+/**
+ * The form of a document that S3 clients send: a root that holds texts, and items that hold texts.
+ *
+ * A text may occur once in its element. `items` are read one by one with `read`, which may throw to refuse the document.
+ */
+export type XmlForm<Item> = {
+  root: string
+  texts: readonly string[]
+  items: { name: string; texts: readonly string[]; most: number; read: (texts: XmlTexts) => Item } | undefined
+  /** The largest document, bytes. */
+  maxBytes: number
+}
+
+/** What a document holds. */
+export type XmlDocument<Item> = { texts: XmlTexts; items: Item[] }
+
+/** The longest tag, and the longest text between two tags, in characters. A key of 1,024 bytes may be all references. */
+const MAX_RUN = 8_192
 const ATTRIBUTE = /\s+[\w.:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*')/.source
-const TAG = String.raw`<(\/?)([A-Za-z_][\w.-]*(?::[A-Za-z_][\w.-]*)?)(?:${ATTRIBUTE})*\s*(\/?)>`
 /** "<!" matches nothing here, so doctypes and their entities are refused. */
-const TOKEN = String.raw`<\?xml[^>]*\?>|${TAG}|([^<]+)`
+const TAG = new RegExp(String.raw`^<(\/?)([A-Za-z_][\w.-]*(?::[A-Za-z_][\w.-]*)?)(?:${ATTRIBUTE})*\s*(\/?)>$`)
 const ENTITIES: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
 
 /**
- * Parses the small documents that S3 clients send: elements and text, no doctype, comments or CDATA.
+ * Reads a document of one form, piece by piece: elements and text, no doctype, comments or CDATA. Prefixes of namespaces
+ * and attributes are dropped.
  *
- * Gives the root, which must be named `rootName`; prefixes of namespaces are dropped. Throws MalformedXML.
+ * It keeps nothing but the texts of the form. The work for a piece is proportional to its length. Both methods throw
+ * MalformedXML, and NotImplemented for an element that the form does not name: to ignore one could drop a condition.
  */
-export function parseXml(text: string, rootName: string): XmlNode {
-  const top: XmlNode = { name: '', text: '', children: [] }
-  const open = [top]
-  const token = new RegExp(TOKEN, 'y')
-  while (token.lastIndex < text.length) {
-    const found = token.exec(text)
-    const current = open.at(-1)
-    if (found === null || current === undefined) throw malformed()
-    const [, closing, fullName, selfClosing, characters] = found
-    if (characters !== undefined) current.text += decodeEntities(characters)
-    if (fullName === undefined) continue
-    const name = fullName.slice(fullName.indexOf(':') + 1)
-    if (closing === '/') {
-      if (current.name !== name) throw malformed()
-      open.pop()
-      continue
-    }
-    const node: XmlNode = { name, text: '', children: [] }
-    current.children.push(node)
-    if (selfClosing !== '/') open.push(node)
-    if (open.length > MAX_DEPTH) throw malformed()
+export class XmlReader<Item> {
+  readonly #form: XmlForm<Item>
+  readonly #document: { texts: Map<string, string>; items: Item[] } = { texts: new Map(), items: [] }
+  /** The names of the open elements, the root first. */
+  readonly #open: string[] = []
+  #item: Map<string, string> | undefined
+  #isBegun = false
+  /** What follows the last whole tag. */
+  #rest = ''
+
+  constructor(form: XmlForm<Item>) {
+    this.#form = form
   }
-  const [root] = top.children
-  const complete = open.length === 1 && top.children.length === 1 && top.text.trim() === ''
-  if (root === undefined || !complete || root.name !== rootName) throw malformed()
-  return root
+
+  /** Reads the next piece. */
+  write(piece: string): void {
+    const text = this.#rest + piece
+    let at = 0
+    for (;;) {
+      const begin = text.indexOf('<', at)
+      const end = begin < 0 ? -1 : text.indexOf('>', begin)
+      if (end < 0) break
+      if (begin > at) this.#readText(text.slice(at, begin))
+      this.#readTag(text.slice(begin, end + 1))
+      at = end + 1
+    }
+    this.#rest = text.slice(at)
+    if (this.#rest.length > 2 * MAX_RUN) throw malformed()
+  }
+
+  /** Ends the document, and returns what it holds. */
+  end(): XmlDocument<Item> {
+    if (!this.#isBegun || this.#open.length > 0 || !isBlank(this.#rest)) throw malformed()
+    return this.#document
+  }
+
+  #readTag(tag: string): void {
+    if (tag.length > MAX_RUN) throw malformed()
+    if (!this.#isBegun && tag.startsWith('<?xml') && tag.endsWith('?>')) return
+    const [, closing, fullName, selfClosing] = TAG.exec(tag) ?? []
+    if (fullName === undefined) throw malformed()
+    const name = fullName.slice(fullName.indexOf(':') + 1)
+    if (closing !== '/') this.#begin(name)
+    if (closing === '/' || selfClosing === '/') this.#close(name)
+  }
+
+  #begin(name: string): void {
+    const { root, texts, items } = this.#form
+    const [, second] = this.#open
+    if (this.#open.length === 0) {
+      if (this.#isBegun || name !== root) throw malformed()
+      this.#isBegun = true
+    } else if (this.#open.length === 1 && name === items?.name) {
+      if (this.#document.items.length === items.most) throw malformed()
+      this.#item = new Map()
+    } else if (this.#open.length === 1) {
+      addText(this.#document.texts, { name, known: texts, parent: root })
+    } else if (this.#item !== undefined && this.#open.length === 2) {
+      addText(this.#item, { name, known: items?.texts ?? [], parent: second ?? '' })
+    } else {
+      throw malformed()
+    }
+    this.#open.push(name)
+  }
+
+  #close(name: string): void {
+    if (this.#open.pop() !== name) throw malformed()
+    const { items } = this.#form
+    if (this.#open.length !== 1 || this.#item === undefined || items === undefined) return
+    this.#document.items.push(items.read(this.#item))
+    this.#item = undefined
+  }
+
+  #readText(text: string): void {
+    const [, second, third] = this.#open
+    const inside = this.#item === undefined ? second : third
+    if (text.length > MAX_RUN) throw malformed()
+    if (inside !== undefined) {
+      const holder = this.#item ?? this.#document.texts
+      holder.set(inside, decodeEntities(text))
+    } else if (!isBlank(text)) {
+      throw malformed()
+    }
+  }
 }
 
-/** Gives the text of the child of that name, or undefined. Throws MalformedXML where there are several. */
-export function childText(node: XmlNode, name: string): string | undefined {
-  const found = node.children.filter((child) => child.name === name)
-  if (found.length > 1) throw malformed()
-  return found[0]?.text
+/** Makes room for the text of an element. Throws NotImplemented unless its name is known. */
+function addText(
+  texts: Map<string, string>,
+  { name, known, parent }: { name: string; known: readonly string[]; parent: string },
+): void {
+  if (!known.includes(name)) {
+    throw new S3Error('NotImplemented', `The element ${name.slice(0, 100)} in ${parent} is not supported.`)
+  }
+  if (texts.has(name)) throw malformed()
+  texts.set(name, '')
 }
 
-/** Refuses children that their reader does not obey. Throws NotImplemented: to ignore one could drop a condition. */
-export function checkChildren(node: XmlNode, known: readonly string[]): void {
-  const unknown = node.children.find((child) => !known.includes(child.name))
-  if (unknown === undefined) return
-  throw new S3Error('NotImplemented', `The element ${unknown.name} in ${node.name} is not supported.`)
+function isBlank(text: string): boolean {
+  return /^[\t\n\r ]*$/.test(text)
 }
 
 function decodeEntities(text: string): string {
+  if (text.includes('\0')) throw malformed()
   const normalised = text.replace(/\r\n?/g, '\n')
   return normalised.replace(/&([^;&]{0,10});?/g, (whole, name: string) => {
     if (!whole.endsWith(';')) throw malformed()

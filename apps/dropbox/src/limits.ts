@@ -1,0 +1,43 @@
+import type { Settings, SharedStore } from '@sluice/config'
+import { TooManyWaiting } from '@sluice/imports'
+import { type AppLimiter, openAppLimiter } from '@sluice/rate-limits'
+import { S3Error } from '@sluice/s3-endpoint'
+import type { Logger } from 'pino'
+
+export const bucketLimitSettings = ['RATE_LIMIT_BUCKET_IMPORT', 'RATE_LIMIT_TIMEOUT'] as const
+
+/**
+ * Opens the limit of uploads to the bucket for an app, in the store that all processes share. While the store is away, each process
+ * counts alone, and it is logged.
+ */
+export function openBucketLimiter(
+  store: SharedStore,
+  settings: Settings<(typeof bucketLimitSettings)[number]>,
+  log: Logger,
+): Promise<AppLimiter> {
+  return openAppLimiter(store, 'bucket_import', settings.RATE_LIMIT_BUCKET_IMPORT, {
+    deadline: settings.RATE_LIMIT_TIMEOUT,
+    onFailure: (error) => log.warn({ err: error }, 'uploads are counted by this process alone'),
+  })
+}
+
+/** Counts an upload that begins. Throws SlowDown if it comes too early. */
+export async function countUpload({ limiter }: { limiter?: AppLimiter }, appId: number): Promise<void> {
+  const seconds = await limiter?.refuse(appId)
+  if (seconds !== undefined) throw slowDown('Uploads came too quickly.', seconds)
+}
+
+/** Begins an upload. Throws SlowDown if the app has as many imports waiting as it may have. */
+export async function unlessTooManyWait<Result>(beginning: Promise<Result>): Promise<Result> {
+  try {
+    return await beginning
+  } catch (error) {
+    if (!(error instanceof TooManyWaiting)) throw error
+    throw slowDown(`${error.limit} imports of this app wait already.`, error.retryAfter)
+  }
+}
+
+function slowDown(reason: string, seconds: number): S3Error {
+  const headers = { 'Retry-After': String(seconds) }
+  return new S3Error('SlowDown', `${reason} Please try again in ${seconds} seconds.`, { headers })
+}
