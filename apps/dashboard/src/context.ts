@@ -1,7 +1,8 @@
 import type { EncryptionKeys } from '@sluice/access-keys'
-import type { SharedStore } from '@sluice/config'
+import type { Settings, SharedStore } from '@sluice/config'
 import type { Database } from '@sluice/database'
 import type { Transport } from '@sluice/mail'
+import type { AppLimiter } from '@sluice/rate-limits'
 import type { Signer } from '@sluice/sign-in'
 import type { Storage } from '@sluice/storage'
 import type { FastifyInstance } from 'fastify'
@@ -19,6 +20,10 @@ export interface DashboardContext {
   signer: Signer
   /** Nothing is limited where it is left out. */
   signInLimiter?: SignInLimiter
+  /** Members and invitations that an app may have. */
+  memberLimit: number
+  uploadLimiter?: AppLimiter
+  settings: Settings<'WAITING_IMPORTS_LIMIT'>
   /** The address under which people reach the dashboard. */
   dashboardUrl: string
   /** The address under which clients reach the API: links to error files begin with it. */

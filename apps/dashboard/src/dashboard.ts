@@ -1,7 +1,20 @@
-import { closeConnections, openMetrics, openReadiness, requestHistogram, type ServiceOperations } from '@sluice/service'
+import type { RequestListener } from 'node:http'
+import {
+  type ClientPolicy,
+  clientPolicy,
+  closeConnections,
+  createClientServer,
+  openMetrics,
+  openReadiness,
+  requestHistogram,
+  type ServiceOperations,
+} from '@sluice/service'
+import { nameRoute } from '@sluice/traces'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import { limitForms } from './access/form-shares.ts'
 import { guardForms, parseForms } from './access/forms.ts'
 import { guardRoutes } from './access/guard.ts'
+import { refuseUnreadableText } from './access/readable-text.ts'
 import { answerBrokenAddresses, secureAnswers } from './access/security-headers.ts'
 import { assetRoutes } from './assets/routes.ts'
 import type { DashboardContext, PageRoutes } from './context.ts'
@@ -12,17 +25,12 @@ import { answerErrors } from './errors.ts'
 import { healthRoutes } from './health.ts'
 import { homeRoutes } from './home.ts'
 import { importRoutes } from './imports/routes.ts'
+import { invitationRoutes } from './invitations/routes.ts'
 import { themeRoutes } from './layout/theme.ts'
 import { profileRoutes } from './profiles/routes.ts'
 import { queueRoutes } from './queues/routes.ts'
 import { settingsRoutes } from './settings/routes.ts'
 import { signInRoutes } from './sign-in/routes.ts'
-
-/** How long a client may take to send headers, ms. */
-const headersTimeout = 10_000
-
-/** How long it may take to send a whole request, ms: a file of 150 MB over a slow line included. */
-const requestTimeout = 600_000
 
 /** Largest form, bytes. A route that takes a file has a limit of its own. */
 const bodyLimit = 65_536
@@ -32,6 +40,7 @@ const areas: readonly PageRoutes[] = [
   homeRoutes,
   themeRoutes,
   signInRoutes,
+  invitationRoutes,
   importRoutes,
   dataImportRoutes,
   credentialRoutes,
@@ -48,6 +57,7 @@ const areas: readonly PageRoutes[] = [
 export function buildDashboard(
   context: DashboardContext,
   operations: ServiceOperations = { metrics: openMetrics(), readiness: openReadiness() },
+  clients: ClientPolicy = clientPolicy,
 ): FastifyInstance {
   const requests = requestHistogram(operations.metrics)
   const loggerInstance: FastifyBaseLogger = context.log
@@ -55,14 +65,14 @@ export function buildDashboard(
     loggerInstance,
     genReqId: () => crypto.randomUUID(),
     bodyLimit,
-    requestTimeout,
-    http: { headersTimeout, maxHeaderSize: 16_384 },
+    serverFactory: (listener: RequestListener) => createClientServer(listener, { policy: clients }),
     trustProxy: context.trustedProxies?.split(',').map((address) => address.trim()) ?? false,
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
     frameworkErrors: answerBrokenAddresses(context),
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
   })
+  dashboard.addHook('onRequest', async ({ routeOptions }) => nameRoute(routeOptions.url ?? 'none'))
   dashboard.addHook('preClose', async () => closeConnections(dashboard.server))
   dashboard.addHook('onResponse', async (request, reply) => {
     // The route, not the address: an address may hold the secret of a sign-in link.
@@ -75,7 +85,9 @@ export function buildDashboard(
   secureAnswers(dashboard, context)
   parseForms(dashboard)
   guardRoutes(dashboard, context)
+  refuseUnreadableText(dashboard)
   guardForms(dashboard)
+  limitForms(dashboard)
   answerErrors(dashboard)
   healthRoutes(dashboard, context, operations.readiness)
   assetRoutes(dashboard)

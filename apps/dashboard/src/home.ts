@@ -22,7 +22,7 @@ export const homeRoutes: PageRoutes = (dashboard, { db }) => {
 
   dashboard.get<{ Querystring: { search?: string } }>('/apps', async (request, reply) => {
     const visitor = visitorOf(request)
-    const search = String(request.query.search ?? '').replaceAll('\0', '')
+    const search = String(request.query.search ?? '')
     const apps = visitor.isOperator ? await listApps(db, search, listed) : visitor.apps
     return sendPage(reply, {
       title: 'Apps',

@@ -5,6 +5,7 @@ import { countConnections, runService } from '@sluice/service'
 import { openSigner } from '@sluice/sign-in'
 import { openStorage, storageSettings } from '@sluice/storage'
 import { buildDashboard } from './dashboard.ts'
+import { openUploadLimiter, uploadLimitSettings } from './data-import/limits.ts'
 import { openSignInLimiter, signInLimitSettings } from './sign-in/limits.ts'
 
 /** Requests under way have 10 s to end, ms. */
@@ -15,6 +16,7 @@ await runService('dashboard', { stopDeadline }, async (log, operations) => {
     ...mailSettings,
     ...signInLimitSettings,
     ...storageSettings,
+    ...uploadLimitSettings,
     'API_URL',
     'DASHBOARD_HOST',
     'DASHBOARD_PORT',
@@ -25,7 +27,9 @@ await runService('dashboard', { stopDeadline }, async (log, operations) => {
     'DRAIN_DELAY',
     'DROPBOX_URL',
     'ENCRYPTION_KEYS',
+    'MEMBER_LIMIT',
     'REDIS_URL',
+    'WAITING_IMPORTS_LIMIT',
   ])
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
@@ -34,10 +38,12 @@ await runService('dashboard', { stopDeadline }, async (log, operations) => {
   const mails = openTransport(settings)
   const store = sharedStore(settings)
   const signInLimiter = await openSignInLimiter(store, settings, log)
+  const uploadLimiter = await openUploadLimiter(store, settings, log)
   const signer = openSigner(database.db)
   const dashboard = buildDashboard(
     {
-      ...{ db: database.db, storage, mails, signer, signInLimiter, log },
+      ...{ db: database.db, storage, mails, signer, signInLimiter, uploadLimiter, settings, log },
+      memberLimit: settings.MEMBER_LIMIT,
       dashboardUrl: settings.DASHBOARD_URL,
       apiUrl: settings.API_URL,
       queueStore: store,
@@ -58,6 +64,7 @@ await runService('dashboard', { stopDeadline }, async (log, operations) => {
     async stop() {
       await dashboard.close()
       await signInLimiter.close()
+      await uploadLimiter.close()
       mails.close()
       storage.close()
       await database.close()

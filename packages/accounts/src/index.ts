@@ -10,6 +10,6 @@ export {
   UnknownApp,
 } from './app.ts'
 export { InvalidAccount, normalEmail, requireEmail } from './email.ts'
-export { addMember, LastMember, listMembers, type Member, removeMember, sendMailsTo } from './members.ts'
+export { addMember, changeMembers, LastMember, listMembers, type Member, removeMember, sendMailsTo } from './members.ts'
 export { endSignIns } from './sign-ins.ts'
 export { authenticator } from './token.ts'

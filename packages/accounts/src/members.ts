@@ -33,22 +33,27 @@ export async function listMembers(db: Database, appId: number): Promise<Member[]
 }
 
 /**
- * Adds a member, who gets mails from then on. Gives false where the address is a member's already, whatever the case of its
- * letters. Throws {@link InvalidAccount}.
+ * Adds a member whose address an operator vouches for: it gets mails from then on. Gives false where the address is a member's
+ * already, whatever the case of its letters. Throws {@link InvalidAccount}.
+ *
+ * Whoever else adds a member has the address confirmed first (packages/sign-in, `inviteMember`).
  */
 export async function addMember(db: Database, appId: number, email: string): Promise<boolean> {
   const address = requireEmail(email)
-  return await inTurn(db, appId, async (tx) => {
-    const members = await listMembers(tx, appId)
-    if (members.some((member) => member.email === address)) return false
-    await tx.insertInto('members').values({ app_id: appId, email: address }).execute()
-    return true
+  return await changeMembers(db, appId, async (tx) => {
+    await tx.deleteFrom('invitations').where('app_id', '=', appId).where('email', '=', address).execute()
+    const { numInsertedOrUpdatedRows } = await tx
+      .insertInto('members')
+      .values({ app_id: appId, email: address })
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirstOrThrow()
+    return Number(numInsertedOrUpdatedRows) > 0
   })
 }
 
 /** Removes a member: no more mails, and every sign-in of theirs ends, also for other apps. Throws {@link LastMember}. */
 export async function removeMember(db: Database, appId: number, email: string): Promise<void> {
-  await inTurn(db, appId, async (tx) => {
+  await changeMembers(db, appId, async (tx) => {
     const members = await listMembers(tx, appId)
     if (members.every((member) => member.email === email)) throw new LastMember()
     await tx.deleteFrom('members').where('app_id', '=', appId).where('email', '=', email).execute()
@@ -70,8 +75,12 @@ export async function sendMailsTo(
     .execute()
 }
 
-/** Changes of one app's members go one after the other. */
-async function inTurn<Result>(db: Database, appId: number, change: (tx: Database) => Promise<Result>): Promise<Result> {
+/** Runs a change of an app's members or invitations in a transaction: they go one after the other. */
+export async function changeMembers<Result>(
+  db: Database,
+  appId: number,
+  change: (tx: Database) => Promise<Result>,
+): Promise<Result> {
   return await db.transaction().execute(async (tx) => {
     await tx.selectFrom('apps').select('app_id').where('app_id', '=', appId).forUpdate().execute()
     return await change(tx)

@@ -1,4 +1,5 @@
 import { type Content, renderContent } from './content.ts'
+import { quoted } from './quoted.ts'
 
 /** All deletions of an app that complete on one day, as their mail tells of them (service.md, Events). */
 export interface CompletedDeletion {
@@ -13,7 +14,7 @@ export interface CompletedDeletion {
 export function deletionNotification({ appName, day, usersDeleted }: CompletedDeletion): Content {
   const count = new Intl.NumberFormat('en-US').format(usersDeleted)
   return renderContent(`User deletion completed: ${count} ${usersDeleted === 1 ? 'user' : 'users'} deleted`, [
-    `The user deletion of ${appName} that was due on ${day} has completed.`,
+    `The user deletion of the app ${quoted(appName)} that was due on ${day} has completed.`,
     { facts: { 'Registered users deleted': count } },
     'The users, all their profile values and the stored files of imports that had ended are gone, and the user IDs are no longer registered. IDs in the requests that were not registered needed no deletion.',
   ])

@@ -35,7 +35,7 @@ test('a failed import says why, and what became of the rows before the failure',
 test('a cancelled import says how many rows were applied, and that they stay', () => {
   const partly = importNotification({ ...ended, state: 'cancelled', rowsTotal: 1500, rowsApplied: 1497, rowsFailed: 3 })
   expect(partly.subject).toBe('Profile import cancelled: 1,497 rows applied, 3 rows with errors')
-  expect(partly.text).toContain('A profile import of Shop was cancelled.')
+  expect(partly.text).toContain('A profile import of the app “Shop” was cancelled.')
   expect(partly.text).toContain('before the cancellation stay applied: 1,497.')
   const waiting = importNotification({ ...ended, state: 'cancelled', rowsTotal: 0, rowsApplied: 0 })
   expect(waiting.subject).toBe('Profile import cancelled: 0 rows applied')
@@ -60,12 +60,43 @@ test('an error file that leaves rows out: the mail says from which row on, or th
   expect(none.text).not.toContain('http')
 })
 
+test('names from a file stand in the body only, in quotes, in one line and cut', () => {
+  const bait = 'Your account is locked. Sign in at http://evil.example'
+  const mail = importNotification({ ...failed, error: `duplicate columns ${bait}\n\n${'x'.repeat(500)}, b` })
+  expect(mail.subject).toBe('Profile import failed: duplicate columns')
+  const [opening = ''] = mail.text.split('\n')
+  expect(opening).toMatch(/^A profile import of the app “Shop” has failed: “duplicate columns Your account[^”]*”$/)
+  expect(opening.length).toBeLessThan(400)
+})
+
+test.each([
+  [
+    'standard user profile cannot be updated: $a',
+    'standard user profile cannot be updated',
+    '“standard user profile cannot be updated: $a”',
+  ],
+  [`${'a'.repeat(400)} should be at most 255 characters`, 'a column should be at most 255 characters', '“aaa'],
+  ['header size over 102400 bytes', 'header size over 102400 bytes', 'has failed: header size over 102400 bytes'],
+])('the subject of an import that failed by %s has our own words only', (error, inSubject, inText) => {
+  const mail = importNotification({ ...failed, error })
+  expect(mail.subject).toBe(`Profile import failed: ${inSubject}`)
+  expect(mail.text).toContain(inText)
+})
+
+test('an error of a form that is not known stands in quotes as a whole, and not in the subject', () => {
+  const mail = importNotification({ ...failed, error: 'empty file http://evil.example\nSign in' })
+  expect(mail.subject).toBe('Profile import failed')
+  expect(mail.text).toContain('has failed: “empty file http://evil.example Sign in”')
+})
+
 test('whatever stands in a header or an app’s name, the subject is one line and the HTML shows it as text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (error, appName) => {
       const mail = importNotification({ ...failed, error, appName })
-      expect(mail.subject).not.toMatch(/[\r\n\0]/)
-      expect(mail.subject.length).toBeLessThanOrEqual(200)
+      expect(mail.subject).toBe('Profile import failed')
+      expect(mail.text.split('\n')[0]).toMatch(
+        /^A profile import of the app “[^“”]{0,100}” has failed: “[^“”]{0,300}”$/u,
+      )
       expect(mail.html).not.toMatch(/<(?!\/?(html|head|meta|title|style|body|table|tr|th|td|h1|p|br|a|!doctype)\b)/i)
     }),
   )

@@ -1,5 +1,5 @@
 import { type Content, renderContent } from './content.ts'
-import { singleLine } from './single-line.ts'
+import { quoted } from './quoted.ts'
 
 /** An import that has ended, as its mail tells of it (service.md, Events). */
 export interface EndedImport {
@@ -38,7 +38,7 @@ export function importNotification(ended: EndedImport): Content {
     (block) => block !== undefined,
   )
   return renderContent(
-    singleLine(subject),
+    subject,
     blocks,
     ended.errorFile === undefined ? undefined : { url: ended.errorFile.url, label: 'Download the error file' },
   )
@@ -46,11 +46,34 @@ export function importNotification(ended: EndedImport): Content {
 
 function headline(ended: EndedImport): { subject: string; opening: string } {
   const what = ended.dryRun ? 'dry run' : 'import'
-  const failure = ended.error === undefined ? '' : `: ${ended.error}`
+  const reason = ended.error === undefined ? { fixed: counts(ended), whole: undefined } : reasonOf(ended.error)
   return {
-    subject: `Profile ${what} ${ended.state}: ${ended.error ?? counts(ended)}`,
-    opening: `A profile ${what} of ${ended.appName} ${ended.state === 'cancelled' ? 'was' : 'has'} ${ended.state}${failure || '.'}`,
+    subject: `Profile ${what} ${ended.state}${reason.fixed === undefined ? '' : `: ${reason.fixed}`}`,
+    opening: `A profile ${what} of the app ${quoted(ended.appName)} ${ended.state === 'cancelled' ? 'was' : 'has'} ${ended.state}${reason.whole === undefined ? '.' : `: ${reason.whole}`}`,
   }
+}
+
+/** The messages that hold nothing of the file: they may stand in a subject. */
+const fixedReason =
+  /^(?:empty file|empty columns|newline character not found|user_id column is required|not in gzip format|file maybe corrupt|header has an unclosed quote|(?:header|file|uncompressed) size over \d+ bytes|This app has exceeded the limit of enabled user profile\(\d+\)|could not be processed in \d+ attempts)$/
+
+/** Characters of a message with names from a file that a mail shows, most. */
+const longestReason = 300
+
+/**
+ * Why an import failed: as a subject may say it, where only our own words stand, and as a whole, in quotes if it holds anything
+ * that comes from the file.
+ */
+function reasonOf(error: string): { fixed: string | undefined; whole: string } {
+  if (fixedReason.test(error)) return { fixed: error, whole: error }
+  return { fixed: inOwnWords(error), whole: quoted(error, longestReason) }
+}
+
+/** What a message says without the names from the file; undefined if its form is not known. */
+function inOwnWords(error: string): string | undefined {
+  const [before] = /^(?:duplicate columns|standard user profile cannot be updated)\b/.exec(error) ?? []
+  const [after] = /\bshould be (?:at most \d+ characters|UTF-8)$/.exec(error) ?? []
+  return before ?? (after === undefined ? undefined : `a column ${after.slice(0, 60)}`)
 }
 
 /** `1,200 rows applied, 3 rows with errors` */

@@ -1,5 +1,5 @@
 import { type Content, renderContent } from './content.ts'
-import { singleLine } from './single-line.ts'
+import { quoted } from './quoted.ts'
 
 /** A file in the bucket that cannot become an import, as its mail tells of it. */
 export interface RefusedFile {
@@ -14,9 +14,9 @@ export interface RefusedFile {
 
 /** The mail about a file that breaks the rules of the bucket. */
 export function refusedFileNotification({ appName, fileName, problem, removedAfterDays }: RefusedFile): Content {
-  return renderContent(singleLine(`File not imported: ${fileName}`), [
-    `A file in the bucket of ${appName} has not become a profile import: ${problem}.`,
-    `File: ${singleLine(fileName)}`,
+  return renderContent('File not imported', [
+    `A file in the bucket of the app ${quoted(appName)} has not become a profile import: ${problem}.`,
+    `File: ${quoted(fileName)}`,
     `Nothing was applied. Put the file into the bucket again in a form that the rules allow; this one is removed ${removedAfterDays} days after it came.`,
   ])
 }

@@ -1,7 +1,10 @@
 import type { Settings } from '@sluice/config'
 import { type Database, sql } from '@sluice/database'
-import { isAttemptDue, longestRetrySeconds, type MailId } from './outbox.ts'
-import { type mailSettings, openTransport } from './transport.ts'
+import { isAttemptDue, isHourOver, longestRetrySeconds, type MailId } from './outbox.ts'
+import { mailSettings, openTransport } from './transport.ts'
+
+/** The settings that {@link openMailer} needs. */
+export const mailerSettings = [...mailSettings, 'MAILS_PER_HOUR'] as const
 
 export interface Mailer {
   /**
@@ -33,7 +36,7 @@ const longestWaitDays = 5
 /** Opens the sending side of the outbox. A dialogue may take 90 s in all if `options` say nothing else (ms). */
 export function openMailer(
   db: Database,
-  settings: Settings<(typeof mailSettings)[number]>,
+  settings: Settings<(typeof mailerSettings)[number]>,
   options: { longestDialogue?: number } = {},
 ): Mailer {
   const transport = openTransport(settings)
@@ -43,7 +46,7 @@ export function openMailer(
     async send(id) {
       // Before the claim: its answer may be late, and the lease runs from then on.
       const deadline = AbortSignal.timeout(limit)
-      const mail = await claim(db, id)
+      const mail = await claim(db, id, settings.MAILS_PER_HOUR)
       if (mail === undefined) return { outcome: 'not due' }
       try {
         await transport.deliver({ ...mail, id: mail.mail_id }, deadline)
@@ -58,17 +61,40 @@ export function openMailer(
   }
 }
 
-/** Takes the mail for one attempt; a process that dies in it leaves the mail to be due again when the lease ends. */
-async function claim(db: Database, id: MailId) {
-  return await update(db, id)
-    .set({
-      attempt: sql<number>`attempt + 1`,
-      next_attempt_at: sql<Date>`now() + make_interval(secs => ${lease / 1000})`,
-    })
-    .where('state', '=', 'waiting')
-    .where(isAttemptDue)
-    .returning(['mail_id', 'recipient', 'subject', 'text', 'html', 'attempt'])
-    .executeTakeFirst()
+interface ClaimedMail {
+  mail_id: string
+  recipient: string
+  subject: string
+  text: string
+  html: string
+  attempt: number
+}
+
+/**
+ * Claims the mail for one attempt, and counts it in its app's hour. Past `mailsPerHour` it is left for the next hour. A process that
+ * dies in the attempt leaves the mail to be due again when the lease ends.
+ */
+async function claim(db: Database, { appId, mailId }: MailId, mailsPerHour: number): Promise<ClaimedMail | undefined> {
+  const { rows } = await sql<ClaimedMail>`
+    with due as (
+      select app_id from mails
+      where app_id = ${appId} and mail_id = ${mailId} and state = 'waiting' and ${isAttemptDue}
+      for update
+    ), counted as (
+      insert into mail_counts (app_id, began_at, mails, most) select app_id, now(), 1, ${mailsPerHour}::integer from due
+      on conflict (app_id) do update set
+        began_at = case when ${isHourOver} then excluded.began_at else mail_counts.began_at end,
+        mails = case when ${isHourOver} then 1 else mail_counts.mails + 1 end,
+        most = excluded.most
+      where ${isHourOver} or mail_counts.mails < excluded.most
+      returning app_id
+    )
+    update mails
+    set attempt = attempt + 1, next_attempt_at = now() + make_interval(secs => ${lease / 1000})
+    from counted where mails.app_id = ${appId} and mails.mail_id = ${mailId}
+    returning mail_id, recipient, subject, text, html, attempt
+  `.execute(db)
+  return rows[0]
 }
 
 async function postpone(db: Database, id: MailId, attempts: number, cause: unknown): Promise<SendOutcome> {
@@ -83,7 +109,18 @@ async function postpone(db: Database, id: MailId, attempts: number, cause: unkno
     })
     .returning('state')
     .executeTakeFirst()
+  if (postponed?.state === 'waiting') await uncount(db, id.appId)
   return { outcome: postponed?.state === 'failed' ? 'failed' : 'postponed', error, attempt: attempts }
+}
+
+/** A mail that the mail server did not take counts when it is sent: an outage uses up nobody's hour. */
+async function uncount(db: Database, appId: number): Promise<void> {
+  await db
+    .updateTable('mail_counts')
+    .set({ mails: sql<number>`mails - 1` })
+    .where('app_id', '=', appId)
+    .where('mails', '>', 0)
+    .execute()
 }
 
 function update(db: Database, { appId, mailId }: MailId) {

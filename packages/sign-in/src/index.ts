@@ -1,4 +1,14 @@
-export { createLink, linkMinutes, type SignInLink } from './link.ts'
+export {
+  acceptInvitation,
+  findInvitation,
+  type Invitation,
+  type InvitationOutcome,
+  invitationDays,
+  inviteMember,
+  listInvitations,
+  withdrawInvitation,
+} from './invitation.ts'
+export { createLink, findLink, linkMinutes, type SignInLink } from './link.ts'
 export { addOperator, removeOperator } from './operator.ts'
 export { endSession, findVisitor, redeemLink, sessionDays, type Visitor } from './session.ts'
 export { openSigner, type Signer } from './signer.ts'

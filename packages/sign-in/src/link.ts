@@ -32,3 +32,15 @@ export async function createLink(db: Database, email: string): Promise<SignInLin
   const [made] = rows
   return made && { secret, email: address, expiresAt: made.expires_at }
 }
+
+/** Returns the address that a link signs in; undefined if the link is unknown, used or too old. Does not use it up. */
+export async function findLink(db: Database, secret: string): Promise<string | undefined> {
+  const link = await db
+    .selectFrom('sign_in_links')
+    .select('email')
+    .where('secret_hash', '=', hashSecret(secret))
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', sql<Date>`now()`)
+    .executeTakeFirst()
+  return link?.email
+}

@@ -6,7 +6,7 @@ const page = document.querySelector<HTMLElement>('[data-events]')
 let source: EventSource | undefined
 let ended = false
 
-/** After the server has refused the stream, ms: it may have as many as it can have. */
+/** After the server has refused the stream, ms: it has as many as it takes. Meanwhile the page is fetched as a whole. */
 const pause = 5_000
 
 function open(): void {
@@ -22,8 +22,20 @@ function open(): void {
   stream.addEventListener('error', () => {
     if (stream.readyState !== EventSource.CLOSED) return // it opens itself again
     close()
-    setTimeout(open, pause)
+    reload()
+      .catch(() => {}) // the server is away: what is there stays
+      .finally(() => setTimeout(open, pause))
   })
+}
+
+/** Replaces the parts by those of the page as it is now. */
+async function reload(): Promise<void> {
+  const answer = await fetch(location.href, { headers: { Accept: 'text/html' } })
+  if (!answer.ok || answer.redirected) return
+  const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html')
+  const parts = [...fresh.querySelectorAll<HTMLElement>('[data-part]')]
+  show(Object.fromEntries(parts.map((part) => [part.dataset.part ?? '', part.innerHTML])))
+  ended = fresh.querySelector('[data-events]') === null
 }
 
 function close(): void {

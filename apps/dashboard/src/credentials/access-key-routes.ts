@@ -1,6 +1,6 @@
-import { createAccessKey, deleteAccessKey, listAccessKeys } from '@sluice/access-keys'
+import { createAccessKey, deleteAccessKey, listAccessKeys, TooManyAccessKeys } from '@sluice/access-keys'
 import { pathOf } from '@sluice/dropbox'
-import type { Html } from '@sluice/html'
+import { type Html, html } from '@sluice/html'
 import type { FastifyRequest } from 'fastify'
 import { formOf } from '../access/forms.ts'
 import { PageNotFound, visitedApp } from '../access/guard.ts'
@@ -19,7 +19,14 @@ export const accessKeyRoutes: PageRoutes = (dashboard, context) => {
 
   dashboard.post('/apps/:appId/credentials/access-keys', async (request, reply) => {
     const { appId } = visitedApp(request)
-    const key = await createAccessKey(db, dropbox.encryptionKeys, appId)
+    const key = await createAccessKey(db, dropbox.encryptionKeys, appId).catch((error: unknown) => {
+      if (error instanceof TooManyAccessKeys) return error
+      throw error
+    })
+    if (key instanceof TooManyAccessKeys) {
+      const content = html`<p class="notice bad" role="alert">Not created: ${key.message}.</p>${await showDropbox(context, request)}`
+      return sendPage(reply.code(409), { title: 'Credentials', area: 'credentials', content })
+    }
     const content = newAccessKey(appId, addressOf(context, appId), key)
     return sendPage(reply, { title: 'Your new access key', area: 'credentials', content })
   })

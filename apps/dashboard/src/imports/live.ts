@@ -7,9 +7,6 @@ import { type Snapshot, takeSnapshot } from './snapshot.ts'
 /** How often what is watched is looked at, ms. */
 const interval = 1_000
 
-/** Pages that are kept up to date at a time: each is a connection, all in one process. */
-export const mostWatchers = 200
-
 /** Hears of an import: the parts whose HTML is another one, by name; `ended` when nothing will change any more. */
 type Watcher = (changed: Texts, ended: boolean) => void
 
@@ -29,8 +26,7 @@ interface Watched {
 /** Keeps pages of imports up to date, whichever process runs the imports: one look at Postgres a second for all of them. */
 export interface LiveImports {
   /**
-   * Tells a watcher all parts at the next look and then what changes. Gives how to stop that; undefined where as many pages
-   * are watched as may be.
+   * Tells a watcher all parts at the next look and then what changes. Returns how to stop that; undefined after the end.
    */
   watch(appId: number, importId: string, watcher: Watcher): (() => void) | undefined
   /** Ends: nobody is told anything any more. */
@@ -42,7 +38,6 @@ type Context = Pick<DashboardContext, 'db' | 'storage' | 'apiUrl' | 'log'>
 /** Opens it; nothing is asked for as long as nobody watches. */
 export function openLiveImports(context: Context): LiveImports {
   const watched = new Map<string, Watched>()
-  let count = 0
   let timer: NodeJS.Timeout | undefined
   let closed = false
 
@@ -57,16 +52,14 @@ export function openLiveImports(context: Context): LiveImports {
 
   return {
     watch(appId, importId, watcher) {
-      if (count >= mostWatchers || closed) return undefined
+      if (closed) return undefined
       const entry = watched.get(importId) ?? { appId, watchers: new Set(), snapshot: undefined, parts: {}, version: '' }
       watched.set(importId, entry)
       entry.watchers.add(watcher)
-      count++
       if (entry.snapshot !== undefined) watcher(entry.parts, false)
       schedule()
       return () => {
         if (!entry.watchers.delete(watcher)) return
-        count--
         if (entry.watchers.size === 0) watched.delete(importId)
       }
     },

@@ -54,7 +54,7 @@ function errorTable(appId: number, { view, columns }: ImportDetails, { rows }: E
         view.error_file_url === null
           ? html`<span class="hint">The file of all rows with errors can be had when the import has ended.</span>`
           : html`<a class="button" href="/apps/${appId}/imports/${view.import_id}/error-file">Download the error file</a>
-            <span class="hint">Correct its rows and import it again: its first column is ignored.</span>`
+            <span class="hint">Correct its rows and import it again: its first column is ignored. Values are as they were uploaded: a spreadsheet takes those that begin with =, +, - or @ for formulas, so import them there as text.</span>`
       }
     </p>
     <div class="scroll" tabindex="0" role="region" aria-labelledby="rows"><table class="cells">

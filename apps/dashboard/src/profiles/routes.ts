@@ -17,7 +17,7 @@ export const profileRoutes: PageRoutes = (dashboard, { db }) => {
   dashboard.get<{ Querystring: { user?: string | string[] } }>('/apps/:appId/profiles/user', async (request, reply) => {
     const { appId } = visitedApp(request)
     const userId = [request.query.user ?? ''].flat()[0] ?? ''
-    // What could never be registered need not be asked for, and could not: Postgres takes no U+0000.
+    // What could never be registered need not be asked for.
     const isPossible = userIdProblem(userId) === undefined
     const user = isPossible ? await showUser(db, appId, userId) : undefined
     const deletion = isPossible ? await showUserDeletion(db, appId, userId) : null

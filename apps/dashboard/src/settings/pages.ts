@@ -1,19 +1,21 @@
 import type { Member } from '@sluice/accounts'
 import { type Html, html } from '@sluice/html'
+import type { Invitation } from '@sluice/sign-in'
 import type { FastifyRequest } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
 import { visitedApp, visitorOf } from '../access/guard.ts'
 import { time } from '../layout/format.ts'
 
-/** Members with their mails, and a form for another one; `refused` is what could not be done. */
+/** Members with their mails, who was invited, and a form for another one; `refused` is what could not be done. */
 export function settingsContent(
   request: FastifyRequest,
-  members: readonly Member[],
+  { members, invitations }: { members: readonly Member[]; invitations: readonly Invitation[] },
   refused: { email: string; problem: string } | undefined,
 ): Html {
   return html`
     ${refused && html`<p class="notice bad" role="alert" id="problem">${refused.problem}</p>`}
     ${memberList(request, members)}
+    ${invitations.length > 0 && invitationList(request, invitations)}
     ${additionForm(request, refused?.email)}`
 }
 
@@ -40,9 +42,37 @@ function memberList(request: FastifyRequest, members: readonly Member[]): Html {
   </section>`
 }
 
+function invitationList(request: FastifyRequest, invitations: readonly Invitation[]): Html {
+  const { appId } = visitedApp(request)
+  const form = (
+    action: string,
+    email: string,
+    button: string,
+  ) => html`<form method="post" action="/apps/${appId}/settings/${action}">
+      ${formTokenField(request)}
+      <input type="hidden" name="email" value="${email}">
+      <button class="quiet" aria-label="${button}: ${email}">${button}</button>
+    </form>`
+  const row = ({ email, invitedBy, expiresAt }: Invitation) => html`<tr>
+    <th scope="row">${email}</th>
+    <td>${invitedBy}</td>
+    <td>${time(expiresAt, 'day')}</td>
+    <td><div class="actions">${form('members', email, 'Send another link')}${form('invitations/withdraw', email, 'Withdraw')}</div></td>
+  </tr>`
+  return html`<section aria-labelledby="invitations">
+    <h2 id="invitations">Invitations</h2>
+    <p>These addresses have a link by mail. They are no members, and get no other mail, until somebody confirms them with it.</p>
+    <div class="scroll"><table>
+      <thead><tr><th scope="col">Address</th><th scope="col">Invited by</th><th scope="col">Until</th><th scope="col">Link</th></tr></thead>
+      <tbody>${invitations.map(row)}</tbody>
+    </table></div>
+  </section>`
+}
+
 function additionForm(request: FastifyRequest, refused: string | undefined): Html {
   return html`<section class="card narrow" aria-labelledby="addition">
     <h2 id="addition">Add a member</h2>
+    <p>They get a link by mail, and are a member when they have confirmed the address with it.</p>
     <form method="post" action="/apps/${visitedApp(request).appId}/settings/members">
       ${formTokenField(request)}
       <label>E-mail address

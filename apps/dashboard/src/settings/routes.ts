@@ -1,18 +1,38 @@
-import { addMember, LastMember, listMembers, normalEmail, removeMember, sendMailsTo } from '@sluice/accounts'
+import { LastMember, listMembers, normalEmail, removeMember, sendMailsTo } from '@sluice/accounts'
+import { invitation } from '@sluice/mail'
+import {
+  type InvitationOutcome,
+  invitationDays,
+  inviteMember,
+  listInvitations,
+  withdrawInvitation,
+} from '@sluice/sign-in'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { formOf } from '../access/forms.ts'
 import { PageNotFound, visitedApp, visitorOf } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
+import { openLinkMails } from '../mailing.ts'
 import { confirmRemoval, settingsContent } from './pages.ts'
 
 interface MemberQuery {
   Querystring: { member?: string }
 }
 
-/** Settings of an app: its members, and who of them gets its mails. */
+/** How an invitation that is refused is answered. */
+const refusals: Record<Exclude<InvitationOutcome['outcome'], 'invited'>, { status: number; problem: string }> = {
+  member: { status: 409, problem: 'They are a member already.' },
+  'too many members': { status: 409, problem: 'The app has as many members and invitations as it can have.' },
+  'too many mails': {
+    status: 429,
+    problem: 'This app, or this address, has had as many mails with such links as may be sent. Try again later.',
+  },
+}
+
+/** Settings of an app: its members, who of them gets its mails, and who has still to confirm their address. */
 export const settingsRoutes: PageRoutes = (dashboard, context) => {
-  const { db } = context
+  const { db, dashboardUrl, memberLimit } = context
+  const linkMails = openLinkMails(dashboard, context)
 
   dashboard.get('/apps/:appId/settings', async (request, reply) => await sendSettings(context, request, reply))
 
@@ -24,15 +44,28 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
   })
 
   dashboard.post('/apps/:appId/settings/members', async (request, reply) => {
-    const { appId } = visitedApp(request)
+    const { appId, name: appName } = visitedApp(request)
+    const { email: by } = visitorOf(request)
     const email = (formOf(request).get('email') ?? '').trim()
     if (normalEmail(email) === undefined) {
       const problem = 'This is not an e-mail address in ASCII.'
       return await sendSettings(context, request, reply.code(400), { email, problem })
     }
-    if (!(await addMember(db, appId, email))) {
-      return await sendSettings(context, request, reply.code(409), { email, problem: 'They are a member already.' })
+    const invited = await inviteMember(db, appId, { email, by, memberLimit })
+    if (invited.outcome !== 'invited') {
+      const { status, problem } = refusals[invited.outcome]
+      return await sendSettings(context, request, reply.code(status), { email, problem })
     }
+    request.log.info({ app_id: appId, by }, 'member invited')
+    const url = `${dashboardUrl}/invitations/${appId}/${invited.secret}`
+    const content = invitation({ email: invited.email, invitedBy: by, appName, url, days: invitationDays })
+    linkMails.send(async () => ({ recipient: invited.email, ...content }))
+    return reply.redirect(`/apps/${appId}/settings`, 303)
+  })
+
+  dashboard.post('/apps/:appId/settings/invitations/withdraw', async (request, reply) => {
+    const { appId } = visitedApp(request)
+    await withdrawInvitation(db, appId, formOf(request).get('email') ?? '')
     return reply.redirect(`/apps/${appId}/settings`, 303)
   })
 
@@ -62,8 +95,9 @@ async function sendSettings(
   reply: FastifyReply,
   refused?: { email: string; problem: string },
 ): Promise<FastifyReply> {
-  const members = await listMembers(db, visitedApp(request).appId)
-  return sendPage(reply, { title: 'Settings', area: 'settings', content: settingsContent(request, members, refused) })
+  const { appId } = visitedApp(request)
+  const people = { members: await listMembers(db, appId), invitations: await listInvitations(db, appId) }
+  return sendPage(reply, { title: 'Settings', area: 'settings', content: settingsContent(request, people, refused) })
 }
 
 async function requireMember({ db }: DashboardContext, request: FastifyRequest, email: string): Promise<string> {

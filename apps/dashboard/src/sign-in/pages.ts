@@ -1,4 +1,5 @@
 import { html } from '@sluice/html'
+import { retryAfter } from '@sluice/rate-limits'
 import { linkMinutes } from '@sluice/sign-in'
 import type { FastifyReply } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
@@ -34,18 +35,19 @@ export function sentPage(reply: FastifyReply, email: string): FastifyReply {
 }
 
 export function tooManyPage(reply: FastifyReply, wait: number): FastifyReply {
-  return sendPage(reply.code(429).header('Retry-After', Math.max(1, Math.ceil(wait / 1000))), {
+  return sendPage(reply.code(429).header('Retry-After', retryAfter(wait)), {
     title: 'Too many links',
     content: html`<p class="card narrow">So many links were asked for that the next one has to wait ${duration(wait)}.</p>`,
   })
 }
 
-export function confirmPage(reply: FastifyReply): FastifyReply {
+/** Says whose link it is: somebody who was lured into another one's account would enter data there. */
+export function confirmPage(reply: FastifyReply, email: string): FastifyReply {
   return sendPage(reply, {
     title: 'Sign in',
     content: html`<form method="post" class="card narrow">
       ${formTokenField(reply.request)}
-      <p>The link works once.</p>
+      <p>Sign in as <strong>${email}</strong>? The link works once. If this is not your address, close the page.</p>
       <button class="main">Sign in</button>
     </form>`,
   })

@@ -1,17 +1,25 @@
 import { normalEmail } from '@sluice/accounts'
 import { signInLink } from '@sluice/mail'
-import { createLink, linkMinutes, redeemLink } from '@sluice/sign-in'
+import { createLink, findLink, linkMinutes, redeemLink } from '@sluice/sign-in'
 import { formOf } from '../access/forms.ts'
 import { leaveSession, startSession } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
+import { type LinkMail, openLinkMails } from '../mailing.ts'
 import { confirmPage, deadLinkPage, requestPage, sentPage, tooManyPage } from './pages.ts'
+
+interface OneLink {
+  Params: { secret: string }
+}
 
 /** Sign-in by a link that is mailed, and sign-out. */
 export const signInRoutes: PageRoutes = (dashboard, context) => {
   const guests = { config: { access: 'guests' } } as const
-  const mailing = new Set<Promise<void>>()
-  dashboard.addHook('onClose', async () => {
-    await Promise.all(mailing)
+  const linkMails = openLinkMails(dashboard, context)
+
+  const warnOfProxy = once(() => {
+    context.log.warn(
+      'requests come through a proxy, and DASHBOARD_TRUSTED_PROXIES names none: everybody counts as one client',
+    )
   })
 
   dashboard.get('/sign-in', guests, async (request, reply) => {
@@ -22,18 +30,20 @@ export const signInRoutes: PageRoutes = (dashboard, context) => {
     const typed = (formOf(request).get('email') ?? '').trim()
     const email = normalEmail(typed)
     if (email === undefined) return requestPage(reply.code(400), typed)
+    if (context.trustedProxies === undefined && request.headers['x-forwarded-for'] !== undefined) warnOfProxy()
     const wait = await context.signInLimiter?.refuse(email, request.ip)
     if (wait !== undefined) return tooManyPage(reply, wait)
-    // Behind the answer: how long it takes would tell whether the address is known.
-    const mail = mailLink(context, email).finally(() => mailing.delete(mail))
-    mailing.add(mail)
+    linkMails.send(() => makeMail(context, email))
     return sentPage(reply, typed)
   })
 
   // Mail scanners follow links: only the button uses it up.
-  dashboard.get('/sign-in/:secret', guests, async (_, reply) => confirmPage(reply))
+  dashboard.get<OneLink>('/sign-in/:secret', guests, async ({ params }, reply) => {
+    const email = await findLink(context.db, params.secret)
+    return email === undefined ? deadLinkPage(reply) : confirmPage(reply, email)
+  })
 
-  dashboard.post<{ Params: { secret: string } }>('/sign-in/:secret', guests, async (request, reply) => {
+  dashboard.post<OneLink>('/sign-in/:secret', guests, async (request, reply) => {
     const session = await redeemLink(context.db, request.params.secret)
     if (session === undefined) return deadLinkPage(reply)
     await startSession(context, request, reply, session)
@@ -46,14 +56,21 @@ export const signInRoutes: PageRoutes = (dashboard, context) => {
   })
 }
 
-/** Mails a link to whoever may sign in. Not by the outbox: the link would lie there readable, and a late one is of no use. */
-async function mailLink({ db, mails, dashboardUrl, log }: DashboardContext, email: string): Promise<void> {
-  try {
-    const link = await createLink(db, email)
-    if (link === undefined) return
-    const content = signInLink({ url: `${dashboardUrl}/sign-in/${link.secret}`, minutes: linkMinutes })
-    await mails.deliver({ recipient: link.email, id: crypto.randomUUID(), ...content })
-  } catch (error) {
-    log.error({ err: error }, 'sign-in mail could not be sent')
+/** Has something done the first time only. */
+function once(act: () => void): () => void {
+  let isDone = false
+  return () => {
+    if (!isDone) act()
+    isDone = true
+  }
+}
+
+/** The mail with a link for whoever may sign in; undefined for anybody else. */
+async function makeMail({ db, dashboardUrl }: DashboardContext, email: string): Promise<LinkMail | undefined> {
+  const link = await createLink(db, email)
+  if (link === undefined) return undefined
+  return {
+    recipient: link.email,
+    ...signInLink({ url: `${dashboardUrl}/sign-in/${link.secret}`, minutes: linkMinutes }),
   }
 }

@@ -1,0 +1,20 @@
+import type { Settings, SharedStore } from '@sluice/config'
+import { type AppLimiter, openAppLimiter } from '@sluice/rate-limits'
+import type { Logger } from 'pino'
+
+export const uploadLimitSettings = ['RATE_LIMIT_DASHBOARD_IMPORT', 'RATE_LIMIT_TIMEOUT'] as const
+
+/**
+ * Opens the limit of uploads for an app, in the store that all processes share. While the store is away, each process counts alone,
+ * and it is logged.
+ */
+export function openUploadLimiter(
+  store: SharedStore,
+  settings: Settings<(typeof uploadLimitSettings)[number]>,
+  log: Logger,
+): Promise<AppLimiter> {
+  return openAppLimiter(store, 'dashboard_import', settings.RATE_LIMIT_DASHBOARD_IMPORT, {
+    deadline: settings.RATE_LIMIT_TIMEOUT,
+    onFailure: (error) => log.warn({ err: error }, 'uploads are counted by this process alone'),
+  })
+}

@@ -1,0 +1,35 @@
+import { html } from '@sluice/html'
+import { invitationDays } from '@sluice/sign-in'
+import type { FastifyReply } from 'fastify'
+import { formTokenField } from '../access/forms.ts'
+import { sendPage } from '../layout/page.ts'
+
+/** Says whose invitation it is, and to what, before anything is confirmed. */
+export function invitationPage(
+  reply: FastifyReply,
+  { email, invitedBy, appName }: { email: string; invitedBy: string; appName: string },
+): FastifyReply {
+  return sendPage(reply, {
+    title: 'Confirm your address',
+    content: html`<form method="post" class="card narrow">
+      ${formTokenField(reply.request)}
+      <p>${invitedBy} has added <strong>${email}</strong> to the members of <strong>${appName}</strong>.</p>
+      <p>Members may sign in and see all of the app. They get mails about its imports and deletions.</p>
+      <button class="main">Confirm ${email}</button>
+    </form>`,
+  })
+}
+
+export function acceptedPage(reply: FastifyReply): FastifyReply {
+  return sendPage(reply, {
+    title: 'Your address is confirmed',
+    content: html`<p class="card narrow">You are a member now. <a href="/sign-in">Sign in</a></p>`,
+  })
+}
+
+export function deadInvitationPage(reply: FastifyReply): FastifyReply {
+  return sendPage(reply.code(410), {
+    title: 'This link is no longer good',
+    content: html`<p class="card narrow">It was used or withdrawn, or it is older than ${invitationDays} days. Whoever added you can send another one.</p>`,
+  })
+}

@@ -1,0 +1,24 @@
+import { acceptInvitation, findInvitation } from '@sluice/sign-in'
+import type { PageRoutes } from '../context.ts'
+import { acceptedPage, deadInvitationPage, invitationPage } from './pages.ts'
+
+interface OneInvitation {
+  Params: { app: string; secret: string }
+}
+
+/** Where the link of an invitation leads: somebody who was added to an app confirms the address. */
+export const invitationRoutes: PageRoutes = (dashboard, { db }) => {
+  const guests = { config: { access: 'guests' } } as const
+  const appIn = (id: string) => (/^[1-9]\d{0,8}$/.test(id) ? Number(id) : 0)
+
+  // Mail scanners follow links: only the button uses it up.
+  dashboard.get<OneInvitation>('/invitations/:app/:secret', guests, async ({ params }, reply) => {
+    const found = await findInvitation(db, appIn(params.app), params.secret)
+    return found === undefined ? deadInvitationPage(reply) : invitationPage(reply, found)
+  })
+
+  dashboard.post<OneInvitation>('/invitations/:app/:secret', guests, async ({ params }, reply) => {
+    const isAccepted = await acceptInvitation(db, appIn(params.app), params.secret)
+    return isAccepted ? acceptedPage(reply) : deadInvitationPage(reply)
+  })
+}
