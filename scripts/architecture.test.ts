@@ -115,6 +115,18 @@ describe('who imports whom', () => {
   })
 })
 
+test('every HTTP server is made by packages/service, which bounds what clients may do', () => {
+  const own = 'packages/service/src/client-server.ts'
+  const others = rooms
+    .flatMap(({ files }) => files)
+    .filter(({ path, text }) => !isTest(path) && /createServer[^'"]*from 'node:https?'|http\.createServer/.test(text))
+  expect(others.map(({ path }) => path)).toEqual([own])
+  for (const { files } of rooms) {
+    const made = files.filter(({ path, text }) => !isTest(path) && /= fastify\(/.test(text))
+    for (const { text } of made) expect(text).toMatch(/createClientServer|hardenedServer/)
+  }
+})
+
 describe('files', () => {
   const longest = 300
   /** Longer ones, each with its reason. */

@@ -29,13 +29,13 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
 }
 
 /**
- * Runs `npm ci` if node_modules does not match the lockfile. npm's words go to stderr, so that stdout stays the entry's. A
+ * Runs `npm ci` if node_modules does not match the lockfile. npm's words and warnings go to stderr, so that stdout stays the entry's. A
  * setting of the environment must not leave packages out: they would be missed, and installed, each time.
  */
 function installIfNeeded() {
   if (isInstalled(root)) return
   console.error('Installing dependencies (npm ci) …')
-  const npm = spawnSync('npm', ['ci', '--include=dev', '--include=optional', '--loglevel=error'], {
+  const npm = spawnSync('npm', ['ci', '--include=dev', '--include=optional', '--loglevel=warn'], {
     cwd: root,
     stdio: ['ignore', 2, 2],
   })

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -21,10 +22,11 @@ beforeAll(async () => {
   await pack('tool', '1.0.0')
   await pack('native', '1.0.0', { os: [process.platform], cpu: [process.arch] })
   await pack('foreign', '1.0.0', { os: ['aix'] })
+  await pack('scripted', '1.0.0', { scripts: { postinstall: `touch ${join(folder, 'script-ran')}` } })
   for (const script of ['launch.mjs', 'installed.mjs']) {
     await cp(join(scripts, script), join(template, 'scripts', script))
   }
-  await write('template/.npmrc', 'fund=false\naudit=false\nupdate-notifier=false\n')
+  await cp(join(scripts, '..', '.npmrc'), join(template, '.npmrc'))
   await write('template/start.mjs', "import dep from 'dep'\nconsole.log('dep', dep)\n")
   await write('template/package.json', {
     name: 'project',
@@ -72,10 +74,10 @@ async function npm(cwd: string, ...args: string[]): Promise<void> {
 }
 
 /** Starts the project. Returns what it printed, and whether its dependencies were installed first. */
-async function start(env: Record<string, string> = {}): Promise<{ output: string; installed: boolean }> {
+async function start(env: Record<string, string> = {}): Promise<{ output: string; installed: boolean; said: string }> {
   const args = ['scripts/launch.mjs', 'start.mjs']
   const { stdout, stderr } = await run(process.execPath, args, { cwd: project, env: environment(env) })
-  return { output: stdout.trim(), installed: stderr.includes('Installing dependencies') }
+  return { output: stdout.trim(), installed: stderr.includes('Installing dependencies'), said: stderr }
 }
 
 /** Changes the project's package.json and lockfile as a colleague would, and leaves what is installed alone. */
@@ -85,12 +87,12 @@ async function change(...args: string[]): Promise<void> {
 
 describe('the launcher does not install', () => {
   test('after a plain npm ci, which leaves packages for other platforms out', async () => {
-    expect(await start()).toEqual({ output: 'dep 1.0.0', installed: false })
+    expect(await start()).toMatchObject({ output: 'dep 1.0.0', installed: false })
   })
 
   test('after npm install', async () => {
     await npm(project, 'install', tarball('dep', '2.0.0'))
-    expect(await start()).toEqual({ output: 'dep 2.0.0', installed: false })
+    expect(await start()).toMatchObject({ output: 'dep 2.0.0', installed: false })
   })
 
   test('if somebody tries out a package that the lockfile does not name', async () => {
@@ -124,6 +126,34 @@ describe('the launcher installs once', () => {
     expect(await start({ NODE_ENV: 'production' })).toMatchObject({ installed: true })
     expect(await start({ NODE_ENV: 'production' })).toMatchObject({ installed: false })
   })
+})
+
+describe('an install script', () => {
+  const ran = () => existsSync(join(folder, 'script-ran'))
+  beforeEach(() => rm(join(folder, 'script-ran'), { force: true }))
+
+  test('of a package that nobody allowed it does not run: the installation fails, and names the package', async () => {
+    await npm(project, 'install', '--package-lock-only', '--ignore-scripts', tarball('scripted', '1.0.0'))
+    await expect(npm(project, 'ci')).rejects.toThrow('scripted@1.0.0 (')
+    await remove('node_modules')
+    await expect(start()).rejects.toThrow('scripted@1.0.0 (')
+    expect(ran()).toBe(false)
+  })
+
+  test('runs if package.json allows it', async () => {
+    await npm(project, 'install', '--package-lock-only', '--ignore-scripts', tarball('scripted', '1.0.0'))
+    const manifest = JSON.parse(await readFile(join(project, 'package.json'), 'utf8'))
+    const allowed = { ...manifest, allowScripts: { [tarball('scripted', '1.0.0')]: true } }
+    await writeFile(join(project, 'package.json'), JSON.stringify(allowed))
+    await npm(project, 'ci')
+    expect(ran()).toBe(true)
+  })
+})
+
+test("the launcher shows npm's warnings", async () => {
+  await remove('node_modules')
+  await writeFile(join(project, '.npmrc'), `${await readFile(join(project, '.npmrc'), 'utf8')}\nno-such-setting=true\n`)
+  expect((await start()).said).toContain('no-such-setting')
 })
 
 async function remove(path: string): Promise<void> {

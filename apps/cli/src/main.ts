@@ -1,9 +1,11 @@
+import { printableLines } from '@sluice/local-stack'
 import { Command, CommanderError } from 'commander'
 import { addAppCommands } from './commands/app.ts'
 import { addDashboardCommands } from './commands/dashboard.ts'
 import { addDeletionCommands } from './commands/deletions.ts'
 import { addImportCommands } from './commands/import.ts'
 import { addKeyCommands } from './commands/key.ts'
+import { addMemberCommand } from './commands/member.ts'
 import { addMigrateCommand } from './commands/migrate.ts'
 import { addUserCommands } from './commands/users.ts'
 import { Failure } from './failure.ts'
@@ -20,6 +22,7 @@ addImportCommands(program)
 addDeletionCommands(program)
 addDashboardCommands(program)
 addKeyCommands(program)
+addMemberCommand(program)
 addMigrateCommand(program)
 
 // `sluice imports | head` ends as its reader likes it.
@@ -33,7 +36,7 @@ try {
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2
   else {
-    console.error(`sluice: ${error instanceof Error ? describe(error) : String(error)}`)
+    console.error(printableLines(`sluice: ${error instanceof Error ? describe(error) : String(error)}`))
     process.exitCode = error instanceof Failure ? error.exitCode : 1
   }
 }

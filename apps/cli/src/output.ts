@@ -1,3 +1,4 @@
+import { printable, printableJson } from '@sluice/local-stack'
 import type { Command } from 'commander'
 
 /**
@@ -5,12 +6,12 @@ import type { Command } from 'commander'
  */
 export function print(command: Command, document: unknown, text: () => string): void {
   const json = command.optsWithGlobals<{ json?: boolean }>().json === true
-  process.stdout.write(`${json ? JSON.stringify(document, null, 2) : text()}\n`)
+  process.stdout.write(`${json ? printableJson(document) : text()}\n`)
 }
 
 /** Lines of `name  value`, the names padded to one width. */
 export function fields(values: Record<string, unknown>): string {
-  const lines = Object.entries(values).map(([name, value]) => [printable(name), printable(value)] as const)
+  const lines = Object.entries(values).map(([name, value]) => [shown(name), shown(value)] as const)
   const width = Math.max(...lines.map(([name]) => name.length))
   return lines.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n')
 }
@@ -20,7 +21,7 @@ export function table(rows: readonly Record<string, unknown>[], empty: string): 
   const [first] = rows
   if (first === undefined) return empty
   const names = Object.keys(first)
-  const cells = [names, ...rows.map((row) => names.map((name) => printable(row[name])))]
+  const cells = [names, ...rows.map((row) => names.map((name) => shown(row[name])))]
   const widths = names.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)))
   return cells
     .map((line) =>
@@ -32,7 +33,7 @@ export function table(rows: readonly Record<string, unknown>[], empty: string): 
     .join('\n')
 }
 
-/** A value for people, `-` if there is none. Control characters out of a file could command the terminal, or look like a line. */
-function printable(value: unknown): string {
-  return String(value ?? '-').replace(/\p{Cc}/gu, '\ufffd')
+/** A value for people, `-` if there is none. */
+function shown(value: unknown): string {
+  return printable(String(value ?? '-'))
 }

@@ -62,7 +62,7 @@ export async function encryptionKeys(): Promise<readonly Buffer[]> {
     throw new Failure('no stack is running here: start one with npm start, or set ENCRYPTION_KEYS')
   }
   const ENCRYPTION_KEYS = await encryptionKeysOf(home(), process.env)
-  return readSettings({ ENCRYPTION_KEYS }, ['ENCRYPTION_KEYS']).ENCRYPTION_KEYS
+  return readSettings({ ...process.env, ENCRYPTION_KEYS }, ['ENCRYPTION_KEYS']).ENCRYPTION_KEYS
 }
 
 /** Runs an operator's command with the storage that `S3_ENDPOINT` names, or that of the running stack. */

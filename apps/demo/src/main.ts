@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { settings } from '@sluice/config'
+import { printableLines } from '@sluice/local-stack'
 import { sampleUserIds } from './sample.ts'
 
 // The whole way of a file, once, on a stack of its own: nothing is left behind.
@@ -57,13 +58,13 @@ async function demonstrate(): Promise<void> {
 
   heading('The result mail')
   const mail = await resultMail()
-  console.log(indent(mail))
+  console.log(indent(printableLines(mail)))
 
   heading('The error file behind its link: the first lines')
   const link = /http\S+error_files\S+/.exec(mail)?.[0]
   if (link === undefined) throw new Error('the mail has no link to the error file')
   const errorFile = await (await fetch(link)).text()
-  console.log(indent(errorFile.split('\n').slice(0, 9).map(clip).join('\n')))
+  console.log(indent(printableLines(errorFile.split('\n').slice(0, 9).map(clip).join('\n'))))
 
   heading('One user’s profile')
   await sluice('user', 'show', '--app', app, 'customer-00004')

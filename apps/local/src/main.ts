@@ -9,6 +9,7 @@ import {
   type AppDefinition,
   defaultHome,
   memoryLimits,
+  printableLines,
   type StackInfo,
   startStack,
   workerCount,
@@ -44,7 +45,7 @@ try {
 } catch (error) {
   // A start that was given up has left nothing behind, as was asked for.
   if (error !== stopping.signal.reason) {
-    console.error(error instanceof Error ? error.message : error)
+    console.error(printableLines(error instanceof Error ? error.message : String(error)))
     process.exit(1)
   }
 }

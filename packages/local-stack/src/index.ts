@@ -1,6 +1,7 @@
 export { type InboxOptions, type RunningInbox, startInbox } from './inbox/start.ts'
 export { memoryLimits } from './memory-limits.ts'
 export { type PostgresOptions, type RunningPostgres, startPostgres } from './postgres/start.ts'
+export { printable, printableJson, printableLines } from './printable.ts'
 export type { AppDefinition } from './stack/app-process.ts'
 export { embeddedStorageAccess } from './stack/embedded-storage.ts'
 export { encryptionKeysOf } from './stack/encryption-key.ts'

@@ -1,4 +1,10 @@
-import { createAccessKey, deleteAccessKey, listAccessKeys, reencryptSecrets } from '@sluice/access-keys'
+import {
+  createAccessKey,
+  deleteAccessKey,
+  listAccessKeys,
+  reencryptSecrets,
+  TooManyAccessKeys,
+} from '@sluice/access-keys'
 import { requireApp } from '@sluice/accounts'
 import type { Command } from 'commander'
 import { Failure } from '../failure.ts'
@@ -16,7 +22,9 @@ export function addKeyCommands(program: Command): void {
     .option('--json')
     .action(async ({ app }: { app: number }) => {
       const keys = await encryptionKeys()
-      const made = await withDatabase((db) => createAccessKey(db, keys, app))
+      const made = await withDatabase((db) => createAccessKey(db, keys, app)).catch((error: unknown) => {
+        throw error instanceof TooManyAccessKeys ? new Failure(error.message) : error
+      })
       print(create, { access_key_id: made.accessKeyId, secret_access_key: made.secretAccessKey }, () =>
         fields({ 'Access key ID': made.accessKeyId, 'Secret access key': made.secretAccessKey }),
       )

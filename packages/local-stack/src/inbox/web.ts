@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import { createClientServer } from '@sluice/service'
 import type { Mailbox } from './mailbox.ts'
 import { framedHtml, listPage, mailPage, missingPage, STYLE } from './pages.ts'
 
@@ -32,7 +33,7 @@ const HEADERS = {
  */
 export async function startWeb(host: string, port: number, mailbox: Mailbox): Promise<WebServer> {
   const names = new Set(['127.0.0.1', 'localhost', '[::1]', host, `[${host}]`])
-  const server = createServer((request, response) => {
+  const server = createClientServer((request, response) => {
     const answer = names.has(hostName(request)) ? answerTo(request, mailbox) : FOREIGN
     response.writeHead(answer.status, {
       ...HEADERS,

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { lastLines, openLog } from '../log-file.ts'
+import { printable } from '../printable.ts'
 import { howItEnds } from '../process-state.ts'
 import { recordOutput } from './app-output.ts'
 import type { Run } from './keep-running.ts'
@@ -82,7 +83,8 @@ export async function startApp(options: AppProcessOptions): Promise<AppProcess> 
   await stop(child, exited)
   options.signal.throwIfAborted()
   await Promise.race([recorded, delay(WORDS_MS, undefined, { ref: false })])
-  const words = (await lastLines(options.logFile, logStart, 20)).join('\n')
+  // Indented: no line of theirs looks like one of ours.
+  const words = (await lastLines(options.logFile, logStart, 20)).map((line) => `  ${printable(line)}`).join('\n')
   throw new Error(`${options.name} did not start: ${outcome} (${options.logFile})\n${words}`)
 }
 

@@ -106,6 +106,27 @@ describe('a stack', () => {
   })
 })
 
+// It would clear the screen, print a line that looks like the stack's own, and reverse the rest.
+const hostile = ' \x1b[2J\nready\r\x9b2J\u202etxt'
+const control = /[\p{Cc}\u202e]/u
+
+describe('bytes of a client', () => {
+  test('reach the terminal as visible characters in one line', async () => {
+    const lines: string[] = []
+    await start({ env: { ...outside, HOSTILE: hostile }, log: (line) => lines.push(line) })
+    await expect.poll(() => lines).toContain('api:  \ufffd[2J\ufffdready\ufffd\ufffd2J\ufffdtxt')
+    expect(lines.filter((line) => control.test(line))).toEqual([])
+  })
+
+  test('in the last words of an app that does not start are visible characters, too', async () => {
+    const failing = { ...worker, env: { FIXTURE: 'fails', HOSTILE: hostile } }
+    const error = await start({ env: outside, apps: [failing] }).catch((thrown: Error) => thrown)
+    expect(error).toMatchObject({ message: expect.stringContaining('the fixture fails') })
+    const lines = String((error as Error).message).split('\n')
+    expect(lines.filter((line) => control.test(line))).toEqual([])
+  })
+})
+
 describe('an app that ends', () => {
   test('is started again at the same address, and stack.json says so', async () => {
     const { info } = await start({ env: outside, apps: [api, worker] })

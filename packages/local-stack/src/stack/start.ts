@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { printable } from '../printable.ts'
 import type { AppDefinition } from './app-process.ts'
 import { appAddresses, appPorts, keepApps } from './apps.ts'
 import { choosePorts } from './choose-ports.ts'
@@ -19,7 +20,7 @@ export interface StackOptions {
   /** Runs before the apps start, with their environment; migrates the database, for example. */
   prepare?(appEnv: Environment): Promise<void>
   apps?: readonly AppDefinition[]
-  /** Takes lines for the people at the terminal: restarts, and the apps' warnings and errors. */
+  /** Accepts lines for the people at the terminal: restarts, and the apps' warnings and errors. They are printable. */
   log(line: string): void
   /** Gives the start up: what runs already is stopped, and the start rejects with the signal's reason. */
   signal?: AbortSignal
@@ -73,7 +74,8 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
 
 /** Starts one part after the other and puts the end of each on the stack of parts; gives how to read the state. */
 async function startParts(options: StackOptions, parts: AsyncDisposableStack): Promise<() => StackInfo> {
-  const { home, env, log, apps = [], signal = new AbortController().signal } = options
+  const { home, env, apps = [], signal = new AbortController().signal } = options
+  const log = (line: string) => options.log(printable(line))
   const logs = join(home, 'logs')
   await mkdir(logs, { recursive: true, mode: 0o700 })
   await lockHome(home, parts)

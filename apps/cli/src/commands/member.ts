@@ -1,0 +1,25 @@
+import { addMember, requireApp } from '@sluice/accounts'
+import type { Command } from 'commander'
+import { print } from '../output.ts'
+import { parseAppId, withDatabase } from '../stack.ts'
+
+/** `sluice member add`. */
+export function addMemberCommand(program: Command): void {
+  const add = program
+    .command('member')
+    .description('people who may sign in to an app’s dashboard and get its mails')
+    .command('add')
+    .description('add a member; the address counts as confirmed, and is asked nothing')
+    .requiredOption('--app <id>', 'app', parseAppId)
+    .requiredOption('--email <address>', 'their e-mail address')
+    .option('--json')
+    .action(async ({ app, email }: { app: number; email: string }) => {
+      const added = await withDatabase(async (db) => {
+        await requireApp(db, app)
+        return await addMember(db, app, email)
+      })
+      print(add, { app_id: app, email, added }, () =>
+        added ? `${email} is a member of app ${app}.` : `${email} was one already.`,
+      )
+    })
+}
