@@ -10,6 +10,7 @@ const entry = fileURLToPath(new URL('../../../apps/api/src/main.ts', import.meta
 /** The API as a deployment runs it: a process of its own. */
 export interface ApiProcess {
   url: string
+  pid: number
   /** Everything that it has written to its log so far. */
   log(): string
   /** Ends it as SIGTERM does; its log is whole then. Throws unless the exit code is 0. */
@@ -47,6 +48,7 @@ export async function startApi(databaseUrl: string, env: Record<string, string> 
   })
   return {
     url: address,
+    pid: child.pid ?? 0,
     log: () => written,
     async stop() {
       const closed = once(child, 'close')

@@ -21,6 +21,7 @@ const numbered = (prefix: string) => Array.from({ length: 501 }, (_, index) => `
 const notJson: Provocation = { body: '{' }
 const wrongType: Provocation = { body: 'x', headers: { 'Content-Type': 'text/plain' } }
 const overOneMiB: Provocation = { body: ' '.repeat(2 ** 20 + 1) }
+const manyValues: Provocation = { body: `[${'1,'.repeat(2 ** 17)}1]` }
 
 /** Imports that must be there, each with an error file: the link to the first one is good, the other one's has expired. */
 export const imports = {
@@ -46,6 +47,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     text: update({ ...name, value: '\0' }),
     registered_type: update({ key: 'age', type: 'string', value: 'x' }),
     large_body: overOneMiB,
+    many_values: manyValues,
     wrong_type: wrongType,
   },
   registerUsers: {
@@ -56,6 +58,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     no_object: json([]),
     not_json: notJson,
     large_body: { headers: { 'Content-Length': '99999999' } },
+    many_values: manyValues,
     wrong_type: wrongType,
   },
   requestDeletion: {
@@ -67,6 +70,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     no_object: json([]),
     not_json: notJson,
     large_body: { headers: { 'Content-Length': '99999999' } },
+    many_values: manyValues,
     wrong_type: wrongType,
   },
   requestBulkImport: {

@@ -14,7 +14,7 @@ export interface RawAnswer {
 
 /**
  * Sends bytes as they stand, one piece after the other with `pause` ms between them, and reads until the server hangs up.
- * Throws where it does not within 20 s.
+ * Throws if it does not within 60 s.
  */
 export async function sendRaw(
   url: string,
@@ -30,7 +30,7 @@ export async function sendRaw(
   // Not by `once`, which would throw the error of such bytes although the answer is there.
   const { promise: closed, resolve, reject } = Promise.withResolvers<void>()
   socket.once('close', () => resolve())
-  const limit = setTimeout(() => reject(new Error(`${url} does not hang up`)), 20_000)
+  const limit = setTimeout(() => reject(new Error(`${url} does not hang up`)), 60_000)
   try {
     await Promise.all([closed, write(socket, pieces, pause)])
   } finally {

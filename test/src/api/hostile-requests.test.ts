@@ -197,3 +197,14 @@ test('any path and method survives, and changes nothing', async () => {
   })
   await fc.assert(property, { numRuns: 120 })
 })
+
+test.each([
+  '/error_files/%00',
+  '/error_files/00000000-0000-4000-8000-000000000000%00.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa',
+  '/v3/user_profiles/bulk_import/%00',
+  '/v3/user_profiles/bulk_import/00000000-0000-4000-8000-000000000000%00',
+  '/v3/user_profiles/bulk_import/%ED%A0%80',
+  '/error_files/%ED%A0%80',
+])('%s, which Postgres would refuse, is not found', async (path) => {
+  for (const method of ['GET', 'DELETE']) expect([400, 404]).toContain(await survives({ path, method, body: '' }))
+})

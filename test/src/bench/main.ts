@@ -9,6 +9,7 @@ import { benchLimiter } from './limiter.ts'
 import { benchMemory } from './memory.ts'
 import { benchMixed } from './mixed.ts'
 import { benchRegistration } from './registration.ts'
+import { benchFairness } from './scale/fairness.ts'
 import { benchScale } from './scale/index.ts'
 import { benchStages } from './stages.ts'
 import { benchUploads } from './uploads.ts'
@@ -26,6 +27,7 @@ const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   registration: benchRegistration,
   memory: benchMemory,
   scale: benchScale,
+  fairness: benchFairness,
   stages: benchStages,
 }
 

@@ -45,6 +45,17 @@ test('a new key works, and its secret is shown once, also in the commands', asyn
   expect(listed.text).not.toContain(secret)
 })
 
+test('one more than 20 is refused in words', async () => {
+  const shop = await openShop('many@example.com')
+  for (let number = 0; number < 20; number++) await createKey(shop)
+  const refused = await shop.member.post(`${shop.page}/access-keys`, {}, shop.page)
+  expect(refused.status).toBe(409)
+  expect(refused.text).toContain('an app can have at most 20 access keys: delete one that is not used any more')
+  expect(
+    await dashboard.db.selectFrom('access_keys').select('app_id').where('app_id', '=', shop.appId).execute(),
+  ).toHaveLength(20)
+})
+
 test('a deleted key stops working at once, and is asked about before', async () => {
   const shop = await openShop('delete@example.com')
   const [first, second] = [await createKey(shop), await createKey(shop)]

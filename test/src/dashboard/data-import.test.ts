@@ -53,6 +53,26 @@ describe('a file that is sent', () => {
     expect((await visitor.get(`/apps/${appId}/imports/${importId}`)).text).toContain('<h1>people.csv</h1>')
   })
 
+  test('is refused in words if too many imports of the app wait, and nothing is left of it', async () => {
+    await dashboard.db
+      .insertInto('imports')
+      .values(
+        Array.from({ length: 1_000 }, () => ({
+          app_id: appId,
+          source: 'bucket' as const,
+          state: 'queued' as const,
+          object_key: 'none',
+          content_type: 'text/csv' as const,
+        })),
+      )
+      .execute()
+    const answer = await visitor.postFile(page, 'people.csv', new Blob([file]))
+    expect(answer.status).toBe(429)
+    expect(answer.headers.get('retry-after')).toBe('60')
+    expect(answer.text).toContain('1,000 imports wait already. Please try again when some of them have ended.')
+    expect(await importsOf()).toHaveLength(1_000)
+  })
+
   test('is taken for compressed by its content, whatever it is called', async () => {
     const importId = importAt(await visitor.postFile(page, 'people.csv', new Blob([gzipSync(file)])))
     const workshop = workshopOf(dashboard)

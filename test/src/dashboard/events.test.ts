@@ -1,3 +1,4 @@
+import { addMember } from '@sluice/accounts'
 import { runImport } from '@sluice/imports'
 import { beforeEach, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
@@ -17,19 +18,24 @@ beforeEach(async () => {
   dashboard = await openTestDashboard()
   workshop = workshopOf(dashboard)
   app = await openAppWith(dashboard, ['u1'])
-  const entered = await openVisitor(dashboard).post(await signInAddress(dashboard, app.email))
-  cookie = /sluice_session=[^;]+/.exec(entered.headers.getSetCookie().join())?.[0] ?? ''
+  cookie = await cookieOf(app.email)
   closed = false
   return async () => {
     if (!closed) await dashboard.close()
   }
 })
 
+/** Signs somebody in. Returns the cookie of the session. */
+async function cookieOf(email: string): Promise<string> {
+  const entered = await openVisitor(dashboard).post(await signInAddress(dashboard, email))
+  return /sluice_session=[^;]+/.exec(entered.headers.getSetCookie().join())?.[0] ?? ''
+}
+
 /** Listens to an import; `heard` grows with what comes, and `over` resolves at its end. */
-async function listen(importId: string) {
+async function listen(importId: string, own = cookie, appId = app.appId) {
   const stop = new AbortController()
-  const response = await fetch(`${dashboard.url}/apps/${app.appId}/imports/${importId}/events`, {
-    headers: { Cookie: cookie },
+  const response = await fetch(`${dashboard.url}/apps/${appId}/imports/${importId}/events`, {
+    headers: { Cookie: own },
     signal: stop.signal,
   })
   const heard = { text: '' }
@@ -74,6 +80,27 @@ test('a visitor has a bounded number of streams; those that went away make room'
     again.stop()
     return again.status === 200
   })
+})
+
+test('all members of an app together have a share of the streams; another app has its own', async () => {
+  const importId = await queueFile(workshop, app.appId, 'user_id,a\nu1,1\n')
+  const emails = Array.from({ length: 12 }, (_, index) => `member-${index}@example.com`)
+  for (const email of emails) await addMember(dashboard.db, app.appId, email)
+  const cookies = await Promise.all(emails.map((email) => cookieOf(email)))
+  const streams = await Promise.all(cookies.flatMap((own) => Array.from({ length: 20 }, () => listen(importId, own))))
+  const refused = streams.filter(({ status }) => status === 503)
+  expect(refused).toHaveLength(240 - 40)
+  await refused[0]?.over
+  expect(JSON.parse(refused[0]?.heard.text ?? '')).toEqual({
+    status: 'too_many_streams',
+    error: { messages: ['Too many pages of this app are open. Load the page again to see changes.'] },
+  })
+
+  const other = await openAppWith(dashboard, ['u1'])
+  const otherImport = await queueFile(workshop, other.appId, 'user_id,a\nu1,1\n')
+  const { status, stop } = await listen(otherImport, await cookieOf(other.email), other.appId)
+  expect(status).toBe(200)
+  for (const stream of [...streams, { stop }]) stream.stop()
 })
 
 test('streams hold up no shutdown', async () => {

@@ -84,6 +84,33 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await context.close()
   })
 
+  test('a page that gets no stream loads itself again, and moves all the same', async () => {
+    const { appId, email } = await openAppWith(dashboard, users)
+    const workshop = workshopOf(dashboard)
+    const importId = await queueFile(workshop, appId, 'user_id,age\nuser-1,20\n')
+    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    const cookies = await context.cookies()
+    const stop = new AbortController()
+    const headers = { Cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; ') }
+    const eventsOf = (id: string) => `${dashboard.url}/apps/${appId}/imports/${id}/events`
+    const waiting = await queueFile(workshop, appId, 'user_id,age\nuser-1,20\n')
+    const streams = await Promise.all(
+      Array.from({ length: 20 }, () => fetch(eventsOf(waiting), { headers, signal: stop.signal })),
+    )
+    expect(streams.every(({ ok }) => ok)).toBe(true)
+
+    const events = eventsOf(importId)
+    const refused = page.waitForResponse((response) => response.url() === events && response.status() === 503)
+    await page.goto(`/apps/${appId}/imports/${importId}`)
+    await refused
+    await runImport(workshop.context, await claim(workshop, appId, importId), never)
+    await page.getByText('Completed').waitFor()
+    stop.abort()
+    // The browser itself reports the refusal.
+    expect(problems.filter((problem) => !problem.includes('503'))).toEqual([])
+    await context.close()
+  })
+
   test('an import that runs is cancelled with two clicks, and stays as far as it came', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
     const workshop = workshopOf(dashboard, { BATCH_ROWS: '200' })

@@ -1,4 +1,5 @@
 import { addMember } from '@sluice/accounts'
+import { inviteMember } from '@sluice/sign-in'
 import { addDeletions, addUsers } from './sample-data.ts'
 import { openApp, type TestDashboard } from './test-dashboard.ts'
 
@@ -15,6 +16,8 @@ export interface SampleApp {
 export async function openSampleApp(dashboard: TestDashboard, name: string, email: string): Promise<SampleApp> {
   const app = await openApp(dashboard, name, email)
   await addMember(dashboard.db, app.appId, secondMember)
+  const invited = { email: 'newcomer@example.com', by: email, memberLimit: 10 }
+  await inviteMember(dashboard.db, app.appId, invited)
   await addUsers(dashboard.db, app.appId, 500)
   await addDeletions(dashboard.db, app.appId)
   return app

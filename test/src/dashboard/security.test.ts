@@ -59,6 +59,7 @@ const forms = [
   ['settings/mails', {}],
   ['settings/members', { email: 'new@example.com' }],
   ['settings/members/remove', { member: 'anna@example.com' }],
+  ['settings/invitations/withdraw', { email: 'newcomer@example.com' }],
 ] as const
 
 describe.each(forms)('the form %s', (path, fields) => {
@@ -89,13 +90,14 @@ describe.each(forms)('the form %s', (path, fields) => {
 async function state() {
   return {
     members: await dashboard.db.selectFrom('members').selectAll().orderBy('email').execute(),
+    invitations: await dashboard.db.selectFrom('invitations').selectAll().orderBy('email').execute(),
     tokens: await dashboard.db.selectFrom('api_tokens').select('token_hash').orderBy('app_id').execute(),
   }
 }
 
 test('signing in and out takes forms of ours as well', async () => {
   const stranger = openVisitor(dashboard)
-  for (const path of ['/sign-in', '/sign-in/abc', '/sign-out', '/theme']) {
+  for (const path of ['/sign-in', '/sign-in/abc', '/invitations/1/abc', '/sign-out', '/theme']) {
     expect((await stranger.postWithoutToken(path, { email: 'anna@example.com' })).status, path).toBe(403)
   }
   expect((await dashboard.mails()).length).toBe(0)

@@ -8,6 +8,7 @@ import { buildDashboard } from '@sluice/dashboard-app/src/dashboard.ts'
 import type { Database } from '@sluice/database'
 import { startInbox } from '@sluice/local-stack'
 import { mailSettings, openTransport } from '@sluice/mail'
+import { type ClientPolicy, clientPolicy, openMetrics, openReadiness } from '@sluice/service'
 import { addOperator, openSigner } from '@sluice/sign-in'
 import type { Storage } from '@sluice/storage'
 import { pino } from 'pino'
@@ -36,9 +37,10 @@ export const testDropbox = {
   encryptionKeys: [randomBytes(32)],
 }
 
-/** Opens a dashboard. Takes what it is to have besides, such as limits. */
+/** Opens a dashboard. Accepts what it has besides, such as limits, and a policy for clients. */
 export async function openTestDashboard(
   more: (database: TestDatabase) => Promise<Partial<Context>> = async () => ({}),
+  clients: ClientPolicy = clientPolicy,
 ): Promise<TestDashboard> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-dashboard-'))
   const inbox = await startInbox({ folder, host: '127.0.0.1', httpPort: 0, smtpPort: 0 })
@@ -49,14 +51,18 @@ export async function openTestDashboard(
   const mailServer = { SMTP_URL: inbox.smtpUrl, MAIL_FROM: 'Sluice <no-reply@sluice.test>' }
   const mails = openTransport(readSettings(mailServer, mailSettings))
   const url = `http://127.0.0.1:${port}`
-  const dashboard = buildDashboard({
+  const context: Context = {
     ...{ db: database.db, storage, mails, signer: openSigner(database.db), log: pino({ level: 'silent' }) },
+    memberLimit: 100,
     dashboardUrl: url,
     apiUrl: 'http://api.test',
     dropbox: testDropbox,
     queueStore: { databaseUrl: database.url },
+    settings: readSettings({}, ['WAITING_IMPORTS_LIMIT']),
     ...(await more(database)),
-  })
+  }
+  const operations = { metrics: openMetrics(), readiness: openReadiness() }
+  const dashboard = buildDashboard(context, operations, clients)
   await dashboard.listen({ host: '127.0.0.1', port })
   return {
     url,

@@ -11,6 +11,8 @@ interface Answer {
 
 /** Somebody with a browser that keeps cookies and runs no scripts. */
 export interface Visitor {
+  /** What the browser keeps, as it sends it. */
+  cookies(): string
   get(path: string, headers?: Record<string, string>): Promise<Answer>
   /** Sends a form with the token that the page at `from` (the same address, where it is left out) gave. */
   post(path: string, fields?: Record<string, string>, from?: string): Promise<Answer>
@@ -29,11 +31,12 @@ export interface Visitor {
 /** Somebody who is not signed in. */
 export function openVisitor({ url }: { url: string }): Visitor {
   const cookies = new Map<string, string>()
+  const cookieHeader = () => [...cookies].map((pair) => pair.join('=')).join('; ')
   const ask = async (path: string, options: RequestInit = {}): Promise<Answer> => {
     const headers = {
       Accept: 'text/html',
       ...options.headers,
-      Cookie: [...cookies].map((pair) => pair.join('=')).join('; '),
+      Cookie: cookieHeader(),
     }
     const response = await fetch(new URL(path, url), { ...options, headers, redirect: 'manual' })
     for (const line of response.headers.getSetCookie()) {
@@ -52,6 +55,7 @@ export function openVisitor({ url }: { url: string }): Visitor {
     return token
   }
   return {
+    cookies: cookieHeader,
     get: async (path, headers = {}) => await ask(path, { headers }),
     async post(path, fields = {}, from = path) {
       return await postWithoutToken(path, { form_token: await tokenAt(from), ...fields })

@@ -126,7 +126,7 @@ describe('data is as old as what fixed its content:', () => {
 
   test('the first request of v3, whose file comes after the deletion', async () => {
     const terms = { checksum: md5, byte_size: csvBytes.length, content_type: 'text/csv' as const, dry_run: false }
-    const { importId } = await requestImport(yard.database.db, yard.storage, appId, terms)
+    const { importId } = await requestImport(yard.context, appId, terms)
     await deleteAndRegisterAgain()
     await yard.storage.write(`apps/${appId}/imports/${importId}/upload`, csvBytes, 'text/csv')
     expect(await noticeUploads(yard.context)).toMatchObject({ queued: 1 })
@@ -163,8 +163,7 @@ describe('data is as old as what fixed its content:', () => {
   })
 
   test('the beginning of an upload to the bucket that is complete after the deletion', async () => {
-    const { db } = yard.database
-    const upload = await beginUpload(db, appId, 'people.csv')
+    const upload = await beginUpload(yard.upkeep, appId, 'people.csv')
     await deleteAndRegisterAgain()
     await yard.storage.write(upload.objectKey, csvBytes, 'text/csv')
     expect(await finishUpload(yard.upkeep, upload, { kind: 'parts' })).toBeDefined()

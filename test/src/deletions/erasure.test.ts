@@ -77,9 +77,14 @@ test.each(stores)(
     await registerUsers(yard.database.db, appId, ['unknown'])
     await importFile(yard, appId, `user_id,age\nunknown,3\n${id},4\n`)
 
+    // And in what their owner calls the files.
+    const named = { file_name: `export of ${id}.csv` }
+    await yard.database.db.updateTable('imports').set(named).execute()
+
     expect(await tablesWith(yard.database.db, id)).toEqual([
       'public.deletion_request_users',
       'public.import_error_chunks',
+      'public.imports',
       'public.profiles',
       'public.users',
     ])

@@ -103,7 +103,7 @@ describe('the hashes of deleted IDs', () => {
   test('are kept for 30 days, and for as long as an import or an upload is unfinished that was sent before', async () => {
     const { db } = yard.database
     const waiting = await queueFile(yard, appId, 'user_id,n\nalice,1\n')
-    const upload = await beginUpload(db, appId, 'people.csv')
+    const upload = await beginUpload(yard.context, appId, 'people.csv')
     await deleteUser('alice')
     const other = await openApp(yard, ['carl'])
     await request(yard, other, ['carl'], march.accepted)

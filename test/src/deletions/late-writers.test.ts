@@ -56,7 +56,7 @@ const sweepsLeft = async () =>
 /** A first request of v3, and what its client does, as often as it likes while the address is good. */
 async function openV3(): Promise<{ importId: string; put: () => Promise<number> }> {
   const terms = { checksum: md5, byte_size: bytes.length, content_type: 'text/csv' as const, dry_run: false }
-  const { importId, descriptor } = await requestImport(yard.database.db, yard.storage, appId, terms)
+  const { importId, descriptor } = await requestImport(yard.context, appId, terms)
   const { url, headers } = descriptor.direct_upload
   return { importId, put: async () => (await fetch(url, { method: 'PUT', headers, body: csv })).status }
 }
@@ -132,10 +132,10 @@ describe('a deletion removes', () => {
 
   test('what storage has of an upload to the bucket that began more than an hour ago, and no younger one', async () => {
     const { db } = yard.database
-    const whole = await beginUpload(db, appId, 'whole.csv')
+    const whole = await beginUpload(yard.upkeep, appId, 'whole.csv')
     await write(whole.importId)
     const inParts = await beginUploadInParts(yard.upkeep, appId, 'parts.csv', { contentType: 'text/csv', user: {} })
-    const young = await beginUpload(db, appId, 'young.csv')
+    const young = await beginUpload(yard.upkeep, appId, 'young.csv')
     await write(young.importId)
     await sql`
       update dropbox_uploads set started_at = started_at - interval '61 minutes', sent_at = sent_at - interval '61 minutes'
@@ -152,7 +152,7 @@ describe('a deletion removes', () => {
   })
 
   test('the file of an upload to the bucket that becomes an import afterwards, when this ends', async () => {
-    const upload = await beginUpload(yard.database.db, appId, 'people.csv')
+    const upload = await beginUpload(yard.upkeep, appId, 'people.csv')
     await deleteAlice()
     await write(upload.importId)
     await finishUpload(yard.upkeep, upload, { kind: 'parts' })
@@ -196,7 +196,10 @@ describe('a sweep removes', () => {
   test('the second copy of a repeated upload whose process died', async () => {
     const { db } = yard.database
     const origin = { kind: 'request', signature: 'aa', md5: 'bb' } as const
-    const [first, second] = [await beginUpload(db, appId, 'a.csv'), await beginUpload(db, appId, 'a.csv')]
+    const [first, second] = [
+      await beginUpload(yard.upkeep, appId, 'a.csv'),
+      await beginUpload(yard.upkeep, appId, 'a.csv'),
+    ]
     for (const { importId } of [first, second]) await write(importId)
     await finishUpload(yard.upkeep, first, origin)
     const relay = { ...yard.bucket.relay, remove: () => Promise.reject(new Error('killed')) }
@@ -223,7 +226,7 @@ describe('a sweep removes', () => {
   })
 
   test('what arrives for an upload to the bucket that was given up', async () => {
-    const upload = await beginUpload(yard.database.db, appId, 'a.csv')
+    const upload = await beginUpload(yard.upkeep, appId, 'a.csv')
     await sql`update dropbox_uploads set started_at = started_at - interval '3 days'`.execute(yard.database.db)
     expect(await removeAbandonedUploads(yard.upkeep)).toBe(1)
     await write(upload.importId)
@@ -244,6 +247,34 @@ describe('a sweep removes', () => {
     expect(tries).toBe(1)
     expect(await sweepsLeft()).toEqual([view.import_id])
     await passHours(1)
+    expect(await sweepFiles(yard.context)).toBe(1)
+    expect(await stored(view.import_id)).toEqual([])
+  })
+
+  test('each place once a run, although storage is so slow that the first ones are due again before its end', async () => {
+    // More than are taken at a time.
+    await sql`insert into file_sweeps (app_id, import_id, due_at)
+      select ${appId}, gen_random_uuid(), now() from generate_series(1, 101)`.execute(yard.database.db)
+    const removed: string[] = []
+    const removeAll = async (prefix: string) => {
+      removed.push(prefix)
+      if (removed.length < 500)
+        await sql`update file_sweeps set due_at = now() where due_at < now() + interval '1 hour'`.execute(
+          yard.database.db,
+        )
+      throw new Error('storage is slow, and then refuses')
+    }
+    await sweepFiles({ ...yard.context, storage: { ...yard.storage, removeAll } })
+    expect(removed).toHaveLength(101)
+    expect(new Set(removed).size).toBe(101)
+    await sql`delete from file_sweeps`.execute(yard.database.db)
+  })
+
+  test('a place whose time lies days ahead, because the clock of Postgres was set back', async () => {
+    const { view } = await importFile(yard, appId, csv)
+    await deleteAlice()
+    await write(view.import_id)
+    await sql`update file_sweeps set due_at = due_at + interval '3 days'`.execute(yard.database.db)
     expect(await sweepFiles(yard.context)).toBe(1)
     expect(await stored(view.import_id)).toEqual([])
   })

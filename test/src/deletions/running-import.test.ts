@@ -165,6 +165,34 @@ test('neither keeps nor links an error file that was being stored when the delet
   expect(text).not.toContain('error_files')
 })
 
+const kept = [
+  ['a deletion', () => deleteAlice()] as const,
+  [
+    'a full disk',
+    async (importId: string) => {
+      const { db } = yard.database
+      await db.updateTable('imports').set({ error_file_ends_before_row: 1 }).where('import_id', '=', importId).execute()
+      await db.deleteFrom('import_error_chunks').where('import_id', '=', importId).execute()
+    },
+  ] as const,
+]
+
+test.each(kept)('needs no further try if %s removes the rows of its error file while it is sent', async (_, remove) => {
+  const importId = await queueFile(yard, appId, 'user_id,n\nalice,none\nghost,1\n')
+  let removals = 0
+  const storage: ImportContext['storage'] = {
+    ...yard.storage,
+    async writeStream(...args) {
+      if (removals++ === 0) await remove(importId)
+      await yard.storage.writeStream(...args)
+    },
+  }
+  const running = runImport(small({ storage }), await claim(yard, appId, importId), new AbortController().signal)
+  expect(await running).toMatchObject({ outcome: 'completed' })
+  expect(await errorFileOf(importId)).toBeUndefined()
+  expect((await resultOf(yard, appId, importId)).view).toMatchObject({ rows_failed: 2 })
+})
+
 test('that was cancelled reports no row of a user who was deleted before the report', async () => {
   const importId = await queueFile(yard, appId, file)
   const running = runWith(importId, () => cancelImport(yard.database.db, importId))

@@ -57,6 +57,39 @@ describe('stored files', () => {
     expect(await storedKeys(appId)).toEqual([])
   })
 
+  test('lose their names as well: those removed before, those that go now, and those of imports that end later', async () => {
+    const { db } = yard.database
+    const appId = await openApp(yard, ['alice', 'bob'])
+    const name = (importId: string) =>
+      db.updateTable('imports').set({ file_name: 'alice.csv' }).where('import_id', '=', importId).execute()
+    const nameOf = async (importId: string) =>
+      (await db.selectFrom('imports').select('file_name').where('import_id', '=', importId).executeTakeFirst())
+        ?.file_name
+    const upload = 'user_id,age\nbob,1\n'
+    const ended = async () => {
+      const { view } = await importFile(yard, appId, upload)
+      await name(view.import_id)
+      return view.import_id
+    }
+    const before = await ended()
+    await removeOldFiles({ ...yard.context, settings: { ...yard.context.settings, FILE_RETENTION_DAYS: 0 } })
+    expect(await nameOf(before)).toBe('alice.csv')
+    const now = await ended()
+    const later = await queueFile(yard, appId, upload)
+    await name(later)
+    await request(yard, appId, ['alice'], accepted)
+    await runAt(yard, completion)
+    expect([await nameOf(before), await nameOf(now), await nameOf(later)]).toEqual([null, null, 'alice.csv'])
+
+    await runImport(yard.context, await claim(yard, appId, later), new AbortController().signal)
+    await removeOldFiles(yard.context)
+    expect(await nameOf(later)).toBeNull()
+    // What is sent afterwards keeps its name, also when its file goes in its own time.
+    const after = await ended()
+    await removeOldFiles({ ...yard.context, settings: { ...yard.context.settings, FILE_RETENTION_DAYS: 0 } })
+    expect(await nameOf(after)).toBe('alice.csv')
+  })
+
   test('that storage keeps hold nothing up but the report: the next run removes them and sends the mail', async () => {
     const appId = await openApp(yard, ['alice'])
     await importFile(yard, appId, 'user_id,age\nalice,1\n')

@@ -6,6 +6,7 @@ import {
   listAccessKeys,
   noteUse,
   reencryptSecrets,
+  TooManyAccessKeys,
 } from '@sluice/access-keys'
 import { createApp } from '@sluice/accounts'
 import { sql } from '@sluice/database'
@@ -43,6 +44,18 @@ test('another app deletes and lists none of them', async () => {
   expect(await deleteAccessKey(database.db, otherApp, accessKeyId)).toBe(false)
   expect(await listAccessKeys(database.db, otherApp)).toEqual([])
   expect(await listAccessKeys(database.db, appId)).toMatchObject([{ accessKeyId }])
+})
+
+test('an app has at most 20, also if they are created at one moment', async () => {
+  const { appId: otherApp } = await createApp(database.db, { name: 'Other', email: 'bob@example.com' })
+  const outcomes = await Promise.allSettled(Array.from({ length: 25 }, () => createAccessKey(database.db, keys, appId)))
+  const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+  expect(refused).toEqual(Array.from({ length: 5 }, () => expect.any(TooManyAccessKeys)))
+  const [key, ...others] = await listAccessKeys(database.db, appId)
+  expect(others).toHaveLength(19)
+  await createAccessKey(database.db, keys, otherApp)
+  await deleteAccessKey(database.db, appId, key?.accessKeyId ?? '')
+  await createAccessKey(database.db, keys, appId)
 })
 
 test('a key needs an app', async () => {

@@ -1,4 +1,10 @@
-import { CreateMultipartUploadCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3'
+import {
+  CreateMultipartUploadCommand,
+  ListMultipartUploadsCommand,
+  ListPartsCommand,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3'
+import { listUploads } from '@sluice/dropbox'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Owner, openTestDropbox, type TestDropbox } from './test-dropbox.ts'
 
@@ -23,7 +29,15 @@ beforeEach(async () => {
   }
 })
 
-async function list(input: { Prefix: string; Delimiter?: string; MaxUploads?: number; KeyMarker?: string }) {
+interface Input {
+  Prefix: string
+  Delimiter?: string
+  MaxUploads?: number
+  KeyMarker?: string
+  UploadIdMarker?: string | undefined
+}
+
+async function list(input: Input) {
   const command = new ListMultipartUploadsCommand({ Bucket: dropbox.bucket, ...input })
   return await dropbox.clientOf(owner).send(command)
 }
@@ -58,4 +72,49 @@ test('pending uploads in pages of common prefixes', async () => {
 
 test.each(['', 'dropbox/'])('pending uploads of all apps (prefix "%s") are denied', async (Prefix) => {
   await expect(list({ Prefix, Delimiter: '/' })).rejects.toMatchObject({ name: 'AccessDenied' })
+})
+
+test('pending uploads of one name in pages', async () => {
+  const Prefix = owner.path
+  const found: unknown[] = []
+  let page: Awaited<ReturnType<typeof list>> | undefined
+  do {
+    const { NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker } = page ?? {}
+    page = await list({ Prefix, MaxUploads: 1, ...(KeyMarker !== undefined && { KeyMarker, UploadIdMarker }) })
+    found.push(...shown(page))
+  } while (page.IsTruncated)
+  expect(found).toEqual(['B.csv', 'a-1.csv', 'a.csv', 'a.csv', 'b.csv', '\uffed.csv', '\u{1f600}.csv'])
+})
+
+test('pending uploads are looked up a page at a time, also where thousands are one common prefix', async () => {
+  const { appId, path } = owner
+  const rows = Array.from({ length: 2_500 }, (_, index) => {
+    return { app_id: appId, file_name: `many.${index}`, storage_upload_id: 'x' }
+  })
+  await dropbox.db.insertInto('dropbox_uploads').values(rows).execute()
+  const request = { namesBeginWith: 'many', after: { fileName: '', importId: '' }, limit: 7 }
+  expect(await listUploads(dropbox.db, appId, request)).toHaveLength(7)
+  const page = await list({ Prefix: `${path}many`, Delimiter: '.' })
+  expect([shown(page), page.IsTruncated]).toEqual([['many.'], false])
+  const whole = await list({ Prefix: `${path}many` })
+  expect([whole.Uploads?.length, whole.IsTruncated]).toEqual([1000, true])
+  // Storage knows nothing of these.
+  await dropbox.db.deleteFrom('dropbox_uploads').where('app_id', '=', appId).execute()
+})
+
+test('the parts of an upload in pages', async () => {
+  const target = { Bucket: dropbox.bucket, Key: `${owner.path}parts.csv` }
+  const client = dropbox.clientOf(owner)
+  const { UploadId } = await client.send(new CreateMultipartUploadCommand(target))
+  for (const PartNumber of [1, 5, 9]) {
+    await client.send(new UploadPartCommand({ ...target, UploadId, PartNumber, Body: 'a' }))
+  }
+  const listParts = (more: object) => client.send(new ListPartsCommand({ ...target, UploadId, ...more }))
+  const shownParts = ({ Parts = [], IsTruncated }: Awaited<ReturnType<typeof listParts>>) => {
+    return [Parts.map(({ PartNumber }) => PartNumber), IsTruncated]
+  }
+  expect(shownParts(await listParts({}))).toEqual([[1, 5, 9], false])
+  expect(shownParts(await listParts({ MaxParts: 2 }))).toEqual([[1, 5], true])
+  expect(shownParts(await listParts({ MaxParts: 2, PartNumberMarker: '5' }))).toEqual([[9], false])
+  expect(shownParts(await listParts({ PartNumberMarker: '9' }))).toEqual([[], false])
 })

@@ -8,8 +8,9 @@ import { readSettings } from '@sluice/config'
 import type { ImportView } from '@sluice/contract'
 import type { Database } from '@sluice/database'
 import { pathOf, type UpkeepContext } from '@sluice/dropbox'
-import { createDropbox } from '@sluice/dropbox-app/src/server.ts'
+import { createDropbox, dropboxSettings } from '@sluice/dropbox-app/src/server.ts'
 import { listImports } from '@sluice/imports'
+import type { AppLimiter } from '@sluice/rate-limits'
 import { type RawAnswer, type RawRequest, send } from '@sluice/s3-endpoint/testing'
 import { openRelay, openStorage, storageSettings } from '@sluice/storage'
 import { pino } from 'pino'
@@ -34,8 +35,8 @@ export interface TestDropbox {
   /** Moves the clock that signatures are held against, ms. */
   moveClock(by: number): void
   openOwner(): Promise<Owner>
-  /** A client of the AWS SDK with its default settings. */
-  clientOf(owner: Owner): S3Client
+  /** A client of the AWS SDK, with its default settings where `config` says nothing else. */
+  clientOf(owner: Owner, config?: S3ClientConfig): S3Client
   /** An address for PUTs to a key, good for so many seconds. */
   presignPut(owner: Owner, key: string, expiresIn: number): Promise<string>
   /** Signs a request with the owner's key and sends it. */
@@ -45,8 +46,11 @@ export interface TestDropbox {
   close(): Promise<void>
 }
 
-/** Opens a dropbox. */
-export async function openTestDropbox(): Promise<TestDropbox> {
+/** Opens a dropbox; `environment` overrides settings as environment variables do. It limits no rates unless `limiter` does. */
+export async function openTestDropbox(
+  environment: Record<string, string> = {},
+  openLimiter?: (databaseUrl: string) => Promise<AppLimiter>,
+): Promise<TestDropbox> {
   const bucket = `dropbox-${randomBytes(8).toString('hex')}`
   const settings = readSettings(
     {
@@ -55,8 +59,9 @@ export async function openTestDropbox(): Promise<TestDropbox> {
       S3_ACCESS_KEY_ID: 'test',
       S3_SECRET_ACCESS_KEY: 'test-secret',
       ENCRYPTION_KEYS: randomBytes(32).toString('base64'),
+      ...environment,
     },
-    [...storageSettings, 'ENCRYPTION_KEYS', 'FILE_RETENTION_DAYS'],
+    [...dropboxSettings, ...storageSettings, 'FILE_RETENTION_DAYS'],
   )
   await makeBucket(bucket)
   const database = await openTestDatabase()
@@ -65,7 +70,12 @@ export async function openTestDropbox(): Promise<TestDropbox> {
   const storage = openStorage(settings)
   const log = pino({ level: 'silent' })
   let ahead = 0
-  const server = createDropbox({ db, relay, log }, settings, () => new Date(Date.now() + ahead))
+  const limiter = await openLimiter?.(database.url)
+  const server = createDropbox(
+    { db, relay, log, ...(limiter && { limiter }) },
+    settings,
+    () => new Date(Date.now() + ahead),
+  )
   server.http.listen(0, '127.0.0.1')
   await once(server.http, 'listening')
   const address = server.http.address()
@@ -108,6 +118,7 @@ export async function openTestDropbox(): Promise<TestDropbox> {
       server.http.close()
       server.http.closeAllConnections()
       await server.settled()
+      await limiter?.close()
       relay.close()
       storage.close()
       await database.close()
@@ -115,7 +126,8 @@ export async function openTestDropbox(): Promise<TestDropbox> {
   }
 }
 
-async function makeBucket(bucket: string): Promise<void> {
+/** Makes a bucket in the storage that system tests share. */
+export async function makeBucket(bucket: string): Promise<void> {
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret' }
   const client = new S3Client({
     endpoint: inject('s3Endpoint'),

@@ -49,11 +49,11 @@ function queueTests(queue: 'postgres' | 'redis'): void {
         await delay(200)
       }
     })()
-    await untilAllEnded(deployment, apps, 60_000)
+    await untilAllEnded(deployment, apps, 120_000)
     over.abort()
     await adding
     expect((await judge(deployment, apps)).violations).toEqual([])
-  })
+  }, 240_000)
 
   async function start({ workers }: { workers: number }): Promise<{ deployment: Deployment; apps: ClientApp[] }> {
     const deployment = await startDeployment({ workers, queue })

@@ -67,7 +67,7 @@ test('an import whose job was lost is dispatched again', async () => {
 })
 
 test('an import waits no longer for an earlier one that still uploads', async () => {
-  await requestImport(db, workshop.storage, appId, request)
+  await requestImport(workshop.context, appId, request)
   const importId = await queueFile(workshop, appId, file)
   expect(await turns()).toEqual([])
   await setTime(importId, 'queued_at', day)
@@ -75,8 +75,8 @@ test('an import waits no longer for an earlier one that still uploads', async ()
 })
 
 test('an upload is noticed, and one that never came expires', async () => {
-  const uploaded = await requestImport(db, workshop.storage, appId, request)
-  const missing = await requestImport(db, workshop.storage, appId, request)
+  const uploaded = await requestImport(workshop.context, appId, request)
+  const missing = await requestImport(workshop.context, appId, request)
   await workshop.storage.write(`apps/${appId}/imports/${uploaded.importId}/upload`, Buffer.from(file), 'text/csv')
   for (const { importId } of [uploaded, missing]) {
     await setTime(importId, 'upload_check_at', day)

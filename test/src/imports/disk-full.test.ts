@@ -1,5 +1,5 @@
 import { sql } from '@sluice/database'
-import { cancelImport, reportCancelled, runImport } from '@sluice/imports'
+import { cancelImport, makeRoomAfter, reportCancelled, runImport } from '@sluice/imports'
 import { beforeEach, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
@@ -28,6 +28,14 @@ beforeEach(async () => {
   return () => workshop.close()
 })
 
+/** Keeps more rows for the import: none of them is looked at. */
+async function keepMore(chunks: number, bytes: number): Promise<void> {
+  await sql`
+    insert into import_error_chunks (app_id, import_id, position, part, content)
+    select ${appId}, ${importId}, 0, part, ${Buffer.alloc(bytes)} from generate_series(1, ${chunks}::integer) part
+  `.execute(workshop.database.db)
+}
+
 async function chunksOf(id: string): Promise<number> {
   const { rows } = await sql`select from import_error_chunks where import_id = ${id}`.execute(workshop.database.db)
   return rows.length
@@ -39,24 +47,39 @@ async function chunksOf(id: string): Promise<number> {
  */
 async function beginToMakeRoom(): Promise<{ largest: () => Promise<Result>; made: Promise<unknown> }> {
   const { db } = workshop.database
-  const [otherApp, fullApp] = [await openApp(workshop), await openApp(workshop)]
+  const otherApp = await openApp(workshop)
   const largest = await queueFile(workshop, otherApp, file)
   const chunk = { app_id: otherApp, import_id: largest, position: 1, part: 0, content: Buffer.alloc(2 ** 21) }
   await db.insertInto('import_error_chunks').values(chunk).execute()
-  const full = await queueFile(workshop, fullApp, file)
-  await run(`
-    create function refuse() returns trigger language plpgsql as $$
-    begin raise exception 'No space left on device' using errcode = 'disk_full'; end $$;
-    create trigger refuse before insert on import_error_chunks for each row when (new.import_id = '${full}')
-      execute function refuse()
-  `)
   await hold('marking', `new.import_id = '${importId}' and new.error_file_ends_before_row > 0`)
-  const made = runImport(workshop.context, await claim(workshop, fullApp, full), never)
-  await until('all rows to be removed', async () => {
-    const { rows } = await sql`select from pg_stat_activity where wait_event = 'PgSleep'`.execute(db)
+  const made = await meetFullDisk()
+  await somebodyHeld()
+  return { made: made.outcome, largest: () => resultOf(workshop, otherApp, largest) }
+}
+
+/** Begins an import whose rows find no room. */
+async function meetFullDisk(): Promise<{ outcome: Promise<unknown> }> {
+  const app = await openApp(workshop)
+  const full = await queueFile(workshop, app, file)
+  const name = `refuse_${full.replaceAll('-', '')}`
+  await run(`
+    create function ${name}() returns trigger language plpgsql as $$
+    begin raise exception 'No space left on device' using errcode = 'disk_full'; end $$;
+    create trigger ${name} before insert on import_error_chunks for each row when (new.import_id = '${full}')
+      execute function ${name}()
+  `)
+  return { outcome: runImport(workshop.context, await claim(workshop, app, full), never) }
+}
+
+const somebodyHeld = () =>
+  until('somebody to be held', async () => {
+    const { rows } = await sql`select from pg_stat_activity where wait_event = 'PgSleep'`.execute(workshop.database.db)
     return rows.length > 0
   })
-  return { made, largest: () => resultOf(workshop, otherApp, largest) }
+
+async function isReserved(): Promise<boolean> {
+  const { rows } = await sql`select from disk_reserve limit 1`.execute(workshop.database.db)
+  return rows.length > 0
 }
 
 const run = (statement: string) => sql.raw(statement).execute(workshop.database.db)
@@ -132,4 +155,48 @@ test('an error file that is being planned while its rows are removed is not take
   expect(await made).toHaveLength(1)
   const { view } = await resultOf(workshop, appId, importId)
   expect(view).toMatchObject({ state: 'cancelled', error_file_url: null, error_file_ends_before_row: 1 })
+})
+
+test('thousands of chunks are put back', async () => {
+  await keepMore(10_000, 1)
+  const before = await chunksOf(importId)
+  const { made } = await beginToMakeRoom()
+  await release('marking')
+  expect(await made).toEqual({ outcome: 'postponed' })
+  expect(await chunksOf(importId)).toBe(before)
+})
+
+test('an import that has just got room does not lose its rows to the next worker that met the full disk', async () => {
+  await keepMore(1, 1.5 * 2 ** 20)
+  const before = await chunksOf(importId)
+  await hold('return', `new.import_id = '${importId}' and new.error_file_ends_before_row is null`)
+  const error = await run(`do $$ begin raise exception 'full' using errcode = 'disk_full'; end $$`).catch((met) => met)
+  const { made } = await beginToMakeRoom()
+  await release('marking')
+  await until('the rows to be removed', async () => {
+    return (await resultOf(workshop, appId, importId)).view.error_file_ends_before_row === 1
+  })
+  await somebodyHeld()
+  let over = false
+  const next = makeRoomAfter(error, workshop.context).finally(() => {
+    over = true
+  })
+  const waits = async () => (await lockWaits(workshop.database.db)).length > 0
+  await until('the next worker to wait, or to leave it to the first', async () => over || (await waits()))
+  await release('return')
+  await next
+  expect(await made).toEqual({ outcome: 'postponed' })
+  expect(await chunksOf(importId)).toBe(before)
+})
+
+test('the reserve is filled again, although another transaction keeps the rows from being removed', async () => {
+  const { db } = workshop.database
+  await keepMore(1, 1.5 * 2 ** 20)
+  await db.transaction().execute(async (tx) => {
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)
+    await sql`lock table import_error_chunks in access share mode`.execute(tx)
+    const { outcome } = await meetFullDisk()
+    expect(await outcome).toEqual({ outcome: 'postponed' })
+    expect(await isReserved()).toBe(true)
+  })
 })

@@ -212,6 +212,26 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
     await workshop.database.db.updateTable('imports').set(values).where('import_id', '=', importId).execute()
   }
 
+  test('as it was when the import began, although operators raise or lower it meanwhile', async () => {
+    await fc.assert(
+      fc.asyncProperty(limits, limits, async (limitOf, laterLimitOf) => {
+        const [limit, later] = [limitOf(), laterLimitOf()]
+        const appId = await appWithKeys(['n'], users)
+        const importId = await queueFile(workshop, appId, file)
+        const shutdown = new AbortController()
+        const storage = slowReads(workshop.storage, 16, (at) => {
+          if (at >= file.length / 2) shutdown.abort()
+        })
+        const context = { ...limited(limit, 10).context, storage, shutdown: shutdown.signal }
+        await runImport(context, await claim(workshop, appId, importId), shutdown.signal)
+        expect((await resultOf(workshop, appId, importId)).view.rows_total).toBeGreaterThan(0)
+        await runImport(limited(later, 10).context, await claim(workshop, appId, importId), never)
+        await expectFile(importId, appId, limit)
+      }),
+      { numRuns: Number(process.env.PROPERTY_RUNS ?? 20) },
+    )
+  })
+
   test('beyond it, nothing is kept in Postgres', async () => {
     const lines = `stranger,1\n`.repeat(2_000)
     const here = limited(10_000, 100)

@@ -35,7 +35,7 @@ const request = {
 
 /** A first request whose file is not there yet. */
 async function awaitUpload(): Promise<string> {
-  const { importId } = await requestImport(workshop.database.db, workshop.storage, appId, request)
+  const { importId } = await requestImport(workshop.context, appId, request)
   return importId
 }
 

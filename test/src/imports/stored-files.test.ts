@@ -167,7 +167,7 @@ describe('stored files', () => {
       content_type: 'text/csv' as const,
       dry_run: false,
     }
-    const { importId } = await requestImport(workshop.database.db, workshop.storage, appId, request)
+    const { importId } = await requestImport(workshop.context, appId, request)
     const key = `apps/${appId}/imports/${importId}/upload`
     await cancelImport(workshop.database.db, importId)
     await reportCancelled(workshop.context)

@@ -43,7 +43,7 @@ export async function openApp({ database }: Workshop, users: readonly string[] =
 
 /** Puts a file into storage and into the app's line, as if it had been uploaded. Gives the import's ID. */
 export async function queueFile(
-  { database, storage }: Workshop,
+  { database, storage }: { database: Pick<TestDatabase, 'db'>; storage: Storage },
   appId: number,
   file: Buffer | string,
   contentType: 'text/csv' | 'application/gzip' = 'text/csv',

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml'
 
 // Renders the part of Helm's template language that infra/helm keeps to: values by path, variables, `range` over a map or a
-// list, `if` with `not`, `and`, `eq`, and the functions `quote`, `toYaml` and `nindent`. Anything else is an error, so that
+// list, `if` with `not`, `and`, `eq`, and the functions `fail`, `quote`, `toYaml` and `nindent`. Anything else is an error, so that
 // a chart which goes beyond it is not taken for checked.
 
 /** Variables by name, `$` being the root; a path without a variable begins at the root as well. */
@@ -97,6 +97,8 @@ function call([name = '', ...words]: readonly string[], scope: Scope, last: read
       return args().every(isTrue)
     case 'eq':
       return args()[0] === args()[1]
+    case 'fail':
+      throw new Error(String(args()[0]))
     case 'quote':
       return JSON.stringify(String(args()[0]))
     case 'toYaml':

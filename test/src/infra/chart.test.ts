@@ -10,6 +10,7 @@ import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { renderTemplate } from './chart-template.ts'
+import { appNames, secrets, secretsOfApp, secretsOfMigration } from './secrets-of-app.ts'
 
 const chart = new URL('../../../infra/helm/sluice/', import.meta.url)
 const models = [
@@ -23,9 +24,6 @@ const models = [
   TriggerAuthentication,
 ]
 
-/** Settings that are secret, or hold a password: they come from the Secret. */
-const secrets = ['DATABASE_URL', 'REDIS_URL', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY', 'SMTP_URL', 'ENCRYPTION_KEYS']
-
 const manifest = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
@@ -34,9 +32,10 @@ const manifest = z.looseObject({
   data: z.record(z.string(), z.string()).optional(),
 })
 
-/** All manifests of the chart, with changed values. */
+/** All manifests of the chart, with what it requires and changed values. */
 function rendered(change: (values: Record<string, Record<string, unknown>>) => void = () => {}) {
   const values = parse(readFileSync(new URL('values.yaml', chart), 'utf8'))
+  values.settings.DASHBOARD_TRUSTED_PROXIES = '10.244.0.0/16'
   change(values)
   const root = { Release: { Name: 'sluice' }, Values: values }
   return readdirSync(new URL('templates/', chart))
@@ -49,6 +48,39 @@ function rendered(change: (values: Record<string, Record<string, unknown>>) => v
     })
     .filter((document) => document !== null)
     .map((document) => manifest.parse(document))
+}
+
+const podSpec = z.object({
+  spec: z.object({
+    template: z.object({
+      spec: z.object({
+        containers: z.tuple([
+          z.looseObject({
+            envFrom: z.array(z.looseObject({ secretRef: z.unknown().optional() })).default([]),
+            env: z
+              .array(
+                z.object({
+                  name: z.string(),
+                  valueFrom: z.object({ secretKeyRef: z.looseObject({ name: z.string(), key: z.string() }) }),
+                }),
+              )
+              .default([]),
+          }),
+        ]),
+      }),
+    }),
+  }),
+})
+
+/** The secrets that the pods of a Deployment or a Job are given, sorted. */
+function secretsGivenTo(kind: string, name: string): string[] {
+  const found = rendered().find((each) => each.kind === kind && each.metadata.name === `sluice-${name}`)
+  const [{ envFrom, env }] = podSpec.parse(found).spec.template.spec.containers
+  if (envFrom.some(({ secretRef }) => secretRef !== undefined)) return secrets.toSorted()
+  expect(env.map((each) => each.valueFrom.secretKeyRef)).toMatchObject(
+    env.map((each) => ({ name: 'sluice', key: each.name })),
+  )
+  return env.map((each) => each.name).toSorted()
 }
 
 const named = (manifests: ReturnType<typeof rendered>, kind: string) =>
@@ -100,13 +132,40 @@ describe('the Helm chart', () => {
     const { data = {} } = rendered().find(({ kind }) => kind === 'ConfigMap') ?? {}
     for (const [name, value] of Object.entries(data)) {
       expect(settings[name as SettingName]?.schema.safeParse(value).success, name).toBe(true)
-      expect(secrets).not.toContain(name)
+      expect<readonly string[]>(secrets).not.toContain(name)
     }
     const required = Object.entries(settings).filter(
       ([, setting]) => !('default' in setting) && !('optional' in setting),
     )
     const given = [...Object.keys(data), ...secrets]
     expect(required.map(([name]) => name).filter((name) => !given.includes(name))).toEqual([])
+  })
+
+  test('does not render without the proxies before the dashboard, by which clients are told apart', () => {
+    const without = (values: Record<string, Record<string, unknown>>) => {
+      if (values.settings !== undefined) values.settings.DASHBOARD_TRUSTED_PROXIES = ''
+    }
+    expect(() => rendered(without)).toThrow('settings.DASHBOARD_TRUSTED_PROXIES is required')
+    const values = parse(readFileSync(new URL('values.yaml', chart), 'utf8'))
+    expect(values.settings.DASHBOARD_TRUSTED_PROXIES).toBe('')
+  })
+
+  test.each(appNames)('gives the pods of %s exactly the secrets that the app reads', async (app) => {
+    const read = await secretsOfApp(app)
+    expect(read).toContain('DATABASE_URL')
+    expect(secretsGivenTo('Deployment', app)).toEqual(read)
+  })
+
+  test('gives the migration only what it reads, and the encryption keys to those who encrypt', () => {
+    expect(secretsGivenTo('Job', 'migrate')).toEqual(secretsOfMigration)
+    expect(appNames.filter((app) => secretsGivenTo('Deployment', app).includes('ENCRYPTION_KEYS'))).toEqual([
+      'dashboard',
+      'dropbox',
+    ])
+  })
+
+  test('does not accept published secrets', () => {
+    expect(JSON.stringify(rendered())).not.toContain('PUBLISHED_SECRETS')
   })
 
   test('says in its template language no more than what is checked here', () => {

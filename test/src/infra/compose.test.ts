@@ -5,6 +5,7 @@ import { Ajv2019 } from 'ajv/dist/2019.js'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { appNames, secrets, secretsOfApp, secretsOfMigration } from './secrets-of-app.ts'
 
 const read = (path: string) => readFileSync(new URL(`../../../infra/${path}`, import.meta.url), 'utf8')
 const file: unknown = parse(read('compose.yaml'), { merge: true })
@@ -20,15 +21,34 @@ test('compose.yaml fits the schema of the Compose specification', () => {
   expect(validate({ services: { api: { image: 1 } } })).toBe(false)
 })
 
-test('compose.yaml gives the apps settings that they can start with', () => {
-  const { services } = z
-    .object({
-      services: z.record(z.string(), z.looseObject({ environment: z.record(z.string(), z.string()).optional() })),
-    })
-    .parse(file)
-  for (const app of ['api', 'worker', 'dashboard', 'dropbox', 'migrate']) {
-    const environment = services[app]?.environment ?? {}
-    expect(() => readSettings(environment, Object.keys(settings) as SettingName[])).not.toThrow()
-    expect(Object.keys(environment).filter((name) => !(name in settings))).toEqual([])
-  }
+const { services } = z
+  .object({
+    services: z.record(z.string(), z.looseObject({ environment: z.record(z.string(), z.string()).optional() })),
+  })
+  .parse(file)
+
+test.each(appNames)('compose.yaml gives %s known settings, and exactly the secrets that it reads', async (app) => {
+  const environment = services[app]?.environment ?? {}
+  const names = Object.keys(environment).filter((name): name is SettingName => name in settings)
+  expect(names).toEqual(Object.keys(environment))
+  expect(() => readSettings(environment, names)).not.toThrow()
+  expect(secrets.filter((name) => name in environment).toSorted()).toEqual(await secretsOfApp(app))
+  // Ports of Docker: all connections come from its own address.
+  expect(environment.DASHBOARD_TRUSTED_PROXIES).toBe('loopback,uniquelocal')
 })
+
+test('compose.yaml gives the migration only the secrets that it reads', () => {
+  const environment = services.migrate?.environment ?? {}
+  expect(secrets.filter((name) => name in environment)).toEqual(secretsOfMigration)
+})
+
+test.each(['dashboard', 'dropbox'])(
+  'the secrets that compose.yaml publishes stop %s in any other deployment',
+  (app) => {
+    const { PUBLISHED_SECRETS, ...elsewhere } = services[app]?.environment ?? {}
+    expect(PUBLISHED_SECRETS).toBe('accept')
+    const read = () => readSettings(elsewhere, ['ENCRYPTION_KEYS', 'S3_SECRET_ACCESS_KEY'])
+    expect(read).toThrow(/ENCRYPTION_KEYS is .* publishes/)
+    expect(read).toThrow(/S3_SECRET_ACCESS_KEY is .* publishes/)
+  },
+)

@@ -3,7 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readSettings } from '@sluice/config'
 import { startInbox } from '@sluice/local-stack'
-import { deletionNotification, importNotification, mailSettings, openTransport, signInLink } from '@sluice/mail'
+import {
+  deletionNotification,
+  importNotification,
+  invitation,
+  mailSettings,
+  openTransport,
+  signInLink,
+} from '@sluice/mail'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { expectAccessible, openBrowser, takePictures } from '../dashboard/browser.ts'
@@ -29,6 +36,13 @@ const mails = {
   'import-cut': importNotification({ ...ended, errorFileEndsBeforeRow: 876_543 }),
   'import-failed': importNotification({ ...ended, state: 'failed', error: 'file maybe corrupt', errorFile: undefined }),
   'import-hostile': importNotification({ ...ended, state: 'failed', error: hostile.repeat(5), appName: hostile }),
+  invitation: invitation({
+    email: 'bert@example.com',
+    invitedBy: 'anna@example.com',
+    appName: hostile,
+    url: 'https://dashboard.example.com/invitations/1/x',
+    days: 3,
+  }),
   'deletion-completed': deletionNotification({ appName: 'Corner shop', day: '2026-12-07', usersDeleted: 12_345 }),
 }
 

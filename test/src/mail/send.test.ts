@@ -11,7 +11,7 @@ import { until } from '../environment/wait.ts'
 let database: TestDatabase
 let appId: number
 let mailer: Mailer
-let settings: Parameters<typeof openTransport>[0]
+let settings: Parameters<typeof openMailer>[1]
 let server: SMTPServer
 let received: { to: string; source: string }[]
 /** What the server answers to the next recipients; accepted when empty. */
@@ -50,7 +50,7 @@ beforeEach(async () => {
   const listener = server.listen(0, '127.0.0.1')
   await once(listener, 'listening')
   const { port } = listener.address() as AddressInfo
-  settings = { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'Sluice <no-reply@sluice.test>' }
+  settings = { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'Sluice <no-reply@sluice.test>', MAILS_PER_HOUR: 1_000 }
   mailer = openMailer(database.db, settings)
   return async () => {
     mailer.close()
@@ -140,7 +140,7 @@ describe('a mail server that does not take the mail', () => {
   })
 
   test('because it is down: the mail waits', async () => {
-    const away = openMailer(database.db, { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'no-reply@sluice.test' })
+    const away = openMailer(database.db, { ...settings, SMTP_URL: 'smtp://127.0.0.1:1' })
     const [mail] = await enqueue()
     if (mail === undefined) throw new Error('no mail')
     expect(await away.send(mail)).toMatchObject({ outcome: 'postponed' })
@@ -168,7 +168,7 @@ describe('a mail server that does not take the mail', () => {
   })
 
   test('for hours: the mail waits however often it was tried, and has failed after five days', async () => {
-    const away = openMailer(database.db, { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'no-reply@sluice.test' })
+    const away = openMailer(database.db, { ...settings, SMTP_URL: 'smtp://127.0.0.1:1' })
     onTestFinished(() => away.close())
     const [mail] = await enqueue()
     if (mail === undefined) throw new Error('no mail')

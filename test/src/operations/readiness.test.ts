@@ -21,7 +21,7 @@ test('every process is ready, is not while Postgres is away or silent, and is ag
 })
 
 test.skipIf(inject('redisUrl') === undefined)(
-  'a worker is not ready while Redis is away; the API, which adds no jobs and lets requests pass uncounted, is',
+  'a worker is not ready while Redis is away; the API, which adds no jobs and counts requests itself, is',
   async () => {
     const { redis, ...deployment } = await start({ queue: 'redis' })
     await becomes(deployment.workers(), 200)

@@ -1,14 +1,10 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { json } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import { z } from 'zod'
 import { seeded } from '../environment/random.ts'
 import { openClientApp, upload } from '../faults/harness/client.ts'
 import { type Deployment, startDeployment } from '../faults/harness/deployment.ts'
 import { generateSoundFile } from '../faults/harness/generate.ts'
 import { untilAllEnded } from '../faults/harness/verdict.ts'
+import { startCollector } from './collector.ts'
 
 const register = new URL('../../../packages/traces/src/register.ts', import.meta.url).href
 
@@ -56,43 +52,4 @@ async function start(env: Record<string, string>): Promise<Deployment> {
   const deployment = await startDeployment({ workers: 1, env })
   onTestFinished(() => deployment.close())
   return deployment
-}
-
-interface Span {
-  service: string
-  traceId: string
-  name: string
-  attributes: unknown
-}
-
-const exported = z.object({
-  resourceSpans: z.array(
-    z.object({
-      resource: z.object({
-        attributes: z.array(
-          z.object({ key: z.string(), value: z.looseObject({ stringValue: z.string().optional() }) }),
-        ),
-      }),
-      scopeSpans: z.array(
-        z.object({ spans: z.array(z.object({ traceId: z.string(), name: z.string(), attributes: z.unknown() })) }),
-      ),
-    }),
-  ),
-})
-
-/** A collector of OTLP over HTTP that keeps what it is sent. */
-async function startCollector(): Promise<{ url: string; spans: Span[] }> {
-  const spans: Span[] = []
-  const server = createServer(async (request, response) => {
-    const { resourceSpans } = exported.parse(await json(request))
-    for (const { resource, scopeSpans } of resourceSpans) {
-      const service = resource.attributes.find(({ key }) => key === 'service.name')?.value.stringValue ?? ''
-      for (const span of scopeSpans.flatMap((scope) => scope.spans)) spans.push({ service, ...span })
-    }
-    response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans }
 }

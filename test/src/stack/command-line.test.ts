@@ -40,6 +40,15 @@ test('token register gives a new token, and the old one is refused at once', asy
   expect(await statusWith((json as { api_token: string }).api_token)).toBe(400)
 })
 
+test('member add adds a member at once, and says if it was one', async () => {
+  const { appId } = await openApp(stack)
+  const add = (email: string, app = String(appId)) => stack.sluice('member', 'add', '--app', app, '--email', email)
+  const result = (email: string, added: boolean) => ({ code: 0, json: { app_id: appId, email, added }, stderr: '' })
+  expect(await add('second@example.com')).toEqual(result('second@example.com', true))
+  expect(await add('SECOND@example.com')).toEqual(result('SECOND@example.com', false))
+  expect(await add('second@example.com', '999999')).toEqual(refusal('sluice: there is no app 999999\n'))
+})
+
 test('users register counts what is new and what was there, from stdin and from a file', async () => {
   const { appId } = await openApp(stack, ['b'])
   const fromStdin = await stack.pipeToSluice('a\nb\r\n\n ü \n', 'users', 'register', '--app', String(appId))

@@ -13,15 +13,15 @@ export interface ScaleSession extends AsyncDisposable {
   storage: Storage
 }
 
-/** Starts it with so many worker processes. Throws where there is no redis-server. */
-export async function openScaleSession(workers: number): Promise<ScaleSession> {
+/** Starts it with so many worker processes, and further settings. Throws where there is no redis-server. */
+export async function openScaleSession(workers: number, env: Record<string, string> = {}): Promise<ScaleSession> {
   const parts = new AsyncDisposableStack()
   try {
     const scratch = parts.use(await openScratch('sluice-bench-scale-'))
     const redis = await startRedis(scratch.path, { ofItsOwn: true })
     if (redis === undefined) throw new Error('this benchmark needs a redis-server on the path')
     parts.defer(redis.stop)
-    const stack = await startStack({ workers, redisUrl: redis.url, env: { LOG_LEVEL: 'warn' } })
+    const stack = await startStack({ workers, redisUrl: redis.url, env: { LOG_LEVEL: 'warn', ...env } })
     parts.defer(stack.stop)
     const { storage: endpoint } = await stack.info()
     const storage = openStorage({ S3_ENDPOINT: endpoint, ...(await embeddedStorageAccess(stack.home, {})) })

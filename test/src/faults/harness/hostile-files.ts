@@ -45,6 +45,12 @@ export function hostileFiles(bytes: number): HostileFile[] {
       Math.ceil(bytes / 8 / 1_040_001),
       ['too many values, user_id is unregistered user'],
     ),
+    {
+      ...rows('63 rows of 1,048,500 commas in 64 KB', '', repeat('', 0), 63, [
+        'too many values, user_id is unregistered user',
+      ]),
+      ...gzip('user_id,zzz\n', repeat(`${','.repeat(1_048_500)}\n`, 63 * 1_048_501)),
+    },
     rows(
       'short rows under keys of control characters, six times as long as JSON',
       `user_id,${Array.from({ length: 400 }, (_, n) => `${'\u0001'.repeat(245)}${n}`).join(',')}\n`,

@@ -54,6 +54,8 @@ export async function runAtRandom(run: RandomRun): Promise<RunFigures> {
       IMPORT_LEASE: '3s',
       // Faults follow each other so closely here that a long import may well have no progress for five tries.
       IMPORT_ATTEMPTS: '100',
+      // Other apps wait nearly all the time here: long imports are released again and again.
+      IMPORT_SLICE: '300ms',
     },
   })
   try {

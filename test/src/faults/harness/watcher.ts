@@ -28,7 +28,8 @@ const statements = [
   begin
     insert into watch.changes (app_id, import_id, line_number, before, after, attempt, position, others, waited_ms)
     select new.app_id, new.import_id, new.line_number, old.state, new.state, new.attempt, new.position,
-      coalesce(jsonb_agg(jsonb_build_object('line_number', e.line_number, 'state', e.state, 'position', e.position))
+      coalesce(jsonb_agg(jsonb_build_object('line_number', e.line_number, 'state', e.state, 'position', e.position,
+        'queued_ms', extract(epoch from clock_timestamp() - e.queued_at) * 1000))
         filter (where e.line_number is not null), '[]'),
       extract(epoch from clock_timestamp() - new.queued_at) * 1000
     from (select) one left join imports e on e.app_id = new.app_id and e.import_id <> new.import_id
@@ -48,7 +49,7 @@ interface Change {
   after: string
   attempt: number
   position: number
-  others: { line_number: number; state: string; position: number }[]
+  others: { line_number: number; state: string; position: number; queued_ms: number | null }[]
   waited_ms: number | null
 }
 
@@ -105,8 +106,15 @@ function noteOrder(change: Change, orderWait: number, { order }: Observation, co
   if (change.position > 0) complain(`claimed again after ${before.at(-1)} was claimed between two of its batches`)
   order.set(change.app_id, [...before.filter((importId) => importId !== change.import_id), change.import_id])
   for (const other of change.others) {
-    const mayPass = other.state === 'awaiting_upload' && (change.waited_ms ?? 0) >= orderWait
+    const mayPass = isUploading(other) && (change.waited_ms ?? 0) >= orderWait
     if (other.position > 0) complain(`claimed while number ${other.line_number} is released between two of its batches`)
-    else if (!mayPass) complain(`claimed before number ${other.line_number} of its line, which is ${other.state}`)
+    else if (!mayPass) complain(`claimed after ${change.waited_ms} ms before ${JSON.stringify(other)} of its line`)
   }
+}
+
+/** What is noticed while a claim is made, the claim cannot see yet, but what is written down of it does, ms. */
+const sameMoment = 1_000
+
+function isUploading({ state, queued_ms: queued }: Change['others'][number]): boolean {
+  return state === 'awaiting_upload' || (state === 'queued' && (queued ?? sameMoment) < sameMoment)
 }

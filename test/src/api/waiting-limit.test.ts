@@ -1,0 +1,34 @@
+import { sql } from '@sluice/database'
+import { expect, onTestFinished, test } from 'vitest'
+import { openApp, openTestApi, send } from './test-api.ts'
+
+const v3 = '/v3/user_profiles/bulk_import'
+const v2 = '/v2/user_profiles/bulk_import'
+const request = { checksum: '6VkhpT2eVzkbUMqljvj/Fg==', byte_size: '15' }
+const csv = { headers: { 'content-type': 'text/csv' } }
+
+test('an app that has WAITING_IMPORTS_LIMIT imports waiting gets 429 with Retry-After, on v2 and on v3', async () => {
+  const api = await openTestApi({ WAITING_IMPORTS_LIMIT: '5' })
+  onTestFinished(() => api.close())
+  const app = await openApp(api, ['u1'])
+  const answers = await Promise.all(Array.from({ length: 12 }, () => send(api, app, v3, request)))
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(5).fill(200), ...Array(7).fill(429)])
+  const refused = [await send(api, app, v3, request), await send(api, app, v2, 'user_id,n\nu1,1\n', csv)]
+  for (const { status, headers, body } of refused) {
+    expect(status).toBe(429)
+    expect(headers['retry-after']).toBe('60')
+    expect(body).toEqual({
+      status: 'too_many_requests',
+      error: { messages: ['Requests came too quickly: 5 imports of this app wait already. Please wait 60 seconds.'] },
+    })
+  }
+  const { rows } = await sql`select from imports where app_id = ${app.appId}`.execute(api.database.db)
+  expect(rows).toHaveLength(5)
+
+  // Neither one that runs nor one that has ended waits.
+  await sql`
+    update imports set state = 'processing' where import_id = (select import_id from imports limit 1)
+  `.execute(api.database.db)
+  expect((await send(api, app, v2, 'user_id,n\nu1,1\n', csv)).status).toBe(202)
+  expect((await send(api, await openApp(api), v3, request)).status).toBe(200)
+})

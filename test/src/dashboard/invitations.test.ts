@@ -1,0 +1,209 @@
+import { addMember } from '@sluice/accounts'
+import { migrate, sql } from '@sluice/database'
+import { enqueueMails } from '@sluice/mail'
+import { acceptInvitation, inviteMember } from '@sluice/sign-in'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { openTestDatabase } from '../environment/database.ts'
+import { until } from '../environment/wait.ts'
+import { openApp, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { openVisitor, signIn, type Visitor } from './visitor.ts'
+
+// Nobody gets mails because somebody else typed their address: one mail asks for it, and few of those are sent.
+let dashboard: TestDashboard
+beforeAll(async () => {
+  dashboard = await openTestDashboard(async () => ({ memberLimit: 30 }))
+})
+afterAll(async () => await dashboard.close())
+
+const content = { subject: 'Event', text: 'Event', html: 'Event' }
+
+interface Shop {
+  appId: number
+  owner: Visitor
+  settings: string
+}
+
+async function openShop(email: string, name = 'Shop'): Promise<Shop> {
+  const { appId } = await openApp(dashboard, name, email)
+  return { appId, owner: await signIn(dashboard, email), settings: `/apps/${appId}/settings` }
+}
+
+async function add({ owner, settings }: Shop, email: string): Promise<number> {
+  return (await owner.post(`${settings}/members`, { email }, settings)).status
+}
+
+const withdraw = async ({ owner, settings }: Shop, email: string) =>
+  await owner.post(`${settings}/invitations/withdraw`, { email }, settings)
+
+const mailsTo = async (email: string) => (await dashboard.mails()).filter(({ to }) => to.includes(email))
+
+/** The address in the mail that was sent last, when so many have come. */
+async function linkTo(email: string, mails = 1): Promise<string> {
+  const sent = await until(`${mails} mails to ${email}`, async () => {
+    const all = await mailsTo(email)
+    return all.length >= mails && all
+  })
+  return /http\S+/.exec(sent[0]?.text ?? '')?.[0] ?? ''
+}
+
+/** Who gets the mail of an event. */
+async function recipients({ appId }: Shop): Promise<string[]> {
+  const event = crypto.randomUUID()
+  await enqueueMails(dashboard.db, appId, event, content)
+  const mails = await dashboard.db.selectFrom('mails').select('recipient').where('event', '=', event).execute()
+  return mails.map(({ recipient }) => recipient).toSorted()
+}
+
+test('somebody who was added gets mails, and may sign in, only after confirming the address through a mailed link', async () => {
+  const shop = await openShop('owner.a@example.com')
+  expect(await add(shop, 'Guest.A@example.com')).toBe(303)
+  const link = await linkTo('guest.a@example.com')
+  expect(await recipients(shop)).toEqual(['owner.a@example.com'])
+  const guest = openVisitor(dashboard)
+  expect((await guest.post('/sign-in', { email: 'guest.a@example.com' })).status).toBe(200)
+  // A look, as mail scanners take it, confirms nothing.
+  expect((await guest.get(link)).text).toContain('Confirm guest.a@example.com')
+  expect(await recipients(shop)).toEqual(['owner.a@example.com'])
+
+  expect((await guest.post(link)).text).toContain('You are a member now')
+  expect(await recipients(shop)).toEqual(['guest.a@example.com', 'owner.a@example.com'])
+  expect((await (await signIn(dashboard, 'guest.a@example.com')).get(shop.settings)).status).toBe(200)
+  expect(await add(shop, 'guest.a@example.com')).toBe(409)
+  // The request for a sign-in link was answered as any other, and mailed nothing.
+  await guest.post('/sign-in', { email: 'guest.a@example.com' })
+  await linkTo('guest.a@example.com', 2)
+  expect((await mailsTo('guest.a@example.com')).map(({ subject }) => subject)).toEqual([
+    'Sign in to Sluice',
+    'Confirm your address for Sluice',
+  ])
+})
+
+describe('the link of an invitation', () => {
+  test('works once, however many try it at the same moment', async () => {
+    const shop = await openShop('owner.b@example.com')
+    await add(shop, 'guest.b@example.com')
+    const link = await linkTo('guest.b@example.com')
+    const visitors = Array.from({ length: 4 }, () => openVisitor(dashboard))
+    const answers = await Promise.all(
+      visitors.map(async (visitor) => {
+        const page = await visitor.get(link)
+        const form_token = /name="form_token" value="([^"]+)"/.exec(page.text)?.[1] ?? ''
+        return async () => (await visitor.postWithoutToken(link, { form_token })).status
+      }),
+    )
+    const statuses = await Promise.all(answers.map((answer) => answer()))
+    expect(statuses.toSorted()).toEqual([200, 410, 410, 410])
+    expect((await openVisitor(dashboard).get(link)).status).toBe(410)
+  })
+
+  test.each([
+    ['after three days', (shop: Shop) => setExpiry(shop, new Date(Date.now() - 1_000))],
+    ['when it is withdrawn', (shop: Shop) => withdraw(shop, 'guest.c@example.com')],
+    ['when another one replaces it', (shop: Shop) => add(shop, 'guest.c@example.com')],
+    ['for another app', async () => {}],
+  ])('is no longer good %s', async (when, end) => {
+    const shop = await openShop('owner.c@example.com')
+    // Of the mails to this address, those of earlier cases lie in the inbox as well.
+    await dashboard.db.deleteFrom('invitation_mails').execute()
+    const before = (await mailsTo('guest.c@example.com')).length
+    await add(shop, 'guest.c@example.com')
+    let link = await linkTo('guest.c@example.com', before + 1)
+    if (when === 'for another app') {
+      const other = await openShop('other.c@example.com')
+      link = link.replace(`/invitations/${shop.appId}/`, `/invitations/${other.appId}/`)
+    }
+    await end(shop)
+    expect((await openVisitor(dashboard).get(link)).status).toBe(410)
+    const secret = link.split('/').at(-1) ?? ''
+    const appId = Number(link.split('/').at(-2))
+    expect(await acceptInvitation(dashboard.db, appId, secret)).toBe(false)
+  })
+
+  async function setExpiry({ appId }: Shop, at: Date): Promise<void> {
+    await dashboard.db.updateTable('invitations').set({ expires_at: at }).where('app_id', '=', appId).execute()
+  }
+})
+
+test('the mail says who invites and whose link it is, and holds no text of the sender but the quoted, cut name of the app', async () => {
+  const name = `Prize” – your account is locked\n\n${'x'.repeat(150)}`
+  const shop = await openShop('owner.d@example.com', name)
+  await add(shop, 'guest.d@example.com')
+  const link = await linkTo('guest.d@example.com')
+  const [mail] = await mailsTo('guest.d@example.com')
+  expect(mail?.subject).toBe('Confirm your address for Sluice')
+  const [opening] = mail?.text.split('\n') ?? []
+  expect(opening).toMatch(
+    /^owner\.d@example\.com has added guest\.d@example\.com to the members of the app “Prize’ – your account is locked x{20,}…” in Sluice\. /,
+  )
+  expect(mail?.text).toContain('The link is for guest.d@example.com.')
+  expect(mail?.text.match(/http/g)).toHaveLength(1)
+  const page = await openVisitor(dashboard).get(link)
+  expect(page.text).toMatch(/owner\.d@example\.com has added <strong>guest\.d@example\.com<\/strong>/)
+})
+
+describe('mails that ask for a confirmation are few', () => {
+  test('an app sends 20 in an hour, and has at most so many members and invitations', async () => {
+    const shop = await openShop('owner.e@example.com')
+    const statuses: number[] = []
+    for (let n = 1; n <= 22; n++) statuses.push(await add(shop, `stranger-${n}@example.com`))
+    expect(statuses.filter((status) => status === 303)).toHaveLength(20)
+    expect(statuses.slice(20)).toEqual([429, 429])
+    await sql`update invitation_mails set sent_at = sent_at - interval '1 hour'`.execute(dashboard.db)
+    statuses.length = 0
+    for (let n = 21; n <= 31; n++) statuses.push(await add(shop, `stranger-${n}@example.com`))
+    // The owner is a member as well.
+    expect(statuses).toEqual([...Array(9).fill(303), 409, 409])
+    const mails = await until('the mails', async () => {
+      const all = (await dashboard.mails()).filter(({ to }) => to[0]?.startsWith('stranger-'))
+      return all.length >= 29 && all
+    })
+    expect(mails).toHaveLength(29)
+  })
+
+  test('an app sends three to one address in a day, and withdrawing does not begin the count anew', async () => {
+    const shop = await openShop('owner.f@example.com')
+    const statuses: number[] = []
+    for (let n = 1; n <= 4; n++) {
+      statuses.push(await add(shop, 'guest.f@example.com'))
+      await withdraw(shop, 'guest.f@example.com')
+    }
+    expect(statuses).toEqual([303, 303, 303, 429])
+  })
+
+  test('all apps together send ten to one address in a day, however many ask at the same moment', async () => {
+    const { db } = dashboard
+    const apps: number[] = []
+    for (let n = 0; n < 12; n++) apps.push((await openApp(dashboard, 'Shop', 'owner.g@example.com')).appId)
+    const invited = { email: 'guest.g@example.com', by: 'owner.g@example.com', memberLimit: 30 }
+    const outcomes = await Promise.all(apps.map((appId) => inviteMember(db, appId, invited)))
+    expect(outcomes.filter(({ outcome }) => outcome === 'invited')).toHaveLength(10)
+    expect(outcomes.filter(({ outcome }) => outcome === 'too many mails')).toHaveLength(2)
+  })
+})
+
+test('an invitation that is withdrawn leaves the sign-ins of the person for other apps alone', async () => {
+  const shop = await openShop('owner.h@example.com')
+  const other = await openShop('person.h@example.com')
+  await add(shop, 'person.h@example.com')
+  await withdraw(shop, 'person.h@example.com')
+  expect((await other.owner.get(other.settings)).status).toBe(200)
+})
+
+test('an address that an operator sets on the command line counts as confirmed, and an invitation of it ends', async () => {
+  const shop = await openShop('owner.i@example.com')
+  await add(shop, 'guest.i@example.com')
+  const link = await linkTo('guest.i@example.com')
+  expect(await addMember(dashboard.db, shop.appId, 'guest.i@example.com')).toBe(true)
+  expect(await recipients(shop)).toEqual(['guest.i@example.com', 'owner.i@example.com'])
+  expect((await openVisitor(dashboard).get(link)).status).toBe(410)
+})
+
+test('members from before addresses were confirmed still get mails', async () => {
+  const database = await openTestDatabase(2, { migrated: false })
+  onTestFinished(() => database.close())
+  await migrate(database.url, '0019-normal-addresses')
+  await sql`insert into apps (name) values ('Shop')`.execute(database.db)
+  await sql`insert into members (app_id, email) values (1, 'ann@example.com')`.execute(database.db)
+  await migrate(database.url)
+  expect(await enqueueMails(database.db, 1, 'import:1', content)).toHaveLength(1)
+})

@@ -1,0 +1,38 @@
+import { readSettings } from '@sluice/config'
+import { openUploadLimiter, uploadLimitSettings } from '@sluice/dashboard-app/src/data-import/limits.ts'
+import { pino } from 'pino'
+import { expect, onTestFinished, test } from 'vitest'
+import { openApp, openTestDashboard } from './test-dashboard.ts'
+import { signIn } from './visitor.ts'
+
+test('so many files are uploaded for an app in a window and no more, whoever sends them; other apps are not held up', async () => {
+  let close = async () => {}
+  const dashboard = await openTestDashboard(async ({ url }) => {
+    const settings = readSettings(
+      { RATE_LIMIT_DASHBOARD_IMPORT: '2/1h', RATE_LIMIT_TIMEOUT: '1m' },
+      uploadLimitSettings,
+    )
+    const uploadLimiter = await openUploadLimiter({ databaseUrl: url }, settings, pino({ level: 'silent' }))
+    close = uploadLimiter.close
+    return { uploadLimiter }
+  })
+  onTestFinished(async () => {
+    await close()
+    await dashboard.close()
+  })
+  const [{ appId }, other] = [await openApp(dashboard), await openApp(dashboard, 'Other')]
+  const visitor = await signIn(dashboard, 'member@example.com')
+  const post = (app: number, way = '') =>
+    visitor.postFile(
+      `/apps/${app}/data-import`,
+      'a.csv',
+      new Blob(['user_id,n\nu1,1\n']),
+      `/apps/${app}/data-import${way}`,
+    )
+  expect([(await post(appId)).status, (await post(appId, '/dry-run')).status]).toEqual([303, 303])
+  const refused = await post(appId)
+  expect(refused.status).toBe(429)
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3000)
+  expect(refused.text).toContain('Too many files were uploaded lately. Please try again in 60 minutes.')
+  expect((await post(other.appId)).status).toBe(303)
+})

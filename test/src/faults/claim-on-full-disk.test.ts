@@ -1,0 +1,40 @@
+import { sql } from '@sluice/database'
+import { onTestFinished, test } from 'vitest'
+import { seeded } from '../environment/random.ts'
+import { until } from '../environment/wait.ts'
+import { openClientApp, request, send } from './harness/client.ts'
+import { startDeployment } from './harness/deployment.ts'
+import { generateSoundFile } from './harness/generate.ts'
+import { untilState } from './harness/stage.ts'
+
+test('a worker that meets a full disk as soon as it claims an import makes room, and the import completes', async () => {
+  const deployment = await startDeployment({ workers: 1 })
+  onTestFinished(() => deployment.close())
+  const { db } = deployment
+  const [other, app] = [await openClientApp(deployment), await openClientApp(deployment)]
+  const { importId } = await request(deployment, other, generateSoundFile(seeded(1), 0, 10))
+  const chunk = { app_id: other.appId, import_id: importId, position: 1, part: 0, content: Buffer.alloc(2 ** 21) }
+  await db.insertInto('import_error_chunks').values(chunk).execute()
+  // As on a full disk: there is room for claims as soon as these rows are gone.
+  await sql
+    .raw(`
+      create function refuse() returns trigger language plpgsql as $$
+      begin
+        if exists (select from import_error_chunks) then
+          raise exception 'No space left on device' using errcode = 'disk_full';
+        end if;
+        return new;
+      end $$;
+      create trigger refuse before update on imports for each row
+        when (new.state = 'processing' and old.state = 'queued') execute function refuse()
+    `)
+    .execute(db)
+  const file = generateSoundFile(seeded(2), 0, 100)
+  const place = await request(deployment, app, file)
+  await send(app, place, file)
+  const kept = db.selectFrom('import_error_chunks').select('part').where('import_id', '=', importId)
+  await until('room to be made', async () => (await kept.execute()).length === 0)
+  // What was dispatched is dispatched again only after half a minute.
+  await db.updateTable('imports').set({ dispatched_at: null }).where('import_id', '=', place.importId).execute()
+  await untilState(deployment, place.importId, 'completed')
+})

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createAccessKey } from '@sluice/access-keys'
+import { readSettings } from '@sluice/config'
+import { pathOf } from '@sluice/dropbox'
+import { encryptionKeysOf } from '@sluice/local-stack'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import type { BucketOwner } from '../dropbox/bucket-owner.ts'
+import { residentMemory } from '../memory/peak-memory.ts'
+import { openApp } from '../stack/client.ts'
+import { type RunningStack, startStack } from '../stack/running-stack.ts'
+
+/** Apps that serve or work, each in processes of its own. */
+export const appNames = ['api', 'worker', 'dashboard', 'dropbox'] as const
+export type AppName = (typeof appNames)[number]
+
+/** Addresses of a running stack. */
+export interface StackUrls {
+  api: string
+  dashboard: string
+  dropbox: string
+}
+
+/** A time slice of an import, ms: shorter than the default, so that runs are short. A small import may wait two. */
+export const slice = 5_000
+
+const settingsOfRun = { IMPORT_SLICE: `${slice}ms` }
+
+/** Starts what `npm start` runs, with two workers. */
+export async function startHostileStack(env: Record<string, string> = {}): Promise<RunningStack> {
+  return await startStack({ workers: 2, env: { ...settingsOfRun, ...env } })
+}
+
+export async function urlsOf(stack: RunningStack): Promise<StackUrls> {
+  const { api, dashboard, dropbox } = await stack.info()
+  assert(dashboard && dropbox)
+  return { api, dashboard, dropbox }
+}
+
+/** Process IDs by app. */
+async function pidsOf(stack: RunningStack): Promise<Record<AppName, number[]>> {
+  const { processes } = await stack.info()
+  return byApp((name) => processes[name] ?? [])
+}
+
+/** Opens an app with these users and an access key. */
+export async function openTenant(stack: RunningStack, users: readonly string[]): Promise<BucketOwner> {
+  const app = await openApp(stack, users)
+  const environment = { ENCRYPTION_KEYS: await encryptionKeysOf(stack.home, {}) }
+  const { ENCRYPTION_KEYS } = readSettings(environment, ['ENCRYPTION_KEYS'])
+  const key = await createAccessKey(stack.db, ENCRYPTION_KEYS, app.appId)
+  const { dropbox } = await urlsOf(stack)
+  return { ...app, ...key, path: pathOf(app.appId), dropbox }
+}
+
+/** What processes did while they were watched. */
+export interface Watched {
+  /** The most that a process of each app had in memory, bytes. */
+  peaks: Record<AppName, number>
+  /** Processes that ended, by app. */
+  ended: Record<AppName, number>
+}
+
+const watchEvery = 250
+
+/** Watches the processes that run now, until it is ended. */
+export async function watchProcesses(stack: RunningStack): Promise<{ end(): Promise<Watched> }> {
+  const pids = await pidsOf(stack)
+  const watched = appNames.flatMap((app) => pids[app].map((pid) => ({ app, pid, peak: 0, isRunning: true })))
+  // Linux counts peaks by itself, from now on.
+  if (process.platform === 'linux')
+    await Promise.all(watched.map(({ pid }) => writeFile(`/proc/${pid}/clear_refs`, '5')))
+  const ending = new AbortController()
+  const look = async () => {
+    for (const one of watched) {
+      const memory = await residentMemory(one.pid)
+      one.peak = Math.max(one.peak, memory)
+      if (memory === 0) one.isRunning = false
+    }
+  }
+  const watching = (async () => {
+    while (!ending.signal.aborted) {
+      await look()
+      await delay(watchEvery, undefined, { signal: ending.signal }).catch(() => {})
+    }
+  })()
+  return {
+    async end() {
+      ending.abort()
+      await watching
+      await look()
+      const of = (app: AppName) => watched.filter((one) => one.app === app)
+      return {
+        peaks: byApp((app) => Math.max(0, ...of(app).map(({ peak }) => peak))),
+        ended: byApp((app) => of(app).filter(({ isRunning }) => !isRunning).length),
+      }
+    },
+  }
+}
+
+function byApp<Value>(value: (app: AppName) => Value): Record<AppName, Value> {
+  return { api: value('api'), worker: value('worker'), dashboard: value('dashboard'), dropbox: value('dropbox') }
+}
+
+const limitOfApp = z.object({ resources: z.object({ limits: z.object({ memory: z.string().regex(/^\d+Mi$/) }) }) })
+const values = z.object({
+  apps: z.object({ api: limitOfApp, worker: limitOfApp, dashboard: limitOfApp, dropbox: limitOfApp }),
+})
+
+/** Memory limits of the chart, bytes. */
+export function memoryLimitsOfChart(): Record<AppName, number> {
+  const file = new URL('../../../infra/helm/sluice/values.yaml', import.meta.url)
+  const { apps } = values.parse(parse(readFileSync(file, 'utf8')))
+  return byApp((name) => Number.parseInt(apps[name].resources.limits.memory, 10) * 2 ** 20)
+}

@@ -1,0 +1,58 @@
+// npm run test:hostile: every finding as an attack on a running stack, beside another tenant. `--only 2,6`, `--json`.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import type { Attack } from './attack.ts'
+import { attacks } from './attacks/index.ts'
+import type { Outcome } from './run.ts'
+
+const { values } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'boolean', default: false } } })
+const only = values.only?.split(',').map(Number)
+const chosen = attacks.filter(({ finding }) => only === undefined || only.includes(finding))
+if (chosen.length === 0) {
+  console.error(`There is no such attack; there are: ${[...new Set(attacks.map(({ finding }) => finding))].join(', ')}`)
+  process.exit(2)
+}
+
+const outcomes: Outcome[] = []
+for (const attack of chosen) {
+  const outcome = await runApart(attack)
+  outcomes.push(outcome)
+  if (!values.json) print(outcome)
+}
+const broken = outcomes.filter(({ violations }) => violations.length > 0)
+if (values.json) console.log(JSON.stringify(outcomes, null, 2))
+else console.log(`\n${outcomes.length} attacks, ${broken.length} of them with violations`)
+process.exitCode = broken.length > 0 ? 1 : 0
+
+/** Runs an attack in a process of its own, so that what it leaves behind does not meet the next one. */
+async function runApart(attack: Attack): Promise<Outcome> {
+  const child = fork(fileURLToPath(new URL('attack-process.ts', import.meta.url)), [attack.title])
+  const [message] = await Promise.race([once(child, 'message'), once(child, 'exit')])
+  if (typeof message === 'object' && message !== null) {
+    if (child.exitCode === null) await once(child, 'exit')
+    return message
+  }
+  const { finding, title } = attack
+  return { finding, title, seconds: 0, kinds: [], memory: {}, figures: {}, violations: ['the attack ended by itself'] }
+}
+
+function print({ finding, title, seconds, kinds, memory, figures, violations }: Outcome): void {
+  console.log(`\n${finding}. ${title} (${seconds} s)`)
+  console.log(row('', ['count', 'failed', 'normal', 'median', 'worst, ms']))
+  for (const { kind, count, failed, normal_median: normal, median, worst } of kinds) {
+    console.log(row(kind, [count, failed, normal, median, worst]))
+  }
+  const named = (of: Record<string, number>) =>
+    Object.entries(of)
+      .map(([name, value]) => `${name} ${value}`)
+      .join(', ')
+  console.log(`  peaks, MiB: ${named(memory)}`)
+  if (Object.keys(figures).length > 0) console.log(`  ${named(figures)}`)
+  for (const violation of violations) console.log(`  VIOLATION ${violation}`)
+}
+
+function row(name: string, cells: readonly (string | number)[]): string {
+  return `  ${name.padEnd(22)}${cells.map((cell) => String(cell).padStart(11)).join('')}`
+}

@@ -1,0 +1,74 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { createApp } from '@sluice/accounts'
+import { registerUsers } from '@sluice/profiles'
+import type { RunningStack } from '../stack/running-stack.ts'
+import { openTenant, type StackUrls } from './hostile-stack.ts'
+
+/** What another tenant asks for again and again. */
+export const requestKinds = ['profile update', 'first import request', 'gateway listing', 'sign-in page'] as const
+export const smallImport = 'small import'
+export type Kind = (typeof requestKinds)[number] | typeof smallImport
+
+/** One request, or one import from its first request to its end. */
+export interface Sample {
+  kind: Kind
+  /** So far, if it has not ended. */
+  ms: number
+  /** What went wrong. */
+  problem?: string
+}
+
+/** What the neighbour's process is told. */
+export interface NeighbourPlan {
+  urls: StackUrls
+  owner: { token: string; path: string; accessKeyId: string; secretAccessKey: string }
+  /** Tokens of apps that take turns, so that no rate limit is reached. */
+  requesting: string[]
+  importing: string[]
+}
+
+/** Another tenant, in a process of its own: a busy attacker does not distort what it measures. */
+export interface Neighbour {
+  /** Returns what was measured since the last call, with what has not ended. */
+  take(): Promise<Sample[]>
+  close(): Promise<void>
+}
+
+/** Each app may make ten first requests in ten minutes: so many are enough for the longest attack. */
+const appsInTurn = { requesting: 200, importing: 60 }
+
+export async function openNeighbour(stack: RunningStack, urls: StackUrls): Promise<Neighbour> {
+  const { token, path, accessKeyId, secretAccessKey } = await openTenant(stack, ['u1'])
+  const tokens: string[] = []
+  for (let index = 0; index < appsInTurn.requesting + appsInTurn.importing; index++) {
+    const { appId, apiToken } = await createApp(stack.db, {
+      name: 'Neighbour',
+      email: `${crypto.randomUUID()}@example.com`,
+    })
+    await registerUsers(stack.db, appId, ['u1'])
+    tokens.push(apiToken)
+  }
+  const plan: NeighbourPlan = {
+    urls,
+    owner: { token, path, accessKeyId, secretAccessKey },
+    requesting: tokens.slice(appsInTurn.importing),
+    importing: tokens.slice(0, appsInTurn.importing),
+  }
+  const child = fork(fileURLToPath(new URL('neighbour-process.ts', import.meta.url)), { execArgv: [] })
+  child.send(plan)
+  return {
+    async take() {
+      const answer = once(child, 'message')
+      child.send('take')
+      const [samples] = await answer
+      return samples as Sample[]
+    },
+    async close() {
+      const ended = once(child, 'exit')
+      child.disconnect()
+      await ended
+    },
+  }
+}

@@ -1,0 +1,96 @@
+import { type CompiledQuery, type Database, sql } from '@sluice/database'
+import { claimNext, takeTurns } from '@sluice/imports'
+import { beforeEach, expect, test } from 'vitest'
+import { openApp, openWorkshop, type Workshop } from './workshop.ts'
+
+// What dispatch and claims cost depends on the number of apps, not on how many imports each of them has queued.
+const queued = 120_000
+const apps = 3
+/** Blocks of 8 KiB that a statement may touch. A lookup in an index touches about four; an app takes about ten lookups. */
+const mostBlocks = apps * 100
+
+let workshop: Workshop
+
+beforeEach(async () => {
+  workshop = await openWorkshop()
+  return () => workshop.close()
+})
+
+async function queue(appId: number, count: number): Promise<void> {
+  await sql`
+    insert into imports (app_id, source, state, object_key, content_type, queued_at)
+    select ${appId}::integer, 'bucket', 'queued', 'none', 'text/csv', now() from generate_series(1, ${count}::integer)
+  `.execute(workshop.database.db)
+}
+
+test.each([
+  ['of now', async () => {}, async (db: Database) => void (await sql`vacuum (analyze) imports`.execute(db))],
+  [
+    'of an empty table',
+    async (db: Database) => {
+      await sql`alter table imports set (autovacuum_enabled = off)`.execute(db)
+      await sql`vacuum (analyze) imports`.execute(db)
+    },
+    async () => {},
+  ],
+])(
+  'dispatch and claims touch the first imports of each app only, with the statistics %s',
+  async (_, before, after) => {
+    const { db } = workshop.database
+    await before(db)
+    await queue(await openApp(workshop), queued)
+    for (let app = 1; app < apps; app++) await queue(await openApp(workshop), 1)
+    await after(db)
+    const blocks: [string, number][] = []
+    const context = { ...workshop.context, db: explaining(db, blocks) }
+    const turns = await takeTurns(context)
+    expect(turns).toHaveLength(apps)
+    const claims = [await claimNext(context), await claimNext(context), await claimNext(context)]
+    expect(claims.map((claim) => claim?.appId).toSorted()).toEqual(turns.map(({ appId }) => appId).toSorted())
+    // All apps are busy: nothing is next, and that costs as little.
+    expect(await takeTurns(context)).toEqual([])
+    expect(await claimNext(context)).toBeUndefined()
+    const { rows } = await sql`select runnable_imports() as runnable`.execute(context.db)
+    expect(rows).toEqual([{ runnable: apps }])
+    expect(blocks.length).toBeGreaterThan(8)
+    expect(blocks.filter(([, touched]) => touched > mostBlocks)).toEqual([])
+  },
+  120_000,
+)
+
+/** The same database; each statement is explained before it runs, and the blocks that it touches are noted. */
+function explaining(db: Database, blocks: [string, number][]): Database {
+  const executeQuery = async (query: CompiledQuery) => {
+    blocks.push([query.sql.trim().slice(0, 60), await blocksOf(db, query)])
+    return await db.executeQuery(query)
+  }
+  const executor = new Proxy(db.getExecutor(), {
+    get(target, name) {
+      if (name === 'executeQuery') return executeQuery
+      const member: unknown = Reflect.get(target, name, target)
+      return typeof member === 'function' ? member.bind(target) : member
+    },
+  })
+  return new Proxy(db, {
+    get(target, name) {
+      if (name === 'getExecutor') return () => executor
+      const member: unknown = Reflect.get(target, name, target)
+      return typeof member === 'function' ? member.bind(target) : member
+    },
+  })
+}
+
+/** A row of what `explain` returns. */
+interface Explained {
+  'QUERY PLAN': [{ Plan: Record<string, number> }]
+}
+
+/** How many blocks a statement touches, in memory or on disk; what it does is undone. */
+async function blocksOf(db: Database, query: CompiledQuery): Promise<number> {
+  const explain = { ...query, sql: `explain (analyze, buffers, format json) ${query.sql}` }
+  const tx = await db.startTransaction().execute()
+  const { rows } = await tx.executeQuery<Explained>(explain)
+  await tx.rollback().execute()
+  const plan = rows[0]?.['QUERY PLAN'][0].Plan ?? {}
+  return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0)
+}

@@ -1,0 +1,119 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createApp } from '@sluice/accounts'
+import { type Database, sql } from '@sluice/database'
+import { startInbox } from '@sluice/local-stack'
+import { dueMails, enqueueMails, type Mailer, mailBacklog, nextMails, openMailer } from '@sluice/mail'
+import { beforeEach, expect, test } from 'vitest'
+import { openTestDatabase } from '../environment/database.ts'
+
+// One app's mails neither hold up another's nor exceed the app's share of an hour.
+let db: Database
+let inbox: Awaited<ReturnType<typeof startInbox>>
+beforeEach(async () => {
+  const database = await openTestDatabase()
+  db = database.db
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-outbox-'))
+  inbox = await startInbox({ folder, host: '127.0.0.1', httpPort: 0, smtpPort: 0 })
+  return async () => {
+    await inbox.close()
+    await database.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+})
+
+const content = { subject: 'Hello', text: 'text', html: '<p>html</p>' }
+
+/** An app that was created with so many members. */
+async function openApp(members: number): Promise<number> {
+  const { appId } = await createApp(db, { name: 'Shop', email: 'member-1@example.com' })
+  await sql`
+    insert into members (app_id, email)
+    select ${appId}::integer, 'member-' || n || '@example.com' from generate_series(2, ${members}::integer) n
+  `.execute(db)
+  return appId
+}
+
+function openHourlyMailer(mailsPerHour: number, port = new URL(inbox.smtpUrl).port): Mailer {
+  const address = { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'Sluice <no-reply@sluice.test>' }
+  return openMailer(db, { ...address, MAILS_PER_HOUR: mailsPerHour })
+}
+
+async function waiting(appId: number): Promise<number> {
+  const mails = db.selectFrom('mails').select('mail_id').where('app_id', '=', appId).where('state', '=', 'waiting')
+  return (await mails.execute()).length
+}
+
+/** Lets the hour pass in which an app's mails were counted. */
+async function letAnHourPass(appId: number): Promise<void> {
+  await sql`update mail_counts set began_at = began_at - interval '1 hour' where app_id = ${appId}`.execute(db)
+}
+
+test('an app with 11,000 members, from before their number was limited, gets the mails of an event', async () => {
+  const appId = await openApp(11_000)
+  expect(await enqueueMails(db, appId, 'import:1', content)).toHaveLength(11_000)
+  expect(await enqueueMails(db, appId, 'import:1', content)).toEqual([])
+})
+
+test('mails are due in turn by app: one that waits has none of another app’s backlog before it', async () => {
+  const [large, small] = [await openApp(400), await openApp(1)]
+  for (let event = 1; event <= 12; event++) await enqueueMails(db, large, `import:${event}`, content)
+  const [mail] = await enqueueMails(db, small, 'import:13', content)
+  const due = await dueMails(db, 1_000)
+  expect(due.slice(0, 2)).toContainEqual(mail)
+  // The queue is first in, first out: it never holds much of one app.
+  expect(due.length).toBeLessThanOrEqual(11)
+  expect((await nextMails(db, large)).length).toBeLessThanOrEqual(10)
+  expect(await nextMails(db, small)).toEqual([mail])
+})
+
+test('past its mails of an hour an app waits for the next hour; none is lost, and others do not wait', async () => {
+  const [large, small] = [await openApp(7), await openApp(1)]
+  const mails = await enqueueMails(db, large, 'import:1', content)
+  const mailer = openHourlyMailer(3)
+  const sendAll = async () => {
+    for (const mail of mails) await mailer.send(mail)
+    return await waiting(large)
+  }
+  expect(await sendAll()).toBe(4)
+  expect(await dueMails(db, 10)).toEqual([])
+  expect(await nextMails(db, large)).toEqual([])
+  // What waits for its hour is not overdue: nobody is to look after the mail server.
+  expect(await mailBacklog(db)).toEqual({ waiting: 4, overdue: 0 })
+
+  const [other] = await enqueueMails(db, small, 'import:1', content)
+  if (other === undefined) throw new Error('no mail')
+  expect(await dueMails(db, 10)).toEqual([other])
+  expect(await mailer.send(other)).toEqual({ outcome: 'sent' })
+
+  await letAnHourPass(large)
+  expect(await dueMails(db, 10)).toHaveLength(4)
+  expect(await sendAll()).toBe(1)
+  await letAnHourPass(large)
+  expect(await sendAll()).toBe(0)
+  mailer.close()
+})
+
+test('several processes that send at the same moment keep to the hour’s number together', async () => {
+  const appId = await openApp(20)
+  const mails = await enqueueMails(db, appId, 'import:1', content)
+  const mailers = [openHourlyMailer(5), openHourlyMailer(5)]
+  await Promise.all(mails.map((mail, index) => mailers[index % 2]?.send(mail)))
+  expect(await waiting(appId)).toBe(15)
+  for (const mailer of mailers) mailer.close()
+})
+
+test('a try that the mail server did not take uses up nothing of the hour', async () => {
+  const appId = await openApp(1)
+  const [mail] = await enqueueMails(db, appId, 'import:1', content)
+  if (mail === undefined) throw new Error('no mail')
+  const [away, mailer] = [openHourlyMailer(1, '1'), openHourlyMailer(1)]
+  expect(await away.send(mail)).toMatchObject({ outcome: 'postponed' })
+  await db
+    .updateTable('mails')
+    .set({ next_attempt_at: new Date(0) })
+    .execute()
+  expect(await mailer.send(mail)).toEqual({ outcome: 'sent' })
+  for (const each of [away, mailer]) each.close()
+})

@@ -1,0 +1,52 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import { onTestFinished } from 'vitest'
+import { z } from 'zod'
+
+/** A span as it was sent, with the name of the service that made it. */
+export interface Span {
+  service: string
+  traceId: string
+  /** OTLP's number: 2 for a request that was received. */
+  kind: number
+  name: string
+  attributes: unknown
+}
+
+const exported = z.object({
+  resourceSpans: z.array(
+    z.object({
+      resource: z.object({
+        attributes: z.array(
+          z.object({ key: z.string(), value: z.looseObject({ stringValue: z.string().optional() }) }),
+        ),
+      }),
+      scopeSpans: z.array(
+        z.object({
+          spans: z.array(
+            z.looseObject({ traceId: z.string(), kind: z.number(), name: z.string(), attributes: z.unknown() }),
+          ),
+        }),
+      ),
+    }),
+  ),
+})
+
+/** Starts a collector of OTLP over HTTP that keeps every span whole. It closes when the test ends. */
+export async function startCollector(): Promise<{ url: string; spans: Span[] }> {
+  const spans: Span[] = []
+  const server = createServer(async (request, response) => {
+    const { resourceSpans } = exported.parse(await json(request))
+    for (const { resource, scopeSpans } of resourceSpans) {
+      const service = resource.attributes.find(({ key }) => key === 'service.name')?.value.stringValue ?? ''
+      for (const span of scopeSpans.flatMap((scope) => scope.spans)) spans.push({ service, ...span })
+    }
+    response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans }
+}
