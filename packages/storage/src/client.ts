@@ -21,6 +21,12 @@ export interface Patience {
   maxSockets?: number
 }
 
+/**
+ * How long a connection is kept for the next request, ms. It is shorter than anyone waits for an answer: one that died without
+ * a word is gone before a request is repeated, which would take it otherwise and wait in vain again.
+ */
+const idleTimeout = 5_000
+
 /** What the SDK would write to the terminal, such as that a body broke off, is thrown as well, and logged where it matters. */
 const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {} }
 
@@ -30,7 +36,7 @@ const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {} }
  */
 export function connect(settings: StorageSettings, endpoint: string, patience: Patience, stop?: AbortSignal): S3Client {
   const { requestTimeout, socketTimeout, maxSockets } = patience
-  const agent = maxSockets === undefined ? {} : { httpAgent: { maxSockets }, httpsAgent: { maxSockets } }
+  const agent = { timeout: idleTimeout, ...(maxSockets !== undefined && { maxSockets }) }
   const client = new S3Client({
     endpoint,
     region: settings.S3_REGION,
@@ -40,7 +46,14 @@ export function connect(settings: StorageSettings, endpoint: string, patience: P
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     logger: silent,
-    requestHandler: { connectionTimeout: 5_000, requestTimeout, throwOnRequestTimeout: true, socketTimeout, ...agent },
+    requestHandler: {
+      connectionTimeout: 5_000,
+      requestTimeout,
+      throwOnRequestTimeout: true,
+      socketTimeout,
+      httpAgent: agent,
+      httpsAgent: agent,
+    },
   })
   if (stop !== undefined) endRequests(client, stop)
   return client

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { request } from 'node:http'
 import { createApp } from '@sluice/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
