@@ -116,7 +116,7 @@ describe('who imports whom', () => {
 })
 
 test('every HTTP server is made by packages/service, which bounds what clients may do', () => {
-  const own = 'packages/service/src/client-server.ts'
+  const own = 'packages/service/src/clients/server.ts'
   const others = rooms
     .flatMap(({ files }) => files)
     .filter(({ path, text }) => !isTest(path) && /createServer[^'"]*from 'node:https?'|http\.createServer/.test(text))

@@ -29,7 +29,7 @@ export interface DashboardContext {
   /** The address under which clients reach the API: links to error files begin with it. */
   apiUrl: string
   /** The way for clients of S3: its address, what they name, and what the secrets of access keys are encrypted with. */
-  dropbox: { url: string; bucket: string; region: string; encryptionKeys: EncryptionKeys }
+  s3Gateway: { url: string; bucket: string; region: string; encryptionKeys: EncryptionKeys }
   /** Addresses or networks, separated by commas, whose `X-Forwarded-For` is believed. */
   trustedProxies?: string | undefined
   log: Logger

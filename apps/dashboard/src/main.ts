@@ -25,7 +25,7 @@ await runService('dashboard', { stopDeadline }, async (log, operations) => {
     'DATABASE_POOL',
     'DATABASE_URL',
     'DRAIN_DELAY',
-    'DROPBOX_URL',
+    'S3_GATEWAY_URL',
     'ENCRYPTION_KEYS',
     'MEMBER_LIMIT',
     'REDIS_URL',
@@ -47,8 +47,8 @@ await runService('dashboard', { stopDeadline }, async (log, operations) => {
       dashboardUrl: settings.DASHBOARD_URL,
       apiUrl: settings.API_URL,
       queueStore: store,
-      dropbox: {
-        url: settings.DROPBOX_URL,
+      s3Gateway: {
+        url: settings.S3_GATEWAY_URL,
         bucket: settings.S3_BUCKET,
         region: settings.S3_REGION,
         encryptionKeys: settings.ENCRYPTION_KEYS,

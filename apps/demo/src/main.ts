@@ -15,7 +15,15 @@ const cliApp = path('../../cli/src/main.ts')
 const sample = path('../sample/customers.csv')
 
 const home = await mkdtemp(join(tmpdir(), 'sluice-demo-'))
-const ports = ['API_PORT', 'DASHBOARD_PORT', 'DROPBOX_PORT', 'STORAGE_PORT', 'INBOX_PORT', 'SMTP_PORT', 'POSTGRES_PORT']
+const ports = [
+  'API_PORT',
+  'DASHBOARD_PORT',
+  'S3_GATEWAY_PORT',
+  'STORAGE_PORT',
+  'INBOX_PORT',
+  'SMTP_PORT',
+  'POSTGRES_PORT',
+]
 // Whatever the shell has set for a deployment is none of the demo's business.
 const own = Object.entries(process.env).filter(([name]) => !(name in settings) && !name.startsWith('SLUICE_'))
 const environment = {

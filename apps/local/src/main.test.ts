@@ -10,7 +10,15 @@ import { readStackInfo } from '@sluice/local-stack'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
-const ports = ['API_PORT', 'DASHBOARD_PORT', 'DROPBOX_PORT', 'STORAGE_PORT', 'INBOX_PORT', 'SMTP_PORT', 'POSTGRES_PORT']
+const ports = [
+  'API_PORT',
+  'DASHBOARD_PORT',
+  'S3_GATEWAY_PORT',
+  'STORAGE_PORT',
+  'INBOX_PORT',
+  'SMTP_PORT',
+  'POSTGRES_PORT',
+]
 const anyPorts = Object.fromEntries(ports.map((port) => [port, '0']))
 
 let home: string

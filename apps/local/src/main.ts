@@ -64,11 +64,11 @@ function apps(): AppDefinition[] {
       nodeOptions: ['--disable-warning=ExperimentalWarning'],
     },
     {
-      name: 'dropbox',
-      entry: entry('dropbox'),
+      name: 's3_gateway',
+      entry: entry('s3-gateway'),
       count: 1,
-      nodeOptions: memoryLimits.dropbox,
-      web: { prefix: 'DROPBOX', port: 3006 },
+      nodeOptions: memoryLimits['s3-gateway'],
+      web: { prefix: 'S3_GATEWAY', port: 3006 },
     },
     { name: 'worker', entry: entry('worker'), count: workerCount(process.env), nodeOptions: memoryLimits.worker },
   ]
@@ -78,12 +78,12 @@ function print(info: StackInfo): void {
   const lines = {
     API: info.api,
     Dashboard: info.dashboard,
-    Dropbox: info.dropbox,
+    'S3 gateway': info.s3_gateway,
     Storage: info.storage,
     Inbox: info.inbox,
     Data: home,
   }
-  for (const [name, value] of Object.entries(lines)) if (value) console.log(`${name.padEnd(10)}${value}`)
+  for (const [name, value] of Object.entries(lines)) if (value) console.log(`${name.padEnd(12)}${value}`)
   console.log('ready')
 }
 

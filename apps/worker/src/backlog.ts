@@ -9,7 +9,7 @@ import { Gauge, Registry } from 'prom-client'
 const longestAge = 5_000
 
 /**
- * Shows what waits in the tables, for all apps. Every worker that hosts upkeep shows the same: take the largest of them,
+ * Shows what waits in the tables, for all apps. Every worker that hosts maintenance shows the same: take the largest of them,
  * not their sum. While Postgres is away nothing is shown, since old values would look like present ones.
  */
 export function showBacklog({ others }: Metrics, db: Database): void {

@@ -1,5 +1,5 @@
+import type { MaintenanceContext } from '@sluice/bucket-uploads'
 import type { DeletionContext } from '@sluice/deletions'
-import type { UpkeepContext } from '@sluice/dropbox'
 import type { ImportContext } from '@sluice/imports'
 import type { Mailer } from '@sluice/mail'
 import type { Heartbeat } from '@sluice/operations'
@@ -10,8 +10,8 @@ import type { WorkerMetrics } from './metrics.ts'
 export interface Host {
   context: ImportContext &
     DeletionContext &
-    UpkeepContext & {
-      settings: { DROPBOX_SEARCH_INTERVAL: number; IMPORT_CONCURRENCY: number; UPLOAD_CHECK_INTERVAL: number }
+    MaintenanceContext & {
+      settings: { S3_GATEWAY_SEARCH_INTERVAL: number; IMPORT_CONCURRENCY: number; UPLOAD_CHECK_INTERVAL: number }
     }
   queues: Queues
   mailer: Mailer

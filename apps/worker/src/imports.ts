@@ -18,7 +18,7 @@ export function hostImports(host: Host): Stop {
       const observed = { ...context, onBatch: metrics.onBatch }
       const ended = await heartbeat.during(claim.importId, () => runImport(observed, claim, shutdown.signal))
       metrics.importEnded(ended.outcome)
-      // From here on nothing can be lost: upkeep would do the same within seconds.
+      // From here on nothing can be lost: maintenance would do the same within seconds.
       if ('mails' in ended) await enqueueNextMails(host, ended.mails)
       if (ended.outcome !== 'lost') await dispatch(host, claim.appId)
     },

@@ -10,9 +10,9 @@ import { openRelay, openStorage, storageSettings } from '@sluice/storage'
 import { showBacklog } from './backlog.ts'
 import { hostImports } from './imports.ts'
 import { hostMails } from './mails.ts'
+import { hostMaintenance } from './maintenance.ts'
 import { openWorkerMetrics } from './metrics.ts'
 import { letOthersGoFirst } from './priority.ts'
-import { hostUpkeep } from './upkeep.ts'
 
 /** Many supervisors, Docker for one, kill what has not ended 10 s after SIGTERM: better to end by ourselves, ms. */
 const stopDeadline = 9_500
@@ -26,7 +26,7 @@ await runService('worker', { stopDeadline }, async (log, operations) => {
     ...storageSettings,
     'DATABASE_POOL',
     'DATABASE_URL',
-    'DROPBOX_SEARCH_INTERVAL',
+    'S3_GATEWAY_SEARCH_INTERVAL',
     'IMPORT_CONCURRENCY',
     'REDIS_URL',
     'WORKER_QUEUES',
@@ -45,13 +45,13 @@ await runService('worker', { stopDeadline }, async (log, operations) => {
     void makeRoomAfter(error, context)
   })
   const metrics = openWorkerMetrics(operations.metrics)
-  const hosts = { imports: hostImports, mails: hostMails, upkeep: hostUpkeep }
+  const hosts = { imports: hostImports, mails: hostMails, maintenance: hostMaintenance }
   const hosted = queueNames.filter((name) => settings.WORKER_QUEUES.includes(name))
   const heartbeat = openHeartbeat(database.db, hosted, (error) => log.warn({ err: error }, 'heartbeat not written'))
   const host = { context, queues, mailer, metrics, heartbeat }
 
   countConnections(operations.metrics, database)
-  if (hosted.includes('upkeep')) {
+  if (hosted.includes('maintenance')) {
     showBacklog(operations.metrics, database.db)
     operations.metrics.others.push(queues.metrics)
   }

@@ -9,10 +9,10 @@ export interface WorkerMetrics {
   importEnded(outcome: string): void
   /** A try to send a mail has ended, and how. */
   mailTried(outcome: string): void
-  /** Upkeep has completed deletion requests, with so many registered users. */
+  /** Maintenance has completed deletion requests, with so many registered users. */
   deleted(requests: number, users: number): void
-  /** A run of an upkeep task has ended, after so many ms. */
-  upkeepRan(task: string, outcome: 'done' | 'failed', ms: number): void
+  /** A run of a maintenance task has ended, after so many ms. */
+  maintenanceRan(task: string, outcome: 'done' | 'failed', ms: number): void
 }
 
 /** Counters of one worker process, all zero, among the metrics of the process. */
@@ -31,11 +31,20 @@ export function openWorkerMetrics({ registry }: Metrics): WorkerMetrics {
   const mails = counter('sluice_mail_attempts_total', 'Tries to send a mail, by how they ended', 'outcome')
   const requests = counter('sluice_deletion_requests_completed_total', 'Deletion requests that this process completed')
   const users = counter('sluice_deleted_users_total', 'Registered users that this process deleted')
-  const upkeep = counter('sluice_upkeep_runs_total', 'Runs of upkeep tasks, by how they ended', 'task', 'outcome')
-  const upkeepTime = counter('sluice_upkeep_seconds_total', 'Time that runs of upkeep tasks took', 'task')
-  const upkeepAt = new Gauge({
-    name: 'sluice_upkeep_last_done_timestamp_seconds',
-    help: 'When an upkeep task last ended well in this process',
+  const maintenance = counter(
+    'sluice_maintenance_runs_total',
+    'Runs of maintenance tasks, by how they ended',
+    'task',
+    'outcome',
+  )
+  const maintenanceTime = counter(
+    'sluice_maintenance_seconds_total',
+    'Time that runs of maintenance tasks took',
+    'task',
+  )
+  const maintenanceAt = new Gauge({
+    name: 'sluice_maintenance_last_done_timestamp_seconds',
+    help: 'When a maintenance task last ended well in this process',
     labelNames: ['task'],
     registers: [registry],
   })
@@ -52,10 +61,10 @@ export function openWorkerMetrics({ registry }: Metrics): WorkerMetrics {
       requests.inc(completed)
       users.inc(deletedUsers)
     },
-    upkeepRan(task, outcome, ms) {
-      upkeep.inc({ task, outcome })
-      upkeepTime.inc({ task }, ms / 1000)
-      if (outcome === 'done') upkeepAt.setToCurrentTime({ task })
+    maintenanceRan(task, outcome, ms) {
+      maintenance.inc({ task, outcome })
+      maintenanceTime.inc({ task }, ms / 1000)
+      if (outcome === 'done') maintenanceAt.setToCurrentTime({ task })
     },
   }
 }

@@ -34,7 +34,7 @@ const optional = <S extends z.ZodType>(schema: S, description: string): Setting<
 })
 
 /** Every queue that a worker can host. */
-export const queueNames = ['imports', 'mails', 'upkeep'] as const
+export const queueNames = ['imports', 'mails', 'maintenance'] as const
 
 /** The one list of settings: what an environment variable means, its form and its default. README's table is made from it. */
 export const settings = {
@@ -108,28 +108,32 @@ export const settings = {
     z.string(),
     'Proxies before the dashboard, as addresses or networks separated by commas; who asks is then taken from `X-Forwarded-For`. Behind a proxy that is not named, everybody counts as one client, and a few requests for links lock all of them out',
   ),
-  DROPBOX_URL: required(address('http', 'https'), 'The dropbox as clients of S3 reach it'),
-  DROPBOX_HOST: withDefault(z.string(), '127.0.0.1', 'Address that the dropbox listens on'),
-  DROPBOX_PORT: withDefault(wholeNumber(0, 65_535), '3006', 'Port that the dropbox listens on; 0 picks a free one'),
-  DROPBOX_APP_UPLOADS: withDefault(
+  S3_GATEWAY_URL: required(address('http', 'https'), 'The S3 gateway as clients of S3 reach it'),
+  S3_GATEWAY_HOST: withDefault(z.string(), '127.0.0.1', 'Address that the S3 gateway listens on'),
+  S3_GATEWAY_PORT: withDefault(
+    wholeNumber(0, 65_535),
+    '3006',
+    'Port that the S3 gateway listens on; 0 picks a free one',
+  ),
+  S3_GATEWAY_APP_UPLOADS: withDefault(
     wholeNumber(2, 450),
     '100',
-    'Requests with a file, or a part of one, that a process of the dropbox receives from one app at a time; from one access key half as many',
+    'Requests with a file, or a part of one, that a process of the S3 gateway receives from one app at a time; from one access key half as many',
   ),
-  DROPBOX_BODY_GRACE: withDefault(
+  S3_GATEWAY_BODY_GRACE: withDefault(
     durationBetween('100ms', '1h'),
     '30s',
-    'How long the sender of a body may stall, or be behind 8 KiB a second; then the dropbox answers and closes the connection',
+    'How long the sender of a body may stall, or be behind 8 KiB a second; then the S3 gateway answers and closes the connection',
   ),
-  DROPBOX_BODY_TIMEOUT: withDefault(
+  S3_GATEWAY_BODY_TIMEOUT: withDefault(
     durationBetween('100ms', '1d'),
     '4h',
-    'How long the body of one request to the dropbox may take',
+    'How long the body of one request to the S3 gateway may take',
   ),
-  DROPBOX_SEARCH_INTERVAL: withDefault(
+  S3_GATEWAY_SEARCH_INTERVAL: withDefault(
     durationBetween('1s', '1h'),
     '20s',
-    'How often the bucket is searched for files that came past the dropbox',
+    'How often the bucket is searched for files that came past the S3 gateway',
   ),
   RATE_LIMIT_DELETION: withDefault(rateLimit, '1000/60s', 'Deletion requests of an app in a fixed window'),
   RATE_LIMIT_PROFILE_UPDATE: withDefault(rateLimit, '1000/60s', 'Profile updates of an app in a fixed window'),

@@ -1,11 +1,11 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
-import { sendLargeParametersAsTheyAre } from './large-parameters.ts'
-import { noteLostConnection, openNoted } from './lost-connections.ts'
-import { sendPipelines } from './pipeline.ts'
-import { prepareMarked } from './prepared.ts'
 import type { Schema } from './schema.ts'
-import { endWhenSilent } from './silence.ts'
+import { sendLargeParametersAsTheyAre } from './wire/large-parameters.ts'
+import { noteLostConnection, openNoted } from './wire/lost-connections.ts'
+import { sendPipelines } from './wire/pipeline.ts'
+import { prepareMarked } from './wire/prepared.ts'
+import { endWhenSilent } from './wire/silence.ts'
 
 /** The database as the packages see it; also a transaction. */
 export type Database = Kysely<Schema>

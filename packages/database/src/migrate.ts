@@ -11,7 +11,7 @@ import * as rowHashes from './migrations/0005-row-hashes.ts'
 import * as profiles from './migrations/0006-profiles.ts'
 import * as dashboard from './migrations/0007-dashboard.ts'
 import * as cancellationAndDryRuns from './migrations/0008-cancellation-and-dry-runs.ts'
-import * as dropbox from './migrations/0009-dropbox.ts'
+import * as bucketUploads from './migrations/0009-bucket-uploads.ts'
 import * as progressInPlace from './migrations/0010-progress-in-place.ts'
 import * as profileTime from './migrations/0011-profile-time.ts'
 import * as releasedImports from './migrations/0012-released-imports.ts'
@@ -37,7 +37,7 @@ const migrations = {
   '0006-profiles': profiles,
   '0007-dashboard': dashboard,
   '0008-cancellation-and-dry-runs': cancellationAndDryRuns,
-  '0009-dropbox': dropbox,
+  '0009-bucket-uploads': bucketUploads,
   '0010-progress-in-place': progressInPlace,
   '0011-profile-time': profileTime,
   '0012-released-imports': releasedImports,

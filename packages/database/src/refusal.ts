@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { isLostConnection } from './lost-connections.ts'
+import { isLostConnection } from './wire/lost-connections.ts'
 
 /** Whether an error is Postgres's own answer to a statement, which then did nothing; not a connection that broke. */
 export function isRefusal(error: unknown): boolean {

@@ -14,7 +14,7 @@ export interface DeletionRequestsTable {
   /** When it is to start and to complete. */
   starts_at: Timestamp
   completes_at: Timestamp
-  /** When upkeep saw to it. */
+  /** When maintenance saw to it. */
   started_at: NullableTimestamp
   completed_at: NullableTimestamp
   /** Of the hashes in `deleted_users`. */

@@ -1,12 +1,16 @@
 import type { ImportState, ValueType } from '@sluice/contract'
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 import type {
+  BucketUploadPartsTable,
+  BucketUploadsTable,
+  UnannouncedFileFailuresTable,
+} from './schema-bucket-uploads.ts'
+import type {
   DeletedUsersTable,
   DeletionRequestsTable,
   DeletionRequestUsersTable,
   RecentlyDeletedUsersTable,
 } from './schema-deletions.ts'
-import type { DropboxUploadPartsTable, DropboxUploadsTable, UnannouncedFileFailuresTable } from './schema-dropbox.ts'
 import type { InvitationMailsTable, InvitationsTable, MailCountsTable, MailsTable } from './schema-mails.ts'
 import type { NullableTimestamp, Timestamp } from './timestamps.ts'
 
@@ -16,7 +20,7 @@ import type { NullableTimestamp, Timestamp } from './timestamps.ts'
  *
  * Words, the same in code, SQL, API and documents:
  * - app: a customer of the service, with one API token, its users and its profile keys
- * - import: one uploaded file on its way into profiles; its place in the app's line is `line_number`
+ * - import: one uploaded file on its way into profiles; its place in the app's line is `sequence_number`
  * - attempt: how often an import was claimed; a batch commits only under the current attempt
  * - lease: until when the claim holds without a sign of life
  * - position: byte offset in the uncompressed file up to which rows are committed
@@ -36,8 +40,8 @@ export interface Schema {
   import_slot_time: ImportSlotTimeTable
   /** Takes up 1 MiB, which is given up when the disk is full (`disk-full.ts` of packages/imports). */
   disk_reserve: { filler: string }
-  dropbox_uploads: DropboxUploadsTable
-  dropbox_upload_parts: DropboxUploadPartsTable
+  bucket_uploads: BucketUploadsTable
+  bucket_upload_parts: BucketUploadPartsTable
   unannounced_file_failures: UnannouncedFileFailuresTable
   deletion_requests: DeletionRequestsTable
   deletion_request_users: DeletionRequestUsersTable
@@ -71,7 +75,7 @@ interface ApiTokensTable {
   created_at: Timestamp
 }
 
-/** What clients of the dropbox sign with. */
+/** What clients of the S3 gateway sign with. */
 interface AccessKeysTable {
   app_id: number
   access_key_id: string
@@ -123,7 +127,7 @@ interface ImportsTable {
   app_id: number
   import_id: Generated<string>
   /** Request order: imports of one app apply in the order of their line numbers. */
-  line_number: Generated<number>
+  sequence_number: Generated<number>
   source: ImportSource
   state: ImportState
   /** The file is only checked: nothing is applied, no key registered. Dry runs have a line of their own. */
@@ -136,7 +140,7 @@ interface ImportsTable {
   /** MD5 of the file, base64: the client declared it, or it was computed while the file came in. Null if neither. */
   checksum: string | null
   upload_expires_at: NullableTimestamp
-  /** When upkeep next asks storage for the upload; null once that is settled. */
+  /** When maintenance next asks storage for the upload; null once that is settled. */
   upload_check_at: NullableTimestamp
   /** ETag of the object when its upload was noticed. If the object has another one, the checksum decides. */
   etag: string | null

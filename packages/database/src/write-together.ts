@@ -1,7 +1,7 @@
 import { CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
 import { applicationName, type Database } from './connect.ts'
-import { pipelineOf } from './pipeline.ts'
+import { pipelineOf } from './wire/pipeline.ts'
 
 /** A statement found no row where one must be: its transaction is given up. */
 export class NothingFound extends Error {

@@ -1,5 +1,5 @@
+import { removeUploadsBeforeDeletion } from '@sluice/bucket-uploads'
 import { type Database, sql } from '@sluice/database'
-import { removeUploadsBeforeDeletion } from '@sluice/dropbox'
 import { dropErrorRows, forgetFileNames, removeFilesOfApp } from '@sluice/imports'
 import { deletionNotification, enqueueMails, type MailId } from '@sluice/mail'
 import type { DeletionContext } from './context.ts'

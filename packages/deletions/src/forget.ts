@@ -27,7 +27,7 @@ export async function forgetDeletedUsers({ db, shutdown }: Pick<DeletionContext,
               select min(requested_at) from imports i
               where i.app_id = a.app_id and i.state in ('awaiting_upload', 'queued', 'processing')
             ),
-            (select min(sent_at) from dropbox_uploads u where u.app_id = a.app_id),
+            (select min(sent_at) from bucket_uploads u where u.app_id = a.app_id),
             now() - make_interval(days => ${keptDays})
           ) as until
         ) kept

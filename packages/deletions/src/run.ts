@@ -3,7 +3,7 @@ import type { MailId } from '@sluice/mail'
 import { complete, dueCompletions } from './complete.ts'
 import type { DeletionContext } from './context.ts'
 
-/** What a run of the upkeep did. */
+/** What a run of the maintenance did. */
 export interface DeletionRun {
   /** Requests that started, and requests that completed. */
   started: number

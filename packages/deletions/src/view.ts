@@ -9,7 +9,7 @@ export interface DeletionRequestView {
   accepted_at: string
   starts_at: string
   completes_at: string
-  /** When upkeep saw to it; null before. */
+  /** When maintenance saw to it; null before. */
   started_at: string | null
   completed_at: string | null
   users_requested: number

@@ -70,6 +70,11 @@ export interface ImportId {
   importId: string
 }
 
+/** Whether a text can be an import's ID. */
+export function isImportId(text: string): boolean {
+  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
+}
+
 /** An import's file as it lies in storage. */
 export interface StoredFile extends ImportId {
   objectKey: string

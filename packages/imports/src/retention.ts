@@ -1,8 +1,8 @@
 import { sql } from '@sluice/database'
 import type { ImportContext, ImportId } from './context.ts'
-import { sweepFilesOfApp, sweepLater } from './file-sweeps.ts'
-import { importPrefix } from './object-keys.ts'
-import { receivedSources } from './reception.ts'
+import { sweepFilesOfApp, sweepLater } from './file/file-sweeps.ts'
+import { importPrefix } from './file/object-keys.ts'
+import { receivedSources } from './intake/reception.ts'
 
 /** Imports taken from the table at a time. */
 const passSize = 100

@@ -6,20 +6,20 @@ import type { MailId } from '@sluice/mail'
 import { KeyLimitExceeded, registeredKeys } from '@sluice/profiles'
 import { ObjectGone, ObjectReplaced } from '@sluice/storage'
 import { inImportTrace } from '@sluice/traces'
-import { cutBatches } from './batches.ts'
-import { type Claim, ClaimLost, handBack, type Progress, postpone, returnTry } from './claim.ts'
-import { Columns } from './columns.ts'
-import { CommitLine } from './commit-line.ts'
+import { CommitOrder } from './batch/commit-order.ts'
+import { cutBatches } from './batch/cut.ts'
+import { withPreviewed } from './batch/dry-run.ts'
 import type { ImportContext } from './context.ts'
-import { makeRoomAfter } from './disk-full.ts'
-import { withPreviewed } from './dry-run.ts'
-import { noteSlotTime } from './fair-order.ts'
-import { finish } from './finish.ts'
-import { inspectFile } from './inspect.ts'
-import { keepLease, type Lease } from './lease.ts'
-import { isOutage } from './outage.ts'
-import { Slice } from './slice.ts'
-import { openSource } from './source.ts'
+import { Columns } from './file/columns.ts'
+import { inspectFile } from './file/inspect.ts'
+import { openSource } from './file/source.ts'
+import { type Claim, ClaimLost, handBack, type Progress, postpone, returnTry } from './order/claim.ts'
+import { noteSlotTime } from './order/fair-order.ts'
+import { keepLease, type Lease } from './order/lease.ts'
+import { isOutage } from './order/outage.ts'
+import { Slice } from './order/slice.ts'
+import { makeRoomAfter } from './result/disk-full.ts'
+import { finish } from './result/finish.ts'
 
 /**
  * How a claim ended: `completed` and `failed` end the import; `postponed` (an error that may pass), `interrupted` (this worker
@@ -129,7 +129,7 @@ async function applyRows(context: ImportContext, claim: Claim, state: RunState):
   state.progress = { ...state.progress, columns: [...columns.names], types: columns.types, position }
   const blocks = readRows(openSource(context, claim, position), { position, columns: columns.names.length })
   let observed = claim.progress.position
-  const line = new CommitLine(context, claim, columns, claim.progress, ({ rows, end, types }, rowsFailed, ms) => {
+  const line = new CommitOrder(context, claim, columns, claim.progress, ({ rows, end, types }, rowsFailed, ms) => {
     const { rowsTotal, rowsApplied: appliedBefore, rowsFailed: failedBefore } = state.progress
     const rowsApplied = claim.dryRun ? 0 : rows - rowsFailed
     state.progress = {

@@ -60,7 +60,7 @@ export function openBackend(store: SharedStore): Backend {
 
 function redisBackend(url: string): Backend {
   const { Queue, Worker } = withBackend(createRedisBackend)
-  // A producer fails at once while Redis is away (the upkeep enqueues again); a worker waits for it as long as it takes.
+  // A producer fails at once while Redis is away (the maintenance enqueues again); a worker waits for it as long as it takes.
   const connect = (retries: number | null) => openRedis(url, { retries, queued: true, silence, longestPause: 2_000 })
   return {
     queue(name) {
@@ -95,7 +95,7 @@ function closingWith<Closable extends { close(force?: boolean): Promise<void> }>
 
 function postgresBackend(databaseUrl: string): Backend {
   const { Queue, Worker } = withBackend(createPostgresBackend)
-  // A crash may lose the queue's last milliseconds: upkeep enqueues again what the tables of the service say is waiting.
+  // A crash may lose the queue's last milliseconds: maintenance enqueues again what the tables of the service say is waiting.
   const connection = {
     connectionString: databaseUrl,
     schema,

@@ -9,5 +9,5 @@ export type QueueName = (typeof queueNames)[number]
 export interface Payloads {
   imports: { appId: number; importId: string }
   mails: { appId: number; mailId: string }
-  upkeep: Record<string, never>
+  maintenance: Record<string, never>
 }

@@ -12,11 +12,11 @@ export interface NewJob<Name extends QueueName> {
 
 /** The producing side and the workers of all queues of a process. */
 export interface Queues {
-  /** Adds jobs. Throws when the store is away: nothing is lost then, since upkeep adds them again. */
+  /** Adds jobs. Throws when the store is away: nothing is lost then, since maintenance adds them again. */
   add<Name extends QueueName>(name: Name, jobs: readonly NewJob<Name>[]): Promise<void>
   /** How many jobs of a queue no worker has taken. Throws when the store is away. */
   waiting(name: QueueName): Promise<number>
-  /** Has one process at a time run the upkeep queue's job `task` every `every` ms. Calling it again changes nothing. */
+  /** Has one process at a time run the maintenance queue's job `task` every `every` ms. Calling it again changes nothing. */
   schedule(task: string, every: number): Promise<void>
   /** Runs jobs of a queue, at most `concurrency` at a time. The handler gets the job's name and payload. */
   work<Name extends QueueName>(name: Name, handler: JobHandler<Name>, options: { concurrency: number }): void
@@ -92,7 +92,7 @@ export function openQueues(store: SharedStore, onError: (error: Error) => void):
       return count
     },
     async schedule(task, every) {
-      await use('upkeep', (open) =>
+      await use('maintenance', (open) =>
         open.upsertJobScheduler(task, { every }, { name: task, data: {}, opts: jobOptions }).catch(unlessScheduled),
       )
     },

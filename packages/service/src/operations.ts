@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
-import { createClientServer } from './client-server.ts'
+import { createClientServer } from './clients/server.ts'
 import { exposition, type Metrics } from './metrics.ts'
 import { isReady, type Readiness } from './readiness.ts'
 

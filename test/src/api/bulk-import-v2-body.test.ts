@@ -39,7 +39,7 @@ const importsOf = ({ appId }: App) =>
     .selectFrom('imports')
     .select(['import_id', 'state'])
     .where('app_id', '=', appId)
-    .orderBy('line_number')
+    .orderBy('sequence_number')
     .execute()
 
 /** Waits until the request has its place in the line. */

@@ -50,7 +50,7 @@ async function expectNothing(appId: number): Promise<void> {
   const { db } = inner.database
   const imports = await db.selectFrom('imports').selectAll().where('app_id', '=', appId).execute()
   for (const { state, object_key: key } of imports) {
-    // What storage could not be asked to remove is left to upkeep, out of the line.
+    // What storage could not be asked to remove is left to maintenance, out of the line.
     expect(state).toBe('expired')
     expect(await inner.storage.stat(key)).toBeUndefined()
   }

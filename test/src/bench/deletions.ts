@@ -91,7 +91,7 @@ async function settle({ db }: RunningStack): Promise<void> {
   await sql`checkpoint`.execute(db)
 }
 
-/** As if the requests had come two months ago: the worker's next upkeep finds them due. */
+/** As if the requests had come two months ago: the worker's next maintenance finds them due. */
 async function makeDue({ db }: RunningStack, { appId }: App): Promise<void> {
   await sql`
     update deletion_requests

@@ -3,12 +3,12 @@
 import { benchApi } from './api.ts'
 import { benchDashboard } from './dashboard.ts'
 import { benchDeletions } from './deletions.ts'
-import { benchDropbox } from './dropbox.ts'
 import { benchImport } from './import/index.ts'
 import { benchLimiter } from './limiter.ts'
 import { benchMemory } from './memory.ts'
 import { benchMixed } from './mixed.ts'
 import { benchRegistration } from './registration.ts'
+import { benchGateway } from './s3-gateway.ts'
 import { benchFairness } from './scale/fairness.ts'
 import { benchScale } from './scale/index.ts'
 import { benchStages } from './stages.ts'
@@ -20,7 +20,7 @@ const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   api: benchApi,
   dashboard: benchDashboard,
   deletions: benchDeletions,
-  dropbox: benchDropbox,
+  's3-gateway': benchGateway,
   limiter: benchLimiter,
   mixed: benchMixed,
   uploads: benchUploads,

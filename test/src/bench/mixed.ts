@@ -31,7 +31,7 @@ const underWay = 10_000
 const database = 'bench_mixed'
 
 /** What a round is measured on. */
-interface Ground {
+interface BenchEnvironment {
   postgres: BenchPostgres
   stack: RunningStack
   file: MadeFile
@@ -62,14 +62,14 @@ export async function benchMixed(args: readonly string[]): Promise<boolean> {
   const settings = { RATE_LIMIT_PROFILE_UPDATE: '100000000/60s', LOG_LEVEL: 'warn' }
   const stack = await startStack({ env: { ...settings, DATABASE_URL: postgres.urlOf(database) } })
   running.defer(() => stack.stop())
-  const ground = { postgres, stack, file: await makeFile(scratch.path, shapesOf(Number(values.rows)).first) }
-  await measureRound(ground)
+  const environment = { postgres, stack, file: await makeFile(scratch.path, shapesOf(Number(values.rows)).first) }
+  await measureRound(environment)
   const rounds: Round[] = []
-  for (let round = 0; round < Number(values.rounds); round++) rounds.push(await measureRound(ground))
+  for (let round = 0; round < Number(values.rounds); round++) rounds.push(await measureRound(environment))
   return report(rounds, await countConflicts(stack, postgres))
 }
 
-async function measureRound({ postgres, stack, file }: Ground): Promise<Round> {
+async function measureRound({ postgres, stack, file }: BenchEnvironment): Promise<Round> {
   const app = await openApp(stack)
   const lines = Readable.from(registeredUsers(file.rows)).map((id) => `${id}\n`)
   const registered = await stack.pipeToSluice(lines, 'users', 'register', '--app', String(app.appId))

@@ -4,8 +4,8 @@ import { readSettings } from '@sluice/config'
 import { connect } from '@sluice/database'
 import { claimImport, importSettings, runImport } from '@sluice/imports'
 import { pino } from 'pino'
+import { openBenchEnvironment, templates } from './import/environment.ts'
 import { type MadeFile, shapesOf } from './import/file.ts'
-import { openGround, templates } from './import/ground.ts'
 import { openStackSession, type StackSession } from './import/stack-session.ts'
 
 /** Where a worker's time goes, by the file or function that was running when the profiler looked. First match counts. */
@@ -34,15 +34,19 @@ const microseconds = 1e6
 export async function benchStages(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({ args: [...args], options: { rows: { type: 'string', default: '500000' } } })
   const rows = Number(values.rows)
-  await using ground = await openGround(rows)
-  await ground.postgres.copyDatabase(templates.sluice, 'bench_stages')
-  const session = await openStackSession(ground.postgres, 'bench_stages', ground.home)
+  await using environment = await openBenchEnvironment(rows)
+  await environment.postgres.copyDatabase(templates.sluice, 'bench_stages')
+  const session = await openStackSession(environment.postgres, 'bench_stages', environment.home)
   const { first, changed } = shapesOf(rows)
   const results: Record<string, Map<string, number>> = {}
   for (const [name, shape] of [['first', first] as const, ['again', first] as const, ['changed', changed] as const]) {
-    const before = await ground.postgres.cpu()
-    const found = await profiledImport(session, ground.postgres.urlOf('bench_stages'), await ground.file(shape))
-    found.set('Postgres', (await ground.postgres.cpu()) - before)
+    const before = await environment.postgres.cpu()
+    const found = await profiledImport(
+      session,
+      environment.postgres.urlOf('bench_stages'),
+      await environment.file(shape),
+    )
+    found.set('Postgres', (await environment.postgres.cpu()) - before)
     results[name] = new Map([...found].map(([stage, seconds]) => [stage, (seconds * 1e6) / rows]))
   }
   await session.close()

@@ -1,9 +1,9 @@
 import { accessKeyFinder } from '@sluice/access-keys'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openApp, openTestDashboard, type TestDashboard, testDropbox } from './test-dashboard.ts'
+import { openApp, openTestDashboard, type TestDashboard, testGateway } from './test-dashboard.ts'
 import { signIn, type Visitor } from './visitor.ts'
 
-// Access keys of the dropbox in the credentials tab (service.md, Authentication).
+// Access keys of the S3 gateway in the credentials tab (service.md, Authentication).
 let dashboard: TestDashboard
 beforeAll(async () => {
   dashboard = await openTestDashboard()
@@ -26,17 +26,17 @@ async function createKey({ appId, page, member }: Awaited<ReturnType<typeof open
 test('the page shows bucket, path, endpoint, rules and the commands of the usual programs', async () => {
   const { appId, page, member } = await openShop('where@example.com')
   const { text } = await member.get(page)
-  for (const word of ['http://dropbox.test:3006', '>files<', `>dropbox/${appId}/<`, '1.0 GiB', 'no white space']) {
+  for (const word of ['http://s3.test:3006', '>files<', `>uploads/${appId}/<`, '1.0 GiB', 'no white space']) {
     expect(text).toContain(word)
   }
-  expect(text).toContain(`aws s3 cp people.csv s3://files/dropbox/${appId}/ --endpoint-url http://dropbox.test:3006`)
+  expect(text).toContain(`aws s3 cp people.csv s3://files/uploads/${appId}/ --endpoint-url http://s3.test:3006`)
   for (const program of ['s3cmd', 'rclone']) expect(text).toContain(program)
 })
 
 test('a new key works, and its secret is shown once, also in the commands', async () => {
   const shop = await openShop('new@example.com')
   const { id, secret, text } = await createKey(shop)
-  const find = accessKeyFinder(dashboard.db, testDropbox.encryptionKeys)
+  const find = accessKeyFinder(dashboard.db, testGateway.encryptionKeys)
   expect(await find(id)).toEqual({ appId: shop.appId, secretAccessKey: secret })
   expect(text.split(secret).length - 1).toBe(4)
   const listed = await shop.member.get(shop.page)
@@ -63,7 +63,7 @@ test('a deleted key stops working at once, and is asked about before', async () 
   expect((await shop.member.get(confirm)).text).toContain('stops working at once')
   const answer = await shop.member.post(`${shop.page}/access-keys/delete`, { key: first.id }, confirm)
   expect([answer.status, answer.headers.get('location')]).toEqual([303, shop.page])
-  const find = accessKeyFinder(dashboard.db, testDropbox.encryptionKeys)
+  const find = accessKeyFinder(dashboard.db, testGateway.encryptionKeys)
   expect(await find(first.id)).toBeUndefined()
   expect(await find(second.id)).toMatchObject({ appId: shop.appId })
   expect((await shop.member.get(shop.page)).text).not.toContain(first.id)
@@ -75,6 +75,6 @@ test('the key of another app is neither shown nor deleted', async () => {
   const { id } = await createKey(foreign)
   expect((await own.member.get(`${own.page}/access-keys/delete?key=${id}`)).status).toBe(404)
   await own.member.post(`${own.page}/access-keys/delete`, { key: id }, own.page)
-  expect(await accessKeyFinder(dashboard.db, testDropbox.encryptionKeys)(id)).toMatchObject({ appId: foreign.appId })
+  expect(await accessKeyFinder(dashboard.db, testGateway.encryptionKeys)(id)).toMatchObject({ appId: foreign.appId })
   expect((await own.member.post(`${foreign.page}/access-keys`, {}, own.page)).status).toBe(404)
 })

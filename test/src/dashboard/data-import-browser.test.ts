@@ -2,9 +2,9 @@ import { gzipSync } from 'node:zlib'
 import { runImport } from '@sluice/imports'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { claim, importFile, profilesOf } from '../imports/workshop.ts'
+import { claim, importFile, profilesOf } from '../imports/import-fixture.ts'
 import { expectAccessible, openBrowser, openWindow, takePictures } from './browser.ts'
-import { openAppWith, workshopOf } from './import-runs.ts'
+import { fixtureOf, openAppWith } from './import-runs.ts'
 import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 
 const users = Array.from({ length: 50 }, (_, index) => `user-${index}`)
@@ -44,8 +44,8 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
 
   test('a dropped file is looked at before it is sent: its first rows, the type of each column, what is registered', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
-    const workshop = workshopOf(dashboard)
-    await importFile(workshop, appId, 'user_id,age\nuser-1,20\n')
+    const fixture = fixtureOf(dashboard)
+    await importFile(fixture, appId, 'user_id,age\nuser-1,20\n')
     const { page, context, problems } = await openWindow(browser, dashboard, email)
     await page.goto(`/apps/${appId}/data-import`)
     await takePictures(page, 'data-import')
@@ -65,9 +65,9 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await page.waitForURL(/\/imports\/[0-9a-f-]{36}$/)
     await page.getByRole('heading', { name: 'people.csv' }).waitFor()
     const importId = page.url().split('/').at(-1) ?? ''
-    await runImport(workshop.context, await claim(workshop, appId, importId), new AbortController().signal)
+    await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
     await page.getByText('Completed').waitFor()
-    expect((await profilesOf(workshop, appId))['user-3']).toEqual({
+    expect((await profilesOf(fixture, appId))['user-3']).toEqual({
       ...{ age: 23, joined: '2026-03-04 00:00:00.000', note: 'Hello, "3"' },
     })
     expect(problems).toEqual([])
@@ -85,11 +85,11 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await page.getByRole('button', { name: 'Dry run' }).click()
     await page.waitForURL(/\/imports\/[0-9a-f-]{36}$/)
     await page.getByText('Dry run').waitFor()
-    const workshop = workshopOf(dashboard)
+    const fixture = fixtureOf(dashboard)
     const importId = page.url().split('/').at(-1) ?? ''
-    await runImport(workshop.context, await claim(workshop, appId, importId), new AbortController().signal)
+    await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
     await page.getByText('The file was only checked: nothing was applied.').waitFor()
-    expect((await profilesOf(workshop, appId))['user-3']).toEqual({})
+    expect((await profilesOf(fixture, appId))['user-3']).toEqual({})
     expect(problems).toEqual([])
     await context.close()
   })

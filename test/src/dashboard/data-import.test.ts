@@ -2,8 +2,8 @@ import { gzipSync } from 'node:zlib'
 import { cancelImport, runImport } from '@sluice/imports'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
-import { claim, profilesOf, resultOf } from '../imports/workshop.ts'
-import { openAppWith, workshopOf } from './import-runs.ts'
+import { claim, profilesOf, resultOf } from '../imports/import-fixture.ts'
+import { fixtureOf, openAppWith } from './import-runs.ts'
 import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 import { signIn, type Visitor } from './visitor.ts'
 
@@ -44,12 +44,12 @@ describe('a file that is sent', () => {
     expect(await importsOf()).toMatchObject([
       { import_id: importId, source: 'dashboard', state: 'queued', file_name: 'people.csv', dry_run: false },
     ])
-    const workshop = workshopOf(dashboard)
-    await runImport(workshop.context, await claim(workshop, appId, importId), new AbortController().signal)
-    expect((await resultOf(workshop, appId, importId)).view).toMatchObject({
+    const fixture = fixtureOf(dashboard)
+    await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
+    expect((await resultOf(fixture, appId, importId)).view).toMatchObject({
       ...{ state: 'completed', source: 'dashboard', rows_applied: 1, rows_failed: 1 },
     })
-    expect(await profilesOf(workshop, appId)).toEqual({ u1: { age: 34 } })
+    expect(await profilesOf(fixture, appId)).toEqual({ u1: { age: 34 } })
     expect((await visitor.get(`/apps/${appId}/imports/${importId}`)).text).toContain('<h1>people.csv</h1>')
   })
 
@@ -75,25 +75,25 @@ describe('a file that is sent', () => {
 
   test('is taken for compressed by its content, whatever it is called', async () => {
     const importId = importAt(await visitor.postFile(page, 'people.csv', new Blob([gzipSync(file)])))
-    const workshop = workshopOf(dashboard)
-    await runImport(workshop.context, await claim(workshop, appId, importId), new AbortController().signal)
-    expect(await profilesOf(workshop, appId)).toEqual({ u1: { age: 34 } })
+    const fixture = fixtureOf(dashboard)
+    await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
+    expect(await profilesOf(fixture, appId)).toEqual({ u1: { age: 34 } })
   })
 
   test('with the other button is checked, and nothing is applied', async () => {
     const importId = importAt(await visitor.postFile(page, 'people.csv', new Blob([file]), `${page}/dry-run`))
-    const workshop = workshopOf(dashboard)
-    await runImport(workshop.context, await claim(workshop, appId, importId), new AbortController().signal)
-    const { view } = await resultOf(workshop, appId, importId)
+    const fixture = fixtureOf(dashboard)
+    await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
+    const { view } = await resultOf(fixture, appId, importId)
     expect(view).toMatchObject({ dry_run: true, rows_total: 2, rows_applied: 0, rows_failed: 1 })
-    expect(await profilesOf(workshop, appId)).toEqual({ u1: {} })
+    expect(await profilesOf(fixture, appId)).toEqual({ u1: {} })
   })
 
   test('that is no CSV is told so by its import, not by the upload', async () => {
     const importId = importAt(await visitor.postFile(page, 'empty.csv', new Blob([])))
-    const workshop = workshopOf(dashboard)
-    await runImport(workshop.context, await claim(workshop, appId, importId), new AbortController().signal)
-    expect((await resultOf(workshop, appId, importId)).view).toMatchObject({ state: 'failed', error: 'empty file' })
+    const fixture = fixtureOf(dashboard)
+    await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
+    expect((await resultOf(fixture, appId, importId)).view).toMatchObject({ state: 'failed', error: 'empty file' })
   })
 
   test('under a name that is no name at all is taken, with what can be kept of it', async () => {

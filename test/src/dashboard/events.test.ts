@@ -2,21 +2,21 @@ import { addMember } from '@sluice/accounts'
 import { runImport } from '@sluice/imports'
 import { beforeEach, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
-import { claim, queueFile, type Workshop } from '../imports/workshop.ts'
-import { openAppWith, workshopOf } from './import-runs.ts'
+import { claim, type ImportFixture, queueFile } from '../imports/import-fixture.ts'
+import { fixtureOf, openAppWith } from './import-runs.ts'
 import { signInAddress } from './sign-in-address.ts'
 import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 import { openVisitor } from './visitor.ts'
 
 // The events that keep an import's page up to date.
 let dashboard: TestDashboard
-let workshop: Workshop
+let fixture: ImportFixture
 let app: { appId: number; email: string }
 let cookie: string
 let closed: boolean
 beforeEach(async () => {
   dashboard = await openTestDashboard()
-  workshop = workshopOf(dashboard)
+  fixture = fixtureOf(dashboard)
   app = await openAppWith(dashboard, ['u1'])
   cookie = await cookieOf(app.email)
   closed = false
@@ -47,21 +47,21 @@ async function listen(importId: string, own = cookie, appId = app.appId) {
 }
 
 test('an import that another process runs is told of until it has ended; then the stream ends', async () => {
-  const importId = await queueFile(workshop, app.appId, 'user_id,a\nu1,1\n')
+  const importId = await queueFile(fixture, app.appId, 'user_id,a\nu1,1\n')
   const { status, type, heard, over } = await listen(importId)
   expect([status, type]).toEqual([200, 'text/event-stream'])
   await until('the state', () => heard.text.includes('a worker takes it within seconds'))
-  await runImport(workshop.context, await claim(workshop, app.appId, importId), new AbortController().signal)
+  await runImport(fixture.context, await claim(fixture, app.appId, importId), new AbortController().signal)
   await over
   expect(heard.text).toMatch(/event: parts\ndata: \{"progress".*Completed.*\n\nevent: ended\ndata:\n\n$/)
 })
 
 test('nothing is said while nothing changes, and the parts that stay the same are left out', async () => {
-  const first = await queueFile(workshop, app.appId, 'user_id,a\nu1,1\n')
-  const second = await queueFile(workshop, app.appId, 'user_id,a\nu1,1\n')
+  const first = await queueFile(fixture, app.appId, 'user_id,a\nu1,1\n')
+  const second = await queueFile(fixture, app.appId, 'user_id,a\nu1,1\n')
   const { heard, stop, over } = await listen(second)
   await until('the first parts', () => heard.text.includes('which is in line'))
-  await claim(workshop, app.appId, first)
+  await claim(fixture, app.appId, first)
   await until('the next', () => heard.text.includes('which is running'))
   const [, , last = ''] = heard.text.split('event: parts\ndata: ')
   expect(Object.keys(JSON.parse(last))).toEqual(['progress'])
@@ -70,7 +70,7 @@ test('nothing is said while nothing changes, and the parts that stay the same ar
 })
 
 test('a visitor has a bounded number of streams; those that went away make room', async () => {
-  const importId = await queueFile(workshop, app.appId, 'user_id,a\nu1,1\n')
+  const importId = await queueFile(fixture, app.appId, 'user_id,a\nu1,1\n')
   const streams = await Promise.all(Array.from({ length: 20 }, () => listen(importId)))
   expect(streams.map(({ status }) => status)).toEqual(streams.map(() => 200))
   expect((await listen(importId)).status).toBe(503)
@@ -83,7 +83,7 @@ test('a visitor has a bounded number of streams; those that went away make room'
 })
 
 test('all members of an app together have a share of the streams; another app has its own', async () => {
-  const importId = await queueFile(workshop, app.appId, 'user_id,a\nu1,1\n')
+  const importId = await queueFile(fixture, app.appId, 'user_id,a\nu1,1\n')
   const emails = Array.from({ length: 12 }, (_, index) => `member-${index}@example.com`)
   for (const email of emails) await addMember(dashboard.db, app.appId, email)
   const cookies = await Promise.all(emails.map((email) => cookieOf(email)))
@@ -97,14 +97,14 @@ test('all members of an app together have a share of the streams; another app ha
   })
 
   const other = await openAppWith(dashboard, ['u1'])
-  const otherImport = await queueFile(workshop, other.appId, 'user_id,a\nu1,1\n')
+  const otherImport = await queueFile(fixture, other.appId, 'user_id,a\nu1,1\n')
   const { status, stop } = await listen(otherImport, await cookieOf(other.email), other.appId)
   expect(status).toBe(200)
   for (const stream of [...streams, { stop }]) stream.stop()
 })
 
 test('streams hold up no shutdown', async () => {
-  const importId = await queueFile(workshop, app.appId, 'user_id,a\nu1,1\n')
+  const importId = await queueFile(fixture, app.appId, 'user_id,a\nu1,1\n')
   const streams = await Promise.all(Array.from({ length: 3 }, () => listen(importId)))
   const started = performance.now()
   closed = true

@@ -2,14 +2,14 @@ import { readSettings } from '@sluice/config'
 import { importSettings } from '@sluice/imports'
 import { registerUsers } from '@sluice/profiles'
 import { pino } from 'pino'
-import type { Workshop } from '../imports/workshop.ts'
+import type { ImportFixture } from '../imports/import-fixture.ts'
 import { openApp, type TestDashboard } from './test-dashboard.ts'
 
 /** Runs imports on the database and storage of a dashboard, as a worker beside it would. */
-export function workshopOf(
+export function fixtureOf(
   { database, db, storage }: TestDashboard,
   environment: Record<string, string> = {},
-): Workshop {
+): ImportFixture {
   const settings = readSettings({ API_URL: 'http://api.test', ...environment }, importSettings)
   const context = { db, storage, settings, log: pino({ level: 'silent' }) }
   return { context, database, storage, close: async () => {} }

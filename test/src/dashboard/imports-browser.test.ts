@@ -2,10 +2,10 @@ import { runImport } from '@sluice/imports'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { until } from '../environment/wait.ts'
+import { claim, importFile, queueFile } from '../imports/import-fixture.ts'
 import { slowReads } from '../imports/slow-storage.ts'
-import { claim, importFile, queueFile } from '../imports/workshop.ts'
 import { expectAccessible, openBrowser, openWindow, takePictures } from './browser.ts'
-import { openAppWith, workshopOf } from './import-runs.ts'
+import { fixtureOf, openAppWith } from './import-runs.ts'
 import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 
 const users = Array.from({ length: 200 }, (_, index) => `user-${index}`)
@@ -35,9 +35,9 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
 
   test('an import’s page moves while it runs, shows its errors, and lets the error file be downloaded', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
-    const workshop = workshopOf(dashboard, { BATCH_ROWS: '200' })
-    await importFile(workshop, appId, 'user_id,age\nuser-1,20\n')
-    const importId = await queueFile(workshop, appId, file)
+    const fixture = fixtureOf(dashboard, { BATCH_ROWS: '200' })
+    await importFile(fixture, appId, 'user_id,age\nuser-1,20\n')
+    const importId = await queueFile(fixture, appId, file)
     await dashboard.db
       .updateTable('imports')
       .set({ stored_size: Buffer.byteLength(file) })
@@ -47,10 +47,10 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await page.getByText('a worker takes it within seconds').waitFor()
 
     const middle = Promise.withResolvers<void>()
-    const storage = slowReads(workshop.storage, 8192, async (at) => {
+    const storage = slowReads(fixture.storage, 8192, async (at) => {
       if (at >= file.length / 2) await middle.promise
     })
-    const running = runImport({ ...workshop.context, storage }, await claim(workshop, appId, importId), never)
+    const running = runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), never)
     await page.getByText('Running').waitFor()
     const percent = () => page.getByRole('progressbar').getAttribute('value').then(Number)
     const half = await until('half of the bar', async () => {
@@ -86,14 +86,14 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
 
   test('a page that gets no stream loads itself again, and moves all the same', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
-    const workshop = workshopOf(dashboard)
-    const importId = await queueFile(workshop, appId, 'user_id,age\nuser-1,20\n')
+    const fixture = fixtureOf(dashboard)
+    const importId = await queueFile(fixture, appId, 'user_id,age\nuser-1,20\n')
     const { page, context, problems } = await openWindow(browser, dashboard, email)
     const cookies = await context.cookies()
     const stop = new AbortController()
     const headers = { Cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; ') }
     const eventsOf = (id: string) => `${dashboard.url}/apps/${appId}/imports/${id}/events`
-    const waiting = await queueFile(workshop, appId, 'user_id,age\nuser-1,20\n')
+    const waiting = await queueFile(fixture, appId, 'user_id,age\nuser-1,20\n')
     const streams = await Promise.all(
       Array.from({ length: 20 }, () => fetch(eventsOf(waiting), { headers, signal: stop.signal })),
     )
@@ -103,7 +103,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     const refused = page.waitForResponse((response) => response.url() === events && response.status() === 503)
     await page.goto(`/apps/${appId}/imports/${importId}`)
     await refused
-    await runImport(workshop.context, await claim(workshop, appId, importId), never)
+    await runImport(fixture.context, await claim(fixture, appId, importId), never)
     await page.getByText('Completed').waitFor()
     stop.abort()
     // The browser itself reports the refusal.
@@ -113,14 +113,14 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
 
   test('an import that runs is cancelled with two clicks, and stays as far as it came', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
-    const workshop = workshopOf(dashboard, { BATCH_ROWS: '200' })
-    const importId = await queueFile(workshop, appId, file)
+    const fixture = fixtureOf(dashboard, { BATCH_ROWS: '200' })
+    const importId = await queueFile(fixture, appId, file)
     const middle = Promise.withResolvers<void>()
-    const storage = slowReads(workshop.storage, 8192, async (at) => {
+    const storage = slowReads(fixture.storage, 8192, async (at) => {
       if (at >= file.length / 2) await middle.promise
     })
     const { page, context, problems } = await openWindow(browser, dashboard, email)
-    const running = runImport({ ...workshop.context, storage }, await claim(workshop, appId, importId), never)
+    const running = runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), never)
     await page.goto(`/apps/${appId}/imports/${importId}`)
     await until(
       'some rows',
@@ -144,12 +144,12 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
 
   test('the list moves by itself while an import is under way', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
-    const workshop = workshopOf(dashboard)
-    const importId = await queueFile(workshop, appId, 'user_id,age\nuser-1,20\n')
+    const fixture = fixtureOf(dashboard)
+    const importId = await queueFile(fixture, appId, 'user_id,age\nuser-1,20\n')
     const { page, context, problems } = await openWindow(browser, dashboard, email)
     await page.goto(`/apps/${appId}/imports`)
     await page.getByText('In line').waitFor()
-    await runImport(workshop.context, await claim(workshop, appId, importId), never)
+    await runImport(fixture.context, await claim(fixture, appId, importId), never)
     await page.getByText('Completed').waitFor()
     expect(problems).toEqual([])
     await context.close()

@@ -1,7 +1,7 @@
 import { cancelImport, reportCancelled } from '@sluice/imports'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { claim, importFile, queueFile } from '../imports/workshop.ts'
-import { openAppWith, workshopOf } from './import-runs.ts'
+import { claim, importFile, queueFile } from '../imports/import-fixture.ts'
+import { fixtureOf, openAppWith } from './import-runs.ts'
 import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 import { signIn } from './visitor.ts'
 
@@ -17,9 +17,9 @@ const file = 'user_id,age,plan\nu1,34,basic\nu2,x,basic\nghost,1,pro\nghost,y,pr
 describe('an import’s page', () => {
   test('shows what came of it: counts, columns with types, errors by message, and the first rows with errors', async () => {
     const { appId, email } = await openAppWith(dashboard, ['u1', 'u2'])
-    const workshop = workshopOf(dashboard)
-    await importFile(workshop, appId, 'user_id,age\nu1,1\n')
-    const { view } = await importFile(workshop, appId, file)
+    const fixture = fixtureOf(dashboard)
+    await importFile(fixture, appId, 'user_id,age\nu1,1\n')
+    const { view } = await importFile(fixture, appId, file)
     const visitor = await signIn(dashboard, email)
     const { text } = await visitor.get(`/apps/${appId}/imports/${view.import_id}`)
     expect(text).toContain('Completed')
@@ -40,9 +40,9 @@ describe('an import’s page', () => {
 
   test('shows the rows with errors while it runs, from the batches so far', async () => {
     const { appId, email } = await openAppWith(dashboard, ['u1', 'u2'])
-    const workshop = workshopOf(dashboard, { BATCH_ROWS: '1' })
-    await importFile(workshop, appId, 'user_id,age\nu1,1\n')
-    const { view } = await importFile(workshop, appId, 'user_id,age\nu1,1\nu2,<i>x</i>\nu1,2\n')
+    const fixture = fixtureOf(dashboard, { BATCH_ROWS: '1' })
+    await importFile(fixture, appId, 'user_id,age\nu1,1\n')
+    const { view } = await importFile(fixture, appId, 'user_id,age\nu1,1\nu2,<i>x</i>\nu1,2\n')
     // As it was before its end: the chunks are there, and no file.
     const { db } = dashboard
     await db
@@ -68,8 +68,8 @@ describe('an import’s page', () => {
     const rows = 'u1,1\nghost,1\nu1,2\nghost,2\nghost,3\n'
     const visitor = await signIn(dashboard, email)
     const pageOf = async (limit: number) => {
-      const workshop = workshopOf(dashboard, { ERROR_FILE_LIMIT: String(limit) })
-      const { view } = await importFile(workshop, appId, `user_id,age\n${rows}`)
+      const fixture = fixtureOf(dashboard, { ERROR_FILE_LIMIT: String(limit) })
+      const { view } = await importFile(fixture, appId, `user_id,age\n${rows}`)
       return (await visitor.get(`/apps/${appId}/imports/${view.import_id}`)).text
     }
     const firstLine = 'SERVICE_ERRORS,user_id,age\nuser_id is unregistered user,ghost,1\n'.length
@@ -80,16 +80,16 @@ describe('an import’s page', () => {
 
   test('says what it waits for: its file, another import, a worker, the next attempt', async () => {
     const { appId, email } = await openAppWith(dashboard, ['u1'])
-    const workshop = workshopOf(dashboard)
+    const fixture = fixtureOf(dashboard)
     const visitor = await signIn(dashboard, email)
     const show = async (importId: string) => (await visitor.get(`/apps/${appId}/imports/${importId}`)).text
-    const first = await queueFile(workshop, appId, file)
-    const second = await queueFile(workshop, appId, file)
+    const first = await queueFile(fixture, appId, file)
+    const second = await queueFile(fixture, appId, file)
     expect(await show(first)).toContain('a worker takes it within seconds')
     expect(await show(second)).toMatch(
       /Waits for 1 import of this app, first for\s*<a [^>]*>\w{8}<\/a>, which is in line/,
     )
-    await claim(workshop, appId, first)
+    await claim(fixture, appId, first)
     expect(await show(second)).toContain('which is running')
     const retried = { state: 'queued', retry_at: new Date(Date.now() + 60_000) } as const
     await dashboard.db.updateTable('imports').set(retried).where('import_id', '=', first).execute()
@@ -101,7 +101,7 @@ describe('an import’s page', () => {
 
   test('of a dry run says that nothing was applied', async () => {
     const { appId, email } = await openAppWith(dashboard, ['u1'])
-    const { view } = await importFile(workshopOf(dashboard), appId, file, { dryRun: true })
+    const { view } = await importFile(fixtureOf(dashboard), appId, file, { dryRun: true })
     const { text } = await (await signIn(dashboard, email)).get(`/apps/${appId}/imports/${view.import_id}`)
     expect(text).toContain('Dry run')
     expect(text).toContain('nothing was applied')
@@ -112,8 +112,8 @@ describe('an import’s page', () => {
 describe('cancelling', () => {
   test('is asked for once more; then the page says how many rows stay, and so does the mail', async () => {
     const { appId, email } = await openAppWith(dashboard, ['u1'])
-    const workshop = workshopOf(dashboard)
-    const importId = await queueFile(workshop, appId, file)
+    const fixture = fixtureOf(dashboard)
+    const importId = await queueFile(fixture, appId, file)
     await dashboard.db
       .updateTable('imports')
       .set({ rows_total: 1200, rows_applied: 1200 })
@@ -128,7 +128,7 @@ describe('cancelling', () => {
     const { text } = await visitor.get(address)
     expect(text).toContain('1,200 rows had been applied, and stay so.')
     expect(text).not.toContain(`${address}/cancel`)
-    await reportCancelled(workshop.context)
+    await reportCancelled(fixture.context)
     const mail = await dashboard.db
       .selectFrom('mails')
       .select('text')
@@ -139,7 +139,7 @@ describe('cancelling', () => {
 
   test('comes too late for an import that has ended meanwhile', async () => {
     const { appId, email } = await openAppWith(dashboard, ['u1'])
-    const { view } = await importFile(workshopOf(dashboard), appId, file)
+    const { view } = await importFile(fixtureOf(dashboard), appId, file)
     const visitor = await signIn(dashboard, email)
     const address = `/apps/${appId}/imports/${view.import_id}/cancel`
     expect((await visitor.get(address)).status).toBe(409)
@@ -151,8 +151,8 @@ describe('whatever belongs to another app', () => {
   test('is not there: import, events, error file and cancellation', async () => {
     const { appId } = await openAppWith(dashboard, ['u1'])
     const other = await openAppWith(dashboard, ['u1'])
-    const { view } = await importFile(workshopOf(dashboard), appId, file)
-    const running = await queueFile(workshopOf(dashboard), appId, file)
+    const { view } = await importFile(fixtureOf(dashboard), appId, file)
+    const running = await queueFile(fixtureOf(dashboard), appId, file)
     const stranger = await signIn(dashboard, other.email)
     for (const importId of [view.import_id, running]) {
       for (const page of ['', '/events', '/error-file', '/cancel']) {
@@ -177,13 +177,13 @@ describe('whatever belongs to another app', () => {
 test('HTML in the name of a file, a header, a cell, a user ID or a message is shown as text', async () => {
   const { appId, email } = await openAppWith(dashboard, ['u1'])
   const evil = '<img src=x onerror=alert(1)>'
-  const { view } = await importFile(workshopOf(dashboard), appId, `user_id,${evil}\n${evil},${evil}\nu1,a\n`)
+  const { view } = await importFile(fixtureOf(dashboard), appId, `user_id,${evil}\n${evil},${evil}\nu1,a\n`)
   await dashboard.db
     .updateTable('imports')
     .set({ file_name: `${evil}.csv` })
     .where('import_id', '=', view.import_id)
     .execute()
-  const bad = await importFile(workshopOf(dashboard), appId, `user_id,${evil},${evil}\n`)
+  const bad = await importFile(fixtureOf(dashboard), appId, `user_id,${evil},${evil}\n`)
   expect(bad.view.state).toBe('failed')
   const visitor = await signIn(dashboard, email)
   for (const page of ['', `/${view.import_id}`, `/${bad.view.import_id}`]) {
@@ -195,10 +195,10 @@ test('HTML in the name of a file, a header, a cell, a user ID or a message is sh
 
 test('the list has pages, newest first, whatever comes between', async () => {
   const { appId, email } = await openAppWith(dashboard, [])
-  const workshop = workshopOf(dashboard)
+  const fixture = fixtureOf(dashboard)
   const ids: string[] = []
   for (let number = 0; number < 27; number++) {
-    const importId = await queueFile(workshop, appId, file)
+    const importId = await queueFile(fixture, appId, file)
     ids.unshift(importId)
     await cancelImport(dashboard.db, importId)
   }

@@ -152,7 +152,7 @@ describe.skipIf(inject('chromium') === undefined)('the overview in a browser', (
       const { page, context, problems } = await openWindow(browser, dashboard, 'operator@example.com')
       await page.goto('/queues')
       await page.getByText('No worker is alive').waitFor()
-      const heartbeat = openHeartbeat(dashboard.db, ['imports', 'mails', 'upkeep'], () => {})
+      const heartbeat = openHeartbeat(dashboard.db, ['imports', 'mails', 'maintenance'], () => {})
       const done = Promise.withResolvers<void>()
       const work = heartbeat.during(processing, () => done.promise)
       await page.getByText('rows so far').waitFor()

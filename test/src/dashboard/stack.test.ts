@@ -41,7 +41,7 @@ test('an operator who is added signs in by a printed link, and sees the worker; 
   expect(answer.status).toBe(303)
   await until('a worker that is alive', async () => {
     const { text } = await visitor.get('/queues')
-    return /alive<\/span>/.test(text) && text.includes('imports, mails, upkeep') && text.includes('All is well')
+    return /alive<\/span>/.test(text) && text.includes('imports, mails, maintenance') && text.includes('All is well')
   })
 
   expect((await stack.sluice('operator', 'remove', '--email', 'BOSS@example.com')).json).toMatchObject({

@@ -29,9 +29,9 @@ export interface TestDashboard {
 
 type Context = Parameters<typeof buildDashboard>[0]
 
-/** What dashboards of tests show of the dropbox. */
-export const testDropbox = {
-  url: 'http://dropbox.test:3006',
+/** What dashboards of tests show of the S3 gateway. */
+export const testGateway = {
+  url: 'http://s3.test:3006',
   bucket: 'files',
   region: 'us-east-1',
   encryptionKeys: [randomBytes(32)],
@@ -56,7 +56,7 @@ export async function openTestDashboard(
     memberLimit: 100,
     dashboardUrl: url,
     apiUrl: 'http://api.test',
-    dropbox: testDropbox,
+    s3Gateway: testGateway,
     queueStore: { databaseUrl: database.url },
     settings: readSettings({}, ['WAITING_IMPORTS_LIMIT']),
     ...(await more(database)),

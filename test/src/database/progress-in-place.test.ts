@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { sql } from '@sluice/database'
 import { expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
-import { importFile, openApp, openWorkshop } from '../imports/workshop.ts'
+import { importFile, openApp, openImportFixture } from '../imports/import-fixture.ts'
 
 /** What each batch of an import sets in the import's row. */
 const setByBatches =
@@ -23,14 +23,14 @@ test('no index of imports holds or asks for what every batch changes: each batch
 })
 
 test('a batch writes neither the header nor types that it leaves as they are: a wide file of short rows has many batches', async () => {
-  const workshop = await openWorkshop({ BATCH_ROWS: '10', INFERENCE_ROWS: '10' })
-  onTestFinished(workshop.close)
-  const { db } = workshop.database
-  const appId = await openApp(workshop, ['u1'])
+  const fixture = await openImportFixture({ BATCH_ROWS: '10', INFERENCE_ROWS: '10' })
+  onTestFinished(fixture.close)
+  const { db } = fixture.database
+  const appId = await openApp(fixture, ['u1'])
   // Names that compression makes little of.
   const names = Array.from({ length: 400 }, (_, index) => createHash('sha512').update(String(index)).digest('hex'))
   const header = ['user_id', ...names].join(',')
-  const { view } = await importFile(workshop, appId, `${header}\nu1${',1'.repeat(400)}\n${'u1,1\n'.repeat(1_000)}`)
+  const { view } = await importFile(fixture, appId, `${header}\nu1${',1'.repeat(400)}\n${'u1,1\n'.repeat(1_000)}`)
   expect(view).toMatchObject({ state: 'completed', rows_total: 1_001 })
   const { rows } = await sql<{ bytes: number }>`select pg_table_size('imports') as bytes`.execute(db)
   expect(rows[0]?.bytes).toBeLessThan(10 * header.length)

@@ -1,24 +1,25 @@
 import { sql } from '@sluice/database'
 import { expect, test } from 'vitest'
-import { march, openYard, request, runAt } from '../deletions/yard.ts'
-import { importFile, openApp } from '../imports/workshop.ts'
+import { openDeletionFixture, request, runAt, schedule } from '../deletions/deletion-fixture.ts'
+import { importFile, openApp } from '../imports/import-fixture.ts'
 
 // Planned by what the statistics say of such an app, a batch would compare each of its rows with every user of the app:
 // the import alone would take minutes.
 test('an app that came after the last ANALYZE of a large table is imported and deleted as fast as any', async () => {
-  const yard = await openYard()
-  const { db } = yard.database
-  const known = await openApp(yard)
+  const fixture = await openDeletionFixture()
+  const { db } = fixture.database
+  const known = await openApp(fixture)
   await sql`
     insert into users (app_id, user_id) select ${known}::integer, 'user-' || n from generate_series(1, 200000) n
   `.execute(db)
   await sql`analyze`.execute(db)
 
   const users = Array.from({ length: 30_000 }, (_, index) => `user-${index}`)
-  const appId = await openApp(yard, users)
-  const { view } = await importFile(yard, appId, `user_id,age\n${users.map((user) => `${user},1\n`).join('')}`)
+  const appId = await openApp(fixture, users)
+  const { view } = await importFile(fixture, appId, `user_id,age\n${users.map((user) => `${user},1\n`).join('')}`)
   expect(view).toMatchObject({ state: 'completed', rows_applied: users.length })
-  for (const from of [0, 10_000, 20_000]) await request(yard, appId, users.slice(from, from + 10_000), march.accepted)
-  expect(await runAt(yard, march.completion)).toMatchObject({ completed: 3, usersDeleted: users.length })
-  await yard.close()
+  for (const from of [0, 10_000, 20_000])
+    await request(fixture, appId, users.slice(from, from + 10_000), schedule.accepted)
+  expect(await runAt(fixture, schedule.completion)).toMatchObject({ completed: 3, usersDeleted: users.length })
+  await fixture.close()
 })

@@ -1,114 +1,126 @@
 import { sql } from '@sluice/database'
 import { listDeletions } from '@sluice/deletions'
 import { beforeEach, expect, test } from 'vitest'
-import { importFile, openApp, profilesOf } from '../imports/workshop.ts'
-import { mailEvents, march, newestRequest, openYard, request, runAt, runCutShort, type Yard } from './yard.ts'
+import { importFile, openApp, profilesOf } from '../imports/import-fixture.ts'
+import {
+  type DeletionFixture,
+  mailEvents,
+  newestRequest,
+  openDeletionFixture,
+  request,
+  runAt,
+  runCutShort,
+  schedule,
+} from './deletion-fixture.ts'
 
 // Users go in transactions of DELETION_BATCH_USERS; here these are few.
-const { accepted, start, completion, mail } = march
+const { accepted, start, completion, mail } = schedule
 
-let yard: Yard
+let fixture: DeletionFixture
 beforeEach(async () => {
-  yard = await openYard({ DELETION_BATCH_USERS: '20' })
-  return () => yard.close()
+  fixture = await openDeletionFixture({ DELETION_BATCH_USERS: '20' })
+  return () => fixture.close()
 })
 
 const users = Array.from({ length: 60 }, (_, index) => `user-${index}`)
 
 test('many users go in batches; a run that ends in the middle is gone on with, and only the whole is reported', async () => {
-  const appId = await openApp(yard, [...users, 'other'])
-  await request(yard, appId, users, accepted)
-  await runCutShort(yard, completion, 1)
-  const left = Object.keys(await profilesOf(yard, appId)).length
+  const appId = await openApp(fixture, [...users, 'other'])
+  await request(fixture, appId, users, accepted)
+  await runCutShort(fixture, completion, 1)
+  const left = Object.keys(await profilesOf(fixture, appId)).length
   expect(left).toBeGreaterThan(1)
   expect(left).toBeLessThan(users.length)
-  expect(await newestRequest(yard, appId)).toMatchObject({ state: 'started', users_deleted: users.length + 1 - left })
-  expect(await mailEvents(yard, appId)).toEqual([])
+  expect(await newestRequest(fixture, appId)).toMatchObject({
+    state: 'started',
+    users_deleted: users.length + 1 - left,
+  })
+  expect(await mailEvents(fixture, appId)).toEqual([])
 
-  await runAt(yard, completion)
-  expect(await profilesOf(yard, appId)).toEqual({ other: {} })
-  expect(await newestRequest(yard, appId)).toMatchObject({ state: 'completed', users_deleted: users.length })
-  expect(await mailEvents(yard, appId)).toEqual([mail])
+  await runAt(fixture, completion)
+  expect(await profilesOf(fixture, appId)).toEqual({ other: {} })
+  expect(await newestRequest(fixture, appId)).toMatchObject({ state: 'completed', users_deleted: users.length })
+  expect(await mailEvents(fixture, appId)).toEqual([mail])
 })
 
 test('a batch that breaks leaves nothing half done', async () => {
-  const appId = await openApp(yard, users)
-  await request(yard, appId, users, accepted)
+  const appId = await openApp(fixture, users)
+  await request(fixture, appId, users, accepted)
   await sql`
       create function refuse() returns trigger language plpgsql as
         $$ begin if (select count(*) from deleted_users) > 30 then raise 'no room'; end if; return null; end $$
-    `.execute(yard.database.db)
+    `.execute(fixture.database.db)
   await sql`create trigger refuse after insert on deleted_users for each statement execute function refuse()`.execute(
-    yard.database.db,
+    fixture.database.db,
   )
-  await expect(runAt(yard, completion)).rejects.toThrow('not complete')
+  await expect(runAt(fixture, completion)).rejects.toThrow('not complete')
   const counted = await sql<{ users: number; named: number; proofs: number }>`
       select (select count(*) from users) as users, (select count(*) from deletion_request_users) as named,
         (select count(*) from deleted_users) as proofs
-    `.execute(yard.database.db)
+    `.execute(fixture.database.db)
   expect(counted.rows).toEqual([{ users: 40, named: 40, proofs: 20 }])
-  await sql`drop trigger refuse on deleted_users`.execute(yard.database.db)
-  await runAt(yard, completion)
-  expect(await newestRequest(yard, appId)).toMatchObject({ state: 'completed', users_deleted: users.length })
+  await sql`drop trigger refuse on deleted_users`.execute(fixture.database.db)
+  await runAt(fixture, completion)
+  expect(await newestRequest(fixture, appId)).toMatchObject({ state: 'completed', users_deleted: users.length })
 })
 
-test('several upkeep runs at once do it once, with one mail', async () => {
-  const appId = await openApp(yard, users)
-  await request(yard, appId, users.slice(0, 40), accepted)
-  await request(yard, appId, users.slice(20), accepted)
-  const runs = await Promise.all(Array.from({ length: 4 }, () => runAt(yard, completion)))
+test('several maintenance runs at once do it once, with one mail', async () => {
+  const appId = await openApp(fixture, users)
+  await request(fixture, appId, users.slice(0, 40), accepted)
+  await request(fixture, appId, users.slice(20), accepted)
+  const runs = await Promise.all(Array.from({ length: 4 }, () => runAt(fixture, completion)))
   const sum = (values: number[]) => values.reduce((a, b) => a + b, 0)
   expect(sum(runs.map(({ usersDeleted }) => usersDeleted))).toBe(users.length)
   expect(sum(runs.map(({ started }) => started))).toBe(2)
   expect(sum(runs.map(({ mails }) => mails.length))).toBe(1)
-  expect(await profilesOf(yard, appId)).toEqual({})
-  const listed = await listDeletions(yard.database.db, appId, 10)
+  expect(await profilesOf(fixture, appId)).toEqual({})
+  const listed = await listDeletions(fixture.database.db, appId, 10)
   expect(sum(listed.map(({ users_deleted }) => users_deleted))).toBe(users.length)
 })
 
 test('a request for each user is as good as one for all of them: as many batches, one mail', async () => {
   const many = Array.from({ length: 1_100 }, (_, index) => `single-${index}`)
-  const appId = await openApp(yard, many)
-  for (const user of many) await request(yard, appId, [user], accepted)
-  await request(yard, appId, many.slice(0, 30), '2100-04-05T00:00:00Z')
-  expect(await runAt(yard, start)).toMatchObject({ started: 1_100, completed: 0 })
-  await runCutShort(yard, completion, 3)
-  expect(Object.keys(await profilesOf(yard, appId))).toHaveLength(1_100 - 3 * 20)
-  expect(await runAt(yard, completion)).toMatchObject({ completed: 1_101, usersDeleted: 1_100 - 3 * 20 })
-  expect(await profilesOf(yard, appId)).toEqual({})
-  expect(await mailEvents(yard, appId)).toEqual([mail])
-  const listed = await listDeletions(yard.database.db, appId, 2_000)
+  const appId = await openApp(fixture, many)
+  for (const user of many) await request(fixture, appId, [user], accepted)
+  await request(fixture, appId, many.slice(0, 30), '2100-04-05T00:00:00Z')
+  expect(await runAt(fixture, start)).toMatchObject({ started: 1_100, completed: 0 })
+  await runCutShort(fixture, completion, 3)
+  expect(Object.keys(await profilesOf(fixture, appId))).toHaveLength(1_100 - 3 * 20)
+  expect(await runAt(fixture, completion)).toMatchObject({ completed: 1_101, usersDeleted: 1_100 - 3 * 20 })
+  expect(await profilesOf(fixture, appId)).toEqual({})
+  expect(await mailEvents(fixture, appId)).toEqual([mail])
+  const listed = await listDeletions(fixture.database.db, appId, 2_000)
   expect(listed.filter(({ users_deleted }) => users_deleted === 1)).toHaveLength(1_100)
 })
 
 test('a user whom two due requests name in one batch counts once, and is proved for both', async () => {
-  const appId = await openApp(yard, ['a', 'b'])
-  await request(yard, appId, ['a', 'b'], accepted)
-  await request(yard, appId, ['b', 'unknown'], accepted)
-  expect(await runAt(yard, completion)).toMatchObject({ completed: 2, usersDeleted: 2 })
-  const counted = await yard.database.db
+  const appId = await openApp(fixture, ['a', 'b'])
+  await request(fixture, appId, ['a', 'b'], accepted)
+  await request(fixture, appId, ['b', 'unknown'], accepted)
+  expect(await runAt(fixture, completion)).toMatchObject({ completed: 2, usersDeleted: 2 })
+  const counted = await fixture.database.db
     .selectFrom('deletion_requests')
     .select(({ fn }) => [fn.sum('users_settled').as('settled'), fn.sum('users_deleted').as('deleted')])
     .executeTakeFirst()
   expect(counted).toEqual({ settled: 3, deleted: 2 })
-  const proofs = await yard.database.db.selectFrom('deleted_users').select('user_hash').execute()
+  const proofs = await fixture.database.db.selectFrom('deleted_users').select('user_hash').execute()
   expect(proofs).toHaveLength(4)
-  const { subject } = await yard.database.db.selectFrom('mails').select('subject').executeTakeFirstOrThrow()
+  const { subject } = await fixture.database.db.selectFrom('mails').select('subject').executeTakeFirstOrThrow()
   expect(subject).toBe('User deletion completed: 2 users deleted')
 })
 
 test('a request that comes for the date in the middle of a completion holds back the mail until it is done too', async () => {
-  const appId = await openApp(yard, ['a', 'b'])
-  await importFile(yard, appId, 'user_id,age\na,1\n')
-  await request(yard, appId, ['a'], accepted)
+  const appId = await openApp(fixture, ['a', 'b'])
+  await importFile(fixture, appId, 'user_id,age\na,1\n')
+  await request(fixture, appId, ['a'], accepted)
   const storage = {
-    ...yard.storage,
+    ...fixture.storage,
     async removeAll(prefix: string) {
-      await request(yard, appId, ['b'], accepted)
-      await yard.storage.removeAll(prefix)
+      await request(fixture, appId, ['b'], accepted)
+      await fixture.storage.removeAll(prefix)
     },
   }
-  expect(await runAt(yard, completion, { storage })).toMatchObject({ completed: 1, mails: [] })
-  expect(await profilesOf(yard, appId)).toEqual({ b: {} })
-  expect(await runAt(yard, completion)).toMatchObject({ completed: 1, usersDeleted: 1, mails: [{ appId }] })
+  expect(await runAt(fixture, completion, { storage })).toMatchObject({ completed: 1, mails: [] })
+  expect(await profilesOf(fixture, appId)).toEqual({ b: {} })
+  expect(await runAt(fixture, completion)).toMatchObject({ completed: 1, usersDeleted: 1, mails: [{ appId }] })
 })

@@ -1,34 +1,34 @@
-import { beginUpload, finishUpload, pathOf, takeStrayFiles } from '@sluice/dropbox'
+import { beginUpload, finishUpload, importUnannouncedFiles, pathOf } from '@sluice/bucket-uploads'
 import { noticeUploads, receiveImport, receiveUpload, requestImport, runImport } from '@sluice/imports'
 import { registeredKeys, registerKeys, registerUsers } from '@sluice/profiles'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { claim, openApp, profilesOf, queueFile, resultOf } from '../imports/workshop.ts'
-import { type BucketYard, march, openBucketYard, request, runAt } from './yard.ts'
+import { claim, openApp, profilesOf, queueFile, resultOf } from '../imports/import-fixture.ts'
+import { type BucketFixture, openBucketFixture, request, runAt, schedule } from './deletion-fixture.ts'
 
 // Data that was sent before a user's deletion completed is deleted too, however late it is read: it neither reaches a user who
 // registers again, nor stands in an error file.
-let yard: BucketYard
+let fixture: BucketFixture
 let appId: number
 beforeEach(async () => {
-  yard = await openBucketYard()
-  appId = await openApp(yard, ['alice', 'bob'])
-  await yard.database.db.transaction().execute((tx) => registerKeys(tx, appId, new Map([['age', 'int']]), 500))
-  return () => yard.close()
+  fixture = await openBucketFixture()
+  appId = await openApp(fixture, ['alice', 'bob'])
+  await fixture.database.db.transaction().execute((tx) => registerKeys(tx, appId, new Map([['age', 'int']]), 500))
+  return () => fixture.close()
 })
 
 const deleteUsers = async (...userIds: string[]) => {
-  await request(yard, appId, userIds, march.accepted)
-  await runAt(yard, march.completion)
+  await request(fixture, appId, userIds, schedule.accepted)
+  await runAt(fixture, schedule.completion)
 }
-const register = (...userIds: string[]) => registerUsers(yard.database.db, appId, userIds)
+const register = (...userIds: string[]) => registerUsers(fixture.database.db, appId, userIds)
 const deleteAndRegisterAgain = async () => {
   await deleteUsers('alice')
   await register('alice')
 }
 
 const run = async (importId: string) => {
-  await runImport(yard.context, await claim(yard, appId, importId), new AbortController().signal)
-  return await resultOf(yard, appId, importId)
+  await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
+  return await resultOf(fixture, appId, importId)
 }
 
 const csv = 'user_id,age\nalice,1\nbob,2\n'
@@ -42,11 +42,11 @@ describe('a file that waits while a user is deleted', () => {
     ['is applied to', 'registers again', true],
     ['reports', 'does not register again', false],
   ])('%s nobody who %s', async (_, __, registersAgain) => {
-    const importId = await queueFile(yard, appId, file)
+    const importId = await queueFile(fixture, appId, file)
     await deleteUsers('alice')
     if (registersAgain) await register('alice')
     const { view, errorFile } = await run(importId)
-    expect(await profilesOf(yard, appId)).toEqual({ bob: { age: 2 }, ...(registersAgain && { alice: {} }) })
+    expect(await profilesOf(fixture, appId)).toEqual({ bob: { age: 2 }, ...(registersAgain && { alice: {} }) })
     expect(errorFile?.toString()).toBe(
       'SERVICE_ERRORS,user_id,age\nuser_id is unregistered user,ghost,6\nage should be integer,bob,none\n',
     )
@@ -54,7 +54,7 @@ describe('a file that waits while a user is deleted', () => {
   })
 
   test.each([true, false])('is checked by a dry run without their rows (registered again: %s)', async (again) => {
-    const importId = await queueFile(yard, appId, file, 'text/csv', true)
+    const importId = await queueFile(fixture, appId, file, 'text/csv', true)
     await deleteUsers('alice')
     if (again) await register('alice')
     const { view, errorFile } = await run(importId)
@@ -63,22 +63,22 @@ describe('a file that waits while a user is deleted', () => {
   })
 
   test('registers no key of their rows alone', async () => {
-    const importId = await queueFile(yard, appId, 'user_id,age,secret\nalice,1,x\nbob,2,\n')
+    const importId = await queueFile(fixture, appId, 'user_id,age,secret\nalice,1,x\nbob,2,\n')
     await deleteAndRegisterAgain()
     await run(importId)
-    expect([...(await registeredKeys(yard.database.db, appId)).keys()]).toEqual(['age'])
+    expect([...(await registeredKeys(fixture.database.db, appId)).keys()]).toEqual(['age'])
   })
 
   test('is not applied to an ID that is registered for the first time after its deletion', async () => {
-    const importId = await queueFile(yard, appId, 'user_id,age\ncarl,1\n')
+    const importId = await queueFile(fixture, appId, 'user_id,age\ncarl,1\n')
     await deleteUsers('carl')
     await register('carl')
     await run(importId)
-    expect((await profilesOf(yard, appId)).carl).toEqual({})
+    expect((await profilesOf(fixture, appId)).carl).toEqual({})
   })
 
   test('reports no row whose user cannot be read', async () => {
-    const importId = await queueFile(yard, appId, 'user_id,age\nbob,2\nghost,6\nalice,"3\n')
+    const importId = await queueFile(fixture, appId, 'user_id,age\nbob,2\nghost,6\nalice,"3\n')
     await deleteUsers('alice')
     const { view, errorFile } = await run(importId)
     expect(errorFile?.toString()).toBe('SERVICE_ERRORS,user_id,age\nuser_id is unregistered user,ghost,6\n')
@@ -86,7 +86,7 @@ describe('a file that waits while a user is deleted', () => {
   })
 
   test('has no row that can be read, and reports none', async () => {
-    const importId = await queueFile(yard, appId, 'user_id,age\nalice,"3\n')
+    const importId = await queueFile(fixture, appId, 'user_id,age\nalice,"3\n')
     await deleteUsers('alice')
     const { view, errorFile } = await run(importId)
     expect(errorFile).toBeUndefined()
@@ -94,31 +94,31 @@ describe('a file that waits while a user is deleted', () => {
   })
 
   test('of another app is applied to its user of the same ID', async () => {
-    const other = await openApp(yard, ['alice'])
-    const importId = await queueFile(yard, other, csv)
+    const other = await openApp(fixture, ['alice'])
+    const importId = await queueFile(fixture, other, csv)
     await deleteUsers('alice')
-    await runImport(yard.context, await claim(yard, other, importId), new AbortController().signal)
-    expect(await profilesOf(yard, other)).toEqual({ alice: { age: 1 } })
+    await runImport(fixture.context, await claim(fixture, other, importId), new AbortController().signal)
+    expect(await profilesOf(fixture, other)).toEqual({ alice: { age: 1 } })
   })
 })
 
 test('a file that is sent after the deletion is applied to who registers again, also while an earlier one waits', async () => {
-  const earlier = await queueFile(yard, appId, csv)
+  const earlier = await queueFile(fixture, appId, csv)
   await deleteAndRegisterAgain()
-  const later = await queueFile(yard, appId, 'user_id,age\nalice,7\n')
+  const later = await queueFile(fixture, appId, 'user_id,age\nalice,7\n')
   await run(earlier)
   await run(later)
-  expect(await profilesOf(yard, appId)).toEqual({ alice: { age: 7 }, bob: { age: 2 } })
+  expect(await profilesOf(fixture, appId)).toEqual({ alice: { age: 7 }, bob: { age: 2 } })
 })
 
 test('a user who is deleted twice is protected from what was sent before the second deletion', async () => {
   await deleteAndRegisterAgain()
-  const between = await queueFile(yard, appId, csv)
-  await request(yard, appId, ['alice'], march.completion)
-  await runAt(yard, '2101-01-01T00:00:00Z')
+  const between = await queueFile(fixture, appId, csv)
+  await request(fixture, appId, ['alice'], schedule.completion)
+  await runAt(fixture, '2101-01-01T00:00:00Z')
   await register('alice')
   await run(between)
-  expect(await profilesOf(yard, appId)).toEqual({ alice: {}, bob: { age: 2 } })
+  expect(await profilesOf(fixture, appId)).toEqual({ alice: {}, bob: { age: 2 } })
 })
 
 describe('data is as old as what fixed its content:', () => {
@@ -126,25 +126,25 @@ describe('data is as old as what fixed its content:', () => {
 
   test('the first request of v3, whose file comes after the deletion', async () => {
     const terms = { checksum: md5, byte_size: csvBytes.length, content_type: 'text/csv' as const, dry_run: false }
-    const { importId } = await requestImport(yard.context, appId, terms)
+    const { importId } = await requestImport(fixture.context, appId, terms)
     await deleteAndRegisterAgain()
-    await yard.storage.write(`apps/${appId}/imports/${importId}/upload`, csvBytes, 'text/csv')
-    expect(await noticeUploads(yard.context)).toMatchObject({ queued: 1 })
+    await fixture.storage.write(`apps/${appId}/imports/${importId}/upload`, csvBytes, 'text/csv')
+    expect(await noticeUploads(fixture.context)).toMatchObject({ queued: 1 })
     await run(importId)
-    expect(await profilesOf(yard, appId)).toEqual(applied)
+    expect(await profilesOf(fixture, appId)).toEqual(applied)
   })
 
   test('the request of v2, whose body is still coming when the deletion completes', async () => {
-    const settings = { ...yard.context.settings, API_UPLOAD_TIMEOUT: 60_000 }
+    const settings = { ...fixture.context.settings, API_UPLOAD_TIMEOUT: 60_000 }
     async function* content() {
       yield csvBytes.subarray(0, 20)
       await deleteAndRegisterAgain()
       yield csvBytes.subarray(20)
     }
     const body = { contentType: 'text/csv', byteSize: csvBytes.length, content: content() } as const
-    const received = await receiveImport({ ...yard.context, settings }, appId, body)
+    const received = await receiveImport({ ...fixture.context, settings }, appId, body)
     await run('importId' in received ? received.importId : expect.fail(received.refused))
-    expect(await profilesOf(yard, appId)).toEqual(applied)
+    expect(await profilesOf(fixture, appId)).toEqual(applied)
   })
 
   test('the request of the dashboard, also before the first byte', async () => {
@@ -153,33 +153,33 @@ describe('data is as old as what fixed its content:', () => {
       await deleteAndRegisterAgain()
       yield csvBytes.subarray(1)
     }
-    const importId = await receiveUpload(yard.context, appId, {
+    const importId = await receiveUpload(fixture.context, appId, {
       byteSize: csvBytes.length,
       bytes: bytes(),
       longest: 60_000,
     })
     await run(importId ?? expect.fail('the upload was cancelled'))
-    expect(await profilesOf(yard, appId)).toEqual(applied)
+    expect(await profilesOf(fixture, appId)).toEqual(applied)
   })
 
   test('the beginning of an upload to the bucket that is complete after the deletion', async () => {
-    const upload = await beginUpload(yard.upkeep, appId, 'people.csv')
+    const upload = await beginUpload(fixture.maintenance, appId, 'people.csv')
     await deleteAndRegisterAgain()
-    await yard.storage.write(upload.objectKey, csvBytes, 'text/csv')
-    expect(await finishUpload(yard.upkeep, upload, { kind: 'parts' })).toBeDefined()
+    await fixture.storage.write(upload.objectKey, csvBytes, 'text/csv')
+    expect(await finishUpload(fixture.maintenance, upload, { kind: 'parts' })).toBeDefined()
     await run(upload.importId)
-    expect(await profilesOf(yard, appId)).toEqual(applied)
+    expect(await profilesOf(fixture, appId)).toEqual(applied)
   })
 
   test('the modification time of an unannounced file that is found after the deletion', async () => {
-    await yard.storage.write(`${pathOf(appId)}people.csv`, csvBytes, 'text/csv')
+    await fixture.storage.write(`${pathOf(appId)}people.csv`, csvBytes, 'text/csv')
     await deleteAndRegisterAgain()
-    expect(await takeStrayFiles(yard.upkeep)).toMatchObject({ taken: 1 })
-    const { import_id: importId } = await yard.database.db
+    expect(await importUnannouncedFiles(fixture.maintenance)).toMatchObject({ taken: 1 })
+    const { import_id: importId } = await fixture.database.db
       .selectFrom('imports')
       .select('import_id')
       .executeTakeFirstOrThrow()
     await run(importId)
-    expect(await profilesOf(yard, appId)).toEqual(applied)
+    expect(await profilesOf(fixture, appId)).toEqual(applied)
   })
 })

@@ -7,12 +7,12 @@ import { openQueues } from '@sluice/queue'
 import { startS3Endpoint } from '@sluice/s3-endpoint'
 import { openStorage } from '@sluice/storage'
 import { expect, inject, test } from 'vitest'
-import { claim, importFile, openApp, queueFile } from '../imports/workshop.ts'
+import { claim, importFile, openApp, queueFile } from '../imports/import-fixture.ts'
+import { type DeletionFixture, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
 import { emptyRedis, filesWith, redisKeysWith, tablesWith } from './traces.ts'
-import { march, openYard, request, runAt, type Yard } from './yard.ts'
 
-/** A yard with a storage of its own, whose folder can be looked through. */
-async function openYardWithFolder(): Promise<Yard & { folder: string }> {
+/** A fixture with a storage of its own, whose folder can be looked through. */
+async function openDeletionFixtureWithFolder(): Promise<DeletionFixture & { folder: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-erasure-'))
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret' }
   const buckets = ['test']
@@ -25,15 +25,15 @@ async function openYardWithFolder(): Promise<Yard & { folder: string }> {
     S3_ACCESS_KEY_ID: 'test',
     S3_SECRET_ACCESS_KEY: 'test-secret',
   })
-  const yard = await openYard()
+  const fixture = await openDeletionFixture()
   return {
-    ...yard,
+    ...fixture,
     folder,
     storage,
-    context: { ...yard.context, storage },
-    deletions: { ...yard.deletions, storage },
+    context: { ...fixture.context, storage },
+    deletions: { ...fixture.deletions, storage },
     async close() {
-      await yard.close()
+      await fixture.close()
       storage.close()
       await endpoint.close()
       await rm(folder, { recursive: true })
@@ -52,58 +52,62 @@ test.each(stores)(
   async (store, redis) => {
     const redisUrl = redis === undefined ? undefined : await emptyRedis(redis, 10)
     const inRedis = async (text: string) => (redisUrl === undefined ? [] : await redisKeysWith(redisUrl, text))
-    const yard = await openYardWithFolder()
-    const queues = openQueues(redisUrl === undefined ? { databaseUrl: yard.database.url } : { redisUrl }, () => {})
+    const fixture = await openDeletionFixtureWithFolder()
+    const queues = openQueues(redisUrl === undefined ? { databaseUrl: fixture.database.url } : { redisUrl }, () => {})
     const id = `marker-${crypto.randomUUID()}`
-    const appId = await openApp(yard, [id, 'bob'])
+    const appId = await openApp(fixture, [id, 'bob'])
     const add = (importId: string) => queues.add('imports', [{ id: importId, payload: { appId, importId } }])
-    await joinedProfileUpdates(yard.database.db, 500)(appId, id, [{ key: 'name', type: 'string', value: 'Ann' }])
+    await joinedProfileUpdates(fixture.database.db, 500)(appId, id, [{ key: 'name', type: 'string', value: 'Ann' }])
     // The ID in an upload, in an error file, and in the lines of an error file that storage did not take.
     for (const file of [`user_id,age\n${id},1\nbob,2\n`, `user_id,age\n${id},none\nghost,2\n`]) {
-      await add((await importFile(yard, appId, file)).view.import_id)
+      await add((await importFile(fixture, appId, file)).view.import_id)
     }
-    const failing = await queueFile(yard, appId, `user_id,age\n${id},none\n`)
+    const failing = await queueFile(fixture, appId, `user_id,age\n${id},none\n`)
     await add(failing)
-    const storage = { ...yard.storage, writeStream: () => Promise.reject(new Error('no room')) }
-    const settings = { ...yard.context.settings, IMPORT_ATTEMPTS: 1 }
+    const storage = { ...fixture.storage, writeStream: () => Promise.reject(new Error('no room')) }
+    const settings = { ...fixture.context.settings, IMPORT_ATTEMPTS: 1 }
     for (const outcome of ['postponed', 'failed']) {
-      const held = await claim(yard, appId, failing)
-      const ended = await runImport({ ...yard.context, storage, settings }, held, new AbortController().signal)
+      const held = await claim(fixture, appId, failing)
+      const ended = await runImport({ ...fixture.context, storage, settings }, held, new AbortController().signal)
       expect(ended).toMatchObject({ outcome })
-      await yard.database.db.updateTable('imports').set({ retry_at: null }).where('import_id', '=', failing).execute()
+      await fixture.database.db
+        .updateTable('imports')
+        .set({ retry_at: null })
+        .where('import_id', '=', failing)
+        .execute()
     }
-    await request(yard, appId, [id, 'unknown'], march.accepted)
+    await request(fixture, appId, [id, 'unknown'], schedule.accepted)
     // A file of its own, and under an ID that is registered only after the request.
-    await registerUsers(yard.database.db, appId, ['unknown'])
-    await importFile(yard, appId, `user_id,age\nunknown,3\n${id},4\n`)
+    await registerUsers(fixture.database.db, appId, ['unknown'])
+    await importFile(fixture, appId, `user_id,age\nunknown,3\n${id},4\n`)
 
     // And in what their owner calls the files.
     const named = { file_name: `export of ${id}.csv` }
-    await yard.database.db.updateTable('imports').set(named).execute()
+    await fixture.database.db.updateTable('imports').set(named).execute()
 
-    expect(await tablesWith(yard.database.db, id)).toEqual([
+    expect(await tablesWith(fixture.database.db, id)).toEqual([
       'public.deletion_request_users',
       'public.import_error_chunks',
       'public.imports',
       'public.profiles',
       'public.users',
     ])
-    expect(await filesWith(yard.folder, id)).toHaveLength(5)
+    expect(await filesWith(fixture.folder, id)).toHaveLength(5)
     // The search finds what a queue holds.
-    const queued = [...(await tablesWith(yard.database.db, failing)), ...(await inRedis(failing))]
+    const queued = [...(await tablesWith(fixture.database.db, failing)), ...(await inRedis(failing))]
     expect(queued).toContainEqual(expect.stringContaining(store === 'Redis' ? '{sluice}:imports' : 'bullmq.'))
 
-    const { mails } = await runAt(yard, march.completion)
+    const { mails } = await runAt(fixture, schedule.completion)
     await queues.add(
       'mails',
       mails.map((mail) => ({ id: mail.mailId, payload: mail })),
     )
     for (const text of [id, 'unknown']) {
-      expect(await tablesWith(yard.database.db, text)).toEqual([])
-      expect(await filesWith(yard.folder, text)).toEqual([])
+      expect(await tablesWith(fixture.database.db, text)).toEqual([])
+      expect(await filesWith(fixture.folder, text)).toEqual([])
       expect(await inRedis(text)).toEqual([])
     }
     await queues.close()
-    await yard.close()
+    await fixture.close()
   },
 )

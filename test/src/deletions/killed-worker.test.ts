@@ -8,7 +8,7 @@ import { type RunningStack, startStack } from '../stack/running-stack.ts'
 import { deletedBatches } from '../stack/worker-log.ts'
 import { emptyRedis, filesWith, redisKeysWith, tablesWith } from './traces.ts'
 
-// The upkeep of real workers completes deletions, whatever becomes of the workers: on both stores of the queues.
+// The maintenance of real workers completes deletions, whatever becomes of the workers: on both stores of the queues.
 const redis = inject('redisUrl')
 const stores = [['Postgres', undefined] as const, ...(redis === undefined ? [] : [['Redis', redis] as const])]
 

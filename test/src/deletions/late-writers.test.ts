@@ -1,5 +1,5 @@
+import { beginUpload, beginUploadInParts, finishUpload, removeAbandonedUploads } from '@sluice/bucket-uploads'
 import { sql } from '@sluice/database'
-import { beginUpload, beginUploadInParts, finishUpload, removeAbandonedUploads } from '@sluice/dropbox'
 import {
   cancelImport,
   importPrefix,
@@ -14,19 +14,19 @@ import {
 } from '@sluice/imports'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { findOrphans } from '../environment/orphans.ts'
-import { claim, importFile, openApp, queueFile } from '../imports/workshop.ts'
-import { type BucketYard, mailEvents, march, openBucketYard, request, runAt } from './yard.ts'
+import { claim, importFile, openApp, queueFile } from '../imports/import-fixture.ts'
+import { type BucketFixture, mailEvents, openBucketFixture, request, runAt, schedule } from './deletion-fixture.ts'
 
 // What anybody stores for an import is removed in the end: by the import's row, by its upload's, or by a sweep. A deletion reaches
 // all of it.
-let yard: BucketYard
+let fixture: BucketFixture
 let appId: number
 beforeEach(async () => {
-  yard = await openBucketYard()
-  appId = await openApp(yard, ['alice', 'bob'])
+  fixture = await openBucketFixture()
+  appId = await openApp(fixture, ['alice', 'bob'])
   return async () => {
-    expect(await findOrphans(yard.database.db, yard.bucket.settings)).toEqual([])
-    await yard.close()
+    expect(await findOrphans(fixture.database.db, fixture.bucket.settings)).toEqual([])
+    await fixture.close()
   }
 })
 
@@ -35,28 +35,28 @@ const bytes = Buffer.from(csv)
 const md5 = '2+2ZLdO38zP1EU2PhOYxMw=='
 
 const deleteAlice = async () => {
-  await request(yard, appId, ['alice'], march.accepted)
-  await runAt(yard, march.completion)
+  await request(fixture, appId, ['alice'], schedule.accepted)
+  await runAt(fixture, schedule.completion)
 }
 const stored = async (importId: string) => {
   const keys: string[] = []
-  for await (const page of yard.bucket.relay.list(importPrefix(appId, importId)))
+  for await (const page of fixture.bucket.relay.list(importPrefix(appId, importId)))
     keys.push(...page.map(({ key }) => key))
   return keys
 }
 const write = (importId: string, name = 'upload') =>
-  yard.storage.write(`${importPrefix(appId, importId)}${name}`, bytes, 'text/csv')
+  fixture.storage.write(`${importPrefix(appId, importId)}${name}`, bytes, 'text/csv')
 
 /** Lets so many hours pass for sweeps. */
 const passHours = (hours: number) =>
-  sql`update file_sweeps set due_at = due_at - make_interval(hours => ${hours})`.execute(yard.database.db)
+  sql`update file_sweeps set due_at = due_at - make_interval(hours => ${hours})`.execute(fixture.database.db)
 const sweepsLeft = async () =>
-  (await yard.database.db.selectFrom('file_sweeps').select('import_id').execute()).map((row) => row.import_id)
+  (await fixture.database.db.selectFrom('file_sweeps').select('import_id').execute()).map((row) => row.import_id)
 
 /** A first request of v3, and what its client does, as often as it likes while the address is good. */
 async function openV3(): Promise<{ importId: string; put: () => Promise<number> }> {
   const terms = { checksum: md5, byte_size: bytes.length, content_type: 'text/csv' as const, dry_run: false }
-  const { importId, descriptor } = await requestImport(yard.context, appId, terms)
+  const { importId, descriptor } = await requestImport(fixture.context, appId, terms)
   const { url, headers } = descriptor.direct_upload
   return { importId, put: async () => (await fetch(url, { method: 'PUT', headers, body: csv })).status }
 }
@@ -65,34 +65,34 @@ describe('a client that repeats its PUT after the files of its import were remov
   test('leaves an object that a sweep removes once nobody can write it any longer', async () => {
     const { importId, put } = await openV3()
     expect(await put()).toBe(200)
-    await noticeUploads(yard.context)
-    await runImport(yard.context, await claim(yard, appId, importId), new AbortController().signal)
+    await noticeUploads(fixture.context)
+    await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
     await deleteAlice()
     expect(await stored(importId)).toEqual([])
     expect(await put()).toBe(200)
-    expect(await findOrphans(yard.database.db, yard.bucket.settings)).toEqual([])
+    expect(await findOrphans(fixture.database.db, fixture.bucket.settings)).toEqual([])
     await passHours(24)
-    expect(await sweepFiles(yard.context)).toBe(0)
+    expect(await sweepFiles(fixture.context)).toBe(0)
     await passHours(1)
-    expect(await sweepFiles(yard.context)).toBe(1)
+    expect(await sweepFiles(fixture.context)).toBe(1)
     expect(await stored(importId)).toEqual([])
     expect(await sweepsLeft()).toEqual([])
   })
 
   test('and whose user is deleted then leaves nothing', async () => {
     const { importId, put } = await openV3()
-    await cancelImport(yard.database.db, importId)
-    await reportCancelled(yard.context)
-    await request(yard, appId, ['bob'], march.accepted)
-    await runAt(yard, march.completion)
+    await cancelImport(fixture.database.db, importId)
+    await reportCancelled(fixture.context)
+    await request(fixture, appId, ['bob'], schedule.accepted)
+    await runAt(fixture, schedule.completion)
     expect(await put()).toBe(200)
-    await request(yard, appId, ['alice'], march.completion)
-    const storage = { ...yard.storage, removeAll: () => Promise.reject(new Error('storage is away')) }
-    await expect(runAt(yard, '2101-01-01T00:00:00Z', { storage })).rejects.toThrow('not complete')
-    expect(await mailEvents(yard, appId)).toEqual([march.mail])
-    await runAt(yard, '2101-01-01T00:00:00Z')
+    await request(fixture, appId, ['alice'], schedule.completion)
+    const storage = { ...fixture.storage, removeAll: () => Promise.reject(new Error('storage is away')) }
+    await expect(runAt(fixture, '2101-01-01T00:00:00Z', { storage })).rejects.toThrow('not complete')
+    expect(await mailEvents(fixture, appId)).toEqual([schedule.mail])
+    await runAt(fixture, '2101-01-01T00:00:00Z')
     expect(await stored(importId)).toEqual([])
-    expect(await mailEvents(yard, appId)).toHaveLength(2)
+    expect(await mailEvents(fixture, appId)).toHaveLength(2)
     expect(await sweepsLeft()).toEqual([importId])
   })
 })
@@ -100,8 +100,8 @@ describe('a client that repeats its PUT after the files of its import were remov
 describe('a deletion removes', () => {
   test('the file of an import that was cancelled before the file came', async () => {
     const { importId, put } = await openV3()
-    await cancelImport(yard.database.db, importId)
-    await reportCancelled(yard.context)
+    await cancelImport(fixture.database.db, importId)
+    await reportCancelled(fixture.context)
     expect(await put()).toBe(200)
     await deleteAlice()
     expect(await stored(importId)).toEqual([])
@@ -109,7 +109,7 @@ describe('a deletion removes', () => {
 
   test('the file of a v2 upload whose process died', async () => {
     const importId = crypto.randomUUID()
-    await yard.database.db
+    await fixture.database.db
       .insertInto('imports')
       .values({
         app_id: appId,
@@ -122,55 +122,58 @@ describe('a deletion removes', () => {
       })
       .execute()
     await write(importId)
-    expect(await noticeUploads(yard.context)).toEqual({ queued: 0, expired: 1 })
+    expect(await noticeUploads(fixture.context)).toEqual({ queued: 0, expired: 1 })
     await deleteAlice()
     expect(await stored(importId)).toEqual([])
     // The process was only stopped.
     await write(importId)
-    expect(await findOrphans(yard.database.db, yard.bucket.settings)).toEqual([])
+    expect(await findOrphans(fixture.database.db, fixture.bucket.settings)).toEqual([])
   })
 
   test('what storage has of an upload to the bucket that began more than an hour ago, and no younger one', async () => {
-    const { db } = yard.database
-    const whole = await beginUpload(yard.upkeep, appId, 'whole.csv')
+    const { db } = fixture.database
+    const whole = await beginUpload(fixture.maintenance, appId, 'whole.csv')
     await write(whole.importId)
-    const inParts = await beginUploadInParts(yard.upkeep, appId, 'parts.csv', { contentType: 'text/csv', user: {} })
-    const young = await beginUpload(yard.upkeep, appId, 'young.csv')
+    const inParts = await beginUploadInParts(fixture.maintenance, appId, 'parts.csv', {
+      contentType: 'text/csv',
+      user: {},
+    })
+    const young = await beginUpload(fixture.maintenance, appId, 'young.csv')
     await write(young.importId)
     await sql`
-      update dropbox_uploads set started_at = started_at - interval '61 minutes', sent_at = sent_at - interval '61 minutes'
+      update bucket_uploads set started_at = started_at - interval '61 minutes', sent_at = sent_at - interval '61 minutes'
       where import_id <> ${young.importId}
     `.execute(db)
     await deleteAlice()
     expect(await stored(whole.importId)).toEqual([])
-    await expect(yard.bucket.relay.listParts(inParts.objectKey, inParts.storageUploadId ?? '')).rejects.toThrow()
+    await expect(fixture.bucket.relay.listParts(inParts.objectKey, inParts.storageUploadId ?? '')).rejects.toThrow()
     expect(await stored(young.importId)).toHaveLength(1)
-    expect(await removeAbandonedUploads(yard.upkeep)).toBe(0)
-    await sql`update dropbox_uploads set started_at = started_at - interval '61 minutes'`.execute(db)
-    expect(await removeAbandonedUploads(yard.upkeep)).toBe(1)
+    expect(await removeAbandonedUploads(fixture.maintenance)).toBe(0)
+    await sql`update bucket_uploads set started_at = started_at - interval '61 minutes'`.execute(db)
+    expect(await removeAbandonedUploads(fixture.maintenance)).toBe(1)
     expect(await stored(young.importId)).toEqual([])
   })
 
   test('the file of an upload to the bucket that becomes an import afterwards, when this ends', async () => {
-    const upload = await beginUpload(yard.upkeep, appId, 'people.csv')
+    const upload = await beginUpload(fixture.maintenance, appId, 'people.csv')
     await deleteAlice()
     await write(upload.importId)
-    await finishUpload(yard.upkeep, upload, { kind: 'parts' })
-    await removeOldFiles(yard.context)
+    await finishUpload(fixture.maintenance, upload, { kind: 'parts' })
+    await removeOldFiles(fixture.context)
     expect(await stored(upload.importId)).toHaveLength(1)
-    await runImport(yard.context, await claim(yard, appId, upload.importId), new AbortController().signal)
-    expect(await removeOldFiles(yard.context)).toBe(1)
+    await runImport(fixture.context, await claim(fixture, appId, upload.importId), new AbortController().signal)
+    expect(await removeOldFiles(fixture.context)).toBe(1)
     expect(await stored(upload.importId)).toEqual([])
   })
 
   test('the file of an import that is in flight, when this ends, and that of none that was sent later', async () => {
-    const inFlight = await queueFile(yard, appId, csv)
+    const inFlight = await queueFile(fixture, appId, csv)
     await deleteAlice()
-    const later = await queueFile(yard, appId, csv)
+    const later = await queueFile(fixture, appId, csv)
     for (const importId of [inFlight, later]) {
-      await runImport(yard.context, await claim(yard, appId, importId), new AbortController().signal)
+      await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
     }
-    expect(await removeOldFiles(yard.context)).toBe(1)
+    expect(await removeOldFiles(fixture.context)).toBe(1)
     expect(await stored(inFlight)).toEqual([])
     expect(await stored(later)).not.toEqual([])
   })
@@ -180,29 +183,29 @@ describe('a sweep removes', () => {
   /** What is swept when its time has come. */
   const expectSwept = async (importId: string) => {
     expect(await stored(importId)).not.toEqual([])
-    expect(await findOrphans(yard.database.db, yard.bucket.settings)).toEqual([])
+    expect(await findOrphans(fixture.database.db, fixture.bucket.settings)).toEqual([])
     await passHours(25)
-    await sweepFiles(yard.context)
+    await sweepFiles(fixture.context)
     expect(await stored(importId)).toEqual([])
   }
 
   test('the error file that a worker stores after its import was ended by another one, and its files removed', async () => {
-    const { view } = await importFile(yard, appId, csv)
+    const { view } = await importFile(fixture, appId, csv)
     await deleteAlice()
     await write(view.import_id, 'errors-1.csv')
     await expectSwept(view.import_id)
   })
 
   test('the second copy of a repeated upload whose process died', async () => {
-    const { db } = yard.database
+    const { db } = fixture.database
     const origin = { kind: 'request', signature: 'aa', md5: 'bb' } as const
     const [first, second] = [
-      await beginUpload(yard.upkeep, appId, 'a.csv'),
-      await beginUpload(yard.upkeep, appId, 'a.csv'),
+      await beginUpload(fixture.maintenance, appId, 'a.csv'),
+      await beginUpload(fixture.maintenance, appId, 'a.csv'),
     ]
     for (const { importId } of [first, second]) await write(importId)
-    await finishUpload(yard.upkeep, first, origin)
-    const relay = { ...yard.bucket.relay, remove: () => Promise.reject(new Error('killed')) }
+    await finishUpload(fixture.maintenance, first, origin)
+    const relay = { ...fixture.bucket.relay, remove: () => Promise.reject(new Error('killed')) }
     await expect(finishUpload({ db, relay }, second, origin)).rejects.toThrow('killed')
     await expectSwept(second.importId)
     expect(await stored(first.importId)).toHaveLength(1)
@@ -211,13 +214,17 @@ describe('a sweep removes', () => {
   test('the file of a refused v2 request that storage takes after all', async () => {
     let key = ''
     const storage = {
-      ...yard.storage,
+      ...fixture.storage,
       writeStream: (to: string) => {
         key = to
         return Promise.reject(new Error('no answer'))
       },
     }
-    const context = { ...yard.context, storage, settings: { ...yard.context.settings, API_UPLOAD_TIMEOUT: 60_000 } }
+    const context = {
+      ...fixture.context,
+      storage,
+      settings: { ...fixture.context.settings, API_UPLOAD_TIMEOUT: 60_000 },
+    }
     const body = { contentType: 'text/csv', byteSize: bytes.length, content: (async function* () {})() } as const
     await expect(receiveImport(context, appId, body)).rejects.toThrow('no answer')
     const importId = key.split('/')[3] ?? ''
@@ -226,15 +233,15 @@ describe('a sweep removes', () => {
   })
 
   test('what arrives for an upload to the bucket that was given up', async () => {
-    const upload = await beginUpload(yard.upkeep, appId, 'a.csv')
-    await sql`update dropbox_uploads set started_at = started_at - interval '3 days'`.execute(yard.database.db)
-    expect(await removeAbandonedUploads(yard.upkeep)).toBe(1)
+    const upload = await beginUpload(fixture.maintenance, appId, 'a.csv')
+    await sql`update bucket_uploads set started_at = started_at - interval '3 days'`.execute(fixture.database.db)
+    expect(await removeAbandonedUploads(fixture.maintenance)).toBe(1)
     await write(upload.importId)
     await expectSwept(upload.importId)
   })
 
   test('nothing while storage is away, tries once a run, and then as soon as it can', async () => {
-    const { view } = await importFile(yard, appId, csv)
+    const { view } = await importFile(fixture, appId, csv)
     await deleteAlice()
     await write(view.import_id)
     await passHours(25)
@@ -243,47 +250,47 @@ describe('a sweep removes', () => {
       tries += 1
       return Promise.reject(new Error('storage is away'))
     }
-    expect(await sweepFiles({ ...yard.context, storage: { ...yard.storage, removeAll } })).toBe(0)
+    expect(await sweepFiles({ ...fixture.context, storage: { ...fixture.storage, removeAll } })).toBe(0)
     expect(tries).toBe(1)
     expect(await sweepsLeft()).toEqual([view.import_id])
     await passHours(1)
-    expect(await sweepFiles(yard.context)).toBe(1)
+    expect(await sweepFiles(fixture.context)).toBe(1)
     expect(await stored(view.import_id)).toEqual([])
   })
 
   test('each place once a run, although storage is so slow that the first ones are due again before its end', async () => {
     // More than are taken at a time.
     await sql`insert into file_sweeps (app_id, import_id, due_at)
-      select ${appId}, gen_random_uuid(), now() from generate_series(1, 101)`.execute(yard.database.db)
+      select ${appId}, gen_random_uuid(), now() from generate_series(1, 101)`.execute(fixture.database.db)
     const removed: string[] = []
     const removeAll = async (prefix: string) => {
       removed.push(prefix)
       if (removed.length < 500)
         await sql`update file_sweeps set due_at = now() where due_at < now() + interval '1 hour'`.execute(
-          yard.database.db,
+          fixture.database.db,
         )
       throw new Error('storage is slow, and then refuses')
     }
-    await sweepFiles({ ...yard.context, storage: { ...yard.storage, removeAll } })
+    await sweepFiles({ ...fixture.context, storage: { ...fixture.storage, removeAll } })
     expect(removed).toHaveLength(101)
     expect(new Set(removed).size).toBe(101)
-    await sql`delete from file_sweeps`.execute(yard.database.db)
+    await sql`delete from file_sweeps`.execute(fixture.database.db)
   })
 
   test('a place whose time lies days ahead, because the clock of Postgres was set back', async () => {
-    const { view } = await importFile(yard, appId, csv)
+    const { view } = await importFile(fixture, appId, csv)
     await deleteAlice()
     await write(view.import_id)
-    await sql`update file_sweeps set due_at = due_at + interval '3 days'`.execute(yard.database.db)
-    expect(await sweepFiles(yard.context)).toBe(1)
+    await sql`update file_sweeps set due_at = due_at + interval '3 days'`.execute(fixture.database.db)
+    expect(await sweepFiles(fixture.context)).toBe(1)
     expect(await stored(view.import_id)).toEqual([])
   })
 
   test('each place once, by however many processes', async () => {
-    for (let number = 0; number < 5; number++) await importFile(yard, appId, csv)
+    for (let number = 0; number < 5; number++) await importFile(fixture, appId, csv)
     await deleteAlice()
     await passHours(25)
-    const swept = await Promise.all(Array.from({ length: 4 }, () => sweepFiles(yard.context)))
+    const swept = await Promise.all(Array.from({ length: 4 }, () => sweepFiles(fixture.context)))
     expect(swept.reduce((sum, each) => sum + each)).toBe(5)
     expect(await sweepsLeft()).toEqual([])
   })

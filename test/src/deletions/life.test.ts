@@ -2,97 +2,110 @@ import { createHash } from 'node:crypto'
 import { listDeletions, showUserDeletion } from '@sluice/deletions'
 import { joinedProfileUpdates, registerUsers, showUser } from '@sluice/profiles'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { openApp, profilesOf } from '../imports/workshop.ts'
-import { mailEvents, march, newestRequest, openYard, request, runAt, targetsOf, type Yard } from './yard.ts'
+import { openApp, profilesOf } from '../imports/import-fixture.ts'
+import {
+  type DeletionFixture,
+  mailEvents,
+  newestRequest,
+  openDeletionFixture,
+  request,
+  runAt,
+  schedule,
+  targetsOf,
+} from './deletion-fixture.ts'
 
-const { accepted, beforeStart, start, beforeCompletion, completion, mail } = march
+const { accepted, beforeStart, start, beforeCompletion, completion, mail } = schedule
 
-let yard: Yard
+let fixture: DeletionFixture
 beforeEach(async () => {
-  yard = await openYard()
-  return () => yard.close()
+  fixture = await openDeletionFixture()
+  return () => fixture.close()
 })
 
 describe('the life of a deletion', () => {
   test('accepted, started, completed at its very instants; until then the user stays and can be updated', async () => {
-    const appId = await openApp(yard, ['alice', 'bob'])
-    await request(yard, appId, ['alice', 'alice', 'nobody'], accepted)
+    const appId = await openApp(fixture, ['alice', 'bob'])
+    await request(fixture, appId, ['alice', 'alice', 'nobody'], accepted)
     const name = (value: string) => [{ key: 'name', type: 'string' as const, value }]
 
-    await runAt(yard, beforeStart)
-    expect(await newestRequest(yard, appId)).toMatchObject({ state: 'accepted', users_requested: 2, started_at: null })
-    expect(await targetsOf(yard, appId)).toEqual(['alice', 'bob'])
+    await runAt(fixture, beforeStart)
+    expect(await newestRequest(fixture, appId)).toMatchObject({
+      state: 'accepted',
+      users_requested: 2,
+      started_at: null,
+    })
+    expect(await targetsOf(fixture, appId)).toEqual(['alice', 'bob'])
 
-    expect(await runAt(yard, start)).toMatchObject({ started: 1, completed: 0 })
-    expect(await newestRequest(yard, appId)).toMatchObject({ state: 'started', token_last_four: 'last' })
-    expect(await targetsOf(yard, appId)).toEqual(['bob'])
-    expect(await showUser(yard.database.db, appId, 'alice')).toMatchObject({ campaign_target: false })
-    expect(await showUserDeletion(yard.database.db, appId, 'alice')).toEqual({
+    expect(await runAt(fixture, start)).toMatchObject({ started: 1, completed: 0 })
+    expect(await newestRequest(fixture, appId)).toMatchObject({ state: 'started', token_last_four: 'last' })
+    expect(await targetsOf(fixture, appId)).toEqual(['bob'])
+    expect(await showUser(fixture.database.db, appId, 'alice')).toMatchObject({ campaign_target: false })
+    expect(await showUserDeletion(fixture.database.db, appId, 'alice')).toEqual({
       state: 'started',
       accepted_at: '2100-03-01T12:00:00.000Z',
       starts_at: '2100-03-07T12:00:00.000Z',
       completes_at: '2100-04-07T00:00:00.000Z',
     })
-    await joinedProfileUpdates(yard.database.db, 500)(appId, 'alice', name('Alice'))
+    await joinedProfileUpdates(fixture.database.db, 500)(appId, 'alice', name('Alice'))
 
-    await runAt(yard, beforeCompletion)
-    expect(await profilesOf(yard, appId)).toEqual({ alice: { name: 'Alice' }, bob: {} })
-    expect(await mailEvents(yard, appId)).toEqual([])
+    await runAt(fixture, beforeCompletion)
+    expect(await profilesOf(fixture, appId)).toEqual({ alice: { name: 'Alice' }, bob: {} })
+    expect(await mailEvents(fixture, appId)).toEqual([])
 
-    expect(await runAt(yard, completion)).toMatchObject({ completed: 1, usersDeleted: 1, mails: [{ appId }] })
-    expect(await profilesOf(yard, appId)).toEqual({ bob: {} })
-    expect(await showUserDeletion(yard.database.db, appId, 'alice')).toBeNull()
-    expect(await newestRequest(yard, appId)).toMatchObject({
+    expect(await runAt(fixture, completion)).toMatchObject({ completed: 1, usersDeleted: 1, mails: [{ appId }] })
+    expect(await profilesOf(fixture, appId)).toEqual({ bob: {} })
+    expect(await showUserDeletion(fixture.database.db, appId, 'alice')).toBeNull()
+    expect(await newestRequest(fixture, appId)).toMatchObject({
       state: 'completed',
       started_at: '2100-03-07T12:00:00.000Z',
       completed_at: '2100-04-07T00:00:00.000Z',
       users_deleted: 1,
       values_deleted: 1,
     })
-    expect(await mailEvents(yard, appId)).toEqual([mail])
-    await expect(joinedProfileUpdates(yard.database.db, 500)(appId, 'alice', name('x'))).rejects.toThrow()
+    expect(await mailEvents(fixture, appId)).toEqual([mail])
+    await expect(joinedProfileUpdates(fixture.database.db, 500)(appId, 'alice', name('x'))).rejects.toThrow()
   })
 
-  test('by the clock of the database the user is no target from the start on, also where upkeep is late', async () => {
-    const appId = await openApp(yard, ['alice', 'bob'])
+  test('by the clock of the database the user is no target from the start on, also where maintenance is late', async () => {
+    const appId = await openApp(fixture, ['alice', 'bob'])
     const day = 24 * 60 * 60_000
-    await request(yard, appId, ['alice'], new Date(Date.now() - 6 * day - 1000).toISOString())
-    await request(yard, appId, ['bob'], new Date(Date.now() - 6 * day + 60_000).toISOString())
-    expect(await targetsOf(yard, appId)).toEqual(['bob'])
-    expect(await showUserDeletion(yard.database.db, appId, 'alice')).toMatchObject({ state: 'started' })
+    await request(fixture, appId, ['alice'], new Date(Date.now() - 6 * day - 1000).toISOString())
+    await request(fixture, appId, ['bob'], new Date(Date.now() - 6 * day + 60_000).toISOString())
+    expect(await targetsOf(fixture, appId)).toEqual(['bob'])
+    expect(await showUserDeletion(fixture.database.db, appId, 'alice')).toMatchObject({ state: 'started' })
   })
 
   test('who registers between acceptance and completion is deleted too; who registers afterwards stays', async () => {
-    const appId = await openApp(yard)
-    await request(yard, appId, ['late'], accepted)
-    await registerUsers(yard.database.db, appId, ['late'])
-    await runAt(yard, completion)
-    expect(await profilesOf(yard, appId)).toEqual({})
-    await registerUsers(yard.database.db, appId, ['late'])
-    await runAt(yard, '2101-01-01T00:00:00Z')
-    expect(await profilesOf(yard, appId)).toEqual({ late: {} })
-    expect(await targetsOf(yard, appId)).toEqual(['late'])
+    const appId = await openApp(fixture)
+    await request(fixture, appId, ['late'], accepted)
+    await registerUsers(fixture.database.db, appId, ['late'])
+    await runAt(fixture, completion)
+    expect(await profilesOf(fixture, appId)).toEqual({})
+    await registerUsers(fixture.database.db, appId, ['late'])
+    await runAt(fixture, '2101-01-01T00:00:00Z')
+    expect(await profilesOf(fixture, appId)).toEqual({ late: {} })
+    expect(await targetsOf(fixture, appId)).toEqual(['late'])
   })
 
   test('another app’s user of the same ID is left alone', async () => {
-    const [mine, other] = [await openApp(yard, ['alice']), await openApp(yard, ['alice'])]
-    await request(yard, mine, ['alice'], accepted)
-    await runAt(yard, completion)
-    expect(await profilesOf(yard, other)).toEqual({ alice: {} })
-    expect(await mailEvents(yard, other)).toEqual([])
+    const [mine, other] = [await openApp(fixture, ['alice']), await openApp(fixture, ['alice'])]
+    await request(fixture, mine, ['alice'], accepted)
+    await runAt(fixture, completion)
+    expect(await profilesOf(fixture, other)).toEqual({ alice: {} })
+    expect(await mailEvents(fixture, other)).toEqual([])
   })
 
   test('months of down time are made up for in one run, with one mail for each date', async () => {
-    const appId = await openApp(yard, ['a', 'b', 'c'])
-    await request(yard, appId, ['a'], accepted)
-    await request(yard, appId, ['b'], '2100-03-02T00:00:00Z')
-    await request(yard, appId, ['c'], '2100-04-10T00:00:00Z')
-    expect(await runAt(yard, '2100-12-24T00:00:00Z')).toMatchObject({ started: 3, completed: 3, usersDeleted: 3 })
-    expect(await mailEvents(yard, appId)).toEqual([mail, 'deletion:2100-05-07T00:00:00.000Z'])
+    const appId = await openApp(fixture, ['a', 'b', 'c'])
+    await request(fixture, appId, ['a'], accepted)
+    await request(fixture, appId, ['b'], '2100-03-02T00:00:00Z')
+    await request(fixture, appId, ['c'], '2100-04-10T00:00:00Z')
+    expect(await runAt(fixture, '2100-12-24T00:00:00Z')).toMatchObject({ started: 3, completed: 3, usersDeleted: 3 })
+    expect(await mailEvents(fixture, appId)).toEqual([mail, 'deletion:2100-05-07T00:00:00.000Z'])
   })
 
   test('dates are those of the service’s time zone', async () => {
-    const tokyo = await openYard({ SERVICE_TIMEZONE: 'Asia/Tokyo' })
+    const tokyo = await openDeletionFixture({ SERVICE_TIMEZONE: 'Asia/Tokyo' })
     const appId = await openApp(tokyo, ['a'])
     await request(tokyo, appId, ['a'], '2100-04-24T15:00:00Z')
     const [listed] = await listDeletions(tokyo.database.db, appId, 10)
@@ -106,20 +119,20 @@ describe('the life of a deletion', () => {
 
 describe('a user in several requests', () => {
   test('is one deletion with the earliest dates, in whatever order the requests came', async () => {
-    const appId = await openApp(yard, ['a', 'b'])
-    const later = await request(yard, appId, ['a', 'b'], '2100-04-01T00:00:00Z')
-    const earlier = await request(yard, appId, ['a'], accepted)
-    await runAt(yard, start)
-    expect(await targetsOf(yard, appId)).toEqual(['b'])
-    expect(await showUserDeletion(yard.database.db, appId, 'a')).toMatchObject({
+    const appId = await openApp(fixture, ['a', 'b'])
+    const later = await request(fixture, appId, ['a', 'b'], '2100-04-01T00:00:00Z')
+    const earlier = await request(fixture, appId, ['a'], accepted)
+    await runAt(fixture, start)
+    expect(await targetsOf(fixture, appId)).toEqual(['b'])
+    expect(await showUserDeletion(fixture.database.db, appId, 'a')).toMatchObject({
       completes_at: '2100-04-07T00:00:00.000Z',
     })
-    await runAt(yard, completion)
-    expect(await profilesOf(yard, appId)).toEqual({ b: {} })
-    await registerUsers(yard.database.db, appId, ['a'])
-    await runAt(yard, '2100-05-07T00:00:00Z')
-    expect(await profilesOf(yard, appId)).toEqual({ a: {} })
-    const listed = await listDeletions(yard.database.db, appId, 10)
+    await runAt(fixture, completion)
+    expect(await profilesOf(fixture, appId)).toEqual({ b: {} })
+    await registerUsers(fixture.database.db, appId, ['a'])
+    await runAt(fixture, '2100-05-07T00:00:00Z')
+    expect(await profilesOf(fixture, appId)).toEqual({ a: {} })
+    const listed = await listDeletions(fixture.database.db, appId, 10)
     expect(listed.map(({ request_id, users_deleted }) => [request_id, users_deleted])).toEqual([
       [later, 1],
       [earlier, 1],
@@ -127,25 +140,28 @@ describe('a user in several requests', () => {
   })
 
   test('completes a request all of whose users went at an earlier date, without a mail of its own', async () => {
-    const appId = await openApp(yard, ['a'])
-    await request(yard, appId, ['a'], accepted)
-    await request(yard, appId, ['a'], '2100-04-05T00:00:00Z')
-    expect(await runAt(yard, completion)).toMatchObject({ completed: 2 })
-    await runAt(yard, '2100-12-24T00:00:00Z')
-    expect(await mailEvents(yard, appId)).toEqual([mail])
+    const appId = await openApp(fixture, ['a'])
+    await request(fixture, appId, ['a'], accepted)
+    await request(fixture, appId, ['a'], '2100-04-05T00:00:00Z')
+    expect(await runAt(fixture, completion)).toMatchObject({ completed: 2 })
+    await runAt(fixture, '2100-12-24T00:00:00Z')
+    expect(await mailEvents(fixture, appId)).toEqual([mail])
   })
 
   test('is proved for each request by a hash of its own, which tells nobody the ID', async () => {
-    const appId = await openApp(yard, ['a'])
-    const requests = [await request(yard, appId, ['a'], accepted), await request(yard, appId, ['a', 'x'], accepted)]
-    await runAt(yard, completion)
+    const appId = await openApp(fixture, ['a'])
+    const requests = [
+      await request(fixture, appId, ['a'], accepted),
+      await request(fixture, appId, ['a', 'x'], accepted),
+    ]
+    await runAt(fixture, completion)
     for (const [index, id] of requests.entries()) {
-      const { salt } = await yard.database.db
+      const { salt } = await fixture.database.db
         .selectFrom('deletion_requests')
         .select('salt')
         .where('request_id', '=', id)
         .executeTakeFirstOrThrow()
-      const proofs = await yard.database.db
+      const proofs = await fixture.database.db
         .selectFrom('deleted_users')
         .select('user_hash')
         .where('request_id', '=', id)

@@ -40,8 +40,8 @@ export class AppModel {
     this.requests.push({ pending: new Set(userIds), startsAt, completesAt, state: 'accepted' })
   }
 
-  /** What is true once upkeep has run at that time. */
-  upkeep(now: Date): void {
+  /** What is true once maintenance has run at that time. */
+  maintenance(now: Date): void {
     for (const request of this.requests) {
       if (request.state === 'accepted' && request.startsAt <= now) request.state = 'started'
     }

@@ -4,22 +4,22 @@ import pg from 'pg'
 import { beforeEach, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
+import { claim, importFile, openApp, profilesOf, queueFile, resultOf } from '../imports/import-fixture.ts'
 import { slowReads } from '../imports/slow-storage.ts'
-import { claim, importFile, openApp, profilesOf, queueFile, resultOf } from '../imports/workshop.ts'
-import { march, openYard, request, runAt, type Yard } from './yard.ts'
+import { type DeletionFixture, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
 
 // A deletion completes while an import runs, between two of its batches: from then on no batch applies or reports its users, and
 // what earlier batches kept for the error file is gone.
 const others = Array.from({ length: 12 }, (_, index) => `u${index}`)
 
-let yard: Yard
+let fixture: DeletionFixture
 let appId: number
 beforeEach(async () => {
-  yard = await openYard()
-  appId = await openApp(yard, ['alice', ...others])
+  fixture = await openDeletionFixture()
+  appId = await openApp(fixture, ['alice', ...others])
   // The key is known, and every user has a profile that can be locked.
-  await importFile(yard, appId, `user_id,n\n${['alice', ...others].map((user) => `${user},0\n`).join('')}`)
-  return () => yard.close()
+  await importFile(fixture, appId, `user_id,n\n${['alice', ...others].map((user) => `${user},0\n`).join('')}`)
+  return () => fixture.close()
 })
 
 /** Batches of two rows. */
@@ -41,123 +41,123 @@ const header = 'SERVICE_ERRORS,user_id,n\n'
 const unregistered = (row: string) => `user_id is unregistered user,${row}\n`
 
 const small = (changes: Partial<ImportContext> = {}): ImportContext => {
-  return { ...yard.context, ...changes, settings: { ...yard.context.settings, BATCH_ROWS: 2 } }
+  return { ...fixture.context, ...changes, settings: { ...fixture.context.settings, BATCH_ROWS: 2 } }
 }
 
 const deleteAlice = async () => {
-  await request(yard, appId, ['alice'], march.accepted)
-  await runAt(yard, march.completion)
+  await request(fixture, appId, ['alice'], schedule.accepted)
+  await runAt(fixture, schedule.completion)
 }
 
 /** Runs the import, and `between` the batches of the beginning and those that follow. */
 async function runWith(importId: string, between: () => Promise<unknown>): ReturnType<typeof runImport> {
   let reads = 0
-  const storage = slowReads(yard.storage, beginning.length, async (at) => {
+  const storage = slowReads(fixture.storage, beginning.length, async (at) => {
     if (at === 0) reads += 1
     // The first reading only looks at the header and infers types.
     if (at === 0 || reads === 1) return
     await until('the batches of the beginning', async () => {
-      return (await resultOf(yard, appId, importId)).view.rows_total === before.length * 2
+      return (await resultOf(fixture, appId, importId)).view.rows_total === before.length * 2
     })
     await between()
   })
-  return await runImport(small({ storage }), await claim(yard, appId, importId), new AbortController().signal)
+  return await runImport(small({ storage }), await claim(fixture, appId, importId), new AbortController().signal)
 }
 
-const errorFileOf = async (importId: string) => (await resultOf(yard, appId, importId)).errorFile?.toString()
+const errorFileOf = async (importId: string) => (await resultOf(fixture, appId, importId)).errorFile?.toString()
 
 /** The rows that are kept for an error file. */
 async function rowsKept(importId: string): Promise<string[]> {
-  const kept = await errorRows({ db: yard.database.db, storage: yard.storage }, { appId, importId }, 100)
+  const kept = await errorRows({ db: fixture.database.db, storage: fixture.storage }, { appId, importId }, 100)
   return kept.rows.map(({ values }) => values.join(','))
 }
 
 test.each([true, false])('neither applies nor reports the user (registered again: %s)', async (again) => {
-  const importId = await queueFile(yard, appId, file)
+  const importId = await queueFile(fixture, appId, file)
   const outcome = await runWith(importId, async () => {
     expect(await rowsKept(importId)).toEqual(['alice,none', 'ghost,1'])
     await deleteAlice()
-    if (again) await registerUsers(yard.database.db, appId, ['alice'])
+    if (again) await registerUsers(fixture.database.db, appId, ['alice'])
     expect(await rowsKept(importId)).toEqual([])
   })
   expect(outcome).toMatchObject({ outcome: 'completed' })
-  const profiles = await profilesOf(yard, appId)
+  const profiles = await profilesOf(fixture, appId)
   expect(profiles.alice).toEqual(again ? {} : undefined)
   expect(profiles.u0).toEqual({ n: 3 })
-  const { view } = await resultOf(yard, appId, importId)
+  const { view } = await resultOf(fixture, appId, importId)
   expect(view).toMatchObject({ rows_total: total, rows_applied: total - 4, rows_failed: 4 })
   expect(await errorFileOf(importId)).toBe(header + unregistered('ghost,5') + unregistered('ghost,2'))
 })
 
 test('does so while several of its batches are in flight', async () => {
-  const holder = new pg.Client({ connectionString: yard.database.url })
+  const holder = new pg.Client({ connectionString: fixture.database.url })
   holder.on('error', () => {}) // of a test that fails
   await holder.connect()
   await holder.query('begin')
   await holder.query(`select from profiles where app_id = $1 and user_id = 'u3' for update`, [appId])
-  const importId = await queueFile(yard, appId, file)
-  const running = runImport(small(), await claim(yard, appId, importId), new AbortController().signal)
-  await until('a batch to wait', async () => (await lockWaits(yard.database.db, 'transactionid')).length === 1)
+  const importId = await queueFile(fixture, appId, file)
+  const running = runImport(small(), await claim(fixture, appId, importId), new AbortController().signal)
+  await until('a batch to wait', async () => (await lockWaits(fixture.database.db, 'transactionid')).length === 1)
   const deleting = deleteAlice()
   await until('the deletion to wait for the batches', async () => {
-    const waiting = await lockWaits(yard.database.db, 'advisory')
+    const waiting = await lockWaits(fixture.database.db, 'advisory')
     return waiting.some((statement) => statement.startsWith('select pg_advisory_xact_lock('))
   })
   await holder.end()
   await deleting
   expect(await running).toMatchObject({ outcome: 'completed' })
-  expect(await profilesOf(yard, appId)).not.toHaveProperty('alice')
-  const { view } = await resultOf(yard, appId, importId)
+  expect(await profilesOf(fixture, appId)).not.toHaveProperty('alice')
+  const { view } = await resultOf(fixture, appId, importId)
   expect(view).toMatchObject({ rows_total: total, rows_applied: total - 4, rows_failed: 4 })
   expect((await errorFileOf(importId)) ?? '').not.toContain('alice')
 })
 
 test('is gone on with by another worker, which does the same', async () => {
-  const importId = await queueFile(yard, appId, file)
+  const importId = await queueFile(fixture, appId, file)
   const shutdown = new AbortController()
   const interrupted = { ...small(), onBatch: () => shutdown.abort() }
-  const outcome = await runImport(interrupted, await claim(yard, appId, importId), shutdown.signal)
+  const outcome = await runImport(interrupted, await claim(fixture, appId, importId), shutdown.signal)
   expect(outcome).toEqual({ outcome: 'interrupted' })
   expect(await rowsKept(importId)).toContain('alice,none')
   await deleteAlice()
-  await registerUsers(yard.database.db, appId, ['alice'])
-  await runImport(small(), await claim(yard, appId, importId), new AbortController().signal)
-  expect((await profilesOf(yard, appId)).alice).toEqual({})
-  expect((await resultOf(yard, appId, importId)).view).toMatchObject({ state: 'completed', rows_total: total })
+  await registerUsers(fixture.database.db, appId, ['alice'])
+  await runImport(small(), await claim(fixture, appId, importId), new AbortController().signal)
+  expect((await profilesOf(fixture, appId)).alice).toEqual({})
+  expect((await resultOf(fixture, appId, importId)).view).toMatchObject({ state: 'completed', rows_total: total })
   expect(await errorFileOf(importId)).not.toContain('alice')
 })
 
 test('keeps its rows for the error file when the deletion is repeated', async () => {
-  const importId = await queueFile(yard, appId, file)
-  const storage = { ...yard.storage, removeAll: () => Promise.reject(new Error('storage is away')) }
+  const importId = await queueFile(fixture, appId, file)
+  const storage = { ...fixture.storage, removeAll: () => Promise.reject(new Error('storage is away')) }
   await runWith(importId, async () => {
-    await request(yard, appId, ['alice'], march.accepted)
-    await expect(runAt(yard, march.completion, { storage })).rejects.toThrow('not complete')
-    await yard.database.db
+    await request(fixture, appId, ['alice'], schedule.accepted)
+    await expect(runAt(fixture, schedule.completion, { storage })).rejects.toThrow('not complete')
+    await fixture.database.db
       .insertInto('import_error_chunks')
       .values({ app_id: appId, import_id: importId, position: 0, part: 99, content: Buffer.from('kept,u1,x\n') })
       .execute()
-    await runAt(yard, march.completion)
+    await runAt(fixture, schedule.completion)
   })
   expect(await errorFileOf(importId)).toBe(`${header}kept,u1,x\n${unregistered('ghost,5')}${unregistered('ghost,2')}`)
 })
 
 test('neither keeps nor links an error file that was being stored when the deletion completed', async () => {
-  const importId = await queueFile(yard, appId, 'user_id,n\nalice,none\nghost,1\n')
+  const importId = await queueFile(fixture, appId, 'user_id,n\nalice,none\nghost,1\n')
   let deletions = 0
   const storage: ImportContext['storage'] = {
-    ...yard.storage,
+    ...fixture.storage,
     async writeStream(...args) {
-      await yard.storage.writeStream(...args)
+      await fixture.storage.writeStream(...args)
       if (deletions++ === 0) await deleteAlice()
     },
   }
-  const running = runImport(small({ storage }), await claim(yard, appId, importId), new AbortController().signal)
+  const running = runImport(small({ storage }), await claim(fixture, appId, importId), new AbortController().signal)
   expect(await running).toMatchObject({ outcome: 'completed' })
   expect(deletions).toBe(1)
   expect(await errorFileOf(importId)).toBeUndefined()
-  expect(await yard.storage.stat(`apps/${appId}/imports/${importId}/errors-1.csv`)).toBeUndefined()
-  const { text } = await yard.database.db
+  expect(await fixture.storage.stat(`apps/${appId}/imports/${importId}/errors-1.csv`)).toBeUndefined()
+  const { text } = await fixture.database.db
     .selectFrom('mails')
     .select('text')
     .where('event', '=', `import:${importId}`)
@@ -170,7 +170,7 @@ const kept = [
   [
     'a full disk',
     async (importId: string) => {
-      const { db } = yard.database
+      const { db } = fixture.database
       await db.updateTable('imports').set({ error_file_ends_before_row: 1 }).where('import_id', '=', importId).execute()
       await db.deleteFrom('import_error_chunks').where('import_id', '=', importId).execute()
     },
@@ -178,28 +178,28 @@ const kept = [
 ]
 
 test.each(kept)('needs no further try if %s removes the rows of its error file while it is sent', async (_, remove) => {
-  const importId = await queueFile(yard, appId, 'user_id,n\nalice,none\nghost,1\n')
+  const importId = await queueFile(fixture, appId, 'user_id,n\nalice,none\nghost,1\n')
   let removals = 0
   const storage: ImportContext['storage'] = {
-    ...yard.storage,
+    ...fixture.storage,
     async writeStream(...args) {
       if (removals++ === 0) await remove(importId)
-      await yard.storage.writeStream(...args)
+      await fixture.storage.writeStream(...args)
     },
   }
-  const running = runImport(small({ storage }), await claim(yard, appId, importId), new AbortController().signal)
+  const running = runImport(small({ storage }), await claim(fixture, appId, importId), new AbortController().signal)
   expect(await running).toMatchObject({ outcome: 'completed' })
   expect(await errorFileOf(importId)).toBeUndefined()
-  expect((await resultOf(yard, appId, importId)).view).toMatchObject({ rows_failed: 2 })
+  expect((await resultOf(fixture, appId, importId)).view).toMatchObject({ rows_failed: 2 })
 })
 
 test('that was cancelled reports no row of a user who was deleted before the report', async () => {
-  const importId = await queueFile(yard, appId, file)
-  const running = runWith(importId, () => cancelImport(yard.database.db, importId))
+  const importId = await queueFile(fixture, appId, file)
+  const running = runWith(importId, () => cancelImport(fixture.database.db, importId))
   expect(await running).toEqual({ outcome: 'cancelled' })
   expect(await rowsKept(importId)).toContain('alice,none')
   await deleteAlice()
-  await reportCancelled(yard.context)
-  expect((await resultOf(yard, appId, importId)).view).toMatchObject({ state: 'cancelled', rows_failed: 2 })
+  await reportCancelled(fixture.context)
+  expect((await resultOf(fixture, appId, importId)).view).toMatchObject({ state: 'cancelled', rows_failed: 2 })
   expect(await errorFileOf(importId)).toBeUndefined()
 })

@@ -3,17 +3,25 @@ import { runImport } from '@sluice/imports'
 import { joinedProfileUpdates, registerUsers, UnregisteredUser } from '@sluice/profiles'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
-import { claim, openApp, profilesOf, queueFile, resultOf } from '../imports/workshop.ts'
+import { claim, openApp, profilesOf, queueFile, resultOf } from '../imports/import-fixture.ts'
+import {
+  type DeletionFixture,
+  mailEvents,
+  openDeletionFixture,
+  request,
+  runAt,
+  runCutShort,
+  targetsOf,
+} from './deletion-fixture.ts'
 import { AppModel } from './model.ts'
-import { mailEvents, openYard, request, runAt, runCutShort, targetsOf, type Yard } from './yard.ts'
 
 // Whatever happens in a year: the database is what a plain model says it is, at every step. No queue has a part in it, so it
-// holds on either store: a job of upkeep carries nothing, and killed-worker.test.ts runs real workers on both.
-let yard: Yard
+// holds on either store: a job of maintenance carries nothing, and killed-worker.test.ts runs real workers on both.
+let fixture: DeletionFixture
 beforeAll(async () => {
   // So few users a batch that a run often ends between two.
-  yard = await openYard({ DELETION_BATCH_USERS: '2' })
-  return () => yard.close()
+  fixture = await openDeletionFixture({ DELETION_BATCH_USERS: '2' })
+  return () => fixture.close()
 })
 
 const names = ['a', 'b', 'c', 'd', 'é', "o'hara"]
@@ -40,7 +48,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('import' as const), app, users }) },
   {
     weight: 4,
-    arbitrary: fc.record({ kind: fc.constant('upkeep' as const), hours: fc.nat({ max: 24 * 25 }), disturbance }),
+    arbitrary: fc.record({ kind: fc.constant('maintenance' as const), hours: fc.nat({ max: 24 * 25 }), disturbance }),
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('wait' as const), hours: fc.nat({ max: 24 * 40 }) }) },
 )
@@ -57,7 +65,7 @@ test('a year of requests, registrations, updates, imports, crashes and down time
   let steps = 0
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40, size: 'max' }), async (year) => {
-      const apps = [await openApp(yard), await openApp(yard)].map((appId) => ({ appId, model: new AppModel() }))
+      const apps = [await openApp(fixture), await openApp(fixture)].map((appId) => ({ appId, model: new AppModel() }))
       const world: World = { apps, now: new Date('2100-01-01T00:00:00Z'), value: 0 }
       for (const step of year) {
         await take(world, step)
@@ -72,9 +80,9 @@ test('a year of requests, registrations, updates, imports, crashes and down time
 
 async function take(world: World, step: Step): Promise<void> {
   if (step.kind === 'wait') world.now = hoursLater(world.now, step.hours)
-  else if (step.kind === 'upkeep') {
+  else if (step.kind === 'maintenance') {
     world.now = hoursLater(world.now, step.hours)
-    await upkeep(world, step.disturbance)
+    await maintenance(world, step.disturbance)
   } else {
     const { appId, model } = world.apps[step.app] ?? assert.fail('there are two apps')
     world.value += 1
@@ -86,12 +94,12 @@ async function change(
   { now, value }: World,
   appId: number,
   model: AppModel,
-  step: Exclude<Step, { kind: 'wait' | 'upkeep' }>,
+  step: Exclude<Step, { kind: 'wait' | 'maintenance' }>,
 ): Promise<void> {
-  const { db } = yard.database
+  const { db } = fixture.database
   switch (step.kind) {
     case 'request':
-      await request(yard, appId, step.users, now.toISOString())
+      await request(fixture, appId, step.users, now.toISOString())
       return model.request(step.users, now)
     case 'register':
       await registerUsers(db, appId, step.users)
@@ -117,45 +125,45 @@ async function change(
 
 async function send(appId: number, userIds: readonly string[], value: number): Promise<void> {
   const rows = userIds.map((user) => `${user},${value}\n`).join('')
-  await queueFile(yard, appId, `user_id,value\n${rows}`)
+  await queueFile(fixture, appId, `user_id,value\n${rows}`)
 }
 
 /** Runs the app's next import. Returns how many rows were applied. */
 async function runNext(appId: number): Promise<number> {
-  const { import_id: importId } = await yard.database.db
+  const { import_id: importId } = await fixture.database.db
     .selectFrom('imports')
     .select('import_id')
     .where('app_id', '=', appId)
     .where('state', '=', 'queued')
-    .orderBy('line_number')
+    .orderBy('sequence_number')
     .limit(1)
     .executeTakeFirstOrThrow()
-  await runImport(yard.context, await claim(yard, appId, importId), new AbortController().signal)
-  const { view, errorFile } = await resultOf(yard, appId, importId)
+  await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
+  const { view, errorFile } = await resultOf(fixture, appId, importId)
   const reported = errorFile?.toString().trim().split('\n').slice(1) ?? []
   expect(reported).toHaveLength(view.rows_failed)
   return view.rows_applied
 }
 
 /** A disturbed run is followed by one that goes on where it ended. */
-async function upkeep({ apps, now }: World, disturbance: Disturbance): Promise<void> {
+async function maintenance({ apps, now }: World, disturbance: Disturbance): Promise<void> {
   const at = now.toISOString()
-  if (disturbance.kind === 'cut short') await runCutShort(yard, at, disturbance.batches)
+  if (disturbance.kind === 'cut short') await runCutShort(fixture, at, disturbance.batches)
   if (disturbance.kind === 'storage away') {
-    const storage = { ...yard.storage, removeAll: () => Promise.reject(new Error('storage is away')) }
-    await runAt(yard, at, { storage }).catch(() => {})
+    const storage = { ...fixture.storage, removeAll: () => Promise.reject(new Error('storage is away')) }
+    await runAt(fixture, at, { storage }).catch(() => {})
   }
-  await Promise.all(Array.from({ length: disturbance.kind === 'at once' ? 3 : 1 }, () => runAt(yard, at)))
-  for (const { model } of apps) model.upkeep(now)
+  await Promise.all(Array.from({ length: disturbance.kind === 'at once' ? 3 : 1 }, () => runAt(fixture, at)))
+  for (const { model } of apps) model.maintenance(now)
 }
 
 async function compare({ apps }: World): Promise<void> {
   for (const { appId, model } of apps) {
-    const { db } = yard.database
+    const { db } = fixture.database
     const profiles = [...model.users].map(([user, value]) => [user, value === undefined ? {} : { value }] as const)
-    expect(await profilesOf(yard, appId)).toEqual(Object.fromEntries(profiles))
-    expect(await targetsOf(yard, appId)).toEqual(model.targets())
-    expect(await mailEvents(yard, appId)).toEqual([...model.mailed].map((date) => `deletion:${date}`).toSorted())
+    expect(await profilesOf(fixture, appId)).toEqual(Object.fromEntries(profiles))
+    expect(await targetsOf(fixture, appId)).toEqual(model.targets())
+    expect(await mailEvents(fixture, appId)).toEqual([...model.mailed].map((date) => `deletion:${date}`).toSorted())
     const states = db.selectFrom('deletion_requests').select('state').where('app_id', '=', appId)
     expect((await states.execute()).map(({ state }) => state).toSorted()).toEqual(
       model.requests.map(({ state }) => state).toSorted(),

@@ -4,28 +4,28 @@ import pg from 'pg'
 import { beforeEach, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
-import { importFile, openApp, profilesOf } from '../imports/workshop.ts'
-import { march, openYard, request, runAt, type Yard } from './yard.ts'
+import { importFile, openApp, profilesOf } from '../imports/import-fixture.ts'
+import { type DeletionFixture, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
 
 // Whoever gives a user a first profile has seen before that the user is registered: a deletion must not come between the two.
-const { accepted, completion } = march
+const { accepted, completion } = schedule
 const users = ['a', 'b']
 
-let yard: Yard
+let fixture: DeletionFixture
 let appId: number
 let other: pg.Client
 beforeEach(async () => {
-  yard = await openYard()
-  appId = await openApp(yard, users)
+  fixture = await openDeletionFixture()
+  appId = await openApp(fixture, users)
   // The key is known, so that nobody waits for its registration.
-  await importFile(yard, appId, `user_id,n\na,1\n`)
-  await sql`delete from profiles`.execute(yard.database.db)
-  other = new pg.Client({ connectionString: yard.database.url })
+  await importFile(fixture, appId, `user_id,n\na,1\n`)
+  await sql`delete from profiles`.execute(fixture.database.db)
+  other = new pg.Client({ connectionString: fixture.database.url })
   await other.connect()
   await other.query('begin')
   return async () => {
     await other.end()
-    await yard.close()
+    await fixture.close()
   }
 })
 
@@ -36,69 +36,69 @@ const holdUpFirstProfileOf = (user: string, holder = other) =>
     user,
   ])
 
-const waiting = async (kind: 'advisory' | 'transactionid') => (await lockWaits(yard.database.db, kind)).length
+const waiting = async (kind: 'advisory' | 'transactionid') => (await lockWaits(fixture.database.db, kind)).length
 
 async function profilesLeft(): Promise<number> {
-  const { rows } = await sql`select from profiles where app_id = ${appId}`.execute(yard.database.db)
+  const { rows } = await sql`select from profiles where app_id = ${appId}`.execute(fixture.database.db)
   return rows.length
 }
 
 test('a deletion waits for a batch that has seen its users, and takes the profiles that it made', async () => {
-  await request(yard, appId, users, accepted)
+  await request(fixture, appId, users, accepted)
   await holdUpFirstProfileOf('a')
-  const importing = importFile(yard, appId, 'user_id,n\na,1\nb,2\n')
+  const importing = importFile(fixture, appId, 'user_id,n\na,1\nb,2\n')
   await until('the batch to wait', async () => (await waiting('transactionid')) === 1)
-  const deleting = runAt(yard, completion)
+  const deleting = runAt(fixture, completion)
   await until('the deletion to wait for the batch', async () => (await waiting('advisory')) === 1)
   await other.query('rollback')
   expect((await importing).view).toMatchObject({ state: 'completed', rows_applied: 2 })
   await deleting
-  expect(await profilesOf(yard, appId)).toEqual({})
+  expect(await profilesOf(fixture, appId)).toEqual({})
   expect(await profilesLeft()).toBe(0)
 })
 
 test('a batch that finds another one’s first profile of a user is written again, over it', async () => {
   await holdUpFirstProfileOf('a')
-  const importing = importFile(yard, appId, 'user_id,n\na,1\nb,2\n')
+  const importing = importFile(fixture, appId, 'user_id,n\na,1\nb,2\n')
   await until('the batch to wait', async () => (await waiting('transactionid')) === 1)
   await other.query('commit')
   expect((await importing).view).toMatchObject({ state: 'completed', rows_applied: 2, rows_failed: 0 })
-  expect(await profilesOf(yard, appId)).toEqual({ a: { n: 1 }, b: { n: 2 } })
+  expect(await profilesOf(fixture, appId)).toEqual({ a: { n: 1 }, b: { n: 2 } })
 })
 
 test('a batch among whose users others write one first profile after the other is written all the same', async () => {
   const many = Array.from({ length: 15 }, (_, index) => `user-${index}`)
-  await registerUsers(yard.database.db, appId, many)
-  const writers = many.map(() => new pg.Client({ connectionString: yard.database.url }))
+  await registerUsers(fixture.database.db, appId, many)
+  const writers = many.map(() => new pg.Client({ connectionString: fixture.database.url }))
   try {
     for (const [index, writer] of writers.entries()) {
       await writer.connect()
       await writer.query('begin')
       await holdUpFirstProfileOf(many[index] ?? '', writer)
     }
-    const importing = importFile(yard, appId, `user_id,n\n${many.map((user) => `${user},1\n`).join('')}`)
+    const importing = importFile(fixture, appId, `user_id,n\n${many.map((user) => `${user},1\n`).join('')}`)
     for (const writer of writers) {
       await until('the batch to wait', async () => (await waiting('transactionid')) === 1)
       await writer.query('commit')
     }
     expect((await importing).view).toMatchObject({ state: 'completed', rows_applied: 15, rows_failed: 0 })
-    expect(await profilesOf(yard, appId)).toMatchObject(Object.fromEntries(many.map((user) => [user, { n: 1 }])))
+    expect(await profilesOf(fixture, appId)).toMatchObject(Object.fromEntries(many.map((user) => [user, { n: 1 }])))
   } finally {
     await Promise.all(writers.map((writer) => writer.end()))
   }
 })
 
 test('a deletion waits for a profile update of its user, and takes the profile that it made', async () => {
-  await request(yard, appId, users, accepted)
+  await request(fixture, appId, users, accepted)
   await holdUpFirstProfileOf('a')
-  const update = joinedProfileUpdates(yard.database.db, 500)
+  const update = joinedProfileUpdates(fixture.database.db, 500)
   const updating = update(appId, 'a', [{ key: 'n', type: 'int', value: 1 }])
   await until('the update to wait', async () => (await waiting('transactionid')) === 1)
-  const deleting = runAt(yard, completion)
+  const deleting = runAt(fixture, completion)
   await until('the deletion to wait for the update', async () => (await waiting('transactionid')) === 2)
   await other.query('rollback')
   await Promise.all([updating, deleting])
-  expect(await profilesOf(yard, appId)).toEqual({})
+  expect(await profilesOf(fixture, appId)).toEqual({})
   expect(await profilesLeft()).toBe(0)
   await expect(update(appId, 'a', [{ key: 'n', type: 'int', value: 2 }])).rejects.toThrow(UnregisteredUser)
 })

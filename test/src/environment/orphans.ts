@@ -22,7 +22,7 @@ async function isKnown(db: Database, appId: number, importId: string): Promise<b
   const { rows } = await sql`
     select from imports where app_id = ${appId} and import_id = ${importId} and files_removed_at is null
     union all
-    select from dropbox_uploads where app_id = ${appId} and import_id = ${importId}
+    select from bucket_uploads where app_id = ${appId} and import_id = ${importId}
     union all
     select from file_sweeps where app_id = ${appId} and import_id = ${importId}
   `.execute(db)

@@ -5,7 +5,7 @@ import { until } from '../environment/wait.ts'
 import { openClientApp, request, send } from './harness/client.ts'
 import { startDeployment } from './harness/deployment.ts'
 import { generateSoundFile } from './harness/generate.ts'
-import { untilState } from './harness/stage.ts'
+import { untilState } from './harness/import-states.ts'
 
 test('a worker that meets a full disk as soon as it claims an import makes room, and the import completes', async () => {
   const deployment = await startDeployment({ workers: 1 })

@@ -3,7 +3,7 @@ import { seeded } from '../environment/random.ts'
 import { openClientApp, upload } from './harness/client.ts'
 import { startDeployment } from './harness/deployment.ts'
 import { generateSoundFile } from './harness/generate.ts'
-import { untilState } from './harness/stage.ts'
+import { untilState } from './harness/import-states.ts'
 import { judge } from './harness/verdict.ts'
 
 const hour = 60 * 60_000

@@ -9,22 +9,22 @@ import { startPostgres } from '@sluice/local-stack'
 import { pino } from 'pino'
 import { beforeAll, expect, test } from 'vitest'
 import { openTestStorage } from '../environment/storage.ts'
-import { slowReads } from '../imports/slow-storage.ts'
 import {
   claim,
+  type ImportFixture,
   importFile,
   openApp,
-  openWorkshop,
+  openImportFixture,
   queueFile,
   type Result,
   resultOf,
-  type Workshop,
-} from '../imports/workshop.ts'
+} from '../imports/import-fixture.ts'
+import { slowReads } from '../imports/slow-storage.ts'
 import { mountSmallDisk, type SmallDisk } from './harness/small-disk.ts'
 
 // All tables of Postgres on a disk that has 12 MiB left.
 let disk: SmallDisk | undefined
-let workshop: Workshop
+let fixture: ImportFixture
 const room = 12 * 2 ** 20
 const never = new AbortController().signal
 
@@ -34,15 +34,15 @@ beforeAll(async () => {
   const parts = new AsyncDisposableStack()
   parts.defer(disk.remove)
   try {
-    workshop = await openSmallWorkshop(disk, parts)
+    fixture = await openSmallWorkshop(disk, parts)
   } catch (error) {
     await parts.disposeAsync()
     throw error
   }
-  return () => workshop.close()
+  return () => fixture.close()
 })
 
-async function openSmallWorkshop({ path, fill }: SmallDisk, parts: AsyncDisposableStack): Promise<Workshop> {
+async function openSmallWorkshop({ path, fill }: SmallDisk, parts: AsyncDisposableStack): Promise<ImportFixture> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-wal-'))
   parts.defer(() => rm(folder, { recursive: true, force: true }))
   const options = { dataDirectory: join(path, 'postgres'), port: 0, settings: { fsync: 'off', autovacuum: 'off' } }
@@ -73,7 +73,7 @@ const users = Array.from({ length: 4_000 }, (_, row) => `u${row}`)
 
 /** What an import of the small file is where nothing is full. */
 async function undisturbed(): Promise<Result> {
-  const elsewhere = await openWorkshop()
+  const elsewhere = await openImportFixture()
   const result = await importFile(elsewhere, await openApp(elsewhere, users), small)
   await elsewhere.close()
   return result
@@ -81,48 +81,48 @@ async function undisturbed(): Promise<Result> {
 
 /** Runs an import of the small file up to the middle of the file. Returns its ID. */
 async function halfDone(appId: number): Promise<string> {
-  const importId = await queueFile(workshop, appId, small)
+  const importId = await queueFile(fixture, appId, small)
   const shutdown = new AbortController()
-  const storage = slowReads(workshop.storage, 1_000, (at) => {
+  const storage = slowReads(fixture.storage, 1_000, (at) => {
     if (at >= small.length / 2) shutdown.abort()
   })
-  const context = { ...workshop.context, storage, shutdown: shutdown.signal }
-  const outcome = await runImport(context, await claim(workshop, appId, importId), shutdown.signal)
+  const context = { ...fixture.context, storage, shutdown: shutdown.signal }
+  const outcome = await runImport(context, await claim(fixture, appId, importId), shutdown.signal)
   expect(outcome).toEqual({ outcome: 'interrupted' })
   return importId
 }
 
 test('the import whose error file fills the disk loses its rows, and no other import does', async (context) => {
   if (disk === undefined) return context.skip()
-  const smallApp = await openApp(workshop, users)
+  const smallApp = await openApp(fixture, users)
   const smallId = await halfDone(smallApp)
-  const kept = await sql`select from import_error_chunks`.execute(workshop.database.db)
+  const kept = await sql`select from import_error_chunks`.execute(fixture.database.db)
   expect(kept.rows).not.toEqual([])
 
   const rows = 200_000
-  const largeApp = await openApp(workshop)
-  const largeId = await queueFile(workshop, largeApp, `user_id,text\n${`ghost,${'x'.repeat(95)}\n`.repeat(rows)}`)
-  const full = await runImport(workshop.context, await claim(workshop, largeApp, largeId), never)
+  const largeApp = await openApp(fixture)
+  const largeId = await queueFile(fixture, largeApp, `user_id,text\n${`ghost,${'x'.repeat(95)}\n`.repeat(rows)}`)
+  const full = await runImport(fixture.context, await claim(fixture, largeApp, largeId), never)
   expect(full).toEqual({ outcome: 'postponed' })
-  expect((await resultOf(workshop, largeApp, largeId)).view).toMatchObject({ error_file_ends_before_row: 1 })
+  expect((await resultOf(fixture, largeApp, largeId)).view).toMatchObject({ error_file_ends_before_row: 1 })
 
   // There is room for it, and for first profiles.
-  const others = await runImport(workshop.context, await claim(workshop, smallApp, smallId), never)
+  const others = await runImport(fixture.context, await claim(fixture, smallApp, smallId), never)
   expect(others).toMatchObject({ outcome: 'completed' })
-  const { view, errorFile } = await resultOf(workshop, smallApp, smallId)
+  const { view, errorFile } = await resultOf(fixture, smallApp, smallId)
   const expected = await undisturbed()
   expect(errorFile?.equals(expected.errorFile ?? Buffer.alloc(0))).toBe(true)
   expect(view).toMatchObject({ rows_applied: expected.view.rows_applied, rows_failed: expected.view.rows_failed })
   expect(view).not.toHaveProperty('error_file_ends_before_row')
 
-  await workshop.database.db.updateTable('imports').set({ retry_at: null }).where('import_id', '=', largeId).execute()
-  const again = await runImport(workshop.context, await claim(workshop, largeApp, largeId), never)
+  await fixture.database.db.updateTable('imports').set({ retry_at: null }).where('import_id', '=', largeId).execute()
+  const again = await runImport(fixture.context, await claim(fixture, largeApp, largeId), never)
   expect(again).toMatchObject({ outcome: 'completed' })
-  const large = await resultOf(workshop, largeApp, largeId)
+  const large = await resultOf(fixture, largeApp, largeId)
   expect(large.errorFile).toBeUndefined()
   expect(large.view).toMatchObject({ rows_total: rows, rows_failed: rows, error_file_ends_before_row: 1 })
-  const [mail] = await workshop.database.db.selectFrom('mails').select('text').where('app_id', '=', largeApp).execute()
+  const [mail] = await fixture.database.db.selectFrom('mails').select('text').where('app_id', '=', largeApp).execute()
   expect(mail?.text).toContain('There is no error file')
-  const { rows: reserved } = await sql`select from disk_reserve limit 1`.execute(workshop.database.db)
+  const { rows: reserved } = await sql`select from disk_reserve limit 1`.execute(fixture.database.db)
   expect(reserved).toHaveLength(1)
 })

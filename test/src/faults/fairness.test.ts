@@ -2,11 +2,11 @@ import { showImport } from '@sluice/imports'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
-import { queueFile } from '../imports/workshop.ts'
+import { queueFile } from '../imports/import-fixture.ts'
 import { type ClientApp, openClientApp, upload } from './harness/client.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { generateSoundFile } from './harness/generate.ts'
-import { logged, slowBatches, untilState } from './harness/stage.ts'
+import { logged, slowBatches, untilState } from './harness/import-states.ts'
 import { judge } from './harness/verdict.ts'
 
 const long = generateSoundFile(seeded(2), 0, 3_000)

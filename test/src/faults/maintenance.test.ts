@@ -15,7 +15,7 @@ test('a worker ends in order on SIGTERM while storage leaves the requests of eve
   await endImport(deployment, await appWithDeletion(deployment), 'failed')
   await endImport(deployment, app, 'cancelled')
   await deployment.db
-    .insertInto('dropbox_uploads')
+    .insertInto('bucket_uploads')
     .values({ app_id: app.appId, file_name: 'abandoned.csv', started_at: new Date(0) })
     .execute()
 
@@ -26,7 +26,7 @@ test('a worker ends in order on SIGTERM while storage leaves the requests of eve
     unanswered.push(`${method} ${path.replace(/.*\//, '')}`)
     return { kind: 'hold', until: release.promise }
   })
-  const worker = await deployment.addWorker({ env: { WORKER_QUEUES: 'upkeep' } })
+  const worker = await deployment.addWorker({ env: { WORKER_QUEUES: 'maintenance' } })
   const listings = () => unanswered.filter((request) => request.startsWith('GET')).length
   // Listings: what stray files, abandoned uploads, old files and a deletion begin with.
   await until('a request of each task', () => {

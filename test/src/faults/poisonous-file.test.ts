@@ -3,7 +3,7 @@ import { seeded } from '../environment/random.ts'
 import { openClientApp, request, send } from './harness/client.ts'
 import { startDeployment } from './harness/deployment.ts'
 import { generateSoundFile } from './harness/generate.ts'
-import { logged, untilState } from './harness/stage.ts'
+import { logged, untilState } from './harness/import-states.ts'
 import { judge } from './harness/verdict.ts'
 
 test('a file that fails every try fails after IMPORT_ATTEMPTS, with a mail, and the next one goes on', async () => {

@@ -8,8 +8,8 @@ import { until } from '../environment/wait.ts'
 import { type ClientApp, openClientApp, upload } from './harness/client.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { generatedUsers, generateSoundFile } from './harness/generate.ts'
+import { claimant, logged, slowBatches, untilRows, untilState } from './harness/import-states.ts'
 import { mountSmallDisk } from './harness/small-disk.ts'
-import { claimant, logged, slowBatches, untilRows, untilState } from './harness/stage.ts'
 import { judge } from './harness/verdict.ts'
 
 // Postgres that falls silent, gives way, or has no room.

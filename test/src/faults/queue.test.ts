@@ -18,7 +18,7 @@ function queueTests(queue: 'postgres' | 'redis'): void {
     const { deployment, apps } = await start({ workers: 0 })
     const forget = async () => faults['queue: everything forgotten']?.({ deployment, random: seeded(1), duration: 0 })
     // Jobs that nobody has taken yet are lost for certain.
-    await deployment.addWorker({ env: { WORKER_QUEUES: 'upkeep' } })
+    await deployment.addWorker({ env: { WORKER_QUEUES: 'maintenance' } })
     await uploadToEach(deployment, apps, 0)
     await until('the turns', async () => (await dispatched(deployment)) === apps.length)
     await forget()

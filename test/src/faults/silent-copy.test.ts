@@ -5,8 +5,8 @@ import { until } from '../environment/wait.ts'
 import { openClientApp, upload } from './harness/client.ts'
 import { startDeployment } from './harness/deployment.ts'
 import { write } from './harness/generate.ts'
+import { untilRows, untilState } from './harness/import-states.ts'
 import { throughProxy } from './harness/servers.ts'
-import { untilRows, untilState } from './harness/stage.ts'
 import { startTcpProxy } from './harness/tcp-proxy.ts'
 
 const users = Array.from({ length: 12_000 }, (_, index) => `person-${index}`)

@@ -4,8 +4,8 @@ import { until } from '../environment/wait.ts'
 import { type ClientApp, openClientApp, type Requested, request, send, upload } from './harness/client.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { type GeneratedFile, generateSoundFile } from './harness/generate.ts'
+import { logged, slowBatches, untilRows, untilState } from './harness/import-states.ts'
 import { mountSmallDisk, type SmallDisk } from './harness/small-disk.ts'
-import { logged, slowBatches, untilRows, untilState } from './harness/stage.ts'
 import { judge } from './harness/verdict.ts'
 
 // Storage that loses, alters or does not take an object, or falls silent.

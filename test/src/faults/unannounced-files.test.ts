@@ -8,7 +8,7 @@ let deployment: Deployment
 let app: ClientApp
 
 beforeAll(async () => {
-  deployment = await startDeployment({ workers: 1, env: { DROPBOX_SEARCH_INTERVAL: '1s' } })
+  deployment = await startDeployment({ workers: 1, env: { S3_GATEWAY_SEARCH_INTERVAL: '1s' } })
   return () => deployment.close()
 })
 
@@ -17,7 +17,7 @@ beforeEach(async () => {
   return () => deployment.storageFaults.set(undefined)
 })
 
-const keyOf = (name: string) => `dropbox/${app.appId}/${name}`
+const keyOf = (name: string) => `uploads/${app.appId}/${name}`
 const put = (name: string) => deployment.storage.write(keyOf(name), Buffer.from('user_id,a\nuser-1,1\n'), 'text/csv')
 const isCopyOf = (name: string, source: string | undefined) => source?.endsWith(keyOf(name)) === true
 
@@ -26,7 +26,7 @@ async function imports() {
     .selectFrom('imports')
     .select(['file_name', 'state'])
     .where('app_id', '=', app.appId)
-    .orderBy('line_number')
+    .orderBy('sequence_number')
     .execute()
 }
 

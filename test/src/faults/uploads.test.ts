@@ -4,7 +4,7 @@ import { seeded } from '../environment/random.ts'
 import { type ClientApp, openClientApp, type Requested, request, send, upload } from './harness/client.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { type GeneratedFile, generateSoundFile } from './harness/generate.ts'
-import { claimant, slowBatches, untilRows, untilState } from './harness/stage.ts'
+import { claimant, slowBatches, untilRows, untilState } from './harness/import-states.ts'
 import { judge } from './harness/verdict.ts'
 import { observe } from './harness/watcher.ts'
 

@@ -4,7 +4,7 @@ import { until } from '../environment/wait.ts'
 import { type ClientApp, openClientApp, upload } from './harness/client.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { generateSoundFile } from './harness/generate.ts'
-import { claimant, logged, slowBatches, untilInBatch, untilRows, untilState } from './harness/stage.ts'
+import { claimant, logged, slowBatches, untilInBatch, untilRows, untilState } from './harness/import-states.ts'
 import { judge } from './harness/verdict.ts'
 
 // Workers that die, hang or are told to stop, with the settings that a deployment has by default (but for small batches).

@@ -1,4 +1,4 @@
-import type { BucketOwner } from '../dropbox/bucket-owner.ts'
+import type { BucketOwner } from '../s3-gateway/bucket-owner.ts'
 import type { RunningStack } from '../stack/running-stack.ts'
 import type { StackUrls } from './hostile-stack.ts'
 

@@ -3,25 +3,25 @@ import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createAccessKey } from '@sluice/access-keys'
+import { pathOf } from '@sluice/bucket-uploads'
 import { readSettings } from '@sluice/config'
-import { pathOf } from '@sluice/dropbox'
 import { encryptionKeysOf } from '@sluice/local-stack'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import type { BucketOwner } from '../dropbox/bucket-owner.ts'
 import { residentMemory } from '../memory/peak-memory.ts'
+import type { BucketOwner } from '../s3-gateway/bucket-owner.ts'
 import { openApp } from '../stack/client.ts'
 import { type RunningStack, startStack } from '../stack/running-stack.ts'
 
 /** Apps that serve or work, each in processes of its own. */
-export const appNames = ['api', 'worker', 'dashboard', 'dropbox'] as const
+export const appNames = ['api', 'worker', 'dashboard', 's3-gateway'] as const
 export type AppName = (typeof appNames)[number]
 
 /** Addresses of a running stack. */
 export interface StackUrls {
   api: string
   dashboard: string
-  dropbox: string
+  s3Gateway: string
 }
 
 /** A time slice of an import, ms: shorter than the default, so that runs are short. A small import may wait two. */
@@ -35,15 +35,15 @@ export async function startHostileStack(env: Record<string, string> = {}): Promi
 }
 
 export async function urlsOf(stack: RunningStack): Promise<StackUrls> {
-  const { api, dashboard, dropbox } = await stack.info()
-  assert(dashboard && dropbox)
-  return { api, dashboard, dropbox }
+  const { api, dashboard, s3_gateway: s3Gateway } = await stack.info()
+  assert(dashboard && s3Gateway)
+  return { api, dashboard, s3Gateway }
 }
 
 /** Process IDs by app. */
 async function pidsOf(stack: RunningStack): Promise<Record<AppName, number[]>> {
   const { processes } = await stack.info()
-  return byApp((name) => processes[name] ?? [])
+  return byApp((name) => processes[name.replace('-', '_')] ?? [])
 }
 
 /** Opens an app with these users and an access key. */
@@ -52,8 +52,8 @@ export async function openTenant(stack: RunningStack, users: readonly string[]):
   const environment = { ENCRYPTION_KEYS: await encryptionKeysOf(stack.home, {}) }
   const { ENCRYPTION_KEYS } = readSettings(environment, ['ENCRYPTION_KEYS'])
   const key = await createAccessKey(stack.db, ENCRYPTION_KEYS, app.appId)
-  const { dropbox } = await urlsOf(stack)
-  return { ...app, ...key, path: pathOf(app.appId), dropbox }
+  const { s3Gateway } = await urlsOf(stack)
+  return { ...app, ...key, path: pathOf(app.appId), gateway: s3Gateway }
 }
 
 /** What processes did while they were watched. */
@@ -102,12 +102,17 @@ export async function watchProcesses(stack: RunningStack): Promise<{ end(): Prom
 }
 
 function byApp<Value>(value: (app: AppName) => Value): Record<AppName, Value> {
-  return { api: value('api'), worker: value('worker'), dashboard: value('dashboard'), dropbox: value('dropbox') }
+  return {
+    api: value('api'),
+    worker: value('worker'),
+    dashboard: value('dashboard'),
+    's3-gateway': value('s3-gateway'),
+  }
 }
 
 const limitOfApp = z.object({ resources: z.object({ limits: z.object({ memory: z.string().regex(/^\d+Mi$/) }) }) })
 const values = z.object({
-  apps: z.object({ api: limitOfApp, worker: limitOfApp, dashboard: limitOfApp, dropbox: limitOfApp }),
+  apps: z.object({ api: limitOfApp, worker: limitOfApp, dashboard: limitOfApp, 's3-gateway': limitOfApp }),
 })
 
 /** Memory limits of the chart, bytes. */

@@ -2,7 +2,7 @@
 import { type IncomingMessage, request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { send } from '@sluice/s3-endpoint/testing'
-import { stackBucket } from '../dropbox/bucket-owner.ts'
+import { stackBucket } from '../s3-gateway/bucket-owner.ts'
 import { bulkImport, declare, statusOf, upload } from '../stack/client.ts'
 import { type Kind, type NeighbourPlan, type Sample, smallImport } from './neighbour.ts'
 
@@ -38,7 +38,7 @@ function start({ urls, owner, requesting, importing }: NeighbourPlan): void {
   void repeat('gateway listing', pause, async () => {
     const path = `/${stackBucket}?list-type=2&prefix=${encodeURIComponent(owner.path)}`
     const { accessKeyId, secretAccessKey } = owner
-    expectStatus((await send(urls.dropbox, { path, accessKeyId, secretAccessKey })).status, 200)
+    expectStatus((await send(urls.s3Gateway, { path, accessKeyId, secretAccessKey })).status, 200)
   })
   void repeat('sign-in page', pause, async () => expectStatus(await ask(`${urls.dashboard}/sign-in`, 'GET', {}), 200))
   void repeat(smallImport, pauseOfImports, async (index) => {

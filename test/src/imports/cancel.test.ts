@@ -2,25 +2,34 @@ import { cancelImport, reportCancelled, runImport, takeTurns } from '@sluice/imp
 import type { Storage } from '@sluice/storage'
 import fc from 'fast-check'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import {
+  claim,
+  type ImportFixture,
+  importFile,
+  openApp,
+  openImportFixture,
+  profilesOf,
+  queueFile,
+  resultOf,
+} from './import-fixture.ts'
 import { slowReads } from './slow-storage.ts'
-import { claim, importFile, openApp, openWorkshop, profilesOf, queueFile, resultOf, type Workshop } from './workshop.ts'
 
 // An import that is cancelled: what it applied stays, nothing of the rest is applied, and the next one goes on at once.
-let workshop: Workshop
+let fixture: ImportFixture
 let appId: number
 const never = new AbortController().signal
 const batchRows = 5
 const users = Array.from({ length: 23 }, (_, index) => `u${index}`)
 
 beforeAll(async () => {
-  workshop = await openWorkshop({ BATCH_ROWS: String(batchRows), INFERENCE_ROWS: '5', IMPORT_ATTEMPTS: '3' })
-  return () => workshop.close()
+  fixture = await openImportFixture({ BATCH_ROWS: String(batchRows), INFERENCE_ROWS: '5', IMPORT_ATTEMPTS: '3' })
+  return () => fixture.close()
 })
 
 beforeEach(async () => {
-  await reportCancelled(workshop.context) // what the test before left behind
-  appId = await openApp(workshop, users)
-  await importFile(workshop, appId, 'user_id,n,file\nu1,1,none\n')
+  await reportCancelled(fixture.context) // what the test before left behind
+  appId = await openApp(fixture, users)
+  await importFile(fixture, appId, 'user_id,n,file\nu1,1,none\n')
 })
 
 interface Row {
@@ -51,22 +60,22 @@ function applied(rows: readonly Row[]): Record<string, unknown> {
 }
 
 /** Runs what has its turn, again and again, until there is nothing more; gives the imports in the order they were begun. */
-async function workOff(context: Workshop['context']): Promise<string[]> {
+async function workOff(context: ImportFixture['context']): Promise<string[]> {
   const begun: string[] = []
   for (;;) {
     const turns = await takeTurns(context, appId)
     if (turns.length === 0) return begun
     for (const { importId } of turns) {
       begun.push(importId)
-      await runImport(context, await claim(workshop, appId, importId), never)
+      await runImport(context, await claim(fixture, appId, importId), never)
     }
   }
 }
 
-const viewOf = async (importId: string) => (await resultOf(workshop, appId, importId)).view
+const viewOf = async (importId: string) => (await resultOf(fixture, appId, importId)).view
 
 async function mailsOf(importId: string) {
-  return await workshop.database.db
+  return await fixture.database.db
     .selectFrom('mails')
     .select(['subject', 'text'])
     .where('app_id', '=', appId)
@@ -85,28 +94,28 @@ function errorLines(rows: readonly Row[]): string {
 test('at whatever moment: the rows applied are a run of whole batches from the start, and the imports behind keep their order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 }), fc.nat({ max: 70 }), fc.boolean(), async (target, moment, waits) => {
-      appId = await openApp(workshop, users)
-      await importFile(workshop, appId, 'user_id,n,file\nu1,1,none\n')
+      appId = await openApp(fixture, users)
+      await importFile(fixture, appId, 'user_id,n,file\nu1,1,none\n')
       const files = ['a', 'b', 'c'].map(rowsOf)
       const ids: string[] = []
-      for (const rows of files) ids.push(await queueFile(workshop, appId, csvOf(rows)))
+      for (const rows of files) ids.push(await queueFile(fixture, appId, csvOf(rows)))
 
       let reads = 0
       let cancelled: Promise<unknown> = Promise.resolve()
-      const storage = slowReads(workshop.storage, 32, async () => {
+      const storage = slowReads(fixture.storage, 32, async () => {
         if (reads++ !== moment) return
-        cancelled = cancelImport(workshop.database.db, ids[target] ?? '', appId)
+        cancelled = cancelImport(fixture.database.db, ids[target] ?? '', appId)
         if (waits) await cancelled
       })
-      const begun = await workOff({ ...workshop.context, storage })
+      const begun = await workOff({ ...fixture.context, storage })
       await cancelled
-      await workOff(workshop.context)
-      await reportCancelled(workshop.context)
+      await workOff(fixture.context)
+      await reportCancelled(fixture.context)
 
       expect(begun).toEqual(ids.filter((id) => begun.includes(id)))
       const kept: Row[] = []
       for (const [index, rows] of files.entries()) {
-        const { view, errorFile } = await resultOf(workshop, appId, ids[index] ?? '')
+        const { view, errorFile } = await resultOf(fixture, appId, ids[index] ?? '')
         const done = rows.slice(0, view.rows_total)
         if (view.state === 'cancelled') expect(done.length % batchRows === 0 || done.length === rows.length).toBe(true)
         else expect(view).toMatchObject({ state: 'completed', rows_total: rows.length })
@@ -118,7 +127,7 @@ test('at whatever moment: the rows applied are a run of whole batches from the s
         expect(more).toEqual([])
         kept.push(...done)
       }
-      expect(await profilesOf(workshop, appId)).toEqual(applied(kept))
+      expect(await profilesOf(fixture, appId)).toEqual(applied(kept))
     }),
     { numRuns: Number(process.env.PROPERTY_RUNS ?? 40) },
   )
@@ -127,24 +136,24 @@ test('at whatever moment: the rows applied are a run of whole batches from the s
 describe('an import that waits', () => {
   test('is cancelled: it is never begun, and those behind it go on', async () => {
     const [first, second] = [
-      await queueFile(workshop, appId, csvOf(rowsOf('a'))),
-      await queueFile(workshop, appId, csvOf(rowsOf('b'))),
+      await queueFile(fixture, appId, csvOf(rowsOf('a'))),
+      await queueFile(fixture, appId, csvOf(rowsOf('b'))),
     ]
-    expect(await cancelImport(workshop.database.db, first, appId)).toEqual({ outcome: 'cancelled' })
-    expect(await workOff(workshop.context)).toEqual([second])
+    expect(await cancelImport(fixture.database.db, first, appId)).toEqual({ outcome: 'cancelled' })
+    expect(await workOff(fixture.context)).toEqual([second])
     expect(await viewOf(first)).toMatchObject({ state: 'cancelled', rows_total: 0, started_at: null })
-    expect(await reportCancelled(workshop.context)).toHaveLength(1)
+    expect(await reportCancelled(fixture.context)).toHaveLength(1)
     const [mail] = await mailsOf(first)
     expect(mail?.text).toContain('Nothing was applied.')
   })
 
   test('is cancelled again: nothing changes, and there is one mail', async () => {
-    const importId = await queueFile(workshop, appId, csvOf(rowsOf('a')))
-    await cancelImport(workshop.database.db, importId)
+    const importId = await queueFile(fixture, appId, csvOf(rowsOf('a')))
+    await cancelImport(fixture.database.db, importId)
     const before = await viewOf(importId)
-    await reportCancelled(workshop.context)
-    expect(await cancelImport(workshop.database.db, importId)).toEqual({ outcome: 'cancelled' })
-    expect(await reportCancelled(workshop.context)).toEqual([])
+    await reportCancelled(fixture.context)
+    expect(await cancelImport(fixture.database.db, importId)).toEqual({ outcome: 'cancelled' })
+    expect(await reportCancelled(fixture.context)).toEqual([])
     expect(await viewOf(importId)).toEqual(before)
     expect(await mailsOf(importId)).toHaveLength(1)
   })
@@ -152,33 +161,33 @@ describe('an import that waits', () => {
 
 describe('what cannot be cancelled', () => {
   test('an import that has ended stays as it is', async () => {
-    const { view } = await importFile(workshop, appId, csvOf(rowsOf('a')))
+    const { view } = await importFile(fixture, appId, csvOf(rowsOf('a')))
     const outcome = { outcome: 'ended', state: 'completed' }
-    expect(await cancelImport(workshop.database.db, view.import_id, appId)).toEqual(outcome)
+    expect(await cancelImport(fixture.database.db, view.import_id, appId)).toEqual(outcome)
     expect(await viewOf(view.import_id)).toEqual(view)
   })
 
   test('one of another app, one that is unknown, and what is no ID are all the same', async () => {
-    const importId = await queueFile(workshop, appId, csvOf(rowsOf('a')))
-    const other = await openApp(workshop)
+    const importId = await queueFile(fixture, appId, csvOf(rowsOf('a')))
+    const other = await openApp(fixture)
     const unknown = { outcome: 'unknown' }
-    expect(await cancelImport(workshop.database.db, importId, other)).toEqual(unknown)
-    expect(await cancelImport(workshop.database.db, crypto.randomUUID(), appId)).toEqual(unknown)
-    expect(await cancelImport(workshop.database.db, "' or true --")).toEqual(unknown)
+    expect(await cancelImport(fixture.database.db, importId, other)).toEqual(unknown)
+    expect(await cancelImport(fixture.database.db, crypto.randomUUID(), appId)).toEqual(unknown)
+    expect(await cancelImport(fixture.database.db, "' or true --")).toEqual(unknown)
     expect((await viewOf(importId)).state).toBe('queued')
   })
 
   test('an import that ends at that very moment has one end: its state, its mail and the answer agree', async () => {
     for (let round = 0; round < 10; round++) {
-      const importId = await queueFile(workshop, appId, csvOf(rowsOf('a').slice(0, 4)))
-      const running = runImport(workshop.context, await claim(workshop, appId, importId), never)
+      const importId = await queueFile(fixture, appId, csvOf(rowsOf('a').slice(0, 4)))
+      const running = runImport(fixture.context, await claim(fixture, appId, importId), never)
       const [{ outcome }, cancellation] = await Promise.all([
         running,
         new Promise((resolve) => setTimeout(resolve, round * 2)).then(() =>
-          cancelImport(workshop.database.db, importId),
+          cancelImport(fixture.database.db, importId),
         ),
       ])
-      await reportCancelled(workshop.context)
+      await reportCancelled(fixture.context)
       const { state } = await viewOf(importId)
       expect(outcome).toBe(state)
       expect(cancellation.outcome).toBe(state === 'cancelled' ? 'cancelled' : 'ended')
@@ -192,57 +201,57 @@ describe('what cannot be cancelled', () => {
 describe('a running import', () => {
   test('is cut off: its worker, stopped for as long as it likes, writes nothing behind the next import', async () => {
     const [first, second] = [
-      await queueFile(workshop, appId, csvOf(rowsOf('a'))),
-      await queueFile(workshop, appId, csvOf(rowsOf('b'))),
+      await queueFile(fixture, appId, csvOf(rowsOf('a'))),
+      await queueFile(fixture, appId, csvOf(rowsOf('b'))),
     ]
     const stopped = Promise.withResolvers<void>()
     const goOn = Promise.withResolvers<void>()
     let seen = 0
-    const storage = slowReads(workshop.storage, 32, async () => {
+    const storage = slowReads(fixture.storage, 32, async () => {
       if (seen++ !== 14) return
       stopped.resolve()
       await goOn.promise
     })
-    const running = runImport({ ...workshop.context, storage }, await claim(workshop, appId, first), never)
+    const running = runImport({ ...fixture.context, storage }, await claim(fixture, appId, first), never)
     await stopped.promise
-    expect(await cancelImport(workshop.database.db, first, appId)).toEqual({ outcome: 'cancelled' })
+    expect(await cancelImport(fixture.database.db, first, appId)).toEqual({ outcome: 'cancelled' })
     const cut = await viewOf(first)
-    expect(await workOff(workshop.context)).toEqual([second])
-    const after = await profilesOf(workshop, appId)
+    expect(await workOff(fixture.context)).toEqual([second])
+    const after = await profilesOf(fixture, appId)
 
     goOn.resolve()
     expect(await running).toEqual({ outcome: 'cancelled' })
-    expect(await profilesOf(workshop, appId)).toEqual(after)
+    expect(await profilesOf(fixture, appId)).toEqual(after)
     expect(await viewOf(first)).toEqual(cut)
   })
 
   test('whose worker is dead is cancelled like any other: the next one does not wait for the lease', async () => {
     const [first, second] = [
-      await queueFile(workshop, appId, csvOf(rowsOf('a'))),
-      await queueFile(workshop, appId, csvOf(rowsOf('b'))),
+      await queueFile(fixture, appId, csvOf(rowsOf('a'))),
+      await queueFile(fixture, appId, csvOf(rowsOf('b'))),
     ]
-    await claim(workshop, appId, first) // and nobody works on it
-    expect(await takeTurns(workshop.context, appId)).toEqual([])
-    await cancelImport(workshop.database.db, first, appId)
-    expect(await workOff(workshop.context)).toEqual([second])
+    await claim(fixture, appId, first) // and nobody works on it
+    expect(await takeTurns(fixture.context, appId)).toEqual([])
+    await cancelImport(fixture.database.db, first, appId)
+    expect(await workOff(fixture.context)).toEqual([second])
   })
 })
 
 describe('the report of a cancelled import', () => {
   /** An import that was cancelled after some batches, with its report due. */
   async function cancelledMidway(): Promise<string> {
-    const importId = await queueFile(workshop, appId, csvOf(rowsOf('a')))
+    const importId = await queueFile(fixture, appId, csvOf(rowsOf('a')))
     let seen = 0
-    const storage = slowReads(workshop.storage, 32, async () => {
-      if (seen++ === 18) await cancelImport(workshop.database.db, importId, appId)
+    const storage = slowReads(fixture.storage, 32, async () => {
+      if (seen++ === 18) await cancelImport(fixture.database.db, importId, appId)
     })
-    await runImport({ ...workshop.context, storage }, await claim(workshop, appId, importId), never)
+    await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), never)
     expect((await viewOf(importId)).rows_failed).toBeGreaterThan(0)
     return importId
   }
 
   const endPause = (importId: string) =>
-    workshop.database.db
+    fixture.database.db
       .updateTable('imports')
       .set({ lease_until: new Date(0) })
       .where('import_id', '=', importId)
@@ -253,23 +262,23 @@ describe('the report of a cancelled import', () => {
     const hanging = Promise.withResolvers<never>()
     const begun = Promise.withResolvers<void>()
     const dying: Storage = {
-      ...workshop.storage,
+      ...fixture.storage,
       async writeStream(key, content, type) {
         begun.resolve()
         await hanging.promise.catch(() => {})
-        await workshop.storage.writeStream(key, content, type)
+        await fixture.storage.writeStream(key, content, type)
       },
     }
-    const late = reportCancelled({ ...workshop.context, storage: dying })
+    const late = reportCancelled({ ...fixture.context, storage: dying })
     await begun.promise
-    expect(await reportCancelled(workshop.context)).toEqual([])
+    expect(await reportCancelled(fixture.context)).toEqual([])
     await endPause(importId)
-    expect(await reportCancelled(workshop.context)).toHaveLength(1)
-    const made = await resultOf(workshop, appId, importId)
+    expect(await reportCancelled(fixture.context)).toHaveLength(1)
+    const made = await resultOf(fixture, appId, importId)
     // The one that was thought dead goes on: what it writes leads nowhere.
     hanging.reject(new Error('as told'))
     expect(await late).toEqual([])
-    expect(await resultOf(workshop, appId, importId)).toEqual(made)
+    expect(await resultOf(fixture, appId, importId)).toEqual(made)
     expect(made.errorFile?.toString()).toBe(errorLines(rowsOf('a').slice(0, made.view.rows_total)))
     expect(await mailsOf(importId)).toHaveLength(1)
   })
@@ -278,19 +287,19 @@ describe('the report of a cancelled import', () => {
     const importId = await cancelledMidway()
     let away = true
     const refusing: Storage = {
-      ...workshop.storage,
+      ...fixture.storage,
       writeStream: () => Promise.reject(new Error('403 AccessDenied')),
       check: () => (away ? Promise.reject(new Error('connection refused')) : Promise.resolve()),
     }
     const tryOnce = async () => {
       await endPause(importId)
-      return await reportCancelled({ ...workshop.context, storage: refusing })
+      return await reportCancelled({ ...fixture.context, storage: refusing })
     }
     for (let tries = 0; tries < 6; tries++) expect(await tryOnce()).toEqual([])
     away = false
     for (let tries = 0; tries < 3; tries++) expect(await tryOnce()).toEqual([])
     expect(await tryOnce()).toHaveLength(1)
-    const { view } = await resultOf(workshop, appId, importId)
+    const { view } = await resultOf(fixture, appId, importId)
     expect(view).toMatchObject({ state: 'cancelled', error_file_url: null })
   })
 
@@ -298,14 +307,14 @@ describe('the report of a cancelled import', () => {
     const importId = await cancelledMidway()
     const shutdown = new AbortController()
     const stopping: Storage = {
-      ...workshop.storage,
+      ...fixture.storage,
       async writeStream(key, content, type, options) {
         shutdown.abort()
-        await workshop.storage.writeStream(key, content, type, options)
+        await fixture.storage.writeStream(key, content, type, options)
       },
     }
-    expect(await reportCancelled({ ...workshop.context, storage: stopping, shutdown: shutdown.signal })).toEqual([])
-    expect(await reportCancelled(workshop.context)).toHaveLength(1)
-    expect((await resultOf(workshop, appId, importId)).errorFile).toBeDefined()
+    expect(await reportCancelled({ ...fixture.context, storage: stopping, shutdown: shutdown.signal })).toEqual([])
+    expect(await reportCancelled(fixture.context)).toHaveLength(1)
+    expect((await resultOf(fixture, appId, importId)).errorFile).toBeDefined()
   })
 })

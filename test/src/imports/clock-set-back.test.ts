@@ -2,19 +2,19 @@ import { type Database, sql } from '@sluice/database'
 import { cancelImport, claimImport, noticeUploads, reportCancelled, requestImport, takeTurns } from '@sluice/imports'
 import { dueMails, enqueueMails } from '@sluice/mail'
 import { beforeEach, expect, test } from 'vitest'
-import { claim, openApp, openWorkshop, queueFile, type Workshop } from './workshop.ts'
+import { claim, type ImportFixture, openApp, openImportFixture, queueFile } from './import-fixture.ts'
 
 // Postgres's clock is set back by a day, as by a failover: every stored time lies a day further ahead than it was meant.
-let workshop: Workshop
+let fixture: ImportFixture
 let db: Database
 let appId: number
 const file = 'user_id,a\nu1,1\n'
 
 beforeEach(async () => {
-  workshop = await openWorkshop({ UPLOAD_ORDER_WAIT: '30s' })
-  db = workshop.database.db
-  appId = await openApp(workshop, ['u1'])
-  return () => workshop.close()
+  fixture = await openImportFixture({ UPLOAD_ORDER_WAIT: '30s' })
+  db = fixture.database.db
+  appId = await openApp(fixture, ['u1'])
+  return () => fixture.close()
 })
 
 type StoredTime = 'lease_until' | 'retry_at' | 'dispatched_at' | 'queued_at' | 'upload_check_at' | 'upload_expires_at'
@@ -30,7 +30,7 @@ async function setTime(importId: string, time: StoredTime, seconds: number): Pro
 }
 
 const day = 86_400
-const turns = async () => (await takeTurns(workshop.context)).map(({ importId }) => importId)
+const turns = async () => (await takeTurns(fixture.context)).map(({ importId }) => importId)
 
 const request = {
   checksum: '6VkhpT2eVzkbUMqljvj/Fg==',
@@ -40,18 +40,18 @@ const request = {
 } as const
 
 test('a worker that died is replaced, although its lease lies ahead by more than a lease', async () => {
-  const importId = await queueFile(workshop, appId, file)
-  await claim(workshop, appId, importId)
+  const importId = await queueFile(fixture, appId, file)
+  await claim(fixture, appId, importId)
   await setTime(importId, 'dispatched_at', -day)
   await setTime(importId, 'lease_until', 9)
   expect(await turns()).toEqual([])
   await setTime(importId, 'lease_until', day)
   expect(await turns()).toEqual([importId])
-  expect(await claimImport(workshop.context, { appId, importId })).toMatchObject({ attempt: 2 })
+  expect(await claimImport(fixture.context, { appId, importId })).toMatchObject({ attempt: 2 })
 })
 
 test('an import that waits for a retry goes on', async () => {
-  const importId = await queueFile(workshop, appId, file)
+  const importId = await queueFile(fixture, appId, file)
   await setTime(importId, 'retry_at', 60)
   expect(await turns()).toEqual([])
   await setTime(importId, 'retry_at', day)
@@ -59,7 +59,7 @@ test('an import that waits for a retry goes on', async () => {
 })
 
 test('an import whose job was lost is dispatched again', async () => {
-  const importId = await queueFile(workshop, appId, file)
+  const importId = await queueFile(fixture, appId, file)
   expect(await turns()).toEqual([importId])
   expect(await turns()).toEqual([])
   await setTime(importId, 'dispatched_at', day)
@@ -67,31 +67,31 @@ test('an import whose job was lost is dispatched again', async () => {
 })
 
 test('an import waits no longer for an earlier one that still uploads', async () => {
-  await requestImport(workshop.context, appId, request)
-  const importId = await queueFile(workshop, appId, file)
+  await requestImport(fixture.context, appId, request)
+  const importId = await queueFile(fixture, appId, file)
   expect(await turns()).toEqual([])
   await setTime(importId, 'queued_at', day)
   expect(await turns()).toEqual([importId])
 })
 
 test('an upload is noticed, and one that never came expires', async () => {
-  const uploaded = await requestImport(workshop.context, appId, request)
-  const missing = await requestImport(workshop.context, appId, request)
-  await workshop.storage.write(`apps/${appId}/imports/${uploaded.importId}/upload`, Buffer.from(file), 'text/csv')
+  const uploaded = await requestImport(fixture.context, appId, request)
+  const missing = await requestImport(fixture.context, appId, request)
+  await fixture.storage.write(`apps/${appId}/imports/${uploaded.importId}/upload`, Buffer.from(file), 'text/csv')
   for (const { importId } of [uploaded, missing]) {
     await setTime(importId, 'upload_check_at', day)
     await setTime(importId, 'upload_expires_at', day)
   }
-  expect(await noticeUploads(workshop.context)).toEqual({ queued: 1, expired: 1 })
+  expect(await noticeUploads(fixture.context)).toEqual({ queued: 1, expired: 1 })
 })
 
 test('the report of a cancelled import is made, although the process that began it died', async () => {
-  const importId = await queueFile(workshop, appId, file)
+  const importId = await queueFile(fixture, appId, file)
   await cancelImport(db, importId)
   await setTime(importId, 'lease_until', 9)
-  expect(await reportCancelled(workshop.context)).toEqual([])
+  expect(await reportCancelled(fixture.context)).toEqual([])
   await setTime(importId, 'lease_until', day)
-  expect(await reportCancelled(workshop.context)).toHaveLength(1)
+  expect(await reportCancelled(fixture.context)).toHaveLength(1)
 })
 
 test('a mail is sent', async () => {

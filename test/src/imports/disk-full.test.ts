@@ -3,11 +3,19 @@ import { cancelImport, makeRoomAfter, reportCancelled, runImport } from '@sluice
 import { beforeEach, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
+import {
+  claim,
+  type ImportFixture,
+  openApp,
+  openImportFixture,
+  queueFile,
+  type Result,
+  resultOf,
+} from './import-fixture.ts'
 import { slowReads } from './slow-storage.ts'
-import { claim, openApp, openWorkshop, queueFile, type Result, resultOf, type Workshop } from './workshop.ts'
 
 // What happens beside an import that makes room on a full disk; `faults/disk-full` has a disk that is really full.
-let workshop: Workshop
+let fixture: ImportFixture
 let appId: number
 /** Half of it is committed, and some rows are kept. */
 let importId: string
@@ -15,17 +23,17 @@ const never = new AbortController().signal
 const file = `user_id,n\n${Array.from({ length: 60 }, (_, row) => `ghost${row},1\n`).join('')}`
 
 beforeEach(async () => {
-  workshop = await openWorkshop({ BATCH_ROWS: '5', INFERENCE_ROWS: '5' })
-  appId = await openApp(workshop)
-  importId = await queueFile(workshop, appId, file)
+  fixture = await openImportFixture({ BATCH_ROWS: '5', INFERENCE_ROWS: '5' })
+  appId = await openApp(fixture)
+  importId = await queueFile(fixture, appId, file)
   const shutdown = new AbortController()
-  const storage = slowReads(workshop.storage, 50, (at) => {
+  const storage = slowReads(fixture.storage, 50, (at) => {
     if (at >= file.length / 2) shutdown.abort()
   })
-  const context = { ...workshop.context, storage, shutdown: shutdown.signal }
-  await runImport(context, await claim(workshop, appId, importId), shutdown.signal)
+  const context = { ...fixture.context, storage, shutdown: shutdown.signal }
+  await runImport(context, await claim(fixture, appId, importId), shutdown.signal)
   expect(await chunksOf(importId)).toBeGreaterThan(0)
-  return () => workshop.close()
+  return () => fixture.close()
 })
 
 /** Keeps more rows for the import: none of them is looked at. */
@@ -33,11 +41,11 @@ async function keepMore(chunks: number, bytes: number): Promise<void> {
   await sql`
     insert into import_error_chunks (app_id, import_id, position, part, content)
     select ${appId}, ${importId}, 0, part, ${Buffer.alloc(bytes)} from generate_series(1, ${chunks}::integer) part
-  `.execute(workshop.database.db)
+  `.execute(fixture.database.db)
 }
 
 async function chunksOf(id: string): Promise<number> {
-  const { rows } = await sql`select from import_error_chunks where import_id = ${id}`.execute(workshop.database.db)
+  const { rows } = await sql`select from import_error_chunks where import_id = ${id}`.execute(fixture.database.db)
   return rows.length
 }
 
@@ -46,21 +54,21 @@ async function chunksOf(id: string): Promise<number> {
  * the rows are about to be removed, with what came of the import that keeps much.
  */
 async function beginToMakeRoom(): Promise<{ largest: () => Promise<Result>; made: Promise<unknown> }> {
-  const { db } = workshop.database
-  const otherApp = await openApp(workshop)
-  const largest = await queueFile(workshop, otherApp, file)
+  const { db } = fixture.database
+  const otherApp = await openApp(fixture)
+  const largest = await queueFile(fixture, otherApp, file)
   const chunk = { app_id: otherApp, import_id: largest, position: 1, part: 0, content: Buffer.alloc(2 ** 21) }
   await db.insertInto('import_error_chunks').values(chunk).execute()
   await hold('marking', `new.import_id = '${importId}' and new.error_file_ends_before_row > 0`)
   const made = await meetFullDisk()
   await somebodyHeld()
-  return { made: made.outcome, largest: () => resultOf(workshop, otherApp, largest) }
+  return { made: made.outcome, largest: () => resultOf(fixture, otherApp, largest) }
 }
 
 /** Begins an import whose rows find no room. */
 async function meetFullDisk(): Promise<{ outcome: Promise<unknown> }> {
-  const app = await openApp(workshop)
-  const full = await queueFile(workshop, app, file)
+  const app = await openApp(fixture)
+  const full = await queueFile(fixture, app, file)
   const name = `refuse_${full.replaceAll('-', '')}`
   await run(`
     create function ${name}() returns trigger language plpgsql as $$
@@ -68,21 +76,21 @@ async function meetFullDisk(): Promise<{ outcome: Promise<unknown> }> {
     create trigger ${name} before insert on import_error_chunks for each row when (new.import_id = '${full}')
       execute function ${name}()
   `)
-  return { outcome: runImport(workshop.context, await claim(workshop, app, full), never) }
+  return { outcome: runImport(fixture.context, await claim(fixture, app, full), never) }
 }
 
 const somebodyHeld = () =>
   until('somebody to be held', async () => {
-    const { rows } = await sql`select from pg_stat_activity where wait_event = 'PgSleep'`.execute(workshop.database.db)
+    const { rows } = await sql`select from pg_stat_activity where wait_event = 'PgSleep'`.execute(fixture.database.db)
     return rows.length > 0
   })
 
 async function isReserved(): Promise<boolean> {
-  const { rows } = await sql`select from disk_reserve limit 1`.execute(workshop.database.db)
+  const { rows } = await sql`select from disk_reserve limit 1`.execute(fixture.database.db)
   return rows.length > 0
 }
 
-const run = (statement: string) => sql.raw(statement).execute(workshop.database.db)
+const run = (statement: string) => sql.raw(statement).execute(fixture.database.db)
 
 /** Makes updates of imports wait, if a condition on `old` and `new` holds, for as long as there is a row of this name in `holds`. */
 async function hold(name: string, condition: string): Promise<void> {
@@ -106,26 +114,26 @@ test('rows that were set aside are put back', async () => {
   await release('marking')
   expect(await made).toEqual({ outcome: 'postponed' })
   expect(await chunksOf(importId)).toBe(before)
-  expect((await resultOf(workshop, appId, importId)).view).not.toHaveProperty('error_file_ends_before_row')
+  expect((await resultOf(fixture, appId, importId)).view).not.toHaveProperty('error_file_ends_before_row')
   expect((await largest()).view).toMatchObject({ error_file_ends_before_row: 1 })
 })
 
 test('rows that a deletion would have dropped meanwhile are not put back', async () => {
   const { made } = await beginToMakeRoom()
   const deleted = { app_id: appId, user_hash: Buffer.alloc(32), deleted_at: sql<Date>`clock_timestamp()` }
-  await workshop.database.db.insertInto('recently_deleted_users').values(deleted).execute()
+  await fixture.database.db.insertInto('recently_deleted_users').values(deleted).execute()
   await release('marking')
   await made
   expect(await chunksOf(importId)).toBe(0)
-  expect((await resultOf(workshop, appId, importId)).view).toMatchObject({ error_file_ends_before_row: 1 })
+  expect((await resultOf(fixture, appId, importId)).view).toMatchObject({ error_file_ends_before_row: 1 })
 })
 
 test('a batch that is committed without its rows while others are set aside leaves no hole in its error file', async () => {
-  const { db } = workshop.database
+  const { db } = fixture.database
   await hold('batch', `new.import_id = '${importId}' and new.position <> old.position`)
-  const again = await claim(workshop, appId, importId)
+  const again = await claim(fixture, appId, importId)
   const { made } = await beginToMakeRoom()
-  const going = runImport(workshop.context, again, never)
+  const going = runImport(fixture.context, again, never)
   const waits = (text: string) =>
     until(`${text} to wait`, async () => (await lockWaits(db)).some((statement) => statement.includes(text)))
   await waits('insert into import_error_chunks')
@@ -136,24 +144,24 @@ test('a batch that is committed without its rows while others are set aside leav
 
   expect(await made).toEqual({ outcome: 'postponed' })
   expect(await going).toMatchObject({ outcome: 'completed' })
-  const { view, errorFile } = await resultOf(workshop, appId, importId)
+  const { view, errorFile } = await resultOf(fixture, appId, importId)
   expect(errorFile).toBeUndefined()
   expect(view).toMatchObject({ rows_failed: 60, error_file_ends_before_row: 1 })
 })
 
 test('an error file that is being planned while its rows are removed is not taken for whole', async () => {
-  const { db } = workshop.database
+  const { db } = fixture.database
   await cancelImport(db, importId, appId)
   const { made } = await db.transaction().execute(async (tx) => {
     await sql`lock table import_error_chunks in access exclusive mode`.execute(tx)
-    const reporting = reportCancelled(workshop.context)
+    const reporting = reportCancelled(fixture.context)
     await until('the look at the rows to wait', async () => (await lockWaits(db)).length > 0)
     await tx.updateTable('imports').set({ error_file_ends_before_row: 1 }).where('import_id', '=', importId).execute()
     await sql`truncate import_error_chunks`.execute(tx)
     return { made: reporting }
   })
   expect(await made).toHaveLength(1)
-  const { view } = await resultOf(workshop, appId, importId)
+  const { view } = await resultOf(fixture, appId, importId)
   expect(view).toMatchObject({ state: 'cancelled', error_file_url: null, error_file_ends_before_row: 1 })
 })
 
@@ -174,14 +182,14 @@ test('an import that has just got room does not lose its rows to the next worker
   const { made } = await beginToMakeRoom()
   await release('marking')
   await until('the rows to be removed', async () => {
-    return (await resultOf(workshop, appId, importId)).view.error_file_ends_before_row === 1
+    return (await resultOf(fixture, appId, importId)).view.error_file_ends_before_row === 1
   })
   await somebodyHeld()
   let over = false
-  const next = makeRoomAfter(error, workshop.context).finally(() => {
+  const next = makeRoomAfter(error, fixture.context).finally(() => {
     over = true
   })
-  const waits = async () => (await lockWaits(workshop.database.db)).length > 0
+  const waits = async () => (await lockWaits(fixture.database.db)).length > 0
   await until('the next worker to wait, or to leave it to the first', async () => over || (await waits()))
   await release('return')
   await next
@@ -190,7 +198,7 @@ test('an import that has just got room does not lose its rows to the next worker
 })
 
 test('the reserve is filled again, although another transaction keeps the rows from being removed', async () => {
-  const { db } = workshop.database
+  const { db } = fixture.database
   await keepMore(1, 1.5 * 2 ** 20)
   await db.transaction().execute(async (tx) => {
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)

@@ -1,7 +1,7 @@
 import { type CompiledQuery, type Database, sql } from '@sluice/database'
 import { claimNext, takeTurns } from '@sluice/imports'
 import { beforeEach, expect, test } from 'vitest'
-import { openApp, openWorkshop, type Workshop } from './workshop.ts'
+import { type ImportFixture, openApp, openImportFixture } from './import-fixture.ts'
 
 // What dispatch and claims cost depends on the number of apps, not on how many imports each of them has queued.
 const queued = 120_000
@@ -9,18 +9,18 @@ const apps = 3
 /** Blocks of 8 KiB that a statement may touch. A lookup in an index touches about four; an app takes about ten lookups. */
 const mostBlocks = apps * 100
 
-let workshop: Workshop
+let fixture: ImportFixture
 
 beforeEach(async () => {
-  workshop = await openWorkshop()
-  return () => workshop.close()
+  fixture = await openImportFixture()
+  return () => fixture.close()
 })
 
 async function queue(appId: number, count: number): Promise<void> {
   await sql`
     insert into imports (app_id, source, state, object_key, content_type, queued_at)
     select ${appId}::integer, 'bucket', 'queued', 'none', 'text/csv', now() from generate_series(1, ${count}::integer)
-  `.execute(workshop.database.db)
+  `.execute(fixture.database.db)
 }
 
 test.each([
@@ -36,13 +36,13 @@ test.each([
 ])(
   'dispatch and claims touch the first imports of each app only, with the statistics %s',
   async (_, before, after) => {
-    const { db } = workshop.database
+    const { db } = fixture.database
     await before(db)
-    await queue(await openApp(workshop), queued)
-    for (let app = 1; app < apps; app++) await queue(await openApp(workshop), 1)
+    await queue(await openApp(fixture), queued)
+    for (let app = 1; app < apps; app++) await queue(await openApp(fixture), 1)
     await after(db)
     const blocks: [string, number][] = []
-    const context = { ...workshop.context, db: explaining(db, blocks) }
+    const context = { ...fixture.context, db: explaining(db, blocks) }
     const turns = await takeTurns(context)
     expect(turns).toHaveLength(apps)
     const claims = [await claimNext(context), await claimNext(context), await claimNext(context)]

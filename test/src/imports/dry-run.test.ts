@@ -4,37 +4,37 @@ import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
   claim,
+  type ImportFixture,
   importFile,
   openApp,
-  openWorkshop,
+  openImportFixture,
   profilesOf,
   queueFile,
   type Result,
   resultOf,
-  type Workshop,
-} from './workshop.ts'
+} from './import-fixture.ts'
 
 // A dry run: every check, the whole report, and nothing applied. `model.test.ts` compares its report with an import's.
-let workshop: Workshop
+let fixture: ImportFixture
 let appId: number
 const never = new AbortController().signal
 const keyLimit = 4
 
 beforeEach(async () => {
-  workshop = await openWorkshop({ BATCH_ROWS: '2', INFERENCE_ROWS: '2', PROFILE_KEY_LIMIT: String(keyLimit) })
-  appId = await openApp(workshop, ['u1', 'u2'])
-  return () => workshop.close()
+  fixture = await openImportFixture({ BATCH_ROWS: '2', INFERENCE_ROWS: '2', PROFILE_KEY_LIMIT: String(keyLimit) })
+  appId = await openApp(fixture, ['u1', 'u2'])
+  return () => fixture.close()
 })
 
 const mailOf = async (importId: string) =>
-  await workshop.database.db
+  await fixture.database.db
     .selectFrom('mails')
     .select(['subject', 'text'])
     .where('event', '=', `import:${importId}`)
     .executeTakeFirstOrThrow()
 
 test('its mail says that nothing was applied, and leads to the error file', async () => {
-  const { view, errorFile } = await importFile(workshop, appId, 'user_id,a\nu1,1\nu2,2\nghost,3\n', { dryRun: true })
+  const { view, errorFile } = await importFile(fixture, appId, 'user_id,a\nu1,1\nu2,2\nghost,3\n', { dryRun: true })
   expect(errorFile?.toString()).toBe('SERVICE_ERRORS,user_id,a\nuser_id is unregistered user,ghost,3\n')
   const mail = await mailOf(view.import_id)
   expect(mail.subject).toBe('Profile dry run completed: 2 rows without errors, 1 row with errors')
@@ -46,9 +46,9 @@ test('keys that later batches would register count against the limit, as in the 
   // `late1` and `late2` have their first values in the second batch, `late3` in the third one.
   const rows = ['u1,1,1,,,', 'u2,1,1,,,', 'u1,1,1,x,y,', 'u2,1,1,x,y,', 'u1,1,1,x,y,z', '']
   const file = ['user_id,a,b,late1,late2,late3', ...rows].join('\n')
-  const dryRun = await importFile(workshop, appId, file, { dryRun: true })
-  expect(await registeredKeys(workshop.database.db, appId)).toEqual(new Map())
-  const { view } = await importFile(workshop, appId, file)
+  const dryRun = await importFile(fixture, appId, file, { dryRun: true })
+  expect(await registeredKeys(fixture.database.db, appId)).toEqual(new Map())
+  const { view } = await importFile(fixture, appId, file)
   expect(view).toMatchObject({ state: 'failed', rows_total: 4, error: expect.stringContaining(`(${keyLimit})`) })
   expect(dryRun.view).toMatchObject({
     state: view.state,
@@ -60,15 +60,15 @@ test('keys that later batches would register count against the limit, as in the 
 
 test('a key that is registered meanwhile is checked as what it is registered as', async () => {
   const file = 'user_id,a\nu1,1\nu2,2\nu1,3\nu2,4\n'
-  const importId = await queueFile(workshop, appId, file, 'text/csv', true)
-  const held = await claim(workshop, appId, importId)
-  const storage: Workshop['storage'] = {
-    ...workshop.storage,
+  const importId = await queueFile(fixture, appId, file, 'text/csv', true)
+  const held = await claim(fixture, appId, importId)
+  const storage: ImportFixture['storage'] = {
+    ...fixture.storage,
     async read(key, options) {
-      const stream = await workshop.storage.read(key, options)
+      const stream = await fixture.storage.read(key, options)
       // After the first look at the file, and before its rows.
       if ((options?.from ?? 0) > 0) {
-        await workshop.database.db
+        await fixture.database.db
           .insertInto('profile_keys')
           .values({ app_id: appId, key: 'a', type: 'datetime' })
           .onConflict((conflict) => conflict.doNothing())
@@ -77,16 +77,16 @@ test('a key that is registered meanwhile is checked as what it is registered as'
       return stream
     },
   }
-  await runImport({ ...workshop.context, storage }, held, never)
-  expect((await resultOf(workshop, appId, importId)).view).toMatchObject({ rows_failed: 4, types: { a: 'datetime' } })
+  await runImport({ ...fixture.context, storage }, held, never)
+  expect((await resultOf(fixture, appId, importId)).view).toMatchObject({ rows_failed: 4, types: { a: 'datetime' } })
 })
 
 test('a worker that knows of no dry runs cannot apply one: its batches are refused', async () => {
-  const importId = await queueFile(workshop, appId, 'user_id,a\nu1,1\n', 'text/csv', true)
-  const unaware = { ...(await claim(workshop, appId, importId)), dryRun: false }
-  expect(await runImport(workshop.context, unaware, never)).toEqual({ outcome: 'postponed' })
-  expect(await profilesOf(workshop, appId)).toEqual({ u1: {}, u2: {} })
-  expect(await registeredKeys(workshop.database.db, appId)).toEqual(new Map())
+  const importId = await queueFile(fixture, appId, 'user_id,a\nu1,1\n', 'text/csv', true)
+  const unaware = { ...(await claim(fixture, appId, importId)), dryRun: false }
+  expect(await runImport(fixture.context, unaware, never)).toEqual({ outcome: 'postponed' })
+  expect(await profilesOf(fixture, appId)).toEqual({ u1: {}, u2: {} })
+  expect(await registeredKeys(fixture.database.db, appId)).toEqual(new Map())
 })
 
 describe('a dry run that several workers take over from each other ends like an undisturbed one', () => {
@@ -97,18 +97,18 @@ describe('a dry run that several workers take over from each other ends like an 
     // Five keys, each with its first values in another batch: only the keys of all batches together exceed the limit.
     const rows = ['u1,1,,,,', 'u2,1,,,,', 'u1,,1,,,', 'u2,,1,,,', 'u1,,,1,,', 'u2,,,1,,', 'u1,,,,1,', 'u1,,,,,1', '']
     const file = ['user_id,a,b,c,d,e', ...rows].join('\n')
-    const undisturbed = await importFile(workshop, appId, file, { dryRun: true })
+    const undisturbed = await importFile(fixture, appId, file, { dryRun: true })
     expect(undisturbed.view).toMatchObject({ state: 'failed', rows_total: 6 })
     expectSameVerdict(await handedOver(file, batches), undisturbed)
   })
 
   test('if another request registers a key that an earlier batch would have registered', async () => {
     const file = 'user_id,a\nu1,1\nu2,2\nu1,3\nu2,4\n'
-    const undisturbed = await importFile(workshop, appId, file, { dryRun: true })
+    const undisturbed = await importFile(fixture, appId, file, { dryRun: true })
     expect(undisturbed.view).toMatchObject({ state: 'completed', rows_failed: 0, types: { a: 'int' } })
     const between = async () => {
       const key = { app_id: appId, key: 'a', type: 'datetime' } as const
-      await workshop.database.db.insertInto('profile_keys').values(key).execute()
+      await fixture.database.db.insertInto('profile_keys').values(key).execute()
     }
     expectSameVerdict(await handedOver(file, 1, between), undisturbed)
   })
@@ -125,10 +125,10 @@ describe('a dry run that several workers take over from each other ends like an 
         fc.array(row, { minLength: 4, maxLength: 16 }),
         fc.integer({ min: 1, max: 3 }),
         async (rows, batches) => {
-          appId = await openApp(workshop, ['u1', 'u2'])
+          appId = await openApp(fixture, ['u1', 'u2'])
           const header = ['user_id', ...keys].map((name) => `"${name.replaceAll('"', '""')}"`).join(',')
           const file = [header, ...rows.map(([user, cells]) => [user, ...cells].join(',')), ''].join('\n')
-          const undisturbed = await importFile(workshop, appId, file, { dryRun: true })
+          const undisturbed = await importFile(fixture, appId, file, { dryRun: true })
           expectSameVerdict(await handedOver(file, batches), undisturbed)
         },
       ),
@@ -138,7 +138,7 @@ describe('a dry run that several workers take over from each other ends like an 
 
   /** Runs a dry run by one worker after the other: each releases it after some batches. Calls `between` after the first one. */
   async function handedOver(file: string, batches: number, between = async () => {}): Promise<Result> {
-    const importId = await queueFile(workshop, appId, file, 'text/csv', true)
+    const importId = await queueFile(fixture, appId, file, 'text/csv', true)
     const outcomes: string[] = []
     do {
       const stop = new AbortController()
@@ -146,11 +146,11 @@ describe('a dry run that several workers take over from each other ends like an 
       const onBatch = () => {
         if (++committed === batches) stop.abort()
       }
-      const held = await claim(workshop, appId, importId)
-      outcomes.push((await runImport({ ...workshop.context, onBatch }, held, stop.signal)).outcome)
+      const held = await claim(fixture, appId, importId)
+      outcomes.push((await runImport({ ...fixture.context, onBatch }, held, stop.signal)).outcome)
       if (outcomes.length === 1) await between()
     } while (outcomes.at(-1) === 'interrupted')
-    return await resultOf(workshop, appId, importId)
+    return await resultOf(fixture, appId, importId)
   }
 
   function expectSameVerdict(result: Result, undisturbed: Result): void {

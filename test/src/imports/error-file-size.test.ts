@@ -6,42 +6,50 @@ import type { Storage } from '@sluice/storage'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
+import {
+  claim,
+  type ImportFixture,
+  importFile,
+  openApp,
+  openImportFixture,
+  queueFile,
+  resultOf,
+} from './import-fixture.ts'
 import { slowReads } from './slow-storage.ts'
-import { claim, importFile, openApp, openWorkshop, queueFile, resultOf, type Workshop } from './workshop.ts'
 
 // What the rows of an error file take up in Postgres until it is stored, and how large it becomes.
-let workshop: Workshop
+let fixture: ImportFixture
 const never = new AbortController().signal
 
 beforeAll(async () => {
-  workshop = await openWorkshop()
-  return () => workshop.close()
+  fixture = await openImportFixture()
+  return () => fixture.close()
 })
 
 /** Imports a gzip file up to its error file, which storage refuses. Returns the bytes that its rows take up in Postgres. */
 async function bytesKept(appId: number, file: string): Promise<number> {
-  const importId = await queueFile(workshop, appId, gzipSync(file, { level: 9 }), 'application/gzip')
-  const storage: Storage = { ...workshop.storage, writeStream: () => Promise.reject(new Error('refused')) }
-  const outcome = await runImport({ ...workshop.context, storage }, await claim(workshop, appId, importId), never)
+  const importId = await queueFile(fixture, appId, gzipSync(file, { level: 9 }), 'application/gzip')
+  const storage: Storage = { ...fixture.storage, writeStream: () => Promise.reject(new Error('refused')) }
+  const outcome = await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), never)
   expect(outcome).toEqual({ outcome: 'postponed' })
   const { rows } = await sql<{ bytes: number }>`
     select sum(octet_length(content))::bigint as bytes from import_error_chunks where import_id = ${importId}
-  `.execute(workshop.database.db)
+  `.execute(fixture.database.db)
   return rows[0]?.bytes ?? 0
 }
 
 /** An app in which these keys are registered as integers. */
 async function appWithKeys(names: readonly string[], users: readonly string[] = ['u1']): Promise<number> {
-  const appId = await openApp(workshop, users)
+  const appId = await openApp(fixture, users)
   const keys = new Map(names.map((name) => [name, 'int' as const]))
-  await workshop.database.db.transaction().execute((tx) => registerKeys(tx, appId, keys, 500))
+  await fixture.database.db.transaction().execute((tx) => registerKeys(tx, appId, keys, 500))
   return appId
 }
 
 describe('what the rows of an error file take up is proportional to the file', () => {
   test('500,000 rows of one letter', async () => {
     const file = `user_id\n${'x\n'.repeat(500_000)}`
-    expect(await bytesKept(await openApp(workshop), file)).toBeLessThanOrEqual(2 * file.length)
+    expect(await bytesKept(await openApp(fixture), file)).toBeLessThanOrEqual(2 * file.length)
   })
 
   test('360 columns with names of 255 characters, all wrong in 1,000 rows', async () => {
@@ -61,7 +69,7 @@ describe('what the rows of an error file take up is proportional to the file', (
   test('25,000 columns that the rows have no value for', async () => {
     const names = Array.from({ length: 25_000 }, (_, i) => i.toString(36))
     const rows = 'x\n'.repeat(2_000)
-    const kept = await bytesKept(await openApp(workshop), `user_id,${names.join(',')}\n${rows}`)
+    const kept = await bytesKept(await openApp(fixture), `user_id,${names.join(',')}\n${rows}`)
     expect(kept).toBeLessThanOrEqual(2.1 * rows.length)
   })
 })
@@ -80,7 +88,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
   let whole: { number: number; line: string }[]
 
   beforeAll(async () => {
-    const { view, errorFile } = await importFile(workshop, await appWithKeys(['n'], users), file)
+    const { view, errorFile } = await importFile(fixture, await appWithKeys(['n'], users), file)
     expect(view).not.toHaveProperty('error_file_ends_before_row')
     // Only a line break within a value is followed by an exclamation mark.
     const lines = (errorFile?.toString() ?? '').slice(header.length).split(/(?<=\n)(?!!)/)
@@ -118,19 +126,19 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
   )
   const batchRows = fc.integer({ min: 1, max: 20 })
 
-  function limited(limit: number, rowsOfBatch: number): Workshop {
-    const settings = { ...workshop.context.settings, ERROR_FILE_LIMIT: limit, BATCH_ROWS: rowsOfBatch }
-    return { ...workshop, context: { ...workshop.context, settings } }
+  function limited(limit: number, rowsOfBatch: number): ImportFixture {
+    const settings = { ...fixture.context.settings, ERROR_FILE_LIMIT: limit, BATCH_ROWS: rowsOfBatch }
+    return { ...fixture, context: { ...fixture.context, settings } }
   }
 
   async function expectFile(importId: string, appId: number, limit: number): Promise<void> {
-    const { view, errorFile } = await resultOf(workshop, appId, importId)
+    const { view, errorFile } = await resultOf(fixture, appId, importId)
     const { errorFile: expectedFile, endsBeforeRow } = expected(limit)
     expect(errorFile?.toString()).toBe(expectedFile)
     expect(view.error_file_ends_before_row).toBe(endsBeforeRow)
     const failed = users.filter((_, index) => isInvalid(index)).length
     expect(view).toMatchObject({ state: 'completed', rows_total: 90, rows_failed: failed, rows_applied: 90 - failed })
-    const { error_counts: counts } = await workshop.database.db
+    const { error_counts: counts } = await fixture.database.db
       .selectFrom('imports')
       .select('error_counts')
       .where('import_id', '=', importId)
@@ -140,9 +148,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
       'user_id is unregistered user': users.filter((_, index) => index % 11 === 4).length,
       'too many values': users.filter((_, index) => index % 13 === 6).length,
     })
-    const chunks = await sql`select from import_error_chunks where import_id = ${importId}`.execute(
-      workshop.database.db,
-    )
+    const chunks = await sql`select from import_error_chunks where import_id = ${importId}`.execute(fixture.database.db)
     expect(chunks.rows).toEqual([])
   }
 
@@ -178,7 +184,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
 
   /** Runs a claimed import to its end; each disturbance comes at a piece of the file that a worker reads. */
   async function runDisturbed(
-    here: Workshop,
+    here: ImportFixture,
     claimed: Claim,
     [next, ...others]: readonly (readonly [number, string])[],
   ): Promise<void> {
@@ -201,7 +207,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
   }
 
   /** Claims an import whose worker has it still. A batch that the worker commits meanwhile renews its lease. */
-  async function takeOver({ context }: Workshop, { appId, importId }: Claim): Promise<Claim> {
+  async function takeOver({ context }: ImportFixture, { appId, importId }: Claim): Promise<Claim> {
     return await until('the claim', async () => {
       await setImport(importId, { lease_until: new Date(0) })
       return await claimImport(context, { appId, importId })
@@ -209,7 +215,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
   }
 
   async function setImport(importId: string, values: { lease_until: Date } | { retry_at: null }): Promise<void> {
-    await workshop.database.db.updateTable('imports').set(values).where('import_id', '=', importId).execute()
+    await fixture.database.db.updateTable('imports').set(values).where('import_id', '=', importId).execute()
   }
 
   test('as it was when the import began, although operators raise or lower it meanwhile', async () => {
@@ -217,15 +223,15 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
       fc.asyncProperty(limits, limits, async (limitOf, laterLimitOf) => {
         const [limit, later] = [limitOf(), laterLimitOf()]
         const appId = await appWithKeys(['n'], users)
-        const importId = await queueFile(workshop, appId, file)
+        const importId = await queueFile(fixture, appId, file)
         const shutdown = new AbortController()
-        const storage = slowReads(workshop.storage, 16, (at) => {
+        const storage = slowReads(fixture.storage, 16, (at) => {
           if (at >= file.length / 2) shutdown.abort()
         })
         const context = { ...limited(limit, 10).context, storage, shutdown: shutdown.signal }
-        await runImport(context, await claim(workshop, appId, importId), shutdown.signal)
-        expect((await resultOf(workshop, appId, importId)).view.rows_total).toBeGreaterThan(0)
-        await runImport(limited(later, 10).context, await claim(workshop, appId, importId), never)
+        await runImport(context, await claim(fixture, appId, importId), shutdown.signal)
+        expect((await resultOf(fixture, appId, importId)).view.rows_total).toBeGreaterThan(0)
+        await runImport(limited(later, 10).context, await claim(fixture, appId, importId), never)
         await expectFile(importId, appId, limit)
       }),
       { numRuns: Number(process.env.PROPERTY_RUNS ?? 20) },
@@ -235,14 +241,14 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
   test('beyond it, nothing is kept in Postgres', async () => {
     const lines = `stranger,1\n`.repeat(2_000)
     const here = limited(10_000, 100)
-    const storage: Storage = { ...workshop.storage, writeStream: () => Promise.reject(new Error('refused')) }
+    const storage: Storage = { ...fixture.storage, writeStream: () => Promise.reject(new Error('refused')) }
     const appId = await openApp(here)
     const importId = await queueFile(here, appId, `user_id,n\n${lines}`)
     const outcome = await runImport({ ...here.context, storage }, await claim(here, appId, importId), never)
     expect(outcome).toEqual({ outcome: 'postponed' })
     const { rows } = await sql<{ bytes: number; chunks: number }>`
       select sum(bytes)::bigint as bytes, count(*) as chunks from import_error_chunks where import_id = ${importId}
-    `.execute(workshop.database.db)
+    `.execute(fixture.database.db)
     // The last batch is kept as a whole: the file may end within it.
     expect(rows[0]?.bytes).toBeGreaterThan(10_000 - 'SERVICE_ERRORS,user_id,n\n'.length)
     expect(rows[0]?.bytes).toBeLessThanOrEqual(10_000 + 100 * 'user_id is unregistered user,stranger,1\n'.length)

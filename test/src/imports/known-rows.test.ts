@@ -2,15 +2,24 @@ import { runImport } from '@sluice/imports'
 import { registerKeys } from '@sluice/profiles'
 import type { Storage } from '@sluice/storage'
 import { beforeEach, expect, test } from 'vitest'
-import { claim, importFile, openApp, openWorkshop, profilesOf, queueFile, resultOf, type Workshop } from './workshop.ts'
+import {
+  claim,
+  type ImportFixture,
+  importFile,
+  openApp,
+  openImportFixture,
+  profilesOf,
+  queueFile,
+  resultOf,
+} from './import-fixture.ts'
 
 // A row that a profile is known to hold is passed over. It must mean the same for that: not only its bytes count.
-let workshop: Workshop
+let fixture: ImportFixture
 let appId: number
 beforeEach(async () => {
-  workshop = await openWorkshop()
-  appId = await openApp(workshop, ['u1', 'u2'])
-  return () => workshop.close()
+  fixture = await openImportFixture()
+  appId = await openApp(fixture, ['u1', 'u2'])
+  return () => fixture.close()
 })
 
 test.each([
@@ -19,9 +28,9 @@ test.each([
   ['with the ID in another place', 'a,user_id,b\nu2,u1,x\n', 'user_id,a,b\nu2,u1,x\n', { a: 'u2', b: 'x' }],
   ['with one more column in the header', 'user_id,a\nu1,1\n', 'user_id,a,b\nu1,1\n', { a: 1 }],
 ])('the same row %s is applied', async (_, first, second, ofU1) => {
-  expect((await importFile(workshop, appId, first)).view).toMatchObject({ rows_applied: 1 })
-  expect((await importFile(workshop, appId, second)).view).toMatchObject({ rows_applied: 1 })
-  const { u1, u2 } = await profilesOf(workshop, appId)
+  expect((await importFile(fixture, appId, first)).view).toMatchObject({ rows_applied: 1 })
+  expect((await importFile(fixture, appId, second)).view).toMatchObject({ rows_applied: 1 })
+  const { u1, u2 } = await profilesOf(fixture, appId)
   expect(u1).toEqual(ofU1)
   // In one of the files the row was about the other user.
   expect(u2).toEqual(second.includes('\nu2') ? { a: 'u1', b: 'x' } : {})
@@ -35,31 +44,31 @@ test('the same row is written again after another one of the user, and after an 
     'user_id,a\nu1,x\n',
     'user_id,a\nu1,1\n',
   ]
-  for (const file of files) await importFile(workshop, appId, file)
-  expect((await profilesOf(workshop, appId)).u1).toEqual({ a: 1 })
-  const { view } = await importFile(workshop, appId, 'user_id,a\nu1,x\n')
+  for (const file of files) await importFile(fixture, appId, file)
+  expect((await profilesOf(fixture, appId)).u1).toEqual({ a: 1 })
+  const { view } = await importFile(fixture, appId, 'user_id,a\nu1,x\n')
   expect(view).toMatchObject({ rows_applied: 0, rows_failed: 1 })
 })
 
 test('a key that another request registers with another type meanwhile has that type, in profiles and in what is shown', async () => {
-  const importId = await queueFile(workshop, appId, 'user_id,k\nu1,1\nu2,2\n')
+  const importId = await queueFile(fixture, appId, 'user_id,k\nu1,1\nu2,2\n')
   let reads = 0
   const storage: Storage = {
-    ...workshop.storage,
+    ...fixture.storage,
     async read(...args) {
       // The keys have been looked up, and none was registered.
       if (reads++ === 0) await registerAsString('k')
-      return await workshop.storage.read(...args)
+      return await fixture.storage.read(...args)
     },
   }
-  const claimed = await claim(workshop, appId, importId)
-  const outcome = await runImport({ ...workshop.context, storage }, claimed, new AbortController().signal)
+  const claimed = await claim(fixture, appId, importId)
+  const outcome = await runImport({ ...fixture.context, storage }, claimed, new AbortController().signal)
   expect(outcome).toMatchObject({ outcome: 'completed' })
-  expect(await profilesOf(workshop, appId)).toEqual({ u1: { k: '1' }, u2: { k: '2' } })
-  expect(await resultOf(workshop, appId, importId)).toMatchObject({ view: { rows_applied: 2, types: { k: 'string' } } })
+  expect(await profilesOf(fixture, appId)).toEqual({ u1: { k: '1' }, u2: { k: '2' } })
+  expect(await resultOf(fixture, appId, importId)).toMatchObject({ view: { rows_applied: 2, types: { k: 'string' } } })
 })
 
 async function registerAsString(key: string): Promise<void> {
   const wanted = new Map([[key, 'string' as const]])
-  await workshop.database.db.transaction().execute((tx) => registerKeys(tx, appId, wanted, 500))
+  await fixture.database.db.transaction().execute((tx) => registerKeys(tx, appId, wanted, 500))
 }

@@ -2,8 +2,8 @@ import { registeredKeys, registerKeys } from '@sluice/profiles'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
+import { type ImportFixture, importFile, openApp, openImportFixture, profilesOf } from './import-fixture.ts'
 import { applyTable, type Table } from './model.ts'
-import { importFile, openApp, openWorkshop, profilesOf, type Workshop } from './workshop.ts'
 
 const users = ['u1', 'u2', 'ü 3', '"u4", quoted']
 const inferenceRows = 3
@@ -72,10 +72,10 @@ function write({ header, rows }: Table, quoteAll: boolean, lineBreak: string): B
   return Buffer.concat([header.map((name) => Buffer.from(name)), ...rows].map(line))
 }
 
-let workshop: Workshop
+let fixture: ImportFixture
 beforeAll(async () => {
-  workshop = await openWorkshop()
-  return () => workshop.close()
+  fixture = await openImportFixture()
+  return () => fixture.close()
 })
 
 test('whatever the table: profiles, keys, totals and error file are those of the model, and of a dry run before', async () => {
@@ -91,15 +91,15 @@ test('whatever the table: profiles, keys, totals and error file are those of the
   await fc.assert(
     fc.asyncProperty(shape, async ({ table, keys, batchRows, quoteAll, lineBreak, gzip }) => {
       const world = { users, keys: new Map(keys) }
-      const settings = { ...workshop.context.settings, BATCH_ROWS: batchRows, INFERENCE_ROWS: inferenceRows }
-      const here = { ...workshop, context: { ...workshop.context, settings } }
+      const settings = { ...fixture.context.settings, BATCH_ROWS: batchRows, INFERENCE_ROWS: inferenceRows }
+      const here = { ...fixture, context: { ...fixture.context, settings } }
       const appId = await openApp(here, users)
-      await workshop.database.db.transaction().execute((tx) => registerKeys(tx, appId, world.keys, 500))
+      await fixture.database.db.transaction().execute((tx) => registerKeys(tx, appId, world.keys, 500))
 
       const file = write(table, quoteAll, lineBreak)
       const untouched = await profilesOf(here, appId)
       const dryRun = await importFile(here, appId, file, { gzip, dryRun: true })
-      expect(await registeredKeys(workshop.database.db, appId)).toEqual(world.keys)
+      expect(await registeredKeys(fixture.database.db, appId)).toEqual(world.keys)
       expect(await profilesOf(here, appId)).toEqual(untouched)
 
       const { view, errorFile } = await importFile(here, appId, file, { gzip })
@@ -115,7 +115,7 @@ test('whatever the table: profiles, keys, totals and error file are those of the
         rows_failed: expected.errors.length,
       })
       expect(new Map(Object.entries(view.types))).toEqual(expected.types)
-      expect(await registeredKeys(workshop.database.db, appId)).toEqual(expected.keys)
+      expect(await registeredKeys(fixture.database.db, appId)).toEqual(expected.keys)
       const profiles = Object.entries(await profilesOf(here, appId))
       expect(new Map(profiles.map(([user, values]) => [user, new Map(Object.entries(values))]))).toEqual(
         expected.profiles,
@@ -129,7 +129,7 @@ test('whatever the table: profiles, keys, totals and error file are those of the
   )
 })
 
-async function errorCountsOf({ database }: Workshop, importId: string): Promise<Record<string, number>> {
+async function errorCountsOf({ database }: ImportFixture, importId: string): Promise<Record<string, number>> {
   const { error_counts: counts } = await database.db
     .selectFrom('imports')
     .select('error_counts')

@@ -4,24 +4,33 @@ import pg from 'pg'
 import { beforeEach, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
-import { claim, importFile, openApp, openWorkshop, profilesOf, queueFile, resultOf, type Workshop } from './workshop.ts'
+import {
+  claim,
+  type ImportFixture,
+  importFile,
+  openApp,
+  openImportFixture,
+  profilesOf,
+  queueFile,
+  resultOf,
+} from './import-fixture.ts'
 
 // Three batches of an import are under way at the same moment. What comes of it is as if each had waited for the one before.
-let workshop: Workshop
+let fixture: ImportFixture
 let appId: number
 let other: pg.Client
 const users = ['a1', 'a2', 'b1', 'b2', 'c1', 'c2']
 
 beforeEach(async () => {
-  workshop = await openWorkshop({ BATCH_ROWS: '2' })
-  appId = await openApp(workshop, users)
+  fixture = await openImportFixture({ BATCH_ROWS: '2' })
+  appId = await openApp(fixture, users)
   // The key is known, so that no batch goes alone because of it; every user has a profile that can be locked.
-  await importFile(workshop, appId, rowsOf(users.map((user) => [user, 0])))
-  other = new pg.Client({ connectionString: workshop.database.url })
+  await importFile(fixture, appId, rowsOf(users.map((user) => [user, 0])))
+  other = new pg.Client({ connectionString: fixture.database.url })
   await other.connect()
   return async () => {
     await other.end()
-    await workshop.close()
+    await fixture.close()
   }
 })
 
@@ -32,8 +41,8 @@ const allApplied = Object.fromEntries(users.map((user, index) => [user, { n: ind
 
 /** Starts an import whose batches are `a1 a2`, `b1 b2` and `c1 c2`. */
 async function start(app = appId): Promise<{ importId: string; running: ReturnType<typeof runImport> }> {
-  const importId = await queueFile(workshop, app, inOrder)
-  const running = runImport(workshop.context, await claim(workshop, app, importId), new AbortController().signal)
+  const importId = await queueFile(fixture, app, inOrder)
+  const running = runImport(fixture.context, await claim(fixture, app, importId), new AbortController().signal)
   return { importId, running }
 }
 
@@ -41,7 +50,7 @@ const lockUser = (user: string) =>
   other.query(`select from profiles where app_id = $1 and user_id = $2 for update`, [appId, user])
 
 /** How many transactions wait for a lock of this kind. */
-const waiting = async (kind: 'advisory' | 'transactionid') => (await lockWaits(workshop.database.db, kind)).length
+const waiting = async (kind: 'advisory' | 'transactionid') => (await lockWaits(fixture.database.db, kind)).length
 
 /** Each batch behind the first one waits for the one before. */
 const untilOthersWait = () =>
@@ -71,12 +80,12 @@ async function importMeetingUpdates(
   meeting: number[],
 ): Promise<{ begun: number; committed: string[] }> {
   const many = Array.from({ length: batches * 2 }, (_, index) => `user-${index}`)
-  const app = await openApp(workshop, [...many, 'z'])
-  await importFile(workshop, app, rowsOf([['z', 0]]))
+  const app = await openApp(fixture, [...many, 'z'])
+  await importFile(fixture, app, rowsOf([['z', 0]]))
   await other.query(slowNotedInserts)
   const updates = await Promise.all(meeting.map((batch) => giveProfile(app, `user-${batch * 2}`)))
-  const importId = await queueFile(workshop, app, rowsOf(many.map((user, index) => [user, index])))
-  const running = runImport(workshop.context, await claim(workshop, app, importId), new AbortController().signal)
+  const importId = await queueFile(fixture, app, rowsOf(many.map((user, index) => [user, index])))
+  const running = runImport(fixture.context, await claim(fixture, app, importId), new AbortController().signal)
   for (const update of updates) {
     await update.untilMet()
     await untilOthersWait()
@@ -90,7 +99,7 @@ async function importMeetingUpdates(
 
 /** A transaction of its own that gives a user a profile, and is still open; it is met by whom it keeps waiting. */
 async function giveProfile(app: number, user: string) {
-  const client = new pg.Client({ connectionString: workshop.database.url })
+  const client = new pg.Client({ connectionString: fixture.database.url })
   await client.connect()
   await client.query('begin')
   await client.query(`insert into profiles (app_id, user_id, attributes) values ($1, $2, '{"m": 1}')`, [app, user])
@@ -105,20 +114,20 @@ async function giveProfile(app: number, user: string) {
 }
 
 async function progressOf(importId: string): Promise<number> {
-  const { view } = await resultOf(workshop, appId, importId)
+  const { view } = await resultOf(fixture, appId, importId)
   return view.rows_total
 }
 
 test('of rows of the same users in batches next to each other the last one holds', async () => {
   const values = Array.from({ length: 60 }, (_, index): [string, number] => [users[(index * 5) % 6] ?? '', index])
-  const { view } = await importFile(workshop, appId, rowsOf(values))
+  const { view } = await importFile(fixture, appId, rowsOf(values))
   expect(view).toMatchObject({ state: 'completed', rows_applied: 60, rows_failed: 0 })
   const last = Object.fromEntries(values.map(([user, n]) => [user, { n }]))
-  expect(await profilesOf(workshop, appId)).toEqual(last)
+  expect(await profilesOf(fixture, appId)).toEqual(last)
 })
 
 test('a batch with a user of the one before is not begun: the user’s profile is about to change', async () => {
-  await importFile(workshop, appId, rowsOf([['a1', 7]]))
+  await importFile(fixture, appId, rowsOf([['a1', 7]]))
   await other.query('begin')
   await lockUser('b1')
   const rows: [string, number][] = [
@@ -127,12 +136,12 @@ test('a batch with a user of the one before is not begun: the user’s profile i
     ['a1', 7], // held by the profile still, and no longer when its turn comes
     ['b2', 1],
   ]
-  const importing = importFile(workshop, appId, rowsOf(rows))
+  const importing = importFile(fixture, appId, rowsOf(rows))
   await until('the first batch to wait for the lock', async () => (await waiting('transactionid')) === 1)
   for (let look = 0; look < 100; look++) expect(await waiting('advisory')).toBe(0)
   await other.query('commit')
   await importing
-  expect(await profilesOf(workshop, appId)).toMatchObject({ a1: { n: 7 }, b2: { n: 1 } })
+  expect(await profilesOf(fixture, appId)).toMatchObject({ a1: { n: 7 }, b2: { n: 1 } })
 })
 
 test('a batch that is checked before the one in front of it is written waits for it', async () => {
@@ -141,10 +150,10 @@ test('a batch that is checked before the one in front of it is written waits for
   const { importId, running } = await start()
   await untilOthersWait()
   expect(await progressOf(importId)).toBe(0)
-  expect(await profilesOf(workshop, appId)).toMatchObject({ b1: { n: 0 }, b2: { n: 0 } })
+  expect(await profilesOf(fixture, appId)).toMatchObject({ b1: { n: 0 }, b2: { n: 0 } })
   await other.query('commit')
   expect(await running).toMatchObject({ outcome: 'completed' })
-  expect(await profilesOf(workshop, appId)).toEqual(allApplied)
+  expect(await profilesOf(fixture, appId)).toEqual(allApplied)
 })
 
 test('a batch that waits for the one before holds none of its users: others may change them', async () => {
@@ -155,8 +164,8 @@ test('a batch that waits for the one before holds none of its users: others may 
   await other.query(`select from profiles where app_id = $1 and user_id in ('b1', 'b2') for update nowait`, [appId])
   await other.query('commit')
   expect(await running).toMatchObject({ outcome: 'completed' })
-  expect(await resultOf(workshop, appId, importId)).toMatchObject({ view: { rows_total: 6, rows_applied: 6 } })
-  expect(await profilesOf(workshop, appId)).toEqual(allApplied)
+  expect(await resultOf(fixture, appId, importId)).toMatchObject({ view: { rows_total: 6, rows_applied: 6 } })
+  expect(await profilesOf(fixture, appId)).toEqual(allApplied)
 })
 
 test('when the first batch is lost with its connection, nothing of those behind it is committed', async () => {
@@ -171,21 +180,21 @@ test('when the first batch is lost with its connection, nothing of those behind 
   // The first one's connection is gone, so the import is given back; the others must not have been committed.
   expect(await running).toMatchObject({ outcome: 'postponed' })
   expect(await progressOf(importId)).toBe(0)
-  expect(await profilesOf(workshop, appId)).toMatchObject({ b1: { n: 0 }, b2: { n: 0 }, c1: { n: 0 } })
+  expect(await profilesOf(fixture, appId)).toMatchObject({ b1: { n: 0 }, b2: { n: 0 }, c1: { n: 0 } })
   await other.query('commit')
 })
 
 test('when the first batch has to be written again, those that waited for it are written again behind it', async () => {
-  const app = await openApp(workshop, [...users, 'z'])
-  await importFile(workshop, app, rowsOf([['z', 0]]))
+  const app = await openApp(fixture, [...users, 'z'])
+  await importFile(fixture, app, rowsOf([['z', 0]]))
   const update = await giveProfile(app, 'a1')
   const { importId, running } = await start(app)
   await untilOthersWait()
   // The first batch finds a profile where it had seen none: so it is given up, and begins anew.
   await update.commit()
   expect(await running).toMatchObject({ outcome: 'completed' })
-  expect(await resultOf(workshop, app, importId)).toMatchObject({ view: { rows_total: 6, rows_applied: 6 } })
-  expect(await profilesOf(workshop, app)).toEqual({ ...allApplied, a1: { m: 1, n: 1 }, z: { n: 0 } })
+  expect(await resultOf(fixture, app, importId)).toMatchObject({ view: { rows_total: 6, rows_applied: 6 } })
+  expect(await profilesOf(fixture, app)).toEqual({ ...allApplied, a1: { m: 1, n: 1 }, z: { n: 0 } })
 })
 
 test('when a batch has to be written again, those behind it are written once all the same', async () => {
@@ -210,7 +219,7 @@ test('a batch that met a profile update makes those after it look for more, whic
 })
 
 test('updates of the same users at the same time lead to no error, and both writers’ values hold', async () => {
-  const update = joinedProfileUpdates(workshop.database.db, 10)
+  const update = joinedProfileUpdates(fixture.database.db, 10)
   const values = Array.from({ length: 300 }, (_, index): [string, number] => [users[index % 6] ?? '', index])
   let isOver = false
   const updating = Promise.all(
@@ -218,12 +227,12 @@ test('updates of the same users at the same time lead to no error, and both writ
       for (let count = 0; !isOver; count++) await update(appId, user, [{ key: 'm', type: 'int', value: count }])
     }),
   )
-  const { view } = await importFile(workshop, appId, rowsOf(values)).finally(() => {
+  const { view } = await importFile(fixture, appId, rowsOf(values)).finally(() => {
     isOver = true
   })
   await updating
   expect(view).toMatchObject({ state: 'completed', rows_applied: 300 })
-  const profiles = Object.values(await profilesOf(workshop, appId))
+  const profiles = Object.values(await profilesOf(fixture, appId))
   expect(profiles.map(({ n }) => n)).toEqual(users.map((_, index) => 294 + index))
   expect(profiles.every(({ m }) => typeof m === 'number')).toBe(true)
 })

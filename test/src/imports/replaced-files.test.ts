@@ -3,11 +3,19 @@ import { Readable } from 'node:stream'
 import { runImport } from '@sluice/imports'
 import { openRelay, type Storage } from '@sluice/storage'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
-import { claim, openApp, openWorkshop, profilesOf, queueFile, resultOf, type Workshop } from './workshop.ts'
+import {
+  claim,
+  type ImportFixture,
+  openApp,
+  openImportFixture,
+  profilesOf,
+  queueFile,
+  resultOf,
+} from './import-fixture.ts'
 
 // An object with another ETag. Storage that encrypts with keys of a key service (SSE-KMS) gives each PUT an ETag of its own,
 // also if a client that lost the answer sends the same file again. Here an upload in parts gives the other ETag.
-let workshop: Workshop
+let fixture: ImportFixture
 let appId: number
 const never = new AbortController().signal
 const users = Array.from({ length: 40 }, (_, user) => `u${user}`)
@@ -15,17 +23,17 @@ const file = `user_id,a\n${users.map((user) => `${user},old\n`).join('')}`
 const other = file.replaceAll('old', 'new')
 
 beforeEach(async () => {
-  workshop = await openWorkshop({ BATCH_ROWS: '5', INFERENCE_ROWS: '5' })
-  appId = await openApp(workshop, users)
-  return () => workshop.close()
+  fixture = await openImportFixture({ BATCH_ROWS: '5', INFERENCE_ROWS: '5' })
+  appId = await openApp(fixture, users)
+  return () => fixture.close()
 })
 
 const keyOf = (importId: string) => `apps/${appId}/imports/${importId}/upload`
-const imports = () => workshop.database.db.updateTable('imports').where('app_id', '=', appId)
+const imports = () => fixture.database.db.updateTable('imports').where('app_id', '=', appId)
 
 /** Queues the file as an upload whose MD5 the client declared. */
 async function queueDeclared(): Promise<string> {
-  const importId = await queueFile(workshop, appId, file)
+  const importId = await queueFile(fixture, appId, file)
   const checksum = createHash('md5').update(file).digest('base64')
   await imports().set({ checksum }).execute()
   return importId
@@ -41,13 +49,13 @@ async function replace(importId: string, content: string): Promise<void> {
     S3_SECRET_ACCESS_KEY: 'test-secret',
   })
   const key = keyOf(importId)
-  const before = await workshop.storage.stat(key)
+  const before = await fixture.storage.stat(key)
   const uploadId = await relay.beginParts(key, { contentType: 'text/csv', user: {} })
   const body = { byteSize: content.length, chunks: Readable.from([Buffer.from(content)]) }
   const etag = await relay.putPart(key, uploadId, 1, body)
   await relay.completeParts(key, uploadId, [{ partNumber: 1, etag }])
   relay.close()
-  const after = await workshop.storage.stat(key)
+  const after = await fixture.storage.stat(key)
   expect([after?.byteSize, after?.etag === before?.etag]).toEqual([before?.byteSize, false])
 }
 
@@ -55,9 +63,9 @@ async function replace(importId: string, content: string): Promise<void> {
 async function runPartly(importId: string): Promise<number> {
   let reads = 0
   const storage: Storage = {
-    ...workshop.storage,
+    ...fixture.storage,
     async read(key, options) {
-      const stream = await workshop.storage.read(key, options)
+      const stream = await fixture.storage.read(key, options)
       if (++reads < 3) return stream
       const all = Buffer.concat(await stream.toArray())
       async function* broken() {
@@ -67,21 +75,21 @@ async function runPartly(importId: string): Promise<number> {
       return Readable.from(broken())
     },
   }
-  const outcome = await runImport({ ...workshop.context, storage }, await claim(workshop, appId, importId), never)
+  const outcome = await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), never)
   expect(outcome).toEqual({ outcome: 'postponed' })
   await imports().set({ retry_at: null }).execute()
-  const { view } = await resultOf(workshop, appId, importId)
+  const { view } = await resultOf(fixture, appId, importId)
   expect(view.rows_applied).toBeGreaterThan(0)
   expect(view.rows_applied).toBeLessThan(users.length)
   return view.rows_applied
 }
 
 const run = async (importId: string) => {
-  await runImport(workshop.context, await claim(workshop, appId, importId), never)
-  return (await resultOf(workshop, appId, importId)).view
+  await runImport(fixture.context, await claim(fixture, appId, importId), never)
+  return (await resultOf(fixture, appId, importId)).view
 }
 const valuesOf = async () => {
-  const profiles = await profilesOf(workshop, appId)
+  const profiles = await profilesOf(fixture, appId)
   return users.map((user) => profiles[user]?.a)
 }
 
@@ -106,19 +114,19 @@ describe('a file that was uploaded twice', () => {
     await replace(importId, file)
     let whole = 0
     const storage: Storage = {
-      ...workshop.storage,
+      ...fixture.storage,
       read(key, options) {
         if (options?.etag === undefined || options.from === undefined) whole += 1
-        return workshop.storage.read(key, options)
+        return fixture.storage.read(key, options)
       },
     }
-    await runImport({ ...workshop.context, storage }, await claim(workshop, appId, importId), never)
-    const { etag } = await workshop.database.db
+    await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), never)
+    const { etag } = await fixture.database.db
       .selectFrom('imports')
       .select('etag')
       .where('import_id', '=', importId)
       .executeTakeFirstOrThrow()
-    expect([whole, etag]).toEqual([1, (await workshop.storage.stat(keyOf(importId)))?.etag])
+    expect([whole, etag]).toEqual([1, (await fixture.storage.stat(keyOf(importId)))?.etag])
   })
 })
 
@@ -141,7 +149,7 @@ describe('a file that was replaced by another one of equal size', () => {
   })
 
   test('fails its import if the MD5 of the file is not known, whatever the bytes', async () => {
-    const importId = await queueFile(workshop, appId, file)
+    const importId = await queueFile(fixture, appId, file)
     await replace(importId, file)
     expect(await run(importId)).toMatchObject({ ...replaced, rows_applied: 0 })
   })

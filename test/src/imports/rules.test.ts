@@ -1,20 +1,20 @@
 import { registeredKeys, registerKeys } from '@sluice/profiles'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { importFile, openApp, openWorkshop, profilesOf, type Workshop } from './workshop.ts'
+import { type ImportFixture, importFile, openApp, openImportFixture, profilesOf } from './import-fixture.ts'
 
 // Each rule of service.md (Bulk import CSV file, Error CSV file) and design.md §3 that an import follows.
-let workshop: Workshop
+let fixture: ImportFixture
 beforeAll(async () => {
-  workshop = await openWorkshop({ PROFILE_KEY_LIMIT: '6' })
-  return () => workshop.close()
+  fixture = await openImportFixture({ PROFILE_KEY_LIMIT: '6' })
+  return () => fixture.close()
 })
 
 /** Imports one file into a new app with the users `u1` to `u3`; keys are registered beforehand as given. */
 async function run(file: Buffer | string, keys: Record<string, 'string' | 'int' | 'decimal' | 'datetime'> = {}) {
-  const appId = await openApp(workshop, ['u1', 'u2', 'u3'])
-  await workshop.database.db.transaction().execute((tx) => registerKeys(tx, appId, new Map(Object.entries(keys)), 500))
-  const { view, errorFile } = await importFile(workshop, appId, file)
-  const profiles = await profilesOf(workshop, appId)
+  const appId = await openApp(fixture, ['u1', 'u2', 'u3'])
+  await fixture.database.db.transaction().execute((tx) => registerKeys(tx, appId, new Map(Object.entries(keys)), 500))
+  const { view, errorFile } = await importFile(fixture, appId, file)
+  const profiles = await profilesOf(fixture, appId)
   return { view, errors: errorFile?.toString('latin1'), profiles, appId }
 }
 
@@ -69,7 +69,7 @@ describe('row messages', () => {
 
 test('a wide file in which every cell is wrong: each row comes back once, with a message for each cell', async () => {
   const names = Array.from({ length: 300 }, (_, i) => `a column with a name of some length, number ${i}`)
-  const wide = await openWorkshop()
+  const wide = await openImportFixture()
   const appId = await openApp(wide, ['u1'])
   await wide.database.db
     .transaction()
@@ -86,9 +86,9 @@ test('a wide file in which every cell is wrong: each row comes back once, with a
 describe('values', () => {
   test('an empty value and a missing one leave the profile unchanged, and so does a key that is not in the file', async () => {
     const { appId } = await run('user_id,a,b,c\nu1,1,2,3\n')
-    await importFile(workshop, appId, 'user_id,a,b\nu1,9,\n')
-    await importFile(workshop, appId, 'user_id,b,a\nu1,8\n')
-    expect((await profilesOf(workshop, appId)).u1).toEqual({ a: 9, b: 8, c: 3 })
+    await importFile(fixture, appId, 'user_id,a,b\nu1,9,\n')
+    await importFile(fixture, appId, 'user_id,b,a\nu1,8\n')
+    expect((await profilesOf(fixture, appId)).u1).toEqual({ a: 9, b: 8, c: 3 })
   })
 
   test('white space in keys and values is kept as it is, and keys that differ in it or in case are different', async () => {
@@ -128,15 +128,15 @@ describe('values', () => {
     const { profiles, errors, appId } = await run('a,SERVICE_ERRORS,user_id\n1,old message,u1\n2,\xff,nobody\n')
     expect(profiles.u1).toEqual({ a: 1 })
     expect(errors).toBe('SERVICE_ERRORS,a,user_id\nuser_id is unregistered user,2,nobody\n')
-    expect([...(await registeredKeys(workshop.database.db, appId)).keys()]).toEqual(['a'])
+    expect([...(await registeredKeys(fixture.database.db, appId)).keys()]).toEqual(['a'])
   })
 
   test('an error file can be corrected and sent again', async () => {
     const { errors, appId } = await run('user_id,n\nu1,1\nu2,two\n', { n: 'int' })
     const corrected = errors?.replace(',two', ',2') ?? ''
-    const { view } = await importFile(workshop, appId, corrected)
+    const { view } = await importFile(fixture, appId, corrected)
     expect(view).toMatchObject({ rows_total: 1, rows_applied: 1, rows_failed: 0, error_file_url: null })
-    expect(await profilesOf(workshop, appId)).toMatchObject({ u1: { n: 1 }, u2: { n: 2 } })
+    expect(await profilesOf(fixture, appId)).toMatchObject({ u1: { n: 1 }, u2: { n: 2 } })
   })
 
   test('cells that are not UTF-8 come back in the error file byte for byte', async () => {
@@ -157,7 +157,7 @@ describe('inference of a new key', () => {
   ])('%s from %j', async (type, values) => {
     const { view, appId } = await run(`user_id,k\n${values.map((value, i) => `u${i + 1},${value}\n`).join('')}`)
     expect(view.types).toEqual({ k: type })
-    expect(await registeredKeys(workshop.database.db, appId)).toEqual(new Map([['k', type]]))
+    expect(await registeredKeys(fixture.database.db, appId)).toEqual(new Map([['k', type]]))
   })
 
   test('a registered key keeps its type, whatever the values look like', async () => {
@@ -167,7 +167,7 @@ describe('inference of a new key', () => {
   })
 
   test('only the first INFERENCE_ROWS rows decide; a later row that does not fit is an error', async () => {
-    const small = await openWorkshop({ INFERENCE_ROWS: '2' })
+    const small = await openImportFixture({ INFERENCE_ROWS: '2' })
     const appId = await openApp(small, ['u1', 'u2', 'u3'])
     const { view } = await importFile(small, appId, 'user_id,k\nu1,1\nu2,2\nu3,three\n')
     expect(view).toMatchObject({ types: { k: 'int' }, rows_applied: 2, rows_failed: 1 })
@@ -175,7 +175,7 @@ describe('inference of a new key', () => {
   })
 
   test('a column without a value in those rows is decided by the first batch that has one', async () => {
-    const small = await openWorkshop({ INFERENCE_ROWS: '1', BATCH_ROWS: '2' })
+    const small = await openImportFixture({ INFERENCE_ROWS: '1', BATCH_ROWS: '2' })
     const appId = await openApp(small, ['u1', 'u2', 'u3'])
     const { view } = await importFile(small, appId, 'user_id,k,none\nu1,,\nu2,,\nu1,5,\nu2,7,\nu3,x,\n')
     expect(view).toMatchObject({ types: { k: 'int' }, rows_applied: 4, rows_failed: 1 })
@@ -190,7 +190,7 @@ describe('inference of a new key', () => {
   test('a key is registered by the first row that is applied with a value for it, not by rows with errors', async () => {
     const { appId, view } = await run('user_id,k\nnobody,1\n')
     expect(view.types).toEqual({ k: 'int' })
-    expect(await registeredKeys(workshop.database.db, appId)).toEqual(new Map())
+    expect(await registeredKeys(fixture.database.db, appId)).toEqual(new Map())
   })
 })
 
@@ -215,7 +215,7 @@ describe('file-level errors fail the import, apply nothing and are told in the m
     const { view, profiles, appId } = await run(file)
     expect(view).toMatchObject({ state: 'failed', error: message, rows_total: 0, error_file_url: null })
     expect(profiles).toEqual({ u1: {}, u2: {}, u3: {} })
-    const mails = await workshop.database.db.selectFrom('mails').selectAll().where('app_id', '=', appId).execute()
+    const mails = await fixture.database.db.selectFrom('mails').selectAll().where('app_id', '=', appId).execute()
     expect(mails).toHaveLength(1)
     expect(mails[0]?.text).toContain(message)
     expect(mails[0]?.text).not.toContain('error_files')
@@ -227,7 +227,7 @@ describe('the result mail', () => {
     const clean = await run('user_id,a\nu1,1\n')
     const dirty = await run('user_id,a\nu1,1\nnobody,1\n')
     const mailOf = async (appId: number) =>
-      await workshop.database.db.selectFrom('mails').selectAll().where('app_id', '=', appId).executeTakeFirstOrThrow()
+      await fixture.database.db.selectFrom('mails').selectAll().where('app_id', '=', appId).executeTakeFirstOrThrow()
     const cleanMail = await mailOf(clean.appId)
     expect(cleanMail.subject).toBe('Profile import completed: 1 row applied')
     expect(cleanMail.recipient).toBe('member@example.com')

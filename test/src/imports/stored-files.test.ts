@@ -10,31 +10,31 @@ import type { Storage } from '@sluice/storage'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { unfinishedUploads } from '../environment/storage.ts'
 import { until } from '../environment/wait.ts'
-import { importFile, openApp, openWorkshop, queueFile, type Workshop } from './workshop.ts'
+import { type ImportFixture, importFile, openApp, openImportFixture, queueFile } from './import-fixture.ts'
 
 // How long what an import leaves in storage can be had, and that it goes then.
-let workshop: Workshop
+let fixture: ImportFixture
 let appId: number
 const file = 'user_id,a\nu1,1\nnobody,2\n'
 
 beforeEach(async () => {
-  workshop = await openWorkshop()
-  appId = await openApp(workshop, ['u1'])
-  return () => workshop.close()
+  fixture = await openImportFixture()
+  appId = await openApp(fixture, ['u1'])
+  return () => fixture.close()
 })
 
 describe('stored files', () => {
   test('the link to an error file works for 7 days; another one never does', async () => {
-    const { view } = await importFile(workshop, appId, file)
+    const { view } = await importFile(fixture, appId, file)
     const token = view.error_file_url?.split('/').at(-1) ?? ''
-    const follow = (text: string) => followErrorLink(workshop.database.db, workshop.storage, text)
+    const follow = (text: string) => followErrorLink(fixture.database.db, fixture.storage, text)
     const followed = await follow(token)
     expect(followed).toMatchObject({ url: expect.stringContaining('X-Amz-Expires=300') })
     const altered = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`
     expect(await follow(altered)).toBe('unknown')
     expect(await follow(`${crypto.randomUUID()}.${token.split('.')[1]}`)).toBe('unknown')
     expect(await follow('../../etc/passwd')).toBe('unknown')
-    await workshop.database.db
+    await fixture.database.db
       .updateTable('imports')
       .set({ error_file_expires_at: new Date(Date.now() - 1000) })
       .where('import_id', '=', view.import_id)
@@ -49,39 +49,39 @@ describe('stored files', () => {
       yield Buffer.alloc(6 * 2 ** 20)
       await dying.promise
     }
-    const writing = workshop.storage.writeStream(`${prefix}errors-1.csv`, content(), 'text/csv')
+    const writing = fixture.storage.writeStream(`${prefix}errors-1.csv`, content(), 'text/csv')
     writing.catch(() => {}) // it may fail as soon as its upload is removed
     await until('the first part', async () => (await unfinishedUploads(prefix)) === 1)
-    await workshop.storage.removeAll(prefix)
+    await fixture.storage.removeAll(prefix)
     expect(await unfinishedUploads(prefix)).toBe(0)
     dying.reject(new Error('as told'))
     await expect(writing).rejects.toThrow()
   })
 
   test('of one import that storage does not let go are no reason to keep those of the others', async () => {
-    const [first, second] = [await importFile(workshop, appId, file), await importFile(workshop, appId, file)]
-    await workshop.database.db
+    const [first, second] = [await importFile(fixture, appId, file), await importFile(fixture, appId, file)]
+    await fixture.database.db
       .updateTable('imports')
       .set({ finished_at: new Date(0) })
       .execute()
     const stubborn: Storage = {
-      ...workshop.storage,
+      ...fixture.storage,
       async removeAll(prefix) {
         if (prefix.includes(first.view.import_id)) throw new Error('503 SlowDown')
-        await workshop.storage.removeAll(prefix)
+        await fixture.storage.removeAll(prefix)
       },
     }
     const old = new Date(Date.now() - 30 * 86_400_000)
     for (const [i, { view }] of [first, second].entries()) {
       const finished_at = new Date(old.getTime() + i * 1000)
-      await workshop.database.db
+      await fixture.database.db
         .updateTable('imports')
         .set({ finished_at })
         .where('import_id', '=', view.import_id)
         .execute()
     }
-    await removeOldFiles({ ...workshop.context, storage: stubborn })
-    const left = await workshop.database.db
+    await removeOldFiles({ ...fixture.context, storage: stubborn })
+    const left = await fixture.database.db
       .selectFrom('imports')
       .select('import_id')
       .where('files_removed_at', 'is', null)
@@ -92,7 +92,7 @@ describe('stored files', () => {
 
   /** Storage that removes nothing, and keeps what it was asked to remove. Further requests end the process. */
   const refusing = (tried: string[], stop: AbortController, most: number): Storage => ({
-    ...workshop.storage,
+    ...fixture.storage,
     async removeAll(prefix) {
       tried.push(prefix)
       if (tried.length === most) stop.abort()
@@ -109,12 +109,12 @@ describe('stored files', () => {
       content_type: 'text/csv' as const,
       finished_at: '2020-01-01T00:00:00.123456Z',
     }))
-    await workshop.database.db.insertInto('imports').values(ended).execute()
+    await fixture.database.db.insertInto('imports').values(ended).execute()
     const run = async (most: number): Promise<string[]> => {
       const tried: string[] = []
       const stop = new AbortController()
       const storage = refusing(tried, stop, most)
-      expect(await removeOldFiles({ ...workshop.context, storage, shutdown: stop.signal })).toBe(0)
+      expect(await removeOldFiles({ ...fixture.context, storage, shutdown: stop.signal })).toBe(0)
       return tried
     }
     const tried = await run(1_000) // a run that repeats itself ends there
@@ -124,24 +124,24 @@ describe('stored files', () => {
   })
 
   test('uploads and error files are removed FILE_RETENTION_DAYS after the import has ended, and no sooner', async () => {
-    const { view } = await importFile(workshop, appId, file)
+    const { view } = await importFile(fixture, appId, file)
     const key = `apps/${appId}/imports/${view.import_id}/upload`
-    expect(await removeOldFiles(workshop.context)).toBe(0)
-    expect(await workshop.storage.stat(key)).toBeDefined()
-    await workshop.database.db
+    expect(await removeOldFiles(fixture.context)).toBe(0)
+    expect(await fixture.storage.stat(key)).toBeDefined()
+    await fixture.database.db
       .updateTable('imports')
       .set({ finished_at: new Date(Date.now() - 7 * 86_400_000 - 1000) })
       .where('import_id', '=', view.import_id)
       .execute()
-    expect(await removeOldFiles(workshop.context)).toBe(1)
-    expect(await workshop.storage.stat(key)).toBeUndefined()
-    expect(await removeOldFiles(workshop.context)).toBe(0)
+    expect(await removeOldFiles(fixture.context)).toBe(1)
+    expect(await fixture.storage.stat(key)).toBeUndefined()
+    expect(await removeOldFiles(fixture.context)).toBe(0)
     const token = view.error_file_url?.split('/').at(-1) ?? ''
-    expect(await followErrorLink(workshop.database.db, workshop.storage, token)).toBe('expired')
+    expect(await followErrorLink(fixture.database.db, fixture.storage, token)).toBe('expired')
   })
   /** Lets an import have ended so many days ago. */
   const endDaysAgo = async (importId: string, days: number) => {
-    await workshop.database.db
+    await fixture.database.db
       .updateTable('imports')
       .set({ finished_at: new Date(Date.now() - days * 86_400_000 - 1000) })
       .where('import_id', '=', importId)
@@ -149,15 +149,15 @@ describe('stored files', () => {
   }
 
   test('of a cancelled import go like those of any other, but not before it is reported', async () => {
-    const importId = await queueFile(workshop, appId, file)
+    const importId = await queueFile(fixture, appId, file)
     const key = `apps/${appId}/imports/${importId}/upload`
-    await cancelImport(workshop.database.db, importId)
+    await cancelImport(fixture.database.db, importId)
     await endDaysAgo(importId, 7)
-    expect(await removeOldFiles(workshop.context)).toBe(0)
-    await reportCancelled(workshop.context)
-    expect(await workshop.storage.stat(key)).toBeDefined()
-    expect(await removeOldFiles(workshop.context)).toBe(1)
-    expect(await workshop.storage.stat(key)).toBeUndefined()
+    expect(await removeOldFiles(fixture.context)).toBe(0)
+    await reportCancelled(fixture.context)
+    expect(await fixture.storage.stat(key)).toBeDefined()
+    expect(await removeOldFiles(fixture.context)).toBe(1)
+    expect(await fixture.storage.stat(key)).toBeUndefined()
   })
 
   test('that come after their import was cancelled are not taken up, and go within two days', async () => {
@@ -167,16 +167,16 @@ describe('stored files', () => {
       content_type: 'text/csv' as const,
       dry_run: false,
     }
-    const { importId } = await requestImport(workshop.context, appId, request)
+    const { importId } = await requestImport(fixture.context, appId, request)
     const key = `apps/${appId}/imports/${importId}/upload`
-    await cancelImport(workshop.database.db, importId)
-    await reportCancelled(workshop.context)
-    await workshop.storage.write(key, Buffer.from(file), 'text/csv')
-    expect(await noticeUploads(workshop.context)).toEqual({ queued: 0, expired: 0 })
+    await cancelImport(fixture.database.db, importId)
+    await reportCancelled(fixture.context)
+    await fixture.storage.write(key, Buffer.from(file), 'text/csv')
+    expect(await noticeUploads(fixture.context)).toEqual({ queued: 0, expired: 0 })
     await endDaysAgo(importId, 1)
-    expect(await removeOldFiles(workshop.context)).toBe(0)
+    expect(await removeOldFiles(fixture.context)).toBe(0)
     await endDaysAgo(importId, 2)
-    expect(await removeOldFiles(workshop.context)).toBe(1)
-    expect(await workshop.storage.stat(key)).toBeUndefined()
+    expect(await removeOldFiles(fixture.context)).toBe(1)
+    expect(await fixture.storage.stat(key)).toBeUndefined()
   })
 })

@@ -7,36 +7,44 @@ import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
 import { throughProxy } from '../faults/harness/servers.ts'
 import { startTcpProxy, type TcpProxy } from '../faults/harness/tcp-proxy.ts'
-import { claim, openApp, openWorkshop, profilesOf, queueFile, resultOf, type Workshop } from './workshop.ts'
+import {
+  claim,
+  type ImportFixture,
+  openApp,
+  openImportFixture,
+  profilesOf,
+  queueFile,
+  resultOf,
+} from './import-fixture.ts'
 
 // What uses up a try: only what may be the file's fault. A file that nobody else holds up fails after IMPORT_ATTEMPTS.
 const attempts = 3
 const never = new AbortController().signal
-let workshop: Workshop
+let fixture: ImportFixture
 let appId: number
 
 beforeEach(async () => {
-  workshop = await openWorkshop({ IMPORT_ATTEMPTS: String(attempts) })
-  appId = await openApp(workshop, ['ann', 'bob'])
-  return () => workshop.close()
+  fixture = await openImportFixture({ IMPORT_ATTEMPTS: String(attempts) })
+  appId = await openApp(fixture, ['ann', 'bob'])
+  return () => fixture.close()
 })
 
 const file = 'user_id,city\nann,Graz\nbob,Linz\nnobody,Wien\n'
 
 /** Runs one try of an import. Returns how it ended. */
-async function runOnce(importId: string, context = workshop.context): Promise<string> {
-  await workshop.database.db.updateTable('imports').set({ retry_at: null }).where('import_id', '=', importId).execute()
-  return (await runImport(context, await claim(workshop, appId, importId), never)).outcome
+async function runOnce(importId: string, context = fixture.context): Promise<string> {
+  await fixture.database.db.updateTable('imports').set({ retry_at: null }).where('import_id', '=', importId).execute()
+  return (await runImport(context, await claim(fixture, appId, importId), never)).outcome
 }
 
 const triesOf = async (importId: string): Promise<number> => {
-  const found = workshop.database.db.selectFrom('imports').select('tries').where('import_id', '=', importId)
+  const found = fixture.database.db.selectFrom('imports').select('tries').where('import_id', '=', importId)
   return (await found.executeTakeFirstOrThrow()).tries
 }
 
 async function expectCompleted(importId: string): Promise<void> {
-  expect((await resultOf(workshop, appId, importId)).view).toMatchObject({ state: 'completed', rows_applied: 2 })
-  expect(await profilesOf(workshop, appId)).toEqual({ ann: { city: 'Graz' }, bob: { city: 'Linz' } })
+  expect((await resultOf(fixture, appId, importId)).view).toMatchObject({ state: 'completed', rows_applied: 2 })
+  expect(await profilesOf(fixture, appId)).toEqual({ ann: { city: 'Graz' }, bob: { city: 'Linz' } })
 }
 
 /** Has every batch fail at its last statement. */
@@ -47,10 +55,10 @@ async function failBatches(statement: string): Promise<void> {
     create trigger fail_batch before update on imports for each row
       when (old.position <> new.position) execute function fail_batch()
   `)
-    .execute(workshop.database.db)
+    .execute(fixture.database.db)
 }
 
-const letBatchesPass = () => sql`drop trigger fail_batch on imports`.execute(workshop.database.db)
+const letBatchesPass = () => sql`drop trigger fail_batch on imports`.execute(fixture.database.db)
 
 describe('a try that Postgres ends for a reason outside the file does not count', () => {
   const raise = (code: string) => `raise exception using errcode = '${code}', message = 'as told'`
@@ -67,7 +75,7 @@ describe('a try that Postgres ends for a reason outside the file does not count'
     ['a deadlock in each of ten repetitions', raise('40P01')],
     ['a backend that was terminated', 'perform pg_terminate_backend(pg_backend_pid())'],
   ])('%s', async (_, statement) => {
-    const importId = await queueFile(workshop, appId, file)
+    const importId = await queueFile(fixture, appId, file)
     await failBatches(statement)
     for (let tries = 0; tries < attempts + 2; tries++) expect(await runOnce(importId)).toBe('postponed')
     expect(await triesOf(importId)).toBe(0)
@@ -77,7 +85,7 @@ describe('a try that Postgres ends for a reason outside the file does not count'
   })
 
   test('but a try that the file’s own data may have ended does', async () => {
-    const importId = await queueFile(workshop, appId, file)
+    const importId = await queueFile(fixture, appId, file)
     await failBatches(raise('22000'))
     const outcomes: string[] = []
     for (let tries = 0; tries < attempts; tries++) outcomes.push(await runOnce(importId))
@@ -87,8 +95,8 @@ describe('a try that Postgres ends for a reason outside the file does not count'
 
 /** Has somebody else lock the profile of one of the file's users. Returns what lets go of it. */
 async function lockProfile(): Promise<() => Promise<void>> {
-  await runOnce(await queueFile(workshop, appId, 'user_id,city\nann,Rom\n'))
-  const somebody = new pg.Client({ connectionString: workshop.database.url })
+  await runOnce(await queueFile(fixture, appId, 'user_id,city\nann,Rom\n'))
+  const somebody = new pg.Client({ connectionString: fixture.database.url })
   somebody.on('error', () => {}) // the database goes before it if the test fails
   await somebody.connect()
   await somebody.query('begin')
@@ -98,10 +106,10 @@ async function lockProfile(): Promise<() => Promise<void>> {
 
 test('somebody else’s lock on a profile that outlasts every try delays the import, which completes afterwards', async () => {
   const release = await lockProfile()
-  const impatient = connect(workshop.database.url, { lockTimeout: 100 })
+  const impatient = connect(fixture.database.url, { lockTimeout: 100 })
   onTestFinished(() => impatient.close())
-  const importId = await queueFile(workshop, appId, file)
-  const context = { ...workshop.context, db: impatient.db }
+  const importId = await queueFile(fixture, appId, file)
+  const context = { ...fixture.context, db: impatient.db }
   for (let tries = 0; tries < attempts + 2; tries++) expect(await runOnce(importId, context)).toBe('postponed')
   await release()
   expect(await runOnce(importId)).toBe('completed')
@@ -110,8 +118,8 @@ test('somebody else’s lock on a profile that outlasts every try delays the imp
 
 test('a transaction that reaches its time limit behind somebody else’s lock is no failed try, not even the last one', async () => {
   const release = await lockProfile()
-  const context = { ...workshop.context, settings: { ...workshop.context.settings, IMPORT_ATTEMPTS: 1 } }
-  const importId = await queueFile(workshop, appId, file)
+  const context = { ...fixture.context, settings: { ...fixture.context.settings, IMPORT_ATTEMPTS: 1 } }
+  const importId = await queueFile(fixture, appId, file)
   expect(await runOnce(importId, context)).toBe('postponed')
   await release()
   expect(await runOnce(importId, context)).toBe('completed')
@@ -120,11 +128,11 @@ test('a transaction that reaches its time limit behind somebody else’s lock is
 
 describe('a connection to Postgres that breaks under a batch uses up no try', () => {
   let proxy: TcpProxy
-  let context: Workshop['context']
+  let context: ImportFixture['context']
   beforeEach(async () => {
-    proxy = await startTcpProxy(() => Number(new URL(workshop.database.url).port))
-    const far = connect(throughProxy(workshop.database.url, proxy), { longestQuery: 1_000 })
-    context = { ...workshop.context, db: far.db }
+    proxy = await startTcpProxy(() => Number(new URL(fixture.database.url).port))
+    const far = connect(throughProxy(fixture.database.url, proxy), { longestQuery: 1_000 })
+    context = { ...fixture.context, db: far.db }
     return async () => {
       await proxy.close()
       await far.close()
@@ -137,8 +145,8 @@ describe('a connection to Postgres that breaks under a batch uses up no try', ()
       await sql`
         select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'
-      `.execute(workshop.database.db)
-      return (await lockWaits(workshop.database.db)).length === 0
+      `.execute(fixture.database.db)
+      return (await lockWaits(fixture.database.db)).length === 0
     })
 
   test.each([
@@ -150,10 +158,10 @@ describe('a connection to Postgres that breaks under a batch uses up no try', ()
     ],
   ])('%s', async (_, breakIt, mendIt) => {
     const release = await lockProfile()
-    const importId = await queueFile(workshop, appId, file)
+    const importId = await queueFile(fixture, appId, file)
     for (let tries = 0; tries < attempts + 1; tries++) {
       const running = runOnce(importId, context)
-      await until('a batch that waits for the lock', async () => (await lockWaits(workshop.database.db)).length > 0)
+      await until('a batch that waits for the lock', async () => (await lockWaits(fixture.database.db)).length > 0)
       breakIt(proxy)
       await endWaiting()
       mendIt(proxy)
@@ -166,17 +174,17 @@ describe('a connection to Postgres that breaks under a batch uses up no try', ()
   })
 
   test('and stays half-open until the claim is lost', async () => {
-    const importId = await queueFile(workshop, appId, file)
-    const claimed = await claim(workshop, appId, importId)
+    const importId = await queueFile(fixture, appId, file)
+    const claimed = await claim(fixture, appId, importId)
     proxy.set({ kind: 'stall' })
     const settings = { ...context.settings, IMPORT_LEASE: 2_000 }
     expect((await runImport({ ...context, settings }, claimed, never)).outcome).toBe('lost')
     // Another worker has the import by the time that Postgres answers again.
-    await workshop.database.db
+    await fixture.database.db
       .updateTable('imports')
       .set({ lease_until: new Date(0) })
       .execute()
-    await claim(workshop, appId, importId)
+    await claim(fixture, appId, importId)
     expect(await triesOf(importId)).toBe(2)
     proxy.set({ kind: 'fine' })
     await until('the try to be taken back', async () => (await triesOf(importId)) === 1)
@@ -185,40 +193,40 @@ describe('a connection to Postgres that breaks under a batch uses up no try', ()
 
 describe('a batch that commits although its worker does not hear of it', () => {
   test('since the connection breaks during the last try’s COMMIT: its rows count once, with their types and errors', async () => {
-    const proxy = await startTcpProxy(() => Number(new URL(workshop.database.url).port))
-    const far = connect(throughProxy(workshop.database.url, proxy))
+    const proxy = await startTcpProxy(() => Number(new URL(fixture.database.url).port))
+    const far = connect(throughProxy(fixture.database.url, proxy))
     onTestFinished(async () => {
       await proxy.close()
       await far.close()
     })
-    const settings = { ...workshop.context.settings, IMPORT_ATTEMPTS: 1 }
-    const context = { ...workshop.context, db: far.db, settings }
-    const importId = await queueFile(workshop, appId, file)
+    const settings = { ...fixture.context.settings, IMPORT_ATTEMPTS: 1 }
+    const context = { ...fixture.context, db: far.db, settings }
+    const importId = await queueFile(fixture, appId, file)
     await sql
       .raw(`
       create function commit_slowly() returns trigger language plpgsql as $$ begin perform pg_sleep(1); return null; end $$;
       create constraint trigger commit_slowly after update on imports deferrable initially deferred for each row
         when (old.position <> new.position) execute function commit_slowly()
     `)
-      .execute(workshop.database.db)
+      .execute(fixture.database.db)
     const running = runOnce(importId, context)
     await until('a COMMIT', async () => {
       const { rows } = await sql`
         select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'
-      `.execute(workshop.database.db)
+      `.execute(fixture.database.db)
       return rows.length > 0
     })
     proxy.reset()
     expect(await running).toBe('postponed')
     expect(await runOnce(importId)).toBe('completed')
     await expectCompleted(importId)
-    const { view, errorFile } = await resultOf(workshop, appId, importId)
+    const { view, errorFile } = await resultOf(fixture, appId, importId)
     expect(view).toMatchObject({ rows_total: 3, rows_failed: 1, types: { city: 'string' } })
     expect(errorFile?.toString()).toContain('nobody,Wien\n')
   })
 
   test('while the end is written: the import does not end without its rows', async () => {
-    const importId = await queueFile(workshop, appId, file)
+    const importId = await queueFile(fixture, appId, file)
     const chunk = {
       app_id: appId,
       import_id: importId,
@@ -228,43 +236,43 @@ describe('a batch that commits although its worker does not hear of it', () => {
     }
     let late = true
     const slow: Storage = {
-      ...workshop.storage,
+      ...fixture.storage,
       async writeStream(key, content, contentType, options) {
-        await workshop.storage.writeStream(key, content, contentType, options)
+        await fixture.storage.writeStream(key, content, contentType, options)
         if (!late) return
         late = false
         // The error file is stored; now commits what has been on its way to Postgres all the time.
         const counted = sql<number>`rows_total + 1`
-        await workshop.database.db.insertInto('import_error_chunks').values(chunk).execute()
-        await workshop.database.db.updateTable('imports').set({ rows_total: counted, rows_failed: 2 }).execute()
+        await fixture.database.db.insertInto('import_error_chunks').values(chunk).execute()
+        await fixture.database.db.updateTable('imports').set({ rows_total: counted, rows_failed: 2 }).execute()
       },
     }
-    expect(await runOnce(importId, { ...workshop.context, storage: slow })).toBe('lost')
-    expect((await resultOf(workshop, appId, importId)).view).toMatchObject({ state: 'processing', rows_total: 4 })
+    expect(await runOnce(importId, { ...fixture.context, storage: slow })).toBe('lost')
+    expect((await resultOf(fixture, appId, importId)).view).toMatchObject({ state: 'processing', rows_total: 4 })
     const past = new Date(Date.now() - 1_000)
-    await workshop.database.db.updateTable('imports').set({ lease_until: past }).execute()
+    await fixture.database.db.updateTable('imports').set({ lease_until: past }).execute()
     expect(await runOnce(importId)).toBe('completed')
-    const { view, errorFile } = await resultOf(workshop, appId, importId)
+    const { view, errorFile } = await resultOf(fixture, appId, importId)
     expect(view).toMatchObject({ rows_total: 4, rows_failed: 2 })
     expect(errorFile?.toString()).toContain('late,nobody\n')
   })
 })
 
 test('a file that fails its last try during an outage of storage waits for its error file', async () => {
-  const importId = await queueFile(workshop, appId, file)
+  const importId = await queueFile(fixture, appId, file)
   const full: Storage = {
-    ...workshop.storage,
+    ...fixture.storage,
     async writeStream(key) {
       throw new StorageFull(key)
     },
   }
-  await workshop.database.db
+  await fixture.database.db
     .updateTable('imports')
     .set({ tries: attempts + 1 })
     .execute()
   const withRows = { app_id: appId, import_id: importId, position: 1, part: 0, content: Buffer.from('wrong,nobody\n') }
-  await workshop.database.db.insertInto('import_error_chunks').values(withRows).execute()
-  expect(await runOnce(importId, { ...workshop.context, storage: full })).toBe('postponed')
+  await fixture.database.db.insertInto('import_error_chunks').values(withRows).execute()
+  expect(await runOnce(importId, { ...fixture.context, storage: full })).toBe('postponed')
   expect(await runOnce(importId)).toBe('failed')
-  expect((await resultOf(workshop, appId, importId)).errorFile?.toString()).toContain('wrong,nobody\n')
+  expect((await resultOf(fixture, appId, importId)).errorFile?.toString()).toContain('wrong,nobody\n')
 })

@@ -4,14 +4,14 @@ import { sql } from '@sluice/database'
 import { receiveImport, runImport } from '@sluice/imports'
 import { pino } from 'pino'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { claim, openApp, openWorkshop, queueFile, resultOf, type Workshop } from './workshop.ts'
+import { claim, type ImportFixture, openApp, openImportFixture, queueFile, resultOf } from './import-fixture.ts'
 
 // What a file costs goes by its bytes: not by the width of its header, nor by cells that no column stands for.
-let workshop: Workshop
+let fixture: ImportFixture
 
 beforeAll(async () => {
-  workshop = await openWorkshop()
-  return () => workshop.close()
+  fixture = await openImportFixture()
+  return () => fixture.close()
 })
 
 /** CPU time of this process, which does all but Postgres's part, ms. */
@@ -27,7 +27,7 @@ describe('a header of 25,908 columns above rows of one value', () => {
 
   /** Imports a file in a database of its own. */
   async function importWith(header: string): Promise<{ batches: number; cpu: number; imports: number }> {
-    const own = await openWorkshop()
+    const own = await openImportFixture()
     onTestFinished(own.close)
     const appId = await openApp(own, ['u'])
     const importId = await queueFile(own, appId, gzipSync(`${header}\n${rows}`), 'application/gzip')
@@ -64,8 +64,8 @@ describe('a look at the first rows', () => {
       yield content
     })()
     return await receiveImport(
-      { ...workshop.context, settings: { ...workshop.context.settings, API_UPLOAD_TIMEOUT: 60_000 } },
-      await openApp(workshop),
+      { ...fixture.context, settings: { ...fixture.context.settings, API_UPLOAD_TIMEOUT: 60_000 } },
+      await openApp(fixture),
       { ...gzip, content: parts },
     )
   }
@@ -89,10 +89,10 @@ describe('a look at the first rows', () => {
 test('the log names no column of a file that is refused', async () => {
   const lines: { msg: string }[] = []
   const log = pino({ base: null }, { write: (line) => void lines.push(JSON.parse(line)) })
-  const appId = await openApp(workshop)
-  const importId = await queueFile(workshop, appId, 'user_id,jane,jane\nu,1,2\n')
-  await runImport({ ...workshop.context, log }, await claim(workshop, appId, importId), new AbortController().signal)
-  const { view } = await resultOf(workshop, appId, importId)
+  const appId = await openApp(fixture)
+  const importId = await queueFile(fixture, appId, 'user_id,jane,jane\nu,1,2\n')
+  await runImport({ ...fixture.context, log }, await claim(fixture, appId, importId), new AbortController().signal)
+  const { view } = await resultOf(fixture, appId, importId)
   expect(view.error).toBe('duplicate columns jane')
   expect(lines.map(({ msg }) => msg)).toContain('import failed: duplicate columns [1 names]')
 })

@@ -112,10 +112,10 @@ describe('the Helm chart', () => {
 
   test('has for every app a deployment, a disruption budget and a network policy, and a service where it has a port', () => {
     const manifests = rendered()
-    const apps = ['sluice-api', 'sluice-dashboard', 'sluice-dropbox', 'sluice-worker']
+    const apps = ['sluice-api', 'sluice-dashboard', 'sluice-s3-gateway', 'sluice-worker']
     for (const kind of ['Deployment', 'PodDisruptionBudget', 'NetworkPolicy'])
       expect(named(manifests, kind)).toEqual(apps)
-    expect(named(manifests, 'Service')).toEqual(['sluice-api', 'sluice-dashboard', 'sluice-dropbox'])
+    expect(named(manifests, 'Service')).toEqual(['sluice-api', 'sluice-dashboard', 'sluice-s3-gateway'])
   })
 
   test('leaves the number of workers to KEDA, where that is on', () => {
@@ -160,7 +160,7 @@ describe('the Helm chart', () => {
     expect(secretsGivenTo('Job', 'migrate')).toEqual(secretsOfMigration)
     expect(appNames.filter((app) => secretsGivenTo('Deployment', app).includes('ENCRYPTION_KEYS'))).toEqual([
       'dashboard',
-      'dropbox',
+      's3-gateway',
     ])
   })
 

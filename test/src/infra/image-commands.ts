@@ -29,7 +29,7 @@ try {
   await run('/bin/sh', ['-c', 'find . -not -type l -exec chmod a-w {} +'], app)
   console.log(`${Math.round((await sizeOf(app)) / 2 ** 20)} MiB in the image beside Node's own`)
   for (const name of await readdir(join(app, 'apps'))) {
-    if (['api', 'worker', 'dashboard', 'dropbox'].includes(name)) await startsAndIsHealthy(app, name, dockerfile)
+    if (['api', 'worker', 'dashboard', 's3-gateway'].includes(name)) await startsAndIsHealthy(app, name, dockerfile)
   }
   await run(node, ['apps/cli/src/main.ts', '--help'], app)
 } finally {
@@ -69,8 +69,8 @@ async function startsAndIsHealthy(app: string, name: string, dockerfile: string)
     API_PORT: '0',
     DASHBOARD_URL: away,
     DASHBOARD_PORT: '0',
-    DROPBOX_URL: away,
-    DROPBOX_PORT: '0',
+    S3_GATEWAY_URL: away,
+    S3_GATEWAY_PORT: '0',
     ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
     METRICS_PORT: '0',
   }

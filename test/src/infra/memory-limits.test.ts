@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { memoryLimits } from '@sluice/local-stack'
 import { expect, test } from 'vitest'
 
-/** What says how a worker and a dropbox are to be started. */
+/** What says how a worker and an S3 gateway are to be started. */
 const places = ['README.md', 'docs/operations.md', 'infra/compose.yaml', 'infra/helm/sluice/values.yaml']
 const commands = places.flatMap((place) =>
-  (['worker', 'dropbox'] as const).map((app) => ({ place, app, options: optionsIn(place, app) })),
+  (['worker', 's3-gateway'] as const).map((app) => ({ place, app, options: optionsIn(place, app) })),
 )
 
 /** Node's options of memory that stand before an app, in a line of a shell or a list of YAML. */

@@ -12,7 +12,7 @@ export const secrets = [
 ] as const
 
 /** Apps that run as deployments. */
-export const appNames = ['api', 'worker', 'dashboard', 'dropbox'] as const
+export const appNames = ['api', 'worker', 'dashboard', 's3-gateway'] as const
 
 /** What `sluice migrate` reads. It reads one setting after the other, so that its first complaint is not its only one. */
 export const secretsOfMigration = ['DATABASE_URL', 'REDIS_URL']

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ApiProcess, startApi } from '../api-limits/api-process.ts'
 import { sendRaw } from '../api-limits/raw-connection.ts'
 import { openTestDashboard, type TestDashboard } from '../dashboard/test-dashboard.ts'
-import { openTestDropbox, type TestDropbox } from '../dropbox/test-dropbox.ts'
+import { openTestGateway, type TestGateway } from '../s3-gateway/test-gateway.ts'
 
 // What holds for clients holds on every server of the service, under the policy of a deployment.
 const names = ['api', 'dashboard', 'gateway', 'storage', 'inbox', 'operations'] as const
@@ -20,12 +20,12 @@ const urlOf = (name: Name) => urls.get(name) ?? ''
 const open: { close(): Promise<unknown> }[] = []
 let api: ApiProcess
 let dashboard: TestDashboard
-let gateway: TestDropbox
+let gateway: TestGateway
 
 beforeAll(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-servers-'))
   dashboard = await openTestDashboard()
-  gateway = await openTestDropbox()
+  gateway = await openTestGateway()
   api = await startApi(dashboard.database.url)
   const storage = await startS3Endpoint({
     root: join(folder, 'storage'),

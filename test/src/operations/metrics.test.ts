@@ -29,7 +29,7 @@ test('API and worker show what they did and what waits, in a form that Prometheu
   expect(await metric(worker, 'sluice_import_batch_duration_seconds_count')).toBeGreaterThan(1)
   expect(await metric(worker, 'sluice_import_claims_total{outcome="completed"}')).toBe(1)
   expect(await metric(worker, 'sluice_mail_attempts_total{outcome="sent"}')).toBe(1)
-  expect(await metric(worker, 'sluice_upkeep_runs_total{task="dispatch",outcome="done"}')).toBeGreaterThan(0)
+  expect(await metric(worker, 'sluice_maintenance_runs_total{task="dispatch",outcome="done"}')).toBeGreaterThan(0)
   expect(await metric(worker, 'bullmq_job_count{queue="imports", state="waiting"}')).toBe(0)
   expect(await metric(worker, 'sluice_database_connections{state="open"}')).toBeGreaterThan(0)
   expect(await metric(worker, 'nodejs_eventloop_lag_seconds')).toBeGreaterThanOrEqual(0)

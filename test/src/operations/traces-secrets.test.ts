@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { expect, onTestFinished, test } from 'vitest'
 import { openVisitor } from '../dashboard/visitor.ts'
-import { openBucketOwner } from '../dropbox/bucket-owner.ts'
 import { until } from '../environment/wait.ts'
+import { openBucketOwner } from '../s3-gateway/bucket-owner.ts'
 import { download, ended, openApp, upload } from '../stack/client.ts'
 import { startStack } from '../stack/running-stack.ts'
 import { startCollector } from './collector.ts'
@@ -14,8 +14,8 @@ test('traces of all apps name routes, and hold no secret of a link, token or sig
   const env = { NODE_OPTIONS: `--import=${register}`, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }
   const stack = await startStack({ env })
   onTestFinished(() => stack.stop())
-  const { dashboard, dropbox } = await stack.info()
-  assert(dashboard && dropbox)
+  const { dashboard, s3_gateway: gateway } = await stack.info()
+  assert(dashboard && gateway)
 
   const app = await openApp(stack, ['u1'])
   const importId = await upload(stack.api, app.token, Buffer.from('user_id,age\nu1,1\nunregistered,2\n'))
@@ -30,7 +30,7 @@ test('traces of all apps name routes, and hold no secret of a link, token or sig
   await openVisitor({ url: dashboard }).get(link)
   const owner = await openBucketOwner(stack)
   const signature = 'ab'.repeat(32)
-  await fetch(`${dropbox}/${owner.path}file.csv?X-Amz-Signature=${signature}&X-Amz-Security-Token=${signature}`)
+  await fetch(`${gateway}/${owner.path}file.csv?X-Amz-Signature=${signature}&X-Amz-Security-Token=${signature}`)
   await stack.terminate()
 
   const text = JSON.stringify(collector.spans)
@@ -50,5 +50,5 @@ test('traces of all apps name routes, and hold no secret of a link, token or sig
   expect(new Set(addresses)).toEqual(new Set(['"url.scheme"']))
   const served = collector.spans.filter(({ kind }) => kind === 2).map(({ name }) => name)
   expect(served).toEqual(expect.arrayContaining(['GET /error_files/:token', 'GET /sign-in/:secret']))
-  expect(collector.spans.map(({ service }) => service)).toContain('sluice-dropbox')
+  expect(collector.spans.map(({ service }) => service)).toContain('sluice-s3-gateway')
 })

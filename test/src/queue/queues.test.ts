@@ -173,7 +173,7 @@ function queueSuite(store: () => SharedStore): void {
     const queues = open()
     const set = () => Promise.all([queues, open(), open()].map((each) => each.schedule('tick', 100)))
     await set()
-    queues.work('upkeep', async (_, task) => void (task === 'tick' && ticks++), { concurrency: 1 })
+    queues.work('maintenance', async (_, task) => void (task === 'tick' && ticks++), { concurrency: 1 })
     // BullMQ may lose a schedule that several set at one moment, until it is set again, as every worker does.
     for (let round = 0; round < 5 && ticks < 3; round++) {
       await Promise.race([until('three ticks', () => ticks >= 3), delay(2_000)])

@@ -13,7 +13,7 @@ const contents = z.object({
 })
 const contentsFile = 'contents.json'
 
-/** What a backup has to hold: all tables but those of the queue, which upkeep fills again, and counts of the moment. */
+/** What a backup has to hold: all tables but those of the queue, which maintenance fills again, and counts of the moment. */
 const ofBackup = `
   select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where c.relkind = 'r' and c.relpersistence = 'p' and n.nspname !~ '^(pg_|information_schema|bullmq)'

@@ -9,7 +9,7 @@ import { judge } from '../faults/harness/verdict.ts'
 import { logPlans, readPlans, tablesReadAcrossApps } from './plans.ts'
 
 /**
- * What looks at all apps, by index: upkeep, which one process at a time does every second or more, and links that name an
+ * What looks at all apps, by index: maintenance, which one process at a time does every second or more, and links that name an
  * import only. A sharded database asks all shards for these.
  */
 const acrossApps: Record<string, RegExp> = {
@@ -23,7 +23,7 @@ const acrossApps: Record<string, RegExp> = {
   'deletions that start': /^update deletion_requests set state = 'started'/,
   'deletions that complete': /^select distinct "app_id", "completes_at" from "deletion_requests"/,
   'unannounced files that could not be taken on': /^select .* from "unannounced_file_failures"$/,
-  'uploads to the dropbox that nobody ends': /^select \* from "dropbox_uploads" where \(?\s*started_at </,
+  'uploads to the S3 gateway that nobody ends': /^select \* from "bucket_uploads" where \(?\s*started_at </,
   'hashes of deleted IDs to forget': /^delete from recently_deleted_users/,
   'links to error files': /^select "error_file_key", .* from "imports" where "import_id" =/,
 }

@@ -15,7 +15,15 @@ import { until } from '../environment/wait.ts'
 import { processTree, signal, stillRunning } from './processes.ts'
 
 const appEntry = (app: string) => fileURLToPath(new URL(`../../../apps/${app}/src/main.ts`, import.meta.url))
-const ports = ['API_PORT', 'DASHBOARD_PORT', 'DROPBOX_PORT', 'STORAGE_PORT', 'INBOX_PORT', 'SMTP_PORT', 'POSTGRES_PORT']
+const ports = [
+  'API_PORT',
+  'DASHBOARD_PORT',
+  'S3_GATEWAY_PORT',
+  'STORAGE_PORT',
+  'INBOX_PORT',
+  'SMTP_PORT',
+  'POSTGRES_PORT',
+]
 const anyPorts = Object.fromEntries(ports.map((name) => [name, '0']))
 
 export interface StackOptions {

@@ -1,28 +1,35 @@
 import { runImport } from '@sluice/imports'
 import { beforeAll, expect, test } from 'vitest'
+import {
+  claim,
+  type ImportFixture,
+  openApp,
+  openImportFixture,
+  queueFile,
+  resultOf,
+} from '../imports/import-fixture.ts'
 import { slowReads } from '../imports/slow-storage.ts'
-import { claim, openApp, openWorkshop, queueFile, resultOf, type Workshop } from '../imports/workshop.ts'
 
 // An import whose batches are of this release and of the one before, which kept finished lines.
-let workshop: Workshop
+let fixture: ImportFixture
 beforeAll(async () => {
-  workshop = await openWorkshop({ BATCH_ROWS: '5', INFERENCE_ROWS: '5' })
-  return () => workshop.close()
+  fixture = await openImportFixture({ BATCH_ROWS: '5', INFERENCE_ROWS: '5' })
+  return () => fixture.close()
 })
 
 const rows = Array.from({ length: 40 }, (_, row) => `ghost${row},${row}\n`)
 const lines = rows.map((row) => `user_id is unregistered user,${row}`)
 
 test('finished lines stand in the error file as they are, and the release that kept them cannot end an import that has others', async () => {
-  const { db } = workshop.database
-  const appId = await openApp(workshop)
-  const importId = await queueFile(workshop, appId, `user_id,n\n${rows.join('')}`)
+  const { db } = fixture.database
+  const appId = await openApp(fixture)
+  const importId = await queueFile(fixture, appId, `user_id,n\n${rows.join('')}`)
   const shutdown = new AbortController()
-  const storage = slowReads(workshop.storage, 16, (at) => {
+  const storage = slowReads(fixture.storage, 16, (at) => {
     if (at > 200) shutdown.abort()
   })
-  const context = { ...workshop.context, storage, shutdown: shutdown.signal }
-  await runImport(context, await claim(workshop, appId, importId), shutdown.signal)
+  const context = { ...fixture.context, storage, shutdown: shutdown.signal }
+  await runImport(context, await claim(fixture, appId, importId), shutdown.signal)
   const first = await db
     .selectFrom('import_error_chunks')
     .select(['position', 'bytes'])
@@ -42,8 +49,8 @@ test('finished lines stand in the error file as they are, and the release that k
     .where('import_id', '=', importId)
     .where('position', '=', first.position)
     .execute()
-  await runImport(workshop.context, await claim(workshop, appId, importId), new AbortController().signal)
-  const { view, errorFile } = await resultOf(workshop, appId, importId)
+  await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
+  const { view, errorFile } = await resultOf(fixture, appId, importId)
   expect(view).toMatchObject({ state: 'completed', rows_failed: 40 })
   expect(errorFile?.toString()).toBe(`SERVICE_ERRORS,user_id,n\n${lines.join('')}`)
 })

@@ -13,7 +13,7 @@ import { encryptionKeys, parseAppId, withDatabase } from '../stack.ts'
 
 /** `sluice key create`, `list`, `delete` and `reencrypt`. */
 export function addKeyCommands(program: Command): void {
-  const key = program.command('key').description('access keys of the dropbox')
+  const key = program.command('key').description('access keys of the S3 gateway')
 
   const create = key
     .command('create')

@@ -1,13 +1,13 @@
 import { createAccessKey, deleteAccessKey, listAccessKeys, TooManyAccessKeys } from '@sluice/access-keys'
-import { pathOf } from '@sluice/dropbox'
+import { pathOf } from '@sluice/bucket-uploads'
 import { type Html, html } from '@sluice/html'
 import type { FastifyRequest } from 'fastify'
 import { formOf } from '../access/forms.ts'
 import { PageNotFound, visitedApp } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
-import { confirmDeletion, dropboxSection, newAccessKey } from './access-keys.ts'
-import type { DropboxAddress } from './dropbox-commands.ts'
+import { confirmDeletion, gatewaySection, newAccessKey } from './access-keys.ts'
+import type { GatewayAddress } from './upload-commands.ts'
 
 interface KeyQuery {
   Querystring: { key?: string }
@@ -15,16 +15,16 @@ interface KeyQuery {
 
 /** Access keys: creating and deleting them; they are listed with the other credentials. */
 export const accessKeyRoutes: PageRoutes = (dashboard, context) => {
-  const { db, dropbox } = context
+  const { db, s3Gateway } = context
 
   dashboard.post('/apps/:appId/credentials/access-keys', async (request, reply) => {
     const { appId } = visitedApp(request)
-    const key = await createAccessKey(db, dropbox.encryptionKeys, appId).catch((error: unknown) => {
+    const key = await createAccessKey(db, s3Gateway.encryptionKeys, appId).catch((error: unknown) => {
       if (error instanceof TooManyAccessKeys) return error
       throw error
     })
     if (key instanceof TooManyAccessKeys) {
-      const content = html`<p class="notice bad" role="alert">Not created: ${key.message}.</p>${await showDropbox(context, request)}`
+      const content = html`<p class="notice bad" role="alert">Not created: ${key.message}.</p>${await showGateway(context, request)}`
       return sendPage(reply.code(409), { title: 'Credentials', area: 'credentials', content })
     }
     const content = newAccessKey(appId, addressOf(context, appId), key)
@@ -48,12 +48,12 @@ export const accessKeyRoutes: PageRoutes = (dashboard, context) => {
   })
 }
 
-/** What the page of credentials shows of the dropbox. */
-export async function showDropbox(context: DashboardContext, request: FastifyRequest): Promise<Html> {
+/** What the page of credentials shows of the S3 gateway. */
+export async function showGateway(context: DashboardContext, request: FastifyRequest): Promise<Html> {
   const { appId } = visitedApp(request)
-  return dropboxSection(request, addressOf(context, appId), await listAccessKeys(context.db, appId))
+  return gatewaySection(request, addressOf(context, appId), await listAccessKeys(context.db, appId))
 }
 
-function addressOf({ dropbox }: DashboardContext, appId: number): DropboxAddress {
-  return { endpoint: dropbox.url, bucket: dropbox.bucket, region: dropbox.region, path: pathOf(appId) }
+function addressOf({ s3Gateway }: DashboardContext, appId: number): GatewayAddress {
+  return { endpoint: s3Gateway.url, bucket: s3Gateway.bucket, region: s3Gateway.region, path: pathOf(appId) }
 }

@@ -5,13 +5,13 @@ import type { FastifyRequest } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
 import { visitedApp } from '../access/guard.ts'
 import { bytes, time } from '../layout/format.ts'
-import { type DropboxAddress, dropboxCommands, type KeyPair, placeholders } from './dropbox-commands.ts'
+import { type GatewayAddress, type KeyPair, placeholders, uploadCommands } from './upload-commands.ts'
 
 /** Where files are put with a client of S3, the keys for it, and the commands of the usual programs. */
-export function dropboxSection(request: FastifyRequest, address: DropboxAddress, keys: readonly AccessKey[]): Html {
+export function gatewaySection(request: FastifyRequest, address: GatewayAddress, keys: readonly AccessKey[]): Html {
   const { appId } = visitedApp(request)
-  return html`<section class="card" aria-labelledby="dropbox">
-      <h2 id="dropbox">Files by S3</h2>
+  return html`<section class="card" aria-labelledby="s3-gateway">
+      <h2 id="s3-gateway">Files by S3</h2>
       <p>A file that is put here with any client of S3 becomes an import as soon as it is complete. Its name must contain no slash and no white space, and it must be at most ${bytes(limits.bucketBytes)}; it may be compressed with gzip.</p>
       <dl class="facts">
         <dt>Endpoint</dt><dd><code>${address.endpoint}</code></dd>
@@ -44,10 +44,10 @@ function keyTable(appId: number, keys: readonly AccessKey[]): Html {
   </table></div>`
 }
 
-function commandSection(address: DropboxAddress, key: KeyPair): Html {
+function commandSection(address: GatewayAddress, key: KeyPair): Html {
   return html`<section aria-labelledby="commands">
     <h2 id="commands">Commands</h2>
-    ${dropboxCommands(address, key).map(
+    ${uploadCommands(address, key).map(
       ({ program, command }) => html`<h3 id="command-${program}">${program}</h3>
       <div class="scroll" tabindex="0" role="region" aria-labelledby="command-${program}"><pre class="command">${command}</pre></div>`,
     )}
@@ -55,7 +55,7 @@ function commandSection(address: DropboxAddress, key: KeyPair): Html {
 }
 
 /** The only place where the secret is ever shown. */
-export function newAccessKey(appId: number, address: DropboxAddress, key: NewAccessKey): Html {
+export function newAccessKey(appId: number, address: GatewayAddress, key: NewAccessKey): Html {
   return html`<div class="card">
       <p>Copy the secret now: it is shown only here, once.</p>
       <dl class="facts">

@@ -5,10 +5,10 @@ import { formOf } from '../access/forms.ts'
 import { visitedApp } from '../access/guard.ts'
 import type { PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
-import { accessKeyRoutes, showDropbox } from './access-key-routes.ts'
+import { accessKeyRoutes, showGateway } from './access-key-routes.ts'
 import { confirmRegistration, newToken, tokenSection } from './api-token.ts'
 
-/** Credentials: the API token and how to register another one, and the access keys of the dropbox. */
+/** Credentials: the API token and how to register another one, and the access keys of the S3 gateway. */
 export const credentialRoutes: PageRoutes = (dashboard, context) => {
   const { db } = context
   accessKeyRoutes(dashboard, context)
@@ -19,7 +19,7 @@ export const credentialRoutes: PageRoutes = (dashboard, context) => {
     return sendCredentials(
       reply,
       'Credentials',
-      html`${tokenSection(appId, token)}${await showDropbox(context, request)}`,
+      html`${tokenSection(appId, token)}${await showGateway(context, request)}`,
     )
   })
 

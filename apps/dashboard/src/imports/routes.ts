@@ -28,7 +28,7 @@ export const importRoutes: PageRoutes = (dashboard, context) => {
     const page = before === undefined ? {} : { before }
     const imports = await listImportsBefore(db, apiUrl, appId, { ...page, limit: pageSize + 1 })
     const shown = imports.slice(0, pageSize)
-    const older = imports.length > pageSize ? shown.at(-1)?.lineNumber : undefined
+    const older = imports.length > pageSize ? shown.at(-1)?.sequenceNumber : undefined
     return sendList(reply, appId, shown, { older, isFirst: before === undefined })
   })
 

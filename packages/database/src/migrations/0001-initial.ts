@@ -49,7 +49,7 @@ const statements = [
   `create table imports (
     app_id integer not null references apps,
     import_id uuid not null default gen_random_uuid(),
-    line_number bigint generated always as identity,
+    sequence_number bigint generated always as identity,
     source text not null check (source in ('v3', 'v2', 'dashboard', 'bucket')),
     state text not null
       check (state in ('awaiting_upload', 'queued', 'processing', 'completed', 'failed', 'expired')),
@@ -86,13 +86,13 @@ const statements = [
   `create unique index imports_by_id on imports (import_id)`,
   // The guarantee of order: at most one import of an app is active at any moment (design.md §4).
   `create unique index imports_one_active_per_app on imports (app_id) where state = 'processing'`,
-  `create index imports_line on imports (app_id, line_number)
+  `create index imports_order on imports (app_id, sequence_number)
     where state in ('awaiting_upload', 'queued', 'processing')`,
   `create index imports_to_dispatch on imports (dispatched_at) where state in ('queued', 'processing')`,
   `create index imports_upload_checks on imports (upload_check_at) where upload_check_at is not null`,
   `create index imports_files_to_remove on imports (finished_at)
     where files_removed_at is null and state in ('completed', 'failed', 'expired')`,
-  `create index imports_history on imports (app_id, line_number desc)`,
+  `create index imports_history on imports (app_id, sequence_number desc)`,
 
   `create table import_error_chunks (
     app_id integer not null,

@@ -44,7 +44,7 @@ const statements = [
     primary key (app_id, request_id, user_hash)
   )`,
 
-  // By the clock as well as by the state: nobody is a target for longer because upkeep is late.
+  // By the clock as well as by the state: nobody is a target for longer because maintenance is late.
   `create or replace view campaign_targets as
     select u.app_id, u.user_id from users u
     where not exists (

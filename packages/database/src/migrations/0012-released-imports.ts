@@ -14,7 +14,7 @@ const statements = [
   `update imports i set holds_order = true where state = 'queued' and position > 0 and not exists (
     select from imports e
     where e.app_id = i.app_id and e.dry_run = i.dry_run and e.import_id <> i.import_id
-      and (e.state = 'processing' or e.state = 'queued' and e.position > 0 and e.line_number < i.line_number)
+      and (e.state = 'processing' or e.state = 'queued' and e.position > 0 and e.sequence_number < i.sequence_number)
   )`,
   `drop index imports_one_active_per_app`,
   // The guarantee of order: at most one import of an app is active or partly applied at any moment, and beside it one dry run.

@@ -19,7 +19,7 @@ const statements = [
   // Each batch of an import asks whether a user was deleted since its data was sent.
   `create index recently_deleted_users_by_time on recently_deleted_users (app_id, deleted_at)`,
   `alter table imports add column error_rows_since timestamptz`,
-  `alter table dropbox_uploads add column sent_at timestamptz not null default now()`,
+  `alter table bucket_uploads add column sent_at timestamptz not null default now()`,
   // Without foreign keys: the import of such a place may be gone.
   `create table file_sweeps (
     app_id integer not null,

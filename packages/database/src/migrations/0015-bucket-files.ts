@@ -8,7 +8,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 const statements = [
   `alter table imports add column signature_hash bytea`,
   // The latest upload with a signature decides whether the next one repeats it.
-  `create index imports_signature on imports (app_id, signature_hash, line_number desc) where signature_hash is not null`,
+  `create index imports_signature on imports (app_id, signature_hash, sequence_number desc) where signature_hash is not null`,
 
   `create table unannounced_file_failures (
     app_id integer not null references apps,

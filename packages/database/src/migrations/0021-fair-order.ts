@@ -10,9 +10,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 
 const statements = [
   // Finds the first import of each state, in each app's order of imports and in its order of dry runs.
-  `create index imports_in_order on imports (app_id, dry_run, state, line_number)
+  `create index imports_in_order on imports (app_id, dry_run, state, sequence_number)
     where state in ('awaiting_upload', 'queued', 'processing')`,
-  `drop index imports_line`,
+  `drop index imports_order`,
   // Those that wait for a worker: an import that is claimed is dispatched no longer.
   `create index imports_dispatched on imports (dispatched_at)
     where dispatched_at is not null and state in ('queued', 'processing')`,
@@ -51,7 +51,7 @@ const statements = [
         (
           select coalesce(retry_at, '-infinity') from imports i
           where i.app_id = orders.app_id and i.dry_run = orders.dry_run and i.state = 'queued'
-          order by line_number limit 1
+          order by sequence_number limit 1
         )
       ) as retry_at
     ) first where retry_at <= now()

@@ -6,13 +6,13 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 const statements = [
-  `alter table dropbox_uploads add column part_bytes bigint not null default 0`,
-  `create table dropbox_upload_parts (
+  `alter table bucket_uploads add column part_bytes bigint not null default 0`,
+  `create table bucket_upload_parts (
     app_id integer not null,
     import_id uuid not null,
     part_number integer not null,
     byte_size bigint not null,
     primary key (app_id, import_id, part_number),
-    foreign key (app_id, import_id) references dropbox_uploads on delete cascade
+    foreign key (app_id, import_id) references bucket_uploads on delete cascade
   )`,
 ]

@@ -9,7 +9,7 @@ export interface StackInfo {
   api: string
   dashboard?: string
   /** Where clients of S3 put files. */
-  dropbox?: string
+  s3_gateway?: string
   storage: string
   /** Absent where mails go to a mail server outside the stack. */
   inbox?: string

@@ -44,7 +44,7 @@ export async function openStackSession(postgres: BenchPostgres, database: string
     },
     async insertImport(file) {
       const stored = await storage.stat(file.name)
-      // As dispatched: the job comes from here, and upkeep adds none.
+      // As dispatched: the job comes from here, and maintenance adds none.
       const { rows } = await client.query(
         `insert into imports
           (app_id, source, state, object_key, content_type, etag, stored_size, byte_size, queued_at, dispatched_at)

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { until } from '../../environment/wait.ts'
 import { signal, stillRunning } from '../../stack/processes.ts'
 import { runningFor } from './cpu.ts'
+import { type BenchEnvironment, openBenchEnvironment, templates } from './environment.ts'
 import { shapesOf } from './file.ts'
-import { type Ground, openGround, templates } from './ground.ts'
 import { watchImport } from './sluice.ts'
 import { openStackSession } from './stack-session.ts'
 
@@ -20,13 +20,13 @@ export interface StartUp {
 
 /** Ends the worker of a running stack, gives an import to the queue, and watches the worker that the stack starts instead. */
 export async function measureStartUp(rounds: number): Promise<StartUp[]> {
-  await using ground = await openGround(rows)
+  await using environment = await openBenchEnvironment(rows)
   const measured: StartUp[] = []
-  for (let round = 0; round < rounds; round++) measured.push(await startUp(ground))
+  for (let round = 0; round < rounds; round++) measured.push(await startUp(environment))
   return measured
 }
 
-async function startUp({ postgres, home, file: make }: Ground): Promise<StartUp> {
+async function startUp({ postgres, home, file: make }: BenchEnvironment): Promise<StartUp> {
   const database = 'bench_start'
   await postgres.copyDatabase(templates.sluice, database)
   const session = await openStackSession(postgres, database, home)

@@ -33,7 +33,7 @@ export interface AppProcess {
 
 /** What {@link startApp} takes. */
 export interface AppOptions {
-  app: 'api' | 'worker' | 'dropbox'
+  app: 'api' | 'worker' | 's3-gateway'
   env: Record<string, string>
   nodeOptions?: readonly string[]
   /** Folder of the repository, where it is not this one but another release's. */

@@ -14,7 +14,7 @@ const statements = [
     change bigint generated always as identity primary key,
     app_id integer not null,
     import_id uuid not null,
-    line_number bigint not null,
+    sequence_number bigint not null,
     before text not null,
     after text not null,
     attempt integer not null,
@@ -26,14 +26,14 @@ const statements = [
   )`,
   `create function watch.note() returns trigger language plpgsql as $$
   begin
-    insert into watch.changes (app_id, import_id, line_number, before, after, attempt, position, others, waited_ms)
-    select new.app_id, new.import_id, new.line_number, old.state, new.state, new.attempt, new.position,
-      coalesce(jsonb_agg(jsonb_build_object('line_number', e.line_number, 'state', e.state, 'position', e.position,
+    insert into watch.changes (app_id, import_id, sequence_number, before, after, attempt, position, others, waited_ms)
+    select new.app_id, new.import_id, new.sequence_number, old.state, new.state, new.attempt, new.position,
+      coalesce(jsonb_agg(jsonb_build_object('sequence_number', e.sequence_number, 'state', e.state, 'position', e.position,
         'queued_ms', extract(epoch from clock_timestamp() - e.queued_at) * 1000))
-        filter (where e.line_number is not null), '[]'),
+        filter (where e.sequence_number is not null), '[]'),
       extract(epoch from clock_timestamp() - new.queued_at) * 1000
     from (select) one left join imports e on e.app_id = new.app_id and e.import_id <> new.import_id
-      and (e.line_number < new.line_number or e.position > 0)
+      and (e.sequence_number < new.sequence_number or e.position > 0)
       and e.state in ('awaiting_upload', 'queued', 'processing') and new.state = 'processing' and old.state <> new.state;
     return new;
   end $$`,
@@ -44,12 +44,12 @@ const statements = [
 interface Change {
   app_id: number
   import_id: string
-  line_number: number
+  sequence_number: number
   before: string
   after: string
   attempt: number
   position: number
-  others: { line_number: number; state: string; position: number; queued_ms: number | null }[]
+  others: { sequence_number: number; state: string; position: number; queued_ms: number | null }[]
   waited_ms: number | null
 }
 
@@ -107,7 +107,8 @@ function noteOrder(change: Change, orderWait: number, { order }: Observation, co
   order.set(change.app_id, [...before.filter((importId) => importId !== change.import_id), change.import_id])
   for (const other of change.others) {
     const mayPass = isUploading(other) && (change.waited_ms ?? 0) >= orderWait
-    if (other.position > 0) complain(`claimed while number ${other.line_number} is released between two of its batches`)
+    if (other.position > 0)
+      complain(`claimed while number ${other.sequence_number} is released between two of its batches`)
     else if (!mayPass) complain(`claimed after ${change.waited_ms} ms before ${JSON.stringify(other)} of its line`)
   }
 }

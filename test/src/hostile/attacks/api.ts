@@ -35,7 +35,7 @@ export const apiAttacks: Attack[] = [
         'API, headers': ofKind(urls.api, 'GET / HTTP/1.1\r\nX-Slow: '),
         'dashboard, form': ofKind(urls.dashboard, endless('POST', '/sign-in', 'application/x-www-form-urlencoded')),
         'dashboard, headers': ofKind(urls.dashboard, 'GET / HTTP/1.1\r\nX-Slow: '),
-        'gateway, headers': ofKind(urls.dropbox, 'GET / HTTP/1.1\r\nX-Slow: '),
+        'gateway, headers': ofKind(urls.s3Gateway, 'GET / HTTP/1.1\r\nX-Slow: '),
       }
       const all = Object.values(kinds).flat()
       const ended = Promise.all(all.map(({ closed }) => closed))

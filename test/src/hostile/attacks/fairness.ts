@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '@sluice/database'
 import { send } from '@sluice/s3-endpoint/testing'
-import { stackBucket } from '../../dropbox/bucket-owner.ts'
+import { stackBucket } from '../../s3-gateway/bucket-owner.ts'
 import { declare, firstRequest, put } from '../../stack/client.ts'
 import { type Attack, type AttackContext, atMost, type Figures } from '../attack.ts'
 import { bomb, countStatuses, pauseFor, signIn, uploadBomb } from '../attackers.ts'
@@ -32,7 +32,7 @@ export const fairnessAttacks: Attack[] = [
         while (next < 700 && !signal.aborted) {
           const key = `/${stackBucket}/${path}file-${next++}.csv`
           const request = { method: 'PUT', path: key, body: 'user_id,a\nu1,1\n', accessKeyId, secretAccessKey }
-          statuses.push(await send(urls.dropbox, request).catch(() => ({ status: 0 })))
+          statuses.push(await send(urls.s3Gateway, request).catch(() => ({ status: 0 })))
         }
       }
       await Promise.all(Array.from({ length: 20 }, client))
@@ -75,17 +75,21 @@ export const fairnessAttacks: Attack[] = [
       const { path, accessKeyId, secretAccessKey } = await openAttacker()
       const key = `/${stackBucket}/${path}large.csv`
       const signed = { accessKeyId, secretAccessKey }
-      const { text } = await send(urls.dropbox, { ...signed, method: 'POST', path: `${key}?uploads=` })
+      const { text } = await send(urls.s3Gateway, { ...signed, method: 'POST', path: `${key}?uploads=` })
       const uploadId = /<UploadId>([^<]+)</.exec(text)?.[1] ?? ''
       const part = Buffer.alloc(120_000_000, 'x')
       let accepted = 0
       for (let number = 1; number <= 10 && !signal.aborted; number++) {
         const partPath = `${key}?partNumber=${number}&uploadId=${encodeURIComponent(uploadId)}`
         const request = { ...signed, method: 'PUT', path: partPath, body: part, payloadHash: 'UNSIGNED-PAYLOAD' }
-        const { status } = await send(urls.dropbox, request).catch(() => ({ status: 0 }))
+        const { status } = await send(urls.s3Gateway, request).catch(() => ({ status: 0 }))
         if (status === 200) accepted += part.length
       }
-      await send(urls.dropbox, { ...signed, method: 'DELETE', path: `${key}?uploadId=${encodeURIComponent(uploadId)}` })
+      await send(urls.s3Gateway, {
+        ...signed,
+        method: 'DELETE',
+        path: `${key}?uploadId=${encodeURIComponent(uploadId)}`,
+      })
       return { 'accepted, MB': accepted / 1e6 }
     },
     expect: (figures) => atMost(figures, 'accepted, MB', 2 ** 30 / 1e6),

@@ -1,5 +1,5 @@
 import { send } from '@sluice/s3-endpoint/testing'
-import { stackBucket } from '../../dropbox/bucket-owner.ts'
+import { stackBucket } from '../../s3-gateway/bucket-owner.ts'
 import type { Attack, AttackContext, Figures } from '../attack.ts'
 import { atMost } from '../attack.ts'
 import { countStatuses, pauseFor, trickleUpload } from '../attackers.ts'
@@ -46,7 +46,7 @@ export const gatewayAttacks: Attack[] = [
       const { path, accessKeyId, secretAccessKey } = await context.openAttacker()
       const signed = { accessKeyId, secretAccessKey }
       const slow = Array.from({ length: 300 }, (_, index) =>
-        trickleUpload(context.signal, context.urls.dropbox, `/${stackBucket}/${path}slow-${index}.csv`, signed),
+        trickleUpload(context.signal, context.urls.s3Gateway, `/${stackBucket}/${path}slow-${index}.csv`, signed),
       )
       await pauseFor(context.signal, 2_000)
       const figures = await sendDocuments(context, 5)
@@ -62,7 +62,7 @@ export const gatewayAttacks: Attack[] = [
       const { path, accessKeyId, secretAccessKey } = await context.openAttacker()
       const signed = { accessKeyId, secretAccessKey }
       const slow = Array.from({ length: 1_005 }, () =>
-        trickleUpload(context.signal, context.urls.dropbox, `/${stackBucket}/${path}slow.csv`, signed),
+        trickleUpload(context.signal, context.urls.s3Gateway, `/${stackBucket}/${path}slow.csv`, signed),
       )
       await pauseFor(context.signal, 60_000)
       const open = slow.filter((client) => client.isOpen()).length
@@ -87,7 +87,7 @@ export const gatewayAttacks: Attack[] = [
         `/${stackBucket}/${path}./x.csv`,
       ]
       const answers = await Promise.all(
-        paths.map((each) => send(context.urls.dropbox, { path: each, accessKeyId, secretAccessKey })),
+        paths.map((each) => send(context.urls.s3Gateway, { path: each, accessKeyId, secretAccessKey })),
       )
       return { 'answers of 500 and more': answers.filter(({ status }) => status >= 500).length }
     },
@@ -99,7 +99,7 @@ async function sendDocuments(context: AttackContext, times: number): Promise<Fig
   const { urls } = context
   const { path, accessKeyId, secretAccessKey } = await context.openAttacker()
   const signed = { accessKeyId, secretAccessKey }
-  const { text } = await send(urls.dropbox, {
+  const { text } = await send(urls.s3Gateway, {
     ...signed,
     method: 'POST',
     path: `/${stackBucket}/${path}a.csv?uploads=`,
@@ -108,7 +108,7 @@ async function sendDocuments(context: AttackContext, times: number): Promise<Fig
   const begun = performance.now()
   const all = Array.from({ length: times }, () => documents(path, uploadId)).flat()
   const answers = await Promise.all(
-    all.map((request) => send(urls.dropbox, { ...signed, ...request }).catch(() => ({ status: 0 }))),
+    all.map((request) => send(urls.s3Gateway, { ...signed, ...request }).catch(() => ({ status: 0 }))),
   )
   return { 'slowest, s': Math.round((performance.now() - begun) / 100) / 10, ...countStatuses(answers) }
 }

@@ -1,0 +1,55 @@
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { readSettings, sharedStore } from '@sluice/config'
+import { checkSchema, connect } from '@sluice/database'
+import { countConnections, requestHistogram, runService } from '@sluice/service'
+import { openRelay, openStorage, storageSettings } from '@sluice/storage'
+import { bucketLimitSettings, openBucketLimiter } from './limits.ts'
+import { observeRequests } from './metrics.ts'
+import { createGateway, gatewaySettings } from './server.ts'
+
+/** How long uploads under way have to end when the process is stopped, and when it is ended by force, ms. */
+const patience = 10_000
+const stopDeadline = 15_000
+
+await runService('s3-gateway', { stopDeadline }, async (log, operations) => {
+  const settings = readSettings(process.env, [
+    ...bucketLimitSettings,
+    ...gatewaySettings,
+    ...storageSettings,
+    'DATABASE_POOL',
+    'DATABASE_URL',
+    'DRAIN_DELAY',
+    'S3_GATEWAY_HOST',
+    'S3_GATEWAY_PORT',
+    'REDIS_URL',
+  ])
+  const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
+  const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
+  countConnections(operations.metrics, database)
+  const storage = openStorage(settings)
+  const relay = openRelay(settings)
+  const limiter = await openBucketLimiter(sharedStore(settings), settings, log)
+  const server = createGateway({ db: database.db, relay, log, limiter }, settings)
+  observeRequests(server.http, requestHistogram(operations.metrics))
+  operations.readiness.require('postgres', () => checkSchema(database.db))
+  operations.readiness.require('storage', () => storage.check())
+  server.http.listen(settings.S3_GATEWAY_PORT, settings.S3_GATEWAY_HOST)
+  await once(server.http, 'listening')
+  return {
+    info: { address: server.http.address() },
+    drain: settings.DRAIN_DELAY,
+    async stop() {
+      const closed = once(server.http, 'close')
+      server.http.close()
+      await Promise.race([server.settled(), delay(patience, undefined, { ref: false })])
+      server.http.closeAllConnections()
+      await closed
+      await server.settled()
+      await limiter.close()
+      relay.close()
+      storage.close()
+      await database.close()
+    },
+  }
+})

@@ -1,0 +1,169 @@
+import {
+  beginUploadInParts,
+  findImportedFile,
+  findUpload,
+  finishUpload,
+  forgetUpload,
+  listUploads,
+  pathOf,
+  reservePart,
+} from '@sluice/bucket-uploads'
+import type { Database } from '@sluice/database'
+import {
+  checkClaim,
+  checkClaimedSize,
+  compareKeys,
+  compositeChecksum,
+  type MultipartBackend,
+  type NamedPart,
+  type ObjectClaims,
+  type ObjectInfo,
+  type ObjectName,
+  type PendingUpload,
+  planAtEnd,
+  S3Error,
+  type UploadsRequest,
+} from '@sluice/s3-endpoint'
+import { StorageRefusal } from '@sluice/storage'
+import type { RelayContext } from './context.ts'
+import { countUpload, unlessTooManyWait } from './limits.ts'
+import { infoOf, withoutQuotes } from './objects.ts'
+import { checkSize, fileOf, newFileOf, noSuchUpload, refuseCondition, refuseSize, relayed } from './refusals.ts'
+
+type InParts = NonNullable<Awaited<ReturnType<typeof findUpload>>>
+
+/** Passes uploads in parts on to storage. The ID that clients get is that of the import to be. */
+export function relayMultipart(context: RelayContext): MultipartBackend {
+  const { db, relay } = context
+
+  async function find(name: ObjectName, uploadId: string): Promise<InParts> {
+    const { appId, fileName } = fileOf(name)
+    const upload = await findUpload(db, appId, fileName, uploadId)
+    if (upload === undefined) throw noSuchUpload()
+    return upload
+  }
+
+  return {
+    create: async (name, metadata, plan) => {
+      const { appId, fileName } = newFileOf(name)
+      await countUpload(context, appId)
+      const beginning = beginUploadInParts(context, appId, fileName, metadata, plan ?? null)
+      return (await relayed(unlessTooManyWait(beginning))).importId
+    },
+    putPart: async (name, uploadId, partNumber, body) => {
+      checkSize(body.size)
+      const upload = await find(name, uploadId)
+      const { objectKey, storageUploadId, checksum } = upload
+      if (checksum !== null) body.requireChecksum(checksum.algorithm)
+      refuseSize(await reservePart(context, upload, partNumber, body.size))
+      const passedOn = { byteSize: body.size, chunks: body.chunks }
+      const etag = withoutQuotes(await relayed(relay.putPart(objectKey, storageUploadId, partNumber, passedOn)))
+      return { partNumber, size: body.size, etag, modifiedAt: new Date(), checksums: body.digests().checksums }
+    },
+    listParts: async (name, uploadId, page) => {
+      const { objectKey, storageUploadId, checksum } = await find(name, uploadId)
+      const { parts, isTruncated } = await relayed(relay.pageOfParts(objectKey, storageUploadId, page))
+      const shown = parts.map(({ partNumber, byteSize, etag, modifiedAt }) => {
+        return { partNumber, size: byteSize, etag: withoutQuotes(etag), modifiedAt, checksums: {} }
+      })
+      return { parts: shown, isTruncated, plan: checksum ?? undefined }
+    },
+    complete: (name, uploadId, readParts, { condition, claims }) => {
+      refuseCondition(condition)
+      return relayed(complete(context, name, uploadId, readParts, claims))
+    },
+    abort: async (name, uploadId) => forgetUpload(context, await find(name, uploadId)),
+    // A prefix that is let through lies in the sender's own path, so no other app's uploads are looked up.
+    listUploads: (_bucket, request) => listPendingUploads(db, request),
+  }
+}
+
+/** A prefix that is let through lies in the sender's own path, so no other app's uploads are looked up. */
+async function listPendingUploads(db: Database, { prefix, after, limit }: UploadsRequest): Promise<PendingUpload[]> {
+  const { appId, fileName: namesBeginWith } = fileOf({ key: prefix })
+  const path = pathOf(appId)
+  const afterName = after.key.startsWith(path) ? after.key.slice(path.length) : ''
+  if (afterName === '' && compareKeys(after.key, path) > 0) return []
+  const behind = { fileName: afterName, importId: after.uploadId }
+  const uploads = await listUploads(db, appId, { namesBeginWith, after: behind, limit })
+  return uploads.map(({ importId, fileName, startedAt, checksum }) => {
+    return { key: `${path}${fileName}`, uploadId: importId, startedAt, plan: checksum ?? undefined }
+  })
+}
+
+/**
+ * Has storage make the object, and makes the import of it. A client that never got the answer asks again: then the object,
+ * or the import as well, is there already.
+ */
+async function complete(
+  context: RelayContext,
+  name: ObjectName,
+  uploadId: string,
+  readParts: () => Promise<NamedPart[]>,
+  claims: ObjectClaims,
+): Promise<ObjectInfo> {
+  const { db, log } = context
+  const { appId, fileName } = newFileOf(name)
+  const upload = await findUpload(db, appId, fileName, uploadId)
+  if (upload !== undefined) await assemble(context, upload, await readParts(), claims)
+  const finished = upload && (await finishUpload(context, upload, { kind: 'parts' }))
+  if (finished?.isNew) log.info({ app_id: appId, import_id: uploadId, byte_size: finished.byteSize }, 'file taken')
+  const file = finished ?? (await findImportedFile(db, appId, fileName, uploadId))
+  if (file === undefined) throw noSuchUpload()
+  return infoOf(name.key, file, { contentType: '', user: {} })
+}
+
+/**
+ * Compares what the sender says of the whole file with the parts' checksums that it names: each part was verified.
+ *
+ * Throws BadDigest if they differ. Throws NotImplemented if only the file's bytes, or unnamed checksums, could tell.
+ */
+function checkObjectChecksum(begun: InParts['checksum'], parts: readonly NamedPart[], claims: ObjectClaims): void {
+  const plan = planAtEnd(begun ?? undefined, claims)
+  if (plan === undefined || claims.checksum === undefined) return
+  const composite = plan.type === 'COMPOSITE' ? compositeChecksum(plan.algorithm, parts) : undefined
+  if (composite === undefined) {
+    throw new S3Error('NotImplemented', `The ${plan.algorithm} of a whole file is not computed here.`)
+  }
+  checkClaim(composite, claims)
+}
+
+/**
+ * Has storage make the object. Throws InvalidPart for a part that storage does not have, before storage reads the whole list.
+ * Throws EntityTooLarge if the parts are more than a file may be; the upload is forgotten then.
+ */
+async function assemble(
+  context: RelayContext,
+  upload: InParts,
+  parts: readonly NamedPart[],
+  claims: ObjectClaims,
+): Promise<void> {
+  const { relay } = context
+  const { objectKey, storageUploadId, checksum } = upload
+  checkObjectChecksum(checksum, parts, claims)
+  try {
+    const stored = await relay.listParts(objectKey, storageUploadId)
+    const sizes = new Map(stored.map(({ partNumber, byteSize }) => [partNumber, byteSize]))
+    const missing = parts.find(({ partNumber }) => !sizes.has(partNumber))
+    if (missing !== undefined) throw invalidPart(missing)
+    const total = parts.reduce((sum, { partNumber }) => sum + (sizes.get(partNumber) ?? 0), 0)
+    try {
+      checkSize(total)
+    } catch (error) {
+      await forgetUpload(context, upload)
+      throw error
+    }
+    checkClaimedSize(total, claims)
+    const named = parts.map(({ partNumber, etag }) => ({ partNumber, etag: `"${etag}"` }))
+    await relay.completeParts(objectKey, storageUploadId, named)
+  } catch (error) {
+    // Whether storage made the object before is for `finishUpload` to see.
+    if (!(error instanceof StorageRefusal) || error.code !== 'NoSuchUpload') throw error
+  }
+}
+
+function invalidPart({ partNumber }: NamedPart): S3Error {
+  return new S3Error('InvalidPart', 'One or more of the specified parts could not be found.', {
+    fields: { PartNumber: String(partNumber) },
+  })
+}

@@ -1,0 +1,47 @@
+import type { Settings } from '@sluice/config'
+import { createS3Server, type S3Server, s3ClientPolicy } from '@sluice/s3-endpoint'
+import { authorizeSender, findSender } from './access.ts'
+import { createRelayBackend } from './backend.ts'
+import type { RelayContext } from './context.ts'
+import { admitSender } from './shares.ts'
+
+/** The settings that the S3 gateway itself takes. */
+export const gatewaySettings = [
+  'S3_GATEWAY_APP_UPLOADS',
+  'S3_GATEWAY_BODY_GRACE',
+  'S3_GATEWAY_BODY_TIMEOUT',
+  'ENCRYPTION_KEYS',
+  'S3_BUCKET',
+  'S3_REGION',
+  'WAITING_IMPORTS_LIMIT',
+] as const
+
+/**
+ * Makes the S3 gateway: S3 over the apps' paths in the deployment's bucket, for whoever signs with an access key. The caller
+ * makes it listen and closes it. `now` is the clock that signatures are held against.
+ */
+export function createGateway(
+  services: Omit<RelayContext, 'settings'>,
+  settings: Settings<(typeof gatewaySettings)[number]>,
+  now?: () => Date,
+): S3Server {
+  const { db, log } = services
+  const context = { ...services, settings }
+  const body = {
+    ...s3ClientPolicy.body,
+    graceMs: settings.S3_GATEWAY_BODY_GRACE,
+    totalMs: settings.S3_GATEWAY_BODY_TIMEOUT,
+  }
+  return createS3Server({
+    backend: createRelayBackend(context, settings.S3_BUCKET),
+    findCredentials: findSender(db, settings.ENCRYPTION_KEYS),
+    authorize: authorizeSender(context, settings.S3_BUCKET),
+    admit: admitSender(settings.S3_GATEWAY_APP_UPLOADS),
+    clients: { ...s3ClientPolicy, body },
+    region: settings.S3_REGION,
+    onError: (error, { requestId, method }) => {
+      log.error({ err: error, request_id: requestId, method }, 'request failed')
+    },
+    ...(now !== undefined && { now }),
+  })
+}

@@ -1,0 +1,84 @@
+import { hash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import type { ValueType } from '@sluice/contract'
+import { type CellOffsets, cellCount, isText, problemOf, type RowBlock, rawRow } from '@sluice/csv'
+import type { ProfileBatch } from '@sluice/profiles'
+import type { Columns } from '../file/columns.ts'
+import { SampledColumns } from '../file/sampled-columns.ts'
+import type { RowBatch } from './cut.ts'
+import type { KeptRows } from './kept-rows.ts'
+import { columnProblem, type Problem, unregistered } from './problems.ts'
+
+/** Memory of a batch, for one after another: made anew each time, it would be garbage by the megabyte. */
+export interface BatchMemory {
+  /** Its users, with a hash of each row; then their values. */
+  updates: ProfileBatch
+  /** Its rows that are not applied. */
+  keptRows: KeptRows
+}
+
+/** A batch whose rows' users are known by name; nothing else of the rows has been looked at. */
+export interface PreparedBatch extends RowBatch, BatchMemory {
+  /** By row, its user's number in `updates`; {@link noUser} where the row or its ID can't be read. */
+  users: Int32Array
+  /** Types of the columns, by key, as far as they are settled after this batch. */
+  types: Readonly<Record<string, ValueType>>
+  /** It may register keys: some are typed and not registered. */
+  mayRegister: boolean
+}
+
+/** Stands for the user of a row that has none. */
+export const noUser = -1
+
+/**
+ * Settles the types of columns that had no value so far, from the values of this batch (design.md §3, Inference).
+ * Changes `columns`.
+ */
+export function settleTypes({ slices }: RowBatch, columns: Columns): void {
+  if (columns.untyped.length === 0) return
+  const sampled = new SampledColumns(columns)
+  for (const { block, from, to } of slices) for (let row = from; row < to; row++) sampled.add(block, row)
+  sampled.settle()
+}
+
+/** Whether a row has a value in a column. */
+export function hasValue(block: CellOffsets, row: number, column: number): boolean {
+  const cell = (block.firstCell[row] ?? 0) + column
+  return column < cellCount(block, row) && block.cellStart[cell] !== block.cellEnd[cell]
+}
+
+/** The bytes of a value that is there. */
+function bytesOf(block: CellOffsets, row: number, column: number): Buffer {
+  const cell = (block.firstCell[row] ?? 0) + column
+  return block.bytes.subarray(block.cellStart[cell], block.cellEnd[cell])
+}
+
+/**
+ * Puts the users of the rows into the memory, which must have none. Between blocks of rows others come to their turn: a batch
+ * that Postgres is done with must not wait with its locks until all of this one's rows are hashed.
+ */
+export async function prepareBatch(batch: RowBatch, columns: Columns, memory: BatchMemory): Promise<PreparedBatch> {
+  const { updates, keptRows } = memory
+  const users = new Int32Array(batch.rows).fill(noUser)
+  const { salt, userIdIndex } = columns
+  let number = 0
+  for (const { block, from, to } of batch.slices) {
+    for (let row = from; row < to; row++, number++) {
+      if (problemOf(block, row) !== undefined || userIdProblem(block, row, userIdIndex) !== undefined) continue
+      const cell = (block.firstCell[row] ?? 0) + userIdIndex
+      const [start, end] = [block.cellStart[cell] ?? 0, block.cellEnd[cell] ?? 0]
+      // As a string a hash is half the work of a Buffer, which is an object with memory of its own.
+      users[number] = updates.addRow(block.bytes, start, end, hash('sha256', rawRow(block, row), 'binary'), salt)
+    }
+    await setImmediate()
+  }
+  const { types, unregistered } = columns
+  return { ...batch, updates, keptRows, users, types, mayRegister: unregistered.length > 0 }
+}
+
+/** What is wrong with a row's user ID; undefined if it can be looked up. */
+export function userIdProblem(block: RowBlock, row: number, userIdIndex: number): Problem | undefined {
+  if (!hasValue(block, row, userIdIndex)) return unregistered(userIdIndex)
+  const isReadable = block.isText || isText(bytesOf(block, row, userIdIndex))
+  return isReadable ? undefined : columnProblem(userIdIndex, 'should be UTF-8')
+}

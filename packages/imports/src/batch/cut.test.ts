@@ -1,0 +1,46 @@
+import { readRows } from '@sluice/csv'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type BatchLimits, cutBatches } from './cut.ts'
+
+/** Where the batches of a document end, in rows, when its bytes come in chunks of a size. */
+async function cut(document: string, limits: BatchLimits, chunkBytes = 64): Promise<number[]> {
+  const bytes = Buffer.from(document)
+  async function* chunks() {
+    for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes)
+  }
+  const batches = await Array.fromAsync(cutBatches(readRows(chunks()), 0, limits))
+  for (const { rows, slices } of batches) {
+    expect(slices.reduce((sum, { from, to }) => sum + to - from, 0)).toBe(rows)
+  }
+  return batches.map(({ rows }) => rows)
+}
+
+test.each([
+  ['by rows', 'a\n'.repeat(7), { rows: 3, keyBytes: [10] }, [3, 3, 1]],
+  ['by rows, the first one sooner', 'a\n'.repeat(7), { rows: 3, firstRows: 1, keyBytes: [10] }, [1, 3, 3]],
+  ['by rows, the first one no later', 'a\n'.repeat(7), { rows: 3, firstRows: 5, keyBytes: [10] }, [3, 3, 1]],
+  ['by the bytes of rows', `${'x'.repeat(80_000)}\n`.repeat(6), { rows: 100, keyBytes: [10] }, [4, 2]],
+  ['by empty cells', `${','.repeat(24_999)}\n`.repeat(7), { rows: 100, keyBytes: [10] }, [5, 2]],
+  ['by the keys that each row repeats', 'a\n'.repeat(70), { rows: 100, keyBytes: [2 ** 17] }, [32, 32, 6]],
+  ['to one row where the keys alone are more', 'a\n'.repeat(3), { rows: 100, keyBytes: [2 ** 30] }, [1, 1, 1]],
+])('batches are cut %s', async (_, document, limits, expected) => {
+  expect(await cut(document, limits, 65_536)).toEqual(expected)
+})
+
+test('where batches end does not hang on how the bytes arrive, nor on which batch was the last one before a crash', async () => {
+  const rows = fc.array(fc.constantFrom('a\n', 'b,c\n', '"d\ne",f\n', '\n', '"broken\n'), { maxLength: 40 })
+  await fc.assert(
+    fc.asyncProperty(
+      rows,
+      fc.integer({ min: 1, max: 5 }),
+      fc.integer({ min: 1, max: 20 }),
+      async (parts, size, chunk) => {
+        const document = parts.join('')
+        const limits = { rows: size, keyBytes: [1] }
+        const whole = await cut(document, limits, 1000)
+        expect(await cut(document, limits, chunk)).toEqual(whole)
+      },
+    ),
+  )
+})

@@ -1,0 +1,50 @@
+import type { ValueType } from '@sluice/contract'
+import { type Database, encodeTextArray, type RawBuilder, sql } from '@sluice/database'
+import { registeredKeys, requireRoom } from '@sluice/profiles'
+import type { Columns, ProfileColumn } from '../file/columns.ts'
+
+/**
+ * Does for a dry run what registering keys does for an import, and registers none.
+ *
+ * Takes all columns of the file, the wanted type of each key that this batch would register, and how many keys the app may
+ * have; keys that earlier batches would have registered count, whichever worker committed them. Gives the type that each wanted key would have. Throws
+ * `KeyLimitExceeded`.
+ */
+export async function previewKeys(
+  tx: Database,
+  appId: number,
+  columns: Columns,
+  wanted: ReadonlyMap<string, ValueType>,
+  limit: number,
+): Promise<Map<string, ValueType>> {
+  const registered = await registeredKeys(tx, appId)
+  const added = columns.profiles.filter(
+    ({ key, registered: before }) => !registered.has(key) && (before || wanted.has(key)),
+  )
+  requireRoom(registered.size + added.length, limit)
+  return new Map([...wanted].map(([key, type]) => [key, registered.get(key) ?? type]))
+}
+
+/** Sets the keys that this batch would register. The keys commit with the batch, so that a successor counts them as well. */
+export function previewed(columns: readonly ProfileColumn[]): { previewed_keys?: RawBuilder<string[]> } {
+  if (columns.length === 0) return {}
+  const keys = encodeTextArray(columns.map(({ key }) => key))
+  return { previewed_keys: sql<string[]>`previewed_keys || ${keys}::text[]` }
+}
+
+/**
+ * Adds the keys that committed batches of a dry run would have registered to the registered keys.
+ *
+ * Their settled types win: had the batches registered them, no other request could have given them another type.
+ */
+export function withPreviewed(
+  registered: ReadonlyMap<string, ValueType>,
+  previewedKeys: readonly string[],
+  settled: Readonly<Record<string, ValueType>>,
+): Map<string, ValueType> {
+  const previewedTypes = previewedKeys.flatMap((key) => {
+    const type = Object.hasOwn(settled, key) ? settled[key] : undefined
+    return type === undefined ? [] : [[key, type] as const]
+  })
+  return new Map([...registered, ...previewedTypes])
+}

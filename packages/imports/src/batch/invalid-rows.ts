@@ -1,0 +1,45 @@
+import { problemOf } from '@sluice/csv'
+import type { UserStates } from '@sluice/profiles'
+import type { Columns } from '../file/columns.ts'
+import { noUser, type PreparedBatch } from './batch.ts'
+import type { Findings } from './check.ts'
+import type { ErrorCounts } from './error-counts.ts'
+import { type Problem, unregistered } from './problems.ts'
+
+/**
+ * Puts the rows that are not applied into the batch's kept rows, in file order, and counts them by message. Accepts the number
+ * of rows in the file before the batch. Returns how many it found.
+ */
+export function keepInvalidRows(
+  { slices, users, keptRows }: PreparedBatch,
+  { problems: found }: Findings,
+  states: UserStates,
+  { userIdIndex }: Columns,
+  rowsBefore: number,
+  counts: ErrorCounts,
+): number {
+  keptRows.clear() // of a try that was rolled back
+  const ofUnregistered = unregistered(userIdIndex)
+  const problems: Problem[] = []
+  let rowsFailed = 0
+  let number = 0
+  let next = 0
+  for (const { block, from, to } of slices) {
+    for (let row = from; row < to; row++, number++) {
+      const user = users[number] ?? noUser
+      const isUnregistered = user !== noUser && !states.isRegistered(user)
+      if (found.rows[next] !== number && !isUnregistered) continue
+      problems.length = 0
+      for (; found.rows[next] === number; next++) problems.push(found.problems[next] ?? 0)
+      if (isUnregistered) problems.push(ofUnregistered)
+      // Columns are checked in the order of documents.
+      if (problems.length > 1) problems.sort((one, other) => one - other)
+      rowsFailed++
+      counts.add(problems)
+      // It may be about a user who was deleted after the file was sent.
+      if (states.followDeletion && problemOf(block, row) !== undefined) continue
+      keptRows.add(rowsBefore + number + 1, problems, block, row)
+    }
+  }
+  return rowsFailed
+}

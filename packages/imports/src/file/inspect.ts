@@ -1,0 +1,76 @@
+import { type RowBlock, readHeader, readRows } from '@sluice/csv'
+import { registeredKeys, requireRoom } from '@sluice/profiles'
+import type { FileContext, StoredFile } from '../context.ts'
+import { Columns } from './columns.ts'
+import { nextTurn } from './event-loop.ts'
+import { SampledColumns } from './sampled-columns.ts'
+import { firstBytes, openSource } from './source.ts'
+
+/**
+ * Bytes of rows that inference reads at most, whatever `INFERENCE_ROWS` says: a gzip file of 16 KB may have as many. All work
+ * goes by these bytes, so this bounds the CPU time of an inspection as well.
+ */
+const sampleBytes = 16 * 2 ** 20
+
+/** Bytes of rows that are looked at in one turn of the event loop: a millisecond or less. */
+const turnBytes = 64 * 2 ** 10
+
+/**
+ * Looks at the beginning of a file before any of its rows is processed: the header, and the types of the columns. The process
+ * may have requests of others to answer: it looks at a few bytes at a time.
+ *
+ * Returns the columns and the byte offset of the first data row. Throws `FileError` if the header is refused, and
+ * `KeyLimitExceeded` as soon as more columns have values than the app has room for keys.
+ */
+export async function inspectFile(
+  context: FileContext,
+  file: StoredFile,
+): Promise<{ columns: Columns; position: number }> {
+  const registered = await registeredKeys(context.db, file.appId)
+  await nextTurn()
+  const header = await readHeader(openSource(context, file, 0))
+  await nextTurn()
+  const columns = new Columns(header.columns, {}, registered)
+  await inferTypes(context, file, columns, header.end, registered.size)
+  return { columns, position: header.end }
+}
+
+/** Infers the types of the keys that are not registered, from the first data rows (design.md §3, Inference). */
+async function inferTypes(
+  context: FileContext,
+  file: StoredFile,
+  columns: Columns,
+  position: number,
+  keys: number,
+): Promise<void> {
+  if (columns.untyped.length === 0) return
+  const sampled = new SampledColumns(columns)
+  for await (const { block, row } of sampleRows(context, file, columns, position)) {
+    sampled.add(block, row)
+    if (sampled.typed > 0) requireRoom(keys + sampled.typed, context.settings.PROFILE_KEY_LIMIT)
+  }
+  sampled.settle()
+}
+
+/** The first data rows, as many as inference may read. */
+async function* sampleRows(
+  context: FileContext,
+  file: StoredFile,
+  { names }: Columns,
+  position: number,
+): AsyncGenerator<{ block: RowBlock; row: number }> {
+  const source = firstBytes(openSource(context, file, position), sampleBytes)
+  let count = 0
+  let turnEnd = position
+  for await (const block of readRows(source, { position, columns: names.length })) {
+    for (const [row, end] of block.rowEnd.entries()) {
+      if (end >= turnEnd) {
+        await nextTurn()
+        turnEnd = end + turnBytes
+      }
+      // A row that reaches the end of the sample may be cut off there.
+      if (++count > context.settings.INFERENCE_ROWS || end - position >= sampleBytes) return
+      yield { block, row }
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { decompress } from '@sluice/csv'
+import { ObjectGone, ObjectReplaced } from '@sluice/storage'
+import type { FileContext, StoredFile } from '../context.ts'
+
+/**
+ * Streams a stored file, uncompressed, from a byte offset on.
+ *
+ * A plain file is read from there; of a compressed one, what lies before is decompressed and dropped. Throws `FileError`
+ * where the file is bad, `ObjectGone` and `ObjectReplaced`, what storage throws, and an AbortError when the process shuts down.
+ */
+export async function* openSource(context: FileContext, file: StoredFile, position: number): AsyncGenerator<Buffer> {
+  const gzip = file.contentType === 'application/gzip'
+  const from = gzip ? 0 : position
+  const stored = await openStored(context, file, from)
+  try {
+    const limit = context.settings.UNCOMPRESSED_LIMIT - from
+    let skip = position - from
+    for await (const chunk of decompress(stored, { gzip, limit })) {
+      if (skip >= chunk.length) skip -= chunk.length
+      else {
+        yield chunk.subarray(skip)
+        skip = 0
+      }
+    }
+  } finally {
+    stored.destroy()
+  }
+}
+
+/** Throws `ObjectReplaced` if the object is not the file whose upload was noticed. */
+async function openStored(context: FileContext, file: StoredFile, from: number): Promise<Readable> {
+  try {
+    return await read(context, file, file.etag, from)
+  } catch (error) {
+    if (!(error instanceof ObjectReplaced)) throw error
+    // Later reads under this claim have the new ETag as well.
+    file.etag = await etagOfSameFile(context, file, error)
+    return await readCompared(context, file, file.etag, from)
+  }
+}
+
+/**
+ * Storage may give the same bytes another ETag when a client repeats its PUT, for instance if it encrypts them with SSE-KMS.
+ * The MD5 of the file tells whether the object still has the same bytes. They are read once: the new ETag is kept.
+ *
+ * Returns the object's ETag. Throws `replaced` if the object has other bytes, or the MD5 is not known, and `ObjectGone`.
+ */
+async function etagOfSameFile(context: FileContext, file: StoredFile, replaced: ObjectReplaced): Promise<string> {
+  if (file.checksum === null) throw replaced
+  const stat = await context.storage.stat(file.objectKey)
+  if (stat === undefined) throw new ObjectGone(file.objectKey)
+  const md5 = createHash('md5')
+  for await (const chunk of await readCompared(context, file, stat.etag)) md5.update(chunk)
+  if (md5.digest('base64') !== file.checksum) throw replaced
+  await context.db
+    .updateTable('imports')
+    .set({ etag: stat.etag })
+    .where('app_id', '=', file.appId)
+    .where('import_id', '=', file.importId)
+    .execute()
+  return stat.etag
+}
+
+/** Reads the object that is compared. If it is replaced once more meanwhile, the next try compares it again. */
+async function readCompared(context: FileContext, file: StoredFile, etag: string, from?: number): Promise<Readable> {
+  try {
+    return await read(context, file, etag, from)
+  } catch (error) {
+    if (!(error instanceof ObjectReplaced)) throw error
+    throw new Error(`${file.objectKey} was replaced while it was compared`, { cause: error })
+  }
+}
+
+function read({ storage, shutdown }: FileContext, { objectKey }: StoredFile, etag: string | null, from?: number) {
+  return storage.read(objectKey, {
+    ...(from !== undefined && { from }),
+    ...(etag !== null && { etag }),
+    ...(shutdown !== undefined && { signal: shutdown }),
+  })
+}
+/** Returns the first bytes of a source: also a file of one endless row is not read any further. */
+export async function* firstBytes(source: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
+  let left = bytes
+  for await (const chunk of source) {
+    yield chunk.subarray(0, left)
+    left -= chunk.length
+    if (left <= 0) return
+  }
+}

@@ -1,0 +1,42 @@
+import { type ImportRequest, limits, type UploadDescriptor } from '@sluice/contract'
+import { sql } from '@sluice/database'
+import { inImportTrace } from '@sluice/traces'
+import type { RequestContext } from '../context.ts'
+import { uploadKey } from '../file/object-keys.ts'
+import { withinWaitingLimit } from './waiting-limit.ts'
+
+/**
+ * Takes the first request of a bulk import: it gets its place in the app's line, and the address to upload to.
+ *
+ * Returns the import's ID and the upload descriptor (service.md, Bulk import v3, first request). Throws `TooManyWaiting`.
+ */
+export async function requestImport(
+  { db, storage, settings }: RequestContext,
+  appId: number,
+  request: ImportRequest,
+): Promise<{ importId: string; descriptor: UploadDescriptor }> {
+  const importId = crypto.randomUUID()
+  const objectKey = uploadKey(appId, importId)
+  const { checksum, byte_size: byteSize, content_type: contentType } = request
+  const url = await storage.presignUpload(objectKey, { contentType, byteSize, checksum }, limits.uploadWindow)
+  const values = {
+    app_id: appId,
+    import_id: importId,
+    source: 'v3',
+    state: 'awaiting_upload',
+    dry_run: request.dry_run,
+    object_key: objectKey,
+    content_type: contentType,
+    byte_size: byteSize,
+    checksum,
+    upload_expires_at: sql<Date>`now() + make_interval(secs => ${limits.uploadWindow / 1000})`,
+    upload_check_at: sql<Date>`now()`,
+  } as const
+  await inImportTrace('import requested', importId, () =>
+    withinWaitingLimit(db, appId, settings.WAITING_IMPORTS_LIMIT, (tx) =>
+      tx.insertInto('imports').values(values).execute(),
+    ),
+  )
+  const headers = { 'Content-Type': contentType, 'Content-MD5': checksum }
+  return { importId, descriptor: { direct_upload: { url, headers } } }
+}

@@ -1,0 +1,69 @@
+import { type KeptRow, readKeptRows } from '../batch/kept-rows.ts'
+import { Messages } from '../batch/messages.ts'
+
+/** Lines are returned in pieces of about so many bytes, or of one line. */
+const pieceBytes = 2 ** 18
+
+const comma = 0x2c
+const lineBreak = 0x0a
+
+/** Makes the lines of an error file from rows in their short form (`kept-rows.ts`). */
+export class ErrorLines {
+  readonly #messages: Messages
+  /** The row before mostly has the same problems. */
+  #problems: KeptRow['problems'] = []
+  #cell: Buffer = Buffer.alloc(0)
+
+  /** Accepts the uploaded columns. */
+  constructor(columns: readonly string[]) {
+    this.#messages = new Messages(columns)
+  }
+
+  /** Returns the lines of the rows, piece by piece, as far as whole lines fit into `mostBytes`. */
+  *of(content: Buffer, mostBytes = Number.POSITIVE_INFINITY): Generator<Buffer, void, void> {
+    let piece = Buffer.alloc(0)
+    let length = 0
+    let left = mostBytes
+    for (const row of readKeptRows(content)) {
+      const byteSize = this.#byteSize(row)
+      if (byteSize > left) break
+      if (length + byteSize > piece.length) {
+        if (length > 0) yield piece.subarray(0, length)
+        piece = Buffer.allocUnsafe(Math.max(pieceBytes, byteSize))
+        length = 0
+      }
+      length = this.#write(row, content, piece, length)
+      left -= byteSize
+    }
+    if (length > 0) yield piece.subarray(0, length)
+  }
+
+  /** Returns how many bytes of whole lines fit into `mostBytes`, and the number of the first row that does not fit. */
+  cut(content: Buffer, mostBytes: number): { byteSize: number; endsBeforeRow: number | undefined } {
+    let byteSize = 0
+    for (const row of readKeptRows(content)) {
+      const next = byteSize + this.#byteSize(row)
+      if (next > mostBytes) return { byteSize, endsBeforeRow: row.number }
+      byteSize = next
+    }
+    return { byteSize, endsBeforeRow: undefined }
+  }
+
+  #byteSize({ problems, start, end, lacking }: KeptRow): number {
+    if (problems !== this.#problems) {
+      this.#problems = problems
+      this.#cell = Buffer.from(this.#messages.cell(problems))
+    }
+    return this.#cell.length + 1 + (end - start) + lacking + 1
+  }
+
+  #write({ start, end, lacking }: KeptRow, content: Buffer, piece: Buffer, from: number): number {
+    let to = from + this.#cell.copy(piece, from)
+    piece[to++] = comma
+    to += content.copy(piece, to, start, end)
+    if (lacking > 0) piece.fill(comma, to, to + lacking)
+    to += lacking
+    piece[to++] = lineBreak
+    return to
+  }
+}

@@ -1,0 +1,76 @@
+import { isDue, sql } from '@sluice/database'
+import type { MailId } from '@sluice/mail'
+import type { ImportContext } from '../context.ts'
+import { type Claim, ClaimLost, type ClaimRow, claimColumns, claimed, toClaim } from '../order/claim.ts'
+import { keepLease } from '../order/lease.ts'
+import { isOutage } from '../order/outage.ts'
+import { makeRoomAfter } from './disk-full.ts'
+import { finish } from './finish.ts'
+
+/** Pause before a report that failed is tried again, s. */
+const retrySeconds = 10
+
+/**
+ * Makes the reports of cancelled imports: the error file of the rows that had been read, and the mails. Whoever dies at it
+ * is replaced when the lease has run out, as with an import. Any number of processes may run this at once.
+ *
+ * Gives the mails.
+ */
+export async function reportCancelled(context: ImportContext): Promise<MailId[]> {
+  const mails: MailId[] = []
+  for (;;) {
+    const claim = context.shutdown?.aborted ? undefined : await claimReport(context)
+    if (claim === undefined) return mails
+    mails.push(...(await report(context, claim)))
+  }
+}
+
+/** Takes the report that has waited longest; the raised attempt shuts out whoever had it before. */
+async function claimReport({ db, settings }: ImportContext): Promise<Claim | undefined> {
+  const longestPause = Math.max(settings.IMPORT_LEASE, retrySeconds * 1000)
+  const { rows } = await sql<ClaimRow>`
+    update imports
+    set attempt = attempt + 1, tries = tries + 1,
+      lease_until = now() + make_interval(secs => ${settings.IMPORT_LEASE / 1000})
+    where (app_id, import_id) = (
+      select app_id, import_id from imports
+      where report_due and (lease_until is null or ${isDue(sql`lease_until`, longestPause)})
+      order by lease_until nulls first limit 1 for update skip locked
+    )
+    returning ${claimColumns}
+  `.execute(db)
+  return rows[0] === undefined ? undefined : toClaim(rows[0])
+}
+
+async function report(context: ImportContext, claim: Claim): Promise<MailId[]> {
+  const log = context.log.child({ app_id: claim.appId, import_id: claim.importId })
+  const lease = keepLease({ ...context, log }, claim)
+  const signals = [lease.refused, lease.expired, ...(context.shutdown === undefined ? [] : [context.shutdown])]
+  try {
+    const withoutErrorFile = claim.tries > context.settings.IMPORT_ATTEMPTS
+    const work = { ...context, log, shutdown: AbortSignal.any(signals) }
+    const mails = await finish(work, claim, claim.progress, { state: 'cancelled' }, withoutErrorFile)
+    log.info({ rows_applied: claim.progress.rowsApplied }, 'cancelled import reported')
+    return mails
+  } catch (error) {
+    if (!(error instanceof ClaimLost)) await putOff({ ...context, log }, claim, error)
+    return []
+  } finally {
+    lease.stop()
+  }
+}
+
+/** Leaves the report to a later run, which is the next one where this process shuts down. An outage is not counted as a try. */
+async function putOff(context: ImportContext, claim: Claim, error: unknown): Promise<void> {
+  const interrupted = context.shutdown?.aborted === true
+  await makeRoomAfter(error, context)
+  const counts = !interrupted && !(await isOutage(error, context))
+  if (!interrupted) context.log.warn({ err: error, tries: claim.tries }, 'cancelled import not reported yet')
+  await claimed(context, claim)
+    .where('report_due', '=', true)
+    .set({
+      lease_until: sql<Date>`now() + make_interval(secs => ${interrupted ? 0 : retrySeconds})`,
+      ...(!counts && { tries: sql<number>`greatest(tries - 1, 0)` }),
+    })
+    .execute()
+}

@@ -1,0 +1,76 @@
+import type { ImportView } from '@sluice/contract'
+import type { Database } from '@sluice/database'
+import { isImportId } from '../context.ts'
+import { errorFileUrl } from '../result/error-link.ts'
+
+/**
+ * Gives one import as the API and the command line show it; undefined where there is none.
+ *
+ * Takes what links to error files begin with (none are given without it), and the app that the import must be of, if any.
+ */
+export async function showImport(
+  db: Database,
+  apiUrl: string | undefined,
+  importId: string,
+  appId?: number,
+): Promise<ImportView | undefined> {
+  if (!isImportId(importId)) return undefined
+  const row = await selectImports(db)
+    .where('import_id', '=', importId)
+    .$if(appId !== undefined, (query) => query.where('app_id', '=', appId ?? 0))
+    .executeTakeFirst()
+  return row === undefined ? undefined : toView(row, apiUrl)
+}
+
+/** Gives an app's imports, newest request first, at most `limit`. */
+export async function listImports(
+  db: Database,
+  apiUrl: string | undefined,
+  appId: number,
+  limit: number,
+): Promise<ImportView[]> {
+  const rows = await selectImports(db)
+    .where('app_id', '=', appId)
+    .orderBy('sequence_number', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => toView(row, apiUrl))
+}
+
+/** The columns that {@link toView} takes, of all imports. */
+export function selectImports(db: Database) {
+  return db
+    .selectFrom('imports')
+    .select(['import_id', 'state', 'source', 'dry_run', 'rows_total', 'rows_applied', 'rows_failed', 'error', 'types'])
+    .select([
+      'error_file_secret',
+      'error_file_ends_before_row',
+      'files_removed_at',
+      'requested_at',
+      'started_at',
+      'finished_at',
+    ])
+}
+
+export type ViewRow = Awaited<ReturnType<ReturnType<typeof selectImports>['execute']>>[number]
+
+/** An import's row as the API shows it; links to error files begin with `apiUrl`. */
+export function toView(row: ViewRow, apiUrl: string | undefined): ImportView {
+  const linked = row.error_file_secret !== null && row.files_removed_at === null && apiUrl !== undefined
+  return {
+    import_id: row.import_id,
+    state: row.state,
+    source: row.source,
+    ...(row.dry_run && { dry_run: true }),
+    rows_total: row.rows_total,
+    rows_applied: row.rows_applied,
+    rows_failed: row.rows_failed,
+    error: row.error,
+    error_file_url: linked ? errorFileUrl(apiUrl, row.import_id, row.error_file_secret ?? '') : null,
+    ...(row.error_file_ends_before_row !== null && { error_file_ends_before_row: row.error_file_ends_before_row }),
+    types: row.types,
+    requested_at: row.requested_at.toISOString(),
+    started_at: row.started_at?.toISOString() ?? null,
+    finished_at: row.finished_at?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,121 @@
+import { gzipSync } from 'node:zlib'
+import { createApp } from '@sluice/accounts'
+import { readSettings } from '@sluice/config'
+import type { ImportView } from '@sluice/contract'
+import { type Claim, claimImport, type ImportContext, importSettings, runImport, showImport } from '@sluice/imports'
+import { registerUsers } from '@sluice/profiles'
+import type { Storage } from '@sluice/storage'
+import { pino } from 'pino'
+import { openTestDatabase, storedProfiles, type TestDatabase } from '../environment/database.ts'
+import { openTestStorage } from '../environment/storage.ts'
+
+/** Runs imports in this process, against real Postgres and real storage, without queue and API. */
+export interface ImportFixture {
+  context: ImportContext
+  database: TestDatabase
+  storage: Storage
+  close(): Promise<void>
+}
+
+/** Opens a fixture; `environment` overrides settings as environment variables do. */
+export async function openImportFixture(environment: Record<string, string> = {}): Promise<ImportFixture> {
+  const database = await openTestDatabase()
+  const storage = openTestStorage()
+  const settings = readSettings({ API_URL: 'http://api.test', ...environment }, importSettings)
+  const context = { db: database.db, storage, settings, log: pino({ level: 'silent' }) }
+  return {
+    context,
+    database,
+    storage,
+    async close() {
+      storage.close()
+      await database.close()
+    },
+  }
+}
+
+/** A new app with these users. */
+export async function openApp({ database }: ImportFixture, users: readonly string[] = []): Promise<number> {
+  const { appId } = await createApp(database.db, { name: 'Test', email: 'member@example.com' })
+  await registerUsers(database.db, appId, users)
+  return appId
+}
+
+/** Puts a file into storage and into the app's line, as if it had been uploaded. Gives the import's ID. */
+export async function queueFile(
+  { database, storage }: { database: Pick<TestDatabase, 'db'>; storage: Storage },
+  appId: number,
+  file: Buffer | string,
+  contentType: 'text/csv' | 'application/gzip' = 'text/csv',
+  dryRun = false,
+): Promise<string> {
+  const importId = crypto.randomUUID()
+  const objectKey = `apps/${appId}/imports/${importId}/upload`
+  await storage.write(objectKey, Buffer.from(file), contentType)
+  const stat = await storage.stat(objectKey)
+  await database.db
+    .insertInto('imports')
+    .values({
+      app_id: appId,
+      import_id: importId,
+      source: 'v3',
+      state: 'queued',
+      dry_run: dryRun,
+      object_key: objectKey,
+      content_type: contentType,
+      etag: stat?.etag ?? null,
+      queued_at: new Date(),
+    })
+    .execute()
+  return importId
+}
+
+/** Claims an import that must be claimable. */
+export async function claim({ context }: ImportFixture, appId: number, importId: string): Promise<Claim> {
+  const claimed = await claimImport(context, { appId, importId })
+  if (claimed === undefined) throw new Error(`import ${importId} cannot be claimed`)
+  return claimed
+}
+
+/** What came of an import. */
+export interface Result {
+  view: ImportView
+  /** The error file's bytes; undefined where there is none. */
+  errorFile: Buffer | undefined
+}
+
+/** Imports a file from start to end. */
+export async function importFile(
+  fixture: ImportFixture,
+  appId: number,
+  file: Buffer | string,
+  options: { gzip?: boolean; dryRun?: boolean } = {},
+): Promise<Result> {
+  const importId = options.gzip
+    ? await queueFile(fixture, appId, gzipSync(file), 'application/gzip', options.dryRun)
+    : await queueFile(fixture, appId, file, 'text/csv', options.dryRun)
+  await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
+  return await resultOf(fixture, appId, importId)
+}
+
+/** Reads what came of an import. */
+export async function resultOf({ context, storage }: ImportFixture, appId: number, importId: string): Promise<Result> {
+  const view = await showImport(context.db, 'http://api.test', importId, appId)
+  if (view === undefined) throw new Error(`import ${importId} is gone`)
+  if (view.error_file_url === null) return { view, errorFile: undefined }
+  const { error_file_key: key } = await context.db
+    .selectFrom('imports')
+    .select('error_file_key')
+    .where('import_id', '=', importId)
+    .executeTakeFirstOrThrow()
+  const stored = await storage.read(key ?? '')
+  return { view, errorFile: Buffer.concat(await stored.toArray()) }
+}
+
+/** The profiles of an app: user ID → key → value. */
+export async function profilesOf(
+  { database }: ImportFixture,
+  appId: number,
+): Promise<Record<string, Record<string, unknown>>> {
+  return await storedProfiles(database, appId)
+}

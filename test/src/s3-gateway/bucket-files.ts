@@ -1,0 +1,93 @@
+import { forgetUpload, type MaintenanceContext } from '@sluice/bucket-uploads'
+import type { Owner, TestGateway } from './test-gateway.ts'
+
+type Relay = MaintenanceContext['relay']
+
+/** Puts a file straight into an app's path in the bucket, as an operator's own tools do. */
+export async function putPast(
+  { maintenance }: TestGateway,
+  { path }: Owner,
+  name: string,
+  content: string,
+): Promise<void> {
+  const bytes = Buffer.from(content)
+  async function* chunks() {
+    if (bytes.length > 0) yield bytes
+  }
+  const body = { byteSize: bytes.length, chunks: chunks() }
+  await maintenance.relay.put(`${path}${name}`, body, { contentType: 'text/csv', user: {} })
+}
+
+/** Returns the contents of an app's imports in import order. */
+export async function importedContents({ db, maintenance }: TestGateway, { appId }: Owner): Promise<string[]> {
+  const rows = await db
+    .selectFrom('imports')
+    .select('object_key')
+    .where('app_id', '=', appId)
+    .orderBy('sequence_number')
+    .execute()
+  const contents = rows.map(async (row) => await (await maintenance.storage.read(row.object_key)).toArray())
+  return (await Promise.all(contents)).map((chunks) => Buffer.concat(chunks).toString())
+}
+
+/** Returns the file names of an app's imports in import order. */
+export async function importedNames({ db }: TestGateway, { appId }: Owner): Promise<(string | null)[]> {
+  const rows = await db
+    .selectFrom('imports')
+    .select('file_name')
+    .where('app_id', '=', appId)
+    .orderBy('sequence_number')
+    .execute()
+  return rows.map((row) => row.file_name)
+}
+
+/** Returns a relay whose copies of some keys fail. */
+export function failingCopies(relay: Relay, fails: (key: string) => boolean): Relay {
+  return {
+    ...relay,
+    copy: (key, ...rest) =>
+      fails(key) ? Promise.reject(new Error('storage did not copy the object')) : relay.copy(key, ...rest),
+  }
+}
+
+/** Returns a relay whose every copy is swept away as an abandoned upload before it becomes an import. */
+export function sweptCopies({ db, relay }: MaintenanceContext): Relay {
+  return {
+    ...relay,
+    async copy(key, etag, target) {
+      await relay.copy(key, etag, target)
+      for (const row of await db.selectFrom('bucket_uploads').selectAll().execute()) {
+        const upload = {
+          appId: row.app_id,
+          importId: row.import_id,
+          fileName: row.file_name,
+          objectKey: target,
+          storageUploadId: null,
+          checksum: null,
+          startedAt: row.started_at,
+        }
+        if (target.includes(row.import_id)) await forgetUpload({ db, relay }, upload)
+      }
+    },
+  }
+}
+
+/**
+ * Returns a relay that lists in two pages: keys below `end`, then the others. In the `number`th listing, `between` runs
+ * between the two pages.
+ */
+export function changingList(relay: Relay, end: string, number: number, between: () => Promise<void>): Relay {
+  let listings = 0
+  return {
+    ...relay,
+    async *list(prefix) {
+      yield (await listed(relay, prefix)).filter(({ key }) => key < end)
+      if (++listings === number) await between()
+      yield (await listed(relay, prefix)).filter(({ key }) => key >= end)
+    },
+  }
+}
+
+async function listed(relay: Relay, prefix: string) {
+  return (await Array.fromAsync(relay.list(prefix))).flat()
+}

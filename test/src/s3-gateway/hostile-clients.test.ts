@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { answerOf, begin } from '@sluice/s3-endpoint/testing'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { watchMemory } from '../memory/peak-memory.ts'
+import { type GatewayProcess, startGateway } from './gateway-process.ts'
+import type { Owner } from './test-gateway.ts'
+
+// One app attacks a gateway process. Another app's uploads succeed meanwhile, and the process lives.
+let gateway: GatewayProcess
+let attacker: Owner
+let neighbour: Owner
+
+beforeAll(async () => {
+  gateway = await startGateway({ S3_GATEWAY_BODY_GRACE: '5s' })
+  attacker = await gateway.openOwner()
+  neighbour = await gateway.openOwner()
+})
+afterAll(() => gateway.close())
+
+const file = 'user_id,name\nalice,Alice\n'
+/** Of a gateway's container in the chart, bytes. */
+const memoryLimit = 512 * 1024 * 1024
+const at = ({ path }: Owner, name: string) => `/${gateway.bucket}/${path}${name}`
+
+/** Uploads a small file. Returns the answer's status, or 'no answer' after half a minute. */
+async function upload(owner: Owner, name: string): Promise<number | 'no answer'> {
+  const stop = new AbortController()
+  const answer = gateway.send(owner, { method: 'PUT', path: at(owner, name), body: file }).then(({ status }) => status)
+  const late = delay(30_000, 'no answer' as const, { signal: stop.signal })
+  late.catch(() => {}) // it is not waited for any more
+  return await Promise.race([answer, late]).finally(() => stop.abort())
+}
+
+/** Uploads one file after the other for somebody else until the attack has ended. Returns the statuses. */
+async function neighbourDuring(attack: Promise<unknown>, neighbour: Owner): Promise<Set<unknown>> {
+  const statuses = new Set<unknown>()
+  let over = false
+  const end = () => {
+    over = true
+  }
+  attack.then(end, end)
+  do statuses.add(await upload(neighbour, `${randomUUID()}.csv`))
+  while (!over && !statuses.has('no answer'))
+  return statuses
+}
+
+describe('documents', () => {
+  const empties = (bytes: number) => '<a/>'.repeat(bytes / 4)
+
+  test('of 4 MiB are refused before they are read, whatever they are for', async () => {
+    const body = `<CompleteMultipartUpload>${empties(4 * 1024 * 1024 - 100)}</CompleteMultipartUpload>`
+    const begun = await gateway.send(attacker, { method: 'POST', path: `${at(attacker, 'a.csv')}?uploads` })
+    const [, uploadId] = /<UploadId>(.*)<\/UploadId>/.exec(begun.text) ?? []
+    const completion = { method: 'POST', path: `${at(attacker, 'a.csv')}?uploadId=${uploadId}`, body }
+    const creation = { method: 'PUT', path: `/${gateway.bucket}`, body }
+    const requests = Array.from({ length: 6 }, (_, index) => gateway.send(attacker, index % 2 ? completion : creation))
+    const attack = Promise.all(requests)
+    expect(await neighbourDuring(attack, neighbour)).toEqual(new Set([200]))
+    for (const answer of await attack) expect(answer).toMatchObject({ status: 400, code: 'MaxMessageLengthExceeded' })
+  })
+
+  test('that begin a bucket have room for a region and nothing else', async () => {
+    const location = '<LocationConstraint>us-east-1</LocationConstraint>'
+    const create = (more: string) => {
+      const body = `<CreateBucketConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${location}${more}</CreateBucketConfiguration>`
+      return gateway.send(attacker, { method: 'PUT', path: `/${gateway.bucket}`, body })
+    }
+    expect(await create('')).toMatchObject({ status: 409, code: 'BucketAlreadyOwnedByYou' })
+    expect(await create(' '.repeat(400))).toMatchObject({ status: 400, code: 'MaxMessageLengthExceeded' })
+  })
+
+  test('that complete an upload which does not exist are not read', async () => {
+    const path = `${at(attacker, 'a.csv')}?uploadId=${randomUUID()}`
+    const body = empties(1024 * 1024)
+    expect(await gateway.send(attacker, { method: 'POST', path, body })).toMatchObject({
+      status: 404,
+      code: 'NoSuchUpload',
+    })
+  })
+
+  test('that name parts which were never sent do not reach storage', async () => {
+    const begun = await gateway.send(attacker, { method: 'POST', path: `${at(attacker, 'b.csv')}?uploads` })
+    const [, uploadId] = /<UploadId>(.*)<\/UploadId>/.exec(begun.text) ?? []
+    const parts = Array.from({ length: 10_000 }, (_, index) => {
+      return `<Part><PartNumber>${index + 1}</PartNumber><ETag>${'a'.repeat(32)}</ETag></Part>`
+    })
+    const body = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`
+    const path = `${at(attacker, 'b.csv')}?uploadId=${uploadId}`
+    const attack = Promise.all(Array.from({ length: 6 }, () => gateway.send(attacker, { method: 'POST', path, body })))
+    expect(await neighbourDuring(attack, neighbour)).toEqual(new Set([200]))
+    for (const answer of await attack) {
+      expect(answer).toMatchObject({ status: 400, code: 'InvalidPart' })
+      expect(answer.text).toContain('<PartNumber>1</PartNumber>')
+    }
+  })
+})
+
+describe('slow senders', () => {
+  /** Sends a byte of a large file now and then, until the gateway closes the connection. Returns the answer's code. */
+  async function trickle(owner: Owner, name: string): Promise<string | undefined> {
+    const { accessKeyId, secretAccessKey } = owner
+    const headers = { 'content-length': '1000000' }
+    const request = begin(gateway.url, {
+      ...{ accessKeyId, secretAccessKey, method: 'PUT', path: at(owner, name), headers },
+      payloadHash: 'UNSIGNED-PAYLOAD',
+    })
+    const closed = new Promise((resolve) => request.once('close', resolve))
+    const answer = answerOf(request)
+    request.on('error', () => {}) // the gateway closes the connection while bytes are on their way
+    request.flushHeaders()
+    const drip = setInterval(() => request.write('x'), 500)
+    try {
+      const [{ code }] = await Promise.all([answer, closed])
+      return code
+    } finally {
+      clearInterval(drip)
+    }
+  }
+
+  test('of one access key are answered and closed, and uploads with all other keys go on meanwhile', async () => {
+    const memory = watchMemory(async () => [gateway.pid])
+    const otherKey = await gateway.openKey(attacker)
+    const attack = Promise.all(Array.from({ length: 1_005 }, (_, index) => trickle(attacker, `${index}.csv`)))
+    const others = [neighbour, otherKey].map((owner) => neighbourDuring(attack, owner))
+    expect(await Promise.all(others)).toEqual([new Set([200]), new Set([200])])
+    // On a busy machine, storage may refuse some connections as well.
+    expect(await attack).toEqual(expect.arrayContaining(['SlowDown', 'RequestTimeout']))
+    expect(await upload(attacker, 'after.csv')).toBe(200)
+    expect(await memory.end()).toBeLessThan(memoryLimit)
+  }, 180_000)
+})

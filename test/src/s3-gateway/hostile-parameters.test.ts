@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { putPast } from './bucket-files.ts'
+import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
+
+// Whatever stands in a request's parameters, it is the sender's fault: 400, never 500.
+let gateway: TestGateway
+let owner: Owner
+let other: Owner
+
+beforeAll(async () => {
+  gateway = await openTestGateway()
+  owner = await gateway.openOwner()
+  other = await gateway.openOwner()
+})
+afterAll(() => gateway.close())
+
+const bucketWith = (query: string) => `/${gateway.bucket}?${query}`
+const fileWith = (query: string, name = 'a.csv') => `/${gateway.bucket}/${owner.path}${name}${query}`
+const ownPrefix = () => `prefix=${encodeURIComponent(owner.path)}`
+
+const hostile = [
+  ['NUL', '%00', 'InvalidArgument'],
+  ['NUL in the middle', 'a%00b', 'InvalidArgument'],
+  ['a lone surrogate', '%ED%A0%80', 'InvalidURI'],
+  ['a byte that is no UTF-8', 'a%FFb', 'InvalidURI'],
+  ['an overlong NUL', '%C0%80', 'InvalidURI'],
+  ['an escape that is cut off', 'a%2', 'InvalidURI'],
+  ['an escape of other letters', '%ZZ', 'InvalidURI'],
+] as const
+
+/** Where a value may stand: the method, and the path with the value in it. */
+const places: [string, string, (value: string) => string][] = [
+  ['a key', 'HEAD', (value) => fileWith('', `${value}.csv`)],
+  ['a key to be stored', 'PUT', (value) => fileWith('', `${value}.csv`)],
+  ['a prefix', 'GET', (value) => bucketWith(`list-type=2&${ownPrefix()}${value}`)],
+  ['a prefix of the first version', 'GET', (value) => bucketWith(`${ownPrefix()}${value}`)],
+  ['a prefix of uploads', 'GET', (value) => bucketWith(`uploads&${ownPrefix()}${value}`)],
+  ['a delimiter', 'GET', (value) => bucketWith(`list-type=2&${ownPrefix()}&delimiter=${value}`)],
+  ['start-after', 'GET', (value) => bucketWith(`list-type=2&${ownPrefix()}&start-after=${owner.path}${value}`)],
+  ['a continuation token', 'GET', (value) => bucketWith(`list-type=2&${ownPrefix()}&continuation-token=${value}`)],
+  ['a marker', 'GET', (value) => bucketWith(`${ownPrefix()}&marker=${owner.path}${value}`)],
+  ['max-keys', 'GET', (value) => bucketWith(`${ownPrefix()}&max-keys=${value}`)],
+  ['an encoding', 'GET', (value) => bucketWith(`${ownPrefix()}&encoding-type=${value}`)],
+  ['a key marker', 'GET', (value) => bucketWith(`uploads&${ownPrefix()}&key-marker=${owner.path}${value}`)],
+  ['an upload ID marker', 'GET', (value) => bucketWith(`uploads&${ownPrefix()}&upload-id-marker=${value}`)],
+  ['an upload ID', 'GET', (value) => fileWith(`?uploadId=${value}`)],
+  ['an upload ID to be aborted', 'DELETE', (value) => fileWith(`?uploadId=${value}`)],
+  ['an upload ID to be completed', 'POST', (value) => fileWith(`?uploadId=${value}`)],
+  ['an upload ID of a part', 'PUT', (value) => fileWith(`?partNumber=1&uploadId=${value}`)],
+  ['a part number', 'PUT', (value) => fileWith(`?partNumber=${value}&uploadId=${randomUUID()}`)],
+  ['a marker of parts', 'GET', (value) => fileWith(`?uploadId=${randomUUID()}&part-number-marker=${value}`)],
+  ['a name of a parameter', 'GET', (value) => bucketWith(`${ownPrefix()}&${value}=1`)],
+  ['a bucket', 'HEAD', (value) => `/${value}`],
+]
+
+describe.each(hostile)('%s', (_name, value, code) => {
+  test.each(places)('as %s is refused', async (_place, method, pathOf) => {
+    const answer = await gateway.send(owner, { method, path: pathOf(value), body: method === 'PUT' ? 'a' : '' })
+    expect(answer.status).toBe(400)
+    if (method !== 'HEAD') expect(answer.code).toBe(code)
+  })
+
+  test('as an access key of a pre-signed address is refused', async () => {
+    const signed = new URL(await gateway.presignPut(owner, `${owner.path}a.csv`, 60))
+    const url = signed.href.replace(owner.accessKeyId, value)
+    expect((await fetch(url, { method: 'PUT', body: 'a' })).status).toBe(400)
+  })
+})
+
+test('a continuation token that holds NUL is refused', async () => {
+  const token = Buffer.from(`${owner.path}\0`).toString('base64url')
+  const path = bucketWith(`list-type=2&${ownPrefix()}&continuation-token=${token}`)
+  expect(await gateway.send(owner, { path })).toMatchObject({ status: 400, code: 'InvalidArgument' })
+})
+
+describe('a path that leads elsewhere', () => {
+  const dots = ['..', '.', '%2e%2e', '%2E%2e', '.%2E', '%2e', '%252e%252e', '%25252e.', '%255c..%252f..']
+  const segments = [
+    ...dots.map((dot) => `${dot}/a.csv`),
+    ...dots.map((dot) => `x/${dot}/a.csv`),
+    ...dots,
+    'x%5C..%5Ca.csv',
+    '..%5Ca.csv',
+    '..%255Ca.csv',
+    '..%2Fa.csv',
+    '..%252Fa.csv',
+    'x%2F..',
+    '..%2F..%2Fapps%2F1%2Fimports%2Fx%2Fupload',
+  ]
+
+  const operations: [string, string, string][] = [
+    ['HeadObject', 'HEAD', ''],
+    ['DeleteObject', 'DELETE', ''],
+    ['PutObject', 'PUT', ''],
+    ['CreateMultipartUpload', 'POST', '?uploads'],
+    ['UploadPart', 'PUT', `?partNumber=1&uploadId=${randomUUID()}`],
+    ['ListParts', 'GET', `?uploadId=${randomUUID()}`],
+    ['CompleteMultipartUpload', 'POST', `?uploadId=${randomUUID()}`],
+    ['AbortMultipartUpload', 'DELETE', `?uploadId=${randomUUID()}`],
+  ]
+
+  test.each(operations)('is refused by %s', async (_name, method, query) => {
+    for (const segment of segments) {
+      const answer = await gateway.send(owner, { method, path: fileWith(query, segment), body: '' })
+      expect(answer, segment).toMatchObject({ status: 403 })
+    }
+  })
+
+  test.each(['list-type=2&', '', 'uploads&'])('is refused as a prefix of a listing: %s', async (query) => {
+    for (const segment of segments) {
+      const answer = await gateway.send(owner, { path: bucketWith(`${query}${ownPrefix()}${segment}`) })
+      expect(answer, segment).toMatchObject({ status: 403 })
+    }
+  })
+
+  test('is refused as the source of a copy', async () => {
+    for (const segment of segments) {
+      const headers = { 'x-amz-copy-source': `${gateway.bucket}/${owner.path}${segment}` }
+      const answer = await gateway.send(owner, { method: 'PUT', path: fileWith(''), headers })
+      expect(answer, segment).toMatchObject({ status: 403 })
+    }
+  })
+
+  test('reaches no file of another app', async () => {
+    const name = 'theirs.csv'
+    await putPast(gateway, other, name, 'a')
+    const path = fileWith('', `../${other.appId}/${name}`)
+    expect(await gateway.send(owner, { method: 'HEAD', path })).toMatchObject({ status: 403 })
+    expect(await gateway.send(owner, { method: 'DELETE', path })).toMatchObject({ status: 403 })
+    expect(await gateway.maintenance.relay.describe(`${other.path}${name}`)).toBeDefined()
+  })
+
+  test('is not what dots within a name are', async () => {
+    for (const name of ['a..csv', '..a.csv', 'a..', '...', '.a.csv']) {
+      expect(await gateway.send(owner, { method: 'HEAD', path: fileWith('', name) }), name).toMatchObject({
+        status: 404,
+      })
+    }
+  })
+})

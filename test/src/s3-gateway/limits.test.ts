@@ -1,0 +1,137 @@
+import { Readable } from 'node:stream'
+import {
+  CreateMultipartUploadCommand,
+  PutObjectCommand,
+  type S3Client,
+  S3ServiceException,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3'
+import { importUnannouncedFiles } from '@sluice/bucket-uploads'
+import { readSettings } from '@sluice/config'
+import { limits } from '@sluice/contract'
+import { sql } from '@sluice/database'
+import { bucketLimitSettings, openBucketLimiter } from '@sluice/s3-gateway/src/limits.ts'
+import { pino } from 'pino'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
+
+// How much of the bucket, and of what comes after it, one app can take.
+const csv = Buffer.from('user_id,n\nu1,1\n')
+
+async function open(...options: Parameters<typeof openTestGateway>): Promise<{ gateway: TestGateway; owner: Owner }> {
+  const gateway = await openTestGateway(...options)
+  onTestFinished(() => gateway.close())
+  return { gateway, owner: await gateway.openOwner() }
+}
+
+/** A client that does not try again by itself. */
+function clientOf(gateway: TestGateway, owner: Owner): S3Client {
+  return gateway.clientOf(owner, { maxAttempts: 1 })
+}
+
+async function refusalOf(request: Promise<unknown>): Promise<{ code: string; status: number | undefined } | undefined> {
+  return await request.then(
+    () => undefined,
+    (error: unknown) => {
+      if (!(error instanceof S3ServiceException)) throw error
+      return { code: error.name, status: error.$metadata.httpStatusCode }
+    },
+  )
+}
+
+const slowDown = { code: 'SlowDown', status: 503 }
+
+describe('WAITING_IMPORTS_LIMIT', () => {
+  test('is kept by uploads of one moment, whole and in parts; another app is not held up', async () => {
+    const { gateway, owner } = await open({ WAITING_IMPORTS_LIMIT: '5' })
+    const client = clientOf(gateway, owner)
+    const begin = async (number: number) => {
+      const named = { Bucket: gateway.bucket, Key: `${owner.path}${number}.csv` }
+      return await refusalOf(
+        number % 2 === 0
+          ? client.send(new PutObjectCommand({ ...named, Body: csv }))
+          : client.send(new CreateMultipartUploadCommand(named)),
+      )
+    }
+    const refusals = await Promise.all(Array.from({ length: 20 }, (_, number) => begin(number)))
+    expect(refusals.filter((refusal) => refusal === undefined)).toHaveLength(5)
+    expect(refusals.filter((refusal) => refusal !== undefined)).toEqual(Array.from({ length: 15 }, () => slowDown))
+    const { rows } = await sql`
+      select from imports where app_id = ${owner.appId} union all select from bucket_uploads where app_id = ${owner.appId}
+    `.execute(gateway.db)
+    expect(rows).toHaveLength(5)
+    const other = await gateway.openOwner()
+    const put = new PutObjectCommand({ Bucket: gateway.bucket, Key: `${other.path}a.csv`, Body: csv })
+    expect(await refusalOf(clientOf(gateway, other).send(put))).toBeUndefined()
+  })
+
+  test('says when to try again, and lets an upload pass after an import has ended', async () => {
+    const { gateway, owner } = await open({ WAITING_IMPORTS_LIMIT: '1' })
+    const put = (name: string) =>
+      gateway.send(owner, { method: 'PUT', path: `/${gateway.bucket}/${owner.path}${name}`, body: csv })
+    expect((await put('a.csv')).status).toBe(200)
+    const refused = await put('b.csv')
+    expect(refused.status).toBe(503)
+    expect(refused.headers['retry-after']).toBe('60')
+    expect(refused.text).toContain('1 imports of this app wait already. Please try again in 60 seconds.')
+    await sql`update imports set state = 'completed', finished_at = now()`.execute(gateway.db)
+    expect((await put('b.csv')).status).toBe(200)
+  })
+
+  test('leaves an unannounced file in its place until there is room, and that is no failure of the file', async () => {
+    const { gateway, owner } = await open({ WAITING_IMPORTS_LIMIT: '1' })
+    const { relay } = gateway.maintenance
+    for (const name of ['a.csv', 'b.csv']) {
+      const body = { byteSize: csv.length, chunks: Readable.from([csv]) }
+      await relay.put(`${owner.path}${name}`, body, { contentType: 'text/csv', user: {} })
+    }
+    const taken = async () => {
+      await importUnannouncedFiles(gateway.maintenance)
+      return (await gateway.importsOf(owner)).length
+    }
+    while ((await taken()) < 1);
+    expect(await taken()).toBe(1)
+    expect(await gateway.db.selectFrom('unannounced_file_failures').selectAll().execute()).toEqual([])
+    await sql`update imports set state = 'completed', finished_at = now()`.execute(gateway.db)
+    expect(await taken()).toBe(2)
+  })
+})
+
+test('RATE_LIMIT_BUCKET_IMPORT counts the uploads that an app begins, and not their parts', async () => {
+  const settings = readSettings({ RATE_LIMIT_BUCKET_IMPORT: '3/1h', RATE_LIMIT_TIMEOUT: '1m' }, bucketLimitSettings)
+  const { gateway, owner } = await open({}, (databaseUrl) =>
+    openBucketLimiter({ databaseUrl }, settings, pino({ level: 'silent' })),
+  )
+  const client = clientOf(gateway, owner)
+  const named = (name: string) => ({ Bucket: gateway.bucket, Key: `${owner.path}${name}` })
+  const { UploadId } = await client.send(new CreateMultipartUploadCommand(named('parts.csv')))
+  for (let PartNumber = 1; PartNumber < 5; PartNumber++)
+    await client.send(new UploadPartCommand({ ...named('parts.csv'), UploadId, PartNumber, Body: csv }))
+  const put = (name: string) => refusalOf(client.send(new PutObjectCommand({ ...named(name), Body: csv })))
+  expect([await put('a.csv'), await put('b.csv'), await put('c.csv')]).toEqual([undefined, undefined, slowDown])
+  const create = client.send(new CreateMultipartUploadCommand(named('more.csv')))
+  expect(await refusalOf(create)).toEqual(slowDown)
+})
+
+describe('the parts of an upload', () => {
+  test('are refused as soon as they would be more than a file may have, before they are read', async () => {
+    const { gateway, owner } = await open()
+    const client = clientOf(gateway, owner)
+    const named = { Bucket: gateway.bucket, Key: `${owner.path}parts.csv` }
+    const { UploadId } = await client.send(new CreateMultipartUploadCommand(named))
+    const put = (PartNumber: number) =>
+      refusalOf(client.send(new UploadPartCommand({ ...named, UploadId, PartNumber, Body: csv })))
+    expect(await put(1)).toBeUndefined()
+    // As if parts of nearly a whole file had come.
+    await sql`update bucket_uploads set part_bytes = ${limits.bucketBytes - csv.length}::bigint`.execute(gateway.db)
+    // A part that is sent again takes the place of the former one.
+    expect([await put(1), await put(1), await put(2)]).toEqual([undefined, undefined, undefined])
+    expect(await put(3)).toEqual({ code: 'EntityTooLarge', status: 400 })
+    // Those of one moment: the last room is given away once.
+    await sql`update bucket_uploads set part_bytes = ${limits.bucketBytes - 2 * csv.length}::bigint`.execute(gateway.db)
+    const atOnce = await Promise.all([4, 5, 6, 7, 8].map(put))
+    expect(atOnce.filter((refusal) => refusal === undefined)).toHaveLength(2)
+    const kept = await gateway.db.selectFrom('bucket_upload_parts').select('part_number').execute()
+    expect(kept).toHaveLength(4)
+  })
+})

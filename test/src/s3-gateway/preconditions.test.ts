@@ -1,0 +1,97 @@
+import { Readable } from 'node:stream'
+import { CreateMultipartUploadCommand, UploadPartCommand } from '@aws-sdk/client-s3'
+import { conditionalHeaders, type RawRequest } from '@sluice/s3-endpoint/testing'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
+
+// The S3 gateway obeys a condition or says that it cannot: a sender never gets more than it asked for.
+let gateway: TestGateway
+let owner: Owner
+let uploadId: string
+let etag: string
+
+const file = 'user_id,name\nalice,Alice\n'
+const longAgo = 'Sat, 01 Jan 2000 00:00:00 GMT'
+const never = 'Tue, 01 Jan 2999 00:00:00 GMT'
+
+beforeAll(async () => {
+  gateway = await openTestGateway()
+})
+afterAll(() => gateway.close())
+
+beforeEach(async () => {
+  owner = await gateway.openOwner()
+  const body = { byteSize: file.length, chunks: Readable.from([Buffer.from(file)]) }
+  await gateway.maintenance.relay.put(`${owner.path}found.csv`, body, { contentType: 'text/csv', user: {} })
+  const client = gateway.clientOf(owner)
+  const target = { Bucket: gateway.bucket, Key: `${owner.path}parts.csv` }
+  const begun = await client.send(new CreateMultipartUploadCommand(target))
+  uploadId = begun.UploadId ?? ''
+  const part = { ...target, UploadId: uploadId, PartNumber: 1, Body: file }
+  etag = (await client.send(new UploadPartCommand(part))).ETag ?? ''
+})
+
+const mine = (name: string) => `/${gateway.bucket}/${owner.path}${name}`
+const prefix = () => `prefix=${encodeURIComponent(owner.path)}`
+
+/** A request of each operation that a key may send. */
+const requests: Record<string, () => RawRequest> = {
+  AbortMultipartUpload: () => ({ method: 'DELETE', path: `${mine('parts.csv')}?uploadId=${uploadId}` }),
+  CompleteMultipartUpload: () => ({
+    method: 'POST',
+    path: `${mine('parts.csv')}?uploadId=${uploadId}`,
+    body: `<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>${etag}</ETag></Part></CompleteMultipartUpload>`,
+  }),
+  CreateMultipartUpload: () => ({ method: 'POST', path: `${mine('new.csv')}?uploads` }),
+  DeleteObject: () => ({ method: 'DELETE', path: mine('found.csv') }),
+  GetBucketLocation: () => ({ path: `/${gateway.bucket}?location` }),
+  HeadBucket: () => ({ method: 'HEAD', path: `/${gateway.bucket}` }),
+  HeadObject: () => ({ method: 'HEAD', path: mine('found.csv') }),
+  ListMultipartUploads: () => ({ path: `/${gateway.bucket}?uploads&${prefix()}` }),
+  ListObjects: () => ({ path: `/${gateway.bucket}?${prefix()}` }),
+  ListObjectsV2: () => ({ path: `/${gateway.bucket}?list-type=2&${prefix()}` }),
+  ListParts: () => ({ path: `${mine('parts.csv')}?uploadId=${uploadId}` }),
+  PutObject: () => ({ method: 'PUT', path: mine('new.csv'), body: file }),
+  UploadPart: () => ({ method: 'PUT', path: `${mine('parts.csv')}?uploadId=${uploadId}&partNumber=1`, body: 'x' }),
+}
+
+const failing = (header: string) => {
+  if (header.endsWith('if-none-match')) return '*'
+  if (header.endsWith('-modified-since')) return never
+  if (header.endsWith('-unmodified-since') || header.endsWith('-time')) return longAgo
+  return header.endsWith('-size') ? '1' : '"other"'
+}
+const failingHead: Record<string, number> = {
+  'if-match': 412,
+  'if-modified-since': 304,
+  'if-none-match': 304,
+  'if-unmodified-since': 412,
+}
+
+async function state(): Promise<unknown> {
+  const listings = await Promise.all(
+    ['ListMultipartUploads', 'ListObjects', 'ListParts'].map(async (name) => {
+      const { status, text } = await gateway.send(owner, requests[name]?.() ?? { path: '/' })
+      expect(status).toBe(200)
+      return text
+    }),
+  )
+  return [listings, await gateway.importsOf(owner)]
+}
+
+test.each(Object.keys(requests))(
+  '%s obeys each conditional header, or is refused and changes nothing',
+  async (name) => {
+    const before = await state()
+    const answers: Record<string, number> = {}
+    const expected: Record<string, number> = {}
+    for (const header of conditionalHeaders()) {
+      const request = requests[name]?.() ?? { path: '/' }
+      answers[header] = (await gateway.send(owner, { ...request, headers: { [header]: failing(header) } })).status
+      expected[header] = (name === 'HeadObject' ? failingHead[header] : undefined) ?? 501
+    }
+    expect(answers).toEqual(expected)
+    expect(await state()).toEqual(before)
+    expect((await gateway.send(owner, requests[name]?.() ?? { path: '/' })).status).toBeLessThan(300)
+  },
+)

@@ -1,0 +1,122 @@
+import { request } from 'node:http'
+import { sql } from '@sluice/database'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { lockWaits } from '../environment/database.ts'
+import { until } from '../environment/wait.ts'
+import { importedContents } from './bucket-files.ts'
+import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
+
+// Uploads to one pre-signed address, which has one signature for everything that is sent to it.
+let gateway: TestGateway
+let owner: Owner
+let url: string
+
+beforeAll(async () => {
+  gateway = await openTestGateway()
+})
+afterAll(() => gateway.close())
+beforeEach(async () => {
+  owner = await gateway.openOwner()
+  url = await gateway.presignPut(owner, `${owner.path}people.csv`, 600)
+})
+
+const x = 'user_id,name\nalice,X\n'
+const y = 'user_id,name\nalice,Y\n'
+const held = 'user_id,name\nalice,held\n'
+
+async function put(body: string): Promise<void> {
+  expect((await fetch(url, { method: 'PUT', body })).status).toBe(200)
+}
+const imported = () => importedContents(gateway, owner)
+async function storedKeys(): Promise<string[]> {
+  const pages = await Array.fromAsync(gateway.maintenance.relay.list(`apps/${owner.appId}/`))
+  return pages.flat().map(({ key }) => key)
+}
+
+test('a file is imported again if another one came to the same address in between', async () => {
+  for (const body of [x, y, x]) await put(body)
+  expect(await imported()).toEqual([x, y, x])
+})
+
+test('repetitions of the latest file make no import and leave no copy, however often the files alternate', async () => {
+  for (const body of [x, x, y, y, x, x, x, y]) await put(body)
+  expect(await imported()).toEqual([x, y, x, y])
+  expect(await storedKeys()).toHaveLength(4)
+})
+
+test('simultaneous repetitions make one import, whatever came to the address before', async () => {
+  for (const body of [x, y]) await put(body)
+  await Promise.all(Array.from({ length: 6 }, () => put(x)))
+  expect(await imported()).toEqual([x, y, x])
+  expect(await storedKeys()).toHaveLength(3)
+})
+
+test('a file that is still being sent does not count as one in between', async () => {
+  await put(x)
+  const slow = request(url, { method: 'PUT', headers: { 'Content-Length': y.length } })
+  const answered = new Promise<number>((resolve, reject) => {
+    slow.once('response', (response) => resolve(response.resume().statusCode ?? 0))
+    slow.once('error', reject)
+  })
+  slow.write(y.slice(0, 10))
+  await until('the second file to be on its way', () =>
+    gateway.db.selectFrom('bucket_uploads').select('import_id').where('app_id', '=', owner.appId).executeTakeFirst(),
+  )
+  await put(x)
+  slow.end(y.slice(10))
+  expect(await answered).toBe(200)
+  expect(await imported()).toEqual([x, y])
+  await put(x)
+  expect(await imported()).toEqual([x, y, x])
+})
+
+test('a file waits for one that is about to be committed, and is imported again after it', async () => {
+  await put(x)
+  // An upload of the other file whose transaction has inserted its import and is not committed yet.
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const { promise: inserted, resolve: insert } = Promise.withResolvers<void>()
+  const holding = gateway.db.transaction().execute(async (tx) => {
+    await sql`lock table apps in share update exclusive mode`.execute(tx)
+    await sql`
+      create function hold() returns trigger language plpgsql as $$ begin lock table apps in share update exclusive mode; return new; end $$
+    `.execute(gateway.db)
+    await sql`
+      create trigger hold after insert on imports for each row when (new.byte_size = ${sql.lit(held.length)}) execute function hold()
+    `.execute(gateway.db)
+    insert()
+    await released
+  })
+  await inserted
+  const first = put(held)
+  await until('the other upload to hold its transaction open', async () => (await lockWaits(gateway.db)).length === 1)
+  const second = put(x)
+  await until('the repetition to wait', async () => (await lockWaits(gateway.db, 'advisory')).length === 1)
+  release()
+  await Promise.all([holding, first, second])
+  await sql`drop function hold cascade`.execute(gateway.db)
+  expect(await imported()).toEqual([x, held, x])
+})
+
+test.each(['failed', 'cancelled'] as const)('a file whose import ended as %s is imported again', async (state) => {
+  await put(x)
+  await gateway.db.updateTable('imports').set({ state }).where('app_id', '=', owner.appId).execute()
+  await Promise.all([put(x), put(x), put(x)])
+  expect(await imported()).toEqual([x, x])
+})
+
+test.each(['processing', 'completed'] as const)('a file whose import is %s is not imported again', async (state) => {
+  await put(x)
+  await gateway.db.updateTable('imports').set({ state }).where('app_id', '=', owner.appId).execute()
+  await put(x)
+  expect(await imported()).toEqual([x])
+})
+
+test('the same bytes under another app or another name are another file', async () => {
+  const other = await gateway.openOwner()
+  const elsewhere = await gateway.presignPut(other, `${other.path}people.csv`, 600)
+  await put(x)
+  expect((await fetch(elsewhere, { method: 'PUT', body: x })).status).toBe(200)
+  url = await gateway.presignPut(owner, `${owner.path}others.csv`, 600)
+  await put(x)
+  expect([await imported(), await importedContents(gateway, other)]).toEqual([[x, x], [x]])
+})

@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { CreateBucketCommand, PutObjectCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import { createAccessKey } from '@sluice/access-keys'
+import { createApp } from '@sluice/accounts'
+import { type MaintenanceContext, pathOf } from '@sluice/bucket-uploads'
+import { readSettings } from '@sluice/config'
+import type { ImportView } from '@sluice/contract'
+import type { Database } from '@sluice/database'
+import { listImports } from '@sluice/imports'
+import type { AppLimiter } from '@sluice/rate-limits'
+import { type RawAnswer, type RawRequest, send } from '@sluice/s3-endpoint/testing'
+import { createGateway, gatewaySettings } from '@sluice/s3-gateway/src/server.ts'
+import { openRelay, openStorage, storageSettings } from '@sluice/storage'
+import { pino } from 'pino'
+import { inject } from 'vitest'
+import { openTestDatabase } from '../environment/database.ts'
+
+/** An app and how its owner reaches its path in the bucket. */
+export interface Owner {
+  appId: number
+  path: string
+  accessKeyId: string
+  secretAccessKey: string
+}
+
+/** The S3 gateway in this process, on real Postgres and a bucket of its own. */
+export interface TestGateway {
+  url: string
+  bucket: string
+  db: Database
+  /** What maintenance works with; its relay reaches the bucket past the S3 gateway. */
+  maintenance: MaintenanceContext
+  /** Moves the clock that signatures are held against, ms. */
+  moveClock(by: number): void
+  openOwner(): Promise<Owner>
+  /** A client of the AWS SDK, with its default settings where `config` says nothing else. */
+  clientOf(owner: Owner, config?: S3ClientConfig): S3Client
+  /** An address for PUTs to a key, good for so many seconds. */
+  presignPut(owner: Owner, key: string, expiresIn: number): Promise<string>
+  /** Signs a request with the owner's key and sends it. */
+  send(owner: Owner, request: RawRequest): Promise<RawAnswer>
+  /** The imports of an app, newest first. */
+  importsOf(owner: Owner): Promise<ImportView[]>
+  close(): Promise<void>
+}
+
+/** Opens an S3 gateway; `environment` overrides settings as environment variables do. It limits no rates unless `limiter` does. */
+export async function openTestGateway(
+  environment: Record<string, string> = {},
+  openLimiter?: (databaseUrl: string) => Promise<AppLimiter>,
+): Promise<TestGateway> {
+  const bucket = `gateway-${randomBytes(8).toString('hex')}`
+  const settings = readSettings(
+    {
+      S3_ENDPOINT: inject('s3Endpoint'),
+      S3_BUCKET: bucket,
+      S3_ACCESS_KEY_ID: 'test',
+      S3_SECRET_ACCESS_KEY: 'test-secret',
+      ENCRYPTION_KEYS: randomBytes(32).toString('base64'),
+      ...environment,
+    },
+    [...gatewaySettings, ...storageSettings, 'FILE_RETENTION_DAYS'],
+  )
+  await makeBucket(bucket)
+  const database = await openTestDatabase()
+  const { db } = database
+  const relay = openRelay(settings)
+  const storage = openStorage(settings)
+  const log = pino({ level: 'silent' })
+  let ahead = 0
+  const limiter = await openLimiter?.(database.url)
+  const server = createGateway(
+    { db, relay, log, ...(limiter && { limiter }) },
+    settings,
+    () => new Date(Date.now() + ahead),
+  )
+  server.http.listen(0, '127.0.0.1')
+  await once(server.http, 'listening')
+  const address = server.http.address()
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+  const clients: S3Client[] = []
+  const clientOf = (credentials: Owner, config: S3ClientConfig = {}) => {
+    const client = new S3Client({
+      endpoint: url,
+      region: settings.S3_REGION,
+      credentials,
+      forcePathStyle: true,
+      ...config,
+    })
+    clients.push(client)
+    return client
+  }
+
+  return {
+    url,
+    bucket,
+    db,
+    maintenance: { db, relay, storage, log, settings },
+    moveClock(by) {
+      ahead = by
+    },
+    async openOwner() {
+      const { appId } = await createApp(db, { name: 'Shop', email: 'ann@example.com' })
+      return { appId, path: pathOf(appId), ...(await createAccessKey(db, settings.ENCRYPTION_KEYS, appId)) }
+    },
+    clientOf,
+    presignPut(owner, Key, expiresIn) {
+      // Otherwise the address carries the checksum of an empty body.
+      const client = clientOf(owner, { requestChecksumCalculation: 'WHEN_REQUIRED' })
+      return getSignedUrl(client, new PutObjectCommand({ Bucket: bucket, Key }), { expiresIn })
+    },
+    send: ({ accessKeyId, secretAccessKey }, request) => send(url, { accessKeyId, secretAccessKey, ...request }),
+    importsOf: ({ appId }) => listImports(db, undefined, appId, 100),
+    async close() {
+      for (const client of clients) client.destroy()
+      server.http.close()
+      server.http.closeAllConnections()
+      await server.settled()
+      await limiter?.close()
+      relay.close()
+      storage.close()
+      await database.close()
+    },
+  }
+}
+
+/** Makes a bucket in the storage that system tests share. */
+export async function makeBucket(bucket: string): Promise<void> {
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret' }
+  const client = new S3Client({
+    endpoint: inject('s3Endpoint'),
+    region: 'us-east-1',
+    credentials,
+    forcePathStyle: true,
+  })
+  await client.send(new CreateBucketCommand({ Bucket: bucket }))
+  client.destroy()
+}

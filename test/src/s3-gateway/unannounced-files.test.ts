@@ -1,0 +1,212 @@
+import { importUnannouncedFiles } from '@sluice/bucket-uploads'
+import { sql } from '@sluice/database'
+import { StorageFull } from '@sluice/storage'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { changingList, failingCopies, importedContents, importedNames, putPast, sweptCopies } from './bucket-files.ts'
+import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
+
+// Unannounced files: their order, and what happens to files that storage does not copy.
+let gateway: TestGateway
+let owner: Owner
+
+beforeAll(async () => {
+  gateway = await openTestGateway()
+})
+afterAll(() => gateway.close())
+beforeEach(async () => {
+  await gateway.db.deleteFrom('unannounced_file_failures').execute()
+  owner = await gateway.openOwner()
+  const { relay } = gateway.maintenance
+  for await (const page of relay.list('uploads/')) for (const { key } of page) await relay.remove(key)
+})
+
+const take = (relay = gateway.maintenance.relay) => importUnannouncedFiles({ ...gateway.maintenance, relay })
+const put = (name: string, content = 'user_id\nalice\n') => putPast(gateway, owner, name, content)
+const names = () => importedNames(gateway, owner)
+const isInPath = async (name: string) =>
+  (await gateway.maintenance.relay.describe(`${owner.path}${name}`)) !== undefined
+
+// Files of one second go by their names, as storage's times have no more.
+describe('the order of unannounced files', () => {
+  test('later files of an app wait for an earlier one that could not be copied', async () => {
+    for (const name of ['1.csv', '2.csv', '3.csv']) await put(name)
+    await take(failingCopies(gateway.maintenance.relay, (key) => key.endsWith('/2.csv')))
+    expect(await names()).toEqual(['1.csv'])
+    await take()
+    expect(await names()).toEqual(['1.csv', '2.csv', '3.csv'])
+  })
+
+  test('files of other apps do not wait', async () => {
+    const other = await gateway.openOwner()
+    await put('1.csv')
+    await putPast(gateway, other, '2.csv', 'user_id\nbob\n')
+    await take(failingCopies(gateway.maintenance.relay, (key) => key.startsWith(owner.path)))
+    expect([await names(), await importedNames(gateway, other)]).toEqual([[], ['2.csv']])
+  })
+
+  test.each([1, 2])(
+    'a file that comes between two pages of listing %i is not overtaken by a later one',
+    async (listing) => {
+      await put('5.csv')
+      const relay = changingList(gateway.maintenance.relay, `${owner.path}5`, listing, async () => {
+        await put('1.csv')
+        await put('9.csv')
+      })
+      await take(relay)
+      await take()
+      expect((await names()).filter((name) => name !== '5.csv')).toEqual(['1.csv', '9.csv'])
+      expect(await names()).toHaveLength(3)
+    },
+  )
+})
+
+describe('a file that storage does not hand over', () => {
+  const broken = () => failingCopies(gateway.maintenance.relay, (key) => key.endsWith('/1.csv'))
+  const fail = async (times: number) => {
+    for (let time = 0; time < times; time++) await take(broken())
+  }
+  const failures = () => gateway.db.selectFrom('unannounced_file_failures').selectAll().execute()
+  const anHourLater = () => {
+    const hourAgo = sql<Date>`first_failed_at - interval '1 hour'`
+    return gateway.db.updateTable('unannounced_file_failures').set({ first_failed_at: hourAgo }).execute()
+  }
+
+  test('holds up later files of its app for an hour, then it is refused for good with one mail', async () => {
+    await put('1.csv')
+    await put('2.csv')
+    await fail(12)
+    expect([await names(), await failures()]).toMatchObject([[], [{ failures: 12, refused_at: null }]])
+    await anHourLater()
+    await fail(1)
+    expect(await names()).toEqual([])
+    const { mails } = await take(broken())
+    expect([await names(), mails.length]).toEqual([['2.csv'], 1])
+    const [mail] = await gateway.db.selectFrom('mails').selectAll().where('app_id', '=', owner.appId).execute()
+    expect(mail?.text).toContain('storage did not hand over the file for an hour')
+    // It must not be imported after files that have overtaken it.
+    expect(await take()).toEqual({ taken: 0, mails: [] })
+    expect([await names(), await isInPath('1.csv')]).toEqual([['2.csv'], true])
+  })
+
+  test('is not refused within an hour, nor after a few failures', async () => {
+    await put('1.csv')
+    await fail(1)
+    await anHourLater()
+    await fail(8)
+    expect(await failures()).toMatchObject([{ failures: 9, refused_at: null }])
+    await take()
+    expect(await names()).toEqual(['1.csv'])
+  })
+
+  test('that somebody else’s lock kept from being taken on has not failed', async () => {
+    await sql
+      .raw(`
+      create function lock_uploads() returns trigger language plpgsql as $$
+      begin raise exception using errcode = '55P03', message = 'as told'; end $$;
+      create trigger lock_uploads before insert on bucket_uploads for each row execute function lock_uploads()
+    `)
+      .execute(gateway.db)
+    onTestFinished(async () => {
+      await sql`drop trigger lock_uploads on bucket_uploads`.execute(gateway.db)
+      await sql`drop function lock_uploads`.execute(gateway.db)
+    })
+    await put('1.csv')
+    expect(await take()).toEqual({ taken: 0, mails: [] })
+    expect(await failures()).toEqual([])
+  })
+
+  test('is not imported if another process refuses it while it is copied', async () => {
+    await put('1.csv')
+    await fail(1)
+    const { relay, db } = gateway.maintenance
+    const copy: typeof relay.copy = async (...args) => {
+      await relay.copy(...args)
+      await db.updateTable('unannounced_file_failures').set({ refused_at: new Date() }).execute()
+    }
+    await take({ ...relay, copy })
+    expect([await names(), await isInPath('1.csv')]).toEqual([[], true])
+    const pages = await Array.fromAsync(relay.list(`apps/${owner.appId}/`))
+    expect(pages.flat()).toEqual([])
+  })
+
+  test('is not blamed while storage has no room', async () => {
+    await put('1.csv')
+    const relay = { ...gateway.maintenance.relay, copy: () => Promise.reject(new StorageFull('the copy')) }
+    await take(relay)
+    expect(await failures()).toEqual([])
+  })
+
+  test('is removed when it has been refused for so long as refused files are kept', async () => {
+    await put('1.csv')
+    await fail(1)
+    await anHourLater()
+    await fail(10)
+    const days = gateway.maintenance.settings.FILE_RETENTION_DAYS
+    await gateway.db
+      .updateTable('unannounced_file_failures')
+      .set({ refused_at: sql<Date>`now() - make_interval(days => ${days}, mins => 1)` })
+      .execute()
+    await take()
+    expect(await isInPath('1.csv')).toBe(false)
+    await take()
+    expect(await failures()).toEqual([])
+  })
+
+  test('is forgotten when its owner replaces it: the new file is taken on', async () => {
+    await put('1.csv')
+    await fail(1)
+    await anHourLater()
+    await fail(10)
+    await put('1.csv', 'user_id\nbob\n')
+    await take()
+    expect(await importedContents(gateway, owner)).toEqual(['user_id\nbob\n'])
+    await take()
+    expect(await failures()).toEqual([])
+  })
+
+  test('leaves the key of its copy known: a copy that comes late is swept', async () => {
+    await put('1.csv')
+    await fail(1)
+    const uploads = await gateway.db
+      .selectFrom('bucket_uploads')
+      .select('import_id')
+      .where('app_id', '=', owner.appId)
+      .execute()
+    expect(uploads).toHaveLength(1)
+  })
+})
+
+test('a run that is told to stop ends before its next file, and blames none', async () => {
+  for (const name of ['1.csv', '2.csv', '3.csv']) await put(name)
+  const stop = new AbortController()
+  const { relay } = gateway.maintenance
+  const copy: typeof relay.copy = async (...args) => {
+    await relay.copy(...args)
+    stop.abort()
+  }
+  await importUnannouncedFiles({ ...gateway.maintenance, relay: { ...relay, copy }, shutdown: stop.signal })
+  expect(await names()).toEqual(['1.csv'])
+  expect(await gateway.db.selectFrom('unannounced_file_failures').selectAll().execute()).toEqual([])
+  await take()
+  expect(await names()).toEqual(['1.csv', '2.csv', '3.csv'])
+})
+
+test('an import whose file storage does not remove from the path holds up no other file', async () => {
+  await put('1.csv')
+  await put('2.csv')
+  const remove = () => Promise.reject(new Error('storage did not remove the object'))
+  expect(await take({ ...gateway.maintenance.relay, remove })).toMatchObject({ taken: 2 })
+  await take()
+  expect([await names(), await isInPath('1.csv'), await isInPath('2.csv')]).toEqual([['1.csv', '2.csv'], false, false])
+})
+
+describe('an unannounced file stays in the path', () => {
+  test('if its copy was swept away before it became an import', async () => {
+    await put('people.csv')
+    expect(await take(sweptCopies(gateway.maintenance))).toMatchObject({ taken: 0 })
+    expect([await names(), await isInPath('people.csv')]).toEqual([[], true])
+    expect(await take()).toMatchObject({ taken: 1 })
+    expect(await importedContents(gateway, owner)).toEqual(['user_id\nalice\n'])
+    expect(await isInPath('people.csv')).toBe(false)
+  })
+})
