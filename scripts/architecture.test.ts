@@ -1,45 +1,28 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { type Module, readModules, root } from './modules.ts'
 
-// The rules of the house that a linter does not know: who may import whom, and how long a file may be.
-const root = fileURLToPath(new URL('..', import.meta.url))
-
-interface Room {
-  /** Folder, such as `packages/csv`. */
-  folder: string
-  name: string
-  dependencies: string[]
-  devDependencies: string[]
+// Rules that no linter knows: which module may import which, and how long a file may be.
+interface SourceModule extends Module {
   files: { path: string; text: string; imports: string[] }[]
 }
 
-const rooms = ['apps', 'packages'].flatMap((kind) =>
-  readdirSync(join(root, kind)).map((name) => readRoom(`${kind}/${name}`)),
-)
-const roomOf = new Map(rooms.map((room) => [room.name, room]))
+const modules = readModules().map(withFiles)
+const moduleOf = new Map(modules.map((module) => [module.name, module]))
 
-function readRoom(folder: string): Room {
-  const manifest = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
-  const names = (field: string) => Object.keys(manifest[field] ?? {})
-  const files = readdirSync(join(root, folder, 'src'), { recursive: true, encoding: 'utf8' })
+function withFiles(module: Module): SourceModule {
+  const files = readdirSync(join(root, module.folder, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts'))
     .map((path) => {
-      const file = join(folder, 'src', path)
+      const file = join(module.folder, 'src', path)
       const text = readFileSync(join(root, file), 'utf8')
       return { path: file, text, imports: importsOf(text) }
     })
-  return {
-    folder,
-    name: manifest.name,
-    dependencies: names('dependencies'),
-    devDependencies: names('devDependencies'),
-    files,
-  }
+  return { ...module, files }
 }
 
-/** What a file imports or re-exports, types included: a knot of types is a knot. */
+/** Returns what a file imports or re-exports, types included: a cycle of types is a cycle. */
 function importsOf(text: string): string[] {
   const statements = text.matchAll(
     /^(?:import|export)\b[^'"]*?\bfrom '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/gms,
@@ -49,7 +32,7 @@ function importsOf(text: string): string[] {
 
 const isTest = (path: string) => /\.(test|fixture)\.ts$|\/testing\//.test(path)
 
-/** Finds a way from a node back to itself. */
+/** Returns a path from a node back to itself; undefined if there is none. */
 function findCycle(edges: ReadonlyMap<string, readonly string[]>): string[] | undefined {
   const done = new Set<string>()
   const visit = (node: string, path: string[]): string[] | undefined => {
@@ -70,15 +53,15 @@ function findCycle(edges: ReadonlyMap<string, readonly string[]>): string[] | un
 }
 
 describe('who imports whom', () => {
-  test('packages form a tree without circles, tests included', () => {
-    const edges = rooms.map(
+  test('packages have no cycles, tests included', () => {
+    const edges = modules.map(
       ({ name, dependencies, devDependencies }) => [name, [...dependencies, ...devDependencies]] as const,
     )
     expect(findCycle(new Map(edges))).toBeUndefined()
   })
 
-  test('files form no circles, types included', () => {
-    const edges = rooms.flatMap(({ files }) =>
+  test('files have no cycles, types included', () => {
+    const edges = modules.flatMap(({ files }) =>
       files.map(({ path, imports }) => {
         const targets = imports.filter((target) => target.startsWith('.'))
         return [path, targets.map((target) => relative(root, resolve(root, dirname(path), target)))] as const
@@ -87,19 +70,19 @@ describe('who imports whom', () => {
     expect(findCycle(new Map(edges))).toBeUndefined()
   })
 
-  test.each(rooms.map((room) => [room.folder, room] as const))(
+  test.each(modules.map((module) => [module.folder, module] as const))(
     '%s imports what its package.json names, and no app',
-    (_, room) => {
-      for (const { path, imports } of room.files) {
+    (_, module) => {
+      for (const { path, imports } of module.files) {
         for (const target of imports.filter((name) => name.startsWith('@sluice/'))) {
-          const allowed = isTest(path) ? [...room.dependencies, ...room.devDependencies] : room.dependencies
+          const allowed = isTest(path) ? [...module.dependencies, ...module.devDependencies] : module.dependencies
           const name = target.split('/').slice(0, 2).join('/')
           expect(allowed, `${path} imports ${target}`).toContain(name)
-          expect(roomOf.get(name)?.folder, `${path} imports ${target}`).toMatch(/^packages\//)
+          expect(moduleOf.get(name)?.folder, `${path} imports ${target}`).toMatch(/^packages\//)
         }
         for (const target of imports.filter((name) => name.startsWith('.'))) {
-          const inside = relative(join(root, room.folder), resolve(root, dirname(path), target))
-          expect(inside.startsWith('..'), `${path} reaches into another room: ${target}`).toBe(false)
+          const inside = relative(join(root, module.folder), resolve(root, dirname(path), target))
+          expect(inside.startsWith('..'), `${path} reaches into another module: ${target}`).toBe(false)
         }
       }
     },
@@ -107,7 +90,7 @@ describe('who imports whom', () => {
 
   test('profiles and csv know neither queue, HTTP nor S3', () => {
     const reach = (name: string): string[] =>
-      (roomOf.get(name)?.dependencies ?? []).flatMap((next) => [next, ...reach(next)])
+      (moduleOf.get(name)?.dependencies ?? []).flatMap((next) => [next, ...reach(next)])
     const known = [...reach('@sluice/profiles'), ...reach('@sluice/csv')]
     for (const stranger of ['@sluice/queue', '@sluice/storage', 'bullmq', 'ioredis', 'fastify', '@aws-sdk/client-s3']) {
       expect(known).not.toContain(stranger)
@@ -117,11 +100,11 @@ describe('who imports whom', () => {
 
 test('every HTTP server is made by packages/service, which bounds what clients may do', () => {
   const own = 'packages/service/src/clients/server.ts'
-  const others = rooms
+  const others = modules
     .flatMap(({ files }) => files)
     .filter(({ path, text }) => !isTest(path) && /createServer[^'"]*from 'node:https?'|http\.createServer/.test(text))
   expect(others.map(({ path }) => path)).toEqual([own])
-  for (const { files } of rooms) {
+  for (const { files } of modules) {
     const made = files.filter(({ path, text }) => !isTest(path) && /= fastify\(/.test(text))
     for (const { text } of made) expect(text).toMatch(/createClientServer|hardenedServer/)
   }
@@ -133,7 +116,7 @@ describe('files', () => {
   const longerFiles = new Map<string, string>([])
 
   test('are about one thing: none is longer than 300 lines', () => {
-    const long = rooms
+    const long = modules
       .flatMap(({ files }) => files)
       .filter(({ path, text }) => !isTest(path) && !longerFiles.has(path) && text.split('\n').length > longest)
     expect(long.map(({ path }) => path)).toEqual([])

@@ -1,0 +1,67 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { settings } from '../packages/config/src/settings.ts'
+import { type Module, readModules, root } from './modules.ts'
+
+// Tables in documents that are made from the code:
+//   node scripts/generated-tables.ts --write
+
+interface GeneratedTable {
+  /** Path from the root. */
+  document: string
+  /** Its place in the document: between `<!-- name: … -->` and `<!-- end of name -->`. */
+  name: string
+  make(): string
+}
+
+export const tables: readonly GeneratedTable[] = [
+  { document: 'docs/settings.md', name: 'settings', make: settingsTable },
+  { document: 'CONTRIBUTING.md', name: 'modules', make: () => moduleTable(readModules()) },
+]
+
+function settingsTable(): string {
+  const rows = Object.entries(settings).map(([name, setting]) => {
+    const value = 'default' in setting ? `\`${setting.default}\`` : 'optional' in setting ? '' : 'required'
+    return `| \`${name}\` | ${value} | ${setting.description} |`
+  })
+  return ['| setting | default | meaning |', '|---|---|---|', ...rows].join('\n')
+}
+
+/** Lists modules by layers: a module depends on modules of lower layers only. Apps are on top. */
+function moduleTable(modules: readonly Module[]): string {
+  const byName = new Map(modules.map((module) => [module.name, module]))
+  const ownDependencies = ({ dependencies }: Module) => dependencies.flatMap((name) => byName.get(name) ?? [])
+  const heightOf = (module: Module): number => Math.max(0, ...ownDependencies(module).map((each) => 1 + heightOf(each)))
+  const row = (layer: string, module: Module) => {
+    const uses = ownDependencies(module).map(({ folder }) => folder.replace('packages/', ''))
+    return `| ${layer} | \`${module.folder}\` | ${module.description} | ${uses.sort().join(', ')} |`
+  }
+  const packages = modules.filter(({ folder }) => folder.startsWith('packages/'))
+  const layers = Map.groupBy(packages, heightOf)
+  return [
+    '| layer | module | holds | depends on |',
+    '|---|---|---|---|',
+    ...modules.filter((module) => !packages.includes(module)).map((module) => row('apps', module)),
+    ...[...layers.keys()]
+      .sort((a, b) => b - a)
+      .flatMap((height) => layers.get(height)?.map((each) => row(`${height}`, each)) ?? []),
+  ].join('\n')
+}
+
+/** Returns the document with its table as it should be. Throws if the document has lost the table's markers. */
+export function withTable(text: string, { document, name, make }: GeneratedTable): string {
+  const begin = `<!-- ${name}: node scripts/generated-tables.ts --write -->`
+  const end = `<!-- end of ${name} -->`
+  const [preceding, rest] = text.split(begin)
+  const following = rest?.split(end)[1]
+  if (preceding === undefined || following === undefined)
+    throw new Error(`${document} has no markers for the table of ${name}`)
+  return `${preceding}${begin}\n${make()}\n${end}${following}`
+}
+
+if (process.argv.includes('--write')) {
+  for (const table of tables) {
+    const path = join(root, table.document)
+    writeFileSync(path, withTable(readFileSync(path, 'utf8'), table))
+  }
+}
