@@ -1,5 +1,5 @@
 import { importUnannouncedFiles, removeAbandonedUploads } from '@sluice/bucket-uploads'
-import { currentTime, endSilentCopies } from '@sluice/database'
+import { currentTime, endStaleCopies } from '@sluice/database'
 import { forgetDeletedUsers, runDeletions } from '@sluice/deletions'
 import { noticeUploads, removeOldFiles, reportCancelled, reserveDisk, sweepFiles } from '@sluice/imports'
 import { dueMails } from '@sluice/mail'
@@ -63,7 +63,7 @@ export function hostMaintenance(host: Host): Stop {
     'end-silent-copies': {
       every: silentCopyInterval,
       run: async () => {
-        const ended = await endSilentCopies(context.db)
+        const ended = await endStaleCopies(context.db)
         if (ended > 0) context.log.warn({ ended }, 'transactions ended: whoever sent their rows fell silent')
       },
     },

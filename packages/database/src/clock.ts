@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Database } from './connect.ts'
 
 /**
- * The time by the clock of Postgres: what happens once and cannot be undone goes by this one clock, and not by those of
- * the machines that the processes run on.
+ * Returns the time by the clock of Postgres. Irreversible steps depend on this one clock, never on the clocks of the machines
+ * that the processes run on.
  */
 export async function currentTime(db: Database): Promise<Date> {
   const { rows } = await sql<{ now: Date }>`select now() as now`.execute(db)
@@ -12,20 +12,21 @@ export async function currentTime(db: Database): Promise<Date> {
   return now
 }
 
-/** Postgres's `now()` is when a transaction began: another one may have begun this much later and committed before, ms. */
-const slack = 60_000
+/** Postgres's `now()` is the start of a transaction. Another transaction may have begun this much later and committed first. */
+const slackMs = 60_000
 
 /**
- * A condition: the stored time has come, or lies further ahead than anyone stores it. In that case Postgres's clock was set back,
- * by a failover for example, and the time is taken to have come: the wait is bounded whatever the size of the step.
+ * Builds the condition that a stored time has come, or that it lies further ahead than any process stores it. In the second
+ * case Postgres's clock was set back, for example by a failover. Treating the time as due bounds the wait, however large the
+ * step was.
  *
- * Accepts the time, an expression, and how far ahead of its own moment a process may store it (ms).
+ * Accepts the time as an expression, and how far ahead of the present a process may store it (ms).
  */
-export function isDue(time: RawBuilder<unknown>, furthest: number): RawBuilder<boolean> {
-  return sql`(${time} <= now() or ${isFarAhead(time, furthest)})`
+export function isDue(time: RawBuilder<unknown>, furthestMs: number): RawBuilder<boolean> {
+  return sql`(${time} <= now() or ${isFarAhead(time, furthestMs)})`
 }
 
-/** The second half of {@link isDue}: the time lies further ahead than anyone stores it. */
-export function isFarAhead(time: RawBuilder<unknown>, furthest: number): RawBuilder<boolean> {
-  return sql`${time} > now() + make_interval(secs => ${(furthest + slack) / 1000})`
+/** Builds the second half of {@link isDue}: the time lies further ahead than any process stores it. */
+export function isFarAhead(time: RawBuilder<unknown>, furthestMs: number): RawBuilder<boolean> {
+  return sql`${time} > now() + make_interval(secs => ${(furthestMs + slackMs) / 1000})`
 }

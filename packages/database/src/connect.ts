@@ -1,50 +1,55 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Schema } from './schema.ts'
-import { sendLargeParametersAsTheyAre } from './wire/large-parameters.ts'
-import { noteLostConnection, openNoted } from './wire/lost-connections.ts'
+import { markConnectionFailures, openMarked } from './wire/connection-failures.ts'
+import { sendLargeParametersUncopied } from './wire/large-parameters.ts'
 import { sendPipelines } from './wire/pipeline.ts'
 import { prepareMarked } from './wire/prepared.ts'
-import { endWhenSilent } from './wire/silence.ts'
+import { closeOnQueryTimeout } from './wire/query-timeout.ts'
 
-/** The database as the packages see it; also a transaction. */
+/** The database as the packages see it. A transaction has the same type. */
 export type Database = Kysely<Schema>
 
 export interface Connection {
   db: Database
-  /** Connections that are open, those of them that are idle, and queries that wait for one, at this moment. */
+  /** Returns how many connections are open and how many of these are idle, and how many queries wait for a connection. */
   usage(): { open: number; idle: number; waiting: number }
-  /** Ends every connection; queries under way finish first. */
+  /** Ends every connection. Queries in flight finish first. */
   close(): Promise<void>
+}
+
+export interface ConnectOptions {
+  /** Most connections at a time; 10 by default. */
+  connections?: number
+  /** How long a query may stay unanswered before its connection is closed, ms; 30 s by default. */
+  queryTimeoutMs?: number
+  /** How long a query may wait for a lock, ms; without a limit by default. */
+  lockTimeoutMs?: number
+  /** Accepts the error of each connection that breaks. The pool opens a new connection when it needs one. */
+  onError?: (error: Error) => void
 }
 
 const int8 = 20
 
-/** Postgres ends a transaction in which nothing happens for this long, ms: a process that hangs must not keep its locks. */
-const idleTransaction = 10_000
+/** Postgres aborts a transaction that is idle for this long: a process that hangs must not keep its locks. */
+const idleTransactionMs = 10_000
 
-/** Far beyond what a statement of the service takes, ms: an answer that is due for longer will not come. */
-const longestQuery = 30_000
+/** Far longer than any statement of the service takes: an answer that is due for this long will not come. */
+const defaultQueryTimeoutMs = 30_000
 
-/** By this Postgres shows whose connection it is. */
+/** Identifies the service's connections in Postgres's views. */
 export const applicationName = 'sluice'
 
-/** bigint columns are counts and byte offsets, far below 2^53: they are read as numbers. */
+/** bigint columns hold counts and byte offsets, far below 2^53, so they are read as numbers. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) => (oid === int8 ? Number : pg.types.getTypeParser(oid, format)),
 }
 
 /**
- * Opens a pool of connections to Postgres, lazily: a database that is away fails the query, not this call.
- *
- * Takes the URL, the most connections, how long a query may go without an answer (ms; 30 s, after which its connection is
- * given up) and for a lock (ms; as long as it takes), and what to do with the error of a connection that breaks (a new one is
- * opened when it is needed).
+ * Opens a pool of connections to Postgres, lazily: if the database is unreachable, the first query fails, not this call.
+ * `wire/README.md` describes what the pool changes in each connection.
  */
-export function connect(
-  databaseUrl: string,
-  options: { connections?: number; longestQuery?: number; lockTimeout?: number; onError?: (error: Error) => void } = {},
-): Connection {
+export function connect(databaseUrl: string, options: ConnectOptions = {}): Connection {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     max: options.connections ?? 10,
@@ -52,26 +57,27 @@ export function connect(
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     application_name: applicationName,
-    idle_in_transaction_session_timeout: idleTransaction,
-    ...(options.lockTimeout !== undefined && { lock_timeout: options.lockTimeout }),
-    // Every look-up goes by an index. A statement that is prepared while a table is empty must not keep a plan that
-    // reads the whole table when it has grown.
+    idle_in_transaction_session_timeout: idleTransactionMs,
+    ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
+    // Every lookup uses an index. A statement that is prepared while a table is empty must not keep a plan that reads the
+    // whole table after the table has grown.
     options: '-c TimeZone=UTC -c enable_seqscan=off',
     types,
   })
   const onError = options.onError ?? (() => {})
   pool.on('error', onError)
-  // A connection that breaks between two queries of a transaction tells its client, not the pool; the next query fails.
   pool.on('connect', (client) => {
+    // If a connection breaks between two queries of a transaction, only the client emits an error, not the pool. The
+    // transaction's next query fails.
     client.on('error', onError)
     prepareMarked(client)
     sendPipelines(client)
-    sendLargeParametersAsTheyAre(client)
-    noteLostConnection(client)
-    endWhenSilent(client, options.longestQuery ?? longestQuery)
+    sendLargeParametersUncopied(client)
+    markConnectionFailures(client)
+    closeOnQueryTimeout(client, options.queryTimeoutMs ?? defaultQueryTimeoutMs)
   })
-  const noted = { connect: () => openNoted(() => pool.connect()), end: () => pool.end(), options: pool.options }
-  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: noted }) })
+  const marked = { connect: () => openMarked(() => pool.connect()), end: () => pool.end(), options: pool.options }
+  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: marked }) })
   return {
     db,
     usage: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),

@@ -1,38 +1,39 @@
 import pg from 'pg'
-import { isLostConnection } from './wire/lost-connections.ts'
+import { isConnectionFailure } from './wire/connection-failures.ts'
 
-/** Whether an error is Postgres's own answer to a statement, which then did nothing; not a connection that broke. */
+/** Whether an error is Postgres's own answer to a statement, which then had no effect. False for a broken connection. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof pg.DatabaseError
 }
 
 const diskFull = '53100'
-const outOfRoom = new Set([diskFull, '53300']) // the other one: too many connections
+const tooManyConnections = '53300'
+const outOfRoom = new Set([diskFull, tooManyConnections])
 
-/** Whether Postgres refused for want of room: whatever is asked of it next will fare the same. */
+/** Whether Postgres refused for lack of disk space or connections: further statements would fail as well. */
 export function isOutOfRoom(error: unknown): boolean {
   return error instanceof pg.DatabaseError && outOfRoom.has(error.code ?? '')
 }
 
-/** SQLSTATEs, and whole classes, that say nothing about the statement or its data. */
+/** SQLSTATEs, and prefixes of whole classes, whose cause is neither the statement nor its data. */
 const outsideCauses = [
   '08', // the connection broke
-  '25P03', // the transaction did nothing for too long: this process was stopped meanwhile
-  '25006', // the server only reads: it is about to be replaced
-  '25P04', // the transaction took too long, which is mostly a wait for somebody else's lock
-  '28', // the server does not let anyone in, while a password is changed for example
+  '25P03', // the transaction was idle for too long: this process was stopped meanwhile
+  '25006', // the server is read-only: it is about to be replaced
+  '25P04', // the transaction took too long, usually because another transaction held a lock
+  '28', // the server refuses logins, for example while a password is changed
   '40001', // serialization failure
   '40P01', // deadlock
   '55P03', // a lock was not available
-  '57', // somebody intervened: a cancelled statement, or a server that stops, starts or crashed
+  '57', // an operator intervened: a cancelled statement, or a server that stops, starts or crashed
 ]
 
 /**
- * Whether a statement failed for a reason outside itself and its data: a lock that somebody else holds, a conflict with another
- * transaction, a server that stops, or a connection that broke. The same statement may succeed the next time.
+ * Whether a statement failed for a reason outside itself and its data, so that it may succeed the next time. Such reasons are
+ * another transaction's lock, a conflict, a server that stops, or a broken connection.
  */
 export function hasOutsideCause(error: unknown): boolean {
-  if (!(error instanceof pg.DatabaseError)) return isLostConnection(error)
+  if (!(error instanceof pg.DatabaseError)) return isConnectionFailure(error)
   const { code = '' } = error
   return outsideCauses.some((cause) => code.startsWith(cause))
 }

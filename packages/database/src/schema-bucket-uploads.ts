@@ -1,29 +1,29 @@
 import type { Generated, JSONColumnType } from 'kysely'
 import type { NullableTimestamp, Timestamp } from './timestamps.ts'
 
-/** The checksum that a bucket upload's parts, and the whole, are to have. */
+/** The checksum that an upload declares for its parts and for the whole file. */
 export interface UploadChecksum {
   algorithm: 'crc32' | 'crc32c' | 'crc64nvme' | 'sha1' | 'sha256'
   type: 'COMPOSITE' | 'FULL_OBJECT'
 }
 
-/** A file on its way through the S3 gateway; it goes when the file becomes an import, whose ID it has. */
+/** A file in flight through the S3 gateway. The row is deleted when the file becomes the import with the same ID. */
 export interface BucketUploadsTable {
   app_id: number
   import_id: Generated<string>
   file_name: string
-  /** Storage's own ID of an upload in parts; null where the file comes whole. */
+  /** Storage's own ID of a multipart upload; null if the file is sent in one request. */
   storage_upload_id: string | null
-  /** What an upload in parts begins with; null if it names no algorithm. */
+  /** The checksum that a multipart upload declares; null if it names no algorithm. */
   checksum: JSONColumnType<UploadChecksum> | null
   started_at: Timestamp
-  /** When its sender began to send it: before `started_at` if the file was unannounced. */
+  /** When the sender began to send the file. Before `started_at` if the file was unannounced. */
   sent_at: Timestamp
-  /** Bytes of its parts, also of those that are on their way. */
+  /** Bytes of all parts, including parts in flight. */
   part_bytes: Generated<number>
 }
 
-/** The parts of an upload, by which a part that is sent again is not counted twice. */
+/** The parts of an upload. They ensure that a part that is sent again is not counted twice. */
 export interface BucketUploadPartsTable {
   app_id: number
   import_id: string
@@ -31,14 +31,14 @@ export interface BucketUploadPartsTable {
   byte_size: number
 }
 
-/** Unannounced files that storage did not hand over. A row goes when its file has left the app's path. */
+/** Unannounced files that could not be read from storage. A row is deleted when its file has left the app's path. */
 export interface UnannouncedFileFailuresTable {
   app_id: number
-  /** Of the object: its key, ETag and time. */
+  /** Hash of the object's key, ETag and time. */
   file_hash: Buffer
-  /** Runs of maintenance that failed to take the file on. */
+  /** Runs of maintenance that failed to import the file. */
   failures: Generated<number>
   first_failed_at: Timestamp
-  /** Set when the file is refused: it never becomes an import, and later files no longer wait for it. */
+  /** When the file was refused. It never becomes an import, and later files no longer wait for it. */
   refused_at: NullableTimestamp
 }

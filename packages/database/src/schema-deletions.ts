@@ -3,38 +3,38 @@ import type { NullableTimestamp, Timestamp } from './timestamps.ts'
 
 export type DeletionState = 'accepted' | 'started' | 'completed'
 
-/** Kept for good, as proof of what was asked for and done. */
+/** Requests are never removed: they prove what was requested and done. */
 export interface DeletionRequestsTable {
   app_id: number
   request_id: Generated<string>
-  /** Of the API token that the request came with. */
+  /** The last four characters of the request's API token. */
   token_last_four: string
   state: Generated<DeletionState>
   accepted_at: Timestamp
-  /** When it is to start and to complete. */
+  /** When the deletion is due to start and to complete. */
   starts_at: Timestamp
   completes_at: Timestamp
-  /** When maintenance saw to it. */
+  /** When maintenance started and completed it. */
   started_at: NullableTimestamp
   completed_at: NullableTimestamp
-  /** Of the hashes in `deleted_users`. */
+  /** Salt of the hashes in `deleted_users`. */
   salt: Buffer
   users_requested: number
-  /** The users, registered or not, whose deletion completed by this request: an earlier one may have named them too. */
+  /** Users, registered or not, whose deletion this request completed. An earlier request may have named the other users. */
   users_settled: Generated<number>
-  /** Of those, the ones who were there, and their profile values. */
+  /** How many of these users were registered, and the number of their profile values. */
   users_deleted: Generated<number>
   values_deleted: Generated<number>
 }
 
-/** The users that a request names, until they are deleted. */
+/** Users that a request names. A row is removed when the user is deleted. */
 export interface DeletionRequestUsersTable {
   app_id: number
   user_id: string
   request_id: string
 }
 
-/** The users that a request named: SHA-256 of its salt and the ID in UTF-8, so that a known ID can be shown to be among them. */
+/** Users that a request named, as SHA-256 of its salt and the ID in UTF-8. They prove that a known ID was among them. */
 export interface DeletedUsersTable {
   app_id: number
   request_id: string
@@ -43,12 +43,12 @@ export interface DeletedUsersTable {
 }
 
 /**
- * The user IDs that were deleted lately, registered or not, as SHA-256 of the app's salt and the ID in UTF-8: data that was sent
- * before is not applied to whoever registers under such an ID again.
+ * User IDs that were recently deleted, registered or not, as SHA-256 of the app's salt and the ID in UTF-8. If an ID is
+ * registered again, data that was sent before the deletion is not applied to the new user.
  */
 export interface RecentlyDeletedUsersTable {
   app_id: number
   user_hash: Buffer
-  /** By the clock of Postgres, also in a rehearsal. */
+  /** By the clock of Postgres, even in a rehearsal. */
   deleted_at: Timestamp
 }

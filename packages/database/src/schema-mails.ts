@@ -4,7 +4,7 @@ import type { NullableTimestamp, Timestamp } from './timestamps.ts'
 export interface MailsTable {
   app_id: number
   mail_id: Generated<string>
-  /** What the mail is about, such as `import:<id>`: one mail per event and recipient. */
+  /** The event that the mail reports, such as `import:<id>`. There is one mail per event and recipient. */
   event: string
   recipient: string
   subject: string
@@ -18,29 +18,29 @@ export interface MailsTable {
   sent_at: NullableTimestamp
 }
 
-/** The mails of an app in the hour that began with the first of them. */
+/** Number of an app's mails in its present hour, which began with the first of them. */
 export interface MailCountsTable {
   app_id: number
   began_at: Timestamp
   mails: number
-  /** The limit when they were counted last: at this number the app's mails wait for the end of the hour. */
+  /** The limit at the last count. When `mails` reaches it, the app's further mails wait for the end of the hour. */
   most: number
 }
 
-/** Addresses that a member added and that nobody has confirmed yet: no other mail goes there. */
+/** Addresses that a member added and that are not confirmed yet. They receive no other mail. */
 export interface InvitationsTable {
   app_id: number
   /** In its normal form (packages/accounts, `normalEmail`). */
   email: string
-  /** SHA-256 of the secret in the link that was mailed last. */
+  /** SHA-256 of the secret in the latest mailed link. */
   secret_hash: Buffer
-  /** The address of the member or operator who added it. */
+  /** The address of the member or operator who added this address. */
   invited_by: string
   created_at: Timestamp
   expires_at: Timestamp
 }
 
-/** The mails that asked to confirm an address, for a day: so many and no more are sent. */
+/** Mails of the last day that asked to confirm an address. Their number is limited. */
 export interface InvitationMailsTable {
   app_id: number
   mail_id: Generated<string>

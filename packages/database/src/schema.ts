@@ -15,16 +15,17 @@ import type { InvitationMailsTable, InvitationsTable, MailCountsTable, MailsTabl
 import type { NullableTimestamp, Timestamp } from './timestamps.ts'
 
 /**
- * The tables as Kysely sees them; `migrations/` holds the SQL that makes them. Every primary key begins with `app_id`
- * (design.md §5), so that the database can be sharded by app; but for what belongs to people, who may be of several apps.
+ * The tables as Kysely sees them. `migrations/` holds the SQL that creates them. Every primary key begins with `app_id`
+ * (design.md §5), so that the database can be sharded by app. The exception is what belongs to people: a person may be a member
+ * of several apps.
  *
- * Words, the same in code, SQL, API and documents:
+ * Terms, the same in code, SQL, API and documents:
  * - app: a customer of the service, with one API token, its users and its profile keys
- * - import: one uploaded file on its way into profiles; its place in the app's line is `sequence_number`
+ * - import: one uploaded file whose rows are merged into profiles; its position in the app's import order is `sequence_number`
  * - attempt: how often an import was claimed; a batch commits only under the current attempt
- * - lease: until when the claim holds without a sign of life
+ * - lease: how long a claim stays valid unless its worker renews it
  * - position: byte offset in the uncompressed file up to which rows are committed
- * - deletion: what befalls a user, however many deletion requests name it; the earliest dates of them hold
+ * - deletion: the removal of one user; if several deletion requests name the user, the earliest dates apply
  */
 export interface Schema {
   apps: AppsTable
@@ -38,7 +39,7 @@ export interface Schema {
   imports: ImportsTable
   import_error_chunks: ImportErrorChunksTable
   import_slot_time: ImportSlotTimeTable
-  /** Takes up 1 MiB, which is given up when the disk is full (`disk-full.ts` of packages/imports). */
+  /** Occupies 1 MiB, which is freed when the disk is full (`disk-full.ts` of packages/imports). */
   disk_reserve: { filler: string }
   bucket_uploads: BucketUploadsTable
   bucket_upload_parts: BucketUploadPartsTable
@@ -63,23 +64,23 @@ interface AppsTable {
   app_id: Generated<number>
   name: string
   created_at: Timestamp
-  /** Of the hashes in `recently_deleted_users`. */
+  /** Salt of the hashes in `recently_deleted_users`. */
   user_hash_salt: Generated<Buffer>
 }
 
 interface ApiTokensTable {
   app_id: number
-  /** SHA-256 of the token; the token itself is random, so no slow hash is needed. */
+  /** SHA-256 of the token. The token is random, so no slow hash is needed. */
   token_hash: Buffer
   last_four: string
   created_at: Timestamp
 }
 
-/** What clients of the S3 gateway sign with. */
+/** The keys that clients of the S3 gateway sign with. */
 interface AccessKeysTable {
   app_id: number
   access_key_id: string
-  /** Signatures need the secret itself, so no hash would do. */
+  /** Encrypted, not hashed: checking a signature requires the secret itself. */
   encrypted_secret: Buffer
   created_at: Timestamp
   last_used_at: NullableTimestamp
@@ -88,7 +89,7 @@ interface AccessKeysTable {
 interface MembersTable {
   app_id: number
   email: string
-  /** Whether the app's mails go there. Members may sign in either way. */
+  /** Whether the member receives the app's mails. Every member may sign in. */
   gets_mails: Generated<boolean>
   created_at: Timestamp
 }
@@ -99,7 +100,7 @@ interface UsersTable {
   registered_at: Timestamp
 }
 
-/** A user without any value yet has no row; nobody who is not a user has one. */
+/** A user without any value has no row. Every row belongs to a registered user. */
 interface ProfilesTable {
   app_id: number
   user_id: string
@@ -107,8 +108,8 @@ interface ProfilesTable {
   attributes: JSONColumnType<Record<string, string | number>, string | undefined, string>
   updated_at: Timestamp
   /**
-   * Hash of an imported row whose values `attributes` hold, the last one that was merged; null where there is none. Whoever
-   * else changes `attributes` sets it to null in the same statement.
+   * Hash of the last imported row that was merged, if `attributes` still hold its values; otherwise null. Any other change of
+   * `attributes` sets it to null in the same statement.
    */
   row_hash: string | null
 }
@@ -126,99 +127,99 @@ export type ImportContentType = 'text/csv' | 'application/gzip'
 interface ImportsTable {
   app_id: number
   import_id: Generated<string>
-  /** Request order: imports of one app apply in the order of their line numbers. */
+  /** Request order: imports of one app are applied in the order of their sequence numbers. */
   sequence_number: Generated<number>
   source: ImportSource
   state: ImportState
-  /** The file is only checked: nothing is applied, no key registered. Dry runs have a line of their own. */
+  /** A dry run only checks the file: it applies nothing and registers no key. Dry runs have an order of their own. */
   dry_run: Generated<boolean>
   object_key: string
-  /** What its owner calls the file, where that is known. */
+  /** The owner's name of the file, if it is known. */
   file_name: string | null
   content_type: ImportContentType
   byte_size: number | null
-  /** MD5 of the file, base64: the client declared it, or it was computed while the file came in. Null if neither. */
+  /** MD5 of the file, base64. The client declared it, or it was computed during the upload; null if neither. */
   checksum: string | null
   upload_expires_at: NullableTimestamp
-  /** When maintenance next asks storage for the upload; null once that is settled. */
+  /** When maintenance next asks storage for the upload; null if it need not ask again. */
   upload_check_at: NullableTimestamp
-  /** ETag of the object when its upload was noticed. If the object has another one, the checksum decides. */
+  /** ETag of the object when its upload was noticed. If the object's ETag changes, the checksum decides. */
   etag: string | null
-  /** Bytes of the object then; null where this service stored it itself. */
+  /** Bytes of the object when its upload was noticed; null if this service stored the object itself. */
   stored_size: number | null
-  /** Of what brought the file to the bucket, and of the file: a repetition makes no second import. */
+  /** Hash of the bucket upload's request and of the file, so that a repeated request creates no second import. */
   upload_hash: Buffer | null
-  /** Of the signature that the file was put into the bucket with. */
+  /** Hash of the signature of the bucket upload's request. */
   signature_hash: Buffer | null
 
   attempt: Generated<number>
-  /** Claims since the last committed batch: above the limit the import fails (design.md §4). */
+  /** Claims since the last committed batch. Above the limit, the import fails (design.md §4). */
   tries: Generated<number>
   lease_until: NullableTimestamp
   retry_at: NullableTimestamp
   dispatched_at: NullableTimestamp
-  /** It was released after it committed a batch: no other import of its app runs before it ends. */
+  /** The import was released after it committed a batch: no other import of its app runs before this one ends. */
   holds_order: Generated<boolean>
 
   columns: JSONColumnType<string[]> | null
   types: JSONColumnType<Record<string, ValueType>, string | undefined, string>
-  /** Keys that committed batches of a dry run would have registered, with their types in `types`. */
+  /** Keys that the committed batches of a dry run would have registered. `types` holds their types. */
   previewed_keys: ColumnType<string[], undefined, string[]>
   position: Generated<number>
   rows_total: Generated<number>
   rows_applied: Generated<number>
   rows_failed: Generated<number>
-  /** Rows of the error file by message; at most so many messages as `error-counts.ts` of packages/imports says. */
+  /** Rows of the error file by message. `error-counts.ts` of packages/imports limits the number of messages. */
   error_counts: ColumnType<Record<string, number>, string | undefined, string>
-  /** Bytes that the invalid rows so far would take in the error file, its header not included; 0 once the import has ended. */
+  /** Bytes of the invalid rows so far in the error file, without its header; 0 after the import has ended. */
   error_bytes: Generated<number>
-  /** Bytes that these rows may take: `ERROR_FILE_LIMIT` when the first batch was committed, without the header; null before. */
+  /** Most bytes of these rows: `ERROR_FILE_LIMIT` at the first batch's commit, less the header; null before that commit. */
   error_room: number | null
-  /** The first data row (1 follows the header) that the error file leaves out, whether it is invalid or not; null if it is whole. */
+  /** The first data row that the error file no longer covers, valid or not; row 1 follows the header. Null if it is complete. */
   error_file_ends_before_row: number | null
 
   error: string | null
-  /** It was cancelled, and its error file and mails are still to be made. */
+  /** The import was cancelled, and its error file and mails do not exist yet. */
   report_due: Generated<boolean>
   error_file_key: string | null
   error_file_secret: string | null
   error_file_expires_at: NullableTimestamp
   files_removed_at: NullableTimestamp
-  /** Set by the preceding release, as `deletedSince` of packages/profiles now tells: its files go when it ends. */
+  /** Whether the files are removed when the import ends. Nothing sets it any more: `deletedSince` of packages/profiles decides. */
   remove_files_at_end: Generated<boolean>
-  /** When a deletion last dropped the rows that were kept for the error file; null if none did. */
+  /** When a deletion last dropped the rows that were kept for the error file; null if no deletion did. */
   error_rows_since: NullableTimestamp
 
-  /** The first request, or when the upload of the file began: the import's data is not younger. */
+  /** Time of the first request, or of the start of the upload. The import's data is not more recent. */
   requested_at: Timestamp
   queued_at: NullableTimestamp
   started_at: NullableTimestamp
   finished_at: NullableTimestamp
 }
 
-/** Rows of an error file that is still growing; they commit with their batch, and are removed when the file is in storage. */
+/** Rows of a growing error file. They commit with their batch, and are removed when the file is in storage. */
 interface ImportErrorChunksTable {
   app_id: number
   import_id: string
-  /** Position after the batch whose invalid rows the chunk holds: file order. */
+  /** The import's position after the batch whose invalid rows the chunk holds. It gives the file order. */
   position: number
-  /** Earlier releases wrote several chunks for one batch. */
+  /** Always 0: a batch has one chunk. */
   part: number
-  /** The rows in the short form of `kept-rows.ts` of packages/imports. */
+  /** The rows, in the compact form of `kept-rows.ts` of packages/imports. */
   content: Buffer
-  /** Where their lines begin among those of all invalid rows, and how many bytes they have. Both are null if `content` holds the finished lines, as earlier releases wrote them. */
+  /** Offset and length of the rows in the error file, bytes. Null if `content` holds finished lines instead of the compact form. */
   starts_at: number | null
   bytes: number | null
 }
 
-/** How long an app's imports have held slots of workers. Earlier time counts less and less (`fair-order.ts` of packages/imports). */
+/** How long an app's imports have held slots of workers. The older the time, the less it counts (packages/imports, fair order). */
 interface ImportSlotTimeTable {
   app_id: number
   seconds: number
   noted_at: Timestamp
 }
 
-/** Places in storage, the prefixes of imports, that are cleared once more at `due_at`: until then somebody may write there. */
+/** Imports whose prefix in storage is cleared again at `due_at`, because a late write may arrive until then. */
 interface FileSweepsTable {
   app_id: number
   import_id: string
@@ -232,7 +233,7 @@ interface OperatorsTable {
   created_at: Timestamp
 }
 
-/** Links that sign somebody in once. Of their secret, and of a session's, the SHA-256 is kept. */
+/** Links that sign a person in once. For links and sessions, only the SHA-256 of the secret is stored. */
 interface SignInLinksTable {
   secret_hash: Buffer
   /** In its normal form (packages/accounts, `normalEmail`). */
@@ -249,13 +250,13 @@ interface SessionsTable {
   expires_at: Timestamp
 }
 
-/** Signs of life of worker processes, for people to look at. */
+/** Heartbeats of worker processes. They are only displayed. */
 interface WorkersTable {
   worker_id: string
   host: string
   pid: number
   queues: string[]
-  /** What it is importing. */
+  /** The imports that the worker is running. */
   import_ids: string[]
   started_at: Timestamp
   seen_at: Timestamp

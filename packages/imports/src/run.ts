@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { limits } from '@sluice/contract'
 import { FileError, readRows } from '@sluice/csv'
-import { isLostConnection } from '@sluice/database'
+import { isConnectionFailure } from '@sluice/database'
 import type { MailId } from '@sluice/mail'
 import { KeyLimitExceeded, registeredKeys } from '@sluice/profiles'
 import { ObjectGone, ObjectReplaced } from '@sluice/storage'
@@ -263,7 +263,7 @@ async function untilAnswered<Result>(statement: () => Promise<Result>, stop: Abo
     try {
       return await statement()
     } catch (error) {
-      if (!isLostConnection(error) || tries === reconnectTries || stop?.aborted) throw error
+      if (!isConnectionFailure(error) || tries === reconnectTries || stop?.aborted) throw error
       await delay(reconnectDelay, undefined, { signal: stop }).catch(() => {}) // one last try
     }
   }

@@ -1,9 +1,8 @@
 import { addMember } from '@sluice/accounts'
-import { migrate, sql } from '@sluice/database'
+import { sql } from '@sluice/database'
 import { enqueueMails } from '@sluice/mail'
 import { acceptInvitation, inviteMember } from '@sluice/sign-in'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { openTestDatabase } from '../environment/database.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
 import { openApp, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 import { openVisitor, signIn, type Visitor } from './visitor.ts'
@@ -196,14 +195,4 @@ test('an address that an operator sets on the command line counts as confirmed, 
   expect(await addMember(dashboard.db, shop.appId, 'guest.i@example.com')).toBe(true)
   expect(await recipients(shop)).toEqual(['guest.i@example.com', 'owner.i@example.com'])
   expect((await openVisitor(dashboard).get(link)).status).toBe(410)
-})
-
-test('members from before addresses were confirmed still get mails', async () => {
-  const database = await openTestDatabase(2, { migrated: false })
-  onTestFinished(() => database.close())
-  await migrate(database.url, '0019-normal-addresses')
-  await sql`insert into apps (name) values ('Shop')`.execute(database.db)
-  await sql`insert into members (app_id, email) values (1, 'ann@example.com')`.execute(database.db)
-  await migrate(database.url)
-  expect(await enqueueMails(database.db, 1, 'import:1', content)).toHaveLength(1)
 })

@@ -1,4 +1,4 @@
-import { checkSchema, connect, encodeTextArray, migrate, migrationNames, sql } from '@sluice/database'
+import { connect, encodeTextArray, sql } from '@sluice/database'
 import fc from 'fast-check'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
@@ -53,22 +53,6 @@ test('parameters of megabytes arrive as they were sent, among others of all kind
   )
 })
 
-test('migrating an up-to-date database changes nothing, also when several processes do it at once', async () => {
-  expect(await Promise.all([migrate(database.url), migrate(database.url), migrate(database.url)])).toEqual([[], [], []])
-})
-
-test('a process finds the schema fit once its newest migration is applied, whatever newer ones there are', async () => {
-  const { url, db, close } = await openTestDatabase(2, { migrated: false })
-  onTestFinished(close)
-  await expect(checkSchema(db)).rejects.toThrow('migration 0001-initial is not applied')
-  await migrate(url, migrationNames.at(-2))
-  await expect(checkSchema(db)).rejects.toThrow(`migration ${migrationNames.at(-1)} is not applied`)
-  await migrate(url)
-  await checkSchema(db)
-  await sql`insert into kysely_migration (name, timestamp) values ('9999-newer', '')`.execute(db)
-  await checkSchema(db)
-})
-
 test('counts and offsets in bigint columns are numbers, times are dates', async () => {
   const { rows } = await sql`select 9007199254740991::bigint as count, now() as at`.execute(database.db)
   expect(rows[0]).toEqual({ count: Number.MAX_SAFE_INTEGER, at: expect.any(Date) })
@@ -106,7 +90,7 @@ test('a connection that breaks fails its query, never the process, and is replac
 test('a connection that falls silent in the middle of a transaction is given up, and the pool goes on with another', async () => {
   const { port } = new URL(database.url)
   const proxy = await startTcpProxy(() => Number(port))
-  const { db, close } = connect(throughProxy(database.url, proxy), { connections: 1, longestQuery: 500 })
+  const { db, close } = connect(throughProxy(database.url, proxy), { connections: 1, queryTimeoutMs: 500 })
   onTestFinished(async () => {
     await close()
     await proxy.close()

@@ -4,7 +4,7 @@ import {
   type CompiledQuery,
   connect,
   copyInto,
-  endSilentCopies,
+  endStaleCopies,
   mustFind,
   NothingFound,
   sql,
@@ -123,7 +123,7 @@ test('parameters arrive as they were given, megabytes and nothing at all among t
 
 test('a parameter that cannot be sent is refused before anything is, and the connection goes on', async () => {
   const wrong = sql`select ${new Date()}`.compile(database.db)
-  await expect(write(rename('one', 'first'), wrong)).rejects.toThrow('a pipeline takes no parameter such as object')
+  await expect(write(rename('one', 'first'), wrong)).rejects.toThrow('a pipeline accepts no parameter such as object')
   expect(await write(rename('one', 'first'))).toBe('done')
 })
 
@@ -176,7 +176,7 @@ test.each([
   ['rows', () => copyUsers(...Array.from({ length: 100_000 }, (_, index) => `user ${index}`.padEnd(40)))],
 ])('writes of which half have come when their sender falls silent, in %s, lock nothing for good', async (_, large) => {
   const proxy = await startTcpProxy(() => Number(new URL(database.url).port))
-  const far = connect(throughProxy(database.url, proxy), { connections: 1, longestQuery: 2_000 })
+  const far = connect(throughProxy(database.url, proxy), { connections: 1, queryTimeoutMs: 2_000 })
   const operator = new pg.Client({ connectionString: database.url })
   operator.on('error', () => {}) // the database goes before it where the test fails
   await operator.connect()
@@ -197,7 +197,7 @@ test.each([
   await until('the first of the writes', async () => !(await isFree()))
   proxy.set({ kind: 'stall' })
   const isOver = async () => {
-    await endSilentCopies(database.db)
+    await endStaleCopies(database.db)
     return await isFree()
   }
   await until('the end of the transaction, 20 s after its beginning', isOver, 60_000)

@@ -106,7 +106,7 @@ async function lockProfile(): Promise<() => Promise<void>> {
 
 test('somebody else’s lock on a profile that outlasts every try delays the import, which completes afterwards', async () => {
   const release = await lockProfile()
-  const impatient = connect(fixture.database.url, { lockTimeout: 100 })
+  const impatient = connect(fixture.database.url, { lockTimeoutMs: 100 })
   onTestFinished(() => impatient.close())
   const importId = await queueFile(fixture, appId, file)
   const context = { ...fixture.context, db: impatient.db }
@@ -131,7 +131,7 @@ describe('a connection to Postgres that breaks under a batch uses up no try', ()
   let context: ImportFixture['context']
   beforeEach(async () => {
     proxy = await startTcpProxy(() => Number(new URL(fixture.database.url).port))
-    const far = connect(throughProxy(fixture.database.url, proxy), { longestQuery: 1_000 })
+    const far = connect(throughProxy(fixture.database.url, proxy), { queryTimeoutMs: 1_000 })
     context = { ...fixture.context, db: far.db }
     return async () => {
       await proxy.close()

@@ -6,23 +6,25 @@ import { runProgram } from '../environment/program.ts'
 
 const repository = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** The sources of the release before this one, ready to run. */
+/** The sources of the preceding release, ready to run. */
 export interface PreviousRelease extends AsyncDisposable {
-  /** The tag, or the commit. */
+  /** The tag or the commit. */
   name: string
+  /** The folder of its sources. */
   root: string
 }
 
 /**
- * Lays out the previous release in a folder of its own: the newest tag `v…` before this commit; where there is none, as in
- * a clone without tags, the commit that the file `previous-release` names. `HEAD` there says that nothing was released yet:
- * then it is this commit without what is not committed. Throws where that commit is not in the repository.
+ * Extracts the preceding release into a temporary folder. It is the newest tag `v…` before this commit. If there is no tag, as
+ * in a clone without tags, it is the commit that the file `previous-release` names. `HEAD` in that file means that nothing was
+ * released yet: the last commit then stands for the preceding release.
  *
- * Its packages are its own; what it takes from npm is what is installed here.
+ * The release uses its own workspace packages, and the npm packages that are installed here. Throws if the commit is not in the
+ * repository.
  */
 export async function openPreviousRelease(): Promise<PreviousRelease> {
   const name = (await newestTag()) ?? (await readFile(new URL('previous-release', import.meta.url), 'utf8')).trim()
-  if (name === 'HEAD') console.warn('Nothing was released yet: the last commit stands for the previous release.')
+  if (name === 'HEAD') console.warn('Nothing was released yet: the last commit stands for the preceding release.')
   const root = await mkdtemp(join(tmpdir(), 'sluice-previous-'))
   try {
     const archive = join(root, 'release.tar')
@@ -36,7 +38,7 @@ export async function openPreviousRelease(): Promise<PreviousRelease> {
   return { name, root, [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }) }
 }
 
-/** The newest tag of a release before this commit; undefined where there is none. */
+/** Returns the newest tag of a release before this commit; undefined if there is none. */
 async function newestTag(): Promise<string | undefined> {
   const [tags, here] = await Promise.all([
     git('tag', '--merged', 'HEAD', '--sort=-version:refname', '--list', 'v*'),
@@ -45,7 +47,7 @@ async function newestTag(): Promise<string | undefined> {
   return tags.split('\n').find((tag) => tag !== '' && !here.split('\n').includes(tag))
 }
 
-/** Gives the release a `node_modules` in which our own packages are its own. */
+/** Creates a `node_modules` for the release, which links its own workspace packages. */
 async function linkPackages(root: string): Promise<void> {
   const [here, there] = [join(repository, 'node_modules'), join(root, 'node_modules')]
   await mkdir(join(there, '@sluice'), { recursive: true })

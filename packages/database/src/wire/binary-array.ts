@@ -1,8 +1,8 @@
 /**
- * A `text[]` parameter in Postgres's binary format, so that neither side escapes or parses an array literal: for large
- * arrays that is the cheapest way in.
+ * Encodes a `text[]` parameter in Postgres's binary format. For large arrays this is the cheapest form, since neither side
+ * escapes or parses an array literal.
  *
- * Takes strings (without NUL) or their UTF-8 bytes; null is NULL. Gives the Buffer to pass where the SQL says `::text[]`.
+ * Accepts strings without NUL, or their UTF-8 bytes; null stands for NULL. Returns the Buffer to pass for `$n::text[]`.
  */
 export function encodeTextArray(values: readonly (string | Buffer | null)[]): Buffer {
   let length = headerBytes
@@ -22,19 +22,20 @@ export function encodeTextArray(values: readonly (string | Buffer | null)[]): Bu
   return buffer
 }
 
-/** Types of elements by their OID in Postgres. */
+/** OIDs of the types that elements may have. */
 const elementTypes = { text: 25, uuid: 2950 }
 
 const headerBytes = 20
 
 /**
- * Writes what an array parameter of one dimension begins with in Postgres's binary format, 20 bytes. Behind it come the
- * elements: the length of each, four bytes, most significant first, -1 for NULL; then its bytes.
+ * Writes the header of a one-dimensional array parameter in Postgres's binary format to the start of `buffer`, 20 bytes. The
+ * caller writes the elements after it. Each element is its length in four bytes, big-endian, and its bytes. The length -1
+ * stands for NULL.
  *
- * Takes where to write it, at the start. Gives the offset behind it.
+ * Returns the offset after the header.
  */
 export function writeArrayHeader(buffer: Buffer, type: keyof typeof elementTypes, count: number): number {
-  // No dimension at all would be the shorter empty array, but one without elements is taken as well.
+  // An empty array could also have no dimension, which is shorter. Postgres accepts a dimension without elements as well.
   buffer.writeInt32BE(1, 0) // dimensions
   buffer.writeInt32BE(1, 4) // may hold nulls
   buffer.writeInt32BE(elementTypes[type], 8)

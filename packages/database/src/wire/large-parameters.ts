@@ -1,9 +1,9 @@
 import pg from 'pg'
 
-/** Parameters from this size on go to the socket as they are, bytes. */
-const large = 16 * 2 ** 10
+/** Parameters of at least this size are sent without being copied. */
+const largeBytes = 16 * 2 ** 10
 
-/** What pg hands over to be sent as a Bind message. */
+/** The content of a Bind message, as pg passes it to `connection.bind`. */
 interface BindConfig {
   portal?: string
   statement?: string
@@ -13,24 +13,23 @@ interface BindConfig {
 }
 
 /**
- * Has a connection send large Buffers among a statement's parameters without copying them: pg writes each into a message
- * that it makes anew, and an import's batches are megabytes. Whoever passes such a Buffer leaves it alone until the answer
- * is there.
+ * Makes a connection send a statement's large Buffers without copying them. pg itself copies each Buffer into a newly
+ * allocated message, and an import's batches are megabytes. The caller must not change such a Buffer before the answer.
  */
-export function sendLargeParametersAsTheyAre(client: pg.ClientBase): void {
+export function sendLargeParametersUncopied(client: pg.ClientBase): void {
   if (!(client instanceof pg.Client)) return
   const { connection } = client
   const bind = connection.bind
   Object.assign(connection, {
     bind(config: BindConfig, more: boolean): void {
-      const isLarge = config.values?.some((value) => Buffer.isBuffer(value) && value.length >= large)
+      const isLarge = config.values?.some((value) => Buffer.isBuffer(value) && value.length >= largeBytes)
       if (isLarge !== true) Reflect.apply(bind, connection, [config, more])
       else for (const part of bindMessage(config)) connection.stream.write(part)
     },
   })
 }
 
-/** The parts of a Bind message of Postgres's protocol; pg has corked the stream, so that they leave together. */
+/** Builds the parts of a Bind message of Postgres's protocol. pg has corked the stream, so the parts are sent together. */
 function bindMessage({ portal = '', statement = '', binary = false, values = [], valueMapper }: BindConfig): Buffer[] {
   const parameters = values.map((value, index) => {
     const mapped = valueMapper === undefined ? value : valueMapper(value, index)

@@ -4,19 +4,21 @@ import type pg from 'pg'
 import { CopyMessages } from './copy.ts'
 import { preparedName } from './prepared.ts'
 
-/** Stands for a pipeline where a statement has its text. */
+/** The text of a query that stands for a pipeline. */
 const mark = '/* pipeline */'
 
 /**
- * Statements as one query, which sends them in one go and waits for all of them: one after the other would wait for this process
- * between two, and their locks with them. Where one fails, those behind it are not done, and its error is the query's. Gives none
- * of their rows. Throws where a parameter can't be sent.
+ * Joins statements into one query, which sends all of them at once and waits for all answers. Sent one by one, each statement
+ * would wait for this process while the transaction holds its locks.
+ *
+ * If a statement fails, Postgres skips the following ones, and the query rejects with its error. The query returns no rows.
+ * Throws a `TypeError` if a parameter cannot be sent.
  */
 export function pipelineOf(statements: readonly CompiledQuery[]): CompiledQuery {
   return CompiledQuery.raw(mark, [new Pipeline(statements)])
 }
 
-/** Has a connection take pipelines. */
+/** Makes a connection accept the queries of {@link pipelineOf}. */
 export function sendPipelines(client: pg.ClientBase): void {
   const query = client.query
   Object.assign(client, {
@@ -29,7 +31,7 @@ export function sendPipelines(client: pg.ClientBase): void {
   })
 }
 
-/** A statement as it is sent: `copy` is what follows it where it takes rows. */
+/** A statement as it is sent, followed by the messages of `copy` if it is a `copy`. */
 interface Statement {
   name: string
   text: string
@@ -37,12 +39,12 @@ interface Statement {
   copy?: CopyMessages
 }
 
-/** What pg asks of a query that is not its own: it sends its messages, and hears of the answers. */
+/** Implements pg's interface of a submittable query: it sends its own messages, and pg calls its handlers for the answers. */
 class Pipeline {
   readonly answered: Promise<{ command: 'SELECT'; rowCount: number; rows: [] }>
   readonly #statements: readonly Statement[]
   readonly #answer = Promise.withResolvers<{ command: 'SELECT'; rowCount: number; rows: [] }>()
-  /** Statements that Postgres was asked to parse and has not answered yet, in the order of its answers. */
+  /** Statements whose Parse message Postgres has not answered yet, in the order of the answers. */
   readonly #toParse: Statement[] = []
   #stopRecording: () => void = () => {}
   #failed = false
@@ -56,7 +58,7 @@ class Pipeline {
     this.answered = this.#answer.promise
   }
 
-  /** One Sync ends them all: Postgres passes over what stands between an error and it. */
+  /** Sends the statements and one Sync. After an error, Postgres skips everything up to the Sync. */
   submit(connection: Sending): void {
     this.#recordParsed(connection)
     connection.stream.cork()
@@ -69,7 +71,7 @@ class Pipeline {
         }
         connection.bind({ statement: name, values })
         connection.execute({ portal: '', rows: 0 })
-        // Postgres passes over these as well where there was an error before.
+        // After an error, Postgres skips these messages as well.
         for (const part of copy?.parts ?? []) connection.stream.write(part)
       }
       connection.sync()
@@ -78,15 +80,15 @@ class Pipeline {
     }
   }
 
-  /** Whether Postgres has the statement, or will have it before it is bound here. */
+  /** Whether Postgres knows the prepared statement, or will know it before this pipeline binds it. */
   #isKnown(connection: Sending, name: string): boolean {
     if (name === '') return false
     return connection.parsedStatements[name] !== undefined || this.#toParse.some((statement) => statement.name === name)
   }
 
   /**
-   * Records each statement as soon as Postgres has it: a prepared statement outlives the failure of a later one, and its
-   * transaction. An ordinary query would prepare an unrecorded one again under the same name, which Postgres refuses.
+   * Records each statement as soon as Postgres has parsed it. A prepared statement outlives a failure of a later statement and
+   * the rollback. An ordinary query would prepare an unrecorded statement again under the same name, which Postgres refuses.
    */
   #recordParsed(connection: Sending): void {
     const onParsed = (): void => {
@@ -110,14 +112,14 @@ class Pipeline {
     this.#answer.resolve({ command: 'SELECT', rowCount: 0, rows: [] })
   }
 
-  /** Postgres asks for rows that are on their way already. */
+  /** Postgres asks for the rows of a `copy`, which are already in flight. */
   handleCopyInResponse(): void {}
   handleDataRow(): void {}
   handleCommandComplete(): void {}
   handleEmptyQuery(): void {}
 }
 
-/** A connection as pg hands it over: its own types leave some of that out. */
+/** The parts of pg's connection that a pipeline uses. The published types of pg lack some of them. */
 interface Sending {
   stream: Pick<Writable, 'cork' | 'uncork' | 'write'>
   parsedStatements: Record<string, string>
@@ -133,5 +135,5 @@ function toParameter(value: unknown): string | Buffer | null {
   if (value === null || value === undefined) return null
   if (Buffer.isBuffer(value) || typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  throw new TypeError(`a pipeline takes no parameter such as ${typeof value}`)
+  throw new TypeError(`a pipeline accepts no parameter such as ${typeof value}`)
 }

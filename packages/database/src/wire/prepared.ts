@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import type { PoolClient } from 'pg'
 
 /**
- * Statements that begin with this comment are prepared once per connection: Postgres plans them once instead of each
- * time. Only for statements that run many times a second, and go by an index whatever their parameters.
+ * Marks a statement that is prepared once per connection, so that Postgres does not plan it each time. Use it only for
+ * statements that run many times a second and use an index whatever their parameters.
  */
 const mark = '/* prepared */'
 
-/** Names by text: a name must always stand for the same statement. */
+/** Names by text. A name must always stand for the same statement. */
 const names = new Map<string, string>()
 
-/** Has a connection prepare the statements that are marked. */
+/** Makes a connection prepare the statements that begin with the mark. */
 export function prepareMarked(client: PoolClient): void {
   const query = client.query
   Object.assign(client, {
@@ -25,7 +25,7 @@ export function prepareMarked(client: PoolClient): void {
   })
 }
 
-/** The name by which a statement is prepared; undefined where it is not marked. */
+/** Returns the name under which a statement is prepared; undefined if the statement is not marked. */
 export function preparedName(text: string): string | undefined {
   if (!text.trimStart().startsWith(mark)) return undefined
   const name = names.get(text) ?? createHash('sha256').update(text).digest('hex').slice(0, 32)

@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** Calls `watch` with the answer to every query of a connection, before the sender has it. */
+/** Calls `watch` with the promise of every query's answer, before the sender of the query receives it. */
 export function watchQueries(
   client: pg.ClientBase,
   watch: (answer: Promise<unknown>, client: pg.Client) => void,

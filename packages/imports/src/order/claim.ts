@@ -1,5 +1,5 @@
 import type { ValueType } from '@sluice/contract'
-import { type ImportContentType, isLostConnection, sql } from '@sluice/database'
+import { type ImportContentType, isConnectionFailure, sql } from '@sluice/database'
 import type { ImportContext, ImportId, StoredFile } from '../context.ts'
 import { isAbandoned, isNext, longestRetryDelay } from './next-in-order.ts'
 
@@ -192,7 +192,7 @@ export async function postpone(
   outage: boolean,
   error: unknown,
 ): Promise<number> {
-  const pause = isLostConnection(error) ? lostConnectionDelay : outageDelay
+  const pause = isConnectionFailure(error) ? lostConnectionDelay : outageDelay
   const longest = outage ? pause : Math.min(1000 * 2 ** tries, longestRetryDelay)
   const delay = Math.round(longest * (1 - Math.random() / 2))
   const result = await claimed(context, claim)

@@ -1,0 +1,27 @@
+-- Operators, the links and sessions that sign people in, and the key of all signatures (packages/sign-in).
+
+create table operators (
+  email text primary key check (email = lower(email)),
+  created_at timestamptz not null default now()
+);
+
+create table sign_in_links (
+  secret_hash bytea primary key,
+  email text not null,
+  expires_at timestamptz not null,
+  used_at timestamptz
+);
+create index sign_in_links_by_expiry on sign_in_links (expires_at);
+
+create table sessions (
+  secret_hash bytea primary key,
+  email text not null,
+  created_at timestamptz not null default now(),
+  expires_at timestamptz not null
+);
+create index sessions_by_expiry on sessions (expires_at);
+
+-- One row. 244 of the bits of two random UUIDs are random.
+create table signing_keys (key bytea primary key);
+insert into signing_keys
+  select decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex');

@@ -1,0 +1,159 @@
+-- Imports, the rows of their growing error files, and what decides which import runs next.
+
+create table imports (
+  app_id integer not null references apps,
+  import_id uuid not null default gen_random_uuid(),
+  sequence_number bigint generated always as identity,
+  source text not null check (source in ('v3', 'v2', 'dashboard', 'bucket')),
+  state text not null
+    check (state in ('awaiting_upload', 'queued', 'processing', 'completed', 'failed', 'expired', 'cancelled')),
+  dry_run boolean not null default false,
+
+  -- The file.
+  object_key text not null,
+  file_name text,
+  content_type text not null check (content_type in ('text/csv', 'application/gzip')),
+  byte_size bigint,
+  checksum text,
+  etag text,
+  stored_size bigint,
+  upload_expires_at timestamptz,
+  upload_check_at timestamptz,
+  upload_hash bytea,
+  signature_hash bytea,
+  remove_files_at_end boolean not null default false,
+  files_removed_at timestamptz,
+
+  -- The claim.
+  attempt integer not null default 0,
+  tries integer not null default 0,
+  lease_until timestamptz,
+  retry_at timestamptz,
+  dispatched_at timestamptz,
+  holds_order boolean not null default false,
+
+  -- The progress.
+  columns json,
+  types json not null default '{}',
+  previewed_keys text[] not null default '{}',
+  position bigint not null default 0,
+  rows_total bigint not null default 0,
+  rows_applied bigint not null default 0,
+  rows_failed bigint not null default 0,
+
+  -- The result.
+  error text,
+  error_counts jsonb not null default '{}',
+  error_bytes bigint not null default 0,
+  error_room bigint,
+  error_rows_since timestamptz,
+  error_file_ends_before_row bigint,
+  error_file_key text,
+  error_file_secret text,
+  error_file_expires_at timestamptz,
+  report_due boolean not null default false,
+
+  requested_at timestamptz not null default now(),
+  queued_at timestamptz,
+  started_at timestamptz,
+  finished_at timestamptz,
+
+  primary key (app_id, import_id),
+  constraint imports_dry_run_applies_nothing check (not dry_run or rows_applied = 0),
+  -- An import ends only after the rows that were kept for its error file are in storage.
+  constraint imports_error_bytes_settled
+    check (error_bytes = 0 or report_due or state in ('awaiting_upload', 'queued', 'processing'))
+);
+
+create unique index imports_by_id on imports (import_id);
+
+-- The guarantee of order (design.md §4): at most one import of an app is active or partly applied at any moment, and one dry
+-- run beside it. An import that was released after it committed a batch keeps its app (`holds_order`) until it ends. Otherwise
+-- an earlier import could run between two of its batches, and no order of the two files would explain the result.
+create unique index imports_one_active_per_app on imports (app_id, dry_run)
+  where state = 'processing' or state = 'queued' and holds_order;
+
+-- Finds the first import of each state, in each app's order of imports and in its order of dry runs.
+create index imports_in_order on imports (app_id, dry_run, state, sequence_number)
+  where state in ('awaiting_upload', 'queued', 'processing');
+
+-- Finds the imports that wait for a worker. A claim clears `dispatched_at`.
+create index imports_dispatched on imports (dispatched_at)
+  where dispatched_at is not null and state in ('queued', 'processing');
+
+create index imports_upload_checks on imports (upload_check_at) where upload_check_at is not null;
+create index imports_history on imports (app_id, sequence_number desc);
+create index imports_ended on imports (finished_at) where finished_at is not null;
+
+-- Without `lease_until`: each batch renews the lease. An index on it would turn every renewal into a new entry in all indexes
+-- of the table. Without such an index, Postgres writes the row's new version beside the old one.
+create index imports_reports_due on imports (app_id) where report_due;
+
+create index imports_files_to_remove on imports (finished_at)
+  where files_removed_at is null and state in ('completed', 'failed', 'expired', 'cancelled');
+
+-- Imports whose removed files still have names: a deletion that completes forgets these names.
+create index imports_removed_with_names on imports (app_id)
+  where file_name is not null and files_removed_at is not null;
+
+-- An upload never becomes two imports, however often its request is repeated.
+create unique index imports_upload_hash on imports (app_id, upload_hash) where upload_hash is not null;
+
+-- The latest upload with a signature decides whether the next one repeats it.
+create index imports_signature on imports (app_id, signature_hash, sequence_number desc) where signature_hash is not null;
+
+create index imports_bucket_file on imports (app_id, (file_name collate "C"), sequence_number desc)
+  where source = 'bucket' and files_removed_at is null;
+
+-- The chunks live for minutes: compressing them would cost more than it saves.
+create table import_error_chunks (
+  app_id integer not null,
+  import_id uuid not null,
+  position bigint not null,
+  part integer not null,
+  content bytea storage external not null,
+  starts_at bigint,
+  bytes bigint,
+  primary key (app_id, import_id, position, part),
+  foreign key (app_id, import_id) references imports
+);
+
+-- How long each app has recently held slots of workers. Unlogged: after a crash, all apps start equal.
+create unlogged table import_slot_time (
+  app_id integer primary key,
+  seconds double precision not null,
+  noted_at timestamptz not null
+) with (fillfactor = 50);
+
+-- Counts the imports that run or could run now. An app runs one import and one dry run at a time. An import that waits for a
+-- retry keeps its app, but needs no worker. The cost depends on the number of apps, not on how many imports each has queued.
+create function runnable_imports() returns bigint language sql stable as $$
+  with recursive orders as (
+    (
+      select app_id, dry_run from imports where state in ('awaiting_upload', 'queued', 'processing')
+      order by app_id, dry_run limit 1
+    )
+    union all
+    select following.app_id, following.dry_run from orders cross join lateral (
+      select app_id, dry_run from imports
+      where state in ('awaiting_upload', 'queued', 'processing')
+        and (app_id, dry_run) > (orders.app_id, orders.dry_run)
+      order by app_id, dry_run limit 1
+    ) following
+  )
+  select count(*) from orders cross join lateral (
+    select coalesce(
+      (
+        select coalesce(retry_at, '-infinity') from imports i
+        where i.app_id = orders.app_id and i.dry_run = orders.dry_run
+          and (i.state = 'processing' or i.state = 'queued' and i.holds_order)
+        limit 1
+      ),
+      (
+        select coalesce(retry_at, '-infinity') from imports i
+        where i.app_id = orders.app_id and i.dry_run = orders.dry_run and i.state = 'queued'
+        order by sequence_number limit 1
+      )
+    ) as retry_at
+  ) first where retry_at <= now()
+$$;
