@@ -51,7 +51,7 @@ export function openApiRateLimiter(
     loggedAt = performance.now()
     unlogged = 0
   }
-  const options = { deadline: settings.RATE_LIMIT_TIMEOUT, onFailure }
+  const options = { deadlineMs: settings.RATE_LIMIT_TIMEOUT, onFailure }
   return openRateLimiter(store, limits as Record<FunctionName, (typeof limits)[string]>, options)
 }
 
@@ -72,10 +72,10 @@ function limitRate(name: FunctionName, limiter: ApiRateLimiter, metrics: ApiMetr
     const count = await limiter.count(appOf(request), name)
     reply.header('X-RateLimit-Limit', count.limit)
     reply.header('X-RateLimit-Remaining', count.remaining)
-    reply.header('X-RateLimit-Reset', Math.ceil((Date.now() + count.resetAfter) / 1000))
+    reply.header('X-RateLimit-Reset', Math.ceil((Date.now() + count.resetAfterMs) / 1000))
     if (count.allowed) return
     metrics.limited.inc({ function: name })
-    const seconds = retryAfter(count.resetAfter)
+    const seconds = retryAfter(count.resetAfterMs)
     return answer(reply.header('Retry-After', seconds), errors.tooManyRequests(seconds))
   }
 }

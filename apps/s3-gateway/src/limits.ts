@@ -16,7 +16,7 @@ export function openBucketLimiter(
   log: Logger,
 ): Promise<AppLimiter> {
   return openAppLimiter(store, 'bucket_import', settings.RATE_LIMIT_BUCKET_IMPORT, {
-    deadline: settings.RATE_LIMIT_TIMEOUT,
+    deadlineMs: settings.RATE_LIMIT_TIMEOUT,
     onFailure: (error) => log.warn({ err: error }, 'uploads are counted by this process alone'),
   })
 }

@@ -5,29 +5,30 @@ import { mailBacklog } from '@sluice/mail'
 import type { Metrics } from '@sluice/service'
 import { Gauge, Registry } from 'prom-client'
 
-/** The tables are asked at most this often, however many look, ms. */
-const longestAge = 5_000
+/** The tables are queried at most this often, however often the metrics are read. */
+const longestAgeMs = 5_000
 
 /**
- * Shows what waits in the tables, for all apps. Every worker that hosts maintenance shows the same: take the largest of them,
- * not their sum. While Postgres is away nothing is shown, since old values would look like present ones.
+ * Exposes the metrics of the work that waits in the tables, for all apps. Every worker that hosts maintenance exposes the same
+ * values: alerts and graphs must use their maximum, not their sum. While Postgres is unreachable, there are no values, since old
+ * values would look current.
  */
 export function showBacklog({ others }: Metrics, db: Database): void {
   const registry = new Registry()
   const set = openGauges(registry)
-  let asked: Promise<void> | undefined
-  let askedAt = 0
+  let queried: Promise<void> | undefined
+  let queriedAt = 0
   others.push(async () => {
-    if (asked === undefined || performance.now() - askedAt > longestAge) {
-      askedAt = performance.now()
-      asked = set(db)
+    if (queried === undefined || performance.now() - queriedAt > longestAgeMs) {
+      queriedAt = performance.now()
+      queried = set(db)
     }
-    await asked
+    await queried
     return await registry.metrics()
   })
 }
 
-/** Gives how to set them all. */
+/** Creates the gauges. Returns a function that sets all of them. */
 function openGauges(registry: Registry): (db: Database) => Promise<void> {
   const gauge = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] })

@@ -6,7 +6,7 @@ import type { Heartbeat } from '@sluice/operations'
 import type { Queues } from '@sluice/queue'
 import type { WorkerMetrics } from './metrics.ts'
 
-/** What the queues of a worker process share. */
+/** What the hosted queues of a worker process share. */
 export interface Host {
   context: ImportContext &
     DeletionContext &
@@ -19,5 +19,5 @@ export interface Host {
   heartbeat: Heartbeat
 }
 
-/** Tells what a hosted queue runs to come to an end; `Queues.close` then waits for it. */
+/** Asks the jobs of a hosted queue to end. `Queues.close` then waits for them. */
 export type Stop = () => void

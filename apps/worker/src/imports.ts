@@ -1,10 +1,10 @@
 import { claimNext, returnTurn, runImport } from '@sluice/imports'
-import { dispatch, enqueueNextMails } from './enqueue.ts'
+import { dispatchImports, dispatchNextMails } from './dispatch.ts'
 import type { Host, Stop } from './host.ts'
 
 /**
- * Runs imports. A job only says that one waits: which one runs is settled when a slot is free. A stop lets each finish its
- * batch and releases it, so that another worker goes on at once.
+ * Runs imports. A job only says that some import waits; the worker chooses the import when it has a free slot. The stop lets
+ * each import finish its batch and releases its claim, so that another worker continues at once.
  */
 export function hostImports(host: Host): Stop {
   const { context, queues, metrics, heartbeat } = host
@@ -18,9 +18,9 @@ export function hostImports(host: Host): Stop {
       const observed = { ...context, onBatch: metrics.onBatch }
       const ended = await heartbeat.during(claim.importId, () => runImport(observed, claim, shutdown.signal))
       metrics.importEnded(ended.outcome)
-      // From here on nothing can be lost: maintenance would do the same within seconds.
-      if ('mails' in ended) await enqueueNextMails(host, ended.mails)
-      if (ended.outcome !== 'lost') await dispatch(host, claim.appId)
+      // A failure from here on loses nothing: maintenance does the same within seconds.
+      if ('mails' in ended) await dispatchNextMails(host, ended.mails)
+      if (ended.outcome !== 'lost') await dispatchImports(host, claim.appId)
     },
     { concurrency: context.settings.IMPORT_CONCURRENCY },
   )

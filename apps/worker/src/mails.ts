@@ -1,6 +1,6 @@
 import type { Host, Stop } from './host.ts'
 
-const mailsAtATime = 2
+const concurrentMails = 2
 
 /** Sends the mails of the outbox. */
 export function hostMails({ context, queues, mailer, metrics }: Host): Stop {
@@ -15,7 +15,7 @@ export function hostMails({ context, queues, mailer, metrics }: Host): Stop {
         context.log.warn({ ...about, attempt: result.attempt, error: result.error }, `mail ${result.outcome}`)
       }
     },
-    { concurrency: mailsAtATime },
+    { concurrency: concurrentMails },
   )
   return () => {}
 }

@@ -12,13 +12,13 @@ import { hostImports } from './imports.ts'
 import { hostMails } from './mails.ts'
 import { hostMaintenance } from './maintenance.ts'
 import { openWorkerMetrics } from './metrics.ts'
-import { letOthersGoFirst } from './priority.ts'
+import { lowerPriority } from './priority.ts'
 
-/** Many supervisors, Docker for one, kill what has not ended 10 s after SIGTERM: better to end by ourselves, ms. */
+/** Many supervisors, such as Docker, kill a process 10 s after SIGTERM. The worker ends by itself before that, ms. */
 const stopDeadline = 9_500
 
 await runService('worker', { stopDeadline }, async (log, operations) => {
-  letOthersGoFirst(log)
+  lowerPriority(log)
   const settings = readSettings(process.env, [
     ...deletionSettings,
     ...importSettings,
@@ -41,7 +41,7 @@ await runService('worker', { stopDeadline }, async (log, operations) => {
   const context = { db: database.db, storage, relay, settings, log }
   const queues = openQueues(store, (error) => {
     onError(error)
-    // A claimed import sees to a full disk itself. Any other job may meet one too, and so may the queue.
+    // A claimed import handles a full disk itself. Other jobs and the queue rely on this call.
     void makeRoomAfter(error, context)
   })
   const metrics = openWorkerMetrics(operations.metrics)
@@ -63,7 +63,7 @@ await runService('worker', { stopDeadline }, async (log, operations) => {
     info: { queues: hosted, queue_store: 'redisUrl' in store ? 'redis' : 'postgres' },
     async stop() {
       for (const stop of stops) stop()
-      // Only now: whoever gets an error from storage already knows that the process shuts down.
+      // After the stops: a job that gets an error from storage then knows that the process is shutting down.
       stopping.abort()
       await queues.close()
       await heartbeat.stop()

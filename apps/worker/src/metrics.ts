@@ -2,20 +2,20 @@ import type { BatchObserver } from '@sluice/imports'
 import type { Metrics } from '@sluice/service'
 import { Counter, Gauge, Histogram } from 'prom-client'
 
-/** What a worker counts of its own work. */
+/** Counts a worker's own work. */
 export interface WorkerMetrics {
   onBatch: BatchObserver
-  /** A claim has ended, and how. */
+  /** Records how a claim ended. */
   importEnded(outcome: string): void
-  /** A try to send a mail has ended, and how. */
+  /** Records how an attempt to send a mail ended. */
   mailTried(outcome: string): void
-  /** Maintenance has completed deletion requests, with so many registered users. */
+  /** Records deletion requests that maintenance completed, and how many registered users it deleted. */
   deleted(requests: number, users: number): void
-  /** A run of a maintenance task has ended, after so many ms. */
+  /** Records how a run of a maintenance task ended, and its duration. */
   maintenanceRan(task: string, outcome: 'done' | 'failed', ms: number): void
 }
 
-/** Counters of one worker process, all zero, among the metrics of the process. */
+/** Registers the counters of a worker process among the metrics of the process. */
 export function openWorkerMetrics({ registry }: Metrics): WorkerMetrics {
   const counter = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers: [registry] })

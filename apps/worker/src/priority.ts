@@ -4,10 +4,10 @@ import type { ImportContext } from '@sluice/imports'
 const { PRIORITY_BELOW_NORMAL: belowNormal } = constants.priority
 
 /**
- * Lets others on this machine go first where the processor is scarce: somebody waits for the API's answers. On Linux that is
- * for this process's main thread and what it begins from now on. A system that refuses is told of in the log, no more.
+ * Lowers the priority of this process, so that other processes run first if the processor is scarce: clients wait for the API's
+ * answers. On Linux this applies to the main thread and to threads that start later. If the system refuses, only the log says so.
  */
-export function letOthersGoFirst(log: ImportContext['log']): void {
+export function lowerPriority(log: ImportContext['log']): void {
   try {
     if (getPriority() < belowNormal) setPriority(belowNormal)
   } catch (error) {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** A duration: `30` and `30s` are seconds; `500ms`, `5m`, `2h`, `7d` carry their unit. Gives milliseconds. */
+/** A duration: `30` and `30s` are seconds; `500ms`, `5m`, `2h`, `7d` have their own unit. Returns milliseconds. */
 const duration = z.string().transform((text, context) => {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text)
   if (match === null) {
@@ -11,13 +11,13 @@ const duration = z.string().transform((text, context) => {
   return Number(match[1]) * milliseconds[(match[2] ?? 's') as keyof typeof milliseconds]
 })
 
-/** A duration from `least` to `most` ms, both given as text such as `1s`. */
+/** A duration from `least` to `most`, both written as text such as `1s`. Returns milliseconds. */
 export function durationBetween(least: string, most: string) {
   const [from, to] = [duration.parse(least), duration.parse(most)]
   return duration.refine((value) => value >= from && value <= to, `must be from ${least} to ${most}`)
 }
 
-/** A rate limit: `1000/60s` is 1000 requests per minute. Gives the count and the window in ms, which are whole seconds. */
+/** A rate limit: `1000/60s` is 1000 requests per minute. Returns the count and the window, whole seconds in ms. */
 export const rateLimit = z.string().transform((text, context) => {
   const [count = '', window = ''] = text.split('/', 2)
   const milliseconds = duration.safeParse(window).data ?? 0
@@ -30,10 +30,10 @@ export const rateLimit = z.string().transform((text, context) => {
     context.addIssue({ code: 'custom', message: 'must be a rate in whole seconds such as 1000/60s or 10/10m' })
     return z.NEVER
   }
-  return { requests: Number(count), window: milliseconds }
+  return { requests: Number(count), windowMs: milliseconds }
 })
 
-/** A size: `4294967296` and `4294967296B` are bytes; `100MiB`, `4GiB`, `1GB` carry their unit. Gives bytes. */
+/** A size: `4294967296` and `4294967296B` are bytes; `100MiB`, `4GiB`, `1GB` have their own unit. Returns bytes. */
 export const size = z.string().transform((text, context) => {
   const match = /^(\d+)\s?(B|KiB|MiB|GiB|KB|MB|GB)?$/.exec(text)
   if (match === null) {
@@ -44,13 +44,13 @@ export const size = z.string().transform((text, context) => {
   return Number(match[1]) * bytes[(match[2] ?? 'B') as keyof typeof bytes]
 })
 
-/** A {@link size} of at most `most`, given as text such as `5GB`. */
+/** A {@link size} of at most `most`, written as text such as `5GB`. */
 export function sizeUpTo(most: string) {
   const limit = size.parse(most)
   return size.refine((value) => value <= limit, `must be at most ${most}`)
 }
 
-/** A {@link size} of at least `least`, given as text such as `32MiB`. */
+/** A {@link size} of at least `least`, written as text such as `32MiB`. */
 export function sizeFrom(least: string) {
   const limit = size.parse(least)
   return size.refine((value) => value >= limit, `must be at least ${least}`)
@@ -80,7 +80,7 @@ export function address(...schemes: string[]) {
   })
 }
 
-/** One or more addresses with one of the given schemes, separated by commas, each as {@link address} has them. */
+/** One or more addresses of {@link address}, separated by commas. */
 export function addresses(...schemes: string[]) {
   const one = address(...schemes)
   return z.string().transform((text, context) => {
@@ -96,7 +96,7 @@ export function addresses(...schemes: string[]) {
   })
 }
 
-/** Names separated by commas, each one of `allowed`. Gives them as an array. */
+/** Names separated by commas, all of them in `allowed`. Returns an array. */
 export function listOf<const Name extends string>(allowed: readonly Name[]) {
   return z.string().transform((text, context) => {
     const names = text.split(',').map((name) => name.trim())
@@ -111,20 +111,20 @@ export function listOf<const Name extends string>(allowed: readonly Name[]) {
 /** A time zone by its IANA name, such as `Europe/Berlin`. */
 export const timeZone = z.string().refine((name) => {
   try {
-    // A bare offset would pass as well, but knows no daylight saving.
+    // `Intl` also accepts a bare offset, which has no daylight saving time.
     return !/^[+-]/.test(name) && new Intl.DateTimeFormat('en-US', { timeZone: name }) !== undefined
   } catch {
     return false
   }
 }, 'must be an IANA time zone such as UTC or Europe/Berlin')
 
-/** Keys of AES-256 in base64, separated by commas; the first is the one in use. Gives their 32 bytes each. */
+/** Keys of AES-256 in base64, separated by commas. Returns a Buffer of 32 bytes for each. */
 export const encryptionKeys = z.string().transform((text, context) => {
   const keys = text.split(',').map((key) => key.trim())
   if (!keys.every((key) => /^[A-Za-z0-9+/]{43}=$/.test(key))) {
     context.addIssue({
       code: 'custom',
-      message: 'must be keys of 32 bytes in base64, such as openssl rand -base64 32 gives',
+      message: 'must be keys of 32 bytes in base64, such as openssl rand -base64 32 prints',
     })
     return z.NEVER
   }

@@ -9,8 +9,8 @@ test.each([
   ['10/600', 10, 600_000],
   ['1000/1m', 1000, 60_000],
   ['1/0.5m', 1, 30_000],
-])('reads the rate %s', (text, requests, window) => {
-  expect(read(text)).toEqual({ requests, window })
+])('reads the rate %s', (text, requests, windowMs) => {
+  expect(read(text)).toEqual({ requests, windowMs })
 })
 
 test.each([

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { readSettings } from './read.ts'
 
 describe('readSettings', () => {
-  test('gives typed values: milliseconds, bytes, numbers, lists', () => {
+  test('returns typed values: milliseconds, bytes, numbers, lists', () => {
     const read = readSettings(
       { UPLOAD_ORDER_WAIT: '500ms', UNCOMPRESSED_LIMIT: '100MiB', BATCH_ROWS: '7', WORKER_QUEUES: 'imports, mails' },
       ['UPLOAD_ORDER_WAIT', 'UNCOMPRESSED_LIMIT', 'BATCH_ROWS', 'WORKER_QUEUES'],
@@ -26,13 +26,13 @@ describe('readSettings', () => {
     expect(readSettings({ API_UPLOAD_TIMEOUT: text }, ['API_UPLOAD_TIMEOUT']).API_UPLOAD_TIMEOUT).toBe(expected)
   })
 
-  test('an empty variable counts as unset: the default holds, or the setting is missing', () => {
+  test('an empty variable counts as unset: the default applies, or the setting is missing', () => {
     expect(readSettings({ LOG_LEVEL: '' }, ['LOG_LEVEL'])).toEqual({ LOG_LEVEL: 'info' })
     expect(readSettings({ REDIS_URL: '' }, ['REDIS_URL'])).toEqual({})
     expect(() => readSettings({ S3_BUCKET: '' }, ['S3_BUCKET'])).toThrow('S3_BUCKET is not set')
   })
 
-  test('names every bad setting in one error, and no value (it may be a secret)', () => {
+  test('one error names every bad setting, but no value, which may be a secret', () => {
     const read = () =>
       readSettings({ DATABASE_URL: 'mysql://root:hunter2@db', BATCH_ROWS: '0', API_PORT: 'x' }, [
         'DATABASE_URL',
@@ -46,7 +46,7 @@ describe('readSettings', () => {
 })
 
 test.each(['', 'hunter2', 'A'.repeat(44), `${'A'.repeat(42)}==`, `${'A'.repeat(43)}=,`, `${'A'.repeat(43)}=,hunter2`])(
-  'keys that are not 32 bytes each are refused without being told: %j',
+  'keys that are not 32 bytes each are refused, and the error does not show them: %j',
   (text) => {
     const read = () => readSettings({ ENCRYPTION_KEYS: text }, ['ENCRYPTION_KEYS'])
     expect(read).toThrow('ENCRYPTION_KEYS')
@@ -54,7 +54,7 @@ test.each(['', 'hunter2', 'A'.repeat(44), `${'A'.repeat(42)}==`, `${'A'.repeat(4
   },
 )
 
-test('several keys are given in their order', () => {
+test('several keys are returned in their order', () => {
   const keys = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
   const text = keys.map((key) => key.toString('base64')).join(', ')
   expect(readSettings({ ENCRYPTION_KEYS: text }, ['ENCRYPTION_KEYS']).ENCRYPTION_KEYS).toEqual(keys)
@@ -66,7 +66,7 @@ describe('a secret that infra/compose.yaml publishes', () => {
     S3_SECRET_ACCESS_KEY: 'sluice-secret',
   }
 
-  test('is refused, and the error says what to do', () => {
+  test('is refused, and the error says how to fix it', () => {
     const read = () => readSettings(published, ['ENCRYPTION_KEYS', 'S3_SECRET_ACCESS_KEY'])
     expect(read).toThrow('ENCRYPTION_KEYS is the value that infra/compose.yaml publishes: make your own')
     expect(read).toThrow('S3_SECRET_ACCESS_KEY is the value that infra/compose.yaml publishes: make your own')

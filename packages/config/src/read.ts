@@ -1,17 +1,17 @@
 import { isPublished } from './published-secrets.ts'
 import { type SettingName, type Settings, settings } from './settings.ts'
 
-/** A setting is missing or malformed; the message has one line per setting and never its value. */
+/** Settings are missing or malformed. The message has one line per setting, and never a value. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
 }
 
 /**
- * Reads and checks the named settings, once, at the start of a process.
+ * Reads and checks settings. A process calls it once, at its start.
  *
- * Takes an environment (an empty variable counts as unset) and the names of the settings that the process uses.
- * Gives their typed values. Throws {@link SettingsError}, which names every bad setting at once. A secret that
- * infra/compose.yaml publishes is bad, unless `PUBLISHED_SECRETS` is `accept`.
+ * Accepts an environment and the names of the settings that the process uses. An empty variable counts as unset. Returns the
+ * typed values. Throws {@link SettingsError}, which names every bad setting at once. A secret that infra/compose.yaml publishes
+ * is bad, unless `PUBLISHED_SECRETS` is `accept`.
  */
 export function readSettings<const Name extends SettingName>(
   environment: Record<string, string | undefined>,

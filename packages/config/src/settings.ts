@@ -15,7 +15,7 @@ import {
 
 interface Setting<Schema extends z.ZodType> {
   schema: Schema
-  /** As it would stand in the environment; without one the setting is required, unless `optional`. */
+  /** The value as text of the environment. A setting without a default is required, unless it is `optional`. */
   default?: string
   optional?: true
   description: string
@@ -36,27 +36,30 @@ const optional = <S extends z.ZodType>(schema: S, description: string): Setting<
 /** Every queue that a worker can host. */
 export const queueNames = ['imports', 'mails', 'maintenance'] as const
 
-/** The one list of settings: what an environment variable means, its form and its default. README's table is made from it. */
+/** The only list of settings: the form, default and meaning of each environment variable. README's table is made from it. */
 export const settings = {
-  DATABASE_URL: required(address('postgres', 'postgresql'), 'Postgres, which holds the truth'),
+  DATABASE_URL: required(address('postgres', 'postgresql'), 'Postgres, the source of truth'),
   DATABASE_POOL: withDefault(
     wholeNumber(2, 1000),
     '10',
-    'Postgres connections of one process, beside those of the queue; a worker wants four for each import at a time',
+    'Most Postgres connections of one process, besides those of the queue; a worker needs four for each import at a time',
   ),
   REDIS_URL: optional(
     addresses('redis', 'rediss'),
-    'Redis for the queues and the rate limits; without it they live in Postgres. Several addresses, separated by commas, are nodes of a Redis Cluster',
+    'Redis for the queues and the rate limits; if unset, Postgres stores them. Several addresses, separated by commas, are nodes of a Redis Cluster',
   ),
-  S3_ENDPOINT: required(address('http', 'https'), 'Object storage, as the API and the workers reach it'),
-  S3_PUBLIC_ENDPOINT: optional(address('http', 'https'), 'Object storage, as clients reach it; `S3_ENDPOINT` if unset'),
+  S3_ENDPOINT: required(address('http', 'https'), 'Address of object storage for the API and the workers'),
+  S3_PUBLIC_ENDPOINT: optional(
+    address('http', 'https'),
+    'Address of object storage for clients; `S3_ENDPOINT` if unset',
+  ),
   S3_REGION: withDefault(z.string(), 'us-east-1', 'Region that requests to storage are signed for'),
   S3_BUCKET: required(z.string(), 'Bucket for uploads and error files'),
   S3_ACCESS_KEY_ID: required(z.string(), 'Access key of the bucket'),
-  S3_SECRET_ACCESS_KEY: required(z.string(), 'Its secret'),
+  S3_SECRET_ACCESS_KEY: required(z.string(), 'Secret of this access key'),
   ENCRYPTION_KEYS: required(
     encryptionKeys,
-    'Keys for the secrets that the database holds, each 32 bytes in base64, separated by commas: the first encrypts, all decrypt',
+    'Keys for the secrets in the database, each 32 bytes in base64, separated by commas: the first encrypts, all decrypt',
   ),
   PUBLISHED_SECRETS: withDefault(
     z.enum(['refuse', 'accept']),
@@ -68,14 +71,14 @@ export const settings = {
   MAILS_PER_HOUR: withDefault(
     wholeNumber(1, 1_000_000),
     '1000',
-    'Mails of an app that are sent in an hour; more of them wait for the next hour',
+    'Most mails of an app in an hour; further mails wait for the next hour',
   ),
   MEMBER_LIMIT: withDefault(
     wholeNumber(1, 10_000),
     '100',
-    'Members that an app can have, those who have not confirmed their address included',
+    'Most members of an app, including those whose address is not confirmed yet',
   ),
-  API_URL: required(address('http', 'https'), 'The API as clients reach it: links to error files begin with it'),
+  API_URL: required(address('http', 'https'), 'Address of the API for clients; links to error files begin with it'),
   API_HOST: withDefault(z.string(), '127.0.0.1', 'Address that the API listens on'),
   API_PORT: withDefault(wholeNumber(0, 65_535), '3000', 'Port that the API listens on; 0 picks a free one'),
   API_HEADERS_TIMEOUT: withDefault(
@@ -86,29 +89,29 @@ export const settings = {
   API_BODY_TIMEOUT: withDefault(
     durationBetween('100ms', '1h'),
     '30s',
-    'How long it may take to send the whole request, with a JSON body',
+    'How long a client may take to send a whole request with a JSON body',
   ),
   API_UPLOAD_TIMEOUT: withDefault(
     durationBetween('100ms', '1d'),
     '10m',
-    'How long it may take to send a file in the body of a v2 bulk import',
+    'How long a client may take to send a file in the body of a v2 bulk import',
   ),
   API_BODY_BUDGET: withDefault(
     sizeFrom('32MiB'),
     '48MiB',
-    'Bytes of JSON bodies that one API process has in flight, a third of them for one app; each takes about five times its size in memory',
+    'Most bytes of JSON bodies in flight in one API process, a third of them for one app; a body takes about five times its size in memory',
   ),
   DASHBOARD_URL: required(
     address('http', 'https'),
-    'The dashboard as people reach it: links in sign-in mails begin with it; with https its cookies are for https only',
+    'Address of the dashboard for people; links in sign-in mails begin with it; with https, its cookies are restricted to https',
   ),
   DASHBOARD_HOST: withDefault(z.string(), '127.0.0.1', 'Address that the dashboard listens on'),
   DASHBOARD_PORT: withDefault(wholeNumber(0, 65_535), '3001', 'Port that the dashboard listens on; 0 picks a free one'),
   DASHBOARD_TRUSTED_PROXIES: optional(
     z.string(),
-    'Proxies before the dashboard, as addresses or networks separated by commas; who asks is then taken from `X-Forwarded-For`. Behind a proxy that is not named, everybody counts as one client, and a few requests for links lock all of them out',
+    'Proxies in front of the dashboard, as addresses or networks separated by commas; `X-Forwarded-For` then identifies the client. Without it, everybody behind a proxy counts as one client, and a few requests for links lock all of them out',
   ),
-  S3_GATEWAY_URL: required(address('http', 'https'), 'The S3 gateway as clients of S3 reach it'),
+  S3_GATEWAY_URL: required(address('http', 'https'), 'Address of the S3 gateway for S3 clients'),
   S3_GATEWAY_HOST: withDefault(z.string(), '127.0.0.1', 'Address that the S3 gateway listens on'),
   S3_GATEWAY_PORT: withDefault(
     wholeNumber(0, 65_535),
@@ -118,12 +121,12 @@ export const settings = {
   S3_GATEWAY_APP_UPLOADS: withDefault(
     wholeNumber(2, 450),
     '100',
-    'Requests with a file, or a part of one, that a process of the S3 gateway receives from one app at a time; from one access key half as many',
+    'Most uploads of files or parts that one process of the S3 gateway receives from one app at a time; from one access key half as many',
   ),
   S3_GATEWAY_BODY_GRACE: withDefault(
     durationBetween('100ms', '1h'),
     '30s',
-    'How long the sender of a body may stall, or be behind 8 KiB a second; then the S3 gateway answers and closes the connection',
+    'How long the sender of a body may stall, or send less than 8 KiB/s, before the S3 gateway answers and closes the connection',
   ),
   S3_GATEWAY_BODY_TIMEOUT: withDefault(
     durationBetween('100ms', '1d'),
@@ -133,7 +136,7 @@ export const settings = {
   S3_GATEWAY_SEARCH_INTERVAL: withDefault(
     durationBetween('1s', '1h'),
     '20s',
-    'How often the bucket is searched for files that came past the S3 gateway',
+    'How often the bucket is searched for unannounced files',
   ),
   RATE_LIMIT_DELETION: withDefault(rateLimit, '1000/60s', 'Deletion requests of an app in a fixed window'),
   RATE_LIMIT_PROFILE_UPDATE: withDefault(rateLimit, '1000/60s', 'Profile updates of an app in a fixed window'),
@@ -156,9 +159,13 @@ export const settings = {
   WAITING_IMPORTS_LIMIT: withDefault(
     wholeNumber(1, 100_000),
     '1000',
-    'Imports of an app that may wait at a time for their upload or for a worker, whatever the upload route',
+    'Most imports of an app that wait at a time for their upload or for a worker, whatever the upload route',
   ),
-  RATE_LIMIT_IMPORT_STATUS: withDefault(rateLimit, '6000/60s', 'Looks at imports of an app in a fixed window'),
+  RATE_LIMIT_IMPORT_STATUS: withDefault(
+    rateLimit,
+    '6000/60s',
+    'Status requests for imports of an app in a fixed window',
+  ),
   RATE_LIMIT_IMPORT_CANCELLATION: withDefault(
     rateLimit,
     '1000/60s',
@@ -172,27 +179,27 @@ export const settings = {
   RATE_LIMIT_SIGN_IN: withDefault(
     rateLimit,
     '5/15m',
-    'Sign-in links that one client asks for with one e-mail address; a client is an IPv4 address or an IPv6 /64',
+    'Sign-in links that one client requests with one e-mail address; a client is an IPv4 address or an IPv6 /64',
   ),
   RATE_LIMIT_SIGN_IN_ADDRESS: withDefault(
     rateLimit,
     '50/15m',
-    'Sign-in links that all clients together ask for with one e-mail address; keep it well above the share of one client',
+    'Sign-in links that all clients together request with one e-mail address; keep it well above the limit of one client',
   ),
   RATE_LIMIT_SIGN_IN_CLIENT: withDefault(
     rateLimit,
     '30/15m',
-    'Sign-in links that one client asks for, with any address',
+    'Sign-in links that one client requests, with any address',
   ),
   RATE_LIMIT_TIMEOUT: withDefault(
     durationBetween('1ms', '1m'),
     '100ms',
-    'How long a request waits to be counted; then its process counts it alone',
+    'How long a request waits for its count; after this time, the process counts it alone',
   ),
   LOG_LEVEL: withDefault(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
     'info',
-    'Least severe log line to write',
+    'Lowest severity of log lines that are written',
   ),
   METRICS_HOST: withDefault(
     z.string(),
@@ -202,29 +209,33 @@ export const settings = {
   METRICS_PORT: withDefault(
     wholeNumber(0, 65_535),
     '0',
-    'Its port; 0 picks a free one, which the line `ready` of the log names',
+    'Port for these; 0 picks a free one, which the log line `ready` names',
   ),
   DRAIN_DELAY: withDefault(
     durationBetween('0', '5m'),
     '0s',
-    'How long a process that is told to stop goes on taking requests, with 503 at `/readyz`, until load balancers know',
+    'How long a stopping process still accepts requests while `/readyz` answers 503, so that load balancers notice',
   ),
   WORKER_QUEUES: withDefault(listOf(queueNames), queueNames.join(','), 'Queues that a worker process hosts'),
   IMPORT_CONCURRENCY: withDefault(
     wholeNumber(1, 100),
     '2',
-    'Imports (of different apps) that one worker runs at a time',
+    'Most imports (of different apps) that one worker runs at a time',
   ),
-  IMPORT_ATTEMPTS: withDefault(wholeNumber(1, 100), '5', 'Tries in a row without progress after which an import fails'),
+  IMPORT_ATTEMPTS: withDefault(
+    wholeNumber(1, 100),
+    '5',
+    'Consecutive tries without progress after which an import fails',
+  ),
   IMPORT_LEASE: withDefault(
     durationBetween('1s', '1h'),
     '10s',
-    'How long a silent worker keeps its import before another takes over',
+    'How long a worker that no longer answers keeps its import before another takes over',
   ),
   IMPORT_SLICE: withDefault(
     durationBetween('1ms', '1h'),
     '30s',
-    'How long an import runs before it makes room for other apps that wait for a worker; it goes on later',
+    'How long an import runs before it is released for other apps that wait for a worker; it continues later',
   ),
   BATCH_ROWS: withDefault(wholeNumber(1, 100_000), '5000', 'Most rows that an import commits in one transaction'),
   INFERENCE_ROWS: withDefault(
@@ -232,17 +243,17 @@ export const settings = {
     '1000',
     'Data rows from which the type of a new key is inferred',
   ),
-  PROFILE_KEY_LIMIT: withDefault(wholeNumber(1, 100_000), '500', 'Profile keys that an app can have'),
+  PROFILE_KEY_LIMIT: withDefault(wholeNumber(1, 100_000), '500', 'Most profile keys of an app'),
   UNCOMPRESSED_LIMIT: withDefault(size, '4GiB', 'Largest file after decompression'),
   ERROR_FILE_LIMIT: withDefault(
     sizeUpTo('5GB'),
     '1GiB',
-    'Largest error file, at most 5GB, which one request to storage may have; rows with errors beyond it are counted and not kept',
+    'Largest error file, at most 5GB, the limit of one request to storage; further rows with errors are counted, but not kept',
   ),
   UPLOAD_ORDER_WAIT: withDefault(
     durationBetween('0', '1d'),
     '30s',
-    'How long an import whose file is there waits for an earlier one that is still uploading',
+    'How long an import whose file is uploaded waits for an earlier import that is still uploading',
   ),
   UPLOAD_CHECK_INTERVAL: withDefault(
     durationBetween('100ms', '1h'),
@@ -253,9 +264,9 @@ export const settings = {
   DELETION_BATCH_USERS: withDefault(
     wholeNumber(1, 100_000),
     '1000',
-    'Users that a deletion removes in one transaction',
+    'Most users that a deletion removes in one transaction',
   ),
-  SERVICE_TIMEZONE: withDefault(timeZone, 'UTC', 'Time zone of the calendar that deletions start and complete by'),
+  SERVICE_TIMEZONE: withDefault(timeZone, 'UTC', 'Time zone of the dates on which deletions start and complete'),
 } as const
 
 export type SettingName = keyof typeof settings

@@ -1,10 +1,10 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as immediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { joinCalls } from './joined-calls.ts'
 
-/** Calls that give back their input, each served only when the test says so. */
-function heldCalls(options?: { atMost?: number; patience?: number }) {
+/** Calls that return their input. The test decides when each is served. */
+function heldCalls(options?: { atMost?: number; patienceMs?: number }) {
   const served: { key: string; inputs: readonly number[]; release(error?: Error): void }[] = []
   const call = joinCalls<number, number>((key, inputs) => {
     const { promise, resolve, reject } = Promise.withResolvers<readonly number[]>()
@@ -14,41 +14,41 @@ function heldCalls(options?: { atMost?: number; patience?: number }) {
   return { call, served }
 }
 
-test('calls that come while one is under way are served together, after it, in their order', async () => {
+test('calls that arrive while another is in flight are served together after it, in their order', async () => {
   const { call, served } = heldCalls()
   const outputs = Promise.all([1, 2, 3].map((input) => call('a', input)))
   expect(served.map(({ inputs }) => inputs)).toEqual([[1]])
   served[0]?.release()
-  await turn()
+  await immediate()
   expect(served.map(({ inputs }) => inputs)).toEqual([[1], [2, 3]])
   served[1]?.release()
   expect(await outputs).toEqual([1, 2, 3])
 })
 
-test('a call is never served by one that began before it was made', async () => {
+test('a call is never served by a request that began before it', async () => {
   const { call, served } = heldCalls()
   const first = call('a', 1)
   const second = call('a', 2)
   served[0]?.release()
   expect(await first).toBe(1)
-  await turn()
+  await immediate()
   const third = call('a', 3)
   served[1]?.release()
   expect(await second).toBe(2)
-  await turn()
+  await immediate()
   expect(served[2]?.inputs).toEqual([3])
   served[2]?.release()
   expect(await third).toBe(3)
 })
 
-test('calls do not wait for long behind one that is held up', async () => {
-  const { call, served } = heldCalls({ patience: 5 })
+test('calls do not wait long for a preceding call that hangs', async () => {
+  const { call, served } = heldCalls({ patienceMs: 5 })
   const stuck = call('a', 1)
   const second = call('a', 2)
   await vi.waitFor(() => expect(served.map(({ inputs }) => inputs)).toEqual([[1], [2]]))
   served[1]?.release()
   expect(await second).toBe(2)
-  await turn()
+  await immediate()
   const third = call('a', 3)
   expect(served[2]?.inputs).toEqual([3])
   served[2]?.release()
@@ -56,27 +56,27 @@ test('calls do not wait for long behind one that is held up', async () => {
   expect(await Promise.all([stuck, third])).toEqual([1, 3])
 })
 
-test('keys do not wait for each other', () => {
+test('calls of different keys do not wait for each other', () => {
   const { call, served } = heldCalls()
   void call('a', 1)
   void call('b', 2)
   expect(served.map(({ key }) => key)).toEqual(['a', 'b'])
 })
 
-test('a failure is that of the calls that were served together, and of no other', async () => {
+test('a failure fails exactly the calls that were served together', async () => {
   const { call, served } = heldCalls()
   const outcomes = Promise.allSettled([1, 2, 3].map((input) => call('a', input)))
   served[0]?.release()
-  await turn()
+  await immediate()
   const last = call('a', 4)
   served[1]?.release(new Error('away'))
-  await turn()
+  await immediate()
   served[2]?.release()
   expect((await outcomes).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
   expect(await last).toBe(4)
 })
 
-test('an output too few fails its calls instead of leaving one waiting for ever', async () => {
+test('a missing output fails its calls instead of leaving one waiting forever', async () => {
   const call = joinCalls<number, number>(async () => [])
   await expect(call('a', 1)).rejects.toThrow('0 outputs for 1 calls')
 })
@@ -90,7 +90,7 @@ test('every call gets its own output, however many there are and however few are
       const call = joinCalls<number, string>(
         async (key, inputs) => {
           sizes.push(inputs.length)
-          await turn()
+          await immediate()
           return inputs.map((input) => `${key}${input}`)
         },
         { atMost },

@@ -1,4 +1,4 @@
-/** A call that waits for its turn. */
+/** A call that waits to be served. */
 interface Waiting<Input, Output> {
   input: Input
   resolve(output: Output): void
@@ -6,19 +6,20 @@ interface Waiting<Input, Output> {
 }
 
 /**
- * Joins calls that are made at the same time: while one of a key is under way, further ones of that key gather, and the
- * next one then serves them all. A call that meets no other goes at once. With many clients that is a fraction of the
- * round trips, and nothing is kept: what a call gives was always asked for after the call was made.
+ * Joins calls that are made at the same time. While calls of a key are in flight, further calls of the key gather, and are then
+ * served together. A call without concurrent calls is served at once. With many clients this needs a fraction of the round
+ * trips. Nothing is cached: serving always begins after the call was made.
  *
- * Takes how to serve the inputs of several calls of one key, giving an output for each, in their order; how many it takes at
- * most; and how long those behind wait for one that is held up, by a broken connection for one, before they go beside it
- * (ms). Gives a function that makes one call. Where serving throws, so does each call that it served, and no other.
+ * `serve` accepts the inputs of several calls of one key, at most `atMost`. It returns an output for each, in the same order. If
+ * it takes longer than `patienceMs`, for example on a broken connection, the gathered calls are served beside it.
+ *
+ * Returns a function that makes one call. If serving throws, exactly the calls that were served together throw.
  */
 export function joinCalls<Input, Output>(
   serve: (key: string, inputs: readonly Input[]) => Promise<readonly Output[]>,
-  { atMost = Number.POSITIVE_INFINITY, patience = 1_000 }: { atMost?: number; patience?: number } = {},
+  { atMost = Number.POSITIVE_INFINITY, patienceMs = 1_000 }: { atMost?: number; patienceMs?: number } = {},
 ): (key: string, input: Input) => Promise<Output> {
-  /** Calls that wait, by key; a key is there while one of its calls is under way. */
+  /** Waiting calls by key. A key is present while one of its calls is in flight. */
   const waiting = new Map<string, Waiting<Input, Output>[]>()
 
   async function serveAll(key: string, calls: readonly Waiting<Input, Output>[]): Promise<void> {
@@ -35,10 +36,10 @@ export function joinCalls<Input, Output>(
   async function serveUntilNoneWaits(key: string, gathered: Waiting<Input, Output>[]): Promise<void> {
     waiting.set(key, gathered)
     while (gathered.length > 0) {
-      const { promise: turn, resolve: next } = Promise.withResolvers<void>()
-      const timer = setTimeout(next, patience)
+      const { promise: servedOrLate, resolve: next } = Promise.withResolvers<void>()
+      const timer = setTimeout(next, patienceMs)
       void serveAll(key, gathered.splice(0, atMost)).then(next)
-      await turn
+      await servedOrLate
       clearTimeout(timer)
     }
     waiting.delete(key)

@@ -12,13 +12,13 @@ import {
 } from 'bullmq'
 import pg from 'pg'
 
-/** Makes BullMQ's queues and workers on one store; the rest of this room does not know which. */
+/** Creates BullMQ's queues and workers on one store. The rest of this package does not know which store it is. */
 export interface Backend {
   queue(name: string): OpenQueue
   worker(name: string, processor: Processor, options: Omit<WorkerOptions, 'connection'>): OpenWorker
 }
 
-/** What this room uses of BullMQ's Queue, whatever its backend. */
+/** The parts of BullMQ's Queue that this package uses, on either backend. */
 export interface OpenQueue {
   addBulk(jobs: { name: string; data: unknown; opts: JobsOptions }[]): Promise<unknown>
   upsertJobScheduler(
@@ -26,42 +26,43 @@ export interface OpenQueue {
     repeat: { every: number },
     template: { name: string; data: unknown; opts: Omit<JobsOptions, 'jobId'> },
   ): Promise<unknown>
-  /** Counts by state, of all or of some; rejects where the store is away. */
+  /** Counts jobs by state, in all states or in the given ones. Rejects if the store is unreachable. */
   getJobCounts(...states: 'waiting'[]): Promise<Record<string, number>>
-  /** The queue in Prometheus's text format. */
+  /** Returns the queue's metrics in Prometheus's text format. */
   exportPrometheusMetrics(): Promise<string>
   on(event: 'error', listener: (error: Error) => void): unknown
-  /** Rejects, and does so for good, where Postgres is away when the queue is made; with Redis it waits. */
+  /** Waits for Redis. Rejects, on every call, if Postgres was unreachable when the queue was created. */
   waitUntilReady(): Promise<unknown>
   close(): Promise<void>
 }
 
-/** What this room uses of BullMQ's Worker, whatever its backend. */
+/** The parts of BullMQ's Worker that this package uses, on either backend. */
 interface OpenWorker {
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'failed', listener: (job: unknown, error: Error) => void): unknown
-  /** As that of a queue. */
+  /** Behaves like the method of {@link OpenQueue}. */
   waitUntilReady(): Promise<unknown>
   close(): Promise<void>
 }
 
 const schema = 'bullmq'
 
-/** A store that owes an answer for so long is taken for dead, and connected to anew, ms. */
-const silence = 20_000
+/** A store that leaves a command unanswered for this long counts as dead, and a new connection is opened. */
+const responseTimeoutMs = 20_000
 
 /** The hash tag keeps all keys of the queues in one slot of a Redis Cluster. */
 const prefix = '{sluice}'
 
-/** Gives the backend of a store. Connections open when a queue or worker is made, and close with it. */
+/** Returns the backend of a store. Connections open when a queue or worker is created, and close with it. */
 export function openBackend(store: SharedStore): Backend {
   return 'redisUrl' in store ? redisBackend(store.redisUrl) : postgresBackend(store.databaseUrl)
 }
 
 function redisBackend(url: string): Backend {
   const { Queue, Worker } = withBackend(createRedisBackend)
-  // A producer fails at once while Redis is away (the maintenance enqueues again); a worker waits for it as long as it takes.
-  const connect = (retries: number | null) => openRedis(url, { retries, queued: true, silence, longestPause: 2_000 })
+  // While Redis is unreachable, a producer fails at once, since maintenance enqueues the jobs again. A worker waits for Redis.
+  const connect = (retries: number | null) =>
+    openRedis(url, { retries, queued: true, responseTimeoutMs, longestPauseMs: 2_000 })
   return {
     queue(name) {
       const connection = connect(1)
@@ -74,13 +75,13 @@ function redisBackend(url: string): Backend {
   }
 }
 
-/** BullMQ's option for traces, where they are made. */
+/** Returns BullMQ's option for traces; empty if traces are off. */
 function traced() {
   const telemetry = queueTelemetry()
   return telemetry === undefined ? {} : { telemetry }
 }
 
-/** BullMQ leaves a connection open that it was given, so whoever made it ends it. */
+/** Makes `close` end the connection as well: BullMQ leaves a connection open that it did not open itself. */
 function closingWith<Closable extends { close(force?: boolean): Promise<void> }>(
   closable: Closable,
   connection: ReturnType<typeof openRedis>,
@@ -95,13 +96,13 @@ function closingWith<Closable extends { close(force?: boolean): Promise<void> }>
 
 function postgresBackend(databaseUrl: string): Backend {
   const { Queue, Worker } = withBackend(createPostgresBackend)
-  // A crash may lose the queue's last milliseconds: maintenance enqueues again what the tables of the service say is waiting.
+  // Without synchronous commits, a crash may lose the queue's last milliseconds. Maintenance enqueues the lost jobs again.
   const connection = {
     connectionString: databaseUrl,
     schema,
     max: 3,
     connectionTimeoutMillis: 10_000,
-    query_timeout: silence,
+    query_timeout: responseTimeoutMs,
     keepAlive: true,
     application_name: 'sluice queue',
     options: '-c synchronous_commit=off',
@@ -112,7 +113,7 @@ function postgresBackend(databaseUrl: string): Backend {
   }
 }
 
-/** Makes the tables of the Postgres backend or brings them up to date; on Redis there is nothing to do. */
+/** Creates the tables of the Postgres backend, or brings them up to date. Does nothing on Redis. */
 export async function migrateQueue(store: SharedStore): Promise<void> {
   if ('redisUrl' in store) return
   const client = new pg.Client({ connectionString: store.databaseUrl })

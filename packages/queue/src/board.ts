@@ -3,8 +3,8 @@ import { Queue } from 'bullmq'
 import { openBackend } from './backend.ts'
 
 /**
- * Opens every queue for people to look at and to handle by hand, as BullMQ's own objects: boards are made for those. `onError`
- * gets errors of connections. Throws where the store is away.
+ * Opens every queue as BullMQ's own objects, which a board for operators requires. `onError` receives errors of connections.
+ * Throws if the store is unreachable.
  */
 export async function openBoardQueues(store: SharedStore, onError: (error: Error) => void): Promise<Queue[]> {
   const backend = openBackend(store)
@@ -19,6 +19,6 @@ export async function openBoardQueues(store: SharedStore, onError: (error: Error
     await Promise.all(queues.map((queue) => queue.close().catch(() => {})))
     throw error
   }
-  // On either backend they are subclasses of this class, whose type speaks of Redis alone.
+  // On both backends the objects are subclasses of BullMQ's Queue. Its published type describes only Redis.
   return queues.filter((queue) => queue instanceof Queue)
 }

@@ -4,54 +4,50 @@ import { ErrorCode } from 'bullmq'
 import { type Backend, type OpenQueue, openBackend } from './backend.ts'
 import type { Payloads, QueueName } from './payloads.ts'
 
-/** A job to add. The same ID is not added again while the first one waits or runs. */
+/** A job to add. While a job with the same ID waits or runs, it is not added again. */
 export interface NewJob<Name extends QueueName> {
   id: string
   payload: Payloads[Name]
 }
 
-/** The producing side and the workers of all queues of a process. */
+/** The producers and workers of all queues of a process. */
 export interface Queues {
-  /** Adds jobs. Throws when the store is away: nothing is lost then, since maintenance adds them again. */
+  /** Adds jobs. Throws if the store is unreachable. Nothing is lost then, since maintenance adds them again. */
   add<Name extends QueueName>(name: Name, jobs: readonly NewJob<Name>[]): Promise<void>
-  /** How many jobs of a queue no worker has taken. Throws when the store is away. */
+  /** Returns how many jobs of a queue wait for a worker. Throws if the store is unreachable. */
   waiting(name: QueueName): Promise<number>
-  /** Has one process at a time run the maintenance queue's job `task` every `every` ms. Calling it again changes nothing. */
-  schedule(task: string, every: number): Promise<void>
-  /** Runs jobs of a queue, at most `concurrency` at a time. The handler gets the job's name and payload. */
+  /** Schedules the job `task` of the maintenance queue. One process at a time runs it. Repeated calls change nothing. */
+  schedule(task: string, everyMs: number): Promise<void>
+  /** Runs jobs of a queue, at most `concurrency` at a time. The handler receives the payload and name of a job. */
   work<Name extends QueueName>(name: Name, handler: JobHandler<Name>, options: { concurrency: number }): void
-  /** Settles when the store answers, and rejects when it is away. */
+  /** Resolves if the store answers. Rejects if it is unreachable. */
   check(): Promise<void>
-  /** How many jobs each queue holds, by state, in Prometheus's text format. Rejects when the store is away. */
+  /** Returns each queue's number of jobs by state, in Prometheus's text format. Rejects if the store is unreachable. */
   metrics(): Promise<string>
-  /** Takes no more jobs, waits for those that run, and ends every connection. */
+  /** Starts no more jobs, waits for the running jobs, and ends every connection. */
   close(): Promise<void>
 }
 
 export type JobHandler<Name extends QueueName> = (payload: Payloads[Name], jobName: string) => Promise<void>
 
-/** A dead worker's job goes to another one after 10 to 12 s. All workers of a queue must use the same two values. */
-const lockDuration = 10_000
-const stalledInterval = 2_000
+/** Another worker takes over a dead worker's job after 10 to 12 s. All workers of a queue must use the same two values. */
+const lockDurationMs = 10_000
+const stalledIntervalMs = 2_000
 
-/** Pause before a worker whose store was away is opened again, ms. */
-const reopenDelay = 1_000
+/** Pause before a worker is opened again after its store was unreachable. */
+const reopenDelayMs = 1_000
 
-/** Of several that set a schedule at one moment one may find its next two times taken: then it is set. */
-const isScheduledCodes: readonly unknown[] = [ErrorCode.SchedulerJobSlotsBusy, ErrorCode.SchedulerJobIdCollision]
+/** Errors for a process that writes a schedule at the same moment as another process: the schedule then exists. */
+const alreadyScheduledCodes: readonly unknown[] = [ErrorCode.SchedulerJobSlotsBusy, ErrorCode.SchedulerJobIdCollision]
 
-function unlessScheduled(error: unknown): void {
-  if (!(error instanceof Error && 'code' in error && isScheduledCodes.includes(error.code))) throw error
+function ignoreAlreadyScheduled(error: unknown): void {
+  if (!(error instanceof Error && 'code' in error && alreadyScheduledCodes.includes(error.code))) throw error
 }
 
-/** The tables decide what is tried again and when, so a job is tried once and then forgotten. */
+/** A job is tried once and then forgotten: the tables decide what is tried again, and when. */
 const jobOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true }
 
-/**
- * Opens the queues on a store.
- *
- * Takes the store and what to do with errors of connections and jobs (they are logged; nothing else depends on them).
- */
+/** Opens the queues on a store. `onError` receives errors of connections and jobs. It can only log them. */
 export function openQueues(store: SharedStore, onError: (error: Error) => void): Queues {
   const backend = openBackend(store)
   const queues = new Map<QueueName, OpenQueue>()
@@ -64,7 +60,7 @@ export function openQueues(store: SharedStore, onError: (error: Error) => void):
     return open
   }
 
-  // A queue that was opened while its store was away keeps that failure for good: the next use opens another one.
+  // A queue that was opened while its store was unreachable fails forever. Therefore the next use opens a new queue.
   const use = async (name: QueueName, job: (open: OpenQueue) => Promise<unknown>) => {
     const open = queue(name)
     try {
@@ -91,28 +87,30 @@ export function openQueues(store: SharedStore, onError: (error: Error) => void):
       })
       return count
     },
-    async schedule(task, every) {
+    async schedule(task, everyMs) {
       await use('maintenance', (open) =>
-        open.upsertJobScheduler(task, { every }, { name: task, data: {}, opts: jobOptions }).catch(unlessScheduled),
+        open
+          .upsertJobScheduler(task, { every: everyMs }, { name: task, data: {}, opts: jobOptions })
+          .catch(ignoreAlreadyScheduled),
       )
     },
     work(name, handler, { concurrency }) {
       const start = () => {
         const worker = backend.worker(name, (job) => handler(job.data, job.name), {
           concurrency,
-          lockDuration,
-          stalledInterval,
-          // Stalled jobs are no failures here: the handler asks the tables whether there is anything left to do.
+          lockDuration: lockDurationMs,
+          stalledInterval: stalledIntervalMs,
+          // A stalled job is not a failure: its handler reads from the tables whether anything is left to do.
           maxStalledCount: 1_000_000,
         })
         worker.on('error', onError)
         worker.on('failed', (_job, error) => onError(error))
         workers.add(worker)
-        // One that was opened while its store was away never takes a job: another one is opened in its place.
+        // A worker that was opened while its store was unreachable never takes a job. A new worker replaces it.
         worker.waitUntilReady().catch(async () => {
           await worker.close().catch(() => {})
           workers.delete(worker)
-          await delay(reopenDelay)
+          await delay(reopenDelayMs)
           if (!closing) start()
         })
       }
@@ -132,7 +130,7 @@ export function openQueues(store: SharedStore, onError: (error: Error) => void):
   }
 }
 
-/** One text from one of each queue: the format wants all values of a metric behind its one description. */
+/** Merges the texts of all queues: the format requires all values of a metric after its only description. */
 function mergeExpositions(texts: readonly string[]): string {
   const metrics = new Map<string, { description: string[]; values: string[] }>()
   for (const line of texts.join('\n').split('\n')) {

@@ -1,8 +1,8 @@
 import { openRateLimiter, type RateLimit, type RateLimiterOptions, type RateLimitStore, retryAfter } from './limiter.ts'
 
-/** How often an app may do one thing. */
+/** The limit of one function for each app. */
 export interface AppLimiter {
-  /** Counts a request of an app. Returns undefined if it may pass, otherwise after how many whole seconds the next one may. */
+  /** Counts a request of an app. Returns undefined if the request may pass, otherwise the wait for the next one, whole seconds. */
   refuse(appId: number): Promise<number | undefined>
   close(): Promise<void>
 }
@@ -18,7 +18,7 @@ export async function openAppLimiter(
   return {
     async refuse(appId) {
       const count = await limiter.count(appId, name)
-      return count.allowed ? undefined : retryAfter(count.resetAfter)
+      return count.allowed ? undefined : retryAfter(count.resetAfterMs)
     },
     close: () => limiter.close(),
   }

@@ -2,7 +2,7 @@ import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { circuitBreaker } from './circuit-breaker.ts'
 
-/** Something that is away for as long as it is told to be, and counts how often it was tried. */
+/** A service that fails while `away` is set, and counts its calls. */
 function service() {
   const calls = { tried: 0, away: false }
   const call = async () => {
@@ -14,20 +14,20 @@ function service() {
 }
 
 describe('a circuit breaker', () => {
-  test('passes results and errors on', async () => {
+  test('passes results and errors through', async () => {
     const { calls, call } = service()
-    const guarded = circuitBreaker({ deadline: 1_000, tolerated: 3, pause: 1_000 })
+    const guarded = circuitBreaker({ deadlineMs: 1_000, toleratedFailures: 3, pauseMs: 1_000 })
     expect(await guarded(call)).toBe(1)
     calls.away = true
     await expect(guarded(call)).rejects.toThrow('away')
   })
 
-  test('tries nothing for a while after so many failures in a row, then tries again', async () => {
-    // The pause is over when it says so, however long the lines before it take.
+  test('stops trying for a while after too many failures in a row, then tries again', async () => {
+    // Fake timers end the pause exactly when the test says so.
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
     const { calls, call } = service()
-    const guarded = circuitBreaker({ deadline: 1_000, tolerated: 3, pause: 50 })
+    const guarded = circuitBreaker({ deadlineMs: 1_000, toleratedFailures: 3, pauseMs: 50 })
     calls.away = true
     for (let request = 0; request < 3; request++) await expect(guarded(call)).rejects.toThrow('away')
     for (let request = 0; request < 3; request++) await expect(guarded(call)).rejects.toThrow('not tried')
@@ -41,9 +41,9 @@ describe('a circuit breaker', () => {
     expect(await guarded(call)).toBe(5)
   })
 
-  test('a success in between begins the count of failures anew', async () => {
+  test('a success resets the count of failures', async () => {
     const { calls, call } = service()
-    const guarded = circuitBreaker({ deadline: 1_000, tolerated: 2, pause: 60_000 })
+    const guarded = circuitBreaker({ deadlineMs: 1_000, toleratedFailures: 2, pauseMs: 60_000 })
     for (let round = 0; round < 5; round++) {
       calls.away = true
       await expect(guarded(call)).rejects.toThrow('away')
@@ -53,8 +53,8 @@ describe('a circuit breaker', () => {
     expect(calls.tried).toBe(10)
   })
 
-  test('a call that does not end in time fails, and its late error harms nobody', async () => {
-    const guarded = circuitBreaker({ deadline: 20, tolerated: 3, pause: 1_000 })
+  test('a call that passes its deadline fails, and its late error is not unhandled', async () => {
+    const guarded = circuitBreaker({ deadlineMs: 20, toleratedFailures: 3, pauseMs: 1_000 })
     const ended = Promise.withResolvers<void>()
     const late = async () => {
       await delay(60)
@@ -63,11 +63,11 @@ describe('a circuit breaker', () => {
     }
     await expect(guarded(late)).rejects.toThrow('no answer within 20 ms')
     await ended.promise
-    await setImmediate() // an error that nobody takes is reported by now
+    await setImmediate() // an unhandled rejection would be reported by now
   })
 
-  test('an answer that came while this process stood still counts', async () => {
-    const guarded = circuitBreaker({ deadline: 20, tolerated: 3, pause: 1_000 })
+  test('an answer that arrived while this process was busy still counts', async () => {
+    const guarded = circuitBreaker({ deadlineMs: 20, toleratedFailures: 3, pauseMs: 1_000 })
     const answer = guarded(async () => {
       const answered = delay(10, 'answer')
       const until = performance.now() + 60
@@ -77,8 +77,8 @@ describe('a circuit breaker', () => {
     expect(await answer).toBe('answer')
   })
 
-  test('a call has its deadline anew after this process stood still', async () => {
-    const guarded = circuitBreaker({ deadline: 200, tolerated: 1, pause: 60_000 })
+  test('the deadline of a call begins anew after this process was busy', async () => {
+    const guarded = circuitBreaker({ deadlineMs: 200, toleratedFailures: 1, pauseMs: 60_000 })
     const call = async () => {
       await setImmediate()
       const until = performance.now() + 400

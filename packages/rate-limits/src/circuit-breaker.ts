@@ -1,59 +1,59 @@
-/** What a {@link circuitBreaker} takes. */
+/** Options of {@link circuitBreaker}. */
 export interface CircuitBreakerOptions {
-  /** How long a call may take, ms. */
-  deadline: number
+  /** How long a call may take. */
+  deadlineMs: number
   /** Failures in a row after which calls are no longer tried. */
-  tolerated: number
-  /** For how long they are not tried then, ms. */
-  pause: number
+  toleratedFailures: number
+  /** How long calls are then not tried. */
+  pauseMs: number
 }
 
 /**
- * Guards calls to something that may be away, so that its absence costs its callers next to nothing.
+ * Guards calls to a service that may be unreachable, so that an outage costs its callers next to nothing.
  *
- * Gives a function that runs a call. It throws what the call threw, an error when the call passed the deadline (its late
- * end changes nothing), and an error at once during a pause. After the pause calls are tried again; one that succeeds
- * ends the trouble, one that fails begins the next pause.
+ * Returns a function that runs a call. It throws the call's error, or an error when the call passes the deadline. A later end of
+ * that call changes nothing. During a pause it throws at once. After the pause, calls are tried again: a success ends the
+ * outage, and a failure begins the next pause.
  */
-export function circuitBreaker({ deadline, tolerated, pause }: CircuitBreakerOptions) {
+export function circuitBreaker({ deadlineMs, toleratedFailures, pauseMs }: CircuitBreakerOptions) {
   let failures = 0
   let pausedUntil = 0
   return async <Result>(call: () => Promise<Result>): Promise<Result> => {
     if (performance.now() < pausedUntil) throw new Error('not tried: it failed just before')
     try {
-      const result = await within(deadline, call())
+      const result = await within(deadlineMs, call())
       failures = 0
       return result
     } catch (error) {
       failures += 1
-      if (failures >= tolerated) pausedUntil = performance.now() + pause
+      if (failures >= toleratedFailures) pausedUntil = performance.now() + pauseMs
       throw error
     }
   }
 }
 
-/** A timer that fires so much later than it should says that this process was busy, ms. */
-const stall = 50
+/** A timer that fires later than it should by this much shows that this process was busy. */
+const stallMs = 50
 
-/** Deadlines that a call gets at most, however busy this process is. */
+/** Most deadlines of one call, however busy this process is. */
 const mostDeadlines = 10
 
 /**
- * The outcome of a promise, or an error when it takes longer than `deadline` ms. Time in which this process did not run is no
- * fault of whoever answers: after it the deadline begins anew.
+ * Returns the outcome of a promise. Throws if it takes longer than `deadlineMs`. The deadline begins anew after a time in which
+ * this process did not run, since such a time says nothing about the service.
  */
-function within<Result>(deadline: number, promise: Promise<Result>): Promise<Result> {
+function within<Result>(deadlineMs: number, promise: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout
     let deadlines = 0
     const wait = () => {
       deadlines++
-      const due = performance.now() + deadline
+      const due = performance.now() + deadlineMs
       timer = setTimeout(() => {
-        if (performance.now() > due + stall && deadlines < mostDeadlines) wait()
-        // Timers run before sockets are read: the answer may be there already, so look once.
-        else setImmediate(() => reject(new Error(`no answer within ${deadline} ms`)))
-      }, deadline)
+        if (performance.now() > due + stallMs && deadlines < mostDeadlines) wait()
+        // Timers run before sockets are read, so the answer may have arrived already: read the sockets once.
+        else setImmediate(() => reject(new Error(`no answer within ${deadlineMs} ms`)))
+      }, deadlineMs)
     }
     wait()
     promise.then(resolve, reject).finally(() => clearTimeout(timer))

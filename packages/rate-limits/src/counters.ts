@@ -1,20 +1,21 @@
-/** Where a key stands after requests were added to its count. */
+/** A key's count after requests were added. */
 export interface Tally {
-  /** Requests in the window so far, those included. */
+  /** Requests in the window so far, including the added ones. */
   requests: number
-  /** How long the window lasts yet, ms. */
-  resetAfter: number
+  /** Remaining time of the window. */
+  resetAfterMs: number
 }
 
 /** A store of counters. */
 export interface Counters {
   /**
-   * Makes the counters of a function: one per app. Takes the length of a window in ms, which are whole seconds; a window
-   * begins with the first request, and is never prolonged. Gives how to add requests to a key's count,
-   * one call of a key at a time.
+   * Creates the counters of a function, one per key. Accepts the length of a window in ms, which must be whole seconds. A window
+   * begins with the first request and is never prolonged.
+   *
+   * Returns a function that adds requests to a key's count. Each key may have only one such call in flight.
    */
-  counter(window: number): (key: string, requests: number) => Promise<Tally>
-  /** Ends when the store was reached or found to be away. Until then counting fails or is slow. */
+  counter(windowMs: number): (key: string, requests: number) => Promise<Tally>
+  /** Resolves when the store was reached or found to be unreachable. Until then counting fails or is slow. */
   connected: Promise<void>
   close(): Promise<void>
 }

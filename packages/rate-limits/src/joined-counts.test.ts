@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { joinedCounts } from './joined-counts.ts'
 
-/** Counts in memory, and how many requests each call added. */
+/** Counts in memory, and records how many requests each call added. */
 function counter() {
   const totals = new Map<string, number>()
   const calls: number[] = []
@@ -11,7 +11,7 @@ function counter() {
     calls.push(requests)
     const total = (totals.get(key) ?? 0) + requests
     totals.set(key, total)
-    return { requests: total, resetAfter: 60_000 }
+    return { requests: total, resetAfterMs: 60_000 }
   })
   const setAway = (value: boolean) => {
     isAway = value
@@ -19,26 +19,26 @@ function counter() {
   return { count, calls, setAway }
 }
 
-test('every request gets a place of its own, in the order of the requests', async () => {
+test('every request has a position of its own, in the order of the requests', async () => {
   const { count, calls } = counter()
-  const places = await Promise.all(Array.from({ length: 100 }, () => count('a')))
-  expect(places.map(({ place }) => place)).toEqual(Array.from({ length: 100 }, (_, index) => index + 1))
-  expect(places.every(({ resetAfter }) => resetAfter === 60_000)).toBe(true)
+  const positions = await Promise.all(Array.from({ length: 100 }, () => count('a')))
+  expect(positions.map(({ position }) => position)).toEqual(Array.from({ length: 100 }, (_, index) => index + 1))
+  expect(positions.every(({ resetAfterMs }) => resetAfterMs === 60_000)).toBe(true)
   expect(calls).toEqual([1, 99])
 })
 
-test('keys do not wait for each other', async () => {
+test('requests of different keys do not wait for each other', async () => {
   const { count, calls } = counter()
   await Promise.all([count('a'), count('b'), count('a'), count('b')])
   expect(calls).toEqual([1, 1, 1, 1])
-  expect((await count('a')).place).toBe(3)
+  expect((await count('a')).position).toBe(3)
 })
 
-test('a failure is that of all requests of its call, and of no other', async () => {
+test('a failure fails exactly the requests of its call', async () => {
   const { count, setAway } = counter()
   setAway(true)
   const outcomes = await Promise.allSettled([count('a'), count('a'), count('b')])
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
   setAway(false)
-  expect((await count('a')).place).toBe(1)
+  expect((await count('a')).position).toBe(1)
 })

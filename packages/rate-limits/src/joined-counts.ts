@@ -1,25 +1,25 @@
 import { joinCalls } from '@sluice/joined-calls'
 import type { Tally } from './counters.ts'
 
-/** The place of one request in its window: the first has 1. */
-export interface Place {
-  place: number
-  /** How long the window lasts yet, ms. */
-  resetAfter: number
+/** The position of a request in its window. */
+export interface Position {
+  /** 1 for the first request of the window. */
+  position: number
+  /** Remaining time of the window. */
+  resetAfterMs: number
 }
 
 /**
- * Counts requests so that those of one key never wait for each other in the store: those that come while a count is under
- * way are then counted by one call.
+ * Joins concurrent counts of a key, so that its requests do not wait for each other in the store. Requests that arrive while a
+ * count is in flight are then counted by one call.
  *
- * Takes how to add a number of requests to a key's count. Gives a function that counts one request, and throws what
- * adding threw.
+ * `add` adds a number of requests to a key's count. Returns a function that counts one request. It throws the error of `add`.
  */
 export function joinedCounts(add: (key: string, requests: number) => Promise<Tally>) {
-  const count = joinCalls<undefined, Place>(async (key, joined) => {
-    const { requests, resetAfter } = await add(key, joined.length)
-    const before = requests - joined.length
-    return joined.map((_, index) => ({ place: before + index + 1, resetAfter }))
+  const count = joinCalls<undefined, Position>(async (key, joined) => {
+    const { requests, resetAfterMs } = await add(key, joined.length)
+    const preceding = requests - joined.length
+    return joined.map((_, index) => ({ position: preceding + index + 1, resetAfterMs }))
   })
-  return (key: string): Promise<Place> => count(key, undefined)
+  return (key: string): Promise<Position> => count(key, undefined)
 }

@@ -1,100 +1,100 @@
 import { circuitBreaker } from './circuit-breaker.ts'
-import { joinedCounts, type Place } from './joined-counts.ts'
+import { joinedCounts, type Position } from './joined-counts.ts'
 import { openLocalCounts } from './local-counts.ts'
 import { openPostgresCounters } from './postgres.ts'
 import { openRedisCounters } from './redis.ts'
 
-/** Where the counts live: the store of the queues, which all API processes share. */
+/** The store of the counts. It is the store of the queues, which all API processes share. */
 export type RateLimitStore = { redisUrl: string } | { databaseUrl: string }
 
-/** So many requests in each fixed window of `window` ms, which are whole seconds. */
+/** Most requests in each fixed window. */
 export interface RateLimit {
   requests: number
-  window: number
+  /** Length of the window, whole seconds in ms. */
+  windowMs: number
 }
 
-/** Where whoever asked stands after a request was counted. */
+/** The standing of a client after a request was counted. */
 export interface Count {
-  /** False when the request came over the limit. */
+  /** False if the request was over the limit. */
   allowed: boolean
   /** Most requests in a window. */
   limit: number
   /** Requests left in the window. */
   remaining: number
-  /** How long the window lasts yet, ms. */
-  resetAfter: number
+  /** Remaining time of the window. */
+  resetAfterMs: number
 }
 
 export interface RateLimiter<Name extends string> {
   /**
-   * Counts a request for a function, of an app (its ID) or of whatever else the function is limited by; refused requests count too, and never prolong the window.
+   * Counts a request for the function `name`. `subject` is an app's ID, or another key that the function is limited by. Refused
+   * requests count too, and never prolong the window.
    *
-   * If the store does not answer in time, this process counts the request alone, from what the store said last.
+   * If the store does not answer in time, this process counts the request alone, starting from the store's last answer.
    */
-  count(whose: number | string, name: Name): Promise<Count>
+  count(subject: number | string, name: Name): Promise<Count>
   close(): Promise<void>
 }
 
-/** Returns after how many whole seconds (`Retry-After`) a client may ask again that has to wait for so many ms. */
+/** Converts a wait in ms to whole seconds for `Retry-After`, at least 1. */
 export function retryAfter(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1000))
 }
 
-/** A store that failed this often in a row is left alone for `pause` ms. */
-const tolerated = 3
-const pause = 1_000
+/** After this many failures in a row, the store is not called for `pauseMs`. */
+const toleratedFailures = 3
+const pauseMs = 1_000
 
-/** What {@link openRateLimiter} takes beside the store and the limits. */
+/** Options of {@link openRateLimiter} besides the store and the limits. */
 export interface RateLimiterOptions {
-  /** How long a request waits for its count, ms. */
-  deadline: number
+  /** How long a request waits for its count. */
+  deadlineMs: number
   /** Accepts the error of each request that the store did not count. */
   onFailure(error: unknown): void
 }
 
-/** How long opening waits for the store, ms: a process starts also while it is away. */
-const patience = 1_000
+/** How long opening waits for the store. A process starts even if the store is unreachable. */
+const openTimeoutMs = 1_000
 
-/**
- * Opens the limits of all functions on a store (service.md, Rate rules). A window begins with an app's first request.
- */
+/** Opens the limits of all functions on a store (service.md, Rate rules). A window begins with the first request. */
 export async function openRateLimiter<Name extends string>(
   store: RateLimitStore,
   limits: Record<Name, RateLimit>,
-  { deadline, onFailure }: RateLimiterOptions,
+  { deadlineMs, onFailure }: RateLimiterOptions,
 ): Promise<RateLimiter<Name>> {
   const counters = 'redisUrl' in store ? openRedisCounters(store.redisUrl) : openPostgresCounters(store.databaseUrl)
-  await Promise.race([counters.connected, new Promise((resolve) => setTimeout(resolve, patience).unref())])
+  await Promise.race([counters.connected, new Promise((resolve) => setTimeout(resolve, openTimeoutMs).unref())])
   const names = Object.keys(limits) as Name[]
-  const countOf = new Map(names.map((name) => [name, joinedCounts(counters.counter(limits[name].window))]))
+  const countOf = new Map(names.map((name) => [name, joinedCounts(counters.counter(limits[name].windowMs))]))
   const local = openLocalCounts()
-  const guarded = circuitBreaker({ deadline, tolerated, pause })
+  const guarded = circuitBreaker({ deadlineMs, toleratedFailures, pauseMs })
 
   return {
-    async count(whose, name) {
+    async count(subject, name) {
       const count = countOf.get(name)
       if (count === undefined) throw new Error(`there is no limit for ${name}`)
-      const key = `${whose}:${name}`
-      let counting: Promise<Place> | undefined
+      const key = `${subject}:${name}`
+      let counting: Promise<Position> | undefined
       try {
-        const place = await guarded(() => {
+        const position = await guarded(() => {
           counting = count(key)
           return counting
         })
-        return standing(limits[name], local.counted(key, place))
+        return standing(limits[name], local.counted(key, position))
       } catch (error) {
         onFailure(error)
         counting?.then(
           () => local.late(key),
           () => {},
         )
-        return standing(limits[name], local.missed(key, limits[name].window))
+        return standing(limits[name], local.missed(key, limits[name].windowMs))
       }
     },
     close: () => counters.close(),
   }
 }
 
-function standing({ requests }: RateLimit, { place, resetAfter }: Place): Count {
-  return { allowed: place <= requests, limit: requests, remaining: Math.max(0, requests - place), resetAfter }
+function standing({ requests }: RateLimit, { position, resetAfterMs }: Position): Count {
+  return { allowed: position <= requests, limit: requests, remaining: Math.max(0, requests - position), resetAfterMs }
 }

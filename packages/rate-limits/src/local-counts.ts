@@ -1,31 +1,31 @@
-import type { Place } from './joined-counts.ts'
+import type { Position } from './joined-counts.ts'
 
-/** Keys that are remembered; with more, the ones that were counted longest ago are forgotten. */
+/** Most keys that are remembered. Beyond this number, the key that was counted longest ago is forgotten. */
 const mostKeys = 20_000
 
-/** What this process knows of a key's window. */
+/** A key's window, as far as this process knows it. */
 interface Known {
-  /** Requests in the window: what the store said last, and what was counted here since. */
+  /** Requests in the window: the store's last count, and the requests that this process has counted since. */
   requests: number
-  /** Of these, those that the store did not count. */
+  /** Requests among these that the store did not count. */
   missed: number
-  /** When the window ends, ms of the process's clock. */
+  /** When the window ends, ms of `performance.now()`. */
   end: number
 }
 
-/** Counts within one process, for when the store does not answer. */
+/** Counts within one process, used while the store does not answer. */
 export interface LocalCounts {
-  /** Accepts what the store says of a request. Returns its place, with those that the store missed in this window. */
-  counted(key: string, place: Place): Place
-  /** Counts a request that the store did not, in the window that is known, or in a new one of so many ms. */
-  missed(key: string, window: number): Place
-  /** The store counted a missed request after all. */
+  /** Accepts the store's answer for a request. Returns its position, including requests that the store missed. */
+  counted(key: string, position: Position): Position
+  /** Counts a request that the store did not count. Begins a new window if the key has no known window. */
+  missed(key: string, windowMs: number): Position
+  /** Records that the store counted a missed request after all. */
   late(key: string): void
 }
 
 /**
- * Opens counts that go on from what the store said last. Whatever the store does, one process never lets more requests of a
- * key through in its window than the limit.
+ * Opens counts that continue from the store's last answer. Whatever the store does, one process never lets more requests of a
+ * key pass in its window than the limit.
  */
 export function openLocalCounts(now: () => number = () => performance.now()): LocalCounts {
   const counts = new Map<string, Known>()
@@ -42,18 +42,18 @@ export function openLocalCounts(now: () => number = () => performance.now()): Lo
   }
 
   return {
-    counted(key, { place, resetAfter }) {
+    counted(key, { position, resetAfterMs }) {
       const known = current(key)
       const missed = known?.missed ?? 0
-      // The store may have begun a window since: what it missed counts until the window ends in which it came.
-      const end = known === undefined || missed === 0 ? now() + resetAfter : known.end
-      remember(key, { requests: place + missed, missed, end })
-      return { place: place + missed, resetAfter }
+      // The store may have begun a new window. Missed requests count until the end of the window in which they arrived.
+      const end = known === undefined || missed === 0 ? now() + resetAfterMs : known.end
+      remember(key, { requests: position + missed, missed, end })
+      return { position: position + missed, resetAfterMs }
     },
-    missed(key, window) {
-      const known = current(key) ?? { requests: 0, missed: 0, end: now() + window }
+    missed(key, windowMs) {
+      const known = current(key) ?? { requests: 0, missed: 0, end: now() + windowMs }
       remember(key, { ...known, requests: known.requests + 1, missed: known.missed + 1 })
-      return { place: known.requests + 1, resetAfter: known.end - now() }
+      return { position: known.requests + 1, resetAfterMs: known.end - now() }
     },
     late(key) {
       const known = current(key)

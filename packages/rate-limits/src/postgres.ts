@@ -2,46 +2,45 @@ import { joinCalls } from '@sluice/joined-calls'
 import pg from 'pg'
 import type { Counters, Tally } from './counters.ts'
 
-/** After that a connection is given up, ms; requests have long stopped waiting. */
-const patience = 2_000
+/** A connection that does not answer for this long is closed. Requests have stopped waiting long before. */
+const timeoutMs = 2_000
 
-/** Requests to add to a key's count. */
+/** Requests that are added to a key's count. */
 interface Addition {
   key: string
   requests: number
-  /** ms. */
-  window: number
+  windowMs: number
 }
 
 /**
- * Opens counters in Postgres, in a table that a migration of `@sluice/database` makes. They last as long as the server
- * runs: the table is unlogged. Counts of the same moment are one statement, whatever their keys.
+ * Opens counters in Postgres, in the table `rate_limits` of `@sluice/database`. The table is unlogged, so a crash of the server
+ * empties it. Concurrent counts are joined into one statement, whatever their keys.
  */
 export function openPostgresCounters(databaseUrl: string): Counters {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
-    // One statement at a time is all there is.
+    // Counts are joined, so there is one statement at a time.
     max: 1,
-    // Opening one takes longer than a request waits.
+    // Never closed while idle: opening a connection takes longer than a request waits.
     idleTimeoutMillis: 0,
-    connectionTimeoutMillis: patience,
-    query_timeout: patience,
+    connectionTimeoutMillis: timeoutMs,
+    query_timeout: timeoutMs,
     application_name: 'sluice rate limits',
     options: '-c synchronous_commit=off',
   })
-  // The next query opens another connection; what it costs is reported by each request that is not counted.
+  // The next query opens another connection. Each request that is not counted reports its own error.
   pool.on('error', () => {})
   const add = joinCalls<Addition, Tally>((_, additions) => addAll(pool, additions))
   return {
-    counter: (window) => (key, requests) => add('', { key, requests, window }),
+    counter: (windowMs) => (key, requests) => add('', { key, requests, windowMs }),
     connected: connect(pool),
     close: () => pool.end(),
   }
 }
 
 /**
- * Adds to the counts of different keys, by the clock of Postgres, which all processes share. Keys go in one order for all,
- * so that processes wait for each other instead of blocking each other.
+ * Adds to the counts of different keys, by the clock of Postgres, which all processes share. All processes update the keys in
+ * the same order, so that they cannot deadlock.
  */
 async function addAll(pool: pg.Pool, additions: readonly Addition[]): Promise<Tally[]> {
   const { rows } = await pool.query<{ key: string; requests: number; reset_after: number }>({
@@ -58,10 +57,10 @@ async function addAll(pool: pg.Pool, additions: readonly Addition[]): Promise<Ta
     values: [
       additions.map(({ key }) => key),
       additions.map(({ requests }) => requests),
-      additions.map(({ window }) => window),
+      additions.map(({ windowMs }) => windowMs),
     ],
   })
-  const tallies = new Map(rows.map((row) => [row.key, { requests: row.requests, resetAfter: row.reset_after }]))
+  const tallies = new Map(rows.map((row) => [row.key, { requests: row.requests, resetAfterMs: row.reset_after }]))
   return additions.map(({ key }) => {
     const tally = tallies.get(key)
     if (tally === undefined) throw new Error(`${key} was not counted`)
@@ -69,12 +68,13 @@ async function addAll(pool: pg.Pool, additions: readonly Addition[]): Promise<Ta
   })
 }
 
-/** The same moment throughout a statement, epoch ms. */
+/** The start of the statement, epoch ms. It is the same for all rows. */
 const now = '(extract(epoch from statement_timestamp()) * 1000)::bigint'
 
 /**
- * The window of `r` is over, or ends later than one that begins now, and a minute: then Postgres's clock was set back, and nobody
- * is to wait for as long as the step. Other statements of the same moment may have begun a little later.
+ * The condition that the window of `r` is over. A window that ends more than a minute after a window that begins now counts as
+ * over, too: Postgres's clock was set back, and clients must not wait for as long as the step. The minute allows for concurrent
+ * statements that began a little later.
  */
 const isOver = `(r.expire <= ${now} or r.expire > excluded.expire + 60000)`
 

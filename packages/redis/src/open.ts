@@ -2,26 +2,30 @@ import { Cluster, Redis } from 'ioredis'
 
 /** How a connection to Redis behaves. */
 export interface RedisOptions {
-  /** How often a command is tried on a broken connection; null for as long as it takes. */
+  /** How often a command is tried again after its connection broke; null for no limit. */
   retries: number | null
-  /** Whether commands wait while there is no connection. */
+  /** Whether commands wait for a connection. Otherwise they fail at once. */
   queued: boolean
-  /** Opens on `connect()` only. */
+  /** Whether the connection opens only on `connect()`. */
   lazy?: boolean
-  /** A server that owes an answer for so long is taken for dead, and connected to anew, ms. */
-  silence: number
-  /** Longest pause between two tries to connect, ms. */
-  longestPause: number
+  /** A server that leaves a command unanswered for this long counts as dead, and a new connection is opened. */
+  responseTimeoutMs: number
+  /** Longest pause between two attempts to connect. */
+  longestPauseMs: number
 }
 
 /**
- * Opens a connection to Redis, or to a Redis Cluster where `urls` names several of its nodes, separated by commas (the others
- * are found by asking these). User, password and TLS are those of the first address.
+ * Opens a connection to Redis. If `urls` has several addresses, separated by commas, they are nodes of a Redis Cluster, and the
+ * connection finds the other nodes through them. User, password and TLS of the first address apply to all nodes.
  */
 export function openRedis(urls: string, options: RedisOptions): Redis | Cluster {
-  const { retries, queued, lazy = false, silence, longestPause } = options
-  const pause = (times: number) => Math.min(times * 100, longestPause)
-  const ofConnection = { maxRetriesPerRequest: retries, socketTimeout: silence, connectTimeout: silence }
+  const { retries, queued, lazy = false, responseTimeoutMs, longestPauseMs } = options
+  const pause = (times: number) => Math.min(times * 100, longestPauseMs)
+  const ofConnection = {
+    maxRetriesPerRequest: retries,
+    socketTimeout: responseTimeoutMs,
+    connectTimeout: responseTimeoutMs,
+  }
   const [first = '', ...others] = urls.split(',')
   if (others.length === 0) {
     return new Redis(first, { ...ofConnection, enableOfflineQueue: queued, lazyConnect: lazy, retryStrategy: pause })

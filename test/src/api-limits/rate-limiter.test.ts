@@ -6,10 +6,10 @@ import { until } from '../environment/wait.ts'
 import { openLink } from './interrupted-link.ts'
 
 const limits = {
-  update: { requests: 5, window: 60_000 },
-  import: { requests: 2, window: 60_000 },
-  short: { requests: 1, window: 1_000 },
-  wide: { requests: 100_000, window: 60_000 },
+  update: { requests: 5, windowMs: 60_000 },
+  import: { requests: 2, windowMs: 60_000 },
+  short: { requests: 1, windowMs: 1_000 },
+  wide: { requests: 100_000, windowMs: 60_000 },
 } satisfies Record<string, RateLimit>
 
 const stores = [
@@ -32,7 +32,7 @@ afterEach(async () => {
 async function openLimiter(store: RateLimitStore, deadline = 10_000) {
   const failures: unknown[] = []
   const limiter = await openRateLimiter(store, limits, {
-    deadline,
+    deadlineMs: deadline,
     onFailure: (error) => failures.push(error),
   })
   open.push(limiter)
@@ -88,12 +88,12 @@ describe.each(stores)('rate limits in %s', (name, store) => {
       const app = newApp()
       const first = await count(app, 'short')
       expect(first).toMatchObject({ allowed: true, limit: 1, remaining: 0 })
-      expect(first.resetAfter).toBeGreaterThan(900)
+      expect(first.resetAfterMs).toBeGreaterThan(900)
       const begun = performance.now()
       const refusals: number[] = []
       await until('the next window', async () => {
         const next = await count(app, 'short')
-        if (next.allowed === false) refusals.push(next.resetAfter)
+        if (next.allowed === false) refusals.push(next.resetAfterMs)
         return next.allowed
       })
       expect(performance.now() - begun).toBeGreaterThan(900)

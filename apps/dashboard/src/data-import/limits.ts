@@ -14,7 +14,7 @@ export function openUploadLimiter(
   log: Logger,
 ): Promise<AppLimiter> {
   return openAppLimiter(store, 'dashboard_import', settings.RATE_LIMIT_DASHBOARD_IMPORT, {
-    deadline: settings.RATE_LIMIT_TIMEOUT,
+    deadlineMs: settings.RATE_LIMIT_TIMEOUT,
     onFailure: (error) => log.warn({ err: error }, 'uploads are counted by this process alone'),
   })
 }

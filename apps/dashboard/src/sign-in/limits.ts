@@ -33,7 +33,7 @@ export async function openSignInLimiter(
     sign_in_client: settings.RATE_LIMIT_SIGN_IN_CLIENT,
   }
   const limiter = await openRateLimiter(store, limits, {
-    deadline: settings.RATE_LIMIT_TIMEOUT,
+    deadlineMs: settings.RATE_LIMIT_TIMEOUT,
     onFailure: (error) => log.warn({ err: error }, 'sign-in is counted by this process alone'),
   })
   return {
@@ -47,7 +47,7 @@ export async function openSignInLimiter(
       ] as const) {
         // Any length may come: its digest has always the same.
         const count = await limiter.count(createHash('sha256').update(whose).digest('base64url'), name)
-        if (!count.allowed) return count.resetAfter
+        if (!count.allowed) return count.resetAfterMs
       }
       return undefined
     },

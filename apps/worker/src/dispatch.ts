@@ -1,0 +1,37 @@
+import { countWaiting, takeTurns } from '@sluice/imports'
+import { type MailId, nextMails } from '@sluice/mail'
+import type { Host } from './host.ts'
+
+/**
+ * Enqueues jobs for the imports that are next in order, in all apps or in one. A job does not bind its worker to one import:
+ * the worker claims the import that is to run first (`claimNext`). An import that waits for long is enqueued again only if
+ * jobs were lost.
+ */
+export async function dispatchImports({ context, queues }: Host, appId?: number): Promise<void> {
+  const turns = await takeTurns(context, appId)
+  const again = turns.filter((turn) => turn.again)
+  const jobs = turns.filter((turn) => !turn.again)
+  if (again.length > 0) {
+    const lost = (await countWaiting(context)) - jobs.length - (await queues.waiting('imports'))
+    jobs.push(...again.slice(0, Math.max(0, lost)))
+  }
+  await queues.add(
+    'imports',
+    jobs.map(({ jobId, appId, importId }) => ({ id: jobId, payload: { appId, importId } })),
+  )
+}
+
+/** Enqueues jobs for mails of the outbox. A mail that is already in the queue is not added again. */
+export async function dispatchMails({ queues }: Host, mails: readonly MailId[]): Promise<void> {
+  await queues.add(
+    'mails',
+    mails.map((mail) => ({ id: mail.mailId, payload: mail })),
+  )
+}
+
+/** Enqueues the next mails of each app that has new mails. The app's earlier mails come first. */
+export async function dispatchNextMails(host: Host, added: readonly MailId[]): Promise<void> {
+  for (const appId of new Set(added.map((mail) => mail.appId))) {
+    await dispatchMails(host, await nextMails(host.context.db, appId))
+  }
+}

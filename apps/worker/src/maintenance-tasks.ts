@@ -1,0 +1,124 @@
+import { importUnannouncedFiles, removeAbandonedUploads } from '@sluice/bucket-uploads'
+import { currentTime, endStaleCopies } from '@sluice/database'
+import { forgetDeletedUsers, runDeletions } from '@sluice/deletions'
+import { noticeUploads, removeOldFiles, reportCancelled, reserveDisk, sweepFiles } from '@sluice/imports'
+import { dueMails } from '@sluice/mail'
+import { dispatchImports, dispatchMails, dispatchNextMails } from './dispatch.ts'
+import type { Host } from './host.ts'
+
+/** A periodic job that repairs or cleans. One worker of the deployment at a time runs it. */
+export interface MaintenanceTask {
+  /** Names the job in the queue and in the metrics. */
+  name: string
+  /** Returns the time between two runs, ms. */
+  intervalMs(settings: Host['context']['settings']): number
+  /** Runs the task once. Ends early if `context.shutdown` aborts; the next run does the rest. */
+  run(host: Host): Promise<unknown>
+}
+
+const second = 1_000
+const minute = 60 * second
+
+const mailsPerRun = 1_000
+
+const noticeUploadsTask: MaintenanceTask = {
+  name: 'notice-uploads',
+  intervalMs: (settings) => settings.UPLOAD_CHECK_INTERVAL,
+  async run(host) {
+    const { queued, expired } = await noticeUploads(host.context)
+    if (queued + expired > 0) await dispatchImports(host)
+  },
+}
+
+/** Searches the tables for work that the queue does not know of. */
+const dispatchTask: MaintenanceTask = {
+  name: 'dispatch',
+  intervalMs: () => second,
+  async run(host) {
+    await dispatchImports(host)
+    await dispatchMails(host, await dueMails(host.context.db, mailsPerRun))
+  },
+}
+
+const reportCancelledTask: MaintenanceTask = {
+  name: 'report-cancelled',
+  intervalMs: () => second,
+  async run(host) {
+    await dispatchNextMails(host, await reportCancelled(host.context))
+  },
+}
+
+const importUnannouncedFilesTask: MaintenanceTask = {
+  name: 'import-unannounced-files',
+  intervalMs: (settings) => settings.S3_GATEWAY_SEARCH_INTERVAL,
+  async run(host) {
+    const { taken, mails } = await importUnannouncedFiles(host.context)
+    await dispatchNextMails(host, mails)
+    if (taken > 0) await dispatchImports(host)
+  },
+}
+
+const removeAbandonedUploadsTask: MaintenanceTask = {
+  name: 'remove-abandoned-uploads',
+  intervalMs: () => 10 * minute,
+  run: ({ context }) => removeAbandonedUploads(context),
+}
+
+const removeFilesTask: MaintenanceTask = {
+  name: 'remove-files',
+  intervalMs: () => 10 * minute,
+  run: ({ context }) => removeOldFiles(context),
+}
+
+const sweepFilesTask: MaintenanceTask = {
+  name: 'sweep-files',
+  intervalMs: () => 10 * minute,
+  run: ({ context }) => sweepFiles(context),
+}
+
+const forgetDeletedUsersTask: MaintenanceTask = {
+  name: 'forget-deleted-users',
+  intervalMs: () => 10 * minute,
+  run: ({ context }) => forgetDeletedUsers(context),
+}
+
+const reserveDiskTask: MaintenanceTask = {
+  name: 'reserve-disk',
+  intervalMs: () => 10 * minute,
+  run: ({ context }) => reserveDisk(context.db),
+}
+
+const endStaleCopiesTask: MaintenanceTask = {
+  name: 'end-stale-copies',
+  intervalMs: () => 5 * second,
+  async run({ context }) {
+    const ended = await endStaleCopies(context.db)
+    if (ended > 0) context.log.warn({ ended }, 'transactions ended: the sender of their rows timed out')
+  },
+}
+
+const runDeletionsTask: MaintenanceTask = {
+  name: 'run-deletions',
+  intervalMs: () => minute,
+  async run(host) {
+    const now = await currentTime(host.context.db)
+    const { mails, completed, usersDeleted } = await runDeletions(host.context, now)
+    host.metrics.deleted(completed, usersDeleted)
+    await dispatchNextMails(host, mails)
+  },
+}
+
+/** All tasks of maintenance. */
+export const maintenanceTasks: readonly MaintenanceTask[] = [
+  noticeUploadsTask,
+  dispatchTask,
+  reportCancelledTask,
+  importUnannouncedFilesTask,
+  removeAbandonedUploadsTask,
+  removeFilesTask,
+  sweepFilesTask,
+  forgetDeletedUsersTask,
+  reserveDiskTask,
+  endStaleCopiesTask,
+  runDeletionsTask,
+]
