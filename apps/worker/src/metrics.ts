@@ -23,12 +23,12 @@ export function openWorkerMetrics({ registry }: Metrics): WorkerMetrics {
   const bytes = counter('sluice_import_bytes_total', 'Bytes of uncompressed files, up to the last committed row')
   const batches = new Histogram({
     name: 'sluice_import_batch_duration_seconds',
-    help: 'From when a batch was sent on its way to its commit',
+    help: 'Time from the sending of a batch to its commit',
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [registry],
   })
   const claims = counter('sluice_import_claims_total', 'Claims that ended, by how', 'outcome')
-  const mails = counter('sluice_mail_attempts_total', 'Tries to send a mail, by how they ended', 'outcome')
+  const mails = counter('sluice_mail_attempts_total', 'Attempts to send a mail, by how they ended', 'outcome')
   const requests = counter('sluice_deletion_requests_completed_total', 'Deletion requests that this process completed')
   const users = counter('sluice_deleted_users_total', 'Registered users that this process deleted')
   const maintenance = counter(

@@ -8,17 +8,17 @@ import { decrypt, type EncryptionKeys, encrypt, isCurrent } from './encryption.t
 export interface AccessKey {
   accessKeyId: string
   createdAt: Date
-  /** To about a minute; null for one that was never used. */
+  /** Accurate to about a minute; null if the key was never used. */
   lastUsedAt: Date | null
 }
 
-/** An access key as its owner gets it, once. */
+/** A new access key with its secret, which is shown only once. */
 export interface NewAccessKey {
   accessKeyId: string
   secretAccessKey: string
 }
 
-/** The app has as many access keys as it may have. */
+/** The app already has the maximum number of access keys. */
 export class TooManyAccessKeys extends Error {
   override readonly name = 'TooManyAccessKeys'
 
@@ -28,17 +28,17 @@ export class TooManyAccessKeys extends Error {
 }
 
 /**
- * Makes an access key for an app's path in the bucket. Its secret is shown here only (service.md, Authentication).
+ * Creates an access key for an app's path in the bucket. Its secret cannot be read again later (service.md, Authentication).
  *
- * Throws `UnknownApp` and {@link TooManyAccessKeys}.
+ * Throws `UnknownApp` or {@link TooManyAccessKeys}.
  */
 export async function createAccessKey(db: Database, keys: EncryptionKeys, appId: number): Promise<NewAccessKey> {
   await requireApp(db, appId)
-  // The app's ID is in it so that a look-up stays in the app's own rows; some programs take capitals and digits only.
+  // The app's ID keeps the lookup within the app's own rows. Some clients accept only capitals and digits.
   const accessKeyId = `SLC${appId}K${randomBytes(8).toString('hex').toUpperCase()}`
   const secretAccessKey = randomBytes(30).toString('base64url')
   await db.transaction().execute(async (tx) => {
-    // Those who create one at the same moment wait for each other.
+    // The lock makes concurrent calls wait, so that together they cannot exceed the limit.
     await sql`select from apps where app_id = ${appId} for no key update`.execute(tx)
     const { rows } = await sql<{ count: number }>`
       select count(*) from access_keys where app_id = ${appId}`.execute(tx)
@@ -56,7 +56,7 @@ export async function createAccessKey(db: Database, keys: EncryptionKeys, appId:
   return { accessKeyId, secretAccessKey }
 }
 
-/** Gives an app's access keys, newest first. */
+/** Returns an app's access keys, newest first. */
 export async function listAccessKeys(db: Database, appId: number): Promise<AccessKey[]> {
   const rows = await db
     .selectFrom('access_keys')
@@ -73,8 +73,8 @@ export async function listAccessKeys(db: Database, appId: number): Promise<Acces
 }
 
 /**
- * Deletes an access key: requests signed with it are refused from now on, in every process, since keys are looked up per
- * request. Gives false where the app has no such key.
+ * Deletes an access key. Every process refuses its requests from now on, since keys are looked up per request. Returns
+ * false if the app has no such key.
  */
 export async function deleteAccessKey(db: Database, appId: number, accessKeyId: string): Promise<boolean> {
   const deleted = await db
@@ -86,9 +86,9 @@ export async function deleteAccessKey(db: Database, appId: number, accessKeyId: 
 }
 
 /**
- * Encrypts every secret anew that is not encrypted with the first key; after that the other keys are needed no more.
+ * Encrypts anew every secret that is not encrypted with the first key. The other keys are then no longer needed.
  *
- * Gives how many there were. Throws `CannotDecrypt` at the first whose key is missing.
+ * Returns the number of these secrets. Throws `CannotDecrypt` at the first secret whose key is missing.
  */
 export async function reencryptSecrets(db: Database, keys: EncryptionKeys): Promise<number> {
   const rows = await db.selectFrom('access_keys').select(['app_id', 'access_key_id', 'encrypted_secret']).execute()
@@ -105,7 +105,7 @@ export async function reencryptSecrets(db: Database, keys: EncryptionKeys): Prom
   return old.length
 }
 
-/** Notes that a key was used; at most once a minute, so that a client of many requests costs nothing. */
+/** Records that a key was used, at most once a minute. Frequent requests thus cause no further writes. */
 export async function noteUse(db: Database, appId: number, accessKeyId: string): Promise<void> {
   await sql`
     update access_keys set last_used_at = now()

@@ -5,7 +5,7 @@ import { CannotDecrypt, decrypt, encrypt, isCurrent } from './encryption.ts'
 
 const [old, current, other] = [randomBytes(32), randomBytes(32), randomBytes(32)]
 
-test('any text comes back, and never encrypts to the same bytes twice', async () => {
+test('any text decrypts to itself, and never encrypts to the same bytes twice', async () => {
   await fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (owner, text) => {
       const encrypted = encrypt([current], owner, text)
@@ -15,7 +15,7 @@ test('any text comes back, and never encrypts to the same bytes twice', async ()
   )
 })
 
-test('after a rotation the old key still decrypts until it is taken out', () => {
+test('after a rotation the old key still decrypts until it is removed', () => {
   const encrypted = encrypt([old], 'owner', 'secret')
   expect(isCurrent([current, old], encrypted)).toBe(false)
   expect(decrypt([current, old], 'owner', encrypted)).toBe('secret')
@@ -25,7 +25,7 @@ test('after a rotation the old key still decrypts until it is taken out', () => 
   expect(() => decrypt([current], 'owner', encrypted)).toThrow(CannotDecrypt)
 })
 
-test('nothing decrypts with another key, for another owner, altered or cut, and no message holds the secret', () => {
+test('a text does not decrypt with another key, for another owner, altered or truncated, and no message contains the secret', () => {
   const encrypted = encrypt([current], 'owner', 'secret')
   expect(() => decrypt([other], 'owner', encrypted)).toThrow('owner cannot be decrypted')
   expect(() => decrypt([current], 'somebody', encrypted)).toThrow(CannotDecrypt)

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 
 /**
- * Keys of AES-256, 32 bytes each: the first encrypts, all decrypt. To rotate, a new key goes to the front, what is stored is
- * encrypted anew, and the old one is taken out.
+ * Keys of AES-256, 32 bytes each. The first key encrypts, all keys decrypt. A rotation has three steps: insert a new key as
+ * the first one, encrypt the stored secrets anew, and remove the old key.
  */
 export type EncryptionKeys = readonly Buffer[]
 
@@ -11,7 +11,7 @@ const keyNameBytes = 8
 const nonceBytes = 12
 const tagBytes = 16
 
-/** None of the keys is the one that a text was encrypted with, or the text was altered. */
+/** None of the keys encrypted a text, or the text was altered. */
 export class CannotDecrypt extends Error {
   override readonly name = 'CannotDecrypt'
 
@@ -21,9 +21,9 @@ export class CannotDecrypt extends Error {
 }
 
 /**
- * Encrypts a text with the first key. `owner` names what the text belongs to: it does not decrypt as anything else's.
+ * Encrypts a text with the first key. `owner` names the text's owner: the text cannot be decrypted for another owner.
  *
- * Gives the key's name (the beginning of its SHA-256), the nonce, the ciphertext and the tag, one behind the other.
+ * Returns the concatenation of the key's name (the beginning of its SHA-256), the nonce, the ciphertext and the tag.
  */
 export function encrypt(keys: EncryptionKeys, owner: string, text: string): Buffer {
   const [key] = keys
@@ -34,7 +34,7 @@ export function encrypt(keys: EncryptionKeys, owner: string, text: string): Buff
   return Buffer.concat([nameOf(key), nonce, sealed, encryption.getAuthTag()])
 }
 
-/** Gives the text back. Throws {@link CannotDecrypt}. */
+/** Decrypts the result of {@link encrypt}. Throws {@link CannotDecrypt}. */
 export function decrypt(keys: EncryptionKeys, owner: string, encrypted: Buffer): string {
   const key = keys.find((candidate) => nameOf(candidate).equals(encrypted.subarray(0, keyNameBytes)))
   if (key === undefined || encrypted.length < keyNameBytes + nonceBytes + tagBytes) throw new CannotDecrypt(owner)
@@ -50,7 +50,7 @@ export function decrypt(keys: EncryptionKeys, owner: string, encrypted: Buffer):
   }
 }
 
-/** Whether a text was encrypted with the first key, and so needs no other one any more. */
+/** Whether a text was encrypted with the first key, and thus needs no other key. */
 export function isCurrent(keys: EncryptionKeys, encrypted: Buffer): boolean {
   return keys[0] !== undefined && nameOf(keys[0]).equals(encrypted.subarray(0, keyNameBytes))
 }

@@ -4,18 +4,18 @@ import { decrypt, type EncryptionKeys } from './encryption.ts'
 
 const form = /^SLC([1-9]\d{0,8})K[0-9A-F]{16}$/
 
-/** An access key as it is found for a request. */
+/** The result of the lookup of an access key. */
 export interface FoundAccessKey {
   appId: number
   secretAccessKey: string
 }
 
 /**
- * Opens the look-up of access keys by their IDs. Look-ups that are asked for at the same time share one query, which always
- * begins after they were asked for: a key that was deleted before is never found.
+ * Opens the lookup of access keys by ID. Concurrent lookups share one query. The query always begins after the lookups, so
+ * a key that was deleted before is never found.
  *
- * Gives a function that finds the key; it takes untrusted text, and gives undefined where there is no such key. It throws
- * `CannotDecrypt` where the setting lacks the key that the secret is encrypted with.
+ * Returns a function that accepts untrusted text, and returns undefined if there is no such key. It throws `CannotDecrypt`
+ * if `keys` lacks the key that encrypted the secret.
  */
 export function accessKeyFinder(
   db: Database,
@@ -31,7 +31,7 @@ export function accessKeyFinder(
   }
 }
 
-/** The encrypted secret of each key, in order; undefined where there is no such key. The IDs have the right form. */
+/** Returns the encrypted secret of each key, in order; undefined for a key that does not exist. The IDs are well-formed. */
 async function encryptedSecrets(db: Database, ids: readonly string[]): Promise<(Buffer | undefined)[]> {
   const appIds = ids.map((id) => Number(form.exec(id)?.[1]))
   const { rows } = await sql<{ access_key_id: string; encrypted_secret: Buffer }>`

@@ -12,9 +12,10 @@ export class UnknownApp extends Error {
 }
 
 /**
- * Creates an app with its first member, who gets its mails, and its API token.
+ * Creates an app with its API token and its first member, who receives the app's mails.
  *
- * Gives the app's ID and the token, which is shown here only. Throws {@link InvalidAccount}.
+ * Returns the app's ID and the token, which cannot be read again later. Throws {@link InvalidAccount} if the name or the
+ * address is not valid.
  */
 export async function createApp(
   db: Database,
@@ -32,7 +33,7 @@ export async function createApp(
 }
 
 /**
- * Issues an API token; the one before stops working when the transaction commits, in every process, since tokens are
+ * Issues a new API token. The preceding token stops working in every process when the transaction commits, since tokens are
  * looked up per request (service.md, Authentication). Throws {@link UnknownApp}.
  */
 export async function registerToken(db: Database, appId: number): Promise<string> {
@@ -47,19 +48,19 @@ export async function registerToken(db: Database, appId: number): Promise<string
   return token
 }
 
-/** Throws {@link UnknownApp} where there is no such app. */
+/** Throws {@link UnknownApp} if the app does not exist. */
 export async function requireApp(db: Database, appId: number): Promise<void> {
   const app = await db.selectFrom('apps').select('app_id').where('app_id', '=', appId).executeTakeFirst()
   if (app === undefined) throw new UnknownApp(appId)
 }
 
-/** Gives an app with its name; undefined where there is none. */
+/** Returns an app with its name; undefined if the app does not exist. */
 export async function findApp(db: Database, appId: number): Promise<{ appId: number; name: string } | undefined> {
   const app = await db.selectFrom('apps').select('name').where('app_id', '=', appId).executeTakeFirst()
   return app && { appId, name: app.name }
 }
 
-/** Gives apps by name, those whose name holds `text` (in either case) or whose ID it is, at most `limit`. */
+/** Returns apps whose name contains `text` (in any case) or whose ID is `text`, sorted by name, at most `limit`. */
 export async function listApps(db: Database, text: string, limit: number): Promise<{ appId: number; name: string }[]> {
   const rows = await db
     .selectFrom('apps')
@@ -72,13 +73,13 @@ export async function listApps(db: Database, text: string, limit: number): Promi
   return rows.map((row) => ({ appId: row.app_id, name: row.name }))
 }
 
-/** The API token of an app, as far as it may be shown. */
+/** The part of an app's API token that may be shown. */
 export interface TokenSummary {
   lastFour: string
   registeredAt: Date
 }
 
-/** Gives what may be shown of the app's API token. Throws where there is no such app. */
+/** Returns the summary of the app's API token. Throws if the app does not exist. */
 export async function showToken(db: Database, appId: number): Promise<TokenSummary> {
   const token = await db
     .selectFrom('api_tokens')
@@ -89,8 +90,8 @@ export async function showToken(db: Database, appId: number): Promise<TokenSumma
 }
 
 /**
- * Registers a token in the place of one that was seen to end in `lastFour`. Gives undefined, and changes nothing, where
- * another one has taken its place meanwhile: a confirmation that is sent twice replaces one token.
+ * Issues a new API token if the present one ends in `lastFour`. Otherwise the token has been replaced meanwhile: the
+ * function changes nothing and returns undefined. Thus a confirmation that is sent twice replaces the token only once.
  */
 export async function replaceToken(db: Database, appId: number, lastFour: string): Promise<string | undefined> {
   return await db.transaction().execute(async (tx) => {

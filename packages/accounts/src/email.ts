@@ -1,21 +1,21 @@
-/** A name or an e-mail address that cannot be stored as such. */
+/** The name or the e-mail address of an account is not valid. */
 export class InvalidAccount extends Error {
   override readonly name = 'InvalidAccount'
 }
 
 /**
- * Returns the one form in which an e-mail address is stored and compared: its ASCII letters in lower case. Two addresses are the
- * same person if and only if their forms are equal, and mail goes to that form.
+ * Returns the normal form of an e-mail address, with its letters in lower case. Addresses are stored, compared and mailed
+ * in this form. Two addresses are the same person if and only if their normal forms are equal.
  *
- * Returns undefined if the text is not one address, without a display name, line breaks or anything else that could alter a
- * mail's header. So it is if the address is not ASCII: lower-casing makes ASCII letters of some others, such as the Kelvin sign.
+ * Returns undefined unless the text is exactly one address. Display names, line breaks and similar texts could alter a
+ * mail's header. Addresses must be ASCII, since lower-casing maps some other letters to ASCII, for example the Kelvin sign.
  */
 export function normalEmail(text: string): string | undefined {
   const isAddress = text.length <= 254 && /^[!-~]+$/.test(text) && /^[^@<>(),;:"[\]\\]+@[^@<>(),;:"[\]\\]+$/.test(text)
   return isAddress ? text.toLowerCase() : undefined
 }
 
-/** Returns the normal form of an e-mail address. Throws {@link InvalidAccount} if the text is none. */
+/** Returns the normal form of an e-mail address. Throws {@link InvalidAccount} if the text is not an address. */
 export function requireEmail(text: string): string {
   const email = normalEmail(text)
   if (email === undefined) throw new InvalidAccount(`${JSON.stringify(text)} is not an e-mail address in ASCII`)

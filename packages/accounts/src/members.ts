@@ -2,17 +2,17 @@ import { type Database, sql } from '@sluice/database'
 import { requireEmail } from './email.ts'
 import { endSignIns } from './sign-ins.ts'
 
-/** Somebody who may sign in to an app's dashboard. */
+/** A person who may sign in to an app's dashboard. */
 export interface Member {
-  /** In its normal form. */
+  /** The address in its normal form. */
   email: string
-  /** Whether the app's mails go to them. */
+  /** Whether the member receives the app's mails. */
   getsMails: boolean
-  /** When they were added. */
+  /** When the member was added. */
   since: Date
 }
 
-/** An app keeps one member, since somebody has to be able to sign in. */
+/** The last member of an app cannot be removed, since somebody must be able to sign in. */
 export class LastMember extends Error {
   override readonly name = 'LastMember'
 
@@ -21,7 +21,7 @@ export class LastMember extends Error {
   }
 }
 
-/** Gives the members of an app, by address. */
+/** Returns the members of an app, sorted by address. */
 export async function listMembers(db: Database, appId: number): Promise<Member[]> {
   const rows = await db
     .selectFrom('members')
@@ -33,10 +33,10 @@ export async function listMembers(db: Database, appId: number): Promise<Member[]
 }
 
 /**
- * Adds a member whose address an operator vouches for: it gets mails from then on. Gives false where the address is a member's
- * already, whatever the case of its letters. Throws {@link InvalidAccount}.
+ * Adds a member whose address an operator vouches for. The member receives mails from then on. All other callers must have
+ * the address confirmed first (packages/sign-in, `inviteMember`).
  *
- * Whoever else adds a member has the address confirmed first (packages/sign-in, `inviteMember`).
+ * Returns false if the address already belongs to a member, whatever the case of its letters. Throws {@link InvalidAccount}.
  */
 export async function addMember(db: Database, appId: number, email: string): Promise<boolean> {
   const address = requireEmail(email)
@@ -51,7 +51,7 @@ export async function addMember(db: Database, appId: number, email: string): Pro
   })
 }
 
-/** Removes a member: no more mails, and every sign-in of theirs ends, also for other apps. Throws {@link LastMember}. */
+/** Removes a member from an app, and ends all sign-ins of this person, even for other apps. Throws {@link LastMember}. */
 export async function removeMember(db: Database, appId: number, email: string): Promise<void> {
   await changeMembers(db, appId, async (tx) => {
     const members = await listMembers(tx, appId)
@@ -61,7 +61,7 @@ export async function removeMember(db: Database, appId: number, email: string): 
   })
 }
 
-/** Of the members in `among`, has the app's mails go to those in `chosen`; somebody who was added meanwhile stays as they are. */
+/** Sends the app's mails to the members in `chosen`, and to no other member in `among`. Other members remain unchanged. */
 export async function sendMailsTo(
   db: Database,
   appId: number,
@@ -75,7 +75,7 @@ export async function sendMailsTo(
     .execute()
 }
 
-/** Runs a change of an app's members or invitations in a transaction: they go one after the other. */
+/** Runs a change of an app's members or invitations in a transaction. Changes of one app run one after the other. */
 export async function changeMembers<Result>(
   db: Database,
   appId: number,

@@ -4,23 +4,22 @@ import { joinCalls } from '@sluice/joined-calls'
 
 const form = /^slc_([1-9]\d{0,8})_[\w-]{43}$/
 
-/** A new API token for an app: its ID, so that the look-up stays in the app's own rows, and 256 random bits. */
+/** Creates an API token from 256 random bits and the app's ID. The ID keeps the lookup within the app's own rows. */
 export function makeToken(appId: number): string {
   return `slc_${appId}_${randomBytes(32).toString('base64url')}`
 }
 
-/** What is stored of a token. It is random, so one plain SHA-256 cannot be turned back. */
+/** Returns the hash that is stored of a token. A plain SHA-256 suffices, since the token is random. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }
 
 /**
- * Opens the look-up of tokens. Look-ups that are asked for at the same time share one query, which always begins after
- * they were asked for: a token that was replaced before is never taken for a good one.
+ * Opens the lookup of tokens. Concurrent lookups share one query. The query always begins after the lookups, so a token
+ * that was replaced before is never accepted.
  *
- * Gives a function that finds the app that a token belongs to. It takes the header's text as the client sent it, and gives
- * the app's ID, or undefined for a token that is malformed, unknown or replaced; which of these it is cannot be told from
- * the time it takes.
+ * Returns a function that accepts the header's text as the client sent it. It returns the app's ID, or undefined if the
+ * token is malformed, unknown or replaced. Its duration does not reveal which of these is the case.
  */
 export function authenticator(db: Database): (token: string) => Promise<number | undefined> {
   const storedHash = joinCalls<number, Buffer | undefined>((_, appIds) => storedHashes(db, appIds))
@@ -32,7 +31,7 @@ export function authenticator(db: Database): (token: string) => Promise<number |
   }
 }
 
-/** The hash of each app's token, in order; undefined where there is no such app. */
+/** Returns the hash of each app's token, in order; undefined for an app that does not exist. */
 async function storedHashes(db: Database, appIds: readonly number[]): Promise<(Buffer | undefined)[]> {
   const { rows } = await sql<{ app_id: number; token_hash: Buffer }>`
     /* prepared */

@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Database } from './connect.ts'
 
 /**
- * Returns the time by the clock of Postgres. Irreversible steps depend on this one clock, never on the clocks of the machines
- * that the processes run on.
+ * Returns the time by the clock of Postgres. Irreversible steps depend on this one clock, never on the clocks of the
+ * machines that the processes run on.
  */
 export async function currentTime(db: Database): Promise<Date> {
   const { rows } = await sql<{ now: Date }>`select now() as now`.execute(db)
@@ -12,7 +12,9 @@ export async function currentTime(db: Database): Promise<Date> {
   return now
 }
 
-/** Postgres's `now()` is the start of a transaction. Another transaction may have begun this much later and committed first. */
+/**
+ * Postgres's `now()` is the start of a transaction. Another transaction may have begun this much later and committed first.
+ */
 const slackMs = 60_000
 
 /**

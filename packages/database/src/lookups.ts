@@ -17,7 +17,7 @@ export function lookUpBySets(): RawBuilder<unknown> {
  * but a batch must never read a whole table.
  *
  * Each such statement must also join on `app_id`, from a column of the keys. With `app_id = $1` beside the join, the planner
- * considers an app that its statistics lack to be empty, and compares each row with all users of the app.
+ * considers an app that its statistics lack to be empty. It then compares each row with all users of the app.
  */
 export async function lookUpByIndex(tx: Database): Promise<void> {
   await sql.raw('set local enable_hashjoin = off; set local enable_mergejoin = off').execute(tx)

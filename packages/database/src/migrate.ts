@@ -20,8 +20,8 @@ const oldestPostgres = 170_000
 const statementTimeoutMs = 24 * 60 * 60_000
 
 /**
- * A statement that waits for a lock makes everybody else wait after it. Therefore a migration rolls back after this time, and
- * runs again after a pause.
+ * A statement that waits for a lock makes everybody else wait after it. Therefore a migration rolls back after this time,
+ * and runs again after a pause.
  */
 const lockTimeoutMs = 2_000
 const lockPauseMs = 1_000
@@ -70,8 +70,8 @@ async function refuseNewerSchema(db: Database, all: Migrations): Promise<void> {
 }
 
 /**
- * Checks that a process of this version can work on a database: the database answers, and has every migration of this version.
- * It may have newer migrations, since each migration keeps the preceding release working.
+ * Checks that a process of this version can work on a database: the database answers, and has every migration of this
+ * version. It may have newer migrations, since each migration keeps the preceding release working.
  *
  * Throws an error that names the missing migration, or the error of a database that does not answer.
  */

@@ -29,8 +29,8 @@ const outsideCauses = [
 ]
 
 /**
- * Whether a statement failed for a reason outside itself and its data, so that it may succeed the next time. Such reasons are
- * another transaction's lock, a conflict, a server that stops, or a broken connection.
+ * Whether a statement failed for a reason outside itself and its data, so that it may succeed the next time. Such reasons
+ * are another transaction's lock, a conflict, a server that stops, or a broken connection.
  */
 export function hasOutsideCause(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return isConnectionFailure(error)

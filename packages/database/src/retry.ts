@@ -15,8 +15,8 @@ function isConflict(error: unknown): boolean {
  * Runs a transaction, and runs it again if it conflicts with another one. Conflicts are a deadlock, a serialization failure,
  * and a profile that both transactions insert.
  *
- * Accepts a function that runs the whole transaction and has no other effect. Its argument is whether it has conflicted before.
- * Throws its last error after 10 tries.
+ * Accepts a function that runs the whole transaction and has no other effect. Its argument is whether it has conflicted
+ * before. Throws its last error after 10 tries.
  */
 export async function retryConflicts<Result>(transaction: (again: boolean) => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {

@@ -16,12 +16,13 @@ import type { NullableTimestamp, Timestamp } from './timestamps.ts'
 
 /**
  * The tables as Kysely sees them. `migrations/` holds the SQL that creates them. Every primary key begins with `app_id`
- * (design.md §5), so that the database can be sharded by app. The exception is what belongs to people: a person may be a member
- * of several apps.
+ * (design.md §5), so that the database can be sharded by app. The exception is what belongs to people: a person may be a
+ * member of several apps.
  *
  * Terms, the same in code, SQL, API and documents:
  * - app: a customer of the service, with one API token, its users and its profile keys
- * - import: one uploaded file whose rows are merged into profiles; its position in the app's import order is `sequence_number`
+ * - import: one uploaded file whose rows are merged into profiles; its position in the app's import order is
+ *   `sequence_number`
  * - attempt: how often an import was claimed; a batch commits only under the current attempt
  * - lease: how long a claim stays valid unless its worker renews it
  * - position: byte offset in the uncompressed file up to which rows are committed
@@ -108,8 +109,8 @@ interface ProfilesTable {
   attributes: JSONColumnType<Record<string, string | number>, string | undefined, string>
   updated_at: Timestamp
   /**
-   * Hash of the last imported row that was merged, if `attributes` still hold its values; otherwise null. Any other change of
-   * `attributes` sets it to null in the same statement.
+   * Hash of the last imported row that was merged, if `attributes` still hold its values; otherwise null. Any other change
+   * of `attributes` sets it to null in the same statement.
    */
   row_hash: string | null
 }
@@ -175,7 +176,10 @@ interface ImportsTable {
   error_bytes: Generated<number>
   /** Most bytes of these rows: `ERROR_FILE_LIMIT` at the first batch's commit, less the header; null before that commit. */
   error_room: number | null
-  /** The first data row that the error file no longer covers, valid or not; row 1 follows the header. Null if it is complete. */
+  /**
+   * The first data row that the error file no longer covers, valid or not; row 1 follows the header. Null if it is
+   * complete.
+   */
   error_file_ends_before_row: number | null
 
   error: string | null
@@ -185,7 +189,10 @@ interface ImportsTable {
   error_file_secret: string | null
   error_file_expires_at: NullableTimestamp
   files_removed_at: NullableTimestamp
-  /** Whether the files are removed when the import ends. Nothing sets it any more: `deletedSince` of packages/profiles decides. */
+  /**
+   * Whether the files are removed when the import ends. Nothing sets it any more: `deletedSince` of packages/profiles
+   * decides.
+   */
   remove_files_at_end: Generated<boolean>
   /** When a deletion last dropped the rows that were kept for the error file; null if no deletion did. */
   error_rows_since: NullableTimestamp
@@ -207,12 +214,18 @@ interface ImportErrorChunksTable {
   part: number
   /** The rows, in the compact form of `kept-rows.ts` of packages/imports. */
   content: Buffer
-  /** Offset and length of the rows in the error file, bytes. Null if `content` holds finished lines instead of the compact form. */
+  /**
+   * Offset and length of the rows in the error file, bytes. Null if `content` holds finished lines instead of the compact
+   * form.
+   */
   starts_at: number | null
   bytes: number | null
 }
 
-/** How long an app's imports have held slots of workers. The older the time, the less it counts (packages/imports, fair order). */
+/**
+ * How long an app's imports have held slots of workers. The older the time, the less it counts (packages/imports, fair
+ * order).
+ */
 interface ImportSlotTimeTable {
   app_id: number
   seconds: number

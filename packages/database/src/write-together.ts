@@ -47,8 +47,8 @@ export async function writeTogether<Result>(
 
 /**
  * Ends transactions of {@link writeTogether} that wait for rows of a `copy` beyond their timeout. Their sender no longer
- * answers, and Postgres checks none of its own timeouts while it waits for rows. Transactions of other programs continue, for
- * example an operator's restore.
+ * answers, and Postgres checks none of its own timeouts while it waits for rows. Transactions of other programs continue,
+ * for example an operator's restore.
  *
  * Returns how many transactions it ended.
  */
@@ -64,7 +64,8 @@ export async function endStaleCopies(db: Database): Promise<number> {
 
 /**
  * Makes a statement fail with {@link NothingFound} if it returns no row, so that the following statements are skipped. A
- * statement that writes must have a `returning` clause. The result is a prepared statement, so its text should be one of a few.
+ * statement that writes must have a `returning` clause. The result is a prepared statement, so its text should be one of a
+ * few.
  */
 export function mustFind({ sql: text, parameters }: CompiledQuery): CompiledQuery {
   const counted = `/* prepared */ with found as (${text}) select 1 / (select count(*) from found)`

@@ -1,6 +1,6 @@
 import { type Database, sql } from '@sluice/database'
 
-/** Deletion requests in all apps that are not completed, and those of them whose time to complete has come. */
+/** Counts the open deletion requests of all apps, and how many of these are due to complete. */
 export async function deletionBacklog(db: Database): Promise<{ open: number; due: number }> {
   const { rows } = await sql<{ open: number; due: number }>`
     select count(*) as open, count(*) filter (where completes_at <= now()) as due

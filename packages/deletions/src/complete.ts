@@ -7,10 +7,10 @@ import { localDay } from './dates.ts'
 import { type DueCompletion, deleteUsers } from './delete-users.ts'
 import { lockApp } from './lock.ts'
 
-/** Requests whose end is written in one transaction. */
+/** Most requests that one transaction closes. */
 const batchRequests = 1_000
 
-/** What is due at `now`, earliest first. */
+/** Returns the completions that are due at `now`, earliest first. */
 export async function dueCompletions(db: Database, now: Date): Promise<DueCompletion[]> {
   const rows = await db
     .selectFrom('deletion_requests')
@@ -25,11 +25,12 @@ export async function dueCompletions(db: Database, now: Date): Promise<DueComple
 }
 
 /**
- * Completes what is due: users, rows kept for error files, stored files and their names, then the state of the requests together with the mails. Each step commits
- * on its own and may be repeated, so that whoever comes after a crash goes on, and several processes may do it at once.
+ * Completes the requests of one app and date. It removes the users, the rows that were kept for error files, the stored
+ * files, and their names. Then it closes the requests and records the mails. Each step commits on its own and may be
+ * repeated. Thus the next call recovers from a crash, and several processes may run it at once.
  *
- * Gives how many requests it completed, how many users it deleted, and the new mails. Throws when the process shuts down,
- * and where storage does not let the files go: then nothing is reported as completed.
+ * Returns how many requests it completed, how many users it deleted, and the new mails. Throws if the process shuts down,
+ * or if storage does not remove a file. In both cases it reports nothing as completed.
  */
 export async function complete(
   context: DeletionContext,
@@ -53,7 +54,7 @@ export async function complete(
   }
 }
 
-/** Under the lock of deletions, so that no user goes between the look at who has gone and its end. */
+/** Drops rows of deleted users under the lock of deletions, so that no other transaction deletes a user meanwhile. */
 async function dropErrorRowsOfApp({ db }: DeletionContext, appId: number): Promise<void> {
   await db.transaction().execute(async (tx) => {
     await lockApp(tx, appId)
@@ -62,10 +63,10 @@ async function dropErrorRowsOfApp({ db }: DeletionContext, appId: number): Promi
 }
 
 /**
- * Writes that requests of this date are completed, and then later ones that name only users who are gone by now. With the
- * last one of the date go its mails, so that they are as sure as its end.
+ * Closes requests of this date, and then later requests whose users are all deleted already. The transaction that closes
+ * the last request of the date also records its mails.
  *
- * Gives how many requests it closed: fewer than `batchRequests` where no more are to be closed.
+ * Returns how many requests it closed. The number is less than `batchRequests` if none remain.
  */
 async function closeBatch(
   tx: Database,
@@ -93,7 +94,7 @@ async function closeBatch(
   return { requests, mails: await mailCompletion(tx, settings.SERVICE_TIMEZONE, due) }
 }
 
-/** The mails of a date, once none of its requests is open any more; none where earlier dates had left it nothing to do. */
+/** Records the mails of a date if all its requests are closed, unless earlier dates already deleted all its users. */
 async function mailCompletion(
   tx: Database,
   timeZone: string,

@@ -6,7 +6,7 @@ describe('deletion dates', () => {
   // zone, accepted, starts, completes
   test.each([
     ['UTC', '2026-03-01T10:00:00.000Z', '2026-03-07T10:00:00.000Z', '2026-04-07T00:00:00.000Z'],
-    // Month ends: the month of the start counts, not that of the acceptance.
+    // Month ends: the month of the start counts, not the month of the acceptance.
     ['UTC', '2026-04-24T23:59:59.999Z', '2026-04-30T23:59:59.999Z', '2026-05-07T00:00:00.000Z'],
     ['UTC', '2026-04-25T00:00:00.000Z', '2026-05-01T00:00:00.000Z', '2026-06-07T00:00:00.000Z'],
     ['UTC', '2026-01-31T12:00:00.000Z', '2026-02-06T12:00:00.000Z', '2026-03-07T00:00:00.000Z'],
@@ -19,12 +19,12 @@ describe('deletion dates', () => {
     ['UTC', '2026-11-25T00:00:00.000Z', '2026-12-01T00:00:00.000Z', '2027-01-07T00:00:00.000Z'],
     ['UTC', '2026-12-25T23:59:59.999Z', '2026-12-31T23:59:59.999Z', '2027-01-07T00:00:00.000Z'],
     ['UTC', '2026-12-26T00:00:00.000Z', '2027-01-01T00:00:00.000Z', '2027-02-07T00:00:00.000Z'],
-    // The month is that of the zone: the start is in May there, and still in April in UTC, and the other way round.
+    // The zone's month counts: the start is in May there but still in April in UTC, and the reverse.
     ['Asia/Tokyo', '2026-04-24T15:00:00.000Z', '2026-04-30T15:00:00.000Z', '2026-06-06T15:00:00.000Z'],
     ['Asia/Tokyo', '2026-04-24T14:59:59.999Z', '2026-04-30T14:59:59.999Z', '2026-05-06T15:00:00.000Z'],
     ['America/New_York', '2026-04-25T03:59:59.999Z', '2026-05-01T03:59:59.999Z', '2026-05-07T04:00:00.000Z'],
     ['Asia/Kolkata', '2026-04-24T18:30:00.000Z', '2026-04-30T18:30:00.000Z', '2026-06-06T18:30:00.000Z'],
-    // Daylight saving: 6 × 24 hours over a change are six days and an hour by the clock, or less an hour.
+    // Daylight saving time: across a change, 6 × 24 hours are six days plus or minus an hour by the clock.
     ['Europe/Berlin', '2026-03-25T22:30:00.000Z', '2026-03-31T22:30:00.000Z', '2026-05-06T22:00:00.000Z'],
     ['Europe/Berlin', '2026-10-25T22:30:00.000Z', '2026-10-31T22:30:00.000Z', '2026-11-06T23:00:00.000Z'],
     ['Europe/Berlin', '2026-10-25T23:00:00.000Z', '2026-10-31T23:00:00.000Z', '2026-12-06T23:00:00.000Z'],
@@ -32,9 +32,9 @@ describe('deletion dates', () => {
     ['America/New_York', '2026-10-02T12:00:00.000Z', '2026-10-08T12:00:00.000Z', '2026-11-07T05:00:00.000Z'],
     // Clocks are set forward at midnight of the 7th (Santiago, 2025-09-07): the day begins at 01:00.
     ['America/Santiago', '2025-08-10T12:00:00.000Z', '2025-08-16T12:00:00.000Z', '2025-09-07T04:00:00.000Z'],
-    // They are set back from midnight to 23:00 of the 6th (Santiago, 2024-04-07): the 7th begins after the second 23:00.
+    // Clocks are set back from midnight to 23:00 of the 6th (Santiago, 2024-04-07): the 7th begins after the second 23:00.
     ['America/Santiago', '2024-03-10T12:00:00.000Z', '2024-03-16T12:00:00.000Z', '2024-04-07T04:00:00.000Z'],
-    // They are set back from 01:00 to midnight of the 7th (Havana, 2021-11-07): of two midnights the first one counts.
+    // Clocks are set back from 01:00 to midnight of the 7th (Havana, 2021-11-07): the first of two midnights counts.
     ['America/Havana', '2021-10-10T12:00:00.000Z', '2021-10-16T12:00:00.000Z', '2021-11-07T04:00:00.000Z'],
     ['Pacific/Kiritimati', '2026-03-01T10:00:00.000Z', '2026-03-07T10:00:00.000Z', '2026-04-06T10:00:00.000Z'],
   ])('%s: accepted %s starts %s and completes %s', (zone, acceptedAt, startsAt, completesAt) => {
@@ -45,7 +45,7 @@ describe('deletion dates', () => {
     })
   })
 
-  test('whatever the zone: completion is the first instant of a 7th, six days to 37 days after the start, never out of order', () => {
+  test('in every zone, completion is the first instant of a 7th, 6 to 37 days after the start, and never out of order', () => {
     const zones = fc.constantFrom('UTC', 'Europe/Berlin', 'America/Santiago', 'Asia/Tokyo', 'Australia/Lord_Howe')
     const instant = fc.date({ min: new Date('2000-01-01'), max: new Date('2037-01-01'), noInvalidDate: true })
     fc.assert(

@@ -11,16 +11,16 @@ export interface DueCompletion {
 }
 
 /**
- * After each batch the process rests this many times as long as the batch took, so that deletion never has more than
- * about half of what the database can do, whatever else it has to do (docs/decisions.md, Deletion requests).
+ * After each batch, the process pauses this many times as long as the batch took. Deletion thus never uses more than about
+ * half of the database's capacity, whatever else the database has to do (docs/decisions.md, Deletion requests).
  */
 const restPerBatch = 1
 
 /**
- * Deletes the users whom the requests of a date name, batch by batch. What is gone stays gone when it breaks off, and the
- * next call goes on; calls in several processes take turns.
+ * Deletes the users that the requests of a date name, batch by batch. If it is interrupted, committed batches stay deleted,
+ * and the next call continues. Batches of concurrent processes run one after the other.
  *
- * Gives how many were registered. Throws an AbortError when the process shuts down.
+ * Returns how many of the users were registered. Throws an AbortError if the process shuts down.
  */
 export async function deleteUsers(context: DeletionContext, due: DueCompletion, now: Date): Promise<number> {
   const { db, log, settings, shutdown } = context
@@ -43,7 +43,7 @@ export async function deleteUsers(context: DeletionContext, due: DueCompletion, 
   return deleted
 }
 
-/** The last user of a batch, to go on after: so the traces of the batches before need not be passed over again. */
+/** The last user of a batch. The next batch begins after this user, so that it need not skip dead index entries again. */
 interface Cursor {
   request_id: string
   user_id: string
@@ -52,9 +52,9 @@ interface Cursor {
 const firstCursor: Cursor = { request_id: '00000000-0000-0000-0000-000000000000', user_id: '' }
 
 interface Batch {
-  /** Users who were registered, and the requests that they count for. */
+  /** Deleted users who were registered, and the request that each counts for. */
   gone: { user_ids: string[]; request_ids: string[] }
-  /** Null where there are no more. */
+  /** Null if no users remain. */
   last: Cursor | null
 }
 
@@ -69,11 +69,11 @@ async function deleteBatch(tx: Database, due: DueCompletion, after: Cursor, user
 }
 
 /**
- * Deletes the next users, and settles every request that names them: their ID gives way to its hash. A second hash keeps what
- * was sent before from being imported afterwards, also for IDs that nobody has registered yet.
- * No import's batch is under way meanwhile: it might give one of them a profile.
+ * Deletes the next users, and replaces their IDs by hashes in every request that names them. A second hash prevents the
+ * import of data that was sent before, even for IDs that are not registered yet.
  *
- * A batch goes over the borders of requests: an app may send a request for each user.
+ * The caller's locks keep batches of imports out meanwhile, since such a batch could insert a profile of a deleted user. A
+ * batch of users may span several requests: an app may send one request per user.
  */
 async function settleUsers(
   tx: Database,
@@ -82,7 +82,7 @@ async function settleUsers(
   users: number,
   now: Date,
 ): Promise<Batch> {
-  // `doomed`: who is named by two requests that are due counts for one of them.
+  // `doomed`: a user whom two due requests name counts for only one of them.
   const { rows } = await sql<Batch>`
     with named as materialized (
       select r.request_id, d.user_id
@@ -134,8 +134,8 @@ async function settleUsers(
 }
 
 /**
- * Deletes the profiles of users who are gone. A statement of its own: it sees what a profile update wrote that the users'
- * deletion had to wait for.
+ * Deletes the profiles of the deleted users. This is a separate statement so that it sees the writes of a profile update
+ * that the users' deletion had to wait for.
  */
 async function deleteProfiles(tx: Database, appId: number, { gone }: Batch): Promise<void> {
   if (gone.user_ids.length === 0) return

@@ -1,6 +1,6 @@
 import { type Database, sql } from '@sluice/database'
 
-/** Requests of one day of acceptance (UTC) that have the same dates. */
+/** Requests that complete on the same date and were accepted on the same day (UTC). */
 export interface DeletionGroup {
   acceptedAt: Date
   startsAt: Date
@@ -9,12 +9,12 @@ export interface DeletionGroup {
   users: number
 }
 
-/** More open requests than that are not looked at: a page says so. */
-const looked = 10_000
+/** Most open requests that are read. A page says if there are more. */
+const mostRequests = 10_000
 
 /**
- * Gives the deletions of an app that have not completed, those due first, and whether there are more than were looked at.
- * Times of a group are the earliest of its requests.
+ * Returns the open deletions of an app in groups, earliest completion first. A group's times are the earliest of its
+ * requests. `isCut` says that there may be more requests than were read.
  */
 export async function openDeletions(db: Database, appId: number): Promise<{ groups: DeletionGroup[]; isCut: boolean }> {
   const { rows } = await sql<{
@@ -29,7 +29,7 @@ export async function openDeletions(db: Database, appId: number): Promise<{ grou
     from (
       select accepted_at, starts_at, completes_at, users_requested from deletion_requests
       where app_id = ${appId} and state <> 'completed'
-      order by completes_at, request_id limit ${looked}
+      order by completes_at, request_id limit ${mostRequests}
     ) as open
     group by completes_at, date_trunc('day', accepted_at)
     order by completes_at, accepted_at
@@ -41,5 +41,5 @@ export async function openDeletions(db: Database, appId: number): Promise<{ grou
     requests: row.requests,
     users: row.users,
   }))
-  return { groups, isCut: groups.reduce((sum, { requests }) => sum + requests, 0) === looked }
+  return { groups, isCut: groups.reduce((sum, { requests }) => sum + requests, 0) === mostRequests }
 }

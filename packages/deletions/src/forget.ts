@@ -2,20 +2,20 @@ import { sql } from '@sluice/database'
 import type { DeletionContext } from './context.ts'
 
 /**
- * Hashes of deleted IDs are kept for so many days at least. An import, or an upload through the gateway, that waits for longer
- * keeps them for as long; a file that lies unannounced in the bucket is known to nobody until it is found.
+ * Hashes of deleted IDs are kept for at least this many days. An import or a bucket upload that waits for longer keeps them
+ * for as long. The minimum covers unannounced files, which nobody knows of until maintenance finds them.
  */
 const keptDays = 30
 
-/** Hashes in one transaction. */
+/** Most hashes that one transaction removes. */
 const batchHashes = 10_000
 
 /**
- * Forgets which IDs were deleted, once no data that was sent before can be imported any more. Ends early when the process shuts
- * down. Returns how many it forgot.
+ * Removes the hashes of deleted IDs when no data from before the deletion can be imported any more. Ends early if the
+ * process shuts down. Returns how many hashes it removed.
  */
 export async function forgetDeletedUsers({ db, shutdown }: Pick<DeletionContext, 'db' | 'shutdown'>): Promise<number> {
-  let forgotten = 0
+  let removed = 0
   for (;;) {
     const { numAffectedRows } = await sql`
       delete from recently_deleted_users where (app_id, user_hash) in (
@@ -40,7 +40,7 @@ export async function forgetDeletedUsers({ db, shutdown }: Pick<DeletionContext,
       )
     `.execute(db)
     const batch = Number(numAffectedRows ?? 0)
-    forgotten += batch
-    if (batch < batchHashes || shutdown?.aborted) return forgotten
+    removed += batch
+    if (batch < batchHashes || shutdown?.aborted) return removed
   }
 }

@@ -7,16 +7,16 @@ import { deletionDates } from './dates.ts'
 /** A deletion request that has been checked. */
 export interface DeletionRequest {
   appId: number
-  /** Registered or not: who registers until the deletion completes is deleted too (design.md §3). */
+  /** User IDs, registered or not. A user who registers before the deletion completes is deleted too (design.md §3). */
   userIds: readonly string[]
-  /** The last four characters of the API token that it came with, for the audit. */
+  /** The last four characters of the request's API token, for the audit. */
   tokenLastFour: string
 }
 
-/** IDs are at most 1 KB long. */
+/** An ID has at most 1 KB, so a statement has at most 1 MB. */
 const idsPerStatement = 1_000
 
-/** Takes a deletion request, which cannot be cancelled: when this returns, it is committed. Gives its ID. */
+/** Accepts a deletion request, which cannot be cancelled. Returns its ID after the commit. */
 export async function requestDeletion(
   { db, settings }: { db: Database; settings: Settings<(typeof deletionRequestSettings)[number]> },
   { appId, userIds, tokenLastFour }: DeletionRequest,
@@ -38,7 +38,7 @@ export async function requestDeletion(
       })
       .returning('request_id')
       .executeTakeFirstOrThrow()
-    // A statement at a time: encoding all IDs of a large request at once would hold up the process.
+    // In several statements: encoding all IDs of a large request at once would block the process.
     for (let at = 0; at < distinct.length; at += idsPerStatement) {
       const part = encodeTextArray(distinct.slice(at, at + idsPerStatement))
       await sql`

@@ -3,23 +3,23 @@ import type { MailId } from '@sluice/mail'
 import { complete, dueCompletions } from './complete.ts'
 import type { DeletionContext } from './context.ts'
 
-/** What a run of the maintenance did. */
+/** The result of a run of deletion maintenance. */
 export interface DeletionRun {
   /** Requests that started, and requests that completed. */
   started: number
   completed: number
-  /** Registered users who are gone. */
+  /** Registered users who were deleted. */
   usersDeleted: number
-  /** New in the outbox. */
+  /** New mails of the outbox. */
   mails: MailId[]
 }
 
 /**
- * Starts and completes what is due at `now`, however long ago it became due. Any number of processes may run this at
- * once; what one of them leaves undone the next run does.
+ * Starts and completes the deletions that are due at `now`, however long ago they became due. Several processes may run
+ * this at once. If a run is interrupted, the next run does the rest.
  *
- * Throws an AggregateError with what kept apps from completing, after all others were seen to, and an AbortError when the
- * process shuts down.
+ * If deletions of some apps fail, it runs all others and then throws an AggregateError. Throws an AbortError if the process
+ * shuts down.
  */
 export async function runDeletions(context: DeletionContext, now: Date): Promise<DeletionRun> {
   const run: DeletionRun = { started: await start(context, now), completed: 0, usersDeleted: 0, mails: [] }
@@ -39,7 +39,7 @@ export async function runDeletions(context: DeletionContext, now: Date): Promise
   return run
 }
 
-/** Requests that start in one transaction. */
+/** Most requests that one transaction starts. */
 const batchRequests = 1_000
 
 async function start({ db, log, shutdown }: DeletionContext, now: Date): Promise<number> {

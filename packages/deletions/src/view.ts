@@ -4,21 +4,21 @@ import { type Database, type DeletionState, sql } from '@sluice/database'
 export interface DeletionRequestView {
   request_id: string
   state: DeletionState
-  /** Of the API token that it came with. */
+  /** The last four characters of the request's API token. */
   token_last_four: string
   accepted_at: string
   starts_at: string
   completes_at: string
-  /** When maintenance saw to it; null before. */
+  /** When maintenance started and completed it; null before. */
   started_at: string | null
   completed_at: string | null
   users_requested: number
-  /** Of them, those who were registered and went at this request's date; and their profile values. */
+  /** How many of the users this request deleted, since they were registered on its date, and how many profile values. */
   users_deleted: number
   values_deleted: number
 }
 
-/** Gives an app's deletion requests, newest first, at most `limit`. */
+/** Returns an app's deletion requests, newest first, at most `limit`. */
 export async function listDeletions(db: Database, appId: number, limit: number): Promise<DeletionRequestView[]> {
   const rows = await db
     .selectFrom('deletion_requests')
@@ -39,7 +39,7 @@ export async function listDeletions(db: Database, appId: number, limit: number):
   }))
 }
 
-/** The deletion of one user that is under way, as `sluice user show` prints it (design.md §2). Times are ISO 8601 in UTC. */
+/** The pending deletion of one user, as `sluice user show` prints it (design.md §2). Times are ISO 8601 in UTC. */
 export interface UserDeletionView {
   state: DeletionState
   accepted_at: string
@@ -47,7 +47,10 @@ export interface UserDeletionView {
   completes_at: string
 }
 
-/** Gives the deletion that awaits a user, with the earliest dates of the requests that name them; null where none does. */
+/**
+ * Returns the pending deletion of a user, with the earliest dates of all requests that name the user; null if there is
+ * none.
+ */
 export async function showUserDeletion(db: Database, appId: number, userId: string): Promise<UserDeletionView | null> {
   const row = await db
     .selectFrom('deletion_request_users as d')
@@ -55,7 +58,7 @@ export async function showUserDeletion(db: Database, appId: number, userId: stri
       join.onRef('r.app_id', '=', 'd.app_id').onRef('r.request_id', '=', 'd.request_id'),
     )
     .select(['r.accepted_at', 'r.starts_at', 'r.completes_at'])
-    // As the view `campaign_targets` sees it: by the clock too.
+    // The view `campaign_targets` has the same condition, which uses the clock as well as the state.
     .select(sql<boolean>`r.state <> 'accepted' or r.starts_at <= now()`.as('started'))
     .where('d.app_id', '=', appId)
     .where('d.user_id', '=', userId)

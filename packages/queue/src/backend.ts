@@ -60,7 +60,8 @@ export function openBackend(store: SharedStore): Backend {
 
 function redisBackend(url: string): Backend {
   const { Queue, Worker } = withBackend(createRedisBackend)
-  // While Redis is unreachable, a producer fails at once, since maintenance enqueues the jobs again. A worker waits for Redis.
+  // While Redis is unreachable, a producer fails at once, since maintenance enqueues the jobs again. A worker waits for
+  // Redis.
   const connect = (retries: number | null) =>
     openRedis(url, { retries, queued: true, responseTimeoutMs, longestPauseMs: 2_000 })
   return {

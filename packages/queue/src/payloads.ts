@@ -3,8 +3,8 @@ import type { queueNames } from '@sluice/config'
 export type QueueName = (typeof queueNames)[number]
 
 /**
- * The payload of each queue's jobs. A job carries only IDs: Postgres is the source of truth, so a job can be lost or duplicated
- * without harm (design.md §4). No text of a client ever enters the queue.
+ * The payload of each queue's jobs. A job carries only IDs: Postgres is the source of truth, so a job can be lost or
+ * duplicated without harm (design.md §4). No text of a client ever enters the queue.
  */
 export interface Payloads {
   imports: { appId: number; importId: string }

@@ -10,10 +10,11 @@ export interface Position {
 }
 
 /**
- * Joins concurrent counts of a key, so that its requests do not wait for each other in the store. Requests that arrive while a
- * count is in flight are then counted by one call.
+ * Joins concurrent counts of a key, so that its requests do not wait for each other in the store. Requests that arrive
+ * while a count is in flight are then counted by one call.
  *
- * `add` adds a number of requests to a key's count. Returns a function that counts one request. It throws the error of `add`.
+ * `add` adds a number of requests to a key's count. Returns a function that counts one request. It throws the error of
+ * `add`.
  */
 export function joinedCounts(add: (key: string, requests: number) => Promise<Tally>) {
   const count = joinCalls<undefined, Position>(async (key, joined) => {

@@ -6,8 +6,8 @@ import { until } from '../environment/wait.ts'
 const users = 1_000_000
 
 /**
- * How many pages (8 KiB) of existing tables a migration may read. A migration keeps writers waiting until it ends. An ordinary
- * index on the users reads 6,400 pages, an index on the imports of a large installation 1,100.
+ * How many pages (8 KiB) of existing tables a migration may read. A migration keeps writers waiting until it ends. An
+ * ordinary index on the users reads 6,400 pages, an index on the imports of a large installation 1,100.
  */
 const mostPages = 5_000
 

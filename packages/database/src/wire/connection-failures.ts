@@ -2,8 +2,8 @@ import type pg from 'pg'
 import { watchQueries } from './watch-queries.ts'
 
 /**
- * Errors of connections that broke or could not be opened. pg throws plain errors for these, which look like errors of sockets
- * to other servers. Therefore each error object is remembered here.
+ * Errors of connections that broke or could not be opened. pg throws plain errors for these, which look like errors of
+ * sockets to other servers. Therefore each error object is remembered here.
  */
 const failures = new WeakSet<object>()
 

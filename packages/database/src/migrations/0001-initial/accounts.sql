@@ -23,8 +23,8 @@ create table access_keys (
   primary key (app_id, access_key_id)
 );
 
--- Addresses are stored in their normal form and compared byte by byte. Postgres's `lower` depends on the locale: it maps some
--- other letters to ASCII, so that one person could take the identity of another.
+-- Addresses are stored in their normal form and compared byte by byte. Postgres's `lower` depends on the locale: it maps
+-- some other letters to ASCII, so that one person could take the identity of another.
 create table members (
   app_id integer not null references apps,
   email text not null,

@@ -67,9 +67,9 @@ create table imports (
 
 create unique index imports_by_id on imports (import_id);
 
--- The guarantee of order (design.md §4): at most one import of an app is active or partly applied at any moment, and one dry
--- run beside it. An import that was released after it committed a batch keeps its app (`holds_order`) until it ends. Otherwise
--- an earlier import could run between two of its batches, and no order of the two files would explain the result.
+-- The guarantee of order (design.md §4): at most one import of an app is active or partly applied at any moment, and one
+-- dry run beside it. An import that was released after it committed a batch keeps its app (`holds_order`) until it ends.
+-- Otherwise an earlier import could run between two of its batches, and no order of the two files would explain the result.
 create unique index imports_one_active_per_app on imports (app_id, dry_run)
   where state = 'processing' or state = 'queued' and holds_order;
 
@@ -85,8 +85,8 @@ create index imports_upload_checks on imports (upload_check_at) where upload_che
 create index imports_history on imports (app_id, sequence_number desc);
 create index imports_ended on imports (finished_at) where finished_at is not null;
 
--- Without `lease_until`: each batch renews the lease. An index on it would turn every renewal into a new entry in all indexes
--- of the table. Without such an index, Postgres writes the row's new version beside the old one.
+-- Without `lease_until`: each batch renews the lease. An index on it would turn every renewal into a new entry in all
+-- indexes of the table. Without such an index, Postgres writes the row's new version beside the old one.
 create index imports_reports_due on imports (app_id) where report_due;
 
 create index imports_files_to_remove on imports (finished_at)

@@ -20,7 +20,7 @@ create table file_sweeps (
 );
 create index file_sweeps_due on file_sweeps (due_at);
 
--- 1 MiB, removed when the disk is full. Emptying a table with indexes needs some pages itself. This table has no index, and no
--- values that could be stored out of line.
+-- 1 MiB, removed when the disk is full. Emptying a table with indexes needs some pages itself. This table has no index, and
+-- no values that could be stored out of line.
 create table disk_reserve (filler name not null);
 insert into disk_reserve select '' from generate_series(1, 11000);
