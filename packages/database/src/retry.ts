@@ -12,13 +12,14 @@ function isConflict(error: unknown): boolean {
 }
 
 /**
- * Runs a transaction, and runs it again if it conflicts with another one. Conflicts are a deadlock, a serialization failure,
- * and a profile that both transactions insert.
+ * Runs a transaction, and runs it again if Postgres aborts it because of a conflict with another transaction (deadlock,
+ * serialization failure, a profile that both insert).
  *
- * Accepts a function that runs the whole transaction and has no other effect. Its argument is whether it has conflicted
- * before. Throws its last error after 10 tries.
+ * Accepts a function that runs the whole transaction. Its argument tells whether a preceding run was aborted. An aborted run
+ * must not influence the next one: a run that fills memory clears it first, and changes nothing else outside its transaction.
+ * Throws the last error after 10 runs.
  */
-export async function retryConflicts<Result>(transaction: (again: boolean) => Promise<Result>): Promise<Result> {
+export async function retryConflicts<Result>(transaction: (isRetry: boolean) => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {
     try {
       return await transaction(tries > 1)

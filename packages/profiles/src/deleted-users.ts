@@ -1,14 +1,14 @@
 import { type Database, type RawBuilder, sql } from '@sluice/database'
 import type { ProfileBatch } from './batch/profile-batch.ts'
 
-/** Returns an expression: the hash of a user ID by which `recently_deleted_users` knows it, with the app's salt. */
+/** Returns an expression for the salted hash of a user ID, which is its key in `recently_deleted_users`. */
 export function recentlyDeletedHash(appId: number, userId: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`sha256((select user_hash_salt from apps where app_id = ${appId}::integer) || convert_to(${userId}, 'UTF8'))`
 }
 
 /**
- * Returns an expression: whether a user ID of the app was deleted after `sentAt`. It is one look at an index, which is why it
- * rides along with statements that run anyway.
+ * Returns an expression that tells whether any user ID of the app was deleted after `sentAt`. It costs one lookup in an index,
+ * so statements that run anyway include it.
  */
 export function deletedSince(appId: number, sentAt: string): RawBuilder<unknown> {
   return sql`exists (

@@ -8,17 +8,17 @@ import {
 } from '@sluice/contract'
 import { parseJsonValue } from './values/json.ts'
 
-/** Keys that begin so are standard user profiles (design.md §3, Standard profiles). */
+/** Keys with this prefix are standard user profiles (design.md §3, Standard profiles). */
 const standardPrefix = '$'
 
-/** What a file has columns of these names for, so that no import could ever reach such a key. */
+/** Columns with these names have another meaning in a file, so an import could never write such a key. */
 const reservedKeys = new Set(['user_id', 'SERVICE_ERRORS'])
 
 /**
- * Checks what the entries of a profile update say, each by itself (service.md, Profile entry; code 1003).
+ * Checks each entry of a profile update by itself (service.md, Profile entry; code 1003).
  *
- * Gives the entries in the order given, with datetimes in UTC; or a message for each invalid one that names its key, or
- * its index where the key has no name, 100 at most.
+ * Returns the entries in the same order, with datetimes in UTC. If entries are invalid, returns a message for each instead, at
+ * most 100. A message names the entry's key, or the entry's index if the key cannot be shown.
  */
 export function checkEntries(entries: readonly JsonObject[]): { entries: ProfileEntry[] } | { messages: string[] } {
   const checked: ProfileEntry[] = []
@@ -45,7 +45,7 @@ function checkEntry({ key, type: typeName, value: given }: JsonObject, index: nu
   return typeof value === 'object' ? `${key} ${value.message}` : { key, type, value }
 }
 
-/** A key that cannot be one, as a message can show it. */
+/** Returns an invalid key in a form that a message can show. */
 function shown(key: string): string {
   const start = Array.from(key.slice(0, 2 * limits.keyLength))
     .slice(0, limits.keyLength)

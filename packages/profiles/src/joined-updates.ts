@@ -1,46 +1,48 @@
 import type { ProfileEntry } from '@sluice/contract'
 import { type Database, encodeTextArray, isRefusal, sql } from '@sluice/database'
 import { joinCalls } from '@sluice/joined-calls'
-import { overExistingProfile } from './existing-profile.ts'
+import { mergeIntoExisting } from './existing-profile.ts'
 import { documentOf, type ProfileUpdate, profileUpdate, updateProfile } from './update.ts'
 
-/** Most updates in one statement: what comes after it waits for it. */
-const updatesAtMost = 100
+/** Most updates in one statement. Updates that arrive while it runs wait for its end. */
+const mostUpdates = 100
 
-/** Larger updates go alone: they are work enough for a statement. */
-const entriesAtMost = 50
+/** Most entries of an update that joins others. A larger update is enough work for a statement of its own. */
+const mostEntries = 50
 
 /**
- * Opens profile updates that share statements, and so commits, with others at the same moment. Each is still all or
- * nothing by itself, and is committed when its promise resolves.
+ * Returns a function that updates one user's profile and shares statements, and so commits, with updates of the same moment.
  *
- * A joint statement does the plain work only, and waits for nobody: an update whose user has no profile yet, or one
- * that is locked by someone else, by an import's batch for one, goes alone afterwards. So do an app's updates where one of them has a key that is
- * not registered with the wanted type: the one that is to blame gets its own answer then.
+ * Each update is still all or nothing by itself, and is committed when its promise resolves. Accepts how many keys an app may
+ * have.
  *
- * Takes how many keys an app may have. Gives a function that updates one user from checked entries, of which the latest of
- * each key counts. It throws `TypeConflict`, `UnregisteredUser` and `KeyLimitExceeded`, with nothing written.
+ * A shared statement never waits for a lock. An update runs alone afterwards if its user has no profile yet, or if another
+ * transaction, such as an import's batch, has locked the profile. If a key is not registered with the wanted type, all
+ * updates of that app run alone, so that only the update with that key fails.
+ *
+ * The returned function accepts checked entries; the last entry of each key counts. It throws `TypeConflict`,
+ * `UnregisteredUser` and `KeyLimitExceeded`, with nothing written.
  */
 export function joinedProfileUpdates(db: Database, keyLimit: number) {
-  const writeJoined = joinCalls<ProfileUpdate, boolean>((_, updates) => writeAtOnce(db, updates), {
-    atMost: updatesAtMost,
+  const writeJoined = joinCalls<ProfileUpdate, boolean>((_, updates) => tryJoined(db, updates), {
+    atMost: mostUpdates,
   })
   return async (appId: number, userId: string, entries: readonly ProfileEntry[]): Promise<void> => {
     const update = profileUpdate(appId, userId, entries)
-    const isWritten = entries.length <= entriesAtMost && (await writeJoined('', update))
+    const isWritten = entries.length <= mostEntries && (await writeJoined('', update))
     if (!isWritten) await updateProfile(db, update, keyLimit)
   }
 }
 
-/** Writes what can be written at once. Gives for each update whether it is written and committed. */
-async function writeAtOnce(db: Database, updates: readonly ProfileUpdate[]): Promise<boolean[]> {
+/** Writes the updates that need no wait. Returns for each update whether it is committed. */
+async function tryJoined(db: Database, updates: readonly ProfileUpdate[]): Promise<boolean[]> {
   const users = mergedByUser(updates)
   try {
     const isWritten = await writeStatement(db, [...users.values()], wantedTypes(updates))
     const written = new Map([...users.keys()].map((user, index) => [user, isWritten[index] === true]))
     return updates.map((update) => written.get(userOf(update)) === true)
   } catch (error) {
-    // A statement that Postgres refused wrote nothing. Whose values it was gets its error alone; the rest do without.
+    // A statement that Postgres refused wrote nothing. Each update now runs alone, so only the refused one fails.
     if (isRefusal(error)) return updates.map(() => false)
     throw error
   }
@@ -54,11 +56,12 @@ interface WantedType {
 }
 
 /**
- * One statement, one round trip. `free` has the users whose profiles nobody else holds, and holds them; the insert then
- * always finds its row. It is an insert since only that is sure to find each row by index: an update could join by reading the
- * whole table. A profile that already holds all the values is not written.
+ * Writes updates in one statement and one round trip. Accepts at most one update of each user. Returns for each whether it is
+ * written.
  *
- * Takes at most one update of each user. Gives for each whether it is written.
+ * `free` selects the users whose profiles no other transaction has locked, and locks them. The insert therefore always finds a
+ * row. An insert is used because it finds each row by index; the planner could run an update as a join that reads the whole
+ * table. A profile that already holds all the values is not written.
  */
 async function writeStatement(
   db: Database,
@@ -87,7 +90,7 @@ async function writeStatement(
     ), written as (
       insert into profiles as p (app_id, user_id, attributes, updated_at)
       select app_id, user_id, document::jsonb, now() from free
-      ${overExistingProfile}
+      ${mergeIntoExisting}
     )
     select array_agg(ordinal::integer) as written from free
   `.execute(db)
@@ -95,12 +98,12 @@ async function writeStatement(
   return updates.map((_, index) => written.has(index + 1))
 }
 
-/** What the updates of each user come to, one after the other. */
+/** Merges the updates of each user, in order. */
 function mergedByUser(updates: readonly ProfileUpdate[]): Map<string, ProfileUpdate> {
   const users = new Map<string, ProfileUpdate>()
   for (const update of updates) {
-    const earlier = users.get(userOf(update))
-    const latest = earlier === undefined ? update.latest : new Map([...earlier.latest, ...update.latest])
+    const preceding = users.get(userOf(update))
+    const latest = preceding === undefined ? update.latest : new Map([...preceding.latest, ...update.latest])
     users.set(userOf(update), { ...update, latest })
   }
   return users
@@ -110,7 +113,7 @@ function userOf({ appId, userId }: ProfileUpdate): string {
   return `${appId} ${userId}`
 }
 
-/** Each key with each type that an update wants for it, once. */
+/** Returns each key with each type that an update wants for it, without repetitions. */
 function wantedTypes(updates: readonly ProfileUpdate[]): WantedType[] {
   const wanted = new Map<string, WantedType>()
   for (const { appId, latest } of updates) {

@@ -1,7 +1,7 @@
 import type { ValueType } from '@sluice/contract'
 import { type Database, encodeTextArray, sql } from '@sluice/database'
 
-/** The app has as many profile keys as it may have (service.md, Errors). */
+/** The app would have more profile keys than its limit (service.md, Errors). */
 export class KeyLimitExceeded extends Error {
   override readonly name = 'KeyLimitExceeded'
 
@@ -10,7 +10,7 @@ export class KeyLimitExceeded extends Error {
   }
 }
 
-/** The profile keys of an app with their types, by key. */
+/** Returns the types of an app's profile keys, by key. */
 export async function registeredKeys(db: Database, appId: number): Promise<Map<string, ValueType>> {
   const rows = await db
     .selectFrom('profile_keys')
@@ -22,11 +22,11 @@ export async function registeredKeys(db: Database, appId: number): Promise<Map<s
 }
 
 /**
- * Registers keys, inside the transaction that first uses them (design.md §3, Registering keys).
+ * Registers keys, in the transaction that first uses them (design.md §3, Registering keys).
  *
- * Takes the wanted type of each key and how many keys the app may have. Gives the type that each of them has now: the
- * wanted one, or the one that another transaction registered meanwhile, which holds for good. Throws
- * {@link KeyLimitExceeded}. Registrations of one app wait for each other, so that the limit is exact.
+ * Accepts the wanted type of each key and the app's limit of keys. Returns the type that each key has now: the wanted type, or
+ * the type that another transaction registered meanwhile. A registered type never changes. Throws {@link KeyLimitExceeded}.
+ * Registrations of one app wait for each other, so the limit is exact.
  */
 export async function registerKeys(
   tx: Database,
@@ -49,7 +49,7 @@ export async function registerKeys(
   return new Map([...wanted].map(([key, type]) => [key, registered.get(key) ?? type]))
 }
 
-/** Throws {@link KeyLimitExceeded} where an app with `count` keys would have more than `limit`. */
+/** Throws {@link KeyLimitExceeded} if `count` keys are more than `limit`. */
 export function requireRoom(count: number, limit: number): void {
   if (count > limit) throw new KeyLimitExceeded(limit)
 }

@@ -2,49 +2,51 @@ import type { ValueType } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import { registeredKeys } from './keys.ts'
 
-/** What the values of a key look like, in a sample of an app's users. */
+/** The values of a key in a sample of an app's users. */
 export interface KeyStatistics {
   key: string
   type: ValueType
-  /** Of the users in the sample, those who have a value. */
+  /** Users in the sample that have a value. */
   filled: number
-  /** A few different values, cut to 60 characters. */
+  /** A few different values, each cut to 60 characters. */
   examples: string[]
 }
 
-/** An app's keys, and what stands under them. */
+/** An app's keys with their values in a sample of its users. */
 export interface ProfileStatistics {
   keys: KeyStatistics[]
-  /** How many users were looked at. */
+  /** Users in the sample. */
   sampled: number
-  /** Whether those are all users of the app. */
+  /** Whether the sample has all users of the app. */
   isComplete: boolean
 }
 
-/** Users that are looked at: enough for fill rates of a few percent, and a matter of milliseconds. */
+/** Users in a sample: enough to see fill rates of a few percent, and read within milliseconds. */
 const sampleSize = 1_000
 
-/** Pages of users that are read at random; one of 8 KiB holds about a hundred. */
+/** Pages of users that are read at random. A page of 8 KiB holds about a hundred users. */
 const samplePages = 100
 
 const exampleLength = 60
 const mostExamples = 3
 
 /**
- * Gives the registered keys of an app with what a sample of its users has under them. What it costs does not grow with the
- * number of users: all of a small app are looked at, of a large one those in pages that are drawn at random.
+ * Returns the registered keys of an app with their values in a sample of its users.
+ *
+ * The cost does not grow with the number of users. The sample of a small app has all users; the sample of a large app has users
+ * of random pages.
  */
 export async function profileStatistics(db: Database, appId: number): Promise<ProfileStatistics> {
   const [types, isComplete] = await Promise.all([registeredKeys(db, appId), isSmall(db, appId)])
   const random = isComplete ? undefined : await statisticsOf(db, randomUsers(appId, await pageShare(db)))
-  // A small share of a large table is hardly met by random pages: then the first users by their IDs stand for all.
-  const isMet = random !== undefined && random.sampled === sampleSize
-  const { sampled, found } = isMet ? random : await statisticsOf(db, firstUsers(appId))
+  // Random pages of a large table may hold few users of this app. The first users by ID are the sample then.
+  const isLargeEnough = random !== undefined && random.sampled === sampleSize
+  const { sampled, found } = isLargeEnough ? random : await statisticsOf(db, firstUsers(appId))
   const keys = [...types].map(([key, type]) => ({ key, type, filled: 0, examples: [], ...found.get(key) }))
   return { keys, sampled, isComplete }
 }
 
-/** Whether the sample can be all users of the app. */
+/** Whether a sample can have all users of the app. */
 async function isSmall(db: Database, appId: number): Promise<boolean> {
   const { rows } = await sql<{ users: number }>`
     select count(*) as users from (select from users where app_id = ${appId} limit ${sampleSize}) as first
@@ -60,13 +62,13 @@ function firstUsers(appId: number) {
 }
 
 function randomUsers(appId: number, percent: number): Sample {
-  // Pages come in the order of the table: without another order the limit would take the first of them.
+  // Pages come in table order. Without a random order, the limit would select users of the first pages only.
   return sql`
     select app_id, user_id from users tablesample system (${percent}) where app_id = ${appId}
     order by random() limit ${sampleSize}`
 }
 
-/** How much of the table `samplePages` are, percent. */
+/** Returns the share of `samplePages` in the table, in percent. */
 async function pageShare(db: Database): Promise<number> {
   const { rows } = await sql<{ pages: number }>`
     select greatest(1, pg_relation_size('users') / current_setting('block_size')::integer) as pages

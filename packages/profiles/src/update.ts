@@ -1,6 +1,6 @@
 import type { ProfileEntry, ValueType } from '@sluice/contract'
 import { type Database, encodeTextArray, retryConflicts, sql } from '@sluice/database'
-import { overExistingProfile } from './existing-profile.ts'
+import { mergeIntoExisting } from './existing-profile.ts'
 import { registerKeys } from './keys.ts'
 import { userIdProblem } from './users.ts'
 
@@ -9,10 +9,10 @@ export class UnregisteredUser extends Error {
   override readonly name = 'UnregisteredUser'
 }
 
-/** Keys are registered with other types, which hold for good (service.md, Profile entry). */
+/** Keys are registered with other types, which never change (service.md, Profile entry). */
 export class TypeConflict extends Error {
   override readonly name = 'TypeConflict'
-  /** One for each key, which it names. */
+  /** One message for each key. */
   readonly messages: string[]
 
   constructor(registered: ReadonlyMap<string, ValueType>) {
@@ -22,54 +22,55 @@ export class TypeConflict extends Error {
   }
 }
 
-/** What one request does to one user's profile. */
+/** The update of one user's profile by one request. */
 export interface ProfileUpdate {
   appId: number
   userId: string
-  /** The latest entry of each key. */
+  /** By key, the last entry of the request. */
   latest: ReadonlyMap<string, ProfileEntry>
 }
 
-/** An update from checked entries, of which the latest of each key counts. Throws {@link UnregisteredUser}. */
+/** Returns an update from checked entries; the last entry of each key counts. Throws {@link UnregisteredUser}. */
 export function profileUpdate(appId: number, userId: string, entries: readonly ProfileEntry[]): ProfileUpdate {
-  // Postgres would refuse such an ID, or take another one for it.
+  // Postgres would refuse such an ID, or find another user by it.
   if (userIdProblem(userId) !== undefined) throw new UnregisteredUser()
   return { appId, userId, latest: new Map(entries.map((entry) => [entry.key, entry])) }
 }
 
 /**
- * Updates one user's profile: all of it or nothing, together with the keys that it registers.
+ * Updates one user's profile and registers its new keys, all or nothing. When it returns, the update is committed.
  *
- * Takes how many keys the app may have. When it returns, the update is committed. Throws {@link TypeConflict},
- * {@link UnregisteredUser} and `KeyLimitExceeded`, with nothing written.
+ * Accepts the app's limit of keys. Throws {@link TypeConflict}, {@link UnregisteredUser} and `KeyLimitExceeded`, with nothing
+ * written.
  */
 export async function updateProfile(db: Database, update: ProfileUpdate, keyLimit: number): Promise<void> {
-  // Keys are new once and then never again: mostly one statement is all.
+  // A key is new only once, so one statement is mostly enough.
   const { unregistered } = await writeValues(db, update)
   if (unregistered.size > 0) await retryConflicts(() => registerAndWrite(db, update, keyLimit))
 }
 
-/** The values of entries by key, as JSON. */
+/** Returns the values of entries by key, as JSON. */
 export function documentOf(latest: ReadonlyMap<string, ProfileEntry>): string {
   return JSON.stringify(Object.fromEntries([...latest].map(([key, { value }]) => [key, value])))
 }
 
-/** Locks are taken in the same order as by an import, keys and then users, so that the two never wait for each other. */
+/** Registers keys and writes values. Locks keys before users, as an import does, so that the two never deadlock. */
 async function registerAndWrite(db: Database, update: ProfileUpdate, keyLimit: number): Promise<void> {
   const types = new Map([...update.latest].map(([key, { type }]) => [key, type]))
   await db.transaction().execute(async (tx) => {
     await registerKeys(tx, update.appId, types, keyLimit)
-    // Another transaction may have registered a key with another type just before: then this throws.
+    // Throws if another transaction has just registered a key with another type.
     await writeValues(tx, update)
   })
 }
 
 /**
- * Merges the values into the profile where every key is registered with the wanted type; else nothing is written. A
- * profile that already holds all the values is not written either. The user can't be deleted meanwhile: a profile has a
- * user. One statement, one round trip.
+ * Merges the values into the profile if every key is registered with the wanted type. Otherwise writes nothing.
  *
- * Gives the keys that are not registered. Throws {@link TypeConflict} and {@link UnregisteredUser}.
+ * It is one statement and one round trip. A profile that already holds all the values is not written. `for key share` keeps the
+ * user from being deleted meanwhile.
+ *
+ * Returns the keys that are not registered. Throws {@link TypeConflict} and {@link UnregisteredUser}.
  */
 async function writeValues(
   db: Database,
@@ -90,7 +91,7 @@ async function writeValues(
     ), written as (
       insert into profiles as p (app_id, user_id, attributes, updated_at)
       select app_id, user_id, ${document}::jsonb, now() from found where not exists (select from deviating)
-      ${overExistingProfile}
+      ${mergeIntoExisting}
     )
     select exists (select from found) as is_user,
       (select json_agg(json_build_array(key, type)) from deviating) as deviations

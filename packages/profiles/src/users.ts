@@ -2,24 +2,24 @@ import { limits, nameProblem, type ValueType } from '@sluice/contract'
 import { type Database, encodeTextArray, sql } from '@sluice/database'
 import { registeredKeys } from './keys.ts'
 
-/** What is wrong with a user ID, in words that follow its name; undefined for a good one. */
+/** Returns the problem of a user ID, in words that follow the ID; undefined if the ID is valid. */
 export function userIdProblem(userId: string): string | undefined {
   return nameProblem(userId, limits.userIdLength)
 }
 
-/** IDs are at most 1 KB long. */
+/** IDs of one statement. An ID has at most 1 KB. */
 const idsPerStatement = 1_000
 
 /**
- * Registers users; those that are registered stay as they are.
+ * Registers users. Users that are already registered stay as they are.
  *
- * Takes the app and user IDs without a problem. Gives how many of them are new.
+ * Accepts valid user IDs. Returns how many of them are new.
  */
 export async function registerUsers(db: Database, appId: number, userIds: readonly string[]): Promise<number> {
-  // In one order for all, so that two registrations of the same users wait for each other instead of blocking each other.
+  // The same order in all registrations, so that two registrations of the same users wait instead of deadlocking.
   const sorted = userIds.toSorted()
   let registered = 0
-  // A statement at a time: encoding all IDs of a large request at once would hold up the process.
+  // Encoding all IDs of a large request at once would block the event loop.
   for (let at = 0; at < sorted.length; at += idsPerStatement) {
     const { numAffectedRows } = await sql`
       insert into users (app_id, user_id)
@@ -31,14 +31,14 @@ export async function registerUsers(db: Database, appId: number, userIds: readon
   return registered
 }
 
-/** One user as `sluice user show` prints it, but for the deletion (design.md §2). */
+/** One user as `sluice user show` prints it, without the deletion (design.md §2). */
 export interface UserView {
   user_id: string
   profiles: Record<string, { type: ValueType; value: string | number }>
   campaign_target: boolean
 }
 
-/** Gives a user with every profile value; undefined where the ID is not registered. */
+/** Returns a user with all profile values; undefined if the ID is not registered. */
 export async function showUser(db: Database, appId: number, userId: string): Promise<UserView | undefined> {
   const user = await db
     .selectFrom('users')

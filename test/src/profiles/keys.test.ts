@@ -3,7 +3,7 @@ import { createApp } from '@sluice/accounts'
 import type { ValueType } from '@sluice/contract'
 import { sql, writeTogether } from '@sluice/database'
 import {
-  beforeLookUp,
+  beforeLookup,
   joinedProfileUpdates,
   KeyLimitExceeded,
   lookUpUsers,
@@ -61,7 +61,7 @@ async function merge(rows: [string, Record<string, string>][], types: Record<str
   const users = rows.map(([id, values]) =>
     batch.addRow(Buffer.from(id), 0, id.length, hash('sha256', JSON.stringify(values), 'binary'), salt),
   )
-  const begin = sql`select ${beforeLookUp(appId)}`.compile(database.db)
+  const begin = sql`select ${beforeLookup(appId)}`.compile(database.db)
   return await writeTogether(database.db, [begin], async (tx) => {
     const states = await lookUpUsers(tx, appId, batch, 'now', false)
     for (const [index, [, values]] of rows.entries()) {

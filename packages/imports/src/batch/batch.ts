@@ -9,21 +9,21 @@ import type { RowBatch } from './cut.ts'
 import type { KeptRows } from './kept-rows.ts'
 import { columnProblem, type Problem, unregistered } from './problems.ts'
 
-/** Memory of a batch, for one after another: made anew each time, it would be garbage by the megabyte. */
+/** The memory of a batch. One batch after another uses it: allocating it for each batch would leave megabytes of garbage. */
 export interface BatchMemory {
-  /** Its users, with a hash of each row; then their values. */
-  updates: ProfileBatch
-  /** Its rows that are not applied. */
+  /** The users of the rows with a hash of each row, then their values. */
+  profileBatch: ProfileBatch
+  /** The rows that are not applied. */
   keptRows: KeptRows
 }
 
-/** A batch whose rows' users are known by name; nothing else of the rows has been looked at. */
+/** A batch whose rows have been assigned to users. Nothing else of the rows has been read. */
 export interface PreparedBatch extends RowBatch, BatchMemory {
-  /** By row, its user's number in `updates`; {@link noUser} where the row or its ID can't be read. */
+  /** By row, the number of its user in `profileBatch`; {@link noUser} if the row or its ID cannot be read. */
   users: Int32Array
   /** Types of the columns, by key, as far as they are settled after this batch. */
   types: Readonly<Record<string, ValueType>>
-  /** It may register keys: some are typed and not registered. */
+  /** The batch may register keys: some columns have a type but no registered key. */
   mayRegister: boolean
 }
 
@@ -47,18 +47,20 @@ export function hasValue(block: CellOffsets, row: number, column: number): boole
   return column < cellCount(block, row) && block.cellStart[cell] !== block.cellEnd[cell]
 }
 
-/** The bytes of a value that is there. */
+/** Returns the bytes of a value, which the row must have. */
 function bytesOf(block: CellOffsets, row: number, column: number): Buffer {
   const cell = (block.firstCell[row] ?? 0) + column
   return block.bytes.subarray(block.cellStart[cell], block.cellEnd[cell])
 }
 
 /**
- * Puts the users of the rows into the memory, which must have none. Between blocks of rows others come to their turn: a batch
- * that Postgres is done with must not wait with its locks until all of this one's rows are hashed.
+ * Adds the users of the rows to the memory, which must have none.
+ *
+ * Yields to the event loop after each block of rows. A batch that Postgres has finished must not keep its locks until all rows
+ * of this batch are hashed.
  */
 export async function prepareBatch(batch: RowBatch, columns: Columns, memory: BatchMemory): Promise<PreparedBatch> {
-  const { updates, keptRows } = memory
+  const { profileBatch, keptRows } = memory
   const users = new Int32Array(batch.rows).fill(noUser)
   const { salt, userIdIndex } = columns
   let number = 0
@@ -67,16 +69,16 @@ export async function prepareBatch(batch: RowBatch, columns: Columns, memory: Ba
       if (problemOf(block, row) !== undefined || userIdProblem(block, row, userIdIndex) !== undefined) continue
       const cell = (block.firstCell[row] ?? 0) + userIdIndex
       const [start, end] = [block.cellStart[cell] ?? 0, block.cellEnd[cell] ?? 0]
-      // As a string a hash is half the work of a Buffer, which is an object with memory of its own.
-      users[number] = updates.addRow(block.bytes, start, end, hash('sha256', rawRow(block, row), 'binary'), salt)
+      // A hash costs half as much as a string as it does as a Buffer, which is an object with memory of its own.
+      users[number] = profileBatch.addRow(block.bytes, start, end, hash('sha256', rawRow(block, row), 'binary'), salt)
     }
     await setImmediate()
   }
   const { types, unregistered } = columns
-  return { ...batch, updates, keptRows, users, types, mayRegister: unregistered.length > 0 }
+  return { ...batch, profileBatch, keptRows, users, types, mayRegister: unregistered.length > 0 }
 }
 
-/** What is wrong with a row's user ID; undefined if it can be looked up. */
+/** Returns the problem of a row's user ID; undefined if the ID can be looked up. */
 export function userIdProblem(block: RowBlock, row: number, userIdIndex: number): Problem | undefined {
   if (!hasValue(block, row, userIdIndex)) return unregistered(userIdIndex)
   const isReadable = block.isText || isText(bytesOf(block, row, userIdIndex))

@@ -5,14 +5,14 @@ import type { Columns, ProfileColumn } from '../file/columns.ts'
 import { hasValue, noUser, type PreparedBatch, userIdProblem } from './batch.ts'
 import { columnProblem, type Problem, rowProblem } from './problems.ts'
 
-/** What came of a look at the cells of a batch. */
+/** What checking the cells of a batch found. */
 export interface Findings {
   problems: FoundProblems
-  /** Columns that await registration and have values in valid rows of registered users. */
+  /** Unregistered columns that have values in valid rows of registered users. */
   toRegister: Set<ProfileColumn>
 }
 
-/** What is wrong with rows: problem `i` is one of the row with the number `rows[i]` in the batch. The rows are in order. */
+/** Problems of rows: `problems[i]` belongs to the row with the number `rows[i]` in the batch. The rows are in order. */
 interface FoundProblems {
   rows: number[]
   problems: Problem[]
@@ -26,14 +26,14 @@ const unreadable = {
 const tooManyValues = rowProblem('too many values')
 
 /**
- * Checks every cell of the rows and puts what is to be written into the batch's updates. Rows whose values are known to be
- * held by the profile are passed over: they were valid when they were applied. So are rows of users who were deleted after the
- * file was sent. Others come to their turn between blocks.
+ * Checks every cell of the rows, and adds the values of valid rows to the batch.
+ *
+ * Skips rows whose values the profile already holds: they were valid when they were applied. Skips rows of users who were
+ * deleted after the file was sent. Yields to the event loop after each block of rows.
  */
 export async function checkRows(batch: PreparedBatch, columns: Columns, states: UserStates): Promise<Findings> {
-  batch.updates.clearValues()
   const findings: Findings = { problems: { rows: [], problems: [] }, toRegister: new Set() }
-  const awaiting = columns.unregistered
+  const { unregistered } = columns
   const check = new RowCheck(batch, columns, findings.problems)
   let number = 0
   for (const { block, from, to } of batch.slices) {
@@ -46,56 +46,58 @@ export async function checkRows(batch: PreparedBatch, columns: Columns, states: 
       const user = batch.users[number] ?? noUser
       if (user !== noUser && states.isSettled(user)) continue
       const isValid = check.row(block, row, number, user)
-      if (isValid && awaiting.length > 0 && states.isRegistered(user)) noteUse(block, row, awaiting, findings)
+      if (isValid && unregistered.length > 0 && states.isRegistered(user)) noteUse(block, row, unregistered, findings)
     }
     await setImmediate()
   }
   return findings
 }
 
-/** Checks rows one by one, and puts their values into the batch's updates. */
+/** Checks rows one by one, and adds the values of valid rows to the batch. */
 class RowCheck {
-  readonly #updates: ProfileBatch
+  readonly #profileBatch: ProfileBatch
   readonly #columns: Columns
   readonly #found: FoundProblems
 
-  constructor({ updates }: PreparedBatch, columns: Columns, found: FoundProblems) {
-    this.#updates = updates
+  constructor({ profileBatch }: PreparedBatch, columns: Columns, found: FoundProblems) {
+    this.#profileBatch = profileBatch
     this.#columns = columns
     this.#found = found
   }
 
-  /** Checks the row of this number in the batch. Notes what is wrong with it; true where nothing is. */
+  /** Checks the row with this number in the batch, and notes its problems. Returns whether it has none. */
   row(block: RowBlock, row: number, number: number, user: number): boolean {
     const { names, jsonKeys, userIdIndex } = this.#columns
-    const updates = this.#updates
-    const before = this.#found.rows.length
+    const profileBatch = this.#profileBatch
+    const precedingProblems = this.#found.rows.length
     const first = block.firstCell[row] ?? 0
     const count = (block.firstCell[row + 1] ?? 0) - first
     if (count > names.length) note(this.#found, number, tooManyValues)
     const idProblem = user === noUser ? userIdProblem(block, row, userIdIndex) : undefined
     if (idProblem !== undefined) note(this.#found, number, idProblem)
 
-    updates.beginRow()
+    profileBatch.beginRow()
     for (const { index, type } of this.#columnsOf(count)) {
       const jsonKey = jsonKeys[index]
       if (index >= count || jsonKey === undefined) continue
       const start = block.cellStart[first + index] ?? 0
       const end = block.cellEnd[first + index] ?? 0
       if (start === end) continue
-      // A column without a type has had no value that counts: this one is not UTF-8, which every type refuses.
-      const problem = updates.addValue(jsonKey, block.bytes, start, end, type ?? 'string', block.isText)
+      // If a column has no type, no value of it was UTF-8. Neither is this one, so every type refuses it.
+      const problem = profileBatch.addValue(jsonKey, block.bytes, start, end, type ?? 'string', block.isText)
       if (problem !== undefined) note(this.#found, number, columnProblem(index, problem.message))
     }
-    const isValid = this.#found.rows.length === before
-    if (isValid) updates.keepRow(user)
-    else updates.dropRow()
+    const isValid = this.#found.rows.length === precedingProblems
+    if (isValid) profileBatch.keepRow(user)
+    else profileBatch.dropRow()
     return isValid
   }
 
   /**
-   * The columns of a row with so many values. Postgres sorts the keys of a document that come in the order of the file. That
-   * costs less than to look at columns that a short row has not: a header may have 50,000, and each row one value.
+   * Returns the columns to check in a row with `count` values.
+   *
+   * In a short row they are in file order, so Postgres has to sort the keys of its document. That costs less than going
+   * through the columns that the row lacks: a header may have 50,000 columns, and each row one value.
    */
   #columnsOf(count: number): readonly ProfileColumn[] {
     const { names, profiles, inDocumentOrder } = this.#columns
@@ -108,9 +110,9 @@ function note({ rows, problems }: FoundProblems, row: number, problem: Problem):
   problems.push(problem)
 }
 
-function noteUse(block: RowBlock, row: number, awaiting: readonly ProfileColumn[], { toRegister }: Findings): void {
+function noteUse(block: RowBlock, row: number, unregistered: readonly ProfileColumn[], { toRegister }: Findings): void {
   const count = cellCount(block, row)
-  for (const column of awaiting) {
+  for (const column of unregistered) {
     if (column.index >= count) return
     if (hasValue(block, row, column.index)) toRegister.add(column)
   }

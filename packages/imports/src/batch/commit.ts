@@ -10,7 +10,7 @@ import {
   sql,
   writeTogether,
 } from '@sluice/database'
-import { beforeLookUp, lookUpUsers, mergeProfiles, registerKeys, type UserStates } from '@sluice/profiles'
+import { beforeLookup, lookUpUsers, mergeProfiles, registerKeys } from '@sluice/profiles'
 import type { ImportContext } from '../context.ts'
 import type { Columns, ProfileColumn } from '../file/columns.ts'
 import { type Claim, ClaimLost, claimed } from '../order/claim.ts'
@@ -20,57 +20,62 @@ import { previewed, previewKeys } from './dry-run.ts'
 import { saveKeptRows } from './error-chunks.ts'
 import { ErrorCounts } from './error-counts.ts'
 import { keepInvalidRows } from './invalid-rows.ts'
+import { type Expectation, type ProfilesFound, planOf, profilesFound } from './profile-expectation.ts'
 
-/** Another transaction registered a key with another type while this one was about to: the rows have to be checked anew. */
+/** Another transaction has registered keys of this batch with other types. The rows must be checked again with these types. */
 export class TypesChanged extends Error {
   override readonly name = 'TypesChanged'
+  /** The registered types, by the columns that were to be registered with other types. */
+  readonly registered: ReadonlyMap<ProfileColumn, ValueType>
+
+  constructor(registered: ReadonlyMap<ProfileColumn, ValueType>) {
+    super('keys are registered with other types')
+    this.registered = registered
+  }
 }
 
 /**
- * What the batches before give to expect of users' profiles. `none`: they are not looked for. `contested`: profile updates
- * give users their first ones meanwhile, so that each insert looks again. Where more is there than was expected, the batch is
- * written a second time.
+ * Most transactions of one import at the same time. With a single one, Postgres would be idle while this process checks rows,
+ * and this process while Postgres writes.
  */
-export type Expectation = 'unknown' | 'none' | 'some' | 'contested'
+export const mostBatchesInFlight = 3
 
-/** Transactions of one import at the same time: one alone leaves Postgres waiting while the other end is at work. */
-export const batchesAtOnce = 3
+/** Lock numbers of an attempt: each batch holds its own lock and waits for the lock of the preceding batch. */
+const locksPerAttempt = mostBatchesInFlight + 1
 
-/** Locks of batches that take turns: each holds its own, and takes that of the one before. */
-const locksInTurn = batchesAtOnce + 1
-
-/** Which batch of a claim it is. */
+/** The place of a batch among the batches of a claim. */
 export interface BatchPlace {
-  /** Batches under this claim before it. */
+  /** Number of preceding batches under this claim. */
   number: number
-  /** Position that must have been committed for this batch to follow. */
-  after: number
-  /** Rows of the file before this batch. */
-  rowsBefore: number
-  /** Types that the import's row has before this batch; undefined if it has no columns yet either. */
-  typesBefore: Readonly<Record<string, ValueType>> | undefined
-  /** Bytes that the error file's rows may take, if it is the first batch: the import's row has it from then on. */
-  errorRoom: number
-  /** The batch before may still be under way: its transaction is to be over before this one writes. */
-  followsOpenBatch: boolean
-  profiles: Expectation
-  /** Is told when the lock is held that stands for this batch: from then on the next one can wait for it. */
+  /** Where the preceding batch ends. This batch commits only if the import's position is there. */
+  precedingEnd: number
+  /** Rows of the file that precede this batch. */
+  precedingRows: number
+  /** Types in the import's row before this batch; undefined if the row has no columns yet either. */
+  precedingTypes: Readonly<Record<string, ValueType>> | undefined
+  /** Bytes that the rows of the error file may take. The first batch sets this limit in the import's row. */
+  errorRoomBytes: number
+  /** The preceding batch may be in flight. This batch must wait for the end of that transaction before it writes. */
+  followsBatchInFlight: boolean
+  expectation: Expectation
+  /** Called when the transaction holds the lock of this batch, so that the following batch can wait for it. */
   onLocked?: () => void
 }
 
-/** What came of a batch. */
+/** The outcome of a committed batch. */
 export interface Committed {
   rowsFailed: number
-  /** What was found. */
-  profiles: Exclude<Expectation, 'unknown'>
+  profiles: ProfilesFound
+  /** Columns whose keys the batch registered, with their types. */
+  registered: readonly ProfileColumn[]
 }
 
 /**
  * Commits a batch: its values, the keys it registers, its invalid rows, the import's counters and its position, in one
  * transaction under the claim (design.md §4, Exactly once).
  *
- * Throws {@link ClaimLost} where the claim is lost or the batch before is not committed, {@link TypesChanged} with the types
- * that hold in `columns`, and `KeyLimitExceeded`; nothing is written then.
+ * Throws {@link ClaimLost} if the claim is lost or the preceding batch is not committed. Throws {@link TypesChanged}, and
+ * `KeyLimitExceeded`. Nothing is written if it throws. Never changes `columns`.
  */
 export async function commitBatch(
   context: ImportContext,
@@ -80,9 +85,7 @@ export async function commitBatch(
   place: BatchPlace,
 ): Promise<Committed> {
   try {
-    const written = await retryConflicts((again) => writeBatch(context, claim, columns, batch, place, again))
-    for (const column of written.registered) columns.register(column, column.type)
-    return written
+    return await retryConflicts((isRetry) => writeBatch(context, claim, columns, batch, place, isRetry))
   } catch (error) {
     throw error instanceof NothingFound ? new ClaimLost() : error
   }
@@ -94,68 +97,74 @@ async function writeBatch(
   columns: Columns,
   batch: PreparedBatch,
   place: BatchPlace,
-  again: boolean,
-): Promise<Committed & { registered: ProfileColumn[] }> {
+  isRetry: boolean,
+): Promise<Committed> {
   const { db, settings } = context
-  const isContested = place.profiles === 'contested' || again
-  const expectNone = place.profiles === 'none' && !again
-  // Losing the last moments in a crash costs nothing: rows and position are lost together, and read again.
+  const { profileBatch, keptRows } = batch
+  const plan = planOf(place.expectation, isRetry)
+  // An asynchronous commit may be lost in a crash. That costs nothing: rows and position are lost together, and read again.
   const begin = sql`
     /* prepared */
-    select set_config('synchronous_commit', 'off', true), ${lockOf(claim, place.number)}, ${beforeLookUp(claim.appId)}`
+    select set_config('synchronous_commit', 'off', true), ${lockOf(claim, place.number)}, ${beforeLookup(claim.appId)}`
   return await writeTogether(db, [begin.compile(db)], async (tx) => {
     place.onLocked?.()
-    const states = await lookUpUsers(tx, claim.appId, batch.updates, claim.sentAt, expectNone)
+    // An aborted run may have filled this memory (the contract of `retryConflicts`).
+    profileBatch.clearValues()
+    keptRows.clear()
+
+    const states = await lookUpUsers(tx, claim.appId, profileBatch, claim.sentAt, plan.assumesNone)
     const findings = await checkRows(batch, columns, states)
     const registered = await registerUsedKeys(tx, claim, columns, findings, settings.PROFILE_KEY_LIMIT)
     const counts = new ErrorCounts(columns.names)
-    const rowsFailed = keepInvalidRows(batch, findings, states, columns, place.rowsBefore, counts)
+    const rowsFailed = keepInvalidRows(batch, findings, states, columns, place.precedingRows, counts)
+    const committed: Committed = {
+      rowsFailed,
+      profiles: profilesFound(place.expectation, isRetry, states.hasProfiles),
+      registered,
+    }
     const writes = [
-      ...(place.followsOpenBatch ? afterBatchBefore(tx, claim, place) : []),
-      // Never of two batches at once: profile updates of these users wait for them.
-      ...(claim.dryRun ? [] : mergeProfiles(tx, claim.appId, batch.updates, states, isContested)),
-      ...(batch.keptRows.lineBytes > 0 ? [saveKeptRows(tx, claim, batch, place.errorRoom)] : []),
-      // Behind megabytes: whoever claims the import does not wait for them to arrive.
-      progressTo(tx, context, claim, columns, batch, place, rowsFailed, counts, registered),
+      ...(place.followsBatchInFlight ? afterPrecedingBatch(tx, claim, place) : []),
+      // Only one batch at a time gets here: profile updates of these users wait until it commits.
+      ...(claim.dryRun ? [] : mergeProfiles(tx, claim.appId, profileBatch, states, plan.toleratesConflicts)),
+      ...(keptRows.lineBytes > 0 ? [saveKeptRows(tx, claim, batch, place.errorRoomBytes)] : []),
+      // Last, after megabytes of rows: it locks the import's row, and claiming the import must not wait for rows to arrive.
+      progressTo(tx, context, claim, columns, batch, place, committed, counts),
     ]
-    return { writes, result: { rowsFailed, profiles: found(states, place, again), registered } }
+    return { writes, result: committed }
   })
 }
 
-function found(states: UserStates, { profiles }: BatchPlace, again: boolean): Committed['profiles'] {
-  // What a batch ran into without having looked for it, nobody need have written meanwhile.
-  if (again) return profiles === 'none' ? 'some' : 'contested'
-  return states.hasProfiles ? 'some' : 'none'
-}
-
 /**
- * Takes the lock that stands for a batch, and so waits for the end of its transaction. Waiting for it in Postgres, and not
- * here, lets Postgres see that two transactions wait for each other. Gives an expression to select.
+ * Returns an expression to select that acquires the lock of a batch, and so waits for the end of the transaction that holds it.
+ *
+ * The wait is in Postgres and not in this process, so that Postgres notices a deadlock between two transactions.
  */
 function lockOf({ importId, attempt }: Claim, number: number): RawBuilder<unknown> {
   const ofImport = Number.parseInt(importId.slice(0, 8), 16) | 0
-  // Those of another attempt must not be in the way.
-  const ofBatch = (attempt * locksInTurn + (number % locksInTurn)) | 0
+  // Locks of another attempt must not block this one.
+  const ofBatch = (attempt * locksPerAttempt + (number % locksPerAttempt)) | 0
   return sql`pg_advisory_xact_lock(${ofImport}::integer, ${ofBatch}::integer)`
 }
 
 /**
- * Waits for the end of the batch before, and gives this one up where that one is not committed: to find that out behind the
- * rows would be to write them twice.
+ * Waits for the end of the preceding batch, and aborts this batch if the preceding one did not commit. Checking before the
+ * rows are sent avoids sending them twice.
  */
-function afterBatchBefore(tx: Database, claim: Claim, { number, after }: BatchPlace): CompiledQuery[] {
+function afterPrecedingBatch(tx: Database, claim: Claim, { number, precedingEnd }: BatchPlace): CompiledQuery[] {
   const position = tx
     .selectFrom('imports')
     .select('position')
     .where('app_id', '=', claim.appId)
     .where('import_id', '=', claim.importId)
-    .where('position', '=', after)
+    .where('position', '=', precedingEnd)
   return [sql`/* prepared */ select ${lockOf(claim, number - 1)}`.compile(tx), mustFind(position.compile())]
 }
 
 /**
- * Registers the keys that valid rows of registered users have values for: a file that applies nothing registers nothing.
- * Gives their columns. Throws {@link TypesChanged} after it has put the types that hold into the columns.
+ * Registers the keys for which valid rows of registered users have values. A file of which nothing is applied therefore
+ * registers nothing.
+ *
+ * Returns the columns of these keys. Throws {@link TypesChanged} and `KeyLimitExceeded`.
  */
 async function registerUsedKeys(
   tx: Database,
@@ -169,38 +178,41 @@ async function registerUsedKeys(
   if (wanted.size === 0) return []
 
   const types = await (dryRun ? previewKeys(tx, appId, all, wanted, limit) : registerKeys(tx, appId, wanted, limit))
-  const changed = columns.filter((column) => types.get(column.key) !== column.type)
-  for (const column of changed) all.register(column, types.get(column.key))
-  if (changed.length > 0) throw new TypesChanged()
+  const changed = new Map<ProfileColumn, ValueType>()
+  for (const column of columns) {
+    const type = types.get(column.key)
+    if (type !== undefined && type !== column.type) changed.set(column, type)
+  }
+  if (changed.size > 0) throw new TypesChanged(changed)
   return columns
 }
 
-/** Sets counters, position and a renewed lease, under the current attempt alone, and only behind the batch before. */
+/** Sets counters and position and renews the lease, only under the current attempt and after the preceding batch. */
 function progressTo(
   tx: Database,
   context: ImportContext,
   claim: Claim,
   columns: Columns,
   batch: PreparedBatch,
-  { after, typesBefore, errorRoom }: BatchPlace,
-  rowsFailed: number,
+  { precedingEnd, precedingTypes, errorRoomBytes }: BatchPlace,
+  { rowsFailed, registered }: Committed,
   counts: ErrorCounts,
-  registered: readonly ProfileColumn[],
 ): CompiledQuery {
+  const { lineBytes } = batch.keptRows
   const progress = claimed({ db: tx }, claim)
-    .where('position', '=', after)
+    .where('position', '=', precedingEnd)
     .set({
-      // Postgres would write them anew with each batch, and they may be longer than its rows.
-      ...(typesBefore === undefined && { columns: JSON.stringify(columns.names), error_room: errorRoom }),
-      ...(typesBefore !== batch.types &&
-        !isDeepStrictEqual(typesBefore, batch.types) && { types: JSON.stringify(batch.types) }),
+      // Columns and types may be longer than the batch's rows, and each update would write them again: so only if they changed.
+      ...(precedingTypes === undefined && { columns: JSON.stringify(columns.names), error_room: errorRoomBytes }),
+      ...(precedingTypes !== batch.types &&
+        !isDeepStrictEqual(precedingTypes, batch.types) && { types: JSON.stringify(batch.types) }),
       position: batch.end,
       rows_total: sql<number>`rows_total + ${batch.rows}`,
       rows_applied: sql<number>`rows_applied + ${claim.dryRun ? 0 : batch.rows - rowsFailed}`,
       rows_failed: sql<number>`rows_failed + ${rowsFailed}`,
       ...counts.added(),
       ...(claim.dryRun && previewed(registered)),
-      ...(batch.keptRows.lineBytes > 0 && { error_bytes: sql<number>`error_bytes + ${batch.keptRows.lineBytes}` }),
+      ...(lineBytes > 0 && { error_bytes: sql<number>`error_bytes + ${lineBytes}` }),
       tries: 0,
       lease_until: sql<Date>`now() + make_interval(secs => ${context.settings.IMPORT_LEASE / 1000})`,
     })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type BatchLimits, cutBatches } from './cut.ts'
 
-/** Where the batches of a document end, in rows, when its bytes come in chunks of a size. */
+/** Cuts a document whose bytes arrive in chunks. Returns the number of rows of each batch. */
 async function cut(document: string, limits: BatchLimits, chunkBytes = 64): Promise<number[]> {
   const bytes = Buffer.from(document)
   async function* chunks() {
@@ -18,17 +18,27 @@ async function cut(document: string, limits: BatchLimits, chunkBytes = 64): Prom
 
 test.each([
   ['by rows', 'a\n'.repeat(7), { rows: 3, keyBytes: [10] }, [3, 3, 1]],
-  ['by rows, the first one sooner', 'a\n'.repeat(7), { rows: 3, firstRows: 1, keyBytes: [10] }, [1, 3, 3]],
-  ['by rows, the first one no later', 'a\n'.repeat(7), { rows: 3, firstRows: 5, keyBytes: [10] }, [3, 3, 1]],
+  ['by rows, with a smaller first batch', 'a\n'.repeat(7), { rows: 3, firstRows: 1, keyBytes: [10] }, [1, 3, 3]],
+  [
+    'by rows, with a first batch no larger than the others',
+    'a\n'.repeat(7),
+    { rows: 3, firstRows: 5, keyBytes: [10] },
+    [3, 3, 1],
+  ],
   ['by the bytes of rows', `${'x'.repeat(80_000)}\n`.repeat(6), { rows: 100, keyBytes: [10] }, [4, 2]],
   ['by empty cells', `${','.repeat(24_999)}\n`.repeat(7), { rows: 100, keyBytes: [10] }, [5, 2]],
   ['by the keys that each row repeats', 'a\n'.repeat(70), { rows: 100, keyBytes: [2 ** 17] }, [32, 32, 6]],
-  ['to one row where the keys alone are more', 'a\n'.repeat(3), { rows: 100, keyBytes: [2 ** 30] }, [1, 1, 1]],
+  [
+    'after each row if the keys of one row alone exceed the limit',
+    'a\n'.repeat(3),
+    { rows: 100, keyBytes: [2 ** 30] },
+    [1, 1, 1],
+  ],
 ])('batches are cut %s', async (_, document, limits, expected) => {
   expect(await cut(document, limits, 65_536)).toEqual(expected)
 })
 
-test('where batches end does not hang on how the bytes arrive, nor on which batch was the last one before a crash', async () => {
+test('batches end at the same rows however the bytes arrive', async () => {
   const rows = fc.array(fc.constantFrom('a\n', 'b,c\n', '"d\ne",f\n', '\n', '"broken\n'), { maxLength: 40 })
   await fc.assert(
     fc.asyncProperty(

@@ -1,18 +1,18 @@
 import type { RowBlock } from '@sluice/csv'
 
 /**
- * A batch is cut early where its rows hold more than this, bytes: what it writes, and so how long profile updates of its users
- * wait for it, goes by the bytes rather than by the rows.
+ * A batch ends early if its rows hold more bytes than this. Profile updates of its users wait for as long as it writes, and that
+ * time depends on bytes rather than on rows.
  */
 const batchBytes = 256 * 2 ** 10
 
-/** Its memory must not grow with empty cells, which take next to no bytes in the file. */
+/** Limits the cells of a batch: empty cells take memory, but hardly any bytes in the file. */
 const batchCells = 125_000
 
-/** Nor with its documents, in which every value stands with its key: at most so many bytes of keys, and a row's more. */
+/** Limits the keys in a batch's documents, which repeat the key with every value. The last row of a batch may exceed it. */
 const batchKeyBytes = 4 * 2 ** 20
 
-/** Rows of a block, from one up to another, exclusive. */
+/** Rows of a block, from `from` up to `to`, exclusive. */
 interface RowSlice {
   block: RowBlock
   from: number
@@ -23,24 +23,24 @@ interface RowSlice {
 export interface RowBatch {
   slices: RowSlice[]
   rows: number
-  /** Absolute offset behind the last of them, bytes of the uncompressed file. */
+  /** Where the last row ends, as a byte offset in the uncompressed file. */
   end: number
 }
 
-/** What bounds a batch beside the sizes that are the same for all. */
+/** The limits of a batch that differ between files. */
 export interface BatchLimits {
   rows: number
-  /** Rows of the first batch, where it is to be smaller: so it commits sooner. */
+  /** Rows of the first batch, if it is to be smaller and so commit sooner. */
   firstRows?: number
-  /** By place in a row, bytes that a value's key takes in the row's document. */
+  /** By column, bytes that its key takes in a row's document. */
   keyBytes: readonly number[]
 }
 
 /**
- * Cuts rows into batches, smaller ones where rows are long or have many columns.
+ * Cuts rows into batches. Batches have fewer rows if rows are long or have many columns.
  *
- * Where a batch ends depends only on the header, the rows, and where the first one begins, never on how the bytes arrived: a
- * successor that goes on from a committed position makes the same batches.
+ * The end of a batch depends only on the header, the rows and the position of the first batch, never on how the bytes arrived.
+ * A worker that continues from a committed position therefore cuts the same batches.
  */
 export async function* cutBatches(
   blocks: AsyncIterable<RowBlock>,
@@ -48,7 +48,7 @@ export async function* cutBatches(
   limits: BatchLimits,
 ): AsyncGenerator<RowBatch> {
   const most = Math.max(1, limits.rows)
-  // Few files have keys that could take so much: only then the values of each row are counted.
+  // Counting the keys of each row takes time, and only few files have keys that could exceed the limit.
   const countsKeys = most * limits.keyBytes.reduce((sum, bytes) => sum + bytes, 0) > batchKeyBytes
   let batchRows = Math.min(limits.firstRows ?? most, most)
   let batch: RowBatch = { slices: [], rows: 0, end: position }
@@ -78,7 +78,7 @@ export async function* cutBatches(
   if (batch.rows > 0) yield batch
 }
 
-/** Bytes of the keys in a row's document, which has no keys of empty cells. */
+/** Returns the bytes of the keys in a row's document, which has no keys for empty cells. */
 function keyBytesOf({ firstCell, cellStart, cellEnd }: RowBlock, row: number, keyBytes: readonly number[]): number {
   const first = firstCell[row] ?? 0
   const count = Math.min((firstCell[row + 1] ?? 0) - first, keyBytes.length)

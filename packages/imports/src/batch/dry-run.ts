@@ -4,11 +4,11 @@ import { registeredKeys, requireRoom } from '@sluice/profiles'
 import type { Columns, ProfileColumn } from '../file/columns.ts'
 
 /**
- * Does for a dry run what registering keys does for an import, and registers none.
+ * Checks for a dry run whether keys could be registered, and registers none.
  *
- * Takes all columns of the file, the wanted type of each key that this batch would register, and how many keys the app may
- * have; keys that earlier batches would have registered count, whichever worker committed them. Gives the type that each wanted key would have. Throws
- * `KeyLimitExceeded`.
+ * Accepts all columns of the file, the wanted type of each key that this batch would register, and the app's limit of keys.
+ * Keys that earlier batches would have registered count, whichever worker committed them. Returns the type that each wanted
+ * key would have. Throws `KeyLimitExceeded`.
  */
 export async function previewKeys(
   tx: Database,
@@ -19,13 +19,13 @@ export async function previewKeys(
 ): Promise<Map<string, ValueType>> {
   const registered = await registeredKeys(tx, appId)
   const added = columns.profiles.filter(
-    ({ key, registered: before }) => !registered.has(key) && (before || wanted.has(key)),
+    (column) => !registered.has(column.key) && (column.registered || wanted.has(column.key)),
   )
   requireRoom(registered.size + added.length, limit)
   return new Map([...wanted].map(([key, type]) => [key, registered.get(key) ?? type]))
 }
 
-/** Sets the keys that this batch would register. The keys commit with the batch, so that a successor counts them as well. */
+/** Sets the keys that this batch would register. They commit with the batch, so that the next worker counts them as well. */
 export function previewed(columns: readonly ProfileColumn[]): { previewed_keys?: RawBuilder<string[]> } {
   if (columns.length === 0) return {}
   const keys = encodeTextArray(columns.map(({ key }) => key))

@@ -1,10 +1,10 @@
 import { sql } from '@sluice/database'
 import { messageOf, type Problem } from './problems.ts'
 
-/** Messages that are counted apart, at most; the rows of all others are counted together. */
+/** Most messages that are counted separately. The rows of all other messages are counted together. */
 const mostMessages = 100
 
-/** Characters of a message that are kept: it may name a column. */
+/** Most characters of a message that are kept: a message names a column, whose name may be long. */
 const messageLength = 300
 
 /** Stands for all messages beyond {@link mostMessages}. */
@@ -26,8 +26,8 @@ export class ErrorCounts {
   }
 
   /**
-   * What is to be set in the import's row beside the counters of the batch: the statement that commits the batch does the
-   * adding, so that it takes no look at the row before. Sets nothing where no row was invalid.
+   * Returns what to set in the import's row. The statement that commits the batch adds the counts, which saves reading the row
+   * first. Sets nothing if no row was invalid.
    */
   added(): { error_counts?: ReturnType<typeof sumOf> } {
     return this.#counts.size === 0 ? {} : { error_counts: sumOf(this.#byMessage()) }
@@ -45,7 +45,7 @@ export class ErrorCounts {
   }
 }
 
-/** The import's counts with some more; messages that were counted before are the last ones to be counted together. */
+/** Adds counts to the import's counts. Messages that the import already counts keep a count of their own first. */
 function sumOf(counts: ReadonlyMap<string, number>) {
   return sql<string>`(
     select jsonb_object_agg(message, rows) from (

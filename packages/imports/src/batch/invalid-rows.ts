@@ -7,18 +7,18 @@ import type { ErrorCounts } from './error-counts.ts'
 import { type Problem, unregistered } from './problems.ts'
 
 /**
- * Puts the rows that are not applied into the batch's kept rows, in file order, and counts them by message. Accepts the number
- * of rows in the file before the batch. Returns how many it found.
+ * Adds the rows that are not applied to the batch's kept rows, in file order, and counts them by message.
+ *
+ * Accepts the number of rows in the file that precede the batch. Returns the number of rows that are not applied.
  */
 export function keepInvalidRows(
   { slices, users, keptRows }: PreparedBatch,
   { problems: found }: Findings,
   states: UserStates,
   { userIdIndex }: Columns,
-  rowsBefore: number,
+  precedingRows: number,
   counts: ErrorCounts,
 ): number {
-  keptRows.clear() // of a try that was rolled back
   const ofUnregistered = unregistered(userIdIndex)
   const problems: Problem[] = []
   let rowsFailed = 0
@@ -32,13 +32,13 @@ export function keepInvalidRows(
       problems.length = 0
       for (; found.rows[next] === number; next++) problems.push(found.problems[next] ?? 0)
       if (isUnregistered) problems.push(ofUnregistered)
-      // Columns are checked in the order of documents.
+      // Columns may have been checked in the order of documents.
       if (problems.length > 1) problems.sort((one, other) => one - other)
       rowsFailed++
       counts.add(problems)
-      // It may be about a user who was deleted after the file was sent.
+      // An unreadable row may be about a user who was deleted after the file was sent.
       if (states.followDeletion && problemOf(block, row) !== undefined) continue
-      keptRows.add(rowsBefore + number + 1, problems, block, row)
+      keptRows.add(precedingRows + number + 1, problems, block, row)
     }
   }
   return rowsFailed

@@ -4,7 +4,7 @@ import { ProfileBatch } from './profile-batch.ts'
 
 const salt = Buffer.alloc(16)
 
-/** The values of rows in the binary format of `copy`, as it is described by Postgres. */
+/** Reads rows in the binary format of `copy`, by its description in the documentation of Postgres. */
 function valuesOf(rows: Buffer): (Buffer | null)[][] {
   const read: (Buffer | null)[][] = []
   for (let at = 0; at < rows.length; ) {
@@ -32,7 +32,7 @@ const anyRows = fc.array(
   { maxLength: 50 },
 )
 
-test('the rows of chosen users have app, ID, hash and document of each, and no hash where a user has several rows', () => {
+test('the rows have app, ID, hash and document of the chosen users, and no hash if a user has several rows', () => {
   const batch = new ProfileBatch()
   fc.assert(
     fc.property(anyRows, fc.integer({ min: 1, max: 2 ** 31 - 1 }), fc.func(fc.boolean()), (rows, appId, isChosen) => {

@@ -4,11 +4,11 @@ import type { ElementList } from './element-list.ts'
 /** The columns of the rows that {@link writeCopyRows} writes. */
 export const copyColumns = ['app_id', 'user_id', 'row_hash', 'attributes'] as const
 
-/** A value's length, 4 bytes. */
-const four = [0, 0, 0, 4]
+/** The length of a value of 4 bytes, itself in 4 bytes. */
+const lengthOf4 = [0, 0, 0, 4]
 const nullValue = Buffer.from([0xff, 0xff, 0xff, 0xff])
 
-/** `jsonb` comes with the version of its format before it: the first is JSON text. */
+/** The binary form of `jsonb` begins with the version of its format. Version 1 is JSON text. */
 const jsonVersion = 1
 
 /** The lists of a batch: IDs and hashes by user, documents by their numbers. */
@@ -21,8 +21,8 @@ interface BatchLists {
 /**
  * Writes first profiles as rows for `copyInto`.
  *
- * Takes a writer, which is emptied before, the lists, the users by their numbers, and by user the number of the document. A hash
- * with all bits 0 is none. Gives the writer's bytes.
+ * Accepts a writer, whose content is replaced, the lists, the numbers of the users, and by user the number of the document. A
+ * hash with all bits 0 is written as null. Returns the writer's bytes.
  */
 export function writeCopyRows(
   writer: JsonWriter,
@@ -31,7 +31,7 @@ export function writeCopyRows(
   users: readonly number[],
   documentOf: readonly number[],
 ): Buffer {
-  const start = Buffer.from([0, copyColumns.length, ...four, 0, 0, 0, 0])
+  const start = Buffer.from([0, copyColumns.length, ...lengthOf4, 0, 0, 0, 0])
   start.writeInt32BE(appId, start.length - 4)
   writer.length = 0
   for (const user of users) {

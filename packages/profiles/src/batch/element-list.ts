@@ -1,20 +1,20 @@
 import { writeArrayHeader } from '@sluice/database'
 import { JsonWriter } from '../values/json-writer.ts'
 
-/** Bytes before an array's elements, and before each of them: its length. */
+/** Bytes of an array's header, and of the length that precedes each element. */
 const headerBytes = 20
 const lengthBytes = 4
 
-/** The elements of an array parameter, written one behind the other as Postgres takes them. */
+/** The elements of an array parameter, one after another in the binary format of Postgres. */
 export class ElementList {
-  /** Where the content of the open element goes. */
+  /** Receives the content of the open element. */
   readonly writer = new JsonWriter(2 ** 16)
   readonly #type: 'text' | 'uuid'
-  /** Where each element begins, its length included; the last entry is where the next one will. */
+  /** The offset of each element, at its length. The last entry is the offset of the next element. */
   #offsets = new Uint32Array(2 ** 10)
-  /** Where the first array of chosen elements is put together. */
+  /** Memory for the first array of chosen elements since the list was cleared. */
   #chosen = Buffer.alloc(0)
-  #isChosenTaken = false
+  #isChosenInUse = false
   count = 0
 
   constructor(type: 'text' | 'uuid') {
@@ -24,51 +24,51 @@ export class ElementList {
 
   clear(): void {
     this.count = 0
-    this.#isChosenTaken = false
+    this.#isChosenInUse = false
     this.#offsets[0] = headerBytes
     this.writer.length = headerBytes
   }
 
-  /** Opens an element; gives where to write it. */
+  /** Opens an element. Returns the writer for its content. */
   begin(): JsonWriter {
     this.writer.reserve(lengthBytes)
     this.writer.length += lengthBytes
     return this.writer
   }
 
-  /** Bytes of the open element so far. */
+  /** Bytes of the open element's content so far. */
   get openLength(): number {
     return this.writer.length - this.#offset(this.count) - lengthBytes
   }
 
-  /** Closes the open element, gives its number. */
+  /** Closes the open element. Returns its number. */
   end(): number {
     this.writer.bytes.writeInt32BE(this.openLength, this.#offset(this.count))
     return this.#add()
   }
 
-  /** Takes the open element away. */
+  /** Removes the open element. */
   drop(): void {
     this.writer.length = this.#offset(this.count)
   }
 
-  /** Where the content of an element begins in the writer's bytes. */
+  /** Returns the offset of an element's content in the writer's bytes. */
   startOf(element: number): number {
     return this.#offset(element) + lengthBytes
   }
 
-  /** Where the content of an element ends in the writer's bytes. */
+  /** Returns the offset in the writer's bytes at which the content of an element ends. */
   endOf(element: number): number {
     return this.#offset(element + 1)
   }
 
-  /** Writes an element with its length before it, as Postgres takes any value. */
+  /** Writes an element with its preceding length, which is the binary format of any value. */
   writeTo(writer: JsonWriter, element: number): void {
     writer.write(this.writer.bytes, this.#offset(element), this.#offset(element + 1))
   }
 
-  /** Whether an element's content is the same as these bytes. */
-  isAt(element: number, source: Uint8Array, start: number, end: number): boolean {
+  /** Whether an element's content equals these bytes. */
+  equals(element: number, source: Uint8Array, start: number, end: number): boolean {
     const { bytes } = this.writer
     let at = this.startOf(element)
     if (this.endOf(element) - at !== end - start) return false
@@ -76,13 +76,13 @@ export class ElementList {
     return true
   }
 
-  /** The array of all elements, without a copy. */
+  /** Returns the array of all elements without copying it. */
   array(): Buffer {
     writeArrayHeader(this.writer.bytes, this.#type, this.count)
     return this.writer.bytes.subarray(0, this.writer.length)
   }
 
-  /** The array of chosen elements, good until all are cleared: not copied where they are all there are, in order. */
+  /** Returns the array of chosen elements, valid until the list is cleared. Copies nothing if all are chosen, in order. */
   arrayOf(elements: readonly number[]): Buffer {
     if (elements.length === this.count && elements.every((element, index) => element === index)) return this.array()
     let length = headerBytes
@@ -90,7 +90,7 @@ export class ElementList {
     const array = this.#room(length)
     let at = writeArrayHeader(array, this.#type, elements.length)
     for (let index = 0; index < elements.length; ) {
-      // Those that lie behind each other are copied at once.
+      // Adjacent elements are copied in one call.
       const first = elements[index] ?? 0
       let next = first
       while (elements[index] === next) {
@@ -102,10 +102,10 @@ export class ElementList {
     return array
   }
 
-  /** Memory for an array: mostly there is one between two times that all are cleared, which has it from the time before. */
+  /** Returns memory for an array. Mostly one array is chosen before the list is cleared, and its memory is reused. */
   #room(bytes: number): Buffer {
-    if (this.#isChosenTaken) return Buffer.allocUnsafe(bytes)
-    this.#isChosenTaken = true
+    if (this.#isChosenInUse) return Buffer.allocUnsafe(bytes)
+    this.#isChosenInUse = true
     if (this.#chosen.length < bytes) this.#chosen = Buffer.allocUnsafe(Math.max(bytes, this.writer.bytes.length))
     return this.#chosen.subarray(0, bytes)
   }

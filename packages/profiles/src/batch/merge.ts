@@ -1,23 +1,23 @@
 import { type CompiledQuery, copyInto, type Database, lookUpBySets, type RawBuilder, sql } from '@sluice/database'
 import { deletedSince, lookUpDeleted } from '../deleted-users.ts'
-import { overExistingProfile } from '../existing-profile.ts'
+import { mergeIntoExisting } from '../existing-profile.ts'
 import { keepUsers } from '../users-lock.ts'
 import { copyColumns } from './copy-rows.ts'
 import type { ProfileBatch } from './profile-batch.ts'
 
-/** Stands for no hash in an array, and is never stored: so no profile is taken for up to date by it. */
+/** Stands for a missing hash in an array. It is never stored, so it never makes a profile look up to date. */
 const noHash = '00000000-0000-0000-0000-000000000000'
 
-/** What is known of a user. */
+/** What is known of a user, as a byte. */
 const unregistered = 0
 const withoutProfile = 1
 const outdated = 2
 const upToDate = 3
 const deleted = 4
 
-/** What the database knows of a batch's users, by their numbers in it. */
+/** What the lookup found about a batch's users, by their numbers in the batch. */
 export class UserStates {
-  /** Users of the app, whether of this batch or not, were deleted after the rows were sent. */
+  /** Users of the app, in this batch or not, were deleted after the rows were sent. */
   readonly followDeletion: boolean
   readonly #states: Uint8Array
 
@@ -26,7 +26,7 @@ export class UserStates {
     this.followDeletion = followDeletion
   }
 
-  /** Some of the users were seen to have a profile. */
+  /** The lookup found a profile of at least one user. */
   get hasProfiles(): boolean {
     return this.#states.includes(outdated) || this.#states.includes(upToDate)
   }
@@ -36,19 +36,19 @@ export class UserStates {
   }
 
   /**
-   * There is nothing to check or to write: the profile holds all values of the user's row, or the user was deleted after the
-   * row was sent, so that the row counts as applied and then deleted.
+   * Whether there is nothing to check or to write. Either the profile holds all values of the user's row, or the user was
+   * deleted after the row was sent. Such a row counts as applied, and then deleted.
    */
   isSettled(user: number): boolean {
     return this.#states[user] === upToDate || this.#states[user] === deleted
   }
 
-  /** Registered users with new values that have no profile yet. */
+  /** Returns the registered users that have new values and no profile yet. */
   toInsert(batch: ProfileBatch): number[] {
     return this.#withDocument(batch, withoutProfile)
   }
 
-  /** Users with new values that their profile is not known to hold. */
+  /** Returns the users with new values that their profiles may not hold yet. */
   toUpdate(batch: ProfileBatch): number[] {
     return this.#withDocument(batch, outdated)
   }
@@ -63,35 +63,35 @@ export class UserStates {
 }
 
 /**
- * What a transaction selects, an expression, before it looks the users of a batch up: keeps the app's users from being deleted
- * until it ends, and has them looked up as a set.
+ * Returns an expression that a transaction selects before it looks up the users of a batch. It keeps the app's users from being
+ * deleted until the transaction ends, and makes lookups by sets of keys fast.
  */
-export function beforeLookUp(appId: number): RawBuilder<unknown> {
+export function beforeLookup(appId: number): RawBuilder<unknown> {
   return sql`${keepUsers(appId)}, ${lookUpBySets()}`
 }
 
 /**
- * Looks the users of a batch up: who is registered, and whose profile is known to hold the new values, because the last row
- * that was merged into it was the same. Of such a row no value is even looked at. Nor is one of a user who was deleted after
- * `sentAt`, when the rows were sent, as Postgres writes it.
+ * Looks up which users of a batch are registered, and whose profile already holds the new values. The profile holds them if the
+ * row that was merged into it last has the same hash. Such a row need not be read, and neither need rows of users who were
+ * deleted after `sentAt`. `sentAt` is the time when the rows were sent, as Postgres writes it.
  *
- * With `expectNone` nobody is looked for among profiles: the users are taken to have none, as {@link mergeProfiles} finds out.
- * Runs in a transaction that has selected {@link beforeLookUp}.
+ * Looks up no profiles if `assumesNone`. {@link mergeProfiles} then detects a profile that exists. Runs in a transaction that
+ * has selected {@link beforeLookup}.
  */
 export async function lookUpUsers(
   tx: Database,
   appId: number,
   batch: ProfileBatch,
   sentAt: string,
-  expectNone: boolean,
+  assumesNone: boolean,
 ): Promise<UserStates> {
   const states = new Uint8Array(batch.size).fill(upToDate)
   if (batch.size === 0) return new UserStates(states, await askDeletedSince(tx, appId, sentAt))
-  const found = expectNone
+  const found = assumesNone
     ? { without: [...states.keys()], followDeletion: false }
     : await lookUpProfiles(tx, appId, batch, sentAt, states)
   let { followDeletion } = found
-  // Who has a profile is a user: only the others have to be looked for among them.
+  // A user who has a profile is registered, so only the others need to be looked up.
   for (const user of found.without) states[user] = withoutProfile
   if (found.without.length > 0) {
     const answer = await lookUpRegistrations(tx, appId, batch, sentAt, found.without, states)
@@ -103,7 +103,7 @@ export async function lookUpUsers(
   return new UserStates(states, followDeletion)
 }
 
-/** A batch without a readable user ID has nothing to look up, so it asks by itself. */
+/** Looks up whether users were deleted, for a batch that has no readable user ID and so no other lookup. */
 async function askDeletedSince(tx: Database, appId: number, sentAt: string): Promise<boolean> {
   const { rows } = await sql<{ deletions: boolean }>`
     /* prepared */
@@ -112,7 +112,7 @@ async function askDeletedSince(tx: Database, appId: number, sentAt: string): Pro
   return rows[0]?.deletions === true
 }
 
-/** Gives the users who have no profile, and marks the profiles that have not the same hash. */
+/** Returns the users who have no profile. Sets the state of users whose profile has another hash. */
 async function lookUpProfiles(
   tx: Database,
   appId: number,
@@ -141,7 +141,7 @@ async function lookUpProfiles(
   return { without: rows[0]?.without ?? [], followDeletion: rows[0]?.deletions === true }
 }
 
-/** Marks those of the users given who are not registered. */
+/** Sets the state of those given users who are not registered. */
 async function lookUpRegistrations(
   tx: Database,
   appId: number,
@@ -170,23 +170,23 @@ async function lookUpRegistrations(
 }
 
 /**
- * What merges the new values into the profiles of registered users, for `writeTogether`: a statement for those who have no
- * profile yet, and one for the others. A profile that already holds all of its new values is not written.
+ * Returns the statements that merge the new values into the profiles of registered users, for `writeTogether`. One statement
+ * inserts first profiles, one updates the others. A profile that already holds all of its new values is not written.
  *
- * Takes what {@link lookUpUsers} gave in the transaction that these statements end. Where another one has given one of the
- * users a first profile since, they throw what `retryConflicts` takes for a conflict; with `isContested` they go on with that
- * profile. Inserts that look for one take two thirds longer than the copy.
+ * Accepts the result of {@link lookUpUsers} in the transaction that these statements end. Another transaction may have inserted
+ * a user's first profile since. The statements then fail with a conflict that `retryConflicts` repeats. With
+ * `toleratesConflicts` they update that profile instead, at the price of an insert that takes 67 % longer.
  */
 export function mergeProfiles(
   tx: Database,
   appId: number,
   batch: ProfileBatch,
   states: UserStates,
-  isContested: boolean,
+  toleratesConflicts: boolean,
 ): CompiledQuery[] {
   const [toInsert, toUpdate] = [states.toInsert(batch), states.toUpdate(batch)]
   const statements: CompiledQuery[] = []
-  if (toInsert.length > 0) statements.push(insertProfiles(tx, appId, batch, toInsert, isContested))
+  if (toInsert.length > 0) statements.push(insertProfiles(tx, appId, batch, toInsert, toleratesConflicts))
   if (toUpdate.length > 0) statements.push(updateProfiles(tx, appId, batch, toUpdate))
   return statements
 }
@@ -196,21 +196,21 @@ function insertProfiles(
   appId: number,
   batch: ProfileBatch,
   users: readonly number[],
-  isContested: boolean,
+  toleratesConflicts: boolean,
 ): CompiledQuery {
-  if (!isContested) return copyInto('profiles', copyColumns, batch.copyRows(appId, users))
+  if (!toleratesConflicts) return copyInto('profiles', copyColumns, batch.copyRows(appId, users))
   return sql`
     /* prepared */
     insert into profiles as p (app_id, user_id, attributes, row_hash, updated_at)
     select ${appId}::integer, g.user_id, g.document::jsonb, nullif(g.row_hash, ${noHash}::uuid), now()
     from unnest(${batch.idArray(users)}::text[], ${batch.documentArray(users)}::text[], ${batch.hashArray(users)}::uuid[])
       as g (user_id, document, row_hash)
-    ${overExistingProfile}
+    ${mergeIntoExisting}
   `.compile(tx)
 }
 
 function updateProfiles(tx: Database, appId: number, batch: ProfileBatch, users: readonly number[]): CompiledQuery {
-  // Fenced, so that each document is parsed once.
+  // `offset 0` keeps the planner from inlining the subquery, so each document is parsed once.
   return sql`
     /* prepared */
     with given as materialized (select ${batch.idArray(users)}::text[] as user_ids)

@@ -5,21 +5,35 @@ import { writeCopyRows } from './copy-rows.ts'
 import { ElementList } from './element-list.ts'
 import { hashOf, UserIndex } from './user-index.ts'
 
-/** Bytes of a row's hash: enough that two rows of one user never have the same by chance. */
+/** Bytes of a row's hash: enough that two rows of one user never have the same hash by chance. */
 const hashBytes = 16
 
-const OPEN = 0x7b
-const CLOSE = 0x7d
-const COMMA = 0x2c
+const openingBrace = 0x7b
+const closingBrace = 0x7d
+const comma = 0x2c
 
 /**
- * What a batch of rows does to profiles: each of its users once, in order of appearance.
+ * What may come next:
  *
- * First every row's user is put in by {@link addRow}, with a hash of the row; that is all that a look-up takes. Then come the
- * values of the rows that are to be written, by {@link beginRow}, {@link addValue} for each, and {@link keepRow} or
- * {@link dropRow}. They become JSON documents, bytes that Postgres takes as they are, with nothing made for a single value
- * on the way. Later rows of a user win, key by key. What it gives is good until {@link clear}, which makes its memory free
- * for another batch.
+ * - `users`: rows' users, or the first row's values.
+ * - `rows`: the next row's values, or reading the documents.
+ * - `open row`: a value of the row, or its end.
+ * - `refused row`: only {@link ProfileBatch.dropRow}, because a value of the row cannot be stored.
+ * - `complete`: reading, since the documents of a user's rows are joined.
+ */
+type Phase = 'users' | 'rows' | 'open row' | 'refused row' | 'complete'
+
+/**
+ * What a batch of rows changes in profiles. It has each user once, in order of appearance.
+ *
+ * Usage, in this order; any other order throws:
+ *
+ * 1. {@link addRow} adds the user of each row with a hash of the row. A lookup needs no more than that.
+ * 2. {@link beginRow}, {@link addValue} for each value, then {@link keepRow} or {@link dropRow} add the values of the rows that
+ *    are to be written. They become JSON documents in the bytes that Postgres accepts, without an object for each value. Later
+ *    rows of a user win, key by key.
+ * 3. {@link documentArray} and {@link copyRows} return the documents. Buffers are valid until {@link clear} or
+ *    {@link clearValues}, which begin at 1 or 2 again with the same memory.
  */
 export class ProfileBatch {
   readonly #ids = new ElementList('text')
@@ -27,17 +41,18 @@ export class ProfileBatch {
   readonly #documents = new ElementList('text')
   readonly #hashes = new ElementList('uuid')
   readonly #rowWriter = new JsonWriter(2 ** 10)
-  /** By user, the number of its document; -1 where it has none. */
+  /** By user, the number of its document; -1 if it has none. */
   readonly #documentOf: number[] = []
-  /** The documents, in order, of users that have more than one row: they are joined when the batch is complete. */
+  /** The documents, in order, of users that have several rows. They are joined when the batch is complete. */
   readonly #toJoin = new Map<number, number[]>()
+  #phase: Phase = 'users'
 
-  /** How many users it has. */
+  /** The number of users. */
   get size(): number {
     return this.#ids.count
   }
 
-  /** Takes everything out of it. */
+  /** Removes users and values. */
   clear(): void {
     this.#index.clear()
     this.#ids.clear()
@@ -46,21 +61,22 @@ export class ProfileBatch {
     this.clearValues()
   }
 
-  /** Takes the values out, and leaves the users. */
+  /** Removes the values and keeps the users. */
   clearValues(): void {
     this.#documents.clear()
     this.#documentOf.fill(-1)
     this.#toJoin.clear()
+    this.#phase = 'users'
   }
 
   /**
-   * Puts a row's user in. Takes the bytes of the ID, which must be UTF-8 without NUL, and the hash of the row as `latin1`
-   * text, 16 characters at least. What makes the same row mean the same belongs into `salt`, 16 bytes: other columns or
-   * types, another hash.
+   * Adds a row's user. Accepts the bytes of its ID, which must be UTF-8 without NUL, and the hash of the row as `latin1` text
+   * of at least 16 characters. Whatever changes the meaning of a row (columns, types) must change `salt`, which has 16 bytes.
    *
-   * Gives the user's number in this batch. A user with several rows has no hash.
+   * Returns the user's number in this batch. A user with several rows has no hash.
    */
   addRow(source: Buffer, start: number, end: number, hash: string, salt: Buffer): number {
+    if (this.#phase !== 'users') throw outOfOrder('addRow', this.#phase)
     const idHash = hashOf(source, start, end)
     const known = this.#index.find(source, start, end, idHash)
     if (known !== -1) {
@@ -78,19 +94,23 @@ export class ProfileBatch {
     return number
   }
 
-  /** Whether one of its users is also one of another batch. */
+  /** Whether a user of this batch is also a user of another batch. */
   sharesUsersWith(other: ProfileBatch): boolean {
     return this.#index.sharesUsersWith(other.#index, this.size)
   }
 
   /** Begins the document of a row. */
   beginRow(): void {
-    this.#documents.begin().writeByte(OPEN)
+    if (this.#phase !== 'users' && this.#phase !== 'rows') throw outOfOrder('beginRow', this.#phase)
+    this.#phase = 'open row'
+    this.#documents.begin().writeByte(openingBrace)
   }
 
   /**
-   * Adds a value to the row: `jsonKey` is `"key":`, the cell is `source` from `start` to `end`, not empty; `isText` says that
-   * it is known to be UTF-8 without NUL. Gives why it can't be stored; the row has to be dropped then.
+   * Adds a value to the row. `jsonKey` is `"key":`. The cell is `source` from `start` to `end` and must not be empty. `isText`
+   * tells that it is known to be UTF-8 without NUL.
+   *
+   * Returns the problem if the value cannot be stored. The row must then be dropped, after more values if there are any.
    */
   addValue(
     jsonKey: Buffer,
@@ -100,52 +120,60 @@ export class ProfileBatch {
     type: ValueType,
     isText: boolean,
   ): RowProblem | undefined {
+    if (this.#phase !== 'open row' && this.#phase !== 'refused row') throw outOfOrder('addValue', this.#phase)
     const { writer } = this.#documents
-    if (!this.#isEmptyRow()) writer.writeByte(COMMA)
+    if (!this.#isEmptyRow()) writer.writeByte(comma)
     writer.write(jsonKey)
-    return writer.writeCell(source, start, end, type, isText)
+    const problem = writer.writeCell(source, start, end, type, isText)
+    if (problem !== undefined) this.#phase = 'refused row'
+    return problem
   }
 
-  /** Ends the row: it is one of this user. */
+  /** Ends the row as a row of this user. */
   keepRow(user: number): void {
+    if (this.#phase !== 'open row') throw outOfOrder('keepRow', this.#phase)
+    if (user < 0 || user >= this.size) throw new Error(`user ${user} is not in the batch`)
     if (this.#isEmptyRow()) {
       this.dropRow()
       return
     }
-    this.#documents.writer.writeByte(CLOSE)
+    this.#phase = 'rows'
+    this.#documents.writer.writeByte(closingBrace)
     const document = this.#documents.end()
-    const before = this.#documentOf[user] ?? -1
+    const preceding = this.#documentOf[user] ?? -1
     this.#documentOf[user] = document
-    if (before === -1) return
+    if (preceding === -1) return
     const all = this.#toJoin.get(user)
-    if (all === undefined) this.#toJoin.set(user, [before, document])
+    if (all === undefined) this.#toJoin.set(user, [preceding, document])
     else all.push(document)
   }
 
-  /** Ends the row: nothing of it is applied. */
+  /** Ends the row. Nothing of it is applied. */
   dropRow(): void {
+    if (this.#phase !== 'open row' && this.#phase !== 'refused row') throw outOfOrder('dropRow', this.#phase)
+    this.#phase = 'rows'
     this.#documents.drop()
   }
 
-  /** `text[]` of the IDs of all users, or of those with the numbers given. */
+  /** Returns a `text[]` of the IDs of all users, or of the users with these numbers. */
   idArray(users?: readonly number[]): Buffer {
     return users === undefined ? this.#ids.array() : this.#ids.arrayOf(users)
   }
 
-  /** `text[]` of the documents of users that have one. */
+  /** Returns a `text[]` of the documents of these users, each of which must have one. */
   documentArray(users: readonly number[]): Buffer {
-    this.#join()
+    this.#complete()
     return this.#documents.arrayOf(users.map((user) => this.#documentOf[user] ?? -1))
   }
 
-  /** Rows for `copyInto` of the profiles of users that have a document. */
+  /** Returns rows for `copyInto` of the profiles of these users, each of which must have a document. */
   copyRows(appId: number, users: readonly number[]): Buffer {
-    this.#join()
+    this.#complete()
     const lists = { id: this.#ids, hash: this.#hashes, document: this.#documents }
     return writeCopyRows(this.#rowWriter, appId, lists, users, this.#documentOf)
   }
 
-  /** `uuid[]` of the hashes of rows, all bits 0 for users without one; of all users, or of those with the numbers given. */
+  /** Returns a `uuid[]` of the rows' hashes, of all users or of these. Users without a hash have all bits 0. */
   hashArray(users?: readonly number[]): Buffer {
     return users === undefined ? this.#hashes.array() : this.#hashes.arrayOf(users)
   }
@@ -159,18 +187,24 @@ export class ProfileBatch {
     return this.#documents.openLength === 1
   }
 
-  /** A key that stands twice in a JSON object has its last value for Postgres, which is just the rule for rows. */
-  #join(): void {
+  /** Joins the documents of each user. If a JSON object has a key twice, Postgres takes the last value, as the rule for rows is. */
+  #complete(): void {
+    if (this.#phase === 'open row' || this.#phase === 'refused row') throw outOfOrder('reading', this.#phase)
+    this.#phase = 'complete'
     for (const [user, documents] of this.#toJoin) {
       const writer = this.#documents.begin()
       for (const [index, document] of documents.entries()) {
         const [start, end] = [this.#documents.startOf(document), this.#documents.endOf(document)]
-        writer.writeByte(index === 0 ? OPEN : COMMA)
+        writer.writeByte(index === 0 ? openingBrace : comma)
         writer.write(writer.bytes, start + 1, end - 1)
       }
-      writer.writeByte(CLOSE)
+      writer.writeByte(closingBrace)
       this.#documentOf[user] = this.#documents.end()
     }
     this.#toJoin.clear()
   }
+}
+
+function outOfOrder(step: string, phase: Phase): Error {
+  return new Error(`a profile batch was used out of order: ${step} in phase "${phase}"`)
 }

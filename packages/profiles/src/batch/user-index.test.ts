@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { ElementList } from './element-list.ts'
 import { hashOf, UserIndex } from './user-index.ts'
 
-/** Adds each ID that is not there yet; gives the numbers that were found or given. */
+/** Adds each ID that the index does not have yet. Returns the number of each ID. */
 function numbersOf(index: UserIndex, ids: ElementList, texts: readonly string[], hash = hashOf): number[] {
   return texts.map((text) => {
     const bytes = Buffer.from(`before${text}behind`)
@@ -22,7 +22,7 @@ function open(): { ids: ElementList; index: UserIndex } {
   return { ids, index: new UserIndex(ids) }
 }
 
-/** What a Map of strings would have given. */
+/** Returns the numbers that a Map of strings would find. */
 function expectedNumbers(texts: readonly string[]): number[] {
   const numbers = new Map<string, number>()
   return texts.map((text) => {
@@ -36,7 +36,7 @@ const texts = fc.array(fc.oneof(fc.constantFrom('a', 'b', 'ab', 'ba', ''), fc.st
   maxLength: 300,
 })
 
-test('users are found by their IDs, whatever these are, also when it is used again', () => {
+test('users are found by any ID, also after the index was cleared', () => {
   fc.assert(
     fc.property(texts, texts, (first, second) => {
       const { ids, index } = open()
@@ -48,13 +48,13 @@ test('users are found by their IDs, whatever these are, also when it is used aga
   )
 })
 
-test('IDs with the same hash are told apart', () => {
+test('different IDs with the same hash are different users', () => {
   const { ids, index } = open()
   const all = Array.from({ length: 2_000 }, (_, number) => `user ${number % 1_500}`)
   expect(numbersOf(index, ids, all, () => 7)).toEqual(expectedNumbers(all))
 })
 
-test('two batches share users where an ID is in both', () => {
+test('two batches share users if an ID is in both', () => {
   fc.assert(
     fc.property(texts, texts, (one, two) => {
       const [a, b] = [open(), open()]

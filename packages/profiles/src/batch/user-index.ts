@@ -1,27 +1,27 @@
 import type { ElementList } from './element-list.ts'
 
-/** Part of every hash, so that nobody can make up user IDs that all have the same. */
+/** Part of every hash, so that nobody can prepare user IDs that all have the same hash. */
 const seed = crypto.getRandomValues(new Int32Array(1))[0] ?? 0
 
-/** At most every other slot is taken. */
+/** At most half of the slots are in use. */
 const slotsPerUser = 2
 
-/** Gives a hash of some bytes, the same throughout this process. */
+/** Returns a hash of bytes, which is the same throughout this process. */
 export function hashOf(source: Uint8Array, start: number, end: number): number {
   let hash = seed ^ (end - start)
   for (let at = start; at < end; at++) hash = Math.imul(hash ^ (source[at] ?? 0), 0x5bd1e995) ^ (hash >>> 15)
   return hash ^ (hash >>> 13)
 }
 
-/** Finds users of a batch by the bytes of their IDs: a Map would need a string of each. */
+/** Finds users of a batch by the bytes of their IDs. A Map would need a string for each ID. */
 export class UserIndex {
   readonly #ids: ElementList
-  /** Users in a hash table with open addressing: their numbers and 1, or 0 for nobody. */
+  /** Hash table with open addressing: a user's number + 1, or 0 for an empty slot. */
   #slots = new Int32Array(2 ** 10)
-  /** By user. */
+  /** By user, the hash of its ID. */
   #hashes = new Int32Array(2 ** 10 / slotsPerUser)
 
-  /** Takes the IDs, of users in order; {@link add} says that one was added. */
+  /** Accepts the list of IDs. Call {@link add} after each ID that is added to it. */
   constructor(ids: ElementList) {
     this.#ids = ids
   }
@@ -30,24 +30,24 @@ export class UserIndex {
     this.#slots.fill(0)
   }
 
-  /** The number of the user with this ID, and this {@link hashOf} it; -1 where there is none. */
+  /** Returns the number of the user with this ID; -1 if there is none. `hash` is the ID's {@link hashOf}. */
   find(source: Uint8Array, start: number, end: number, hash: number): number {
     const mask = this.#slots.length - 1
     for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
       const user = (this.#slots[slot] ?? 0) - 1
       if (user === -1) return -1
-      if (this.#hashes[user] === hash && this.#ids.isAt(user, source, start, end)) return user
+      if (this.#hashes[user] === hash && this.#ids.equals(user, source, start, end)) return user
     }
   }
 
-  /** Takes the user who was added last. */
+  /** Adds the user whose ID was added last. */
   add(user: number, hash: number): void {
     if (user >= this.#hashes.length) this.#grow(user)
     this.#hashes[user] = hash
-    this.#put(user, hash)
+    this.#insert(user, hash)
   }
 
-  /** Whether one of its first `count` users is also one of another index. */
+  /** Whether one of the first `count` users is also in another index. */
   sharesUsersWith(other: UserIndex, count: number): boolean {
     const { bytes } = this.#ids.writer
     for (let user = 0; user < count; user++) {
@@ -57,7 +57,7 @@ export class UserIndex {
     return false
   }
 
-  #put(user: number, hash: number): void {
+  #insert(user: number, hash: number): void {
     const mask = this.#slots.length - 1
     let slot = hash & mask
     while (this.#slots[slot] !== 0) slot = (slot + 1) & mask
@@ -69,6 +69,6 @@ export class UserIndex {
     hashes.set(this.#hashes)
     this.#hashes = hashes
     this.#slots = new Int32Array(hashes.length * slotsPerUser)
-    for (let user = 0; user < users; user++) this.#put(user, hashes[user] ?? 0)
+    for (let user = 0; user < users; user++) this.#insert(user, hashes[user] ?? 0)
   }
 }
