@@ -7,8 +7,8 @@ export function recentlyDeletedHash(appId: number, userId: RawBuilder<unknown>):
 }
 
 /**
- * Returns an expression that tells whether any user ID of the app was deleted after `sentAt`. It costs one lookup in an index,
- * so statements that run anyway include it.
+ * Returns an expression that tells whether any user ID of the app was deleted after `sentAt`. It costs one lookup in an
+ * index, so statements that run anyway include it.
  */
 export function deletedSince(appId: number, sentAt: string): RawBuilder<unknown> {
   return sql`exists (

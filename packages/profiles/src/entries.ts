@@ -17,8 +17,8 @@ const reservedKeys = new Set(['user_id', 'SERVICE_ERRORS'])
 /**
  * Checks each entry of a profile update by itself (service.md, Profile entry; code 1003).
  *
- * Returns the entries in the same order, with datetimes in UTC. If entries are invalid, returns a message for each instead, at
- * most 100. A message names the entry's key, or the entry's index if the key cannot be shown.
+ * Returns the entries in the same order, with datetimes in UTC. If entries are invalid, returns a message for each
+ * instead, at most 100. A message names the entry's key, or the entry's index if the key cannot be shown.
  */
 export function checkEntries(entries: readonly JsonObject[]): { entries: ProfileEntry[] } | { messages: string[] } {
   const checked: ProfileEntry[] = []

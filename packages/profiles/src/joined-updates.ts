@@ -13,12 +13,12 @@ const mostEntries = 50
 /**
  * Returns a function that updates one user's profile and shares statements, and so commits, with updates of the same moment.
  *
- * Each update is still all or nothing by itself, and is committed when its promise resolves. Accepts how many keys an app may
- * have.
+ * Each update is still all or nothing by itself, and is committed when its promise resolves. Accepts how many keys an
+ * app may have.
  *
  * A shared statement never waits for a lock. An update runs alone afterwards if its user has no profile yet, or if another
  * transaction, such as an import's batch, has locked the profile. If a key is not registered with the wanted type, all
- * updates of that app run alone, so that only the update with that key fails.
+ * updates of that app run alone. Only the update with that key can fail then.
  *
  * The returned function accepts checked entries; the last entry of each key counts. It throws `TypeConflict`,
  * `UnregisteredUser` and `KeyLimitExceeded`, with nothing written.
@@ -56,12 +56,12 @@ interface WantedType {
 }
 
 /**
- * Writes updates in one statement and one round trip. Accepts at most one update of each user. Returns for each whether it is
- * written.
+ * Writes updates in one statement and one round trip. Accepts at most one update of each user. Returns for each whether
+ * it is written.
  *
- * `free` selects the users whose profiles no other transaction has locked, and locks them. The insert therefore always finds a
- * row. An insert is used because it finds each row by index; the planner could run an update as a join that reads the whole
- * table. A profile that already holds all the values is not written.
+ * `free` selects the users whose profiles no other transaction has locked, and locks them. The insert therefore always
+ * finds a row. An insert is used because it finds each row by index; the planner could run an update as a join that
+ * reads the whole table. A profile that already holds all the values is not written.
  */
 async function writeStatement(
   db: Database,

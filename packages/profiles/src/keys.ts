@@ -24,9 +24,9 @@ export async function registeredKeys(db: Database, appId: number): Promise<Map<s
 /**
  * Registers keys, in the transaction that first uses them (design.md §3, Registering keys).
  *
- * Accepts the wanted type of each key and the app's limit of keys. Returns the type that each key has now: the wanted type, or
- * the type that another transaction registered meanwhile. A registered type never changes. Throws {@link KeyLimitExceeded}.
- * Registrations of one app wait for each other, so the limit is exact.
+ * Accepts the wanted type of each key and the app's limit of keys. Returns the type that each key has now: the wanted
+ * type, or the type that another transaction registered meanwhile. A registered type never changes. Throws {@link
+ * KeyLimitExceeded}. Registrations of one app wait for each other, so the limit is exact.
  */
 export async function registerKeys(
   tx: Database,

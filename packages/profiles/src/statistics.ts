@@ -33,8 +33,8 @@ const mostExamples = 3
 /**
  * Returns the registered keys of an app with their values in a sample of its users.
  *
- * The cost does not grow with the number of users. The sample of a small app has all users; the sample of a large app has users
- * of random pages.
+ * The cost does not grow with the number of users. The sample of a small app has all users; the sample of a large app
+ * has users of random pages.
  */
 export async function profileStatistics(db: Database, appId: number): Promise<ProfileStatistics> {
   const [types, isComplete] = await Promise.all([registeredKeys(db, appId), isSmall(db, appId)])

@@ -40,8 +40,8 @@ export function profileUpdate(appId: number, userId: string, entries: readonly P
 /**
  * Updates one user's profile and registers its new keys, all or nothing. When it returns, the update is committed.
  *
- * Accepts the app's limit of keys. Throws {@link TypeConflict}, {@link UnregisteredUser} and `KeyLimitExceeded`, with nothing
- * written.
+ * Accepts the app's limit of keys. Throws {@link TypeConflict}, {@link UnregisteredUser} and `KeyLimitExceeded`, with
+ * nothing written.
  */
 export async function updateProfile(db: Database, update: ProfileUpdate, keyLimit: number): Promise<void> {
   // A key is new only once, so one statement is mostly enough.
@@ -67,8 +67,8 @@ async function registerAndWrite(db: Database, update: ProfileUpdate, keyLimit: n
 /**
  * Merges the values into the profile if every key is registered with the wanted type. Otherwise writes nothing.
  *
- * It is one statement and one round trip. A profile that already holds all the values is not written. `for key share` keeps the
- * user from being deleted meanwhile.
+ * It is one statement and one round trip. A profile that already holds all the values is not written. `for key share`
+ * keeps the user from being deleted meanwhile.
  *
  * Returns the keys that are not registered. Throws {@link TypeConflict} and {@link UnregisteredUser}.
  */

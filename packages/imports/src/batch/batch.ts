@@ -56,8 +56,8 @@ function bytesOf(block: CellOffsets, row: number, column: number): Buffer {
 /**
  * Adds the users of the rows to the memory, which must have none.
  *
- * Yields to the event loop after each block of rows. A batch that Postgres has finished must not keep its locks until all rows
- * of this batch are hashed.
+ * Yields to the event loop after each block of rows. A batch that Postgres has finished must not keep its locks until
+ * all rows of this batch are hashed.
  */
 export async function prepareBatch(batch: RowBatch, columns: Columns, memory: BatchMemory): Promise<PreparedBatch> {
   const { profileBatch, keptRows } = memory

@@ -13,8 +13,9 @@ import { ProfileExpectation } from './profile-expectation.ts'
 interface BatchInFlight {
   batch: PreparedBatch
   /**
-   * Resolves when the transaction holds the lock for which the following batch waits. Replaced if the batch aborts and has to
-   * wait itself. Otherwise the following batch would find the lock free and abort as well, and so on to the end of the file.
+   * Resolves when the transaction holds the lock for which the following batch waits. Replaced if the batch aborts and
+   * has to wait itself. Otherwise the following batch would find the lock free and abort as well, and so on to the end
+   * of the file.
    */
   locked: PromiseWithResolvers<void>
   committed: Promise<void>
@@ -27,9 +28,9 @@ export type CommitObserver = (batch: PreparedBatch, rowsFailed: number, ms: numb
 /**
  * Commits the batches of a claim in file order.
  *
- * A few batches may be in flight at the same moment, each on its own connection: while one writes, the following ones look up
- * and check. They write one after the other. Batches that share a user, or may register keys, are never in flight
- * together. The outcome is therefore as if each batch had started after the preceding one.
+ * A few batches may be in flight at the same moment, each on its own connection: while one writes, the following ones
+ * look up and check. They write one after the other. Batches that share a user, or may register keys, are never in
+ * flight together. The outcome is therefore as if each batch had started after the preceding one.
  */
 export class CommitOrder {
   readonly #context: ImportContext
@@ -69,8 +70,8 @@ export class CommitOrder {
   }
 
   /**
-   * Sends a batch, after it has waited for the preceding batches that must commit first. Waits for the commit of a batch that
-   * may register keys. Throws the error of the first batch that failed among those it waited for.
+   * Sends a batch, after it has waited for the preceding batches that must commit first. Waits for the commit of a
+   * batch that may register keys. Throws the error of the first batch that failed among those it waited for.
    */
   async add(rows: RowBatch): Promise<void> {
     settleTypes(rows, this.#columns)
@@ -150,8 +151,8 @@ export class CommitOrder {
     preceding: BatchInFlight | undefined,
     batch = entry.batch,
   ): Promise<Committed & { batch: PreparedBatch }> {
-    // Opening a connection may take longer than a whole batch on an open one. Without this wait, this batch might look for the
-    // lock of the preceding one before that transaction has acquired it.
+    // Opening a connection may take longer than a whole batch on an open one. Without this wait, this batch might look
+    // for the lock of the preceding one before that transaction has acquired it.
     if (preceding !== undefined) await Promise.race([preceding.locked.promise, preceding.committed.catch(() => {})])
     const followsBatchInFlight = preceding?.isCommitted === false
     try {

@@ -22,7 +22,9 @@ import { ErrorCounts } from './error-counts.ts'
 import { keepInvalidRows } from './invalid-rows.ts'
 import { type Expectation, type ProfilesFound, planOf, profilesFound } from './profile-expectation.ts'
 
-/** Another transaction has registered keys of this batch with other types. The rows must be checked again with these types. */
+/**
+ * Another transaction has registered keys of this batch with other types. The rows must be checked again with these types.
+ */
 export class TypesChanged extends Error {
   override readonly name = 'TypesChanged'
   /** The registered types, by the columns that were to be registered with other types. */
@@ -35,8 +37,8 @@ export class TypesChanged extends Error {
 }
 
 /**
- * Most transactions of one import at the same time. With a single one, Postgres would be idle while this process checks rows,
- * and this process while Postgres writes.
+ * Most transactions of one import at the same time. With a single one, Postgres would be idle while this process checks
+ * rows, and this process while Postgres writes.
  */
 export const mostBatchesInFlight = 3
 
@@ -47,7 +49,7 @@ const locksPerAttempt = mostBatchesInFlight + 1
 export interface BatchPlace {
   /** Number of preceding batches under this claim. */
   number: number
-  /** Where the preceding batch ends. This batch commits only if the import's position is there. */
+  /** Position at the end of the preceding batch. This batch commits only if the import has that position. */
   precedingEnd: number
   /** Rows of the file that precede this batch. */
   precedingRows: number
@@ -135,7 +137,8 @@ async function writeBatch(
 }
 
 /**
- * Returns an expression to select that acquires the lock of a batch, and so waits for the end of the transaction that holds it.
+ * Returns an expression to select that acquires the lock of a batch, and so waits for the end of the transaction that
+ * holds it.
  *
  * The wait is in Postgres and not in this process, so that Postgres notices a deadlock between two transactions.
  */
@@ -202,7 +205,8 @@ function progressTo(
   const progress = claimed({ db: tx }, claim)
     .where('position', '=', precedingEnd)
     .set({
-      // Columns and types may be longer than the batch's rows, and each update would write them again: so only if they changed.
+      // Columns and types may be longer than the batch's rows, and each update would write them again: so only if they
+      // changed.
       ...(precedingTypes === undefined && { columns: JSON.stringify(columns.names), error_room: errorRoomBytes }),
       ...(precedingTypes !== batch.types &&
         !isDeepStrictEqual(precedingTypes, batch.types) && { types: JSON.stringify(batch.types) }),

@@ -3,17 +3,17 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type BatchLimits, cutBatches } from './cut.ts'
 
-/** Cuts a document whose bytes arrive in chunks. Returns the number of rows of each batch. */
-async function cut(document: string, limits: BatchLimits, chunkBytes = 64): Promise<number[]> {
+/** Cuts a document, from a position on, whose bytes arrive in chunks. Returns the rows and the end of each batch. */
+async function cut(document: string, limits: BatchLimits, chunkBytes: number, position = 0) {
   const bytes = Buffer.from(document)
   async function* chunks() {
-    for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes)
+    for (let at = position; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes)
   }
-  const batches = await Array.fromAsync(cutBatches(readRows(chunks()), 0, limits))
+  const batches = await Array.fromAsync(cutBatches(readRows(chunks(), { position }), position, limits))
   for (const { rows, slices } of batches) {
     expect(slices.reduce((sum, { from, to }) => sum + to - from, 0)).toBe(rows)
   }
-  return batches.map(({ rows }) => rows)
+  return batches.map(({ rows, end }) => ({ rows, end }))
 }
 
 test.each([
@@ -35,22 +35,32 @@ test.each([
     [1, 1, 1],
   ],
 ])('batches are cut %s', async (_, document, limits, expected) => {
-  expect(await cut(document, limits, 65_536)).toEqual(expected)
+  const batches = await cut(document, limits, 65_536)
+  expect(batches.map(({ rows }) => rows)).toEqual(expected)
 })
 
+const anyDocument = fc
+  .array(fc.constantFrom('a\n', 'b,c\n', '"d\ne",f\n', '\n', '"broken\n'), { maxLength: 40 })
+  .map((rows) => rows.join(''))
+const anyRows = fc.integer({ min: 1, max: 5 })
+
 test('batches end at the same rows however the bytes arrive', async () => {
-  const rows = fc.array(fc.constantFrom('a\n', 'b,c\n', '"d\ne",f\n', '\n', '"broken\n'), { maxLength: 40 })
   await fc.assert(
-    fc.asyncProperty(
-      rows,
-      fc.integer({ min: 1, max: 5 }),
-      fc.integer({ min: 1, max: 20 }),
-      async (parts, size, chunk) => {
-        const document = parts.join('')
-        const limits = { rows: size, keyBytes: [1] }
-        const whole = await cut(document, limits, 1000)
-        expect(await cut(document, limits, chunk)).toEqual(whole)
-      },
-    ),
+    fc.asyncProperty(anyDocument, anyRows, fc.integer({ min: 1, max: 20 }), async (document, rows, chunkBytes) => {
+      const limits = { rows, keyBytes: [1] }
+      expect(await cut(document, limits, chunkBytes)).toEqual(await cut(document, limits, 1_000))
+    }),
+  )
+})
+
+test('a worker that continues after any batch cuts the same batches', async () => {
+  await fc.assert(
+    fc.asyncProperty(anyDocument, anyRows, async (document, rows) => {
+      const limits = { rows, keyBytes: [1] }
+      const batches = await cut(document, limits, 64)
+      for (const [index, { end }] of batches.entries()) {
+        expect(await cut(document, limits, 64, end)).toEqual(batches.slice(index + 1))
+      }
+    }),
   )
 })

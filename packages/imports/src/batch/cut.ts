@@ -1,8 +1,8 @@
 import type { RowBlock } from '@sluice/csv'
 
 /**
- * A batch ends early if its rows hold more bytes than this. Profile updates of its users wait for as long as it writes, and that
- * time depends on bytes rather than on rows.
+ * A batch ends early if its rows hold more bytes than this. Profile updates of its users wait for as long as it writes,
+ * and that time depends on bytes rather than on rows.
  */
 const batchBytes = 256 * 2 ** 10
 
@@ -23,7 +23,7 @@ interface RowSlice {
 export interface RowBatch {
   slices: RowSlice[]
   rows: number
-  /** Where the last row ends, as a byte offset in the uncompressed file. */
+  /** End of the last row, as a byte offset in the uncompressed file. */
   end: number
 }
 
@@ -39,8 +39,8 @@ export interface BatchLimits {
 /**
  * Cuts rows into batches. Batches have fewer rows if rows are long or have many columns.
  *
- * The end of a batch depends only on the header, the rows and the position of the first batch, never on how the bytes arrived.
- * A worker that continues from a committed position therefore cuts the same batches.
+ * The end of a batch depends only on the header, the rows and the position of the first batch, never on how the bytes
+ * arrived. A worker that continues from a committed position therefore cuts the same batches.
  */
 export async function* cutBatches(
   blocks: AsyncIterable<RowBlock>,

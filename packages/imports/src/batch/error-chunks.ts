@@ -3,18 +3,19 @@ import type { Claim } from '../order/claim.ts'
 import type { PreparedBatch } from './batch.ts'
 
 /**
- * Saves a batch's invalid rows as a chunk of the error file. Accepts the bytes that the rows of the file may take, if this
- * is the first batch.
+ * Returns the statement that saves a batch's invalid rows as a chunk of the error file. It uses `errorRoomBytes`, the
+ * bytes that the rows of the file may take, only in the first batch.
  *
- * Chunks are saved up to the first one that does not fit, and with it: where the file ends within a chunk is decided when the
- * file is made (`error-file.ts`). So the kept rows depend on the file and the limit alone. This statement must follow the commit
- * of the preceding batch and precede the update that adds this batch's bytes to the sum.
+ * The first chunk that exceeds the limit is still saved, and no further one. The file's end within that chunk is found
+ * when the file is made (`error-file.ts`). The kept rows therefore depend only on the file and the limit. This
+ * statement must follow the commit of the preceding batch, and precede the update that adds this batch's bytes to the
+ * sum.
  */
 export function saveKeptRows(
   tx: Database,
   { appId, importId }: Claim,
   { keptRows, end }: PreparedBatch,
-  errorRoom: number,
+  errorRoomBytes: number,
 ): CompiledQuery {
   return sql`
     /* prepared */
@@ -22,6 +23,6 @@ export function saveKeptRows(
     select app_id, import_id, ${end}::bigint, 0, ${keptRows.content()}::bytea, error_bytes, ${keptRows.lineBytes}::bigint
     from imports
     where app_id = ${appId}::integer and import_id = ${importId}::uuid
-      and error_bytes <= coalesce(error_room, ${errorRoom}::bigint) and error_file_ends_before_row is null
+      and error_bytes <= coalesce(error_room, ${errorRoomBytes}::bigint) and error_file_ends_before_row is null
   `.compile(tx)
 }

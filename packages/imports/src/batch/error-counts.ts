@@ -26,8 +26,8 @@ export class ErrorCounts {
   }
 
   /**
-   * Returns what to set in the import's row. The statement that commits the batch adds the counts, which saves reading the row
-   * first. Sets nothing if no row was invalid.
+   * Returns what to set in the import's row. The statement that commits the batch adds the counts, which saves reading
+   * the row first. Sets nothing if no row was invalid.
    */
   added(): { error_counts?: ReturnType<typeof sumOf> } {
     return this.#counts.size === 0 ? {} : { error_counts: sumOf(this.#byMessage()) }

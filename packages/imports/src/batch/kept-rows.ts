@@ -3,30 +3,36 @@ import { Messages } from './messages.ts'
 import type { Problem } from './problems.ts'
 
 /*
- * The short form of invalid rows, in which they wait in Postgres until their error file is made. It leaves out what the header
- * and the catalogue of problems give back: the texts of messages, and commas for values that a row lacks. So it takes about as
- * many bytes as the rows themselves, whatever their messages are.
+ * The short form of invalid rows, in which Postgres keeps them until the error file is made. It leaves out what the
+ * header and the catalogue of problems can restore: the texts of messages, and commas for missing values. It therefore
+ * takes about as many bytes as the rows themselves, whatever their messages are.
  *
- * A row is: a byte of the flags below; its number in the file, as the difference to the row before; the number of its problems,
- * and each problem as the difference to the one before; how many values it lacks; the length of its cells in bytes, and the
- * cells as they stand in a line. Numbers vary in length: 7 bits a byte, lowest bits first.
+ * A row consists of:
+ *
+ * - a byte with the flags below
+ * - its number in the file, as the difference to the preceding row
+ * - the number of its problems, and each problem as the difference to the preceding problem
+ * - the number of missing values
+ * - the length of its cells in bytes, and the cells as they are in a line of the error file
+ *
+ * Numbers have a variable length: 7 bits per byte, lowest bits first.
  */
 
-/** The row before has the preceding number, so the number is left out. */
+/** The number follows the number of the preceding row, and is left out. */
 const isNext = 1
-/** The row before has the same problems, so they are left out. */
+/** The problems are those of the preceding row, and are left out. */
 const hasSameProblems = 2
-/** The row before lacks as many values, so their number is left out. */
+/** As many values are missing as in the preceding row, and their number is left out. */
 const lacksAsMany = 4
 
 /** Collects invalid rows in their short form. */
 export class KeptRows {
   readonly #columns: number
-  /** The uploaded column that the messages take the place of; -1 if there is none. */
+  /** Index of the uploaded column SERVICE_ERRORS, which the messages replace; -1 if there is none. */
   readonly #reserved: number
   readonly #messages: Messages
   readonly #writer = new LineWriter()
-  /** Of the row before: */
+  /** Of the preceding row: */
   #number = 0
   #problems: Problem[] = []
   #messageBytes = 0
@@ -45,7 +51,7 @@ export class KeptRows {
     return this.#lineBytes
   }
 
-  /** Adds a row. Accepts its number in the file (the first data row has 1), its problems in their order, and where its cells lie. */
+  /** Adds a row. Accepts its number in the file (the first data row has 1), its sorted problems, and its cells. */
   add(number: number, problems: readonly Problem[], cells: CellOffsets, row: number): void {
     const first = cells.firstCell[row] ?? 0
     const end = cells.firstCell[row + 1] ?? 0
@@ -56,7 +62,7 @@ export class KeptRows {
     this.#lineBytes += this.#messageBytes + 1 + cellBytes + this.#lacking + 1
   }
 
-  /** Returns the rows in their short form, valid until the next one is added. */
+  /** Returns the rows in their short form, valid until the next row is added. */
   content(): Buffer {
     return this.#writer.bytes.subarray(0, this.#writer.length)
   }
@@ -70,12 +76,12 @@ export class KeptRows {
     this.#lineBytes = 0
   }
 
-  /** How many values a row lacks that has so many cells. */
+  /** Returns the number of missing values of a row with a number of cells. */
   #lackingAfter(cells: number): number {
     const hasReserved = this.#reserved !== -1
     const written = hasReserved && this.#reserved < cells ? cells - 1 : cells
     const wanted = hasReserved ? this.#columns - 1 : this.#columns
-    // A row without any cell is written like a row with one that is empty.
+    // A row without any cell is written like a row with one empty cell.
     return Math.max(0, wanted - Math.max(1, written))
   }
 
@@ -90,10 +96,10 @@ export class KeptRows {
     if (!follows) to = writeNumber(bytes, to, number - this.#number)
     if (!areSame) {
       to = writeNumber(bytes, to, problems.length)
-      let before = 0
+      let preceding = 0
       for (const problem of problems) {
-        to = writeNumber(bytes, to, problem - before)
-        before = problem
+        to = writeNumber(bytes, to, problem - preceding)
+        preceding = problem
       }
       this.#problems = [...problems]
       this.#messageBytes = this.#messages.byteSize(problems)
@@ -105,13 +111,15 @@ export class KeptRows {
   }
 
   #haveSame(problems: readonly Problem[]): boolean {
-    const before = this.#problems
-    if (before.length !== problems.length) return false
-    for (let index = 0; index < before.length; index++) if (before[index] !== problems[index]) return false
+    const preceding = this.#problems
+    if (preceding.length !== problems.length) return false
+    for (let index = 0; index < preceding.length; index++) if (preceding[index] !== problems[index]) return false
     return true
   }
 
-  /** Adds the cells after their length, which is mostly the one that they have in the source. Returns the length. */
+  /**
+   * Adds the length of the cells and the cells. `expected` is their length in the source, which is mostly right. Returns it.
+   */
   #addCells(cells: CellOffsets, row: number, expected: number): number {
     const writer = this.#writer
     const lengthAt = writer.length
@@ -132,17 +140,17 @@ export class KeptRows {
   }
 }
 
-/** A row in its short form; the same object stands for one row after the other. */
+/** A row in its short form. The reader reuses the object for each row. */
 export interface KeptRow {
   number: number
   problems: readonly Problem[]
   lacking: number
-  /** Where its cells lie in the content, as they stand in a line. */
+  /** Range of its cells in the content, as they are in a line of the error file. */
   start: number
   end: number
 }
 
-/** Reads rows in their short form. Content that is cut off ends with its last whole row. */
+/** Reads rows in their short form. If the content is cut off, reads its whole rows. */
 export function* readKeptRows(content: Buffer): Generator<KeptRow, void, void> {
   const row: KeptRow = { number: 0, problems: [], lacking: 0, start: 0, end: 0 }
   const reader = new NumberReader(content)
@@ -181,7 +189,7 @@ class NumberReader {
     return this.at > this.#bytes.length
   }
 
-  /** Beyond the end it returns 0, and the place of what follows is beyond the end as well. */
+  /** Returns the next byte; 0 beyond the end, where `at` still advances. */
   byte(): number {
     return this.#bytes[this.at++] ?? 0
   }

@@ -1,43 +1,47 @@
 import { LineWriter } from '@sluice/csv'
 import { messageOf, type Problem } from './problems.ts'
 
-/** The messages of a row take at most so many bytes in its SERVICE_ERRORS cell (design.md §3, Error file's size). */
-const longestCell = 64 * 2 ** 10
+/** Most bytes of a row's messages in its SERVICE_ERRORS cell (design.md §3, Error file's size). */
+const longestCellBytes = 64 * 2 ** 10
 
 const separator = Buffer.from(', ')
 
-/** A cell that begins so is a formula for a spreadsheet. */
+/** A spreadsheet interprets a cell with such a beginning as a formula. */
 const formulaStart = /^[=+\-@\t\r\n]/
 
-/** Stands before messages that would begin so. Values are not marked: their columns are read when the file is uploaded again. */
+/**
+ * Precedes messages that look like a formula. Values have no mark, because they are read when the file is uploaded again.
+ */
 const textMark = Buffer.from("'")
 
-/** A message as it stands in an error file. */
+/** A message as it is in an error file. */
 interface Message {
   bytes: Buffer
+  /** Quotes in the text, which a quoted cell doubles. */
   quotes: number
-  /** On its own it needs quotes around it. */
+  /** A cell with only this message needs quotes. */
   isSpecial: boolean
-  /** A spreadsheet would take a cell that begins with it for a formula: it names a column such as `=HYPERLINK(…)`. */
+  /** It looks like a formula, because it begins with the name of a column such as `=HYPERLINK(…)`. */
   isFormula: boolean
 }
 
 /** How the messages of a row fit into its cell. */
 interface Fit {
-  /** How many are in the cell; the others are counted. */
+  /** Number of messages in the cell. The cell ends with the number of the others. */
   shown: number
-  /** Bytes of the cell in a line, with quotes if it needs some. */
+  /** Bytes of the cell in a line, including quotes if it needs any. */
   byteSize: number
   isQuoted: boolean
   isMarked: boolean
 }
 
-/** The messages of a file's rows, joined by `, ` in the cell that holds them. If some do not fit, it ends in `and 340 more`. */
+/** Makes the cells with the messages of a file's rows, joined by `, `. If some do not fit, a cell ends in `and 340 more`. */
 export class Messages {
   readonly #columns: readonly string[]
   readonly #known = new Map<Problem, Message>()
   readonly #cell = new LineWriter()
 
+  /** Accepts the uploaded columns. */
   constructor(columns: readonly string[]) {
     this.#columns = columns
   }
@@ -47,7 +51,7 @@ export class Messages {
     return this.#fit(problems).byteSize
   }
 
-  /** Returns the cell of a row's problems as it stands in a line, valid until the next call. */
+  /** Returns the cell of a row's problems as it is in a line, valid until the next call. */
   cell(problems: readonly Problem[]): Buffer {
     const { shown, byteSize, isQuoted, isMarked } = this.#fit(problems)
     const text = Buffer.concat([
@@ -70,13 +74,13 @@ export class Messages {
     for (; shown < count; shown++) {
       const next = this.#of(problems[shown] ?? 0)
       const size = (shown === 0 ? 0 : separator.length) + next.bytes.length
-      if (bytes + size > longestCell) break
+      if (bytes + size > longestCellBytes) break
       bytes += size
       quotes += next.quotes
       isSpecial ||= next.isSpecial
     }
-    // The count of the others has to fit as well.
-    while (shown > 1 && bytes + remainder(count - shown).length > longestCell) {
+    // The number of the others must fit as well.
+    while (shown > 1 && bytes + remainder(count - shown).length > longestCellBytes) {
       const last = this.#of(problems[--shown] ?? 0)
       bytes -= separator.length + last.bytes.length
       quotes -= last.quotes
@@ -97,7 +101,7 @@ export class Messages {
   }
 }
 
-/** What stands after the messages of a cell if it leaves some out. */
+/** Returns the text that follows the messages of a cell if it leaves some out. */
 function remainder(leftOut: number): string {
   return leftOut === 0 ? '' : `, and ${leftOut} more`
 }

@@ -1,6 +1,6 @@
 /**
- * What can be wrong with a row (service.md, Error CSV file; design.md §3). In the chunks of an error file its place in this list
- * stands for it. Releases that run side by side read each other's chunks: new texts go to the end.
+ * The problems of rows (service.md, Error CSV file; design.md §3). Chunks of an error file store their indexes in this list.
+ * Releases that run side by side read each other's chunks, so new texts must be added at the end.
  */
 const texts = [
   'quote is not closed',
@@ -18,29 +18,29 @@ type ProblemText = (typeof texts)[number]
 
 const codes = new Map<ProblemText, number>(texts.map((text, code) => [text, code]))
 
-/** Room for codes within the number of a column. */
+/** Codes per column in a {@link Problem}: more than there are texts. */
 const codesPerColumn = 16
 
-/** Stands for the row as a whole, before its first column. */
+/** Stands for the row as a whole. It sorts before the first column. */
 const wholeRow = -1
 
 /**
- * A problem as a number: in the order of these numbers the problems of a row are in the order of its columns, and those of the
- * row as a whole come first.
+ * A problem as a number. Sorted by number, problems of the row as a whole come first, and the others are in the order of the
+ * columns.
  */
 export type Problem = number
 
-/** A problem of a row as a whole. */
+/** Returns a problem of a row as a whole. */
 export function rowProblem(text: 'quote is not closed' | 'row is too long' | 'too many values'): Problem {
   return columnProblem(wholeRow, text)
 }
 
-/** A problem of the value in a column, given by its place in the header. */
+/** Returns a problem of the value in a column. Accepts the index of the column in the header. */
 export function columnProblem(column: number, text: ProblemText): Problem {
   return (column + 1) * codesPerColumn + (codes.get(text) ?? 0)
 }
 
-/** The problem of a row whose user is not registered, given the place of the column `user_id`. */
+/** Returns the problem of a row whose user is not registered. Accepts the index of the column `user_id`. */
 export function unregistered(userIdIndex: number): Problem {
   return columnProblem(userIdIndex, 'is unregistered user')
 }

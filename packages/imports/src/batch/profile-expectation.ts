@@ -31,7 +31,7 @@ export function planOf(expectation: Expectation, isRetry: boolean): ProfilePlan 
 
 /** Returns what a committed batch found. Accepts whether it was a retry, and whether its lookup saw profiles. */
 export function profilesFound(expectation: Expectation, isRetry: boolean, hasProfiles: boolean): ProfilesFound {
-  // A batch that did not look up profiles may have hit one that was there before. That is no sign of another writer.
+  // A batch that looked up no profiles may conflict with a profile that existed before. That does not indicate another writer.
   if (isRetry) return expectation === 'none' ? 'some' : 'conflict'
   return hasProfiles ? 'some' : 'none'
 }

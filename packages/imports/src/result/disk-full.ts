@@ -3,52 +3,54 @@ import type { ImportContext } from '../context.ts'
 import { hasRowsToDrop } from './drop-error-rows.ts'
 import { allRows } from './error-file.ts'
 
-/** If no import keeps more than this for its error file, bytes, removing the rows would not help. */
-const worthwhile = 2 ** 20
+/** Removing rows does not help if no import keeps at least this for its error file, bytes. */
+const worthwhileBytes = 2 ** 20
 
-/** What smaller error files keep in all is set aside and put back, bytes: it has to fit into memory. */
-const setAsideAtMost = 4 * 2 ** 20
+/** Most bytes of rows that are set aside in memory and restored afterwards. */
+const mostSetAsideBytes = 4 * 2 ** 20
 
-/** Key of the lock that whoever makes room holds: "room" in ASCII. */
+/** Key of the lock that a process holds while it makes room: "room" in ASCII. */
 const makingRoom = 0x726f6f6d
 
-/** Chunks that are put back at a time: a statement has at most 65,535 parameters, and a chunk takes seven. */
-const chunksAtOnce = 1_000
+/** Chunks in one insert. A statement has at most 65,535 parameters, and a chunk takes seven. */
+const chunksPerInsert = 1_000
 
-/** What an import keeps for its error file. */
+/** An import that keeps rows for its error file. */
 interface Holder {
   app_id: number
   import_id: string
   /** Bytes of its chunks. */
   bytes: number
-  /** Up to where it had committed. */
+  /** The import's position when its rows were removed. */
   position: number
-  /** Its error file is still to be made, and it has not lost its rows before. */
+  /** Its error file is still to be made, and its rows were not removed before. */
   is_open: boolean
 }
 
 type Context = Pick<ImportContext, 'db' | 'log'>
 
 /**
- * Makes room on Postgres's disk if an error says that it is full: the import that keeps the most rows for its error file loses
- * them, and goes on without. Does nothing after any other error, or if no import keeps much. Never throws: whoever met the error
- * waits as in any outage, and what was tried in vain is tried again after its next one.
+ * Makes room on Postgres's disk if `error` tells that it is full. The import that keeps the most rows for its error
+ * file loses them, and continues without. Does nothing after any other error, or if no import keeps much.
  *
- * A full disk leaves no room for `delete`, which writes as much log as it deletes, nor for `vacuum`, which marks each page. With
- * the log on that disk, Postgres would crash. `truncate` takes a few pages and returns the table's space to the disk at once.
- * So the table is emptied as a whole, and what other imports had in it is put back afterwards.
+ * Never throws. The caller treats the error as an outage and retries; if making room failed, the next such error tries
+ * again.
+ *
+ * A full disk has no room for `delete`, which writes as much log as it deletes, nor for `vacuum`, which marks each
+ * page. If the log is on that disk, Postgres would crash. `truncate` needs a few pages and returns the table's space to
+ * the disk at once. So the whole table is truncated, and the rows of the other imports are restored afterwards.
  */
 export async function makeRoomAfter(error: unknown, context: Context): Promise<void> {
   if (isDiskFull(error)) await makeRoomAlone(context).catch((failure) => note(context, failure))
 }
 
 /**
- * Makes room unless another process is at it: a full disk meets all of them at once, and the second one would remove rows of an
- * import that has just got room.
+ * Makes room unless another process is making room. All processes notice a full disk at the same time, and a second one
+ * would needlessly remove the rows of another import.
  */
 async function makeRoomAlone(context: Context): Promise<void> {
   await context.db.transaction().execute(async (tx) => {
-    // Rows are removed and put back in other transactions, while this one holds the lock.
+    // Other transactions remove and restore rows while this one is idle and holds the lock.
     await sql`set local idle_in_transaction_session_timeout = '60s'`.execute(tx)
     const { rows } = await sql<{
       alone: boolean
@@ -60,11 +62,11 @@ async function makeRoomAlone(context: Context): Promise<void> {
 async function makeRoom(context: Context): Promise<void> {
   const { db } = context
   const [largest] = await holders(db)
-  if (largest === undefined || largest.bytes < worthwhile) return
+  if (largest === undefined || largest.bytes < worthwhileBytes) return
   await emptyReserve(db)
   try {
     const setAside = await db.transaction().execute((tx) => removeRows(tx, context))
-    for (const rows of setAside) await putBack(db, rows).catch((failure) => note(context, failure))
+    for (const rows of setAside) await restore(db, rows).catch((failure) => note(context, failure))
   } finally {
     await reserveDisk(db)
   }
@@ -74,10 +76,10 @@ function note({ log }: Context, failure: unknown): void {
   log.warn({ err: failure }, 'disk of Postgres full, and something to make room failed')
 }
 
-/** The error file of an import is still to be made. */
+/** Whether the error file of an import is still to be made. */
 const isOpen = sql<boolean>`(state in ('queued', 'processing') or report_due)`
 
-/** The imports that keep rows, the largest first. */
+/** Returns the imports that keep rows, by bytes, largest first. */
 async function holders(db: Database): Promise<Holder[]> {
   const { rows } = await sql<Holder>`
     select app_id, import_id, bytes, position, ${isOpen} and error_file_ends_before_row is null as is_open
@@ -90,22 +92,22 @@ async function holders(db: Database): Promise<Holder[]> {
   return rows
 }
 
-/** Rows of an import that are put back when there is room. */
+/** Rows of an import that are restored when there is room. */
 interface SetAside extends Holder {
   chunks: { position: number; part: number; content: Buffer; starts_at: number | null; bytes: number | null }[]
 }
 
 /**
- * Removes all rows, and notes with each import that it keeps none. Returns those of the imports that are to get them back, the
- * ones with the fewest.
+ * Removes all rows, and notes in each import that it keeps none. Returns the rows that are to be restored: those of the
+ * smallest imports, as many as may be set aside.
  */
 async function removeRows(tx: Database, { log }: Context): Promise<SetAside[]> {
   await lockChunks(tx)
   const all = await holders(tx)
   // Another process was faster.
-  if ((all[0]?.bytes ?? 0) < worthwhile) return []
+  if ((all[0]?.bytes ?? 0) < worthwhileBytes) return []
   const setAside: SetAside[] = []
-  let left = setAsideAtMost
+  let left = mostSetAsideBytes
   for (const holder of all.toReversed()) {
     const { app_id, import_id, bytes } = holder
     await tx
@@ -124,9 +126,11 @@ async function removeRows(tx: Database, { log }: Context): Promise<SetAside[]> {
 }
 
 /**
- * Locks the table until the end of the transaction. Batches that have saved rows, or would have, are over then. Others wait, and
- * so do deletions that look for rows to drop.
- * Whoever has locked an import's row may wait for the table: the wait for such a row is short, and ends the transaction.
+ * Locks the table until the end of the transaction. Waits for batches that have saved rows. Batches that are to save
+ * rows wait, and so do deletions that look for rows to drop.
+ *
+ * A transaction that has locked an import's row may wait for the table. So this transaction waits only briefly for such
+ * a row, and fails otherwise.
  */
 async function lockChunks(tx: Database): Promise<void> {
   await sql`set local lock_timeout = '5s'`.execute(tx)
@@ -144,10 +148,10 @@ async function chunksOf(db: Database, { app_id, import_id }: Holder): Promise<Se
 }
 
 /**
- * Puts the rows of an import back, unless a batch was committed meanwhile without its rows, a deletion would have dropped them, or
- * the import has ended.
+ * Restores the rows of an import. Does nothing if a batch has committed meanwhile without its rows, if a deletion would have
+ * dropped them, or if the import has ended.
  */
-async function putBack(db: Database, { app_id, import_id, position, chunks }: SetAside): Promise<void> {
+async function restore(db: Database, { app_id, import_id, position, chunks }: SetAside): Promise<void> {
   await db.transaction().execute(async (tx) => {
     await lockChunks(tx)
     const reopened = await tx
@@ -160,14 +164,14 @@ async function putBack(db: Database, { app_id, import_id, position, chunks }: Se
       .where(sql<boolean>`not ${hasRowsToDrop}`)
       .executeTakeFirst()
     if (reopened.numUpdatedRows === 0n) return
-    for (let at = 0; at < chunks.length; at += chunksAtOnce) {
-      const values = chunks.slice(at, at + chunksAtOnce).map((chunk) => ({ app_id, import_id, ...chunk }))
+    for (let at = 0; at < chunks.length; at += chunksPerInsert) {
+      const values = chunks.slice(at, at + chunksPerInsert).map((chunk) => ({ app_id, import_id, ...chunk }))
       await tx.insertInto('import_error_chunks').values(values).execute()
     }
   })
 }
 
-/** Releases the reserved room: a table that is emptied needs a page for each of its indexes. */
+/** Frees the reserved room: truncating a table needs a page for each of its indexes. */
 async function emptyReserve(db: Database): Promise<void> {
   await sql`truncate disk_reserve`.execute(db)
 }
@@ -180,5 +184,5 @@ export async function reserveDisk(db: Database): Promise<void> {
   `.execute(db)
 }
 
-/** They take 1 MiB. */
+/** Rows of the reserve, which take 1 MiB. */
 const reservedRows = 11_000

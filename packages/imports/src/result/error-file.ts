@@ -5,23 +5,24 @@ import { errorFileKey } from '../file/object-keys.ts'
 import type { Claim } from '../order/claim.ts'
 import { ErrorLines } from './error-lines.ts'
 
-/** What became of an error file. */
+/** The outcome of storing an error file. */
 export interface StoredErrorFile {
-  /** Its key in storage; undefined if no row is in it. */
+  /** Its key in storage; undefined if it has no row and is not stored. */
   key: string | undefined
-  /** The first invalid row that it leaves out; undefined if it leaves out none. */
+  /** Number of the first invalid row that it leaves out; undefined if it has all. */
   endsBeforeRow: number | undefined
 }
 
-/** The first row that is left out if there is no error file although rows were invalid. */
+/** The value of `endsBeforeRow` if rows were invalid and there is no error file. */
 export const allRows = 1
 
 /**
- * Makes the error file from the chunks that were committed with the batches, and stores it. It ends before the first invalid row
- * with which it would be larger than `ERROR_FILE_LIMIT` was when the import began: with a raised one, rows that were not kept would
- * go unnoticed.
+ * Makes the error file from the chunks that were committed with the batches, and stores it.
  *
- * Accepts the columns of the upload. Throws what storage throws, and an AbortError when the process shuts down.
+ * It ends before the first invalid row that does not fit into `ERROR_FILE_LIMIT` as it was when the import began. With
+ * a limit that was raised since, rows that were not kept would be missing in the middle.
+ *
+ * Accepts the columns of the upload. Throws the errors of storage, and an AbortError if the process shuts down.
  */
 export async function storeErrorFile(
   context: ImportContext,
@@ -39,25 +40,25 @@ export async function storeErrorFile(
   return { key, endsBeforeRow }
 }
 
-/** What the lines of an error file will be. */
+/** The size of an error file, before it is made. */
 interface FilePlan extends Pick<StoredErrorFile, 'endsBeforeRow'> {
-  /** Bytes of all lines. */
+  /** Bytes of all lines that fit. */
   byteSize: number
-  /** Bytes that they may take. */
+  /** Bytes that the lines may take. */
   room: number
-  /** Bytes of the longest chunk, as it is kept. */
+  /** Bytes of the longest chunk in its short form. */
   longest: number
 }
 
-/** Finds out where the file ends: within the chunk that crosses the end of the room, if there are more rows than fit. */
+/** Finds the end of the file. If not all rows fit, the end is within the chunk that exceeds the limit. */
 async function planFile(
   context: ImportContext,
   claim: Claim,
   columns: readonly string[],
   roomNow: number,
 ): Promise<FilePlan> {
-  // One statement, which waits for whoever removes all rows (`disk-full.ts`) and then sees what was noted with the import.
-  // Finished lines, which earlier releases kept, are not limited.
+  // A single statement: if a process is removing all rows (`disk-full.ts`), it waits, and then sees what was noted in
+  // the import. Chunks without `starts_at` are finished lines of earlier releases. The limit does not apply to them.
   const { rows } = await sql<{ of_all: number; room: number; is_dropped: boolean; longest: number; fitting: number }>`
     select error_bytes as of_all, room, error_file_ends_before_row is not null as is_dropped, longest, fitting
     from imports cross join lateral (select coalesce(error_room, ${roomNow}::bigint) as room) limits cross join lateral (
@@ -83,7 +84,7 @@ async function* startingWith(header: Buffer, lines: AsyncIterable<Buffer>): Asyn
   yield* lines
 }
 
-/** The lines of the chunks in file order, as far as whole lines fit into the room. Accepts the bytes of the longest chunk. */
+/** Returns the lines of the chunks in file order, as far as whole lines fit into `room`, bytes. */
 async function* linesOf(
   context: ImportContext,
   claim: Claim,
@@ -98,7 +99,7 @@ async function* linesOf(
   }
 }
 
-/** A part of the error file, with its place. */
+/** A part of the error file, with its place in the order of chunks. */
 interface Chunk {
   position: number
   part: number
@@ -106,16 +107,16 @@ interface Chunk {
   starts_at: number | null
 }
 
-/** Chunks of so many bytes, or one chunk, are read at once: most chunks are about a hundred KB, none much over 2 MiB. */
-const bytesAtOnce = 4 * 2 ** 20
+/** Most bytes of chunks in one read, except for a single chunk. Most chunks have about 100 KB, none much over 2 MiB. */
+const bytesPerRead = 4 * 2 ** 20
 
-/** The chunks in file order. The next few are read while some are sent; more are not in memory. */
+/** Returns the chunks in file order. Reads the next few chunks while the caller processes the current ones. */
 async function* chunksOf(context: ImportContext, claim: Claim, longest: number): AsyncGenerator<Chunk> {
-  const atOnce = Math.max(1, Math.floor(bytesAtOnce / Math.max(1, longest)))
-  let chunks = await chunksAfter(context, claim, { position: -1, part: 0 }, atOnce)
+  const perRead = Math.max(1, Math.floor(bytesPerRead / Math.max(1, longest)))
+  let chunks = await chunksAfter(context, claim, { position: -1, part: 0 }, perRead)
   for (let last = chunks.at(-1); last !== undefined; last = chunks.at(-1)) {
-    const next = chunksAfter(context, claim, last, atOnce)
-    next.catch(() => {}) // it is awaited when its turn comes, or nobody wants it any more
+    const next = chunksAfter(context, claim, last, perRead)
+    next.catch(() => {}) // Thrown below, unless the caller has stopped reading.
     yield* chunks
     chunks = await next
   }
@@ -138,7 +139,7 @@ function selectChunks({ db }: ImportContext, { appId, importId }: Claim) {
   return (
     db
       .selectFrom('import_error_chunks')
-      // As such, bytes come in hex, which is half as long again and takes eight times as long to decode.
+      // `bytea` arrives in hex, which is 50 % longer than base64 and takes eight times as long to decode.
       .select(['position', 'part', 'starts_at', sql<string>`encode(content, 'base64')`.as('content')])
       .where('app_id', '=', appId)
       .where('import_id', '=', importId)

@@ -8,7 +8,7 @@ import { ErrorLines } from './error-lines.ts'
 const tooLong = rowProblem('row is too long')
 const tooMany = rowProblem('too many values')
 
-/** A row with these cells, as a reader gives it: commas between them, and quotes around none. */
+/** Returns a row with these cells as a reader would return it, with commas between the cells and no quotes. */
 function rowOf(values: readonly Buffer[]): CellOffsets {
   const ends: number[] = []
   for (const { length } of values) ends.push((ends.at(-1) ?? -1) + 1 + length)
@@ -33,7 +33,7 @@ function keep(columns: readonly string[], rows: readonly Invalid[]): KeptRows {
   return kept
 }
 
-/** The lines of rows that are kept and made again. */
+/** Returns the lines that are made of kept rows. */
 function linesOf(columns: readonly string[], rows: readonly Invalid[]): Buffer {
   return Buffer.concat([...new ErrorLines(columns).of(keep(columns, rows).content())])
 }
@@ -53,7 +53,7 @@ describe('a row of an error file', () => {
       ['user_id'],
       '"too many values, user_id is unregistered user",u1\n',
     ],
-    ['has empty values for those that it lacks', [tooLong], ['u1'], columns, 'row is too long,u1,,\n'],
+    ['has empty values for missing values', [tooLong], ['u1'], columns, 'row is too long,u1,,\n'],
     ['keeps values beyond the columns', [tooMany], ['u1', '1', 'g', 'x', 'y'], columns, 'too many values,u1,1,g,x,y\n'],
     [
       'leaves the uploaded messages out',
@@ -62,8 +62,20 @@ describe('a row of an error file', () => {
       ['SERVICE_ERRORS', 'user_id', 'age'],
       'row is too long,u1,1\n',
     ],
-    ['leaves them out if they are all it has', [tooLong], ['old'], ['SERVICE_ERRORS', 'user_id'], 'row is too long,\n'],
-    ['quotes where needed', [tooLong], ['a,b', 'a"b', 'a\nb'], columns, 'row is too long,"a,b","a""b","a\nb"\n'],
+    [
+      'leaves the uploaded messages out if the row has nothing else',
+      [tooLong],
+      ['old'],
+      ['SERVICE_ERRORS', 'user_id'],
+      'row is too long,\n',
+    ],
+    [
+      'quotes values that need quotes',
+      [tooLong],
+      ['a,b', 'a"b', 'a\nb'],
+      columns,
+      'row is too long,"a,b","a""b","a\nb"\n',
+    ],
     ['quotes the comma of its only value', [tooLong], ['a,b'], ['user_id'], 'row is too long,"a,b"\n'],
     ['quotes CR', [tooLong], ['u1', '1', 'a\r'], columns, 'row is too long,u1,1,"a\r"\n'],
     [
@@ -100,13 +112,13 @@ describe('a message that begins like a formula is text for a spreadsheet, and va
     expect(keep(['user_id', name], [row]).lineBytes).toBe(cell.length + ',u1,=1+1\n'.length)
   })
 
-  test('also where it is one of several', () => {
+  test('also if it is the first of several', () => {
     const problems = [columnProblem(0, 'should be UTF-8'), columnProblem(1, 'should be integer')]
     const line = linesOf(['=a', '=b'], [{ number: 1, problems, values: cells('x', 'y') }]).toString()
     expect(line).toBe(`"'=a should be UTF-8, =b should be integer",x,y\n`)
   })
 
-  test('not where another message comes first', () => {
+  test('not if another message comes first', () => {
     const problems = [tooMany, columnProblem(1, 'should be integer')]
     const line = linesOf(['user_id', '=b'], [{ number: 1, problems, values: cells('x', 'y') }]).toString()
     expect(line).toBe('"too many values, =b should be integer",x,y\n')
@@ -122,7 +134,7 @@ describe('messages of more than 64 KiB', () => {
     return ''
   }
 
-  test('end with the number of those that are left out; names stay whole', async () => {
+  test('end with the number of messages that are left out, and names stay whole', async () => {
     const cell = await cellOf(linesOf(columns, [{ number: 1, problems, values: cells('u1') }]))
     expect(Buffer.byteLength(cell)).toBeLessThanOrEqual(64 * 2 ** 10)
     const messages = cell.split(', ')
@@ -130,12 +142,12 @@ describe('messages of more than 64 KiB', () => {
     expect(messages.slice(0, -1)).toEqual(
       problems.slice(0, messages.length - 1).map((each) => messageOf(each, columns)),
     )
-    // One more would not have fitted.
+    // The next message would not have fitted.
     const next = messageOf(problems[messages.length - 1] ?? 0, columns)
     expect(Buffer.byteLength(cell) + 2 + Buffer.byteLength(next)).toBeGreaterThan(64 * 2 ** 10)
   })
 
-  test.each([65_535, 65_536, 65_537])('with all of them, %i bytes', async (wanted) => {
+  test.each([65_535, 65_536, 65_537])('are cut only if all messages exceed the limit: %i bytes', async (wanted) => {
     // Each message is a name and 18 bytes; the last name makes up the length.
     const name = (index: number, length: number) => `${index}`.padEnd(length, 'n')
     const lengths = Array.from({ length: 240 }, () => 255)
@@ -208,7 +220,7 @@ describe('whatever rows are kept', () => {
       return { columns, rows: numbered }
     })
 
-  /** The cells of a row in the error file, by its own rules alone. */
+  /** Returns the cells of a row in the error file, by the documented rules alone. */
   function expectedCells(columns: readonly string[], { problems, values }: Invalid): string[] {
     const reserved = columns.indexOf('SERVICE_ERRORS')
     const padded = [...values, ...columns.slice(values.length).map(() => Buffer.alloc(0))]
@@ -220,7 +232,7 @@ describe('whatever rows are kept', () => {
     ]
   }
 
-  test('their lines have the messages and the cells, and as many bytes as was said', async () => {
+  test('their lines have the messages and the cells, and `lineBytes` bytes', async () => {
     await fc.assert(
       fc.asyncProperty(table, async ({ columns, rows }) => {
         const lines = linesOf(columns, rows)
@@ -239,7 +251,7 @@ describe('whatever rows are kept', () => {
     )
   })
 
-  test('cut at any number of bytes, they are the whole lines that fit, and the first row that does not is named', () => {
+  test('a cut at any number of bytes keeps the whole lines that fit, and names the first row that does not fit', () => {
     fc.assert(
       fc.property(table, fc.double({ min: 0, max: 1.1, noNaN: true }), ({ columns, rows }, share) => {
         const content = keep(columns, rows).content()
@@ -261,7 +273,7 @@ describe('whatever rows are kept', () => {
     )
   })
 
-  test('content that is cut off anywhere gives the lines of its whole rows', () => {
+  test('content that is cut off anywhere has the lines of its whole rows', () => {
     fc.assert(
       fc.property(table, fc.double({ min: 0, max: 1, noNaN: true }), ({ columns, rows }, share) => {
         const content = keep(columns, rows).content()
@@ -275,7 +287,7 @@ describe('whatever rows are kept', () => {
     )
   })
 
-  test('the same memory keeps the rows of one batch after the other', () => {
+  test('the same memory can be used for one batch after another', () => {
     fc.assert(
       fc.property(table, ({ columns, rows }) => {
         const kept = keep(columns, rows)

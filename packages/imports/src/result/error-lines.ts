@@ -1,7 +1,7 @@
 import { type KeptRow, readKeptRows } from '../batch/kept-rows.ts'
 import { Messages } from '../batch/messages.ts'
 
-/** Lines are returned in pieces of about so many bytes, or of one line. */
+/** Bytes of the pieces in which lines are returned. A longer line is a piece of its own. */
 const pieceBytes = 2 ** 18
 
 const comma = 0x2c
@@ -10,7 +10,7 @@ const lineBreak = 0x0a
 /** Makes the lines of an error file from rows in their short form (`kept-rows.ts`). */
 export class ErrorLines {
   readonly #messages: Messages
-  /** The row before mostly has the same problems. */
+  /** Of the preceding row, which mostly has the same problems. */
   #problems: KeptRow['problems'] = []
   #cell: Buffer = Buffer.alloc(0)
 
@@ -19,7 +19,7 @@ export class ErrorLines {
     this.#messages = new Messages(columns)
   }
 
-  /** Returns the lines of the rows, piece by piece, as far as whole lines fit into `mostBytes`. */
+  /** Returns the lines of the rows in pieces, as far as whole lines fit into `mostBytes`. */
   *of(content: Buffer, mostBytes = Number.POSITIVE_INFINITY): Generator<Buffer, void, void> {
     let piece = Buffer.alloc(0)
     let length = 0
@@ -38,7 +38,7 @@ export class ErrorLines {
     if (length > 0) yield piece.subarray(0, length)
   }
 
-  /** Returns how many bytes of whole lines fit into `mostBytes`, and the number of the first row that does not fit. */
+  /** Returns the bytes of the whole lines that fit into `mostBytes`, and the number of the first row that does not fit. */
   cut(content: Buffer, mostBytes: number): { byteSize: number; endsBeforeRow: number | undefined } {
     let byteSize = 0
     for (const row of readKeptRows(content)) {

@@ -2,10 +2,13 @@ import { timingSafeEqual } from 'node:crypto'
 import { type Database, sql } from '@sluice/database'
 import type { Storage } from '@sluice/storage'
 
-/** How long the address in storage is good for to which a link leads, ms. */
-const downloadWindow = 5 * 60_000
+/** Time for which the storage URL behind a link is valid, ms. */
+const downloadWindowMs = 5 * 60_000
 
-/** The link to an import's error file: good for 7 days whatever credentials storage uses (design.md §3, Error file). */
+/**
+ * Returns the link to an import's error file. It is valid for 7 days, whatever credentials storage uses (design.md §3,
+ * Error file).
+ */
 export function errorFileUrl(apiUrl: string, importId: string, secret: string): string {
   return `${apiUrl}/error_files/${importId}.${secret}`
 }
@@ -13,7 +16,7 @@ export function errorFileUrl(apiUrl: string, importId: string, secret: string): 
 /**
  * Follows the token of a link to an error file.
  *
- * Gives where the file can be fetched for 5 minutes, `expired`, or `unknown` for a token that was never given out.
+ * Returns a storage URL that is valid for 5 minutes, `expired`, or `unknown` for a token that Sluice never issued.
  */
 export async function followErrorLink(
   db: Database,
@@ -32,5 +35,5 @@ export async function followErrorLink(
   if (found?.error_file_key == null || found.error_file_secret === null) return 'unknown'
   if (!timingSafeEqual(Buffer.from(found.error_file_secret), Buffer.from(secret))) return 'unknown'
   if (!found.valid || found.files_removed_at !== null) return 'expired'
-  return { url: await storage.presignDownload(found.error_file_key, `errors-${importId}.csv`, downloadWindow) }
+  return { url: await storage.presignDownload(found.error_file_key, `errors-${importId}.csv`, downloadWindowMs) }
 }

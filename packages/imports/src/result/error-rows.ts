@@ -5,23 +5,24 @@ import type { ImportId } from '../context.ts'
 import { firstBytes } from '../file/source.ts'
 import { ErrorLines } from './error-lines.ts'
 
-/** Bytes of an error file that are read at most: the messages of one row may take 64 KiB, and a row may lack 50,000 values. */
+/** Most bytes of an error file that are read. The messages of one row may take 64 KiB, and a row may lack 50,000 values. */
 const mostBytes = 2 ** 20
 
-/** Values of a row that are returned at most: a row may have a million, and no page shows more than these. */
+/** Most values of a row that are returned. A row may have a million values, and no page shows more than these. */
 const mostValues = 100
 
 /** The first rows of an error file. */
 export interface ErrorRows {
-  /** The row's messages, and its values as text: what is not UTF-8 in them shows as `\uFFFD`. */
+  /** The row's messages, and its values as text. Bytes that are not UTF-8 become `\uFFFD`. */
   rows: { messages: string; values: string[] }[]
 }
 
 /**
- * Reads the first rows of an import's error file: from the chunks that were committed while it runs, and from storage when
- * it has ended. Nothing of them is kept anywhere else, so that they go with the file.
+ * Reads the first rows of an import's error file: from the committed chunks while the import runs, and from storage
+ * when it has ended. Keeps no copy of them, so that removing the file removes the rows.
  *
- * Returns at most `limit` rows out of the first MiB, and at most 100 values of each; none where there is no error file, or none any more.
+ * Returns at most `limit` rows from the first MiB, with at most 100 values each. Returns none if there is no error
+ * file, or if it was removed.
  */
 export async function errorRows(
   { db, storage }: { db: Database; storage: Storage },
@@ -41,7 +42,7 @@ export async function errorRows(
   return { rows: (await firstRows(storedLines(storage, key), limit + 1)).slice(1) }
 }
 
-/** The lines of the first chunks, as far as they were saved by now. */
+/** Returns the lines of the first chunks that are committed. */
 async function* linesOfChunks(
   db: Database,
   { appId, importId }: ImportId,
@@ -49,10 +50,7 @@ async function* linesOfChunks(
 ): AsyncGenerator<Buffer> {
   const chunks = await db
     .selectFrom('import_error_chunks')
-    .select(({ fn, val }) => [
-      'bytes',
-      fn<Buffer>('substring', ['content', val(1), val(mostBytesOfChunk)]).as('content'),
-    ])
+    .select(({ fn, val }) => ['bytes', fn<Buffer>('substring', ['content', val(1), val(mostChunkBytes)]).as('content')])
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)
     .orderBy('position')
@@ -63,13 +61,13 @@ async function* linesOfChunks(
   for (const { content, bytes } of chunks) {
     if (bytes === null) yield content
     else yield* lines.of(content)
-    // What follows in this chunk comes before the next one.
-    if (content.length === mostBytesOfChunk) return
+    // The rest of this chunk was not read, so the next chunk does not follow.
+    if (content.length === mostChunkBytes) return
   }
 }
 
-/** Bytes of a chunk that are read: its rows are at most about as long there as in the file. */
-const mostBytesOfChunk = 64 * 2 ** 10
+/** Most bytes of a chunk that are read. Rows in their short form are at most about as long as in the file. */
+const mostChunkBytes = 64 * 2 ** 10
 
 async function* storedLines(storage: Storage, key: string): AsyncGenerator<Buffer> {
   try {
@@ -83,7 +81,7 @@ async function firstRows(lines: AsyncIterable<Buffer>, limit: number): Promise<E
   const rows: ErrorRows['rows'] = []
   for await (const block of readRows(firstBytes(lines, mostBytes), { columns: 1 + mostValues })) {
     for (const [row, end] of block.rowEnd.entries()) {
-      // A row that reaches the end of what is read may be cut off there.
+      // A row that reaches the limit of bytes may be cut off.
       if (rows.length === limit || end >= mostBytes) return rows
       const [messages = '', ...values] = cellsOf(block, row)
         .slice(0, 1 + mostValues)

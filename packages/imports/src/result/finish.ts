@@ -17,19 +17,18 @@ import { isOutage } from '../order/outage.ts'
 import { allRows, type StoredErrorFile, storeErrorFile } from './error-file.ts'
 import { errorFileUrl } from './error-link.ts'
 
-/** How an import ends. */
+/** The end of an import. */
 export type End = { state: 'completed' | 'cancelled' } | { state: 'failed'; error: string }
 
 /**
- * Ends an import: puts its error file into storage, then writes its state, and its mails into the outbox, in one
- * transaction that is durable when this returns. Stores the error file anew if its rows are removed meanwhile, by a deletion or on a
- * full disk.
+ * Ends an import. Stores its error file, then writes its state and its mails in one transaction, which is durable when this
+ * returns. Stores the error file again if its rows are removed meanwhile, by a deletion or because of a full disk.
  *
- * Accepts whether it is to end even if its error file can't be stored, except during an outage. An import that was cancelled has
- * left the line before, and has its report from here. Returns the mails.
+ * With `withoutErrorFile`, the import ends even if its error file cannot be stored, except during an outage. For a cancelled
+ * import, this makes only its report. Returns the mails.
  *
- * Throws {@link ClaimLost}, also if more rows are committed than `progress` has: the next claim ends the import then. Throws an
- * AbortError when the process shuts down before the error file is stored, and otherwise what storage throws.
+ * Throws {@link ClaimLost}, also if more rows are committed than `progress` has. The next claim then ends the import.
+ * Throws an AbortError if the process shuts down before the error file is stored, and otherwise the errors of storage.
  */
 export async function finish(
   context: ImportContext,
@@ -52,15 +51,15 @@ async function finishUnlessRemoved(
   end: End,
   withoutErrorFile: boolean,
 ): Promise<MailId[] | undefined> {
-  // An end whose acknowledgement was lost must not be repeated: its error file would be made from chunks that are gone.
-  const before = await renewLease(context, claim)
+  // If the answer to an earlier commit was lost, the import has ended and its chunks are removed. This throws then.
+  const removedBefore = await renewLease(context, claim)
   let stored: StoredErrorFile | undefined
   try {
     stored = await storeErrorFile(context, claim, progress.columns ?? [])
   } catch (error) {
     if (context.shutdown?.aborted) throw error
-    // A file whose rows go while it is being sent is shorter than storage was told.
-    if (!isDeepStrictEqual(await removals(context.db, claim), before)) return undefined
+    // If rows are removed while the file is sent, the file is shorter than its declared size.
+    if (!isDeepStrictEqual(await removals(context.db, claim), removedBefore)) return undefined
     if (!withoutErrorFile || (await isOutage(error, context))) throw error
     context.log.error({ err: error }, 'error file not stored')
   }
@@ -72,9 +71,10 @@ async function finishUnlessRemoved(
 
   const mails = await context.db.transaction().execute(async (tx) => {
     const ended = await claimed({ db: tx }, claim)
-      // A batch that broke off may have committed unheard: its rows are in neither `progress` nor, perhaps, the error file.
+      // A batch may have committed although its answer was lost. Its rows are not in `progress`, and maybe not in the
+      // error file.
       .where('rows_total', '=', progress.rowsTotal)
-      .where(sql<boolean>`error_rows_since is not distinct from ${before.deletion}::timestamptz`)
+      .where(sql<boolean>`error_rows_since is not distinct from ${removedBefore.deletion}::timestamptz`)
       .set({
         state: end.state,
         error: error ?? null,
@@ -91,10 +91,10 @@ async function finishUnlessRemoved(
       .returning(['rows_total', 'rows_applied', 'rows_failed'])
       .executeTakeFirst()
     if (ended === undefined) {
-      if ((await removals(tx, claim)).deletion === before.deletion) throw new ClaimLost()
+      if ((await removals(tx, claim)).deletion === removedBefore.deletion) throw new ClaimLost()
       return undefined
     }
-    // If storage did not take the file, the chunks stay until the import's files are removed: an operator can still get at them.
+    // If storage refused the file, an operator can still use the chunks. They stay until the import's files are removed.
     if (stored !== undefined) await removeChunks(tx, claim)
     const app = await tx.selectFrom('apps').select('name').where('app_id', '=', claim.appId).executeTakeFirstOrThrow()
     const content = importNotification({

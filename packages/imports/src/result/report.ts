@@ -7,14 +7,15 @@ import { isOutage } from '../order/outage.ts'
 import { makeRoomAfter } from './disk-full.ts'
 import { finish } from './finish.ts'
 
-/** Pause before a report that failed is tried again, s. */
+/** Pause before a failed report is tried again, s. */
 const retrySeconds = 10
 
 /**
- * Makes the reports of cancelled imports: the error file of the rows that had been read, and the mails. Whoever dies at it
- * is replaced when the lease has run out, as with an import. Any number of processes may run this at once.
+ * Makes the reports of cancelled imports: the error file of the rows that were read, and the mails. If a process dies,
+ * another one makes the report after the lease has run out, as with an import. Any number of processes may run this at
+ * once.
  *
- * Gives the mails.
+ * Returns the mails.
  */
 export async function reportCancelled(context: ImportContext): Promise<MailId[]> {
   const mails: MailId[] = []
@@ -25,7 +26,7 @@ export async function reportCancelled(context: ImportContext): Promise<MailId[]>
   }
 }
 
-/** Takes the report that has waited longest; the raised attempt shuts out whoever had it before. */
+/** Claims the report that has waited longest. The increased attempt shuts out the process that claimed it before. */
 async function claimReport({ db, settings }: ImportContext): Promise<Claim | undefined> {
   const longestPause = Math.max(settings.IMPORT_LEASE, retrySeconds * 1000)
   const { rows } = await sql<ClaimRow>`
@@ -53,15 +54,17 @@ async function report(context: ImportContext, claim: Claim): Promise<MailId[]> {
     log.info({ rows_applied: claim.progress.rowsApplied }, 'cancelled import reported')
     return mails
   } catch (error) {
-    if (!(error instanceof ClaimLost)) await putOff({ ...context, log }, claim, error)
+    if (!(error instanceof ClaimLost)) await postponeReport({ ...context, log }, claim, error)
     return []
   } finally {
     lease.stop()
   }
 }
 
-/** Leaves the report to a later run, which is the next one where this process shuts down. An outage is not counted as a try. */
-async function putOff(context: ImportContext, claim: Claim, error: unknown): Promise<void> {
+/**
+ * Postpones the report to a later run. If this process shuts down, that is the next run. An outage does not count as a try.
+ */
+async function postponeReport(context: ImportContext, claim: Claim, error: unknown): Promise<void> {
   const interrupted = context.shutdown?.aborted === true
   await makeRoomAfter(error, context)
   const counts = !interrupted && !(await isOutage(error, context))

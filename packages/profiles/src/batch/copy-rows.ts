@@ -21,8 +21,8 @@ interface BatchLists {
 /**
  * Writes first profiles as rows for `copyInto`.
  *
- * Accepts a writer, whose content is replaced, the lists, the numbers of the users, and by user the number of the document. A
- * hash with all bits 0 is written as null. Returns the writer's bytes.
+ * Accepts a writer, whose content is replaced, the lists, the numbers of the users, and by user the number of the
+ * document. A hash with all bits 0 is written as null. Returns the writer's bytes.
  */
 export function writeCopyRows(
   writer: JsonWriter,

@@ -63,20 +63,20 @@ export class UserStates {
 }
 
 /**
- * Returns an expression that a transaction selects before it looks up the users of a batch. It keeps the app's users from being
- * deleted until the transaction ends, and makes lookups by sets of keys fast.
+ * Returns an expression that a transaction selects before it looks up the users of a batch. It keeps the app's users
+ * from being deleted until the transaction ends, and makes lookups by sets of keys fast.
  */
 export function beforeLookup(appId: number): RawBuilder<unknown> {
   return sql`${keepUsers(appId)}, ${lookUpBySets()}`
 }
 
 /**
- * Looks up which users of a batch are registered, and whose profile already holds the new values. The profile holds them if the
- * row that was merged into it last has the same hash. Such a row need not be read, and neither need rows of users who were
- * deleted after `sentAt`. `sentAt` is the time when the rows were sent, as Postgres writes it.
+ * Looks up which users of a batch are registered, and whose profile already holds the new values. The profile holds
+ * them if the row that was merged into it last has the same hash. Such a row need not be read, and neither need rows of
+ * users who were deleted after `sentAt`. `sentAt` is the time when the rows were sent, as Postgres writes it.
  *
- * Looks up no profiles if `assumesNone`. {@link mergeProfiles} then detects a profile that exists. Runs in a transaction that
- * has selected {@link beforeLookup}.
+ * Looks up no profiles if `assumesNone`. {@link mergeProfiles} then detects a profile that exists. Runs in a
+ * transaction that has selected {@link beforeLookup}.
  */
 export async function lookUpUsers(
   tx: Database,
@@ -173,8 +173,8 @@ async function lookUpRegistrations(
  * Returns the statements that merge the new values into the profiles of registered users, for `writeTogether`. One statement
  * inserts first profiles, one updates the others. A profile that already holds all of its new values is not written.
  *
- * Accepts the result of {@link lookUpUsers} in the transaction that these statements end. Another transaction may have inserted
- * a user's first profile since. The statements then fail with a conflict that `retryConflicts` repeats. With
+ * Accepts the result of {@link lookUpUsers} in the transaction that these statements end. Another transaction may have
+ * inserted a user's first profile since. The statements then fail with a conflict that `retryConflicts` repeats. With
  * `toleratesConflicts` they update that profile instead, at the price of an insert that takes 67 % longer.
  */
 export function mergeProfiles(

@@ -29,9 +29,9 @@ type Phase = 'users' | 'rows' | 'open row' | 'refused row' | 'complete'
  * Usage, in this order; any other order throws:
  *
  * 1. {@link addRow} adds the user of each row with a hash of the row. A lookup needs no more than that.
- * 2. {@link beginRow}, {@link addValue} for each value, then {@link keepRow} or {@link dropRow} add the values of the rows that
- *    are to be written. They become JSON documents in the bytes that Postgres accepts, without an object for each value. Later
- *    rows of a user win, key by key.
+ * 2. {@link beginRow}, {@link addValue} for each value, then {@link keepRow} or {@link dropRow} add the values of the
+ *    rows that are to be written. They become JSON documents in the bytes that Postgres accepts, without an object for
+ *    each value. Later rows of a user win, key by key.
  * 3. {@link documentArray} and {@link copyRows} return the documents. Buffers are valid until {@link clear} or
  *    {@link clearValues}, which begin at 1 or 2 again with the same memory.
  */
@@ -70,8 +70,8 @@ export class ProfileBatch {
   }
 
   /**
-   * Adds a row's user. Accepts the bytes of its ID, which must be UTF-8 without NUL, and the hash of the row as `latin1` text
-   * of at least 16 characters. Whatever changes the meaning of a row (columns, types) must change `salt`, which has 16 bytes.
+   * Adds a row's user. The bytes of its ID must be UTF-8 without NUL. `hash` is the hash of the row, as `latin1` text of at
+   * least 16 characters. `salt` has 16 bytes and must differ if the same row has another meaning (columns, types).
    *
    * Returns the user's number in this batch. A user with several rows has no hash.
    */
@@ -107,8 +107,8 @@ export class ProfileBatch {
   }
 
   /**
-   * Adds a value to the row. `jsonKey` is `"key":`. The cell is `source` from `start` to `end` and must not be empty. `isText`
-   * tells that it is known to be UTF-8 without NUL.
+   * Adds a value to the row. `jsonKey` is `"key":`. The cell is `source` from `start` to `end` and must not be empty.
+   * `isText` tells that it is known to be UTF-8 without NUL.
    *
    * Returns the problem if the value cannot be stored. The row must then be dropped, after more values if there are any.
    */
@@ -187,7 +187,10 @@ export class ProfileBatch {
     return this.#documents.openLength === 1
   }
 
-  /** Joins the documents of each user. If a JSON object has a key twice, Postgres takes the last value, as the rule for rows is. */
+  /**
+   * Joins the documents of each user. If a JSON object has a key twice, Postgres keeps the last value. That is also the rule
+   * for rows.
+   */
   #complete(): void {
     if (this.#phase === 'open row' || this.#phase === 'refused row') throw outOfOrder('reading', this.#phase)
     this.#phase = 'complete'

@@ -41,7 +41,7 @@ describe('encodeCell', () => {
     expect(encodeCell(cell, type)).toBe(problem)
   })
 
-  test('a problem reads as the documented message after the name of the column', () => {
+  test('the message of a problem is the documented message without the name of the column', () => {
     const messages = [notUtf8, typeMismatch.int, typeMismatch.decimal, typeMismatch.datetime, tooLong].map(
       (p) => p.message,
     )
@@ -54,7 +54,7 @@ describe('encodeCell', () => {
     ])
   })
 
-  test('what is stored for any bytes is valid JSON, and a string comes back as it was', () => {
+  test('any bytes that are stored become valid JSON, and a string is read back unchanged', () => {
     const cells = fc.oneof(
       fc.uint8Array({ minLength: 1, maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
       fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }).map((text) => Buffer.from(text)),

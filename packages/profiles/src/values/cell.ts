@@ -7,11 +7,12 @@ import { stringProblem } from './string.ts'
 import { notUtf8, type RowProblem, typeMismatch } from './value-type.ts'
 
 /**
- * The text of a cell, given by where it lies, or undefined where its bytes are not UTF-8 or hold NUL, which can't be stored (design.md §3, Strings).
- * A byte order mark inside a cell is kept.
+ * Returns the text of a cell, which is `source` from `start` to `end`. Keeps a byte order mark inside the cell.
+ *
+ * Returns undefined if the bytes are not UTF-8, or contain NUL, which cannot be stored (design.md §3, Strings).
  */
 export function decodeCell(source: Buffer, start = 0, end = source.length): string | undefined {
-  // Most cells are short ASCII: then one look at each byte is cheaper than the calls below.
+  // Most cells are short ASCII. For these, reading each byte is cheaper than the calls below.
   for (let at = start; at < end; at++) {
     const byte = source[at] ?? 0
     if (byte === 0) return undefined
@@ -25,10 +26,10 @@ function decodeText(cell: Buffer): string | undefined {
 }
 
 /**
- * Turns a cell into what is stored.
+ * Converts a cell to its stored form.
  *
- * Takes the raw bytes of a value that is not empty, and the type of its column. Gives the JSON text of the value (`12`,
- * `"text"`), or why it can't be stored: bytes that are not UTF-8 come before a value that is not of the type.
+ * Accepts the bytes of a value that is not empty, and the type of its column. Returns the JSON text of the value (`12`,
+ * `"text"`), or the problem if it cannot be stored. Bytes that are not UTF-8 are reported before a wrong type.
  */
 export function encodeCell(cell: Buffer, type: ValueType): string | RowProblem {
   const text = decodeCell(cell)
@@ -42,7 +43,7 @@ export function encodeCell(cell: Buffer, type: ValueType): string | RowProblem {
       return encodeNumber(parseDecimal(text)) ?? typeMismatch.decimal
     case 'datetime': {
       const datetime = parseDatetime(text)
-      // Digits and punctuation only: nothing to escape.
+      // It has only digits and punctuation, so nothing needs escaping.
       return datetime === undefined ? typeMismatch.datetime : `"${datetime}"`
     }
   }

@@ -84,7 +84,7 @@ describe('parseDatetime', () => {
     ['2024-01-02T03:04+01', '2024-01-02 02:04:00.000'],
     ['2024-01-02', undefined],
     ['2024-01-02T03:04:05', undefined],
-  ])('where the offset is required, %s gives %s', (text, utc) => {
+  ])('if the offset is required, %s is %s', (text, utc) => {
     expect(parseDatetime(text, { requireOffset: true })).toBe(utc)
   })
 
@@ -94,7 +94,7 @@ describe('parseDatetime', () => {
     noInvalidDate: true,
   })
 
-  test('an instant written at any offset comes back as the same instant', () => {
+  test('an instant at any offset is read as the same instant', () => {
     fc.assert(
       fc.property(instants, fc.integer({ min: -1439, max: 1439 }), (instant, offset) => {
         const local = new Date(instant.getTime() + offset * 60_000).toISOString().slice(0, -1)
@@ -106,7 +106,7 @@ describe('parseDatetime', () => {
     )
   })
 
-  test('the stored form orders as the instants do', () => {
+  test('stored forms are in the order of their instants', () => {
     fc.assert(
       fc.property(instants, instants, (a, b) => {
         const stored = (date: Date) => parseDatetime(date.toISOString()) ?? ''

@@ -1,6 +1,6 @@
-/** Which texts count as a datetime. */
+/** The texts that count as a datetime. */
 export interface DatetimeOptions {
-  /** Refuse a date alone and a time without `Z` or an offset. Default false: these are UTC (design.md §3, Types). */
+  /** Refuse a date alone, and a time without `Z` or an offset. By default they are in UTC (design.md §3, Types). */
   requireOffset?: boolean
 }
 
@@ -9,12 +9,12 @@ const extendedFormat = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:[.,]
 const minutesPerDay = 24 * 60
 
 /**
- * Parses a datetime in the extended format of ISO 8601 (design.md §3, Types): a date, or a date, `T` and a time of hours
- * and minutes with optional seconds, fraction, and `Z` or an offset.
+ * Parses a datetime in the extended format of ISO 8601 (design.md §3, Types): a date, or a date, `T` and a time. The
+ * time has hours and minutes, and optionally seconds, a fraction, and `Z` or an offset.
  *
- * Gives it in UTC as `YYYY-MM-DD hh:mm:ss.mmm`, the form that is stored and shown; digits after the millisecond are cut
- * off. Gives undefined for any other text, dates and times that don't exist (`24:00` and second 60 among them), and what
- * in UTC is outside the years 0000 to 9999.
+ * Returns it in UTC as `YYYY-MM-DD hh:mm:ss.mmm`, the form that is stored and shown. Digits after the millisecond are cut off.
+ * Returns undefined for any other text, and for dates and times that do not exist (such as `24:00` and second 60). Also returns
+ * undefined if the year in UTC is outside 0000 to 9999.
  */
 export function parseDatetime(text: string, { requireOffset = false }: DatetimeOptions = {}): string | undefined {
   const match = extendedFormat.exec(text)
@@ -33,7 +33,7 @@ export function parseDatetime(text: string, { requireOffset = false }: DatetimeO
   return `${date} ${clock(minutes - days * minutesPerDay)}:${second}.${fraction.slice(0, 3).padEnd(3, '0')}`
 }
 
-/** Minutes east of UTC, within a day; undefined where they are impossible. */
+/** Returns the minutes east of UTC; undefined if hours or minutes are out of range. */
 function parseOffset(offset: string | undefined): number | undefined {
   if (offset === undefined || offset === 'Z') return 0
   const hours = Number(offset.slice(1, 3))
@@ -43,10 +43,10 @@ function parseOffset(offset: string | undefined): number | undefined {
   return offset.startsWith('-') ? -east : east
 }
 
-/** Normalises a day that may be one off its month; undefined where the year then has no four digits. */
+/** Returns a date whose day may be one outside its month; undefined if its year is outside 0000 to 9999. */
 function shiftDate(year: number, month: number, day: number): string | undefined {
   const midnight = new Date(0)
-  // Unlike Date.UTC, this does not take the years 0 to 99 for 1900 to 1999.
+  // Unlike Date.UTC, this does not read the years 0 to 99 as 1900 to 1999.
   midnight.setUTCFullYear(year, month - 1, day)
   const shifted = midnight.getUTCFullYear()
   return shifted < 0 || shifted > 9999 ? undefined : midnight.toISOString().slice(0, 10)
@@ -61,7 +61,7 @@ function exists(year: number, month: number, day: number): boolean {
   return month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth(year, month)
 }
 
-/** Days of a month in the proleptic Gregorian calendar, in which the year 0 is a leap year. */
+/** Returns the days of a month in the proleptic Gregorian calendar, in which the year 0 is a leap year. */
 function daysInMonth(year: number, month: number): number {
   if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31

@@ -54,7 +54,7 @@ describe('parseDecimal', () => {
     expect(parseDecimal(text)).toBeUndefined()
   })
 
-  test('gives the double nearest to what is written', () => {
+  test('returns the double nearest to the text', () => {
     const finite = fc.double({ noNaN: true, noDefaultInfinity: true })
     const written = fc
       .tuple(finite, fc.integer({ min: 1, max: 20 }), fc.boolean())
@@ -68,7 +68,7 @@ describe('parseDecimal', () => {
     )
   })
 
-  test('a value written out and read again is the same', () => {
+  test('a value that is written and read again is the same', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
         const [mantissa = '', exponent = '0'] = value.toExponential().split('e')

@@ -3,10 +3,10 @@ import { parseInteger } from './int.ts'
 const withPoint = /^[+-]?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?$/
 
 /**
- * Parses a decimal written with a point: digits on at least one side of it, an optional exponent, finite as a double
- * (design.md §3, Types).
+ * Parses a decimal with a point (design.md §3, Types). It has digits on at least one side of the point and an optional
+ * exponent, and is finite as a double.
  *
- * Gives the nearest double (`-0.0` is 0), or undefined where the text is none.
+ * Returns the nearest double (`-0.0` is 0); undefined for any other text.
  */
 export function parsePointDecimal(text: string): number | undefined {
   if (!withPoint.test(text)) return undefined
@@ -15,8 +15,8 @@ export function parsePointDecimal(text: string): number | undefined {
 }
 
 /**
- * Parses a decimal: an int in its range, or a number with a point (design.md §3, Types). An int out of range is refused
- * here too, as a double would silently change its digits.
+ * Parses a decimal: an int in its range, or a number with a point (design.md §3, Types). Refuses an int out of range,
+ * because a double would silently change its digits.
  */
 export function parseDecimal(text: string): number | undefined {
   return parseInteger(text) ?? parsePointDecimal(text)

@@ -23,7 +23,7 @@ describe('ColumnInference', () => {
     ['a number with a point and a datetime', ['1.5', '2024-01-02'], 'string'],
     ['numbers and one text', ['1', 'n/a', '2'], 'string'],
     ['an int out of range', ['1', '9007199254740992'], 'string'],
-    ['an int out of range beside a number with a point', ['1.5', '9007199254740992'], 'string'],
+    ['an int out of range and a number with a point', ['1.5', '9007199254740992'], 'string'],
     ['a number that is not finite', ['1.0e999'], 'string'],
     ['an exponent without a point', ['1e3'], 'string'],
     ['an impossible date', ['2024-02-30'], 'string'],

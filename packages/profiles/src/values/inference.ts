@@ -2,19 +2,22 @@ import type { ValueType } from '@sluice/contract'
 import { decodeCell } from './cell.ts'
 import { TextInference } from './text-inference.ts'
 
-/** Infers the type of a new key from cells, as {@link TextInference} does from texts. */
+/** Infers the type of a new key from cells, by the rules of {@link TextInference}. */
 export class ColumnInference {
   readonly #inference = new TextInference()
 
-  /** Accepts the next cell of the column by where it lies. An empty one, and one that is not UTF-8, doesn't count. */
+  /**
+   * Adds the next cell of the column, `source` from `start` to `end`. An empty cell, or one that is not UTF-8, does not
+   * count.
+   */
   add(source: Buffer, start = 0, end = source.length): void {
-    // A string column stays one.
+    // A string column stays a string column.
     if (start === end || this.#inference.type() === 'string') return
     const text = decodeCell(source, start, end)
     if (text !== undefined) this.#inference.add(text)
   }
 
-  /** The type of all the values so far; undefined while there was none. */
+  /** Returns the type of all values so far; undefined if there was none. */
   type(): ValueType | undefined {
     return this.#inference.type()
   }

@@ -45,7 +45,7 @@ describe('parseInteger', () => {
     expect(parseInteger(text)).toBeUndefined()
   })
 
-  test('takes exactly the integers whose value is within ±(2^53−1)', () => {
+  test('accepts exactly the integers within ±(2^53−1)', () => {
     const limit = 2n ** 53n - 1n
     const nearLimit = fc.bigInt({ min: limit - 3n, max: limit + 3n })
     const magnitude = fc.oneof(nearLimit, fc.bigInt({ min: 0n, max: limit * 2n }))

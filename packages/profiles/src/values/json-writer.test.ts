@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { encodeCell } from './cell.ts'
 import { JsonWriter } from './json-writer.ts'
 
-/** What the writer makes of a cell that lies somewhere in a larger buffer. */
+/** Writes a cell that is a part of a larger buffer. */
 function written(cell: Buffer, type: (typeof valueTypes)[number], isText: boolean): unknown {
   const source = Buffer.concat([Buffer.from('"9-'), cell, Buffer.from('9.Z')])
   const writer = new JsonWriter(1)
@@ -69,7 +69,7 @@ describe('a cell as JSON', () => {
     expect(written(Buffer.from(cell), type, true)).toBe(json)
   })
 
-  test('is the same, whether its bytes go straight over or by way of a string', () => {
+  test('has the same JSON text, whether its bytes are copied or converted to a string', () => {
     const cell = fc
       .oneof(
         fc.oneof(number, datetime, text, fc.string({ maxLength: 20 })).map((value) => Buffer.from(value)),
@@ -84,7 +84,7 @@ describe('a cell as JSON', () => {
     )
   })
 
-  test('is the same where the bytes are known to be text', () => {
+  test('has the same JSON text if its bytes are known to be text', () => {
     fc.assert(
       fc.property(
         fc.oneof(number, datetime, text).filter((value) => value !== ''),

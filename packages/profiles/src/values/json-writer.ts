@@ -4,37 +4,40 @@ import { areDigits } from './digits.ts'
 import { datetimeBytes, writePlainDatetime } from './plain-datetime.ts'
 import type { RowProblem } from './value-type.ts'
 
-/** Longest JSON text that {@link JsonWriter} makes of a cell without going by way of a string, bytes. */
-const longestPlain = 260
+/** Bytes of the longest JSON text that {@link JsonWriter} makes of a cell without a string. */
+const longestPlainBytes = 260
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const MINUS = 0x2d
-const POINT = 0x2e
-const ZERO = 0x30
-const SPACE = 0x20
+const quote = 0x22
+const backslash = 0x5c
+const minus = 0x2d
+const point = 0x2e
+const zero = 0x30
+const space = 0x20
 
-/** Most bytes of a string that certainly is within its length, and most digits of a number that certainly is exact. */
-const shortString = 255
+/** A string of so many bytes never exceeds the limit of characters. */
+const shortStringBytes = 255
+
+/** A number with so many digits is always exact as a double. */
 const exactDigits = 15
 
-/** A fraction with more zeros than this behind the point may be written with an exponent. */
+/** JavaScript may write a fraction with more leading zeros than this with an exponent. */
 const plainZeros = 5
 
 /**
- * Writes JSON text into a buffer that grows. What a cell becomes is what {@link encodeCell} makes of it; but where its
- * bytes need no conversion, which is nearly always, they go straight over, without a string in between.
+ * Writes JSON text into a buffer that grows. The JSON text of a cell is the same as from {@link encodeCell}. If the
+ * bytes of a cell need no conversion, as in nearly all cells, they are copied without a string in between.
  */
 export class JsonWriter {
-  /** What was written, up to {@link length}; replaced when it grows. */
+  /** The written bytes are the first {@link length}. Replaced by a larger buffer when it is full. */
   bytes: Buffer
   length = 0
 
+  /** Accepts the bytes of the first buffer. */
   constructor(bytes: number) {
     this.bytes = Buffer.allocUnsafe(bytes)
   }
 
-  /** Makes room for so many more bytes. */
+  /** Makes room for a number of bytes. */
   reserve(bytes: number): void {
     if (this.length + bytes <= this.bytes.length) return
     const larger = Buffer.allocUnsafe(Math.max(this.bytes.length * 2, this.length + bytes))
@@ -48,7 +51,7 @@ export class JsonWriter {
     this.bytes[this.length++] = byte
   }
 
-  /** Writes four bytes, the most significant first. */
+  /** Writes four bytes, the most significant byte first. */
   writeInt32(value: number): void {
     this.reserve(4)
     this.length = this.bytes.writeInt32BE(value, this.length)
@@ -59,27 +62,27 @@ export class JsonWriter {
     this.reserve(end - start)
     const { bytes } = this
     let to = this.length
-    // Most are too short for a call of copy to be worth it.
+    // Most slices are so short that calling `copy` would take longer.
     if (end - start > 64) to += source.copy(bytes, to, start, end)
     else for (let at = start; at < end; at++) bytes[to++] = source[at] ?? 0
     this.length = to
   }
 
-  /** Writes the first characters of a string, each of which stands for a byte. */
+  /** Writes the first characters of a string, each as one byte. */
   writeLatin1(text: string, characters: number): void {
     this.reserve(characters)
     this.length += this.bytes.write(text, this.length, characters, 'latin1')
   }
 
   /**
-   * Writes the value of a cell that is not empty, `source` from `start` to `end`. Takes the type of its column, and whether
-   * the bytes are known to be UTF-8 without NUL.
+   * Writes the value of a cell, which is `source` from `start` to `end` and must not be empty. Accepts the type of its
+   * column, and whether the bytes are known to be UTF-8 without NUL.
    *
-   * Gives why it can't be stored, with nothing written.
+   * Returns the problem if the value cannot be stored. Nothing is written then.
    */
   writeCell(source: Buffer, start: number, end: number, type: ValueType, isText: boolean): RowProblem | undefined {
     const before = this.length
-    this.reserve(longestPlain)
+    this.reserve(longestPlainBytes)
     if (this.#writePlain(source, start, end, type, isText)) return undefined
     this.length = before
     const json = encodeCell(source.subarray(start, end), type)
@@ -89,7 +92,7 @@ export class JsonWriter {
     return undefined
   }
 
-  /** Writes the cell if its bytes are as the JSON text has them; false, where that needs a closer look. */
+  /** Writes a cell in a common form, byte by byte. Returns false if the cell may need a conversion. */
   #writePlain(source: Buffer, start: number, end: number, type: ValueType, isText: boolean): boolean {
     switch (type) {
       case 'string':
@@ -104,61 +107,61 @@ export class JsonWriter {
   }
 
   #writeString(source: Buffer, start: number, end: number, isText: boolean): boolean {
-    if (end - start > shortString) return false
+    if (end - start > shortStringBytes) return false
     const { bytes } = this
     let to = this.length
-    bytes[to++] = QUOTE
+    bytes[to++] = quote
     for (let at = start; at < end; at++) {
       const byte = source[at] ?? 0
-      if (byte < SPACE || byte === QUOTE || byte === BACKSLASH || (byte >= 0x80 && !isText)) return false
+      if (byte < space || byte === quote || byte === backslash || (byte >= 0x80 && !isText)) return false
       bytes[to++] = byte
     }
-    bytes[to++] = QUOTE
+    bytes[to++] = quote
     this.length = to
     return true
   }
 
   #writeInteger(source: Buffer, start: number, end: number): boolean {
-    const digits = source[start] === MINUS ? start + 1 : start
-    if (!isPlainInteger(source, digits, end) || (digits > start && source[digits] === ZERO)) return false
+    const digits = source[start] === minus ? start + 1 : start
+    if (!isPlainInteger(source, digits, end) || (digits > start && source[digits] === zero)) return false
     this.write(source, start, end)
     return true
   }
 
   #writeDecimal(source: Buffer, start: number, end: number): boolean {
-    const digits = source[start] === MINUS ? start + 1 : start
-    let point = digits
-    while (point < end && source[point] !== POINT) point++
-    if (point === end) return this.#writeInteger(source, start, end)
-    if (!isPlainInteger(source, digits, point) || end - digits > exactDigits) return false
-    if (!areDigits(source, point + 1, end)) return false
-    // What is zero, or near to it, has a sign or an exponent to think of.
-    if (source[digits] === ZERO && !isPlainFraction(source, point + 1, end)) return false
+    const digits = source[start] === minus ? start + 1 : start
+    let pointAt = digits
+    while (pointAt < end && source[pointAt] !== point) pointAt++
+    if (pointAt === end) return this.#writeInteger(source, start, end)
+    if (!isPlainInteger(source, digits, pointAt) || end - digits > exactDigits) return false
+    if (!areDigits(source, pointAt + 1, end)) return false
+    // Zero may have a sign, and a number near zero may need an exponent.
+    if (source[digits] === zero && !isPlainFraction(source, pointAt + 1, end)) return false
     let last = end - 1
-    while (source[last] === ZERO) last--
-    this.write(source, start, last === point ? point : last + 1)
+    while (source[last] === zero) last--
+    this.write(source, start, last === pointAt ? pointAt : last + 1)
     return true
   }
 
   #writeDatetime(source: Buffer, start: number, end: number): boolean {
     const { bytes, length } = this
     if (!writePlainDatetime(source, start, end, bytes, length + 1)) return false
-    bytes[length] = QUOTE
-    bytes[length + 1 + datetimeBytes] = QUOTE
+    bytes[length] = quote
+    bytes[length + 1 + datetimeBytes] = quote
     this.length += datetimeBytes + 2
     return true
   }
 }
 
-/** Digits without a zero before others, few enough to be exact as a double. */
+/** Whether bytes are digits without a leading zero, and few enough to be exact as a double. */
 function isPlainInteger(source: Buffer, start: number, end: number): boolean {
-  if (end === start || end - start > exactDigits || (source[start] === ZERO && end - start > 1)) return false
+  if (end === start || end - start > exactDigits || (source[start] === zero && end - start > 1)) return false
   return areDigits(source, start, end)
 }
 
-/** Digits of which one of the first is not zero. */
+/** Whether one of the first digits is not zero. */
 function isPlainFraction(source: Buffer, start: number, end: number): boolean {
   const last = Math.min(end, start + plainZeros)
-  for (let at = start; at < last; at++) if (source[at] !== ZERO) return true
+  for (let at = start; at < last; at++) if (source[at] !== zero) return true
   return false
 }

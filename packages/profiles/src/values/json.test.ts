@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseJsonValue } from './json.ts'
 
-/** As a client sends it: what JSON.parse makes of a text. */
+/** Parses a value in the JSON that a client sends. */
 const json = (text: string): unknown => JSON.parse(text)
 
 describe('a JSON value', () => {
@@ -53,7 +53,7 @@ describe('a JSON value', () => {
     expect(parseJsonValue(json(text), type)).toEqual({ message })
   })
 
-  test('that is taken can be stored and read back, whatever it was', () => {
+  test('that is accepted can be stored and read back unchanged', () => {
     const types = fc.constantFrom('string', 'int', 'decimal', 'datetime')
     fc.assert(
       fc.property(fc.oneof(fc.jsonValue(), fc.double(), fc.string({ unit: 'binary' })), types, (value, type) => {

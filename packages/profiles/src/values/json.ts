@@ -3,20 +3,20 @@ import { parseDatetime } from './datetime.ts'
 import { stringProblem } from './string.ts'
 import { typeMismatch, type ValueProblem } from './value-type.ts'
 
-const noString: ValueProblem = { message: 'should be string' }
+const notString: ValueProblem = { message: 'should be string' }
 
 /**
- * Turns a value of a client's JSON into what is stored (service.md, Profile entry; design.md §3, Types). Nothing is
- * converted from one JSON type to another: `"12"` is no int. A datetime needs its offset.
+ * Converts a value of a client's JSON to its stored form (service.md, Profile entry; design.md §3, Types). Converts no
+ * JSON type to another: `"12"` is no int. A datetime requires an offset.
  *
- * Gives the value, a datetime in UTC as `YYYY-MM-DD hh:mm:ss.mmm`; or why it can't be stored.
+ * Returns the value, or the problem if it cannot be stored. A datetime is returned in UTC as `YYYY-MM-DD hh:mm:ss.mmm`.
  */
 export function parseJsonValue(value: unknown, type: ValueType): string | number | ValueProblem {
   switch (type) {
     case 'string':
-      return typeof value === 'string' ? parseString(value) : noString
+      return typeof value === 'string' ? parseString(value) : notString
     case 'int':
-      // What is out of range was rounded when the JSON was parsed, but never into the range. -0 becomes 0.
+      // Parsing the JSON rounded a number out of range, but never into the range. Adding 0 makes -0 a 0.
       return typeof value === 'number' && Number.isSafeInteger(value) ? value + 0 : typeMismatch.int
     case 'decimal':
       return typeof value === 'number' && Number.isFinite(value) ? value + 0 : typeMismatch.decimal

@@ -3,23 +3,24 @@ import { areDigits, twoDigits, writeTwoDigits } from './digits.ts'
 /** Bytes of `YYYY-MM-DD hh:mm:ss.mmm`. */
 export const datetimeBytes = 23
 
-const MINUS = 0x2d
-const PLUS = 0x2b
-const POINT = 0x2e
-const COLON = 0x3a
-const SPACE = 0x20
-const LETTER_T = 0x54
-const LETTER_Z = 0x5a
+const minus = 0x2d
+const plus = 0x2b
+const point = 0x2e
+const colon = 0x3a
+const space = 0x20
+const letterT = 0x54
+const letterZ = 0x5a
 
 const dateBytes = 10
 const minutesPerDay = 24 * 60
 const midnight = Buffer.from(' 00:00:00.000')
 
 /**
- * Writes a datetime as it is stored, in UTC, if it is in one of the usual forms: `YYYY-MM-DD`, and that with `Thh:mm:ss`, with
- * or without milliseconds, and nothing, `Z` or `±hh:mm` behind. No string is made of it.
+ * Writes a datetime in its stored form, in UTC, without making a string of it.
  *
- * Gives whether it did: false also where the calendar is needed to tell, such as at the end of a month.
+ * Accepts the usual forms: `YYYY-MM-DD`, or `YYYY-MM-DDThh:mm:ss` with optional milliseconds and an optional `Z` or
+ * `±hh:mm`. Returns whether it wrote the datetime. Returns false also if the calendar would be needed, as at the end of
+ * a month.
  */
 export function writePlainDatetime(source: Buffer, start: number, end: number, target: Buffer, to: number): boolean {
   if (end - start < dateBytes || !isPlainDate(source, start)) return false
@@ -38,48 +39,48 @@ export function writePlainDatetime(source: Buffer, start: number, end: number, t
 
   for (let index = 0; index < 8; index++) target[to + index] = source[start + index] ?? 0
   writeTwoDigits(target, to + 8, day)
-  const ofDay = minutes - days * minutesPerDay
-  target[to + 10] = SPACE
-  writeTwoDigits(target, to + 11, Math.floor(ofDay / 60))
-  target[to + 13] = COLON
-  writeTwoDigits(target, to + 14, ofDay % 60)
+  const minuteOfDay = minutes - days * minutesPerDay
+  target[to + 10] = space
+  writeTwoDigits(target, to + 11, Math.floor(minuteOfDay / 60))
+  target[to + 13] = colon
+  writeTwoDigits(target, to + 14, minuteOfDay % 60)
   for (let index = 16; index < datetimeBytes; index++) {
     target[to + index] = (start + index < zone ? source[start + index] : midnight[index - dateBytes]) ?? 0
   }
   return true
 }
 
-/** Where `Z` or `±hh:mm` begins at the end of a datetime; the end where there is none. */
+/** Returns the offset of the trailing `Z` or `±hh:mm` of a datetime; `end` if there is none. */
 function zoneStart(source: Buffer, end: number): number {
-  if (source[end - 1] === LETTER_Z) return end - 1
-  return source[end - 6] === PLUS || source[end - 6] === MINUS ? end - 6 : end
+  if (source[end - 1] === letterZ) return end - 1
+  return source[end - 6] === plus || source[end - 6] === minus ? end - 6 : end
 }
 
-/** Minutes east of UTC; NaN where it is no plain offset. */
+/** Returns the minutes east of UTC; NaN if it is no plain offset. */
 function offsetMinutes(source: Buffer, start: number, end: number): number {
   if (end - start < 6) return 0
   const [hours, minutes] = [twoDigits(source, start + 1), twoDigits(source, start + 4)]
-  if (source[start + 3] !== COLON || hours > 23 || minutes > 59) return Number.NaN
-  return source[start] === MINUS ? -(hours * 60 + minutes) : hours * 60 + minutes
+  if (source[start + 3] !== colon || hours > 23 || minutes > 59) return Number.NaN
+  return source[start] === minus ? -(hours * 60 + minutes) : hours * 60 + minutes
 }
 
-/** `YYYY-MM-DD` */
+/** Whether the bytes are `YYYY-MM-DD`. */
 function isPlainDate(source: Buffer, start: number): boolean {
-  if (source[start + 4] !== MINUS || source[start + 7] !== MINUS || !areDigits(source, start, start + 4)) return false
+  if (source[start + 4] !== minus || source[start + 7] !== minus || !areDigits(source, start, start + 4)) return false
   return isPlainDay(twoDigits(source, start + 5), twoDigits(source, start + 8))
 }
 
-/** A day that the month has in every year, but for the 31st. */
+/** Whether the month has this day in every year. Excludes every 31st. */
 function isPlainDay(month: number, day: number): boolean {
   return month >= 1 && month <= 12 && day >= 1 && day <= (month === 2 ? 28 : 30)
 }
 
-/** `Thh:mm:ss` or `Thh:mm:ss.mmm` */
+/** Whether the bytes are `Thh:mm:ss` or `Thh:mm:ss.mmm`. */
 function isPlainTime(source: Buffer, start: number, end: number): boolean {
   const length = end - start
   if (length !== 9 && length !== 13) return false
-  if (source[start] !== LETTER_T || source[start + 3] !== COLON || source[start + 6] !== COLON) return false
+  if (source[start] !== letterT || source[start + 3] !== colon || source[start + 6] !== colon) return false
   const exists =
     twoDigits(source, start + 1) <= 23 && twoDigits(source, start + 4) <= 59 && twoDigits(source, start + 7) <= 59
-  return exists && (length === 9 || (source[start + 9] === POINT && areDigits(source, start + 10, end)))
+  return exists && (length === 9 || (source[start + 9] === point && areDigits(source, start + 10, end)))
 }

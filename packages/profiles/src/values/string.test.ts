@@ -18,7 +18,7 @@ describe('stringProblem', () => {
   test.each([
     ['256 letters', 'x'.repeat(256)],
     ['256 characters outside the basic plane', '😀'.repeat(256)],
-    ['254 of them and two letters', `${'😀'.repeat(254)}xx`],
+    ['254 such characters and two letters', `${'😀'.repeat(254)}xx`],
   ])('refuses %s', (_, text) => {
     expect(stringProblem(text)).toBe(tooLong)
   })

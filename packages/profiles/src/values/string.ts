@@ -1,7 +1,7 @@
 import { isLonger, limits } from '@sluice/contract'
 import { type RowProblem, tooLong } from './value-type.ts'
 
-/** Says why a text that can be stored is no string value; undefined for a good one. */
+/** Returns the problem of a text as a string value; undefined if it is valid. The text must not contain NUL. */
 export function stringProblem(text: string): RowProblem | undefined {
   return isLonger(text, limits.stringLength) ? tooLong : undefined
 }

@@ -3,29 +3,29 @@ import { parseDatetime } from './datetime.ts'
 import { parseDecimal, parsePointDecimal } from './decimal.ts'
 import { parseInteger } from './int.ts'
 
-// Runs in browsers as well: this file and what it imports know nothing of Node.
+// This file and its imports also run in browsers, so they must not use Node's API.
 
 /**
- * Infers the type of a new key from its values (design.md §3, Inference): all of them datetimes → datetime; all numbers,
- * one at least with a point → decimal; all ints in range → int; else string.
+ * Infers the type of a new key from its values (design.md §3, Inference). All values are datetimes → datetime. All are
+ * numbers, at least one with a point → decimal. All are ints in range → int. Otherwise → string.
  */
 export class TextInference {
   #type: ValueType | undefined
 
-  /** Takes the next value of the column. An empty one doesn't count. */
+  /** Adds the next value of the column. An empty value does not count. */
   add(text: string): void {
-    // A string column stays one.
+    // A string column stays a string column.
     if (text === '' || this.#type === 'string') return
     this.#type = combine(this.#type, narrowestType(text))
   }
 
-  /** The type of all the values so far; undefined while there was none. */
+  /** Returns the type of all values so far; undefined if there was none. */
   type(): ValueType | undefined {
     return this.#type
   }
 }
 
-/** Whether a text can be a value of a type; how long a string may be is not looked at. */
+/** Whether a text can be a value of a type. The length of a string is not checked. */
 export function isOfType(text: string, type: ValueType): boolean {
   switch (type) {
     case 'string':

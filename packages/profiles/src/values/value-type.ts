@@ -1,11 +1,11 @@
 import type { ValueType } from '@sluice/contract'
 
-/** Why a value can't be stored. `message` completes a message after the key's name: `age` + ` ` + `should be integer`. */
+/** The reason why a value cannot be stored. `message` follows the key's name: `age` + ` ` + `should be integer`. */
 export interface ValueProblem {
   readonly message: string
 }
 
-/** Why the value of a row can't be stored (service.md, Error CSV file). */
+/** The reason why a value of a row cannot be stored (service.md, Error CSV file). */
 export interface RowProblem extends ValueProblem {
   readonly message:
     | 'should be UTF-8'
@@ -15,13 +15,13 @@ export interface RowProblem extends ValueProblem {
     | 'should be iso8601 format'
 }
 
-/** The bytes of a cell are not UTF-8, or they hold NUL, which cannot be stored (design.md §3, Strings). */
+/** The bytes of a cell are not UTF-8, or they contain NUL, which cannot be stored (design.md §3, Strings). */
 export const notUtf8: RowProblem = { message: 'should be UTF-8' }
 
-/** A string is over its length (service.md, Limits). */
+/** A string is longer than its limit (service.md, Limits). */
 export const tooLong: RowProblem = { message: 'should be at most 255 characters' }
 
-/** The text is no value of the column's type. Any text is a string. */
+/** The text is no value of the column's type. Any text is a value of type string. */
 export const typeMismatch: Readonly<Record<Exclude<ValueType, 'string'>, RowProblem>> = {
   int: { message: 'should be integer' },
   decimal: { message: 'should be decimal' },
