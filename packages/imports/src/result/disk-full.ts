@@ -52,9 +52,9 @@ async function makeRoomAlone(context: Context): Promise<void> {
   await context.db.transaction().execute(async (tx) => {
     // Other transactions remove and restore rows while this one is idle and holds the lock.
     await sql`set local idle_in_transaction_session_timeout = '60s'`.execute(tx)
-    const { rows } = await sql<{
-      alone: boolean
-    }>`select pg_try_advisory_xact_lock(${makingRoom}::bigint) as alone`.execute(tx)
+    const { rows } = await sql<{ alone: boolean }>`
+      select pg_try_advisory_xact_lock(${makingRoom}::bigint) as alone
+    `.execute(tx)
     if (rows[0]?.alone) await makeRoom(context)
   })
 }
@@ -73,7 +73,7 @@ async function makeRoom(context: Context): Promise<void> {
 }
 
 function note({ log }: Context, failure: unknown): void {
-  log.warn({ err: failure }, 'disk of Postgres full, and something to make room failed')
+  log.warn({ err: failure }, 'making room on the full disk of Postgres failed')
 }
 
 /** Whether the error file of an import is still to be made. */

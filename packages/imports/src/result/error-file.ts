@@ -30,12 +30,17 @@ export async function storeErrorFile(
   columns: readonly string[],
 ): Promise<StoredErrorFile> {
   const header = errorFileHeader(columns)
-  const roomNow = context.settings.ERROR_FILE_LIMIT - header.length
-  const { byteSize, room, longest, endsBeforeRow } = await planFile(context, claim, columns, roomNow)
+  const roomBytesNow = context.settings.ERROR_FILE_LIMIT - header.length
+  const { byteSize, roomBytes, longestChunkBytes, endsBeforeRow } = await planFile(
+    context,
+    claim,
+    columns,
+    roomBytesNow,
+  )
   if (byteSize === 0) return { key: undefined, endsBeforeRow }
   const key = errorFileKey(claim.appId, claim.importId, claim.attempt)
   const options = { byteSize: header.length + byteSize, signal: context.shutdown }
-  const lines = linesOf(context, claim, columns, room, longest)
+  const lines = linesOf(context, claim, columns, roomBytes, longestChunkBytes)
   await context.storage.writeStream(key, startingWith(header, lines), 'text/csv; charset=utf-8', options)
   return { key, endsBeforeRow }
 }
@@ -45,9 +50,9 @@ interface FilePlan extends Pick<StoredErrorFile, 'endsBeforeRow'> {
   /** Bytes of all lines that fit. */
   byteSize: number
   /** Bytes that the lines may take. */
-  room: number
+  roomBytes: number
   /** Bytes of the longest chunk in its short form. */
-  longest: number
+  longestChunkBytes: number
 }
 
 /** Finds the end of the file. If not all rows fit, the end is within the chunk that exceeds the limit. */
@@ -55,13 +60,13 @@ async function planFile(
   context: ImportContext,
   claim: Claim,
   columns: readonly string[],
-  roomNow: number,
+  roomBytesNow: number,
 ): Promise<FilePlan> {
   // A single statement: if a process is removing all rows (`disk-full.ts`), it waits, and then sees what was noted in
   // the import. Chunks without `starts_at` are finished lines of earlier releases. The limit does not apply to them.
   const { rows } = await sql<{ of_all: number; room: number; is_dropped: boolean; longest: number; fitting: number }>`
     select error_bytes as of_all, room, error_file_ends_before_row is not null as is_dropped, longest, fitting
-    from imports cross join lateral (select coalesce(error_room, ${roomNow}::bigint) as room) limits cross join lateral (
+    from imports cross join lateral (select coalesce(error_room, ${roomBytesNow}::bigint) as room) limits cross join lateral (
       select coalesce(max(octet_length(content)), 0) as longest, coalesce(sum(coalesce(bytes, octet_length(content)))
         filter (where coalesce(starts_at + bytes, 0) <= room), 0)::bigint as fitting
       from import_error_chunks c where c.app_id = imports.app_id and c.import_id = imports.import_id
@@ -69,14 +74,16 @@ async function planFile(
     where app_id = ${claim.appId} and import_id = ${claim.importId}
   `.execute(context.db)
   const [found] = rows
-  if (found === undefined || found.is_dropped) return { byteSize: 0, room: 0, longest: 0, endsBeforeRow: allRows }
-  const { of_all: ofAll, room, longest, fitting: byteSize } = found
-  if (ofAll <= room) return { byteSize, room, longest, endsBeforeRow: undefined }
-  const [crossing] = await selectChunks(context, claim).where(sql`starts_at + bytes`, '>', room).limit(1).execute()
+  if (found === undefined || found.is_dropped)
+    return { byteSize: 0, roomBytes: 0, longestChunkBytes: 0, endsBeforeRow: allRows }
+  const { of_all: ofAll, room: roomBytes, longest: longestChunkBytes, fitting: byteSize } = found
+  const plan = { byteSize, roomBytes, longestChunkBytes }
+  if (ofAll <= roomBytes) return { ...plan, endsBeforeRow: undefined }
+  const [crossing] = await selectChunks(context, claim).where(sql`starts_at + bytes`, '>', roomBytes).limit(1).execute()
   // The header alone is too large, or a deletion dropped the rows that were kept.
-  if (crossing === undefined) return { byteSize, room, longest, endsBeforeRow: allRows }
-  const cut = new ErrorLines(columns).cut(toChunk(crossing).content, room - (crossing.starts_at ?? 0))
-  return { byteSize: byteSize + cut.byteSize, room, longest, endsBeforeRow: cut.endsBeforeRow }
+  if (crossing === undefined) return { ...plan, endsBeforeRow: allRows }
+  const cut = new ErrorLines(columns).cut(toChunk(crossing).content, roomBytes - (crossing.starts_at ?? 0))
+  return { ...plan, byteSize: byteSize + cut.byteSize, endsBeforeRow: cut.endsBeforeRow }
 }
 
 async function* startingWith(header: Buffer, lines: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -84,18 +91,18 @@ async function* startingWith(header: Buffer, lines: AsyncIterable<Buffer>): Asyn
   yield* lines
 }
 
-/** Returns the lines of the chunks in file order, as far as whole lines fit into `room`, bytes. */
+/** Returns the lines of the chunks in file order, as far as whole lines fit into `roomBytes`. */
 async function* linesOf(
   context: ImportContext,
   claim: Claim,
   columns: readonly string[],
-  room: number,
-  longest: number,
+  roomBytes: number,
+  longestChunkBytes: number,
 ): AsyncGenerator<Buffer> {
   const lines = new ErrorLines(columns)
-  for await (const { content, starts_at: startsAt } of chunksOf(context, claim, longest)) {
+  for await (const { content, starts_at: startsAt } of chunksOf(context, claim, longestChunkBytes)) {
     if (startsAt === null) yield content
-    else yield* lines.of(content, room - startsAt)
+    else yield* lines.of(content, roomBytes - startsAt)
   }
 }
 
@@ -108,11 +115,11 @@ interface Chunk {
 }
 
 /** Most bytes of chunks in one read, except for a single chunk. Most chunks have about 100 KB, none much over 2 MiB. */
-const bytesPerRead = 4 * 2 ** 20
+const mostBytesPerRead = 4 * 2 ** 20
 
 /** Returns the chunks in file order. Reads the next few chunks while the caller processes the current ones. */
-async function* chunksOf(context: ImportContext, claim: Claim, longest: number): AsyncGenerator<Chunk> {
-  const perRead = Math.max(1, Math.floor(bytesPerRead / Math.max(1, longest)))
+async function* chunksOf(context: ImportContext, claim: Claim, longestChunkBytes: number): AsyncGenerator<Chunk> {
+  const perRead = Math.max(1, Math.floor(mostBytesPerRead / Math.max(1, longestChunkBytes)))
   let chunks = await chunksAfter(context, claim, { position: -1, part: 0 }, perRead)
   for (let last = chunks.at(-1); last !== undefined; last = chunks.at(-1)) {
     const next = chunksAfter(context, claim, last, perRead)

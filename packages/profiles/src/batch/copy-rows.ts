@@ -29,7 +29,7 @@ export function writeCopyRows(
   appId: number,
   { id, hash, document }: BatchLists,
   users: readonly number[],
-  documentOf: readonly number[],
+  documents: readonly number[],
 ): Buffer {
   const start = Buffer.from([0, copyColumns.length, ...lengthOf4, 0, 0, 0, 0])
   start.writeInt32BE(appId, start.length - 4)
@@ -39,9 +39,16 @@ export function writeCopyRows(
     id.writeTo(writer, user)
     if (isZero(hash, user)) writer.write(nullValue)
     else hash.writeTo(writer, user)
-    writeDocument(writer, document, documentOf[user] ?? 0)
+    writeDocument(writer, document, documentOf(documents, user))
   }
   return writer.bytes.subarray(0, writer.length)
+}
+
+/** Returns the number of a user's document. Throws if the user has none: the bytes of another document would be written. */
+export function documentOf(documents: readonly number[], user: number): number {
+  const document = documents[user] ?? -1
+  if (document === -1) throw new Error(`user ${user} has no document`)
+  return document
 }
 
 function isZero(list: ElementList, element: number): boolean {

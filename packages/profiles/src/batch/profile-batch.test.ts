@@ -47,6 +47,12 @@ test('a row of a user that the batch does not have is refused', () => {
   expect(() => batch.keepRow(-1)).toThrow('user -1 is not in the batch')
 })
 
+test('the document of a user that has none cannot be read', () => {
+  const batch = after('beginRow', 'dropRow')
+  expect(() => batch.documentArray([0])).toThrow('user 0 has no document')
+  expect(() => batch.copyRows(1, [0])).toThrow('user 0 has no document')
+})
+
 test('after its values are cleared, a batch accepts users and rows again', () => {
   const batch = after('beginRow', 'addValue', 'keepRow', 'read', 'clearValues')
   expect(batch.hasDocument(0)).toBe(false)

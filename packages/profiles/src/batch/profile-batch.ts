@@ -1,7 +1,7 @@
 import type { ValueType } from '@sluice/contract'
 import { JsonWriter } from '../values/json-writer.ts'
 import type { RowProblem } from '../values/value-type.ts'
-import { writeCopyRows } from './copy-rows.ts'
+import { documentOf, writeCopyRows } from './copy-rows.ts'
 import { ElementList } from './element-list.ts'
 import { hashOf, UserIndex } from './user-index.ts'
 
@@ -18,8 +18,8 @@ const comma = 0x2c
  * - `users`: rows' users, or the first row's values.
  * - `rows`: the next row's values, or reading the documents.
  * - `open row`: a value of the row, or its end.
- * - `refused row`: only {@link ProfileBatch.dropRow}, because a value of the row cannot be stored.
- * - `complete`: reading, since the documents of a user's rows are joined.
+ * - `refused row`: a value of the row, or dropping it, because one of its values cannot be stored.
+ * - `complete`: reading the documents, which were joined by user.
  */
 type Phase = 'users' | 'rows' | 'open row' | 'refused row' | 'complete'
 
@@ -163,7 +163,7 @@ export class ProfileBatch {
   /** Returns a `text[]` of the documents of these users, each of which must have one. */
   documentArray(users: readonly number[]): Buffer {
     this.#complete()
-    return this.#documents.arrayOf(users.map((user) => this.#documentOf[user] ?? -1))
+    return this.#documents.arrayOf(users.map((user) => documentOf(this.#documentOf, user)))
   }
 
   /** Returns rows for `copyInto` of the profiles of these users, each of which must have a document. */
