@@ -60,7 +60,10 @@ export interface BatchPlace {
   /** The preceding batch may be in flight. This batch must wait for the end of that transaction before it writes. */
   followsBatchInFlight: boolean
   expectation: Expectation
-  /** Called when the transaction holds the lock of this batch, so that the following batch can wait for it. */
+  /**
+   * Called in each run when the transaction holds the lock of this batch. The following batch can wait for the lock then. If
+   * the run aborts, the following batch aborts as well and is sent again.
+   */
   onLocked?: () => void
 }
 

@@ -96,7 +96,7 @@ describe('a row of an error file', () => {
     expect(linesOf(given, [{ number: 1, problems, values: cells(...values) }]).toString()).toBe(line)
   })
 
-  test('has the bytes of a value that is not UTF-8', () => {
+  test('keeps the bytes of a value that is not UTF-8', () => {
     const value = Buffer.from([0xe9, 0x22, 0xff])
     expect(linesOf(['user_id'], [{ number: 1, problems: [tooLong], values: [value] }])).toEqual(
       Buffer.concat([Buffer.from('row is too long,'), Buffer.from([0x22, 0xe9, 0x22, 0x22, 0xff, 0x22, 0x0a])]),
@@ -170,7 +170,7 @@ async function* sourceOf(...chunks: Buffer[]): AsyncGenerator<Buffer> {
   yield* chunks
 }
 
-describe('whatever rows are kept', () => {
+describe('any kept rows', () => {
   const anyCell = fc
     .array(fc.oneof(fc.constantFrom(...Buffer.from(',"\r\n ab')), fc.integer({ min: 0, max: 255 })), { maxLength: 8 })
     .map((bytes) => Buffer.from(bytes))
@@ -232,7 +232,7 @@ describe('whatever rows are kept', () => {
     ]
   }
 
-  test('their lines have the messages and the cells, and `lineBytes` bytes', async () => {
+  test('become lines with their messages and cells, and take `lineBytes` bytes', async () => {
     await fc.assert(
       fc.asyncProperty(table, async ({ columns, rows }) => {
         const lines = linesOf(columns, rows)
@@ -251,7 +251,7 @@ describe('whatever rows are kept', () => {
     )
   })
 
-  test('a cut at any number of bytes keeps the whole lines that fit, and names the first row that does not fit', () => {
+  test('are cut at any number of bytes into the whole lines that fit, and the first row that does not fit is named', () => {
     fc.assert(
       fc.property(table, fc.double({ min: 0, max: 1.1, noNaN: true }), ({ columns, rows }, share) => {
         const content = keep(columns, rows).content()
@@ -273,7 +273,7 @@ describe('whatever rows are kept', () => {
     )
   })
 
-  test('content that is cut off anywhere has the lines of its whole rows', () => {
+  test('that are cut off anywhere become the lines of their whole rows', () => {
     fc.assert(
       fc.property(table, fc.double({ min: 0, max: 1, noNaN: true }), ({ columns, rows }, share) => {
         const content = keep(columns, rows).content()
@@ -287,7 +287,7 @@ describe('whatever rows are kept', () => {
     )
   })
 
-  test('the same memory can be used for one batch after another', () => {
+  test('can be replaced by the rows of another batch in the same memory', () => {
     fc.assert(
       fc.property(table, ({ columns, rows }) => {
         const kept = keep(columns, rows)
