@@ -1,4 +1,4 @@
-import { countWaiting, takeTurns } from '@sluice/imports'
+import { countWaiting, dispatchNextInOrder } from '@sluice/imports'
 import { type MailId, nextMails } from '@sluice/mail'
 import type { Host } from './host.ts'
 
@@ -8,12 +8,12 @@ import type { Host } from './host.ts'
  * jobs were lost.
  */
 export async function dispatchImports({ context, queues }: Host, appId?: number): Promise<void> {
-  const turns = await takeTurns(context, appId)
-  const again = turns.filter((turn) => turn.again)
-  const jobs = turns.filter((turn) => !turn.again)
-  if (again.length > 0) {
+  const dispatched = await dispatchNextInOrder(context, appId)
+  const repeated = dispatched.filter(({ again }) => again)
+  const jobs = dispatched.filter(({ again }) => !again)
+  if (repeated.length > 0) {
     const lost = (await countWaiting(context)) - jobs.length - (await queues.waiting('imports'))
-    jobs.push(...again.slice(0, Math.max(0, lost)))
+    jobs.push(...repeated.slice(0, Math.max(0, lost)))
   }
   await queues.add(
     'imports',

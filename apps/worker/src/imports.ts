@@ -1,4 +1,4 @@
-import { claimNext, returnTurn, runImport } from '@sluice/imports'
+import { claimNext, runImport, withdrawNext } from '@sluice/imports'
 import { dispatchImports, dispatchNextMails } from './dispatch.ts'
 import type { Host, Stop } from './host.ts'
 
@@ -12,7 +12,7 @@ export function hostImports(host: Host): Stop {
   queues.work(
     'imports',
     async () => {
-      if (shutdown.signal.aborted) return await returnTurn(context)
+      if (shutdown.signal.aborted) return await withdrawNext(context)
       const claim = await claimNext(context)
       if (claim === undefined) return
       const observed = { ...context, onBatch: metrics.onBatch }

@@ -117,8 +117,11 @@ export type UploadDescriptor = z.output<typeof uploadDescriptor>
 
 const timestamp = z.iso.datetime().nullable()
 
-/** Where an import can be in its life (packages/imports/README.md). */
-const importStates = ['awaiting_upload', 'queued', 'processing', 'completed', 'failed', 'expired', 'cancelled'] as const
+/** States of an import that waits or runs. */
+export const unfinishedImportStates = ['awaiting_upload', 'queued', 'processing'] as const
+
+/** All states of an import (packages/imports/src/states.ts). */
+const importStates = [...unfinishedImportStates, 'completed', 'failed', 'expired', 'cancelled'] as const
 
 export type ImportState = (typeof importStates)[number]
 

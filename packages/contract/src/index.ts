@@ -7,6 +7,7 @@ export {
   importView,
   parseImportRequest,
   type UploadDescriptor,
+  unfinishedImportStates,
 } from './import.ts'
 export { type JsonObject, messagesPerAnswer } from './json-object.ts'
 export { limits } from './limits.ts'

@@ -1,4 +1,5 @@
 import { sql } from '@sluice/database'
+import { unfinishedStates } from '@sluice/imports'
 import type { DeletionContext } from './context.ts'
 
 /**
@@ -25,7 +26,7 @@ export async function forgetDeletedUsers({ db, shutdown }: Pick<DeletionContext,
           select least(
             (
               select min(requested_at) from imports i
-              where i.app_id = a.app_id and i.state in ('awaiting_upload', 'queued', 'processing')
+              where i.app_id = a.app_id and i.state in ${unfinishedStates}
             ),
             (select min(sent_at) from bucket_uploads u where u.app_id = a.app_id),
             now() - make_interval(days => ${keptDays})

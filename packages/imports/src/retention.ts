@@ -2,23 +2,23 @@ import { sql } from '@sluice/database'
 import type { ImportContext, ImportId } from './context.ts'
 import { sweepFilesOfApp, sweepLater } from './file/file-sweeps.ts'
 import { importPrefix } from './file/object-keys.ts'
-import { receivedSources } from './intake/reception.ts'
+import { receivedSources } from './intake/received-imports.ts'
 
-/** Imports taken from the table at a time. */
+/** Imports that one query returns. */
 const passSize = 100
 
 /**
- * An upload that broke its window may still arrive within a day, and so may one whose import was cancelled before it came:
- * files of such an import are removed after that.
+ * Days until the files of an expired import are removed, and of an import that was cancelled before its file came. The upload may
+ * still arrive within a day.
  */
 const expiredRetentionDays = 2
 
 /**
- * Removes the stored files of imports that ended `FILE_RETENTION_DAYS` ago, and of those that a deletion has followed as
- * soon as they have ended. Safe to run in several processes at once.
+ * Removes the stored files of imports that ended `FILE_RETENTION_DAYS` ago. If a deletion completed since an import was sent, its
+ * files are removed as soon as the import has ended. Safe to run in several processes at once.
  *
- * Tries each import once, and stops before the next one when the process shuts down. Returns the number of imports whose files
- * are gone now.
+ * Tries each import once. Stops before the next import when the process shuts down. Returns the number of imports whose files
+ * it removed.
  */
 export async function removeOldFiles(context: ImportContext): Promise<number> {
   let removed = 0
@@ -34,17 +34,17 @@ export async function removeOldFiles(context: ImportContext): Promise<number> {
   return removed
 }
 
-/** A deletion completed since the import was sent, so that its files may name the deleted. */
+/** A deletion completed since the import was sent, so its files may name deleted users. */
 const followsDeletion = sql`exists (
   select from recently_deleted_users d where d.app_id = i.app_id and d.deleted_at > i.requested_at
 )`
 
-/** What an import `i` holds may name users who were deleted since it was sent. */
+/** The files of an import `i` may name users who were deleted since it was sent. */
 const mayNameDeleted = sql`(remove_files_at_end or ${followsDeletion})`
 
 /**
- * The last import that this run looked at. The time is Postgres's own text: a JavaScript date has no microseconds, so an
- * import that keeps its files would come after its own time again.
+ * The last import that this run has tried. The time is Postgres's own text, because a JavaScript date has no microseconds: an
+ * import that keeps its files would follow a truncated time again.
  */
 interface Cursor {
   finished_at: string
@@ -55,7 +55,7 @@ interface DueImport extends Cursor {
   app_id: number
 }
 
-/** Returns the next imports whose time has come, oldest first, starting after the cursor. */
+/** Returns the next imports whose files are due for removal, in the order of their ends, starting after the cursor. */
 async function dueImports({ db, settings }: ImportContext, after: Cursor): Promise<DueImport[]> {
   const { rows } = await sql<DueImport>`
     select app_id, import_id, finished_at::text as finished_at from imports i
@@ -75,14 +75,15 @@ async function dueImports({ db, settings }: ImportContext, after: Cursor): Promi
 export type FilesContext = Pick<ImportContext, 'db' | 'storage' | 'log' | 'shutdown'>
 
 /**
- * Removes the stored files of all imports of an app that have ended, whatever their age: a deletion completes. Those of the
- * imports that are still in flight go when they end. Safe to repeat, and to run in several processes.
+ * Removes the stored files of all ended imports of an app, whatever their age, because a deletion completes. The files of unfinished
+ * imports are removed when these end. Safe to repeat, and to run in several processes.
  *
- * Gives how many could not be removed; the next run tries again. Throws when the process shuts down.
+ * Returns the number of imports and places whose files could not be removed. The next run tries them again. Throws when the process
+ * shuts down.
  */
 export async function removeFilesOfApp(context: FilesContext, appId: number): Promise<number> {
   let failures = await sweepFilesOfApp(context, appId)
-  // An expired import of v3 may still be queued by an upload that comes late, and then ends as any other.
+  // A late upload may still queue an expired import of v3, which then ends as any other import.
   const ended = await context.db
     .selectFrom('imports')
     .select('import_id')
@@ -103,13 +104,13 @@ export async function removeFilesOfApp(context: FilesContext, appId: number): Pr
   return failures
 }
 
-/** Imports whose names are forgotten in one statement. */
+/** Imports whose file names one statement removes. */
 const namesAtATime = 1_000
 
 /**
- * Forgets what the removed files of an app's imports were called, if a deletion completed since they were sent: a name may hold the
- * ID of a deleted user. Whether it does is not looked at: that would compare every name with every ID. A file that is still
- * there loses its name with its removal. Throws when the process shuts down.
+ * Removes the names of an app's removed files, if a deletion completed since the files were sent. A name may hold the ID of a deleted
+ * user. All names are removed, because checking them would compare every name with every ID. A file that is still stored loses
+ * its name when it is removed. Throws when the process shuts down.
  */
 export async function forgetFileNames({ db, shutdown }: FilesContext, appId: number): Promise<void> {
   for (;;) {
@@ -125,7 +126,7 @@ export async function forgetFileNames({ db, shutdown }: FilesContext, appId: num
   }
 }
 
-/** Gives 1, or 0 where storage did not let it: then the next run tries again, and the others are not held up. */
+/** Returns 1; 0 if storage failed. The next run tries again, since one failure must not delay the other imports. */
 async function removeFiles({ db, storage, log }: FilesContext, { appId, importId }: ImportId): Promise<number> {
   try {
     await storage.removeAll(importPrefix(appId, importId))

@@ -1,4 +1,4 @@
-import type { ImportState } from '@sluice/contract'
+import { type ImportState, unfinishedImportStates } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 
 /** An import that waits, and since when. */
@@ -46,7 +46,7 @@ export async function importOverview(db: Database): Promise<ImportOverview> {
 async function countActive(db: Database): Promise<ImportOverview['active']> {
   const { rows } = await sql<{ state: ImportState; imports: number }>`
     select state, count(*) as imports from imports
-    where state in ('awaiting_upload', 'queued', 'processing') group by state
+    where state in (${sql.join(unfinishedImportStates.map((state) => sql.lit(state)))}) group by state
   `.execute(db)
   return byState(rows)
 }

@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { noticeUploads, takeTurns } from '@sluice/imports'
+import { dispatchNextInOrder, noticeUploads } from '@sluice/imports'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
 import { type App, everything, openApp, openTestApi, type TestApi } from './test-api.ts'
@@ -82,12 +82,12 @@ describe('a body that arrives', () => {
     const quick = open(app)
     quick.request.end('user_id,n\nu,1\n')
     expect(await quick.answered).toMatchObject({ status: 202 })
-    expect(await takeTurns(api.context, app.appId)).toEqual([])
+    expect(await dispatchNextInOrder(api.context, app.appId)).toEqual([])
 
     const [first] = await importsOf(app)
     slow.request.end('u,2\n')
     expect(await slow.answered).toMatchObject({ status: 202 })
-    expect(await takeTurns(api.context, app.appId)).toMatchObject([{ importId: first?.import_id }])
+    expect(await dispatchNextInOrder(api.context, app.appId)).toMatchObject([{ importId: first?.import_id }])
   })
 })
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { createApp } from '@sluice/accounts'
-import { takeTurns } from '@sluice/imports'
+import { dispatchNextInOrder } from '@sluice/imports'
 import { registeredKeys, registerUsers } from '@sluice/profiles'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { type ApiProcess, startApi } from '../api-limits/api-process.ts'
@@ -54,7 +54,7 @@ async function expectNothing(appId: number): Promise<void> {
     expect(state).toBe('expired')
     expect(await inner.storage.stat(key)).toBeUndefined()
   }
-  expect(await takeTurns(inner.context, appId)).toEqual([])
+  expect(await dispatchNextInOrder(inner.context, appId)).toEqual([])
   expect((await registeredKeys(db, appId)).size).toBe(0)
   expect(await storedProfiles({ db }, appId)).toEqual({ u: {} })
 }
@@ -65,7 +65,7 @@ async function expectNextIsTaken({ appId, token }: { appId: number; token: strin
   request.end('user_id,n\nu,1\n')
   const { status, importId } = await answered
   expect(status).toBe(202)
-  expect(await takeTurns(inner.context, appId)).toMatchObject([{ importId }])
+  expect(await dispatchNextInOrder(inner.context, appId)).toMatchObject([{ importId }])
 }
 
 test('a file that comes while storage is away is answered 500, and nothing is left of it', async () => {

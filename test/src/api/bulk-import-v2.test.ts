@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { importView } from '@sluice/contract'
-import { claimImport, runImport, takeTurns } from '@sluice/imports'
+import { claimImport, dispatchNextInOrder, runImport } from '@sluice/imports'
 import { registerKeys } from '@sluice/profiles'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type App, everything, openApp, openTestApi, profileOf, send, type TestApi } from './test-api.ts'
@@ -88,7 +88,7 @@ describe('202', () => {
     const app = await openApp(api)
     const ids: string[] = []
     for (let n = 0; n < 3; n++) ids.push(String((await upload(app, `user_id,n\nu,${n}\n`)).headers['x-import-id']))
-    const [turn, ...others] = await takeTurns(api.context, app.appId)
+    const [turn, ...others] = await dispatchNextInOrder(api.context, app.appId)
     expect([turn?.importId, others]).toEqual([ids[0], []])
   })
 

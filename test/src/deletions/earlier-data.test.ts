@@ -156,7 +156,7 @@ describe('data is as old as what fixed its content:', () => {
     const importId = await receiveUpload(fixture.context, appId, {
       byteSize: csvBytes.length,
       bytes: bytes(),
-      longest: 60_000,
+      longestMs: 60_000,
     })
     await run(importId ?? expect.fail('the upload was cancelled'))
     expect(await profilesOf(fixture, appId)).toEqual(applied)

@@ -76,7 +76,7 @@ describe('SIGTERM', () => {
     await claimant(deployment, importId, 2)
     const rows = await untilRows(deployment, importId, 0)
     expect(rows).toBeLessThan(3_000)
-    expect(logged(deployment, importId, 'import handed back')).toHaveLength(1)
+    expect(logged(deployment, importId, 'import released: this worker shuts down')).toHaveLength(1)
   })
 
   test('ends a worker within 10 s in the middle of storing an error file, too', async () => {
@@ -96,7 +96,7 @@ describe('SIGTERM', () => {
     expect(await worker.exited).toBe(0)
     expect(performance.now() - told).toBeLessThan(10_000)
     release.resolve()
-    expect(logged(deployment, importId, 'import handed back')).toHaveLength(1)
+    expect(logged(deployment, importId, 'import released: this worker shuts down')).toHaveLength(1)
   })
 
   test('of one worker after the other loses no time: each import goes on at once in another', async () => {
@@ -114,7 +114,9 @@ describe('SIGTERM', () => {
       const lines = deployment.log.filter(({ import_id }) => import_id === importId)
       return lines.flatMap((line, index) => {
         const next = lines[index + 1]
-        return line.msg === 'import handed back' && next ? Date.parse(next.time) - Date.parse(line.time) : []
+        return line.msg === 'import released: this worker shuts down' && next
+          ? Date.parse(next.time) - Date.parse(line.time)
+          : []
       })
     })
     console.log(`imports went on ${gaps.join(', ')} ms after they were handed back`)

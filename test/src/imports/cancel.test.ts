@@ -1,4 +1,4 @@
-import { cancelImport, reportCancelled, runImport, takeTurns } from '@sluice/imports'
+import { cancelImport, dispatchNextInOrder, reportCancelled, runImport } from '@sluice/imports'
 import type { Storage } from '@sluice/storage'
 import fc from 'fast-check'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -63,7 +63,7 @@ function applied(rows: readonly Row[]): Record<string, unknown> {
 async function workOff(context: ImportFixture['context']): Promise<string[]> {
   const begun: string[] = []
   for (;;) {
-    const turns = await takeTurns(context, appId)
+    const turns = await dispatchNextInOrder(context, appId)
     if (turns.length === 0) return begun
     for (const { importId } of turns) {
       begun.push(importId)
@@ -231,7 +231,7 @@ describe('a running import', () => {
       await queueFile(fixture, appId, csvOf(rowsOf('b'))),
     ]
     await claim(fixture, appId, first) // and nobody works on it
-    expect(await takeTurns(fixture.context, appId)).toEqual([])
+    expect(await dispatchNextInOrder(fixture.context, appId)).toEqual([])
     await cancelImport(fixture.database.db, first, appId)
     expect(await workOff(fixture.context)).toEqual([second])
   })

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { claimImport, runImport, takeTurns } from '@sluice/imports'
+import { claimImport, dispatchNextInOrder, runImport } from '@sluice/imports'
 import type { Storage } from '@sluice/storage'
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
@@ -97,10 +97,10 @@ describe('a worker that dies in the middle', () => {
     expect(before.rows_total).toBeGreaterThan(0)
     expect(before.rows_total).toBeLessThan(users.length)
 
-    expect(await takeTurns(fixture.context)).toEqual([])
+    expect(await dispatchNextInOrder(fixture.context)).toEqual([])
     expect(await claimImport(fixture.context, { appId, importId })).toBeUndefined()
     await loseLease(importId)
-    expect((await takeTurns(fixture.context)).map((turn) => turn.importId)).toEqual([importId])
+    expect((await dispatchNextInOrder(fixture.context)).map((turn) => turn.importId)).toEqual([importId])
     await runImport(fixture.context, await claim(fixture, appId, importId), never)
     await expectUndisturbed(importId)
   })
@@ -173,7 +173,7 @@ describe('a worker that is told to shut down', () => {
       const handed = await runImport(fixture.context, await claim(fixture, appId, importId), stop.signal)
       expect(handed).toEqual({ outcome: 'interrupted' })
     }
-    expect((await takeTurns(fixture.context)).map((turn) => turn.importId)).toEqual([importId])
+    expect((await dispatchNextInOrder(fixture.context)).map((turn) => turn.importId)).toEqual([importId])
     await runImport(fixture.context, await claim(fixture, appId, importId), never)
     await expectUndisturbed(importId)
   })
@@ -212,7 +212,7 @@ describe('storage that fails', () => {
     expect(outcomes).toEqual(['postponed', 'postponed', 'failed'])
     const { view } = await resultOf(fixture, appId, poisonous)
     expect(view).toMatchObject({ state: 'failed', error: 'could not be processed in 3 attempts', rows_total: 0 })
-    expect((await takeTurns(fixture.context)).map((turn) => turn.importId)).toEqual([next])
+    expect((await dispatchNextInOrder(fixture.context)).map((turn) => turn.importId)).toEqual([next])
   })
 
   test('because storage is away: such tries do not count, however many there are', async () => {

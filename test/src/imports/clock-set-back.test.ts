@@ -1,5 +1,12 @@
 import { type Database, sql } from '@sluice/database'
-import { cancelImport, claimImport, noticeUploads, reportCancelled, requestImport, takeTurns } from '@sluice/imports'
+import {
+  cancelImport,
+  claimImport,
+  dispatchNextInOrder,
+  noticeUploads,
+  reportCancelled,
+  requestImport,
+} from '@sluice/imports'
 import { dueMails, enqueueMails } from '@sluice/mail'
 import { beforeEach, expect, test } from 'vitest'
 import { claim, type ImportFixture, openApp, openImportFixture, queueFile } from './import-fixture.ts'
@@ -30,7 +37,7 @@ async function setTime(importId: string, time: StoredTime, seconds: number): Pro
 }
 
 const day = 86_400
-const turns = async () => (await takeTurns(fixture.context)).map(({ importId }) => importId)
+const turns = async () => (await dispatchNextInOrder(fixture.context)).map(({ importId }) => importId)
 
 const request = {
   checksum: '6VkhpT2eVzkbUMqljvj/Fg==',

@@ -1,5 +1,5 @@
 import { type CompiledQuery, type Database, sql } from '@sluice/database'
-import { claimNext, takeTurns } from '@sluice/imports'
+import { claimNext, dispatchNextInOrder } from '@sluice/imports'
 import { beforeEach, expect, test } from 'vitest'
 import { type ImportFixture, openApp, openImportFixture } from './import-fixture.ts'
 
@@ -43,12 +43,12 @@ test.each([
     await after(db)
     const blocks: [string, number][] = []
     const context = { ...fixture.context, db: explaining(db, blocks) }
-    const turns = await takeTurns(context)
+    const turns = await dispatchNextInOrder(context)
     expect(turns).toHaveLength(apps)
     const claims = [await claimNext(context), await claimNext(context), await claimNext(context)]
     expect(claims.map((claim) => claim?.appId).toSorted()).toEqual(turns.map(({ appId }) => appId).toSorted())
     // All apps are busy: nothing is next, and that costs as little.
-    expect(await takeTurns(context)).toEqual([])
+    expect(await dispatchNextInOrder(context)).toEqual([])
     expect(await claimNext(context)).toBeUndefined()
     const { rows } = await sql`select runnable_imports() as runnable`.execute(context.db)
     expect(rows).toEqual([{ runnable: apps }])

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { sql } from '@sluice/database'
-import { cancelImport, claimImport, claimNext, importBacklog, runImport, takeTurns } from '@sluice/imports'
+import { cancelImport, claimImport, claimNext, dispatchNextInOrder, importBacklog, runImport } from '@sluice/imports'
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
   claim,
@@ -31,7 +31,7 @@ beforeEach(async () => {
 
 /** Dispatches what is next, and lets time pass: an import that waits for longer than a claim takes. */
 async function dispatchAndWait(): Promise<string[]> {
-  const turns = await takeTurns(fixture.context)
+  const turns = await dispatchNextInOrder(fixture.context)
   await sql`update imports set dispatched_at = dispatched_at - interval '1 s' where dispatched_at is not null`.execute(
     fixture.database.db,
   )
@@ -101,7 +101,7 @@ describe('an import whose slice is over', () => {
   test('goes on beside an import that was dispatched a moment ago: a free worker claims that one', async () => {
     const importId = await queueFile(fixture, appId, long)
     await queueFile(fixture, otherId, small)
-    await takeTurns(fixture.context)
+    await dispatchNextInOrder(fixture.context)
     // However long the file takes here.
     await sql`update imports set dispatched_at = now() + interval '1 min' where app_id = ${otherId}`.execute(
       fixture.database.db,
@@ -117,9 +117,9 @@ describe('an import whose slice is over', () => {
     expect(await run(appId, importId)).toBe('released')
     await sql`update imports set sequence_number = default where import_id = ${importId}`.execute(fixture.database.db)
     expect(await claimImport(fixture.context, { appId, importId: later })).toBeUndefined()
-    expect(await takeTurns(fixture.context, appId)).toMatchObject([{ importId }])
+    expect(await dispatchNextInOrder(fixture.context, appId)).toMatchObject([{ importId }])
     await cancelImport(fixture.database.db, importId, appId)
-    expect(await takeTurns(fixture.context, appId)).toMatchObject([{ importId: later }])
+    expect(await dispatchNextInOrder(fixture.context, appId)).toMatchObject([{ importId: later }])
   })
 })
 

@@ -2,12 +2,12 @@ import { sql } from '@sluice/database'
 import {
   cancelImport,
   claimImport,
+  dispatchNextInOrder,
   listImportsBefore,
   noticeUploads,
   requestImport,
   runImport,
   showDetails,
-  takeTurns,
 } from '@sluice/imports'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
@@ -70,7 +70,7 @@ async function age(importId: string, seconds: number): Promise<void> {
   expect(rows).toHaveLength(1)
 }
 
-const turns = async () => (await takeTurns(fixture.context)).map((turn) => turn.importId)
+const turns = async () => (await dispatchNextInOrder(fixture.context)).map((turn) => turn.importId)
 const state = async (importId: string) => (await resultOf(fixture, appId, importId)).view.state
 
 describe('whose turn it is', () => {
@@ -252,7 +252,7 @@ describe('an import that has committed a batch keeps its app until it ends', () 
     await uploadAndNotice(earlier)
     const { db } = fixture.database
     const waitOf = async (importId: string) => (await showDetails(db, 'http://api.test', appId, importId))?.wait
-    expect(await waitOf(earlier)).toEqual({ for: 'turn', importId: later, state: 'queued', ahead: 1 })
+    expect(await waitOf(earlier)).toEqual({ for: 'order', importId: later, state: 'queued', preceding: 1 })
     expect(await waitOf(later)).toEqual({ for: 'worker' })
     const listed = await listImportsBefore(db, 'http://api.test', appId, { limit: 10 })
     expect(listed.map(({ view, place }) => [view.import_id, place])).toEqual([

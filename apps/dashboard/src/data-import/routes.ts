@@ -45,7 +45,7 @@ export const dataImportRoutes: PageRoutes = (dashboard, context) => {
       const upload = {
         fileName,
         dryRun,
-        longest: clientPolicy.upload.totalMs,
+        longestMs: clientPolicy.upload.totalMs,
         byteSize: sizeIn(request.body),
         bytes: atMost(file.bytes, limits.uploadBytesDashboard),
       }

@@ -40,14 +40,14 @@ function table(address: string, imports: readonly ListedImport[]): Html {
 }
 
 function row(address: string, listed: ListedImport): Html {
-  const { view, place, took } = listed
+  const { view, place, tookMs } = listed
   return html`<tr>
     <th scope="row" class="wrap"><a href="${address}/${view.import_id}">${importName(listed)}</a></th>
     <td>${stateMark(view)}${place !== null && view.state !== 'processing' && html` <span class="hint">place ${place}</span>`}</td>
     <td>${sourceName(view)}</td>
     <td class="number">${count(view.rows_total)}</td>
     <td class="number">${view.rows_failed > 0 ? html`<span class="bad-text">${count(view.rows_failed)}</span>` : '0'}</td>
-    <td class="number">${took === null ? '–' : duration(took)}</td>
+    <td class="number">${tookMs === null ? '–' : duration(tookMs)}</td>
     <td>${time(new Date(view.requested_at))}</td>
   </tr>`
 }

@@ -7,7 +7,7 @@ import { sourceName, stateMark } from './words.ts'
 /** How far an import is and what comes next: the part of its page that moves most. Holds nothing of its visitor. */
 export function progressPart(appId: number, snapshot: Snapshot): Html {
   const { details, rowsPerSecond, timeLeft } = snapshot
-  const { view, took } = details
+  const { view, tookMs } = details
   return html`<section class="card">
       <p role="status">${stateMark(view)} ${whatHappens(appId, details)}</p>
       ${view.state === 'processing' && bar(snapshot)}
@@ -17,7 +17,7 @@ export function progressPart(appId: number, snapshot: Snapshot): Html {
         ${tile('Rows with errors', count(view.rows_failed), view.rows_failed > 0)}
         ${rowsPerSecond !== undefined && tile('Rows a second', count(Math.round(rowsPerSecond)))}
         ${timeLeft !== undefined && tile('Time left, about', duration(Math.max(1000, timeLeft)))}
-        ${view.finished_at !== null && took !== null && tile('Took', duration(took))}
+        ${view.finished_at !== null && tookMs !== null && tile('Took', duration(tookMs))}
       </ul>
       ${facts(details)}
     </section>`
@@ -68,13 +68,13 @@ function waitText(appId: number, wait: Wait): Html {
       return html`Something went wrong that may pass. The next attempt is at ${time(wait.until)}.`
     case 'worker':
       return html`It is next: a worker takes it within seconds, as soon as one is free.`
-    case 'turn':
-      return html`Waits for ${counted(wait.ahead, 'import')} of this app, first for
-        <a href="/apps/${appId}/imports/${wait.importId}">${wait.importId.slice(0, 8)}</a>, ${aheadWords[wait.state]}.`
+    case 'order':
+      return html`Waits for ${counted(wait.preceding, 'import')} of this app, first for
+        <a href="/apps/${appId}/imports/${wait.importId}">${wait.importId.slice(0, 8)}</a>, ${precedingWords[wait.state]}.`
   }
 }
 
-const aheadWords = {
+const precedingWords = {
   awaiting_upload: 'whose file is still coming; after a while it is not waited for any more',
   queued: 'which is in line',
   processing: 'which is running',

@@ -56,12 +56,12 @@ export async function takeSnapshot(
 const shortest = 500
 
 function speedOf(
-  { view, took, position }: ImportDetails,
+  { view, tookMs, position }: ImportDetails,
   totalBytes: number | undefined,
 ): Pick<Snapshot, 'rowsPerSecond' | 'timeLeft'> {
-  if (took === null || took < shortest || view.rows_total === 0)
+  if (tookMs === null || tookMs < shortest || view.rows_total === 0)
     return { rowsPerSecond: undefined, timeLeft: undefined }
-  const rowsPerSecond = view.rows_total / (took / 1000)
+  const rowsPerSecond = view.rows_total / (tookMs / 1000)
   const left = view.state === 'processing' && totalBytes !== undefined ? totalBytes - position : -1
-  return { rowsPerSecond, timeLeft: left < 0 || position === 0 ? undefined : (took * left) / position }
+  return { rowsPerSecond, timeLeft: left < 0 || position === 0 ? undefined : (tookMs * left) / position }
 }

@@ -4,26 +4,26 @@ import { SERVICE_ERRORS, USER_ID } from '@sluice/csv'
 
 /** A column whose values go into profiles. */
 export interface ProfileColumn {
-  /** Its place in a row. */
+  /** Index of the column's cell in a row. */
   readonly index: number
   readonly key: string
-  /** Registered or inferred; undefined as long as no row had a value. */
+  /** Registered or inferred type; undefined until a row has a value. */
   readonly type: ValueType | undefined
-  /** Whether the app has the key, with this type. */
+  /** The app has the key, with this type. */
   readonly registered: boolean
 }
 
 /**
- * Counted up whenever a row that was valid is not any more, or comes to other values: a row with a known hash is taken for
- * applied without another look.
+ * Version of the rules that turn a row into values. Raise it when a valid row becomes invalid, or leads to other values: a row
+ * with a known hash counts as applied without being read again.
  */
 const rulesVersion = 1
 
 /**
- * What each column of a file is for.
+ * The columns of a file, with their types.
  *
- * A header may have 50,000 columns, and a batch one byte for each row. So whatever goes through all columns is computed when it
- * is first needed, and anew only if a type has changed: never for each row or batch.
+ * A header may have 50,000 columns, and a row one byte. So a figure that depends on all columns is computed when it is first
+ * needed, and again only after a type has changed, but never for each row or batch.
  */
 export class Columns {
   readonly names: readonly string[]
@@ -32,9 +32,9 @@ export class Columns {
   readonly profiles: readonly ProfileColumn[]
   #inDocumentOrder: readonly ProfileColumn[] | undefined
   #jsonKeys: readonly (Buffer | undefined)[] | undefined
-  #known: Known | undefined
+  #derived: Derived | undefined
 
-  /** Accepts the header's names, the types that were settled (by key), and the registered keys, which win. */
+  /** Accepts the header's names, the settled types by key, and the registered types by key, which take precedence. */
   constructor(
     names: readonly string[],
     settled: Readonly<Record<string, ValueType>>,
@@ -49,7 +49,7 @@ export class Columns {
     })
   }
 
-  /** The same in the order in which Postgres keeps keys: documents that come in it need not be sorted, each for itself. */
+  /** The profile columns in the order in which Postgres stores keys, so that it need not sort the keys of each document. */
   get inDocumentOrder(): readonly ProfileColumn[] {
     this.#inDocumentOrder ??= this.profiles
       .map((column) => ({ column, key: Buffer.from(column.key) }))
@@ -58,7 +58,7 @@ export class Columns {
     return this.#inDocumentOrder
   }
 
-  /** By place in a row, `"key":` as it stands in a JSON object, in UTF-8; undefined for a column that is not for profiles. */
+  /** `"key":` of a JSON object in UTF-8, by index in a row; undefined for a column that does not go into profiles. */
   get jsonKeys(): readonly (Buffer | undefined)[] {
     if (this.#jsonKeys === undefined) {
       const jsonKeys: (Buffer | undefined)[] = this.names.map(() => undefined)
@@ -68,66 +68,66 @@ export class Columns {
     return this.#jsonKeys
   }
 
-  /** Those without a type, in file order. */
+  /** Columns without a type, in file order. */
   get untyped(): readonly ProfileColumn[] {
-    return this.#whatIsKnown().untyped
+    return this.#derive().untyped
   }
 
-  /** Those with a type that the app does not have yet, in file order. */
+  /** Columns with a type whose keys the app does not have yet, in file order. */
   get unregistered(): readonly ProfileColumn[] {
-    return this.#whatIsKnown().unregistered
+    return this.#derive().unregistered
   }
 
-  /** The settled types by key, in column order. The object stays the same as long as they do. */
+  /** The settled types by key, in column order. Returns the same object until a type changes. */
   get types(): Readonly<Record<string, ValueType>> {
-    return this.#whatIsKnown().types
+    return this.#derive().types
   }
 
-  /** What makes the same bytes of a row mean the same values: the columns, their types, and the rules. */
+  /** Salt of row hashes. Rows with the same bytes and the same salt lead to the same values. */
   get salt(): Buffer {
-    const known = this.#whatIsKnown()
-    if (known.salt === undefined) {
+    const derived = this.#derive()
+    if (derived.salt === undefined) {
       const meaning = [rulesVersion, this.names, this.profiles.map(({ type }) => type ?? null)]
-      known.salt = createHash('sha256').update(JSON.stringify(meaning)).digest()
+      derived.salt = createHash('sha256').update(JSON.stringify(meaning)).digest()
     }
-    return known.salt
+    return derived.salt
   }
 
   /** Sets the type of a column of this file. */
   settle(column: ProfileColumn, type: ValueType): void {
     Object.assign(column, { type } satisfies Partial<ProfileColumn>)
-    this.#known = undefined
+    this.#derived = undefined
   }
 
   /** Notes that the app has the key of a column, with this type. */
   register(column: ProfileColumn, type: ValueType | undefined): void {
     const typesChanged = column.type !== type
     Object.assign(column, { type, registered: true } satisfies Partial<ProfileColumn>)
-    if (typesChanged || this.#known === undefined) this.#known = undefined
-    else this.#known.unregistered = this.#known.unregistered.filter((other) => other !== column)
+    if (typesChanged || this.#derived === undefined) this.#derived = undefined
+    else this.#derived.unregistered = this.#derived.unregistered.filter((other) => other !== column)
   }
 
-  #whatIsKnown(): Known {
-    this.#known ??= {
+  #derive(): Derived {
+    this.#derived ??= {
       untyped: this.profiles.filter(({ type }) => type === undefined),
       unregistered: this.profiles.filter(({ type, registered }) => type !== undefined && !registered),
       types: Object.fromEntries(
         this.profiles.flatMap(({ key, type }) => (type === undefined ? [] : [[key, type] as const])),
       ),
     }
-    return this.#known
+    return this.#derived
   }
 }
 
-/** What follows from the types of all columns. */
-interface Known {
+/** Values that are computed from the types of all columns. */
+interface Derived {
   untyped: readonly ProfileColumn[]
   unregistered: readonly ProfileColumn[]
   types: Readonly<Record<string, ValueType>>
   salt?: Buffer
 }
 
-/** The order of keys within a `jsonb`: shorter ones first, then by their bytes. */
+/** Compares keys as Postgres orders them in a `jsonb`: first by length, then by bytes. */
 function compareKeys(one: Buffer, other: Buffer): number {
   return one.length - other.length || one.compare(other)
 }

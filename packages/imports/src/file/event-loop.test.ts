@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { nextTurn } from './event-loop.ts'
+import { yieldToEventLoop } from './event-loop.ts'
 
-test('of all that wait, one goes on in each round of the event loop', async () => {
+test('of all callers that wait, one continues in each round of the event loop', async () => {
   let [round, isOver] = [0, false]
   const count = () => {
     round++
@@ -10,7 +10,7 @@ test('of all that wait, one goes on in each round of the event loop', async () =
   setImmediate(count)
   const rounds = await Promise.all(
     Array.from({ length: 5 }, async () => {
-      await nextTurn()
+      await yieldToEventLoop()
       return round
     }),
   )

@@ -6,20 +6,20 @@ import { importPrefix } from './object-keys.ts'
 export type SweepContext = Pick<ImportContext, 'db' | 'storage' | 'log' | 'shutdown'>
 
 /**
- * How long somebody may still write where files were removed, hours. An upload address is good for 5 minutes, and an upload is
- * waited for no longer than a day; requests of our own processes end sooner.
+ * Hours in which somebody may still write under a prefix whose files were removed. An upload address is valid for 5 minutes, and
+ * an upload takes a day at most. Requests of our own processes end sooner.
  */
 const lastWriteHours = 25
 
-/** A sweep that storage refuses is repeated after so many minutes. */
+/** Minutes until a sweep that failed is repeated. */
 const retryMinutes = 10
 
-/** Places taken from the table at a time. */
+/** Sweeps that one query claims. */
 const passSize = 100
 
 /**
- * Has the place of an import in storage cleared once more when nobody can write there any longer. Runs in the transaction that
- * makes the import, or its row, give its files up: so every object belongs to a row or to a sweep.
+ * Schedules a sweep: the prefix of an import is cleared once more when nobody can write there any longer. Call it in the
+ * transaction that removes the import's row or marks its files as removed. So every object belongs to a row or to a sweep.
  */
 export async function sweepLater(tx: Database, { appId, importId }: ImportId): Promise<void> {
   await sql`
@@ -29,7 +29,7 @@ export async function sweepLater(tx: Database, { appId, importId }: ImportId): P
   `.execute(tx)
 }
 
-/** Clears the places whose time has come, each once a run. Safe to run in several processes at once. Returns how many it cleared. */
+/** Runs the sweeps that are due, each once. Safe to run in several processes at once. Returns how many prefixes it cleared. */
 export async function sweepFiles(context: SweepContext): Promise<number> {
   let swept = 0
   let last: ImportId = { appId: 0, importId: firstId }
@@ -48,8 +48,8 @@ export async function sweepFiles(context: SweepContext): Promise<number> {
 }
 
 /**
- * Clears all places of an app that await a sweep: a deletion completes, and what was written there since may name its users. The
- * sweeps stay due. Returns how many places storage did not clear.
+ * Clears all prefixes of an app that await a sweep, because a deletion completes: files that were written there since may name
+ * its users. The sweeps stay scheduled. Returns how many prefixes could not be cleared.
  */
 export async function sweepFilesOfApp(context: SweepContext, appId: number): Promise<number> {
   const rows = await context.db.selectFrom('file_sweeps').select('import_id').where('app_id', '=', appId).execute()
@@ -62,7 +62,7 @@ export async function sweepFilesOfApp(context: SweepContext, appId: number): Pro
 }
 
 interface Sweep extends ImportId {
-  /** As Postgres writes it. */
+  /** As Postgres writes a time. */
   dueAt: string
 }
 
@@ -70,8 +70,8 @@ interface Sweep extends ImportId {
 const firstId = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Claims sweeps, and puts them off: whoever takes them may die. Accepts the last one that this run has taken: with slow storage, a
- * run may last until its first ones are due again.
+ * Claims due sweeps by postponing them, because their process may die. Accepts the last sweep of this run and returns later ones: with
+ * slow storage, a run may last until its first sweeps are due again.
  */
 async function takeDueSweeps(db: Database, last: ImportId): Promise<Sweep[]> {
   const { rows } = await sql<{ app_id: number; import_id: string; due_at: string }>`
@@ -100,7 +100,7 @@ async function clear({ storage, log }: SweepContext, { appId, importId }: Import
   }
 }
 
-/** Forgets a sweep, unless another one was asked for meanwhile. */
+/** Removes a sweep from the table, unless it was scheduled again meanwhile. */
 async function endSweep(db: Database, { appId, importId, dueAt }: Sweep): Promise<void> {
   await db
     .deleteFrom('file_sweeps')

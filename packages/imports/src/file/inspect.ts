@@ -2,24 +2,24 @@ import { type RowBlock, readHeader, readRows } from '@sluice/csv'
 import { registeredKeys, requireRoom } from '@sluice/profiles'
 import type { FileContext, StoredFile } from '../context.ts'
 import { Columns } from './columns.ts'
-import { nextTurn } from './event-loop.ts'
+import { yieldToEventLoop } from './event-loop.ts'
 import { SampledColumns } from './sampled-columns.ts'
 import { firstBytes, openSource } from './source.ts'
 
 /**
- * Bytes of rows that inference reads at most, whatever `INFERENCE_ROWS` says: a gzip file of 16 KB may have as many. All work
- * goes by these bytes, so this bounds the CPU time of an inspection as well.
+ * Most bytes of rows that inference reads, whatever `INFERENCE_ROWS` says. A gzip file of 16 KB may hold as many. The work of an
+ * inspection is proportional to these bytes, so the limit bounds its CPU time as well.
  */
 const sampleBytes = 16 * 2 ** 20
 
-/** Bytes of rows that are looked at in one turn of the event loop: a millisecond or less. */
-const turnBytes = 64 * 2 ** 10
+/** Bytes of rows that are read in one round of the event loop. They take a millisecond or less. */
+const roundBytes = 64 * 2 ** 10
 
 /**
- * Looks at the beginning of a file before any of its rows is processed: the header, and the types of the columns. The process
- * may have requests of others to answer: it looks at a few bytes at a time.
+ * Reads the beginning of a file before its rows are processed: the header, and the types of the columns. Reads a few bytes at
+ * a time, because the process may have requests to answer.
  *
- * Returns the columns and the byte offset of the first data row. Throws `FileError` if the header is refused, and
+ * Returns the columns and the byte offset of the first data row. Throws `FileError` if the header is refused. Throws
  * `KeyLimitExceeded` as soon as more columns have values than the app has room for keys.
  */
 export async function inspectFile(
@@ -27,9 +27,9 @@ export async function inspectFile(
   file: StoredFile,
 ): Promise<{ columns: Columns; position: number }> {
   const registered = await registeredKeys(context.db, file.appId)
-  await nextTurn()
+  await yieldToEventLoop()
   const header = await readHeader(openSource(context, file, 0))
-  await nextTurn()
+  await yieldToEventLoop()
   const columns = new Columns(header.columns, {}, registered)
   await inferTypes(context, file, columns, header.end, registered.size)
   return { columns, position: header.end }
@@ -52,7 +52,7 @@ async function inferTypes(
   sampled.settle()
 }
 
-/** The first data rows, as many as inference may read. */
+/** Yields the first data rows, as many as inference may read. */
 async function* sampleRows(
   context: FileContext,
   file: StoredFile,
@@ -61,14 +61,14 @@ async function* sampleRows(
 ): AsyncGenerator<{ block: RowBlock; row: number }> {
   const source = firstBytes(openSource(context, file, position), sampleBytes)
   let count = 0
-  let turnEnd = position
+  let roundEnd = position
   for await (const block of readRows(source, { position, columns: names.length })) {
     for (const [row, end] of block.rowEnd.entries()) {
-      if (end >= turnEnd) {
-        await nextTurn()
-        turnEnd = end + turnBytes
+      if (end >= roundEnd) {
+        await yieldToEventLoop()
+        roundEnd = end + roundBytes
       }
-      // A row that reaches the end of the sample may be cut off there.
+      // A row that reaches the end of the sample may be cut off.
       if (++count > context.settings.INFERENCE_ROWS || end - position >= sampleBytes) return
       yield { block, row }
     }

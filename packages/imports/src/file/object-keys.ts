@@ -1,4 +1,4 @@
-/** Everything that an import keeps in storage begins with this, so that removing it takes one prefix. */
+/** Returns the prefix of all objects of an import, so that one removal of the prefix removes them. */
 export function importPrefix(appId: number, importId: string): string {
   return `apps/${appId}/imports/${importId}/`
 }
@@ -7,7 +7,7 @@ export function uploadKey(appId: number, importId: string): string {
   return `${importPrefix(appId, importId)}upload`
 }
 
-/** A file for each attempt: a worker that was thought dead cannot write over its successor's. */
+/** Returns a key for each attempt, so that a worker which lost its claim cannot overwrite its successor's file. */
 export function errorFileKey(appId: number, importId: string, attempt: number): string {
   return `${importPrefix(appId, importId)}errors-${attempt}.csv`
 }

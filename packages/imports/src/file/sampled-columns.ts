@@ -3,14 +3,14 @@ import { ColumnInference } from '@sluice/profiles'
 import type { Columns, ProfileColumn } from './columns.ts'
 
 /**
- * Infers the types of a file's columns that have none (design.md §3, Inference).
+ * Infers types for the columns of a file that have no type yet (design.md §3, Inference).
  *
- * Looks at cells where they lie, and at no more of them than a row has, however wide the header is.
+ * Reads cells in place, and no more cells than a row has, however wide the header is.
  */
 export class SampledColumns {
   readonly #columns: Columns
   readonly #untyped: readonly ProfileColumn[]
-  /** Of the columns that had a value so far, by their number in `#untyped`. */
+  /** Inferences of the columns that had a value so far, by index in `#untyped`. */
   readonly #inferences = new Map<number, ColumnInference>()
 
   constructor(columns: Columns) {
@@ -18,12 +18,12 @@ export class SampledColumns {
     this.#untyped = columns.untyped
   }
 
-  /** How many of the columns had a value that counts: as many keys are new. */
+  /** Number of columns that had a value that counts. As many keys are new. */
   get typed(): number {
     return this.#inferences.size
   }
 
-  /** Accepts the next row. A row that cannot be read does not count. */
+  /** Adds the next row. A row that cannot be read does not count. */
   add(block: RowBlock, row: number): void {
     if (problemOf(block, row) !== undefined) return
     const { bytes, firstCell, cellStart, cellEnd } = block
@@ -38,7 +38,7 @@ export class SampledColumns {
     }
   }
 
-  /** Sets the types of the columns by their values. */
+  /** Sets the types of the columns from their values. */
   settle(): void {
     for (const [number, inference] of this.#inferences) {
       const [column, type] = [this.#untyped[number], inference.type()]

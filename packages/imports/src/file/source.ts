@@ -5,10 +5,11 @@ import { ObjectGone, ObjectReplaced } from '@sluice/storage'
 import type { FileContext, StoredFile } from '../context.ts'
 
 /**
- * Streams a stored file, uncompressed, from a byte offset on.
+ * Streams a stored file, uncompressed, from a byte offset of the uncompressed file on. A compressed file is read from its beginning,
+ * and the bytes before the offset are dropped.
  *
- * A plain file is read from there; of a compressed one, what lies before is decompressed and dropped. Throws `FileError`
- * where the file is bad, `ObjectGone` and `ObjectReplaced`, what storage throws, and an AbortError when the process shuts down.
+ * Throws `FileError` if the file is damaged or too large, `ObjectGone`, `ObjectReplaced`, what storage throws, and an AbortError when
+ * the process shuts down.
  */
 export async function* openSource(context: FileContext, file: StoredFile, position: number): AsyncGenerator<Buffer> {
   const gzip = file.contentType === 'application/gzip'
@@ -35,17 +36,18 @@ async function openStored(context: FileContext, file: StoredFile, from: number):
     return await read(context, file, file.etag, from)
   } catch (error) {
     if (!(error instanceof ObjectReplaced)) throw error
-    // Later reads under this claim have the new ETag as well.
+    // Later reads under this claim must use the new ETag as well.
     file.etag = await etagOfSameFile(context, file, error)
     return await readCompared(context, file, file.etag, from)
   }
 }
 
 /**
- * Storage may give the same bytes another ETag when a client repeats its PUT, for instance if it encrypts them with SSE-KMS.
- * The MD5 of the file tells whether the object still has the same bytes. They are read once: the new ETag is kept.
+ * Compares an object that has another ETag with the file whose upload was noticed. A client that repeats its PUT may change the
+ * ETag although the bytes are the same, for example if storage encrypts with SSE-KMS. The MD5 of the file tells. The object is read
+ * once, since the new ETag is stored.
  *
- * Returns the object's ETag. Throws `replaced` if the object has other bytes, or the MD5 is not known, and `ObjectGone`.
+ * Returns the new ETag. Throws `replaced` if the object has other bytes, or if the MD5 is unknown. Throws `ObjectGone`.
  */
 async function etagOfSameFile(context: FileContext, file: StoredFile, replaced: ObjectReplaced): Promise<string> {
   if (file.checksum === null) throw replaced
@@ -63,7 +65,7 @@ async function etagOfSameFile(context: FileContext, file: StoredFile, replaced: 
   return stat.etag
 }
 
-/** Reads the object that is compared. If it is replaced once more meanwhile, the next try compares it again. */
+/** Reads the object with the new ETag. If the object is replaced once more meanwhile, the next try compares it again. */
 async function readCompared(context: FileContext, file: StoredFile, etag: string, from?: number): Promise<Readable> {
   try {
     return await read(context, file, etag, from)
@@ -80,7 +82,8 @@ function read({ storage, shutdown }: FileContext, { objectKey }: StoredFile, eta
     ...(shutdown !== undefined && { signal: shutdown }),
   })
 }
-/** Returns the first bytes of a source: also a file of one endless row is not read any further. */
+
+/** Yields the first bytes of a source, and stops reading then, even within an endless row. */
 export async function* firstBytes(source: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
   let left = bytes
   for await (const chunk of source) {

@@ -1,12 +1,13 @@
 import { ObjectGone, type Storage } from '@sluice/storage'
 import type { StoredFile } from '../context.ts'
 
-/** Bytes at the end of a gzip member that hold its uncompressed length, modulo 2^32. */
+/** Bytes at the end of a gzip member that hold its uncompressed length modulo 2^32. */
 const lengthBytes = 4
 
 /**
- * How long an import's file is uncompressed, bytes: of a compressed one this is what its end says, which is too little where
- * it has several members. For a progress bar; undefined where nobody can tell yet.
+ * Returns the uncompressed size of an import's file in bytes, for a progress bar; undefined if the size is not known yet.
+ *
+ * The size of a compressed file is read from its end. It is too small if the file has several gzip members.
  */
 export async function uncompressedSize(
   storage: Storage,

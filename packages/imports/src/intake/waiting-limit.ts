@@ -1,10 +1,10 @@
 import { type Database, sql } from '@sluice/database'
 
-/** The app has as many imports waiting as it may have. */
+/** The app has reached its limit of waiting imports. */
 export class TooManyWaiting extends Error {
   override readonly name = 'TooManyWaiting'
   readonly limit: number
-  /** When the app may try again, s: nobody knows when its next import ends. */
+  /** Seconds until the app may try again. A fixed figure, since nobody knows when the app's next import ends. */
   readonly retryAfter = 60
 
   constructor(limit: number) {
@@ -13,14 +13,15 @@ export class TooManyWaiting extends Error {
   }
 }
 
-/** First key of the lock, so that it is nobody else's: "wait" in ASCII. */
+/** First key of the advisory lock, which no other lock uses: "wait" in ASCII. */
 const lockSpace = 0x77616974
 
 /**
- * Runs the transaction that begins an import, if fewer than `limit` imports of the app wait for their upload or to be run. A
- * file on its way to the bucket counts as well. Transactions of one app run one after the other, so that no two take the last place.
+ * Runs the transaction that begins an import, if fewer than `limit` imports of the app wait for their upload or for a worker. An
+ * upload to the bucket that is in flight counts as well. A lock makes transactions of one app run one after another, so that no
+ * two of them take the last place.
  *
- * Throws {@link TooManyWaiting}.
+ * Throws {@link TooManyWaiting} if the limit is reached.
  */
 export async function withinWaitingLimit<Result>(
   db: Database,
@@ -30,7 +31,7 @@ export async function withinWaitingLimit<Result>(
 ): Promise<Result> {
   return await db.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(${lockSpace}::integer, ${appId}::integer)`.execute(tx)
-    // A statement of its own: it is to see what the preceding holder of the lock has committed.
+    // Not in one statement with the lock: this one must see what the preceding holder of the lock has committed.
     const { rows } = await sql<{ waiting: number }>`
       select count(*) as waiting from (
         (select from imports where app_id = ${appId} and state in ('awaiting_upload', 'queued') limit ${limit})

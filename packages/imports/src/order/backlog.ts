@@ -1,18 +1,23 @@
+import { unfinishedImportStates } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
+import { type UnfinishedState, unfinishedStates } from '../states.ts'
 
-/** How many imports an app has waiting: one, few (2 to 10), many. What waits behind the app's own says little of the service. */
+/**
+ * Class of an app by the number of its waiting imports: one, few (2 to 10), or many. Imports that wait for other imports of their
+ * own app say little about the service.
+ */
 type AppClass = 'one' | 'few' | 'many'
 
-/** The imports that have not ended, in all apps. */
+/** The unfinished imports of all apps. */
 export interface Backlog {
-  states: Record<'awaiting_upload' | 'queued' | 'processing', number>
-  /** How long the oldest waiting import of the class's apps has been waiting, seconds; 0 where none is. */
+  states: Record<UnfinishedState, number>
+  /** Seconds that the oldest waiting import of the class's apps has waited; 0 if none waits. */
   oldestWaiting: Record<AppClass, number>
-  /** Imports and dry runs that run, or could run now if a worker were free: what the number of workers goes by. */
+  /** Imports and dry runs that run, or would run if a worker were free. Autoscaling uses this number. */
   runnable: number
 }
 
-/** Counts what has not ended. It reads every such import once, by an index: ask every few seconds, not every request. */
+/** Counts the unfinished imports. Reads each of them once, by an index: call it every few seconds, not for every request. */
 export async function importBacklog(db: Database): Promise<Backlog> {
   const { rows } = await sql<{
     app_class: AppClass
@@ -22,18 +27,18 @@ export async function importBacklog(db: Database): Promise<Backlog> {
     oldest: number
     runnable: number
   }>`
-    with lines as (
+    with apps_imports as (
       select app_id,
         count(*) filter (where state = 'awaiting_upload') as awaiting_upload,
         count(*) filter (where state = 'queued') as queued,
         count(*) filter (where state = 'processing') as processing,
         extract(epoch from now() - min(queued_at) filter (where state = 'queued'))::float8 as oldest
-      from imports where state in ('awaiting_upload', 'queued', 'processing') group by app_id
+      from imports where state in ${unfinishedStates} group by app_id
     )
     select case when queued <= 1 then 'one' when queued <= 10 then 'few' else 'many' end as app_class,
       sum(awaiting_upload)::bigint as awaiting_upload, sum(queued)::bigint as queued, sum(processing)::bigint as processing,
       coalesce(max(oldest), 0) as oldest, (select runnable_imports()) as runnable
-    from lines group by 1
+    from apps_imports group by 1
   `.execute(db)
   const backlog: Backlog = {
     states: { awaiting_upload: 0, queued: 0, processing: 0 },
@@ -41,7 +46,7 @@ export async function importBacklog(db: Database): Promise<Backlog> {
     runnable: 0,
   }
   for (const row of rows) {
-    for (const state of ['awaiting_upload', 'queued', 'processing'] as const) backlog.states[state] += row[state]
+    for (const state of unfinishedImportStates) backlog.states[state] += row[state]
     backlog.oldestWaiting[row.app_class] = row.oldest
     backlog.runnable = row.runnable
   }

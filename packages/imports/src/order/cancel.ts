@@ -1,30 +1,27 @@
-import type { ImportState } from '@sluice/contract'
+import { type ImportState, unfinishedImportStates } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import { isImportId } from '../context.ts'
+import { changeState } from '../states.ts'
 
-/** What became of a wish to cancel: an import that has ended otherwise stays as it is. */
+/** Result of cancelling. An import that has ended in another state keeps that state. */
 export type Cancellation =
   | { outcome: 'cancelled' }
   | { outcome: 'unknown' }
   | { outcome: 'ended'; state: Exclude<ImportState, 'cancelled'> }
 
-const cancellable = ['awaiting_upload', 'queued', 'processing'] as const
-
 /**
- * Cancels an import that waits or runs; what it has applied stays. Repeating it changes nothing.
+ * Cancels an import that waits or runs. Committed batches stay applied. Cancelling twice changes nothing.
  *
- * It leaves the line in the statement that this runs, and its attempt is raised there: a batch under way is refused when it
- * is about to commit, and its worker lets go. Error file and mails follow (`report.ts`).
+ * One statement takes the import out of the import order and raises its attempt. A batch in flight is then refused at its commit,
+ * and the worker releases the claim. Maintenance makes the error file and the mails (`report.ts`).
  *
- * Takes the app that the import must be of, if any.
+ * Accepts the app that the import must belong to, if any.
  */
 export async function cancelImport(db: Database, importId: string, appId?: number): Promise<Cancellation> {
   if (!isImportId(importId)) return { outcome: 'unknown' }
   for (;;) {
-    const cancelled = await db
-      .updateTable('imports')
+    const cancelled = await changeState(db, unfinishedImportStates, 'cancelled')
       .set({
-        state: 'cancelled',
         attempt: sql<number>`attempt + 1`,
         tries: 0,
         lease_until: null,
@@ -35,7 +32,6 @@ export async function cancelImport(db: Database, importId: string, appId?: numbe
       })
       .where('import_id', '=', importId)
       .$if(appId !== undefined, (query) => query.where('app_id', '=', appId ?? 0))
-      .where('state', 'in', cancellable)
       .executeTakeFirst()
     if (cancelled.numUpdatedRows > 0n) return { outcome: 'cancelled' }
     const found = await db
@@ -46,12 +42,12 @@ export async function cancelImport(db: Database, importId: string, appId?: numbe
       .executeTakeFirst()
     if (found === undefined) return { outcome: 'unknown' }
     if (found.state === 'cancelled') return { outcome: 'cancelled' }
-    // An expired import may have been queued in between, by an upload that came late.
+    // Otherwise a late upload has queued an expired import between the two statements.
     if (!isCancellable(found.state)) return { outcome: 'ended', state: found.state }
   }
 }
 
-/** Whether an import in this state can be cancelled. */
+/** Returns whether an import in this state can be cancelled. */
 export function isCancellable(state: ImportState): boolean {
-  return cancellable.some((each) => each === state)
+  return unfinishedImportStates.some((each) => each === state)
 }

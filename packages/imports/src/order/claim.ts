@@ -1,30 +1,32 @@
 import type { ValueType } from '@sluice/contract'
 import { type ImportContentType, isConnectionFailure, sql } from '@sluice/database'
 import type { ImportContext, ImportId, StoredFile } from '../context.ts'
-import { isAbandoned, isNext, longestRetryDelay } from './next-in-order.ts'
+import { nextState } from '../states.ts'
+import { isAbandoned, isNext, longestRetryDelayMs } from './next-in-order.ts'
 
-/** An import in the hands of one worker: what was committed so far, under the attempt that the worker may write with. */
+/** A worker's claim of an import: the attempt under which the worker writes, and what was committed before. */
 export interface Claim extends StoredFile {
-  /** `cancelled` where only its report is to be made. */
+  /** `cancelled` if only the report of the import is still to be made. */
   state: 'processing' | 'cancelled'
-  /** The file is only checked. */
+  /** The file is checked, and nothing is applied. */
   dryRun: boolean
-  /** When its sender began to send its data, as Postgres writes it: a `Date` has no microseconds. */
+  /** When the sender began to send the data, as Postgres writes a time. A `Date` has no microseconds. */
   sentAt: string
   attempt: number
-  /** Claims since the last committed batch, this one included. */
+  /** Claims since the last committed batch, including this claim. */
   tries: number
-  /** Bytes as declared, and as storage had them when the upload was noticed. */
+  /** Bytes that the client declared. */
   byteSize: number | null
+  /** Bytes that storage had when the upload was noticed. */
   storedSize: number | null
   progress: Progress
 }
 
-/** How far an import has come: what commits with each batch. */
+/** How far an import has come. Committed with each batch. */
 export interface Progress {
   /** Columns of the header; null until the first batch is committed. */
   columns: string[] | null
-  /** Types of the columns for which one was registered or inferred. */
+  /** Types of the columns, by key, as far as they were registered or inferred. */
   types: Readonly<Record<string, ValueType>>
   /** Keys that committed batches of a dry run would have registered. */
   previewedKeys: string[]
@@ -35,7 +37,7 @@ export interface Progress {
   rowsFailed: number
 }
 
-/** Another worker has claimed the import since, or may have: nothing may be written under this claim any more. */
+/** Another worker has claimed the import since, or may have. Nothing may be written under this claim any more. */
 export class ClaimLost extends Error {
   override readonly name = 'ClaimLost'
 
@@ -44,17 +46,20 @@ export class ClaimLost extends Error {
   }
 }
 
+/** The state after a claim. The conditions {@link isNext} and {@link isAbandoned} select the states before it. */
+const processing = sql.lit(nextState(['queued', 'processing'], 'processing'))
+
 /**
- * Claims an import for this worker, if its turn has come: raises its attempt, which shuts out whoever had it before.
+ * Claims an import for this worker if it is next in order. The claim raises the attempt, which shuts out any earlier worker.
  *
- * Gives undefined where there is nothing to do: the job was doubled or late, or another worker was faster.
+ * Returns undefined if the import is not next: its job was doubled or late, or another worker was faster.
  */
 export async function claimImport(context: ImportContext, { appId, importId }: ImportId): Promise<Claim | undefined> {
   const { db, settings } = context
   try {
     const { rows } = await sql<ClaimRow>`
       update imports i
-      set state = 'processing', attempt = attempt + 1, tries = tries + 1, started_at = coalesce(started_at, now()),
+      set state = ${processing}, attempt = attempt + 1, tries = tries + 1, started_at = coalesce(started_at, now()),
         lease_until = now() + make_interval(secs => ${settings.IMPORT_LEASE / 1000}), retry_at = null, dispatched_at = null
       where i.app_id = ${appId} and i.import_id = ${importId}
         and (${isAbandoned(settings.IMPORT_LEASE)} or ${isNext(settings.UPLOAD_ORDER_WAIT)})
@@ -63,14 +68,14 @@ export async function claimImport(context: ImportContext, { appId, importId }: I
     const row = rows[0]
     return row === undefined ? undefined : toClaim(row)
   } catch (error) {
-    // Another import of the app was claimed, or committed a batch, at the same moment: the index lets one of them through.
+    // Another import of the app was claimed, or committed a batch, at the same moment. The unique index admits one of the two.
     if (error instanceof Error && 'constraint' in error && error.constraint === 'imports_one_active_per_app')
       return undefined
     throw error
   }
 }
 
-/** What {@link toClaim} takes. */
+/** The columns of a {@link ClaimRow}. */
 export const claimColumns = sql`
   app_id, import_id, state, dry_run, requested_at::text as sent_at, attempt, tries, object_key, content_type, etag,
   checksum, byte_size, stored_size, columns, types, previewed_keys, position, rows_total, rows_applied, rows_failed`
@@ -98,7 +103,7 @@ export interface ClaimRow {
   rows_failed: number
 }
 
-/** The claim that an import's row says, just after it was claimed. */
+/** Returns the claim that the row of a freshly claimed import describes. */
 export function toClaim(row: ClaimRow): Claim {
   return {
     appId: row.app_id,
@@ -126,7 +131,7 @@ export function toClaim(row: ClaimRow): Claim {
   }
 }
 
-/** The import's row, as long as the claim holds. */
+/** Starts an update of the import's row. The update finds no row if the claim is lost. */
 export function claimed({ db }: { db: ImportContext['db'] }, { appId, importId, attempt, state }: Claim) {
   return db
     .updateTable('imports')
@@ -136,21 +141,21 @@ export function claimed({ db }: { db: ImportContext['db'] }, { appId, importId, 
     .where('state', '=', state)
 }
 
-/** What has removed rows that were kept for an error file. */
+/** Why rows that were kept for an error file were removed. */
 export interface Removals {
-  /** When a deletion did last, as Postgres writes it; null if none did. */
+  /** Time of the last deletion that removed rows, as Postgres writes a time; null if no deletion did. */
   deletion: string | null
-  /** Somebody made room on a full disk. */
+  /** A worker removed rows because the disk of Postgres was full. */
   fullDisk: boolean
 }
 
-/** What a query selects or returns of an import's row as {@link Removals}. */
+/** The columns of an import's row that make its {@link Removals}. */
 export const removalColumns = [
   sql<string | null>`error_rows_since::text`.as('deletion'),
   sql<boolean>`error_file_ends_before_row is not null`.as('fullDisk'),
 ]
 
-/** Tells the others that this worker is alive. Returns what has removed rows so far. Throws {@link ClaimLost}. */
+/** Renews the lease of a claim. Returns why rows were removed so far, if any were. Throws {@link ClaimLost}. */
 export async function renewLease(context: ImportContext, claim: Claim): Promise<Removals> {
   const renewed = await claimed(context, claim)
     .set({ lease_until: sql<Date>`now() + make_interval(secs => ${context.settings.IMPORT_LEASE / 1000})` })
@@ -160,30 +165,37 @@ export async function renewLease(context: ImportContext, claim: Claim): Promise<
   return renewed
 }
 
-/** What releasing a claim sets: an import that has committed a batch stays next in order. */
-const released = { state: 'queued', lease_until: null, holds_order: sql<boolean>`position > 0` } as const
+/** Columns that a release sets. An import that has committed a batch stays next in order. */
+const released = {
+  state: nextState(['processing'], 'queued'),
+  lease_until: null,
+  holds_order: sql<boolean>`position > 0`,
+} as const
 
 /**
- * Releases the import before it is done, because this worker shuts down or its slice is over: that is not a failed try. Throws
+ * Releases a claim because this worker shuts down or the import's slice is over. The try does not count. Throws
  * {@link ClaimLost}.
  */
-export async function handBack(context: ImportContext, claim: Claim): Promise<void> {
+export async function releaseClaim(context: ImportContext, claim: Claim): Promise<void> {
   const result = await claimed(context, claim)
     .set({ ...released, tries: sql<number>`greatest(tries - 1, 0)` })
     .executeTakeFirst()
   if (result.numUpdatedRows === 0n) throw new ClaimLost()
 }
 
-/** Pause before another try during an outage, ms: long enough not to press what is away, short enough to go on soon. */
-const outageDelay = 10_000
-/** The same if Postgres answers again: it replaced the connection that broke. */
-const lostConnectionDelay = 2_000
+/** Pause before another try during an outage: long enough to spare the failing server, short enough to continue soon. */
+const outageDelayMs = 10_000
+
+/** Pause after a connection to Postgres broke, which a new connection has replaced. */
+const lostConnectionDelayMs = 2_000
 
 /**
- * Gives the import back after an error that may pass: for 2 s, 4 s, 8 s … a minute, less up to half as jitter.
+ * Releases a claim after an error that may pass. The next try follows after 2 s, 4 s, 8 s … a minute, less up to half as jitter.
  *
- * Accepts how many tries there were, whether there is an outage, in which case this one does not count, and the error. The pause
- * after an outage is up to 10 s, or 2 s if only the connection to Postgres broke. Returns the delay, ms. Throws {@link ClaimLost}.
+ * Accepts the number of tries so far, whether the error is an outage, and the error. An outage does not count as a try, and its pause is
+ * up to 10 s, or 2 s if only the connection to Postgres broke.
+ *
+ * Returns the pause in ms. Throws {@link ClaimLost}.
  */
 export async function postpone(
   context: ImportContext,
@@ -192,25 +204,25 @@ export async function postpone(
   outage: boolean,
   error: unknown,
 ): Promise<number> {
-  const pause = isConnectionFailure(error) ? lostConnectionDelay : outageDelay
-  const longest = outage ? pause : Math.min(1000 * 2 ** tries, longestRetryDelay)
-  const delay = Math.round(longest * (1 - Math.random() / 2))
+  const outagePauseMs = isLostConnection(error) ? lostConnectionDelayMs : outageDelayMs
+  const longestMs = outage ? outagePauseMs : Math.min(1000 * 2 ** tries, longestRetryDelayMs)
+  const pauseMs = Math.round(longestMs * (1 - Math.random() / 2))
   const result = await claimed(context, claim)
     .set({
       ...released,
       ...(outage && { tries: sql<number>`greatest(tries - 1, 0)` }),
-      retry_at: sql<Date>`now() + make_interval(secs => ${delay / 1000})`,
+      retry_at: sql<Date>`now() + make_interval(secs => ${pauseMs / 1000})`,
     })
     .executeTakeFirst()
   if (result.numUpdatedRows === 0n) throw new ClaimLost()
-  return delay
+  return pauseMs
 }
 
 /**
- * Takes back the try of a claim that was lost because Postgres did not answer. A later claim may have begun since; a claim that
- * was postponed after all has its try back already.
+ * Discounts the try of a claim that was lost because Postgres did not answer. A later claim may have begun since. A claim that was
+ * postponed after all is left alone: its try is already discounted.
  */
-export async function returnTry({ db }: ImportContext, { appId, importId, attempt }: Claim): Promise<void> {
+export async function discountTry({ db }: ImportContext, { appId, importId, attempt }: Claim): Promise<void> {
   await db
     .updateTable('imports')
     .set({ tries: sql<number>`greatest(tries - 1, 0)` })

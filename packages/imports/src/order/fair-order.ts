@@ -2,31 +2,33 @@ import { type RawBuilder, sql } from '@sluice/database'
 import type { ImportContext, ImportId } from '../context.ts'
 import { type Claim, claimImport } from './claim.ts'
 
-// Which of the imports that wait for a worker runs next, among all apps (design.md §3, Fairness).
+// The order in which workers claim the dispatched imports of all apps (design.md §3, Fairness).
 
-/** Imports whose files are small go first. So many bytes count as one second of a slot: a rough figure is enough. */
+/** Bytes of a file that count as one second of a slot, since imports of small files go first. A rough figure is enough. */
 const bytesPerSecond = { 'text/csv': 4_000_000, 'application/gzip': 400_000 } as const
 
-/** What an app has used of the slots counts half after so many slices, and at most as so many slices. */
-const halfLife = 10
+/** Slices after which the slot time that an app has used counts half. */
+const halfLifeSlices = 10
+
+/** Most slot time that an app can have used, in slices. */
 const mostSlices = 3
 
-/** Imports that are looked up at a time: other workers claim at the same moment. */
+/** Imports that are looked up at a time. More than one, because other workers claim at the same moment. */
 const candidates = 4
 
-/** The import `i` was dispatched, and no worker has claimed it. */
+/** The import `i` is dispatched, and no worker has claimed it. */
 const isWaiting = sql`(i.dispatched_at is not null and i.state in ('queued', 'processing'))`
 
-/** The app of `i` has another run, an import beside a dry run. */
+/** The app of `i` already runs an import of the other kind: `i` is a dry run beside an import, or the reverse. */
 const runsBeside = sql`
   exists (select from imports e where e.app_id = i.app_id and e.dry_run = not i.dry_run and e.state = 'processing')`
 
 /**
- * Claims the import that is to run next. An app that has nothing running goes before an app's second run. Among them it is the
- * import with the least time: what its app has used lately, and what the import itself will use, at most a slice. Both count
- * less the longer it waits, so that every import runs some day.
+ * Claims the import that runs next. An app that runs nothing precedes an app that already runs an import. Among equals, the import
+ * with the least time is next: the slot time that its app has used lately, plus the time that the import itself will need, at
+ * most a slice. Both count less the longer the import waits, so that every import runs at some point.
  *
- * Returns undefined if none waits.
+ * Returns undefined if no import waits.
  */
 export async function claimNext(context: ImportContext): Promise<Claim | undefined> {
   for (;;) {
@@ -35,18 +37,18 @@ export async function claimNext(context: ImportContext): Promise<Claim | undefin
     for (const id of waiting) {
       const claim = await claimImport(context, id)
       if (claim !== undefined) return claim
-      // Another worker was faster, or a preceding import has come since: then it is dispatched again when it is next.
-      await withdraw(context, id)
+      // Another worker was faster, or the import is no longer next in order. It is dispatched again when it is.
+      await withdrawDispatch(context, id)
     }
   }
 }
 
-/** Returns the turn that a job carried and that this worker cannot use, so that it is dispatched again at once. */
-export async function returnTurn(context: ImportContext): Promise<void> {
-  for (const id of await nextWaiting(context, 1)) await withdraw(context, id)
+/** Withdraws the dispatch of the import that is next, because this worker drops its job. It is dispatched again at once. */
+export async function withdrawNext(context: ImportContext): Promise<void> {
+  for (const id of await nextWaiting(context, 1)) await withdrawDispatch(context, id)
 }
 
-/** How many imports wait for a worker: as many jobs have to be in the queue. */
+/** Returns how many imports wait for a worker. The queue must hold as many jobs. */
 export async function countWaiting({ db }: ImportContext): Promise<number> {
   const { rows } = await sql<{ waiting: number }>`select count(*) as waiting from imports i where ${isWaiting}`.execute(
     db,
@@ -72,13 +74,13 @@ async function nextWaiting({ db, settings }: ImportContext, limit: number): Prom
   return rows.map((row) => ({ appId: row.app_id, importId: row.import_id }))
 }
 
-/** The part that is left of something that counted fully at a time. */
+/** The share that is left of a figure that counted fully at the time `since`. */
 function faded(since: RawBuilder<unknown>, slice: number): RawBuilder<number> {
   const age = sql`extract(epoch from now() - ${since})::float8`
-  return sql`power(0.5::float8, least(100, greatest(0, ${age}) / ${slice * halfLife}::float8))`
+  return sql`power(0.5::float8, least(100, greatest(0, ${age}) / ${slice * halfLifeSlices}::float8))`
 }
 
-async function withdraw({ db }: ImportContext, { appId, importId }: ImportId): Promise<void> {
+async function withdrawDispatch({ db }: ImportContext, { appId, importId }: ImportId): Promise<void> {
   await db
     .updateTable('imports')
     .set({ dispatched_at: null })
@@ -88,7 +90,7 @@ async function withdraw({ db }: ImportContext, { appId, importId }: ImportId): P
     .execute()
 }
 
-/** Notes how long (ms) a claim held its slot. Losing it in a crash costs nothing. */
+/** Adds the time that a claim held its slot to the time that its app has used. A crash may lose this figure without harm. */
 export async function noteSlotTime({ db, settings }: ImportContext, appId: number, ms: number): Promise<void> {
   const slice = settings.IMPORT_SLICE / 1000
   const [seconds, most] = [ms / 1000, slice * mostSlices]
@@ -102,26 +104,26 @@ export async function noteSlotTime({ db, settings }: ImportContext, appId: numbe
   `.execute(db)
 }
 
-/** What a running import sees of the others. */
-export interface Surroundings {
-  /** Imports of other apps, which have nothing running, have waited for a worker for longer than claiming takes. */
+/** Who else needs the slot of a running import. */
+export interface SlotDemand {
+  /** Imports of apps that run nothing have waited for a worker for longer than claiming takes. */
   othersWait: boolean
-  /** The app runs an import and a dry run. */
+  /** The app runs both an import and a dry run. */
   runsBeside: boolean
 }
 
-/** Looks up who waits beside an import that runs. `grace` is how long claiming may take, ms. */
-export async function lookAround(
+/** Looks up who else needs the slot of a running import. Claiming an import takes at most `graceMs`. */
+export async function lookUpSlotDemand(
   { db }: ImportContext,
   { appId, dryRun }: Claim,
-  grace: number,
-): Promise<Surroundings> {
+  graceMs: number,
+): Promise<SlotDemand> {
   const { rows } = await sql<{ others_wait: boolean; runs_beside: boolean }>`
     /* prepared */
     select
       exists (
         select from imports i
-        where ${isWaiting} and i.dispatched_at < now() - make_interval(secs => ${grace / 1000}::float8)
+        where ${isWaiting} and i.dispatched_at < now() - make_interval(secs => ${graceMs / 1000}::float8)
           and i.app_id <> ${appId} and not ${runsBeside}
       ) as others_wait,
       exists (

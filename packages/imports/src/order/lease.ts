@@ -1,23 +1,23 @@
 import type { ImportContext } from '../context.ts'
 import { type Claim, ClaimLost, renewLease } from './claim.ts'
 
-/** A claim's hold on its import, which is renewed while the worker is busy. */
+/** The lease of a claim, which is renewed while the worker is busy. */
 export interface Lease {
-  /** Aborts when a renewal is refused: the import is in other hands, or was ended by this worker a moment ago. */
+  /** Aborts when a renewal is refused: another worker has the import, or this worker has just ended it. */
   refused: AbortSignal
-  /** Aborts when no renewal was answered for a whole lease: nobody can tell in whose hands the import is. */
+  /** Aborts when no renewal was answered for a whole lease: the import may have another worker by now. */
   expired: AbortSignal
-  /** Says that a commit has renewed it. */
+  /** Notes that a commit has renewed the lease. */
   renewed(): void
   stop(): void
 }
 
-/** Times that a lease is renewed while it lasts: as many have to go without an answer before the claim is let go. */
+/** Renewals during one lease. The claim is lost if as many of them in a row get no answer. */
 const renewals = 3
 
 /**
- * Renews the lease of a claim from now on. Both signals abort with a {@link ClaimLost}: who works on the import is to stop
- * reading, and after `expired` not to wait for anything, as the database may never answer.
+ * Renews the lease of a claim from now on. Both signals abort with a {@link ClaimLost}, and the worker must stop reading then. After
+ * `expired` it must not wait for anything, because the database may never answer.
  */
 export function keepLease(context: ImportContext, claim: Claim): Lease {
   const refusal = new AbortController()
@@ -32,7 +32,7 @@ export function keepLease(context: ImportContext, claim: Claim): Lease {
       else context.log.warn({ import_id: claim.importId, err: error }, 'lease not renewed')
     }
   }
-  // Counts renewals and not time: a process that was stopped for long asks before it judges.
+  // Counts renewals instead of time: a process that was stopped for long must ask Postgres before it drops its claim.
   const timer = setInterval(() => {
     if (unanswered >= renewals) expiry.abort(new ClaimLost('its lease could not be renewed'))
     unanswered++

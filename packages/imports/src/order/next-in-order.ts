@@ -1,28 +1,33 @@
 import { isDue, sql } from '@sluice/database'
 import type { ImportContext, ImportId } from '../context.ts'
+import { unfinishedStates } from '../states.ts'
 
-/** A dispatched import that nobody claimed is dispatched again after this long, seconds: its job may be lost. */
+/** Seconds until a dispatched import that no worker has claimed is dispatched again. Its job may be lost. */
 const dispatchAgainSeconds = 10
 const dispatchedAgainAt = sql`i.dispatched_at + make_interval(secs => ${dispatchAgainSeconds})`
 
-/** Longest pause before another try, ms. */
-export const longestRetryDelay = 60_000
+/** Longest pause before another try. */
+export const longestRetryDelayMs = 60_000
 
-/** An import that is next in its app's order, and waits for a worker. */
-export interface Turn extends ImportId {
-  /** Each dispatch has another one. */
+/** An import that is next in its app's order and waits for a worker. */
+export interface DispatchedImport extends ImportId {
+  /** Differs with each dispatch. */
   jobId: string
-  /** It was dispatched before, and no worker has claimed it: its job may be lost. */
+  /** It was dispatched before, and no worker has claimed it. Its job may be lost. */
   again: boolean
 }
 
 /**
- * Finds the imports that are next in order, in all apps or in one: the first of each app's order, unless another import of it is
- * active; and those whose worker has let its lease run out. Each is returned once, and again if nobody claims it for 10 s.
+ * Dispatches the imports that are next in order, in all apps or in one. An app's first import is next unless another import of
+ * the app is active. An import whose worker let its lease run out is next, too.
  *
- * Reads the first imports of each app only, however many wait behind them.
+ * Returns each import once, and again if no worker claims it for 10 s. Reads only the first imports of each app, however many
+ * wait.
  */
-export async function takeTurns({ db, settings }: ImportContext, appId?: number): Promise<Turn[]> {
+export async function dispatchNextInOrder(
+  { db, settings }: ImportContext,
+  appId?: number,
+): Promise<DispatchedImport[]> {
   const { rows } = await sql<{
     app_id: number
     import_id: string
@@ -65,16 +70,19 @@ export async function takeTurns({ db, settings }: ImportContext, appId?: number)
   }))
 }
 
-/** Each app's order of imports and of dry runs that has one that has not ended. Jumps from one to the next in the index. */
+/**
+ * Each app's order of imports, and of dry runs, that holds an unfinished import. Each step of the recursion jumps to the following
+ * order in the index.
+ */
 const ordersOfAllApps = sql`orders as (
   (
-    select app_id, dry_run from imports where state in ('awaiting_upload', 'queued', 'processing')
+    select app_id, dry_run from imports where state in ${unfinishedStates}
     order by app_id, dry_run limit 1
   )
   union all
   select following.app_id, following.dry_run from orders cross join lateral (
     select app_id, dry_run from imports
-    where state in ('awaiting_upload', 'queued', 'processing') and (app_id, dry_run) > (orders.app_id, orders.dry_run)
+    where state in ${unfinishedStates} and (app_id, dry_run) > (orders.app_id, orders.dry_run)
     order by app_id, dry_run limit 1
   ) following
 )`
@@ -83,34 +91,38 @@ function ordersOf(appId: number) {
   return sql`orders as (select ${appId}::integer as app_id, dry_run from (values (false), (true)) kinds (dry_run))`
 }
 
-/** The worker of `i` has let its lease, of `lease` ms, run out. */
-export function isAbandoned(lease: number) {
-  return sql`(i.state = 'processing' and ${isDue(sql`i.lease_until`, lease)})`
+/** The worker of `i` has let its lease of `leaseMs` run out. */
+export function isAbandoned(leaseMs: number) {
+  return sql`(i.state = 'processing' and ${isDue(sql`i.lease_until`, leaseMs)})`
 }
 
-/** `e` runs, or was released after it committed a batch. At most one of each order does: the condition of the unique index. */
+/**
+ * `e` is active: it runs, or was released after it committed a batch. This is the condition of the unique index, so each order
+ * has at most one active import.
+ */
 const isActive = sql`(e.state = 'processing' or e.state = 'queued' and e.holds_order)`
 
 /**
- * `i` is queued, and no other import of its import order runs, was released after it committed a batch, or precedes `i`.
- * A preceding import that waits for a retry counts. One that is still uploading counts for `orderWait` ms after the file of
- * `i` was there. Once `i` has committed a batch, nothing precedes it any more: files never interleave (design.md §3, Request
- * order).
+ * `i` is queued, no other import of its order is active, and none precedes `i`.
  *
- * Each part is one lookup in an index, however many imports of the app wait.
+ * A preceding import that waits for a retry counts. A preceding import that is still uploading counts until the file of `i` has
+ * been there for `orderWaitMs`. Once `i` has committed a batch, nothing precedes it any more: files never interleave
+ * (design.md §3, Request order).
+ *
+ * Each part is one index lookup, however many imports of the app wait.
  */
-export function isNext(orderWait: number) {
-  const waitedUntil = sql`i.queued_at + make_interval(secs => ${orderWait / 1000})`
+export function isNext(orderWaitMs: number) {
+  const waitedUntil = sql`i.queued_at + make_interval(secs => ${orderWaitMs / 1000})`
   const ofItsOrder = sql`select from imports e where e.app_id = i.app_id and e.dry_run = i.dry_run`
   const preceding = sql`${ofItsOrder} and e.sequence_number < i.sequence_number`
   return sql`(
     i.state = 'queued'
-    and (i.retry_at is null or ${isDue(sql`i.retry_at`, longestRetryDelay)})
+    and (i.retry_at is null or ${isDue(sql`i.retry_at`, longestRetryDelayMs)})
     and not exists (${ofItsOrder} and ${isActive} and e.import_id <> i.import_id)
     and (
       i.holds_order
       or not exists (${preceding} and e.state = 'queued')
-        and (${isDue(waitedUntil, orderWait)} or not exists (${preceding} and e.state = 'awaiting_upload'))
+        and (${isDue(waitedUntil, orderWaitMs)} or not exists (${preceding} and e.state = 'awaiting_upload'))
     )
   )`
 }

@@ -1,42 +1,42 @@
 import type { ImportContext } from '../context.ts'
 import type { Claim } from './claim.ts'
-import { lookAround } from './fair-order.ts'
+import { lookUpSlotDemand } from './fair-order.ts'
 
-/** A running import looks up at most this often who waits, ms; and a claim takes less than that. */
-const longestPause = 250
+/** Pause between two lookups of a running import. A claim takes less time than that. */
+const longestPauseMs = 250
 
 /**
- * The time that an import has its slot for. While no other app waits for a worker, it goes on.
+ * The time for which an import has its slot. The import keeps the slot for longer while no other app waits for a worker.
  *
- * It begins with the claim. Half of it is left for rows from now on, however long it took to read a compressed file again up to the
- * import's position: otherwise an import far into its file would not progress.
+ * The slice begins with the claim, but half a slice is always left for rows from now on. Reading a compressed file up to the
+ * import's position may take long, and an import far into its file would not progress otherwise.
  *
- * An app's dry run that runs beside its import has no slice: it is over as soon as another app waits.
+ * A dry run beside an import of its app has no slice: it ends as soon as another app waits.
  */
 export class Slice {
   readonly #context: ImportContext
   readonly #claim: Claim
   readonly #end: number
-  readonly #pause: number
+  readonly #pauseMs: number
   #lookedAt = Number.NEGATIVE_INFINITY
 
-  /** `began` is when the claim did, by `performance.now()`. */
+  /** Accepts the time at which the claim began, by `performance.now()`. */
   constructor(context: ImportContext, claim: Claim, began: number) {
     const { IMPORT_SLICE: slice } = context.settings
     this.#context = context
     this.#claim = claim
     this.#end = Math.max(began + slice, performance.now() + slice / 2)
-    this.#pause = Math.min(longestPause, slice)
+    this.#pauseMs = Math.min(longestPauseMs, slice)
   }
 
-  /** Whether the import is to be released. Asks Postgres now and then only. */
+  /** Returns whether the import is to be released. Asks Postgres at most once a pause. */
   async isOver(): Promise<boolean> {
     const now = performance.now()
     const isUsedUp = now >= this.#end
     if (!isUsedUp && !this.#claim.dryRun) return false
-    if (now - this.#lookedAt < this.#pause) return false
+    if (now - this.#lookedAt < this.#pauseMs) return false
     this.#lookedAt = now
-    const { othersWait, runsBeside } = await lookAround(this.#context, this.#claim, this.#pause)
+    const { othersWait, runsBeside } = await lookUpSlotDemand(this.#context, this.#claim, this.#pauseMs)
     return othersWait && (isUsedUp || runsBeside)
   }
 }

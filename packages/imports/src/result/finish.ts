@@ -14,6 +14,7 @@ import {
   renewLease,
 } from '../order/claim.ts'
 import { isOutage } from '../order/outage.ts'
+import { nextState } from '../states.ts'
 import { allRows, type StoredErrorFile, storeErrorFile } from './error-file.ts'
 import { errorFileUrl } from './error-link.ts'
 
@@ -76,11 +77,13 @@ async function finishUnlessRemoved(
       .where('rows_total', '=', progress.rowsTotal)
       .where(sql<boolean>`error_rows_since is not distinct from ${removedBefore.deletion}::timestamptz`)
       .set({
-        state: end.state,
         error: error ?? null,
         lease_until: null,
         types: JSON.stringify(progress.types),
-        ...(end.state !== 'cancelled' && { finished_at: sql<Date>`now()` }),
+        ...(end.state !== 'cancelled' && {
+          state: nextState(['processing'], end.state),
+          finished_at: sql<Date>`now()`,
+        }),
         report_due: false,
         error_bytes: 0,
         error_file_ends_before_row: endsBeforeRow ?? null,

@@ -4,9 +4,10 @@ import { isImportId } from '../context.ts'
 import { errorFileUrl } from '../result/error-link.ts'
 
 /**
- * Gives one import as the API and the command line show it; undefined where there is none.
+ * Looks up an import as the API and the command line show it.
  *
- * Takes what links to error files begin with (none are given without it), and the app that the import must be of, if any.
+ * Accepts the URL that links to error files begin with; without it there are no links. Accepts the app that the import must
+ * belong to, if any. Returns undefined if there is no such import.
  */
 export async function showImport(
   db: Database,
@@ -22,7 +23,7 @@ export async function showImport(
   return row === undefined ? undefined : toView(row, apiUrl)
 }
 
-/** Gives an app's imports, newest request first, at most `limit`. */
+/** Lists at most `limit` of an app's imports, newest request first. */
 export async function listImports(
   db: Database,
   apiUrl: string | undefined,
@@ -37,7 +38,7 @@ export async function listImports(
   return rows.map((row) => toView(row, apiUrl))
 }
 
-/** The columns that {@link toView} takes, of all imports. */
+/** Selects the columns of a {@link ViewRow} from all imports. */
 export function selectImports(db: Database) {
   return db
     .selectFrom('imports')
@@ -54,7 +55,7 @@ export function selectImports(db: Database) {
 
 export type ViewRow = Awaited<ReturnType<ReturnType<typeof selectImports>['execute']>>[number]
 
-/** An import's row as the API shows it; links to error files begin with `apiUrl`. */
+/** Returns an import's row as the API shows it. Links to error files begin with `apiUrl`. */
 export function toView(row: ViewRow, apiUrl: string | undefined): ImportView {
   const linked = row.error_file_secret !== null && row.files_removed_at === null && apiUrl !== undefined
   return {

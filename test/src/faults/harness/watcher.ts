@@ -1,8 +1,10 @@
+import type { ImportState } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
+import { isAllowedChange } from '@sluice/imports'
 
 /**
- * Has the database itself write down every change of an import's state, in the transaction that makes it: what is watched
- * cannot be missed, and what is rolled back leaves nothing.
+ * Makes the database record every change of an import's state or attempt. A trigger records it in the transaction that makes the
+ * change, so no change is missed, and a change that is rolled back leaves no record.
  */
 export async function watchImports(db: Database): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)
@@ -19,7 +21,7 @@ const statements = [
     after text not null,
     attempt integer not null,
     position bigint not null,
-    -- What precedes the import at this moment and has not ended, and others that were released after a batch.
+    -- Unfinished imports of the app that precede this import, or have committed a batch.
     others jsonb not null,
     waited_ms double precision,
     at timestamptz not null default clock_timestamp()
@@ -45,27 +47,27 @@ interface Change {
   app_id: number
   import_id: string
   sequence_number: number
-  before: string
-  after: string
+  before: ImportState
+  after: ImportState
   attempt: number
   position: number
   others: { sequence_number: number; state: string; position: number; queued_ms: number | null }[]
   waited_ms: number | null
 }
 
-/** What was seen. */
+/** What the recorded changes show. */
 export interface Observation {
-  /** In which order the imports of each app were applied: that of the claims under which they committed their first batches. */
+  /** The order in which each app's imports were applied: the order of the claims under which they committed their first batches. */
   order: Map<number, string[]>
-  /** Everything that must never happen, in words. */
+  /** Events that must never happen, in words. */
   violations: string[]
 }
 
 /**
- * Replays what was written down. Takes how long an import may at least be held up by one that still uploads, ms
- * (`UPLOAD_ORDER_WAIT`).
+ * Replays the recorded changes. Accepts `UPLOAD_ORDER_WAIT`: for at least this long, an import waits for a preceding import that is
+ * still uploading.
  */
-export async function observe(db: Database, orderWait: number): Promise<Observation> {
+export async function observe(db: Database, orderWaitMs: number): Promise<Observation> {
   const { rows } = await sql<Change>`select * from watch.changes order by change`.execute(db)
   const observation: Observation = { order: new Map(), violations: [] }
   const active = new Map<number, Change>()
@@ -78,44 +80,48 @@ export async function observe(db: Database, orderWait: number): Promise<Observat
       if (current !== undefined && current.import_id !== change.import_id)
         complain(`claimed while ${current.import_id} is active`)
       if (change.attempt !== (attempts.get(change.import_id) ?? 0) + 1)
-        complain(`attempt ${change.attempt} out of turn`)
+        complain(`attempt ${change.attempt} out of order`)
       attempts.set(change.import_id, change.attempt)
       active.set(change.app_id, change)
-      noteOrder(change, orderWait, observation, complain)
+      noteOrder(change, orderWaitMs, observation, complain)
     } else if (change.before === 'processing') {
-      // Cancelling raises the attempt, so that the one before can write nothing more.
+      // Cancelling raises the attempt, so that the worker of the preceding attempt can write nothing more.
       const ending = change.after === 'cancelled' ? change.attempt - 1 : change.attempt
-      if (current?.attempt !== ending) complain(`given back or ended by another attempt than the last`)
+      if (current?.attempt !== ending) complain(`released or ended by another attempt than the last`)
       active.delete(change.app_id)
     }
-    const hasEnded = ['completed', 'failed', 'cancelled'].includes(change.before)
-    const isReport = change.before === 'cancelled' && change.after === 'cancelled'
-    if (hasEnded && !isReport) complain(`changed after its end`)
+    if (!isAllowedChange(change.before, change.after)) complain(`changed from ${change.before} to ${change.after}`)
   }
   return observation
 }
 
 /**
- * An import's place in the order is that of the claim under which it commits its first batch. An import that precedes it may be
- * passed only while it uploads, and after the wait. From the first batch on, no other import of the app may be claimed until
- * this one ends: two files never interleave.
+ * Adds a claim to the order of its app. The claim under which an import commits its first batch decides its place in the order.
+ *
+ * An import may be claimed before a preceding import only while the preceding import uploads, and only after the wait. After an
+ * import's first batch, no other import of the app may be claimed until this import ends: two files never interleave.
  */
-function noteOrder(change: Change, orderWait: number, { order }: Observation, complain: (what: string) => void): void {
+function noteOrder(
+  change: Change,
+  orderWaitMs: number,
+  { order }: Observation,
+  complain: (what: string) => void,
+): void {
   const before = order.get(change.app_id) ?? []
   if (change.position > 0 && before.at(-1) === change.import_id) return
   if (change.position > 0) complain(`claimed again after ${before.at(-1)} was claimed between two of its batches`)
   order.set(change.app_id, [...before.filter((importId) => importId !== change.import_id), change.import_id])
   for (const other of change.others) {
-    const mayPass = isUploading(other) && (change.waited_ms ?? 0) >= orderWait
+    const mayPass = isUploading(other) && (change.waited_ms ?? 0) >= orderWaitMs
     if (other.position > 0)
       complain(`claimed while number ${other.sequence_number} is released between two of its batches`)
-    else if (!mayPass) complain(`claimed after ${change.waited_ms} ms before ${JSON.stringify(other)} of its line`)
+    else if (!mayPass) complain(`claimed after ${change.waited_ms} ms before ${JSON.stringify(other)} of its order`)
   }
 }
 
-/** What is noticed while a claim is made, the claim cannot see yet, but what is written down of it does, ms. */
-const sameMoment = 1_000
+/** The record of a claim may show an upload as queued that the claim itself could not see yet. Such uploads are younger than this. */
+const sameMomentMs = 1_000
 
 function isUploading({ state, queued_ms: queued }: Change['others'][number]): boolean {
-  return state === 'awaiting_upload' || (state === 'queued' && (queued ?? sameMoment) < sameMoment)
+  return state === 'awaiting_upload' || (state === 'queued' && (queued ?? sameMomentMs) < sameMomentMs)
 }

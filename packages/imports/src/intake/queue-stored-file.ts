@@ -1,22 +1,23 @@
 import { type Database, type ImportContentType, type ImportSource, sql } from '@sluice/database'
 import type { StoredFile } from '../context.ts'
+import type { FirstState } from '../states.ts'
 
-/** A file that lies in storage, whole, and is to become an import. */
+/** A complete file in storage that becomes an import. */
 export interface QueuedFile extends StoredFile {
   source: ImportSource
   contentType: ImportContentType
   etag: string
   byteSize: number
   fileName: string
-  /** When its sender began to send it, as Postgres writes it. */
+  /** When the sender began to send the file, as Postgres writes a time. */
   sentAt: string
-  /** What must not become a second import: a file with the hash of an earlier one is not queued. */
+  /** Hash of the upload, if it must not become a second import. Only the first file with a hash is queued. */
   uploadHash: Buffer | null
-  /** Of the signature of the request that brought the file. */
+  /** Hash of the signature of the request that uploaded the file. */
   signatureHash: Buffer | null
 }
 
-/** Puts a stored file at the end of its app's line. Gives false where it became an import before. */
+/** Inserts a queued import for a stored file, last in its app's import order. Returns false if the file already is an import. */
 export async function queueStoredFile(db: Database, file: QueuedFile): Promise<boolean> {
   const queued = await db
     .insertInto('imports')
@@ -24,7 +25,7 @@ export async function queueStoredFile(db: Database, file: QueuedFile): Promise<b
       app_id: file.appId,
       import_id: file.importId,
       source: file.source,
-      state: 'queued',
+      state: 'queued' satisfies FirstState,
       object_key: file.objectKey,
       content_type: file.contentType,
       byte_size: file.byteSize,

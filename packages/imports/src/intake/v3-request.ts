@@ -3,10 +3,11 @@ import { sql } from '@sluice/database'
 import { inImportTrace } from '@sluice/traces'
 import type { RequestContext } from '../context.ts'
 import { uploadKey } from '../file/object-keys.ts'
+import type { FirstState } from '../states.ts'
 import { withinWaitingLimit } from './waiting-limit.ts'
 
 /**
- * Takes the first request of a bulk import: it gets its place in the app's line, and the address to upload to.
+ * Inserts the import of a first request (bulk import v3), which settles its place in the import order. Signs the upload address.
  *
  * Returns the import's ID and the upload descriptor (service.md, Bulk import v3, first request). Throws `TooManyWaiting`.
  */
@@ -23,7 +24,7 @@ export async function requestImport(
     app_id: appId,
     import_id: importId,
     source: 'v3',
-    state: 'awaiting_upload',
+    state: 'awaiting_upload' satisfies FirstState,
     dry_run: request.dry_run,
     object_key: objectKey,
     content_type: contentType,

@@ -1,0 +1,50 @@
+import type { ImportContentType } from '@sluice/database'
+import type { ImportId, StoredFile } from '../context.ts'
+import {
+  discardReceived,
+  type ExpectedFile,
+  queueReceived,
+  type ReceivedContext,
+  reserveReceived,
+} from './received-imports.ts'
+
+/** The body of a request. */
+export interface FileBody {
+  contentType: ImportContentType
+  /** Undefined if the request does not declare it. */
+  byteSize: number | undefined
+  content: AsyncIterable<Buffer>
+}
+
+/**
+ * Receives a file whose bytes come in the body of a request: reserves a place in the import order, streams the bytes to storage,
+ * and queues the import.
+ *
+ * Accepts two steps in which the routes differ. `open` starts reading the body. `check` decides about the stored file before
+ * the import is queued.
+ *
+ * Returns the result of `check`; undefined if the import was cancelled meanwhile. Throws `TooManyWaiting` before the body is
+ * read. Removes the import and its file if any later step fails, and throws the error of that step.
+ */
+export async function receiveFile<Checked>(
+  context: ReceivedContext,
+  id: ImportId,
+  expected: ExpectedFile,
+  open: () => Promise<FileBody>,
+  check: (file: StoredFile) => Promise<Checked>,
+): Promise<{ checked: Checked } | undefined> {
+  const { db, storage } = context
+  // Before the first byte: `requested_at` must not be later than the file's data (docs/decisions.md, Deletion requests).
+  const objectKey = await reserveReceived(context, id, expected)
+  try {
+    const { contentType, byteSize, content } = await open()
+    await storage.writeStream(objectKey, content, contentType, { byteSize })
+    const stored = await storage.stat(objectKey)
+    if (stored === undefined) throw new Error(`${objectKey} was stored and is gone`)
+    const checked = await check({ ...id, objectKey, contentType, etag: stored.etag, checksum: null })
+    return (await queueReceived(db, id, { ...stored, contentType })) ? { checked } : undefined
+  } catch (error) {
+    await discardReceived(context, id)
+    throw error
+  }
+}

@@ -1,0 +1,51 @@
+import type { ValueType } from '@sluice/contract'
+import { FileError } from '@sluice/csv'
+import { KeyLimitExceeded } from '@sluice/profiles'
+import { inImportTrace } from '@sluice/traces'
+import type { ImportId, ReceiveContext, StoredFile } from '../context.ts'
+import { inspectFile } from '../file/inspect.ts'
+import { type FileBody, receiveFile } from './receive-file.ts'
+
+/** An import that a v2 request has begun. */
+export interface ReceivedImport {
+  importId: string
+  /**
+   * Type of each column that goes into profiles: the registered type, or the type inferred from the first rows. A column
+   * without a value in these rows counts as string here. The first batch that has a value settles its type.
+   */
+  types: Map<string, ValueType>
+}
+
+/**
+ * Receives the file of a bulk import v2, which is the body of its request. The file is inspected before the import is queued.
+ *
+ * Returns the import, or the documented message if the file is refused. A refused file leaves nothing behind. Throws
+ * `TooManyWaiting` before the body is read, and what reading the body throws.
+ */
+export async function receiveImport(
+  context: ReceiveContext,
+  appId: number,
+  file: FileBody,
+): Promise<ReceivedImport | { refused: string }> {
+  const id = { appId, importId: crypto.randomUUID() }
+  return await inImportTrace('import received', id.importId, () => receive(context, id, file))
+}
+
+async function receive(
+  context: ReceiveContext,
+  id: ImportId,
+  file: FileBody,
+): Promise<ReceivedImport | { refused: string }> {
+  const { contentType } = file
+  const expected = { source: 'v2', contentType, longestMs: context.settings.API_UPLOAD_TIMEOUT } as const
+  try {
+    const inspect = (stored: StoredFile) => inspectFile(context, stored)
+    const received = await receiveFile(context, id, expected, async () => file, inspect)
+    if (received === undefined) return { refused: 'the import was cancelled' }
+    const { profiles } = received.checked.columns
+    return { importId: id.importId, types: new Map(profiles.map(({ key, type }) => [key, type ?? 'string'])) }
+  } catch (error) {
+    if (error instanceof FileError || error instanceof KeyLimitExceeded) return { refused: error.message }
+    throw error
+  }
+}

@@ -1,0 +1,124 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { FileError } from '@sluice/csv'
+import { isLostConnection } from '@sluice/database'
+import { KeyLimitExceeded } from '@sluice/profiles'
+import { ObjectGone, ObjectReplaced } from '@sluice/storage'
+import type { ImportContext } from './context.ts'
+import { type Claim, ClaimLost, postpone, releaseClaim } from './order/claim.ts'
+import { isOutage } from './order/outage.ts'
+import { makeRoomAfter } from './result/disk-full.ts'
+import { finish } from './result/finish.ts'
+import { type Outcome, type RunState, rowCounts } from './run-state.ts'
+
+/** No try of the import made progress, including tries that took their worker down. */
+export class NoTryLeft extends Error {
+  override readonly name = 'NoTryLeft'
+
+  constructor(tries: number) {
+    super(`could not be processed in ${tries} attempts`)
+  }
+}
+
+/**
+ * Ends a run after an error. The error ends the import, or is followed by another try, or interrupts the import because this
+ * process shuts down. Throws {@link ClaimLost} if another worker has the import.
+ */
+export async function endAfterError(
+  error: unknown,
+  context: ImportContext,
+  claim: Claim,
+  run: RunState,
+): Promise<Outcome> {
+  // A lost claim may show first as another error, such as a successor's rows that are in the way. The statements below
+  // throw `ClaimLost` then.
+  if (error instanceof ClaimLost) throw error
+  if (isInterruption(error, context)) return await interrupt(context, claim, run)
+  const reason = finalReason(error) ?? (await lastTryReason(error, context, run))
+  return reason === undefined
+    ? await tryAgain(error, context, claim, run)
+    : await fail(error, reason, context, claim, run)
+}
+
+/** Returns whether the shutdown of this process ended reading or storing. */
+function isInterruption(error: unknown, { shutdown }: ImportContext): boolean {
+  return shutdown?.aborted === true && error instanceof Error && error.name === 'AbortError'
+}
+
+async function interrupt(context: ImportContext, claim: Claim, run: RunState): Promise<Outcome> {
+  await releaseClaim(context, claim)
+  context.log.info({ position: run.progress.position }, 'import released: this worker shuts down')
+  return { outcome: 'interrupted' }
+}
+
+/** Ends the import as failed. Tries again if that is impossible, for example because storage refuses the error file. */
+async function fail(
+  error: unknown,
+  reason: string,
+  context: ImportContext,
+  claim: Claim,
+  run: RunState,
+): Promise<Outcome> {
+  const withoutErrorFile = error instanceof NoTryLeft || isLastTry(context, run)
+  try {
+    const mails = await finish(context, claim, run.progress, { state: 'failed', error: reason }, withoutErrorFile)
+    const logged = error instanceof FileError ? error.forLog : reason
+    context.log.warn({ err: error, ...rowCounts(run.progress) }, `import failed: ${logged}`)
+    return { outcome: 'failed', mails }
+  } catch (failure) {
+    if (failure instanceof ClaimLost) throw failure
+    if (isInterruption(failure, context)) return await interrupt(context, claim, run)
+    return await tryAgain(failure, context, claim, run)
+  }
+}
+
+/** Releases the claim for another try, as soon as Postgres answers. An outage does not count as a try. */
+async function tryAgain(error: unknown, context: ImportContext, claim: Claim, run: RunState): Promise<Outcome> {
+  await makeRoomAfter(error, context)
+  const outage = await isOutage(error, context)
+  const tries = Math.max(run.tries, 1)
+  const pauseMs = await untilAnswered(() => postpone(context, claim, tries, outage, error), context.shutdown)
+  context.log.warn({ err: error, tries: run.tries, outage, retry_in_ms: pauseMs }, 'import postponed')
+  return { outcome: 'postponed' }
+}
+
+function isLastTry({ settings }: ImportContext, { tries }: RunState): boolean {
+  return tries >= settings.IMPORT_ATTEMPTS
+}
+
+/** Pause before a statement is sent again. */
+const reconnectDelayMs = 500
+
+/**
+ * Times that a statement is sent. After that, another worker recovers the import by its lease. A connection that does not open
+ * takes 10 s.
+ */
+const reconnectTries = 100
+
+/** Repeats a statement while no connection to Postgres can be used. Throws its last error when the signal aborts. */
+export async function untilAnswered<Result>(
+  statement: () => Promise<Result>,
+  stop: AbortSignal | undefined,
+): Promise<Result> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await statement()
+    } catch (error) {
+      if (!isLostConnection(error) || tries === reconnectTries || stop?.aborted) throw error
+      await delay(reconnectDelayMs, undefined, { signal: stop }).catch(() => {}) // one last try
+    }
+  }
+}
+
+/** Returns why the import fails, if this was the last try and the file may be the cause; undefined otherwise. */
+async function lastTryReason(error: unknown, context: ImportContext, run: RunState): Promise<string | undefined> {
+  if (!isLastTry(context, run) || (await isOutage(error, context))) return undefined
+  return new NoTryLeft(context.settings.IMPORT_ATTEMPTS).message
+}
+
+/** Returns why the import fails for good, in words for its owner; undefined if another try may succeed. */
+function finalReason(error: unknown): string | undefined {
+  if (error instanceof FileError || error instanceof KeyLimitExceeded || error instanceof NoTryLeft)
+    return error.message
+  if (error instanceof ObjectGone) return 'the uploaded file is gone'
+  return error instanceof ObjectReplaced ? 'the uploaded file was replaced' : undefined
+}

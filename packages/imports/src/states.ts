@@ -1,0 +1,73 @@
+import { type ImportState, unfinishedImportStates } from '@sluice/contract'
+import { type Database, sql } from '@sluice/database'
+
+/** Who makes each change of an import's state. No statement makes a change that is not here (README.md, States). */
+export const stateChanges = {
+  awaiting_upload: {
+    queued: 'intake: storage has the file',
+    expired: 'intake: no file came, or the request that carried it failed',
+    cancelled: 'cancelling',
+  },
+  queued: {
+    processing: 'claim: the import is next in order',
+    cancelled: 'cancelling',
+  },
+  processing: {
+    processing: 'claim: the lease of another worker ran out',
+    queued: 'release: retry, shutdown, or end of the slice',
+    completed: 'finish: end of the file',
+    failed: 'finish: a file that is refused, or no try left',
+    cancelled: 'cancelling',
+  },
+  expired: {
+    queued: 'intake: the file came late',
+  },
+  cancelled: {
+    cancelled: 'claim: the report is due',
+  },
+  completed: {},
+  failed: {},
+} as const satisfies Record<ImportState, Partial<Record<ImportState, string>>>
+
+/** States in which an import begins. */
+export type FirstState = 'awaiting_upload' | 'queued'
+
+/** States that an import in any of the states `From` may change to. */
+export type NextState<From extends ImportState> = keyof (typeof stateChanges)[From]
+
+/** States of an import that waits or runs. An expired import has ended, although a late file still queues it. */
+export type UnfinishedState = (typeof unfinishedImportStates)[number]
+
+/** Returns whether an import in the state `before` may change to the state `after`. */
+export function isAllowedChange(before: ImportState, after: ImportState): boolean {
+  return after in stateChanges[before]
+}
+
+/** {@link unfinishedImportStates} for `state in …`. The names are literals, as in the partial indexes that lookups use. */
+export const unfinishedStates = sql`(${sql.join(unfinishedImportStates.map((state) => sql.lit(state)))})`
+
+/**
+ * Starts the statement that changes the state of imports. Only imports in one of the states `from` change. Does not compile
+ * if an import must not change from one of them to `to`.
+ */
+export function changeState<From extends ImportState, To extends NextState<From> & ImportState>(
+  db: Database,
+  from: readonly From[],
+  to: To,
+) {
+  return db
+    .updateTable('imports')
+    .set({ state: nextState(from, to) })
+    .where('state', 'in', from)
+}
+
+/**
+ * Returns `to`, for a statement that selects imports in the states `from` by its own condition. Does not compile if an import
+ * must not change from one of them to `to`.
+ */
+export function nextState<From extends ImportState, To extends NextState<From> & ImportState>(
+  _from: readonly From[],
+  to: To,
+): To {
+  return to
+}
