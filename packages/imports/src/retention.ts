@@ -8,17 +8,17 @@ import { receivedSources } from './intake/received-imports.ts'
 const passSize = 100
 
 /**
- * Days until the files of an expired import are removed, and of an import that was cancelled before its file came. The upload may
- * still arrive within a day.
+ * Days until the files of an expired import are removed, and of an import that was cancelled before its file came. The
+ * upload may still arrive within a day.
  */
 const expiredRetentionDays = 2
 
 /**
- * Removes the stored files of imports that ended `FILE_RETENTION_DAYS` ago. If a deletion completed since an import was sent, its
- * files are removed as soon as the import has ended. Safe to run in several processes at once.
+ * Removes the stored files of imports that ended `FILE_RETENTION_DAYS` ago. If a deletion completed since an import was
+ * sent, its files are removed as soon as the import has ended. Safe to run in several processes at once.
  *
- * Tries each import once. Stops before the next import when the process shuts down. Returns the number of imports whose files
- * it removed.
+ * Tries each import once. Stops before the next import when the process shuts down. Returns the number of imports whose
+ * files it removed.
  */
 export async function removeOldFiles(context: ImportContext): Promise<number> {
   let removed = 0
@@ -43,8 +43,8 @@ const followsDeletion = sql`exists (
 const mayNameDeleted = sql`(remove_files_at_end or ${followsDeletion})`
 
 /**
- * The last import that this run has tried. The time is Postgres's own text, because a JavaScript date has no microseconds: an
- * import that keeps its files would follow a truncated time again.
+ * The last import that this run has tried. The time is Postgres's own text, because a JavaScript date has no
+ * microseconds: an import that keeps its files would follow a truncated time again.
  */
 interface Cursor {
   finished_at: string
@@ -75,11 +75,11 @@ async function dueImports({ db, settings }: ImportContext, after: Cursor): Promi
 export type FilesContext = Pick<ImportContext, 'db' | 'storage' | 'log' | 'shutdown'>
 
 /**
- * Removes the stored files of all ended imports of an app, whatever their age, because a deletion completes. The files of unfinished
- * imports are removed when these end. Safe to repeat, and to run in several processes.
+ * Removes the stored files of all ended imports of an app, whatever their age, because a deletion completes. The files
+ * of unfinished imports are removed when these end. Safe to repeat, and to run in several processes.
  *
- * Returns the number of imports and places whose files could not be removed. The next run tries them again. Throws when the process
- * shuts down.
+ * Returns the number of imports and places whose files could not be removed. The next run tries them again. Throws when
+ * the process shuts down.
  */
 export async function removeFilesOfApp(context: FilesContext, appId: number): Promise<number> {
   let failures = await sweepFilesOfApp(context, appId)
@@ -108,9 +108,9 @@ export async function removeFilesOfApp(context: FilesContext, appId: number): Pr
 const namesAtATime = 1_000
 
 /**
- * Removes the names of an app's removed files, if a deletion completed since the files were sent. A name may hold the ID of a deleted
- * user. All names are removed, because checking them would compare every name with every ID. A file that is still stored loses
- * its name when it is removed. Throws when the process shuts down.
+ * Removes the names of an app's removed files, if a deletion completed since the files were sent. A name may hold the
+ * ID of a deleted user. All names are removed, because checking them would compare every name with every ID. A file
+ * that is still stored loses its name when it is removed. Throws when the process shuts down.
  */
 export async function forgetFileNames({ db, shutdown }: FilesContext, appId: number): Promise<void> {
   for (;;) {

@@ -20,8 +20,8 @@ export class NoTryLeft extends Error {
 }
 
 /**
- * Ends a run after an error. The error ends the import, or is followed by another try, or interrupts the import because this
- * process shuts down. Throws {@link ClaimLost} if another worker has the import.
+ * Ends a run after an error. The error ends the import, or is followed by another try, or interrupts the import because
+ * this process shuts down. Throws {@link ClaimLost} if another worker has the import.
  */
 export async function endAfterError(
   error: unknown,
@@ -89,8 +89,8 @@ function isLastTry({ settings }: ImportContext, { tries }: RunState): boolean {
 const reconnectDelayMs = 500
 
 /**
- * Times that a statement is sent. After that, another worker recovers the import by its lease. A connection that does not open
- * takes 10 s.
+ * Times that a statement is sent. After that, another worker recovers the import by its lease. A connection that does
+ * not open takes 10 s.
  */
 const reconnectTries = 100
 

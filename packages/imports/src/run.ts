@@ -18,11 +18,11 @@ import { endAfterError, NoTryLeft, untilAnswered } from './run-errors.ts'
 import { type Outcome, type RunState, rowCounts } from './run-state.ts'
 
 /**
- * Runs a claimed import from its last committed position to its end. When `shutdown` aborts, commits the batches in flight and
- * releases the claim. Waits at most a lease for a database that does not answer.
+ * Runs a claimed import from its last committed position to its end. When `shutdown` aborts, commits the batches in
+ * flight and releases the claim. Waits at most a lease for a database that does not answer.
  *
- * Returns how the claim ended. Throws if Postgres cannot be reached for so long that the claim cannot even be released. Another
- * worker claims the import after its lease then.
+ * Returns how the claim ended. Throws if Postgres cannot be reached for so long that the claim cannot even be released.
+ * Another worker claims the import after its lease then.
  */
 export async function runImport(context: ImportContext, claim: Claim, shutdown: AbortSignal): Promise<Outcome> {
   const began = performance.now()
@@ -101,8 +101,8 @@ const firstRows = 1_000
 /**
  * Applies the rest of the file, batch by batch, while the following batches are read.
  *
- * Returns false if the slice ended before the file. At least one batch is committed then. Throws an AbortError when the process
- * shuts down, after the batches in flight.
+ * Returns false if the slice ended before the file. At least one batch is committed then. Throws an AbortError when the
+ * process shuts down, after the batches in flight.
  */
 async function applyRows(context: ImportContext, claim: Claim, run: RunState): Promise<boolean> {
   const began = performance.now()

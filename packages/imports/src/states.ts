@@ -43,12 +43,14 @@ export function isAllowedChange(before: ImportState, after: ImportState): boolea
   return after in stateChanges[before]
 }
 
-/** {@link unfinishedImportStates} for `state in …`. The names are literals, as in the partial indexes that lookups use. */
+/**
+ * {@link unfinishedImportStates} for `state in …`. The names are literals, as in the partial indexes that lookups use.
+ */
 export const unfinishedStates = sql`(${sql.join(unfinishedImportStates.map((state) => sql.lit(state)))})`
 
 /**
- * Starts the statement that changes the state of imports. Only imports in one of the states `from` change. Does not compile
- * if an import must not change from one of them to `to`.
+ * Starts the statement that changes the state of imports. Only imports in one of the states `from` change. Does not
+ * compile if an import must not change from one of them to `to`.
  */
 export function changeState<From extends ImportState, To extends NextState<From> & ImportState>(
   db: Database,
@@ -62,8 +64,8 @@ export function changeState<From extends ImportState, To extends NextState<From>
 }
 
 /**
- * Returns `to`, for a statement that selects imports in the states `from` by its own condition. Does not compile if an import
- * must not change from one of them to `to`.
+ * Returns `to`, for a statement that selects imports in the states `from` by its own condition. Does not compile if an
+ * import must not change from one of them to `to`.
  */
 export function nextState<From extends ImportState, To extends NextState<From> & ImportState>(
   _from: readonly From[],

@@ -14,16 +14,16 @@ export interface ProfileColumn {
 }
 
 /**
- * Version of the rules that turn a row into values. Raise it when a valid row becomes invalid, or leads to other values: a row
- * with a known hash counts as applied without being read again.
+ * Version of the rules that turn a row into values. Raise it when a valid row becomes invalid, or leads to other
+ * values: a row with a known hash counts as applied without being read again.
  */
 const rulesVersion = 1
 
 /**
  * The columns of a file, with their types.
  *
- * A header may have 50,000 columns, and a row one byte. So a figure that depends on all columns is computed when it is first
- * needed, and again only after a type has changed, but never for each row or batch.
+ * A header may have 50,000 columns, and a row one byte. So a value that depends on all columns is computed when it is
+ * first needed, and again only after a type has changed. It is never computed for each row or batch.
  */
 export class Columns {
   readonly names: readonly string[]
@@ -49,7 +49,9 @@ export class Columns {
     })
   }
 
-  /** The profile columns in the order in which Postgres stores keys, so that it need not sort the keys of each document. */
+  /**
+   * The profile columns in the order in which Postgres stores keys, so that it need not sort the keys of each document.
+   */
   get inDocumentOrder(): readonly ProfileColumn[] {
     this.#inDocumentOrder ??= this.profiles
       .map((column) => ({ column, key: Buffer.from(column.key) }))

@@ -6,8 +6,8 @@ import { importPrefix } from './object-keys.ts'
 export type SweepContext = Pick<ImportContext, 'db' | 'storage' | 'log' | 'shutdown'>
 
 /**
- * Hours in which somebody may still write under a prefix whose files were removed. An upload address is valid for 5 minutes, and
- * an upload takes a day at most. Requests of our own processes end sooner.
+ * Hours in which somebody may still write under a prefix whose files were removed. An upload address is valid for 5
+ * minutes, and an upload takes a day at most. Requests of our own processes end sooner.
  */
 const lastWriteHours = 25
 
@@ -18,8 +18,9 @@ const retryMinutes = 10
 const passSize = 100
 
 /**
- * Schedules a sweep: the prefix of an import is cleared once more when nobody can write there any longer. Call it in the
- * transaction that removes the import's row or marks its files as removed. So every object belongs to a row or to a sweep.
+ * Schedules a sweep: the prefix of an import is cleared once more when nobody can write there any longer. Call it in
+ * the transaction that removes the import's row or marks its files as removed. So every object belongs to a row or to a
+ * sweep.
  */
 export async function sweepLater(tx: Database, { appId, importId }: ImportId): Promise<void> {
   await sql`
@@ -29,27 +30,30 @@ export async function sweepLater(tx: Database, { appId, importId }: ImportId): P
   `.execute(tx)
 }
 
-/** Runs the sweeps that are due, each once. Safe to run in several processes at once. Returns how many prefixes it cleared. */
+/**
+ * Runs the sweeps that are due, each once. Safe to run in several processes at once. Returns how many prefixes it
+ * cleared.
+ */
 export async function sweepFiles(context: SweepContext): Promise<number> {
   let swept = 0
   let last: ImportId = { appId: 0, importId: firstId }
   for (;;) {
-    const taken = await takeDueSweeps(context.db, last)
-    for (const sweep of taken) {
+    const claimed = await claimDueSweeps(context.db, last)
+    for (const sweep of claimed) {
       if (context.shutdown?.aborted) return swept
       if (await clear(context, sweep)) {
         await endSweep(context.db, sweep)
         swept += 1
       }
     }
-    last = taken.at(-1) ?? last
-    if (taken.length < passSize) return swept
+    last = claimed.at(-1) ?? last
+    if (claimed.length < passSize) return swept
   }
 }
 
 /**
- * Clears all prefixes of an app that await a sweep, because a deletion completes: files that were written there since may name
- * its users. The sweeps stay scheduled. Returns how many prefixes could not be cleared.
+ * Clears all prefixes of an app that await a sweep, because a deletion completes: files that were written there since
+ * may name its users. The sweeps stay scheduled. Returns how many prefixes could not be cleared.
  */
 export async function sweepFilesOfApp(context: SweepContext, appId: number): Promise<number> {
   const rows = await context.db.selectFrom('file_sweeps').select('import_id').where('app_id', '=', appId).execute()
@@ -70,22 +74,22 @@ interface Sweep extends ImportId {
 const firstId = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Claims due sweeps by postponing them, because their process may die. Accepts the last sweep of this run and returns later ones: with
- * slow storage, a run may last until its first sweeps are due again.
+ * Claims due sweeps by postponing them, because their process may die. Accepts the last sweep of this run and returns
+ * later ones: with slow storage, a run may last until its first sweeps are due again.
  */
-async function takeDueSweeps(db: Database, last: ImportId): Promise<Sweep[]> {
+async function claimDueSweeps(db: Database, last: ImportId): Promise<Sweep[]> {
   const { rows } = await sql<{ app_id: number; import_id: string; due_at: string }>`
     with due as (
       select app_id, import_id from file_sweeps
       where (app_id, import_id) > (${last.appId}::integer, ${last.importId}::uuid)
         and ${isDue(sql`due_at`, lastWriteHours * 3_600_000)}
       order by app_id, import_id limit ${passSize} for update skip locked
-    ), taken as (
+    ), claimed as (
       update file_sweeps s set due_at = now() + make_interval(mins => ${retryMinutes})
       from due where s.app_id = due.app_id and s.import_id = due.import_id
       returning s.app_id, s.import_id, s.due_at::text
     )
-    select * from taken order by app_id, import_id
+    select * from claimed order by app_id, import_id
   `.execute(db)
   return rows.map((row) => ({ appId: row.app_id, importId: row.import_id, dueAt: row.due_at }))
 }

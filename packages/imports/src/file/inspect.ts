@@ -7,8 +7,8 @@ import { SampledColumns } from './sampled-columns.ts'
 import { firstBytes, openSource } from './source.ts'
 
 /**
- * Most bytes of rows that inference reads, whatever `INFERENCE_ROWS` says. A gzip file of 16 KB may hold as many. The work of an
- * inspection is proportional to these bytes, so the limit bounds its CPU time as well.
+ * Most bytes of rows that inference reads, whatever `INFERENCE_ROWS` says. A gzip file of 16 KB may hold as many. The
+ * work of an inspection is proportional to these bytes, so the limit bounds its CPU time as well.
  */
 const sampleBytes = 16 * 2 ** 20
 
@@ -16,8 +16,8 @@ const sampleBytes = 16 * 2 ** 20
 const roundBytes = 64 * 2 ** 10
 
 /**
- * Reads the beginning of a file before its rows are processed: the header, and the types of the columns. Reads a few bytes at
- * a time, because the process may have requests to answer.
+ * Reads the beginning of a file before its rows are processed: the header, and the types of the columns. Reads a few
+ * bytes at a time, because the process may have requests to answer.
  *
  * Returns the columns and the byte offset of the first data row. Throws `FileError` if the header is refused. Throws
  * `KeyLimitExceeded` as soon as more columns have values than the app has room for keys.

@@ -5,11 +5,11 @@ import { ObjectGone, ObjectReplaced } from '@sluice/storage'
 import type { FileContext, StoredFile } from '../context.ts'
 
 /**
- * Streams a stored file, uncompressed, from a byte offset of the uncompressed file on. A compressed file is read from its beginning,
- * and the bytes before the offset are dropped.
+ * Streams a stored file, uncompressed, from a byte offset of the uncompressed file on. A compressed file is read from
+ * its beginning, and the bytes before the offset are dropped.
  *
- * Throws `FileError` if the file is damaged or too large, `ObjectGone`, `ObjectReplaced`, what storage throws, and an AbortError when
- * the process shuts down.
+ * Throws `FileError` if the file is damaged or too large, `ObjectGone`, `ObjectReplaced`, what storage throws, and an
+ * AbortError when the process shuts down.
  */
 export async function* openSource(context: FileContext, file: StoredFile, position: number): AsyncGenerator<Buffer> {
   const gzip = file.contentType === 'application/gzip'
@@ -43,9 +43,9 @@ async function openStored(context: FileContext, file: StoredFile, from: number):
 }
 
 /**
- * Compares an object that has another ETag with the file whose upload was noticed. A client that repeats its PUT may change the
- * ETag although the bytes are the same, for example if storage encrypts with SSE-KMS. The MD5 of the file tells. The object is read
- * once, since the new ETag is stored.
+ * Compares an object that has another ETag with the file whose upload was noticed. A client that repeats its PUT may
+ * change the ETag although the bytes are the same, for example if storage encrypts with SSE-KMS. The MD5 of the file
+ * tells. The object is read once, since the new ETag is stored.
  *
  * Returns the new ETag. Throws `replaced` if the object has other bytes, or if the MD5 is unknown. Throws `ObjectGone`.
  */
@@ -65,7 +65,9 @@ async function etagOfSameFile(context: FileContext, file: StoredFile, replaced: 
   return stat.etag
 }
 
-/** Reads the object with the new ETag. If the object is replaced once more meanwhile, the next try compares it again. */
+/**
+ * Reads the object with the new ETag. If the object is replaced once more meanwhile, the next try compares it again.
+ */
 async function readCompared(context: FileContext, file: StoredFile, etag: string, from?: number): Promise<Readable> {
   try {
     return await read(context, file, etag, from)

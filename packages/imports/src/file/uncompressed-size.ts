@@ -5,7 +5,8 @@ import type { StoredFile } from '../context.ts'
 const lengthBytes = 4
 
 /**
- * Returns the uncompressed size of an import's file in bytes, for a progress bar; undefined if the size is not known yet.
+ * Returns the uncompressed size of an import's file in bytes, for a progress bar; undefined if the size is not known
+ * yet.
  *
  * The size of a compressed file is read from its end. It is too small if the file has several gzip members.
  */

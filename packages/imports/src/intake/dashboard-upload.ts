@@ -1,7 +1,7 @@
 import { gzipMagicBytes, isGzip } from '@sluice/csv'
 import type { ImportContentType } from '@sluice/database'
 import { receiveFile } from './receive-file.ts'
-import type { ExpectedFile, ReceivedContext } from './received-imports.ts'
+import type { ExpectedFile, ReceiveFileContext } from './received-imports.ts'
 
 /** A file that a person uploads in the dashboard. */
 export interface UploadedFile extends Omit<ExpectedFile, 'source' | 'contentType'> {
@@ -11,14 +11,14 @@ export interface UploadedFile extends Omit<ExpectedFile, 'source' | 'contentType
 }
 
 /**
- * Receives a file that is uploaded in the dashboard. The first two bytes tell whether it is compressed. The file is inspected
- * when the import runs, and a mail reports its errors (design.md §3, File-level errors).
+ * Receives a file that is uploaded in the dashboard. The first two bytes tell whether it is compressed. The file is
+ * inspected when the import runs, and a mail reports its errors (design.md §3, File-level errors).
  *
- * Returns the import's ID; undefined if the import was cancelled while its file came. Throws `TooManyWaiting` before the bytes
- * are read. Throws what reading the bytes throws, and leaves nothing behind then.
+ * Returns the import's ID; undefined if the import was cancelled while its file came. Throws `TooManyWaiting` before
+ * the bytes are read. Throws what reading the bytes throws, and leaves nothing behind then.
  */
 export async function receiveUpload(
-  context: ReceivedContext,
+  context: ReceiveFileContext,
   appId: number,
   { byteSize, bytes, ...file }: UploadedFile,
 ): Promise<string | undefined> {

@@ -4,10 +4,16 @@ import type { ImportContext, ImportId } from '../context.ts'
 import { changeState } from '../states.ts'
 import { expireOrphans, receivedSources } from './received-imports.ts'
 
-/** Time between the end of the upload window and expiry. A PUT that begins in the window's last second is in flight then. */
+/**
+ * Time between the end of the upload window and expiry. A PUT that begins in the window's last second is in flight
+ * then.
+ */
 const uploadGraceMs = 60_000
 
-/** Time after the window in which storage is still asked for the file, ever less often. A file that comes then is queued. */
+/**
+ * Time after the window in which storage is still asked for the file, ever less often. A file that comes then is
+ * queued.
+ */
 const lateUploadWatchMs = 24 * 60 * 60_000
 
 /** Longest pause between two checks of a late upload. Each pause is a quarter of the time since the window ended. */
@@ -26,14 +32,14 @@ interface AwaitedUpload extends ImportId {
 }
 
 /**
- * Asks storage for awaited uploads. Queues an import whose file is there, and expires an import whose file did not come in time.
- * Any number of processes may run this at once. Stops when the process shuts down. Imports that were not checked by then are due
- * again after `UPLOAD_CHECK_INTERVAL`.
+ * Asks storage for awaited uploads. Queues an import whose file is there, and expires an import whose file did not come
+ * in time. Any number of processes may run this at once. Stops when the process shuts down. Imports that were not
+ * checked by then are due again after `UPLOAD_CHECK_INTERVAL`.
  *
  * Returns how many imports it queued and expired.
  */
 export async function noticeUploads(context: ImportContext): Promise<{ queued: number; expired: number }> {
-  const awaited = await takeDueChecks(context)
+  const awaited = await claimDueChecks(context)
   // In import order: otherwise a later import of the same pass could be queued, and claimed, before an earlier one.
   awaited.sort((a, b) => a.sequenceNumber - b.sequenceNumber)
   const noticed = { queued: 0, expired: 0 }
@@ -55,8 +61,8 @@ export async function noticeUploads(context: ImportContext): Promise<{ queued: n
 }
 
 /** Returns the imports whose upload is due for a check, and sets when each is due again. */
-async function takeDueChecks({ db, settings }: ImportContext): Promise<AwaitedUpload[]> {
-  const interval = settings.UPLOAD_CHECK_INTERVAL / 1000
+async function claimDueChecks({ db, settings }: ImportContext): Promise<AwaitedUpload[]> {
+  const intervalSeconds = settings.UPLOAD_CHECK_INTERVAL / 1000
   const checkAt = sql`upload_check_at`
   const isCheckDue = sql`
     (${isDue(checkAt, longestCheckPauseMs)} or state = 'awaiting_upload' and ${isDue(checkAt, settings.UPLOAD_CHECK_INTERVAL)})`
@@ -70,9 +76,9 @@ async function takeDueChecks({ db, settings }: ImportContext): Promise<AwaitedUp
   }>`
     update imports i
     set upload_check_at = case
-      when i.state = 'awaiting_upload' then now() + make_interval(secs => ${interval})
+      when i.state = 'awaiting_upload' then now() + make_interval(secs => ${intervalSeconds})
       when now() > i.upload_expires_at + make_interval(secs => ${lateUploadWatchMs / 1000}) then null
-      else now() + greatest(make_interval(secs => ${interval}), (now() - i.upload_expires_at) / 4)
+      else now() + greatest(make_interval(secs => ${intervalSeconds}), (now() - i.upload_expires_at) / 4)
     end
     where (i.app_id, i.import_id) in (
       select app_id, import_id from imports

@@ -17,7 +17,10 @@ export interface QueuedFile extends StoredFile {
   signatureHash: Buffer | null
 }
 
-/** Inserts a queued import for a stored file, last in its app's import order. Returns false if the file already is an import. */
+/**
+ * Inserts a queued import for a stored file, last in its app's import order. Returns false if the file already is an
+ * import.
+ */
 export async function queueStoredFile(db: Database, file: QueuedFile): Promise<boolean> {
   const queued = await db
     .insertInto('imports')

@@ -1,11 +1,11 @@
 import type { ImportContentType } from '@sluice/database'
 import type { ImportId, StoredFile } from '../context.ts'
 import {
-  discardReceived,
+  discardImport,
   type ExpectedFile,
-  queueReceived,
-  type ReceivedContext,
-  reserveReceived,
+  queueImport,
+  type ReceiveFileContext,
+  reserveImport,
 } from './received-imports.ts'
 
 /** The body of a request. */
@@ -17,34 +17,35 @@ export interface FileBody {
 }
 
 /**
- * Receives a file whose bytes come in the body of a request: reserves a place in the import order, streams the bytes to storage,
- * and queues the import.
+ * Receives a file whose bytes come in the body of a request: reserves a place in the import order, streams the bytes to
+ * storage, and queues the import.
  *
- * Accepts two steps in which the routes differ. `open` starts reading the body. `check` decides about the stored file before
- * the import is queued.
+ * Accepts two steps in which the routes differ. `open` starts reading the body. `check` reads the stored file before
+ * the import is queued, and throws to refuse it.
  *
- * Returns the result of `check`; undefined if the import was cancelled meanwhile. Throws `TooManyWaiting` before the body is
- * read. Removes the import and its file if any later step fails, and throws the error of that step.
+ * Returns the result of `check`; undefined if the import was cancelled meanwhile. Throws `TooManyWaiting` before the
+ * body is read. Removes the import and its file if any later step fails, and throws the error of that step.
  */
 export async function receiveFile<Checked>(
-  context: ReceivedContext,
+  context: ReceiveFileContext,
   id: ImportId,
   expected: ExpectedFile,
   open: () => Promise<FileBody>,
   check: (file: StoredFile) => Promise<Checked>,
 ): Promise<{ checked: Checked } | undefined> {
   const { db, storage } = context
-  // Before the first byte: `requested_at` must not be later than the file's data (docs/decisions.md, Deletion requests).
-  const objectKey = await reserveReceived(context, id, expected)
+  // Before the first byte: `requested_at` must not be later than the file's data (docs/decisions.md, Deletion
+  // requests).
+  const objectKey = await reserveImport(context, id, expected)
   try {
     const { contentType, byteSize, content } = await open()
     await storage.writeStream(objectKey, content, contentType, { byteSize })
     const stored = await storage.stat(objectKey)
     if (stored === undefined) throw new Error(`${objectKey} was stored and is gone`)
     const checked = await check({ ...id, objectKey, contentType, etag: stored.etag, checksum: null })
-    return (await queueReceived(db, id, { ...stored, contentType })) ? { checked } : undefined
+    return (await queueImport(db, id, { ...stored, contentType })) ? { checked } : undefined
   } catch (error) {
-    await discardReceived(context, id)
+    await discardImport(context, id)
     throw error
   }
 }

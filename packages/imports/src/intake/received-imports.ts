@@ -6,13 +6,13 @@ import { changeState, type FirstState } from '../states.ts'
 import { withinWaitingLimit } from './waiting-limit.ts'
 
 /**
- * Sources of imports whose file comes in the body of a request, which streams it to storage. Maintenance does not ask storage
- * for these files.
+ * Sources of imports whose file comes in the body of a request, which streams it to storage. Maintenance does not ask
+ * storage for these files.
  */
 export const receivedSources = ['v2', 'dashboard'] as const
 
-/** What receiving an import needs. */
-export type ReceivedContext = RequestContext & Pick<ImportContext, 'log'>
+/** What receiving a file needs, without inspecting it. */
+export type ReceiveFileContext = RequestContext & Pick<ImportContext, 'log'>
 
 /** What is known of a file before its first byte. */
 export interface ExpectedFile {
@@ -32,12 +32,12 @@ const requestGraceMs = 60_000
 const longestReceptionMs = 24 * 60 * 60_000 + requestGraceMs
 
 /**
- * Inserts an import whose file is about to come, and thereby reserves its place in the import order. Later imports wait for it as
- * for any upload (design.md §3, Request order).
+ * Inserts an import whose file is about to come, and thereby reserves its place in the import order. Later imports wait
+ * for it as for any upload (design.md §3, Request order).
  *
  * Returns the key for the file in storage. Throws `TooManyWaiting`.
  */
-export async function reserveReceived(
+export async function reserveImport(
   { db, settings }: Pick<RequestContext, 'db' | 'settings'>,
   { appId, importId }: ImportId,
   { source, contentType, longestMs, fileName, dryRun = false }: ExpectedFile,
@@ -64,9 +64,10 @@ export async function reserveReceived(
 /**
  * Queues an import whose file is stored.
  *
- * Returns false if the import was cancelled meanwhile; maintenance removes the file then. Throws if the import has expired.
+ * Returns false if the import was cancelled meanwhile; maintenance removes the file then. Throws if the import has
+ * expired.
  */
-export async function queueReceived(
+export async function queueImport(
   db: Database,
   { appId, importId }: ImportId,
   { byteSize, etag, contentType }: { byteSize: number; etag: string; contentType: ImportContentType },
@@ -94,11 +95,12 @@ export async function queueReceived(
 }
 
 /**
- * Removes an import whose file was refused or did not arrive whole. The import expires first, so that later imports do not wait
- * for it. Its files and its row follow. If a step fails, maintenance removes the files as for any expired import.
+ * Removes an import whose file was refused or did not arrive whole. The import expires first, so that later imports do
+ * not wait for it. Its files and its row follow. If a step fails, maintenance removes the files as for any expired
+ * import.
  */
-export async function discardReceived(
-  { db, storage, log }: ReceivedContext,
+export async function discardImport(
+  { db, storage, log }: ReceiveFileContext,
   { appId, importId }: ImportId,
 ): Promise<void> {
   try {
@@ -120,8 +122,8 @@ export async function discardReceived(
 }
 
 /**
- * Expires imports whose process died before the request was answered. The client never learned of such an import, so a file in
- * storage does not count. Returns the number of imports.
+ * Expires imports whose process died before the request was answered. The client never learned of such an import, so a
+ * file in storage does not count. Returns the number of imports.
  */
 export async function expireOrphans({ db, log }: Pick<ImportContext, 'db' | 'log'>): Promise<number> {
   const orphans = await changeState(db, ['awaiting_upload'], 'expired')

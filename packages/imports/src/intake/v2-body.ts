@@ -10,14 +10,15 @@ import { type FileBody, receiveFile } from './receive-file.ts'
 export interface ReceivedImport {
   importId: string
   /**
-   * Type of each column that goes into profiles: the registered type, or the type inferred from the first rows. A column
-   * without a value in these rows counts as string here. The first batch that has a value settles its type.
+   * Type of each column that goes into profiles: the registered type, or the type inferred from the first rows. A
+   * column without a value in these rows counts as string here. The first batch that has a value settles its type.
    */
   types: Map<string, ValueType>
 }
 
 /**
- * Receives the file of a bulk import v2, which is the body of its request. The file is inspected before the import is queued.
+ * Receives the file of a bulk import v2, which is the body of its request. The file is inspected before the import is
+ * queued.
  *
  * Returns the import, or the documented message if the file is refused. A refused file leaves nothing behind. Throws
  * `TooManyWaiting` before the body is read, and what reading the body throws.

@@ -7,9 +7,11 @@ import type { FirstState } from '../states.ts'
 import { withinWaitingLimit } from './waiting-limit.ts'
 
 /**
- * Inserts the import of a first request (bulk import v3), which settles its place in the import order. Signs the upload address.
+ * Inserts the import of a first request (bulk import v3), which settles its place in the import order. Signs the upload
+ * address.
  *
- * Returns the import's ID and the upload descriptor (service.md, Bulk import v3, first request). Throws `TooManyWaiting`.
+ * Returns the import's ID and the upload descriptor (service.md, Bulk import v3, first request). Throws
+ * `TooManyWaiting`.
  */
 export async function requestImport(
   { db, storage, settings }: RequestContext,

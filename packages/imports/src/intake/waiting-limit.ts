@@ -17,9 +17,9 @@ export class TooManyWaiting extends Error {
 const lockSpace = 0x77616974
 
 /**
- * Runs the transaction that begins an import, if fewer than `limit` imports of the app wait for their upload or for a worker. An
- * upload to the bucket that is in flight counts as well. A lock makes transactions of one app run one after another, so that no
- * two of them take the last place.
+ * Runs the transaction that begins an import, if fewer than `limit` imports of the app wait for their upload or for a
+ * worker. An upload to the bucket that is in flight counts as well. A lock makes transactions of one app run one after
+ * another, so that no two of them take the last place.
  *
  * Throws {@link TooManyWaiting} if the limit is reached.
  */

@@ -3,8 +3,8 @@ import { type Database, sql } from '@sluice/database'
 import { type UnfinishedState, unfinishedStates } from '../states.ts'
 
 /**
- * Class of an app by the number of its waiting imports: one, few (2 to 10), or many. Imports that wait for other imports of their
- * own app say little about the service.
+ * Class of an app by the number of its waiting imports: one, few (2 to 10), or many. Imports that wait for other
+ * imports of their own app say little about the service.
  */
 type AppClass = 'one' | 'few' | 'many'
 
@@ -17,7 +17,10 @@ export interface Backlog {
   runnable: number
 }
 
-/** Counts the unfinished imports. Reads each of them once, by an index: call it every few seconds, not for every request. */
+/**
+ * Counts the unfinished imports. Reads each of them once, by an index: call it every few seconds, not for every
+ * request.
+ */
 export async function importBacklog(db: Database): Promise<Backlog> {
   const { rows } = await sql<{
     app_class: AppClass

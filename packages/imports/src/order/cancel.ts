@@ -12,8 +12,8 @@ export type Cancellation =
 /**
  * Cancels an import that waits or runs. Committed batches stay applied. Cancelling twice changes nothing.
  *
- * One statement takes the import out of the import order and raises its attempt. A batch in flight is then refused at its commit,
- * and the worker releases the claim. Maintenance makes the error file and the mails (`report.ts`).
+ * One statement takes the import out of the import order and raises its attempt. A batch in flight is then refused at
+ * its commit, and the worker stops. Maintenance makes the error file and the mails (`report.ts`).
  *
  * Accepts the app that the import must belong to, if any.
  */

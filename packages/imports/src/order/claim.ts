@@ -1,7 +1,7 @@
 import type { ValueType } from '@sluice/contract'
 import { type ImportContentType, isConnectionFailure, sql } from '@sluice/database'
 import type { ImportContext, ImportId, StoredFile } from '../context.ts'
-import { nextState } from '../states.ts'
+import { changeState, nextState } from '../states.ts'
 import { isAbandoned, isNext, longestRetryDelayMs } from './next-in-order.ts'
 
 /** A worker's claim of an import: the attempt under which the worker writes, and what was committed before. */
@@ -50,7 +50,8 @@ export class ClaimLost extends Error {
 const processing = sql.lit(nextState(['queued', 'processing'], 'processing'))
 
 /**
- * Claims an import for this worker if it is next in order. The claim raises the attempt, which shuts out any earlier worker.
+ * Claims an import for this worker if it is next in order. The claim raises the attempt, which shuts out any earlier
+ * worker.
  *
  * Returns undefined if the import is not next: its job was doubled or late, or another worker was faster.
  */
@@ -68,7 +69,8 @@ export async function claimImport(context: ImportContext, { appId, importId }: I
     const row = rows[0]
     return row === undefined ? undefined : toClaim(row)
   } catch (error) {
-    // Another import of the app was claimed, or committed a batch, at the same moment. The unique index admits one of the two.
+    // Another import of the app was claimed, or committed a batch, at the same moment. The unique index admits one of
+    // the two.
     if (error instanceof Error && 'constraint' in error && error.constraint === 'imports_one_active_per_app')
       return undefined
     throw error
@@ -165,35 +167,38 @@ export async function renewLease(context: ImportContext, claim: Claim): Promise<
   return renewed
 }
 
-/** Columns that a release sets. An import that has committed a batch stays next in order. */
-const released = {
-  state: nextState(['processing'], 'queued'),
-  lease_until: null,
-  holds_order: sql<boolean>`position > 0`,
-} as const
+/** Starts the update that releases a running import. An import that has committed a batch stays next in order. */
+function released({ db }: ImportContext, { appId, importId, attempt }: Claim) {
+  return changeState(db, ['processing'], 'queued')
+    .set({ lease_until: null, holds_order: sql<boolean>`position > 0` })
+    .where('app_id', '=', appId)
+    .where('import_id', '=', importId)
+    .where('attempt', '=', attempt)
+}
 
 /**
  * Releases a claim because this worker shuts down or the import's slice is over. The try does not count. Throws
  * {@link ClaimLost}.
  */
 export async function releaseClaim(context: ImportContext, claim: Claim): Promise<void> {
-  const result = await claimed(context, claim)
-    .set({ ...released, tries: sql<number>`greatest(tries - 1, 0)` })
-    .executeTakeFirst()
+  const result = await released(context, claim).set({ tries: sql<number>`greatest(tries - 1, 0)` }).executeTakeFirst()
   if (result.numUpdatedRows === 0n) throw new ClaimLost()
 }
 
-/** Pause before another try during an outage: long enough to spare the failing server, short enough to continue soon. */
+/**
+ * Pause before another try during an outage: long enough to spare the failing server, short enough to continue soon.
+ */
 const outageDelayMs = 10_000
 
 /** Pause after a connection to Postgres broke, which a new connection has replaced. */
 const lostConnectionDelayMs = 2_000
 
 /**
- * Releases a claim after an error that may pass. The next try follows after 2 s, 4 s, 8 s … a minute, less up to half as jitter.
+ * Releases a claim after an error that may pass. The next try follows after 2 s, 4 s, 8 s … a minute, less up to half
+ * as jitter.
  *
- * Accepts the number of tries so far, whether the error is an outage, and the error. An outage does not count as a try, and its pause is
- * up to 10 s, or 2 s if only the connection to Postgres broke.
+ * Accepts the number of tries so far, whether the error is an outage, and the error. An outage does not count as a try.
+ * Its pause is up to 10 s, or 2 s if only the connection to Postgres broke.
  *
  * Returns the pause in ms. Throws {@link ClaimLost}.
  */
@@ -207,9 +212,8 @@ export async function postpone(
   const outagePauseMs = isLostConnection(error) ? lostConnectionDelayMs : outageDelayMs
   const longestMs = outage ? outagePauseMs : Math.min(1000 * 2 ** tries, longestRetryDelayMs)
   const pauseMs = Math.round(longestMs * (1 - Math.random() / 2))
-  const result = await claimed(context, claim)
+  const result = await released(context, claim)
     .set({
-      ...released,
       ...(outage && { tries: sql<number>`greatest(tries - 1, 0)` }),
       retry_at: sql<Date>`now() + make_interval(secs => ${pauseMs / 1000})`,
     })
@@ -219,8 +223,8 @@ export async function postpone(
 }
 
 /**
- * Discounts the try of a claim that was lost because Postgres did not answer. A later claim may have begun since. A claim that was
- * postponed after all is left alone: its try is already discounted.
+ * Discounts the try of a claim that was lost because Postgres did not answer. A later claim may have begun since. A
+ * claim that was postponed after all is left alone: its try is already discounted.
  */
 export async function discountTry({ db }: ImportContext, { appId, importId, attempt }: Claim): Promise<void> {
   await db

@@ -4,7 +4,9 @@ import { type Claim, claimImport } from './claim.ts'
 
 // The order in which workers claim the dispatched imports of all apps (design.md §3, Fairness).
 
-/** Bytes of a file that count as one second of a slot, since imports of small files go first. A rough figure is enough. */
+/**
+ * Bytes of a file that count as one second of a slot, since imports of small files go first. A rough figure is enough.
+ */
 const bytesPerSecond = { 'text/csv': 4_000_000, 'application/gzip': 400_000 } as const
 
 /** Slices after which the slot time that an app has used counts half. */
@@ -24,9 +26,10 @@ const runsBeside = sql`
   exists (select from imports e where e.app_id = i.app_id and e.dry_run = not i.dry_run and e.state = 'processing')`
 
 /**
- * Claims the import that runs next. An app that runs nothing precedes an app that already runs an import. Among equals, the import
- * with the least time is next: the slot time that its app has used lately, plus the time that the import itself will need, at
- * most a slice. Both count less the longer the import waits, so that every import runs at some point.
+ * Claims the import that runs next. An app that runs nothing precedes an app that already runs an import. Among equals,
+ * the import with the least time is next: the slot time that its app has used lately, plus the time that the import
+ * itself will need, at most a slice. Both count less the longer the import waits, so that every import runs at some
+ * point.
  *
  * Returns undefined if no import waits.
  */
@@ -43,7 +46,9 @@ export async function claimNext(context: ImportContext): Promise<Claim | undefin
   }
 }
 
-/** Withdraws the dispatch of the import that is next, because this worker drops its job. It is dispatched again at once. */
+/**
+ * Withdraws the dispatch of the import that is next, because this worker drops its job. It is dispatched again at once.
+ */
 export async function withdrawNext(context: ImportContext): Promise<void> {
   for (const id of await nextWaiting(context, 1)) await withdrawDispatch(context, id)
 }
@@ -57,17 +62,17 @@ export async function countWaiting({ db }: ImportContext): Promise<number> {
 }
 
 async function nextWaiting({ db, settings }: ImportContext, limit: number): Promise<ImportId[]> {
-  const slice = settings.IMPORT_SLICE / 1000
+  const sliceSeconds = settings.IMPORT_SLICE / 1000
   const rate = sql`case i.content_type when 'text/csv' then ${bytesPerSecond['text/csv']}::float8
     else ${bytesPerSecond['application/gzip']}::float8 end`
-  const cost = sql`least(${slice}::float8, coalesce(i.stored_size, i.byte_size) / ${rate})`
+  const cost = sql`least(${sliceSeconds}::float8, coalesce(i.stored_size, i.byte_size) / ${rate})`
   const { rows } = await sql<{ app_id: number; import_id: string }>`
     /* prepared */
     select i.app_id, i.import_id from imports i left join import_slot_time t on t.app_id = i.app_id
     where ${isWaiting}
     order by ${runsBeside},
-      coalesce(t.seconds * ${faded(sql`t.noted_at`, slice)}, 0)
-        + ${cost} * ${faded(sql`greatest(i.queued_at, t.noted_at)`, slice)},
+      coalesce(t.seconds * ${faded(sql`t.noted_at`, sliceSeconds)}, 0)
+        + ${cost} * ${faded(sql`greatest(i.queued_at, t.noted_at)`, sliceSeconds)},
       i.dispatched_at
     limit ${limit}
   `.execute(db)
@@ -75,9 +80,9 @@ async function nextWaiting({ db, settings }: ImportContext, limit: number): Prom
 }
 
 /** The share that is left of a figure that counted fully at the time `since`. */
-function faded(since: RawBuilder<unknown>, slice: number): RawBuilder<number> {
+function faded(since: RawBuilder<unknown>, sliceSeconds: number): RawBuilder<number> {
   const age = sql`extract(epoch from now() - ${since})::float8`
-  return sql`power(0.5::float8, least(100, greatest(0, ${age}) / ${slice * halfLifeSlices}::float8))`
+  return sql`power(0.5::float8, least(100, greatest(0, ${age}) / ${sliceSeconds * halfLifeSlices}::float8))`
 }
 
 async function withdrawDispatch({ db }: ImportContext, { appId, importId }: ImportId): Promise<void> {
@@ -90,17 +95,20 @@ async function withdrawDispatch({ db }: ImportContext, { appId, importId }: Impo
     .execute()
 }
 
-/** Adds the time that a claim held its slot to the time that its app has used. A crash may lose this figure without harm. */
-export async function noteSlotTime({ db, settings }: ImportContext, appId: number, ms: number): Promise<void> {
-  const slice = settings.IMPORT_SLICE / 1000
-  const [seconds, most] = [ms / 1000, slice * mostSlices]
+/**
+ * Adds the time that a claim held its slot to the time that its app has used. A crash may lose this figure without
+ * harm.
+ */
+export async function noteSlotTime({ db, settings }: ImportContext, appId: number, heldMs: number): Promise<void> {
+  const sliceSeconds = settings.IMPORT_SLICE / 1000
+  const [seconds, most] = [heldMs / 1000, sliceSeconds * mostSlices]
   await sql`
     /* prepared */
     with lazily as (select set_config('synchronous_commit', 'off', true))
     insert into import_slot_time as t (app_id, seconds, noted_at)
     select ${appId}::integer, least(${seconds}::float8, ${most}::float8), now() from lazily
     on conflict (app_id) do update set noted_at = now(),
-      seconds = least(t.seconds * ${faded(sql`t.noted_at`, slice)} + ${seconds}::float8, ${most}::float8)
+      seconds = least(t.seconds * ${faded(sql`t.noted_at`, sliceSeconds)} + ${seconds}::float8, ${most}::float8)
   `.execute(db)
 }
 

@@ -18,11 +18,11 @@ export interface DispatchedImport extends ImportId {
 }
 
 /**
- * Dispatches the imports that are next in order, in all apps or in one. An app's first import is next unless another import of
- * the app is active. An import whose worker let its lease run out is next, too.
+ * Dispatches the imports that are next in order, in all apps or in one. An app's first import is next unless another
+ * import of the app is active. An import whose worker let its lease run out is next, too.
  *
- * Returns each import once, and again if no worker claims it for 10 s. Reads only the first imports of each app, however many
- * wait.
+ * Returns each import once, and again if no worker claims it for 10 s. Reads only the first imports of each app,
+ * however many wait.
  */
 export async function dispatchNextInOrder(
   { db, settings }: ImportContext,
@@ -71,8 +71,8 @@ export async function dispatchNextInOrder(
 }
 
 /**
- * Each app's order of imports, and of dry runs, that holds an unfinished import. Each step of the recursion jumps to the following
- * order in the index.
+ * Each app's order of imports, and of dry runs, that holds an unfinished import. Each step of the recursion jumps to
+ * the following order in the index.
  */
 const ordersOfAllApps = sql`orders as (
   (
@@ -97,17 +97,17 @@ export function isAbandoned(leaseMs: number) {
 }
 
 /**
- * `e` is active: it runs, or was released after it committed a batch. This is the condition of the unique index, so each order
- * has at most one active import.
+ * `e` is active: it runs, or was released after it committed a batch. This is the condition of the unique index, so
+ * each order has at most one active import.
  */
 const isActive = sql`(e.state = 'processing' or e.state = 'queued' and e.holds_order)`
 
 /**
  * `i` is queued, no other import of its order is active, and none precedes `i`.
  *
- * A preceding import that waits for a retry counts. A preceding import that is still uploading counts until the file of `i` has
- * been there for `orderWaitMs`. Once `i` has committed a batch, nothing precedes it any more: files never interleave
- * (design.md §3, Request order).
+ * A preceding import that waits for a retry counts. A preceding import that is still uploading counts until the file of
+ * `i` has been there for `orderWaitMs`. Once `i` has committed a batch, nothing precedes it any more: files never
+ * interleave (design.md §3, Request order).
  *
  * Each part is one index lookup, however many imports of the app wait.
  */

@@ -6,10 +6,11 @@ import { lookUpSlotDemand } from './fair-order.ts'
 const longestPauseMs = 250
 
 /**
- * The time for which an import has its slot. The import keeps the slot for longer while no other app waits for a worker.
+ * The time for which an import has its slot. The import keeps the slot for longer while no other app waits for a
+ * worker.
  *
- * The slice begins with the claim, but half a slice is always left for rows from now on. Reading a compressed file up to the
- * import's position may take long, and an import far into its file would not progress otherwise.
+ * The slice begins with the claim, but half a slice is always left for rows from now on. Reading a compressed file up
+ * to the import's position may take long, and an import far into its file would not progress otherwise.
  *
  * A dry run beside an import of its app has no slice: it ends as soon as another app waits.
  */
@@ -22,11 +23,11 @@ export class Slice {
 
   /** Accepts the time at which the claim began, by `performance.now()`. */
   constructor(context: ImportContext, claim: Claim, began: number) {
-    const { IMPORT_SLICE: slice } = context.settings
+    const { IMPORT_SLICE: sliceMs } = context.settings
     this.#context = context
     this.#claim = claim
-    this.#end = Math.max(began + slice, performance.now() + slice / 2)
-    this.#pauseMs = Math.min(longestPauseMs, slice)
+    this.#end = Math.max(began + sliceMs, performance.now() + sliceMs / 2)
+    this.#pauseMs = Math.min(longestPauseMs, sliceMs)
   }
 
   /** Returns whether the import is to be released. Asks Postgres at most once a pause. */

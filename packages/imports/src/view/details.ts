@@ -4,7 +4,7 @@ import { isImportId } from '../context.ts'
 import { type UnfinishedState, unfinishedStates } from '../states.ts'
 import { selectImports, toView, type ViewRow } from './view.ts'
 
-/** What an import that neither runs nor has ended waits for. */
+/** Why an unfinished import does not run. */
 export type Wait =
   | { for: 'upload'; until: Date | null }
   | { for: 'retry'; until: Date }
@@ -107,8 +107,8 @@ export interface ListedImport {
 }
 
 /**
- * Lists a page of an app's imports, newest request first: at most `limit` imports, with sequence numbers below `before` if it is
- * given. The work does not grow with the number of ended imports.
+ * Lists a page of an app's imports, newest request first: at most `limit` imports, with sequence numbers below `before`
+ * if it is given. The work does not grow with the number of ended imports.
  */
 export async function listImportsBefore(
   db: Database,
@@ -135,8 +135,8 @@ export async function listImportsBefore(
 }
 
 /**
- * Returns the places of an app's unfinished imports by ID. They follow the import order, except that the active import is first:
- * the import that runs, or was released after it committed a batch.
+ * Returns the places of an app's unfinished imports by ID. They follow the import order, except that the active import
+ * is first: the import that runs, or was released after it committed a batch.
  */
 async function placesInOrder(db: Database, appId: number): Promise<Map<string, number>> {
   const { rows } = await sql<{ import_id: string; place: number }>`

@@ -6,8 +6,8 @@ import { errorFileUrl } from '../result/error-link.ts'
 /**
  * Looks up an import as the API and the command line show it.
  *
- * Accepts the URL that links to error files begin with; without it there are no links. Accepts the app that the import must
- * belong to, if any. Returns undefined if there is no such import.
+ * Accepts the URL that links to error files begin with; without it there are no links. Accepts the app that the import
+ * must belong to, if any. Returns undefined if there is no such import.
  */
 export async function showImport(
   db: Database,

@@ -1,10 +1,10 @@
-import type { ImportState } from '@sluice/contract'
+import { type ImportState, unfinishedImportStates } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import { isAllowedChange } from '@sluice/imports'
 
 /**
- * Makes the database record every change of an import's state or attempt. A trigger records it in the transaction that makes the
- * change, so no change is missed, and a change that is rolled back leaves no record.
+ * Makes the database record every change of an import's state or attempt. A trigger records it in the transaction that
+ * makes the change, so no change is missed. A change that is rolled back leaves no record.
  */
 export async function watchImports(db: Database): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)
@@ -36,7 +36,7 @@ const statements = [
       extract(epoch from clock_timestamp() - new.queued_at) * 1000
     from (select) one left join imports e on e.app_id = new.app_id and e.import_id <> new.import_id
       and (e.sequence_number < new.sequence_number or e.position > 0)
-      and e.state in ('awaiting_upload', 'queued', 'processing') and new.state = 'processing' and old.state <> new.state;
+      and e.state in ('${unfinishedImportStates.join("', '")}') and new.state = 'processing' and old.state <> new.state;
     return new;
   end $$`,
   `create trigger watch after update on imports for each row
@@ -57,15 +57,18 @@ interface Change {
 
 /** What the recorded changes show. */
 export interface Observation {
-  /** The order in which each app's imports were applied: the order of the claims under which they committed their first batches. */
+  /**
+   * The order in which each app's imports were applied: the order of the claims under which they committed their first
+   * batches.
+   */
   order: Map<number, string[]>
   /** Events that must never happen, in words. */
   violations: string[]
 }
 
 /**
- * Replays the recorded changes. Accepts `UPLOAD_ORDER_WAIT`: for at least this long, an import waits for a preceding import that is
- * still uploading.
+ * Replays the recorded changes. Accepts `UPLOAD_ORDER_WAIT`: for at least this long, an import waits for a preceding
+ * import that is still uploading.
  */
 export async function observe(db: Database, orderWaitMs: number): Promise<Observation> {
   const { rows } = await sql<Change>`select * from watch.changes order by change`.execute(db)
@@ -96,10 +99,12 @@ export async function observe(db: Database, orderWaitMs: number): Promise<Observ
 }
 
 /**
- * Adds a claim to the order of its app. The claim under which an import commits its first batch decides its place in the order.
+ * Adds a claim to the order of its app. The claim under which an import commits its first batch decides its place in
+ * the order.
  *
- * An import may be claimed before a preceding import only while the preceding import uploads, and only after the wait. After an
- * import's first batch, no other import of the app may be claimed until this import ends: two files never interleave.
+ * An import may be claimed before a preceding import only while the preceding import uploads, and only after the wait.
+ * After an import's first batch, no other import of the app may be claimed until this import ends: two files never
+ * interleave.
  */
 function noteOrder(
   change: Change,
@@ -119,7 +124,10 @@ function noteOrder(
   }
 }
 
-/** The record of a claim may show an upload as queued that the claim itself could not see yet. Such uploads are younger than this. */
+/**
+ * The record of a claim may show an upload as queued that the claim itself could not see yet. Such uploads are younger
+ * than this.
+ */
 const sameMomentMs = 1_000
 
 function isUploading({ state, queued_ms: queued }: Change['others'][number]): boolean {
