@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { FileError } from '@sluice/csv'
-import { isLostConnection } from '@sluice/database'
+import { isConnectionFailure } from '@sluice/database'
 import { KeyLimitExceeded } from '@sluice/profiles'
 import { ObjectGone, ObjectReplaced } from '@sluice/storage'
 import type { ImportContext } from './context.ts'
@@ -103,7 +103,7 @@ export async function untilAnswered<Result>(
     try {
       return await statement()
     } catch (error) {
-      if (!isLostConnection(error) || tries === reconnectTries || stop?.aborted) throw error
+      if (!isConnectionFailure(error) || tries === reconnectTries || stop?.aborted) throw error
       await delay(reconnectDelayMs, undefined, { signal: stop }).catch(() => {}) // one last try
     }
   }

@@ -209,7 +209,7 @@ export async function postpone(
   outage: boolean,
   error: unknown,
 ): Promise<number> {
-  const outagePauseMs = isLostConnection(error) ? lostConnectionDelayMs : outageDelayMs
+  const outagePauseMs = isConnectionFailure(error) ? lostConnectionDelayMs : outageDelayMs
   const longestMs = outage ? outagePauseMs : Math.min(1000 * 2 ** tries, longestRetryDelayMs)
   const pauseMs = Math.round(longestMs * (1 - Math.random() / 2))
   const result = await released(context, claim)
