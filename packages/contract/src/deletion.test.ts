@@ -8,11 +8,11 @@ describe('a deletion request', () => {
     ['one user ID', 'alice', ['alice']],
     ['an array', [' a ', 'b', 'b', '名前'], [' a ', 'b', 'b', '名前']],
     ['255 characters, however long in bytes', '😀'.repeat(255), ['😀'.repeat(255)]],
-  ])('takes %s as it stands', (_, value, userIds) => {
+  ])('accepts %s unchanged', (_, value, userIds) => {
     expect(parseDeletionRequest({ ...type, identity_value: value })).toEqual({ userIds })
   })
 
-  test('may hold 10,000 IDs and not one more', () => {
+  test('may have 10,000 IDs, and no more', () => {
     const userIds = Array.from({ length: 10_000 }, (_, index) => `user-${index}`)
     expect(parseDeletionRequest({ ...type, identity_value: userIds })).toEqual({ userIds })
     expect(parseDeletionRequest({ ...type, identity_value: [...userIds, 'one more'] })).toEqual({
@@ -22,11 +22,15 @@ describe('a deletion request', () => {
 
   const noValue = 'identity_value must be a user ID or an array of user IDs'
   test.each([
-    ['a body that is no object', ['a'], ['The request body must be a JSON object.']],
+    ['a body that is not an object', ['a'], ['The request body must be a JSON object.']],
     ['no body', undefined, ['The request body must be a JSON object.']],
-    ['all that is missing', {}, ['identity_type must be user_id', noValue]],
+    ['everything that is missing', {}, ['identity_type must be user_id', noValue]],
     ['another type', { identity_type: 'email', identity_value: 'a' }, ['identity_type must be user_id']],
-    ['a type that is no text', { identity_type: ['user_id'], identity_value: 'a' }, ['identity_type must be user_id']],
+    [
+      'a type that is not a string',
+      { identity_type: ['user_id'], identity_value: 'a' },
+      ['identity_type must be user_id'],
+    ],
     ['no value', type, [noValue]],
     ['null', { ...type, identity_value: null }, [noValue]],
     ['a number', { ...type, identity_value: 7 }, [noValue]],
@@ -35,7 +39,7 @@ describe('a deletion request', () => {
     ['an empty array', { ...type, identity_value: [] }, ['identity_value must not be empty']],
     ['a long ID', { ...type, identity_value: 'x'.repeat(256) }, ['identity_value should be at most 255 characters']],
     [
-      'every ID that is wrong',
+      'every invalid ID',
       { ...type, identity_value: ['a', '', 7, null, ['b'], 'x'.repeat(256), 'a\0', '\ud800'] },
       [
         'identity_value[1] must not be empty',
@@ -51,7 +55,7 @@ describe('a deletion request', () => {
     expect(parseDeletionRequest(body)).toEqual({ messages })
   })
 
-  test('names 100 wrong IDs at most', () => {
+  test('names at most 100 invalid IDs', () => {
     const parsed = parseDeletionRequest({ ...type, identity_value: Array.from({ length: 5000 }, () => '') })
     expect('messages' in parsed && parsed.messages).toHaveLength(100)
   })

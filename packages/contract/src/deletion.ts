@@ -5,8 +5,14 @@ import { nameProblem } from './name.ts'
 /**
  * Checks the body of `POST /v3/user_data_deletions` (service.md, Deletion request): one user ID, or an array of 1 to 10,000.
  *
- * Takes the parsed JSON. Gives the user IDs as they stand, or messages that name the field and, in an array, the index of
- * what is wrong, 100 at most.
+ * Accepts the parsed JSON. Returns the user IDs unchanged, or at most 100 messages. A message names the invalid field, and the
+ * index of the invalid element of an array.
+ *
+ * @example
+ * ```ts
+ * parseDeletionRequest({ identity_type: 'user_id', identity_value: 'alice' }) // → {"userIds": ["alice"]}
+ * parseDeletionRequest({ identity_type: 'email', identity_value: 'a@b.c' }) // → {"messages": ["identity_type must be user_id"]}
+ * ```
  */
 export function parseDeletionRequest(body: unknown): { userIds: string[] } | { messages: string[] } {
   if (!isJsonObject(body)) return { messages: [notAnObject] }
@@ -25,8 +31,8 @@ export function parseDeletionRequest(body: unknown): { userIds: string[] } | { m
   return { messages }
 }
 
-function parseUserIds(given: readonly unknown[], before: readonly string[]) {
-  const messages = [...before]
+function parseUserIds(given: readonly unknown[], precedingMessages: readonly string[]) {
+  const messages = [...precedingMessages]
   const userIds: string[] = []
   for (const [index, userId] of given.entries()) {
     const problem = typeof userId === 'string' ? nameProblem(userId, limits.userIdLength) : 'must be a string'

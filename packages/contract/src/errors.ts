@@ -1,3 +1,4 @@
+import { userIdColumn, valueMessages } from './import-messages.ts'
 import { limits } from './limits.ts'
 
 /** An answer that is not a success: the HTTP status and the JSON body (service.md, Errors). */
@@ -6,7 +7,7 @@ export interface ErrorAnswer {
   body: { status?: string; error: { code?: number; messages: string[] } }
 }
 
-/** Likewise with a body of plain text: what service.md says of the 415 of bulk import v2. */
+/** An error answer with a plain text body, as service.md specifies for the 415 of bulk import v2. */
 export interface TextAnswer {
   status: number
   body: string
@@ -14,17 +15,17 @@ export interface TextAnswer {
 
 const notJson = 'The request body is not valid JSON.'
 
-/** What a request is told whose JSON has more values and keys than a document may have. */
+/** The message for a JSON body with more values and keys than allowed. */
 export const tooManyValues = `The request body has over ${limits.jsonValues} values.`
 
-/** Every error that an endpoint answers, in one list. */
+/** All errors that endpoints answer. */
 export const errors = {
   unauthorized: (): ErrorAnswer => named(401, 'unauthorized', 'The header X-Service-Token is missing.'),
   forbidden: (): ErrorAnswer => named(403, 'forbidden', 'The API token is invalid.'),
   notFound: (): ErrorAnswer => named(404, 'not_found', 'Not found.'),
   tooManyRequests: (retryAfter: number): ErrorAnswer =>
     named(429, 'too_many_requests', `Requests came too quickly. Please wait ${retryAfter} seconds.`),
-  /** Bulk import: an app has as many imports waiting as it may have. */
+  /** Bulk import: the app has reached its limit of waiting imports. */
   tooManyWaiting: (limit: number, retryAfter: number): ErrorAnswer =>
     named(
       429,
@@ -33,7 +34,7 @@ export const errors = {
     ),
   linkExpired: (): ErrorAnswer => named(410, 'gone', 'The link has expired.'),
   badRequest: (...messages: string[]): ErrorAnswer => ({ status: 400, body: { error: { messages } } }),
-  /** Bulk import: what has ended cannot be cancelled. */
+  /** Bulk import: an import that has ended cannot be cancelled. */
   importEnded: (state: string): ErrorAnswer => ({
     status: 409,
     body: { error: { messages: [`The import cannot be cancelled: it has ${state} already.`] } },
@@ -48,13 +49,13 @@ export const errors = {
     status: 431,
     body: { error: { messages: ['The request line and headers are too large.'] } },
   }),
-  /** Profile update: the payload has not the form that it should have. */
+  /** Profile update: the payload does not have the documented form. */
   malformedProfileUpdate: (...messages: string[]): ErrorAnswer => coded(1001, messages),
   profileUpdateNotJson: (message: string = notJson): ErrorAnswer => coded(1001, [message]),
-  unregisteredUser: (): ErrorAnswer => coded(1002, ['user_id is unregistered user']),
-  /** Profile update: what an entry says is not valid. Each message names the key. */
+  unregisteredUser: (): ErrorAnswer => coded(1002, [`${userIdColumn} ${valueMessages.unregisteredUser}`]),
+  /** Profile update: the key, type or value of an entry is invalid. Each message names the key. */
   invalidProfile: (...messages: string[]): ErrorAnswer => coded(1003, messages),
-  /** Bulk import v2: the file as a whole is refused, with the message that v3 puts into its mail. */
+  /** Bulk import v2: the file as a whole is refused, with the same message as in the result mail of v3. */
   fileRefused: (message: string): ErrorAnswer => coded(2001, [message]),
   bodyCutOff: (): ErrorAnswer => errors.badRequest('The request body broke off.'),
   bodyTooLarge: (limit: number): ErrorAnswer => ({

@@ -2,64 +2,64 @@ import { describe, expect, test } from 'vitest'
 import { parseImportRequest } from './import.ts'
 
 const checksum = 'XrY7u+Ae7tCTyyK7j1rNww=='
-const good = { checksum, byte_size: '12' }
+const valid = { checksum, byte_size: '12' }
 
-describe('the first request', () => {
+describe('the first request of an import', () => {
   test('text/csv is the default type, and the size may be a string or a number', () => {
     const request = { checksum, byte_size: 12, content_type: 'text/csv', dry_run: false }
-    expect(parseImportRequest(good)).toEqual({ request })
+    expect(parseImportRequest(valid)).toEqual({ request })
     expect(parseImportRequest({ checksum, byte_size: 12 })).toEqual({ request })
   })
 
-  test('a dry run is asked for with true, and with nothing else', () => {
-    expect(parseImportRequest({ ...good, dry_run: true })).toMatchObject({ request: { dry_run: true } })
+  test('only true requests a dry run', () => {
+    expect(parseImportRequest({ ...valid, dry_run: true })).toMatchObject({ request: { dry_run: true } })
     const refused = { messages: ['Validation failed: dry_run must be true or false'] }
-    for (const dry_run of ['true', 1, {}]) expect(parseImportRequest({ ...good, dry_run })).toEqual(refused)
+    for (const dry_run of ['true', 1, {}]) expect(parseImportRequest({ ...valid, dry_run })).toEqual(refused)
   })
 
   test.each([
-    ['a checksum that is not base64', { ...good, checksum: '*' }, 'Validation failed: Checksum is invalid'],
+    ['a checksum that is not base64', { ...valid, checksum: '*' }, 'Validation failed: Checksum is invalid'],
     [
       'a checksum in hex',
-      { ...good, checksum: '5eb63bbbe01eeed093cb22bb8f5acdc3' },
+      { ...valid, checksum: '5eb63bbbe01eeed093cb22bb8f5acdc3' },
       'Validation failed: Checksum is invalid',
     ],
-    ['a checksum of another length', { ...good, checksum: 'AAAA' }, 'Validation failed: Checksum is invalid'],
+    ['a checksum of another length', { ...valid, checksum: 'AAAA' }, 'Validation failed: Checksum is invalid'],
     [
-      'a checksum with stray bits',
-      { ...good, checksum: 'XrY7u+Ae7tCTyyK7j1rNwx==' },
+      'a checksum with unused bits set',
+      { ...valid, checksum: 'XrY7u+Ae7tCTyyK7j1rNwx==' },
       'Validation failed: Checksum is invalid',
     ],
-    ['a checksum of another kind', { ...good, checksum: 7 }, 'Validation failed: Checksum is invalid'],
+    ['a checksum that is not a string', { ...valid, checksum: 7 }, 'Validation failed: Checksum is invalid'],
     ['no checksum', { byte_size: '1' }, 'param is missing or the value is empty: checksum'],
     ['no size', { checksum }, 'param is missing or the value is empty: byte_size'],
     ['an empty size', { checksum, byte_size: '' }, 'param is missing or the value is empty: byte_size'],
-    ['a size of zero', { ...good, byte_size: '0' }, 'Validation failed: byte_size must be a positive integer'],
-    ['a negative size', { ...good, byte_size: '-1' }, 'Validation failed: byte_size must be a positive integer'],
-    ['a fraction', { ...good, byte_size: 1.5 }, 'Validation failed: byte_size must be a positive integer'],
-    ['an array', { ...good, byte_size: ['1'] }, 'Validation failed: byte_size must be a positive integer'],
+    ['a size of zero', { ...valid, byte_size: '0' }, 'Validation failed: byte_size must be a positive integer'],
+    ['a negative size', { ...valid, byte_size: '-1' }, 'Validation failed: byte_size must be a positive integer'],
+    ['a fraction', { ...valid, byte_size: 1.5 }, 'Validation failed: byte_size must be a positive integer'],
+    ['an array', { ...valid, byte_size: ['1'] }, 'Validation failed: byte_size must be a positive integer'],
     [
       'an unknown type',
-      { ...good, content_type: 'text/plain' },
+      { ...valid, content_type: 'text/plain' },
       'Validation failed: content_type must be text/csv or application/gzip',
     ],
     [
       'a CSV over 1 GB',
-      { ...good, byte_size: '1073741825' },
+      { ...valid, byte_size: '1073741825' },
       'Validation failed: byte_size is over the limit of 1073741824 bytes for text/csv',
     ],
     [
       'a gzip file over 100 MB',
-      { ...good, byte_size: '104857601', content_type: 'application/gzip' },
+      { ...valid, byte_size: '104857601', content_type: 'application/gzip' },
       'Validation failed: byte_size is over the limit of 104857600 bytes for application/gzip',
     ],
-    ['a body that is no object', ['x'], 'The request body must be a JSON object.'],
+    ['a body that is not an object', ['x'], 'The request body must be a JSON object.'],
     ['no body', undefined, 'The request body must be a JSON object.'],
   ])('refuses %s', (_, body, message) => {
     expect(parseImportRequest(body)).toEqual({ messages: [message] })
   })
 
-  test('names every field that is wrong', () => {
+  test('names every invalid field', () => {
     expect(parseImportRequest({ checksum: 'x', content_type: 'x' })).toEqual({
       messages: [
         'Validation failed: Checksum is invalid',

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { notAnObject } from './json-object.ts'
 import { limits } from './limits.ts'
 import { valueTypes } from './value-type.ts'
 
@@ -7,7 +8,7 @@ const invalid = (message: string) => `Validation failed: ${message}`
 
 const isAbsent = (value: unknown) => value === undefined || value === null || value === ''
 
-/** Base64 text of exactly the 16 bytes of an MD5 digest, in canonical form. */
+/** Whether a text is canonical base64 of exactly 16 bytes, the size of an MD5 digest. */
 function isChecksum(text: string): boolean {
   const digest = Buffer.from(text, 'base64')
   return digest.length === 16 && digest.toString('base64') === text
@@ -26,13 +27,13 @@ const checksum = z
   })
   .meta({
     type: 'string',
-    description: 'MD5 digest of the file as it is sent, in base64.',
+    description: 'MD5 digest of the file as sent, in base64.',
     contentEncoding: 'base64',
     minLength: 24,
     maxLength: 24,
   })
 
-/** The sample in service.md sends the size as a string; a JSON number is the same to us. */
+/** The sample in service.md sends the size as a string. A JSON number is accepted as well. */
 const byteSize = z
   .unknown()
   .optional()
@@ -47,7 +48,7 @@ const byteSize = z
   })
   .meta({
     type: ['string', 'integer'],
-    description: 'Size of the file as it is sent, bytes.',
+    description: 'Size of the file as sent, bytes.',
     pattern: '^[0-9]{1,15}$',
     minimum: 1,
   })
@@ -61,9 +62,9 @@ const contentType = z
     context.addIssue({ code: 'custom', message: invalid('content_type must be text/csv or application/gzip') })
     return z.NEVER
   })
-  .meta({ enum: ['text/csv', 'application/gzip'], description: 'Where it is left out: text/csv.' })
+  .meta({ enum: ['text/csv', 'application/gzip'], description: 'Default: text/csv.' })
 
-/** Extension: the file is only checked. */
+/** Extension: the file is checked and not applied. */
 const dryRun = z
   .unknown()
   .optional()
@@ -75,15 +76,12 @@ const dryRun = z
   })
   .meta({
     type: 'boolean',
-    description: 'Extension of Sluice: check the whole file and report, apply nothing. Where it is left out: false.',
+    description: 'Extension of Sluice: check the whole file and report, apply nothing. Default: false.',
   })
 
 /** Body of the bulk import's first request (service.md, Bulk import upload request). */
 export const importRequest = z
-  .object(
-    { checksum, byte_size: byteSize, content_type: contentType, dry_run: dryRun },
-    { error: () => 'The request body must be a JSON object.' },
-  )
+  .object({ checksum, byte_size: byteSize, content_type: contentType, dry_run: dryRun }, { error: () => notAnObject })
   .refine((request) => request.byte_size <= limits.uploadBytes[request.content_type], {
     error: (issue) => {
       const type = (issue.input as { content_type: keyof typeof limits.uploadBytes }).content_type
@@ -95,9 +93,16 @@ export const importRequest = z
 export type ImportRequest = z.output<typeof importRequest>
 
 /**
- * Checks the body of the first request.
+ * Checks the body of the first request of a bulk import (service.md, Bulk import upload request).
  *
- * Takes the parsed JSON. Gives the request, or every message of what is wrong with it.
+ * Accepts the parsed JSON. Returns the request, or a message for each invalid field.
+ *
+ * @example
+ * ```ts
+ * const checksum = 'XrY7u+Ae7tCTyyK7j1rNww=='
+ * parseImportRequest({ checksum, byte_size: '12' }).request.byte_size // → 12
+ * parseImportRequest({ checksum }) // → {"messages": ["param is missing or the value is empty: byte_size"]}
+ * ```
  */
 export function parseImportRequest(body: unknown): { request: ImportRequest } | { messages: string[] } {
   const result = importRequest.safeParse(body)
@@ -130,7 +135,7 @@ export const importView = z.object({
   import_id: z.uuid(),
   state: z.enum(importStates),
   source: z.enum(['v3', 'v2', 'dashboard', 'bucket']),
-  dry_run: z.literal(true).optional().meta({ description: 'There only for a dry run, of which no row is applied.' }),
+  dry_run: z.literal(true).optional().meta({ description: 'Present only for a dry run, which applies no row.' }),
   rows_total: z.int().nonnegative(),
   rows_applied: z.int().nonnegative(),
   rows_failed: z.int().nonnegative(),
@@ -138,7 +143,7 @@ export const importView = z.object({
   error_file_url: z.url().nullable(),
   error_file_ends_before_row: z.int().positive().optional().meta({
     description:
-      'There only if the error file leaves rows out: the first data row (1 follows the header) from which on invalid rows are counted, but not kept. 1 if there is no error file.',
+      'Present only if the error file leaves rows out: invalid rows from this data row on are counted, but not kept. Row 1 follows the header. 1 if there is no error file.',
   }),
   types: z.record(z.string(), z.enum(valueTypes)),
   requested_at: z.iso.datetime(),

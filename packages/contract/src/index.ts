@@ -9,6 +9,14 @@ export {
   type UploadDescriptor,
   unfinishedImportStates,
 } from './import.ts'
+export {
+  fileMessages,
+  rowMessages,
+  serviceErrorsColumn,
+  standardPrefix,
+  userIdColumn,
+  valueMessages,
+} from './import-messages.ts'
 export { type JsonObject, messagesPerAnswer } from './json-object.ts'
 export { limits } from './limits.ts'
 export { isLonger, nameProblem, textProblem } from './name.ts'

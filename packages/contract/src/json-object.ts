@@ -1,13 +1,13 @@
-/** An object out of a client's JSON: any members of any kind. */
+/** An object from a client's JSON, with any members. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Whether a parsed JSON value is an object: not null, no array. */
+/** Whether a parsed JSON value is an object, neither null nor an array. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What a request is told whose body is something else. */
+/** The message for a body that is not a JSON object. */
 export const notAnObject = 'The request body must be a JSON object.'
 
-/** Messages in one answer at most: a hostile body must not make an answer of many times its size. */
+/** Most messages in one answer. Otherwise a hostile body could cause an answer of many times its size. */
 export const messagesPerAnswer = 100

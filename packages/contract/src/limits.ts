@@ -1,33 +1,38 @@
-/** Fixed limits (service.md, Limits). Those that an operator may change are settings in `@sluice/config`. */
+/** Fixed limits (service.md, Limits). Limits that an operator may change are settings in `@sluice/config`. */
 export const limits = {
   /** Largest upload by content type, bytes. */
   uploadBytes: { 'text/csv': 2 ** 30, 'application/gzip': 100 * 2 ** 20 },
-  /** Largest body of a v2 bulk import, bytes, whatever its type (design.md §3, Sizes). */
+  /** Largest body of a v2 bulk import of any type, bytes (design.md §3, Sizes). */
   uploadBytesV2: 100 * 2 ** 20,
-  /** Largest file that is uploaded in the dashboard, bytes, whatever its type (service.md, Limits). */
+  /** Largest dashboard upload of any type, bytes. */
   uploadBytesDashboard: 150 * 2 ** 20,
-  /** Largest file that is put into the bucket, bytes, whatever its type. */
+  /** Largest bucket upload of any type, bytes. */
   bucketBytes: 2 ** 30,
+  /** Largest header of a file, bytes without byte order mark and line break. */
+  headerBytes: 102_400,
+  /** Longest record of a file, bytes without its LF (design.md §3, Width of a file). */
+  recordBytes: 2 ** 20,
   /** Access keys of an app. */
   accessKeys: 20,
-  /** Largest JSON body, bytes, where the route says nothing else. */
+  /** Largest JSON body of a route without a limit of its own, bytes. */
   jsonBytes: 2 ** 20,
-  /** Values and keys in a JSON body: an empty array takes two bytes of the body, but 50 of memory. */
+  /** Values and keys in a JSON body. They have a limit because an empty array takes 2 bytes of the body, but 50 of memory. */
   jsonValues: 2 ** 17,
-  /** Largest body of the first request of an import, bytes: its fields have 200 at most. */
+  /** Largest body of the first request of an import, bytes. Its fields take 200 bytes at most. */
   importRequestBytes: 2 ** 14,
-  /** Largest body of a registration of users, bytes: room for as many IDs as long as they may be, in UTF-8. */
+  /** Largest body of a registration of users, bytes: room for the greatest number of the longest IDs in UTF-8. */
   userRegistrationBytes: 10_000 * (4 * 255 + '"",'.length) + 1024,
-  /** The same for a deletion request. */
+  /** Largest body of a deletion request, bytes: room for the same IDs. */
   deletionBytes: 10_000 * (4 * 255 + '"",'.length) + 1024,
-  /** How long the pre-signed upload address is good for, ms. */
-  uploadWindow: 5 * 60_000,
-  /** How long a link to an error file is good for, days (design.md §3, Error file). */
+  /** How long the pre-signed upload address is valid, ms. */
+  uploadWindowMs: 5 * 60_000,
+  /** How long a link to an error file is valid, days (design.md §3, Error file). */
   errorFileLinkDays: 7,
   /** Characters (Unicode code points) of a user ID. */
   userIdLength: 255,
-  /** Characters (Unicode code points) of a profile key and of a string value. */
+  /** Characters (Unicode code points) of a profile key, and so of a column name. */
   keyLength: 255,
+  /** Characters (Unicode code points) of a string value. */
   stringLength: 255,
   /** User IDs in one registration or deletion request. */
   userIdsPerRequest: 10_000,

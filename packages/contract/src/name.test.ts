@@ -15,7 +15,7 @@ describe('a name', () => {
     ['one letter too long', 'x'.repeat(256), 'should be at most 255 characters'],
     ['one character of two UTF-16 units too long', '𝒳'.repeat(256), 'should be at most 255 characters'],
     ['text with NUL', 'a\0', 'should not contain U+0000'],
-    ['text with half a character', 'a\ud835', 'should not contain a lone surrogate'],
+    ['text with half a surrogate pair', 'a\ud835', 'should not contain a lone surrogate'],
   ])('must not be %s', (_, text, problem) => {
     expect(nameProblem(text, 255)).toBe(problem)
   })

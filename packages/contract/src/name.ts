@@ -1,29 +1,55 @@
+import { overLength } from './import-messages.ts'
+
 /**
- * What is wrong with a text that names something, a user ID or a profile key, in words that follow what it is called;
- * undefined for a good one. White space is part of a name (service.md, Bulk import CSV file).
+ * Returns why a text cannot be a name (a user ID or a profile key); undefined if it can. The message continues a sentence
+ * that begins with what the text is. White space is part of a name (service.md, Bulk import CSV file).
  *
- * Takes the text and its greatest length in Unicode code points.
+ * Accepts the greatest length in Unicode code points.
+ *
+ * @example
+ * ```ts
+ * nameProblem(' alice ', 255) // → undefined
+ * nameProblem('', 255) // → "must not be empty"
+ * nameProblem('x'.repeat(256), 255) // → "should be at most 255 characters"
+ * ```
  */
 export function nameProblem(text: string, maxLength: number): string | undefined {
   if (text === '') return 'must not be empty'
-  if (isLonger(text, maxLength)) return `should be at most ${maxLength} characters`
+  if (isLonger(text, maxLength)) return overLength(maxLength)
   return textProblem(text)
 }
 
 /**
- * Says why a text out of JSON cannot be stored (design.md §3, Strings), in words that follow what it is called; undefined for
- * a good one. JSON can escape both characters in good UTF-8, so the words for bytes of a CSV file would mislead.
+ * Returns why a text from JSON cannot be stored (design.md §3, Strings); undefined if it can. The message continues a
+ * sentence that begins with what the text is.
+ *
+ * JSON can escape both forbidden characters in valid UTF-8. The message for the bytes of a CSV file would therefore mislead.
+ *
+ * @example
+ * ```ts
+ * textProblem('café') // → undefined
+ * textProblem('a\0b') // → "should not contain U+0000"
+ * textProblem('\ud83d') // → "should not contain a lone surrogate"
+ * ```
  */
 export function textProblem(text: string): string | undefined {
   if (text.includes('\0')) return 'should not contain U+0000'
   return text.isWellFormed() ? undefined : 'should not contain a lone surrogate'
 }
 
-/** Whether a text has more Unicode code points than that: what the documents call characters. */
+/**
+ * Whether a text has more Unicode code points than `codePoints`. The documents call them characters.
+ *
+ * @example
+ * ```ts
+ * isLonger('😀'.repeat(255), 255) // → false
+ * isLonger('😀'.repeat(256), 255) // → true
+ * ```
+ */
 export function isLonger(text: string, codePoints: number): boolean {
-  // A code point is one or two UTF-16 units: only texts in between need counting.
+  // A code point is one or two UTF-16 units, so only texts between these lengths need counting.
   if (text.length <= codePoints || text.length > 2 * codePoints) return text.length > codePoints
-  // By units, as an iterator takes ten times as long: a request may bring 10,000 names.
+  // Counts by units, because an iterator takes ten times as long and a request may have 10,000 names.
   let count = text.length
   for (let at = 1; at < text.length; at++) {
     if (isLowSurrogate(text.charCodeAt(at)) && isHighSurrogate(text.charCodeAt(at - 1))) count--

@@ -2,29 +2,29 @@ import { describe, expect, test } from 'vitest'
 import { parseProfileUpdate } from './profile-update.ts'
 
 const entry = { key: 'age', type: 'int', value: 34 }
-const good = { user_id: 'u1', user_profiles: [entry] }
+const valid = { user_id: 'u1', user_profiles: [entry] }
 
 describe('the form of a profile update', () => {
-  test('is a user and entries, which are not looked at here; other members are ignored', () => {
+  test('is a user and entries, whose contents are not checked here; other members are ignored', () => {
     const entries = [entry, {}, { key: 7 }]
     const request = { userId: ' u1 ', entries }
     expect(parseProfileUpdate({ user_id: ' u1 ', user_profiles: entries, more: 1 })).toEqual({ request })
   })
 
   test.each([
-    ['a body that is no object', [good], ['The request body must be a JSON object.']],
+    ['a body that is not an object', [valid], ['The request body must be a JSON object.']],
     ['null', null, ['The request body must be a JSON object.']],
     ['no body', undefined, ['The request body must be a JSON object.']],
-    ['no user_id', { ...good, user_id: undefined }, ['param is missing or the value is empty: user_id']],
-    ['user_id null', { ...good, user_id: null }, ['param is missing or the value is empty: user_id']],
-    ['an empty user_id', { ...good, user_id: '' }, ['param is missing or the value is empty: user_id']],
-    ['user_id a number', { ...good, user_id: 7 }, ['user_id must be a string']],
+    ['no user_id', { ...valid, user_id: undefined }, ['param is missing or the value is empty: user_id']],
+    ['user_id as null', { ...valid, user_id: null }, ['param is missing or the value is empty: user_id']],
+    ['an empty user_id', { ...valid, user_id: '' }, ['param is missing or the value is empty: user_id']],
+    ['user_id as a number', { ...valid, user_id: 7 }, ['user_id must be a string']],
     ['no user_profiles', { user_id: 'u1' }, ['param is missing or the value is empty: user_profiles']],
-    ['no entry', { ...good, user_profiles: [] }, ['param is missing or the value is empty: user_profiles']],
-    ['an entry alone', { ...good, user_profiles: entry }, ['user_profiles must be an array']],
+    ['no entry', { ...valid, user_profiles: [] }, ['param is missing or the value is empty: user_profiles']],
+    ['an entry instead of an array', { ...valid, user_profiles: entry }, ['user_profiles must be an array']],
     [
-      'an entry of another kind',
-      { ...good, user_profiles: [entry, 7, []] },
+      'an entry that is not an object',
+      { ...valid, user_profiles: [entry, 7, []] },
       ['user_profiles[1] must be an object', 'user_profiles[2] must be an object'],
     ],
     [
@@ -32,11 +32,11 @@ describe('the form of a profile update', () => {
       { user_profiles: ['x'] },
       ['param is missing or the value is empty: user_id', 'user_profiles[0] must be an object'],
     ],
-  ])('is wrong with %s', (_, body, messages) => {
+  ])('is invalid with %s', (_, body, messages) => {
     expect(parseProfileUpdate(body)).toEqual({ messages })
   })
 
-  test('is told with 100 messages at most', () => {
+  test('has at most 100 messages about its problems', () => {
     const parsed = parseProfileUpdate({ user_profiles: Array.from({ length: 5000 }, () => 0) })
     expect('messages' in parsed && parsed.messages).toHaveLength(100)
   })

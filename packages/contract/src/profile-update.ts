@@ -1,20 +1,20 @@
 import { isJsonObject, type JsonObject, messagesPerAnswer, notAnObject } from './json-object.ts'
 import type { ValueType } from './value-type.ts'
 
-/** One value for one key (service.md, Profile entry). Lengths are Unicode code points; a datetime is in UTC. */
+/** One value of one key (service.md, Profile entry). A datetime is in UTC. */
 export interface ProfileEntry {
   key: string
   type: ValueType
   value: string | number
 }
 
-/** Answer of `POST /v2/user_profiles`: what was applied, every entry in the order given. */
+/** Answer of `POST /v2/user_profiles`: every applied entry in the order of the request. */
 export interface ProfileUpdateAnswer {
   user_id: string
   user_profiles: ProfileEntry[]
 }
 
-/** The form of a profile update is right; what the entries say is not looked at yet. */
+/** A profile update of the right form. The contents of its entries have not been checked yet. */
 export interface ProfileUpdateRequest {
   userId: string
   entries: readonly JsonObject[]
@@ -23,7 +23,14 @@ export interface ProfileUpdateRequest {
 /**
  * Checks the form of the body of `POST /v2/user_profiles` (service.md, Profile update request; code 1001).
  *
- * Takes the parsed JSON. Gives the request, or messages of what is wrong with its form, 100 at most.
+ * Accepts the parsed JSON. Returns the request, or at most 100 messages about its form.
+ *
+ * @example
+ * ```ts
+ * const entries = [{ key: 'age', type: 'int', value: 34 }]
+ * parseProfileUpdate({ user_id: 'alice', user_profiles: entries }).request.entries.length // → 1
+ * parseProfileUpdate({ user_profiles: entries }) // → {"messages": ["param is missing or the value is empty: user_id"]}
+ * ```
  */
 export function parseProfileUpdate(body: unknown): { request: ProfileUpdateRequest } | { messages: string[] } {
   if (!isJsonObject(body)) return { messages: [notAnObject] }

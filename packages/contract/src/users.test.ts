@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { parseUserRegistration } from './users.ts'
 
 describe('a registration of users', () => {
-  test('keeps the IDs as they stand, doubled ones too', () => {
+  test('keeps the IDs unchanged, including duplicates', () => {
     const userIds = [' a ', 'b', 'b', '名前']
     expect(parseUserRegistration({ user_ids: userIds })).toEqual({ userIds })
   })
 
-  test('may hold 10,000 IDs and not one more', () => {
+  test('may have 10,000 IDs, and no more', () => {
     const userIds = Array.from({ length: 10_000 }, (_, index) => `user-${index}`)
     expect(parseUserRegistration({ user_ids: userIds })).toEqual({ userIds })
     expect(parseUserRegistration({ user_ids: [...userIds, 'one more'] })).toEqual({
@@ -16,13 +16,13 @@ describe('a registration of users', () => {
   })
 
   test.each([
-    ['a body that is no object', ['a'], ['The request body must be a JSON object.']],
+    ['a body that is not an object', ['a'], ['The request body must be a JSON object.']],
     ['no body', undefined, ['The request body must be a JSON object.']],
     ['no user_ids', {}, ['user_ids must be an array of user IDs']],
-    ['one ID alone', { user_ids: 'a' }, ['user_ids must be an array of user IDs']],
+    ['one ID instead of an array', { user_ids: 'a' }, ['user_ids must be an array of user IDs']],
     ['an empty array', { user_ids: [] }, ['user_ids must not be empty']],
     [
-      'every ID that is wrong',
+      'every invalid ID',
       { user_ids: ['a', '', 7, null, 'x'.repeat(256), 'a\0'] },
       [
         'user_ids[1] must not be empty',
@@ -36,7 +36,7 @@ describe('a registration of users', () => {
     expect(parseUserRegistration(body)).toEqual({ messages })
   })
 
-  test('names 100 wrong IDs at most', () => {
+  test('names at most 100 invalid IDs', () => {
     const parsed = parseUserRegistration({ user_ids: Array.from({ length: 5000 }, () => '') })
     expect('messages' in parsed && parsed.messages).toHaveLength(100)
   })

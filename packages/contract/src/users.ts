@@ -5,7 +5,14 @@ import { nameProblem } from './name.ts'
 /**
  * Checks the body of `POST /v1/users` (design.md §3, Registering users): 1 to 10,000 user IDs.
  *
- * Takes the parsed JSON. Gives the user IDs as they stand, or messages that name what is wrong by its index, 100 at most.
+ * Accepts the parsed JSON. Returns the user IDs unchanged, or at most 100 messages. A message names the index of an invalid
+ * ID.
+ *
+ * @example
+ * ```ts
+ * parseUserRegistration({ user_ids: ['alice', 'bob'] }) // → {"userIds": ["alice", "bob"]}
+ * parseUserRegistration({ user_ids: ['alice', ''] }) // → {"messages": ["user_ids[1] must not be empty"]}
+ * ```
  */
 export function parseUserRegistration(body: unknown): { userIds: string[] } | { messages: string[] } {
   if (!isJsonObject(body)) return { messages: [notAnObject] }
@@ -25,7 +32,7 @@ export function parseUserRegistration(body: unknown): { userIds: string[] } | { 
   return messages.length === 0 ? { userIds } : { messages }
 }
 
-/** Answer of `POST /v1/users` once all of them are registered. */
+/** Answer of `POST /v1/users` after all users are registered. */
 export interface UserRegistrationAnswer {
   status: 'accepted'
 }

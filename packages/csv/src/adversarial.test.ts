@@ -4,7 +4,7 @@ import { sourceOf } from './testing/documents.ts'
 
 const chunkBytes = 2 ** 16
 
-/** So many bytes of a text, again and again, in chunks as storage gives them. */
+/** Repeats a text up to this many bytes, in chunks as storage returns them. */
 function chunksOf(text: string, bytes = 2 ** 20): Buffer[] {
   const unit = Buffer.from(text)
   const document = Buffer.alloc(Math.max(1, Math.floor(bytes / unit.length)) * unit.length, unit)
@@ -13,7 +13,7 @@ function chunksOf(text: string, bytes = 2 ** 20): Buffer[] {
   )
 }
 
-/** CPU time of reading, µs for each MB, the least of a few passes; and the blocks that come of it. */
+/** Returns the least CPU time of a few readings, µs per MB, and the numbers of blocks and rows. */
 async function read(chunks: readonly Buffer[]): Promise<{ cost: number; blocks: number; rows: number }> {
   const bytes = chunks.reduce((sum, { length }) => sum + length, 0)
   let [cost, blocks, rows] = [Number.POSITIVE_INFINITY, 0, 0]
@@ -32,10 +32,10 @@ async function read(chunks: readonly Buffer[]): Promise<{ cost: number; blocks: 
 
 const longest = 'x'.repeat(2 ** 20 - 10)
 
-describe('reading what somebody made up to be slow', () => {
+describe('a file that was made to be slow to read', () => {
   test.each([
     ['lines that only open a quote', '"x\n'],
-    ['such lines and good ones in turn', '"x\na\n'],
+    ['lines that only open a quote, alternating with valid lines', '"x\na\n'],
     ['lines that close a quote and open the next', 'a","\n'],
     ['text after a closing quote', '"a"b\n'],
     ['quotes broken on a later line', '"a\nb"c\n'],
@@ -48,9 +48,9 @@ describe('reading what somebody made up to be slow', () => {
     ['quoted values of one letter', `${'"a",'.repeat(2 ** 18 - 1)}\n`],
     ['lone CRs', '\r\r\r'],
     ['a BOM in each line', '\ufeff\n'],
-    ['one huge value after the other', `${longest}\n`],
+    ['huge values within the limit', `${longest}\n`],
     ['values that are too long', `${longest}${longest}\n`],
-  ])('%s takes as long as a plain file of short lines, or little more', async (_, text) => {
+  ])('%s: takes at most a little longer than a plain file of short lines', async (_, text) => {
     const plain = await read(chunksOf('u1,2\n'))
     const chunks = chunksOf(text)
     const { cost, blocks } = await read(chunks)
@@ -61,7 +61,7 @@ describe('reading what somebody made up to be slow', () => {
   test.each([
     ['LF', '\n'],
     ['CRLF', '\r\n'],
-  ])('blank lines (%s) take no longer than a plain file', async (_, text) => {
+  ])('blank lines (%s) take at most a little longer than a plain file', async (_, text) => {
     const plain = await read(chunksOf('u1,2\n'))
     const { cost, rows } = await read(chunksOf(text))
     expect(rows).toBe(0)

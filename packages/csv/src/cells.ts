@@ -1,43 +1,43 @@
-import { COMMA, CR, LF, QUOTE } from './dialect.ts'
+import { comma, cr, lf, quote } from './dialect.ts'
 import { findByte } from './find-byte.ts'
 import { wellFormed } from './record-problems.ts'
 import type { CellOffsets } from './row-block.ts'
 
-/** Records whose cells are wanted. */
+/** Records to split into cells. */
 export interface Records {
   bytes: Buffer
-  /** Where each record ends, its line break included. There may be blank lines between records. */
+  /** Offset of each record's end, after its line break. There may be blank lines between records. */
   recordEnds: ArrayLike<number>
-  /** The offset that the ends count for the first byte. Default 0. */
+  /** The offset of the first byte in terms of `recordEnds`. Default 0. */
   start?: number
-  /** Why records cannot be read, as in a `RecordBlock`. */
+  /** Why each record cannot be read, as in a `RecordBlock`. */
   problems?: Uint8Array
-  /** Columns of the file: further cells of a record are not looked for. Default: no limit. */
+  /** Columns of the file. Whatever follows the last column of a record becomes one cell. Default: no limit. */
   columns?: number
 }
 
 /**
  * Splits records into cells.
  *
- * A record that cannot be read is split at every comma, and quotes are data. The bytes of the result are the given bytes, or a
- * copy in which doubled quotes are single.
+ * A record that cannot be read is split at every comma, and its quotes are data. The bytes of the result are the given bytes,
+ * or a copy in which doubled quotes are single.
  */
 export function splitRecords(records: Records): CellOffsets {
   return new Splitter(records).run(records)
 }
 
-/** How many bytes of a record, or of a line, come before the LF or CRLF at its end, if any. */
+/** Returns the length of a record or line without its trailing LF or CRLF, bytes. */
 export function recordLength(line: Buffer): number {
   return contentEnd(line, line.length)
 }
 
-/** Where the record that ends at an offset has its content's end: before its LF or CRLF, if any. */
+/** Returns the offset at which a record's content ends, before a trailing LF or CRLF. Accepts the offset of the record's end. */
 function contentEnd(bytes: Buffer, recordEnd: number): number {
-  if (bytes[recordEnd - 1] !== LF) return recordEnd
-  return bytes[recordEnd - 2] === CR ? recordEnd - 2 : recordEnd - 1
+  if (bytes[recordEnd - 1] !== lf) return recordEnd
+  return bytes[recordEnd - 2] === cr ? recordEnd - 2 : recordEnd - 1
 }
 
-/** Room for the offsets of one call, kept for the next ones: what they need is not known before. */
+/** Buffers for the offsets of one call. They are reused, because the number of cells is not known in advance. */
 let starts = new Uint32Array(2 ** 16)
 let ends = new Uint32Array(2 ** 16)
 
@@ -57,8 +57,8 @@ class Splitter {
     const firstCell = new Uint32Array(records + 1)
     let start = 0
     for (let record = 0; record < records; record++) {
-      // Of a record that is too long not all bytes are there.
-      // An integer, as offsets in a block are: all that follows is faster.
+      // The block holds only the first bytes of a record that is too long.
+      // `| 0` makes the offset a small integer, which speeds up everything that follows.
       const recordEnd = Math.min((recordEnds[record] ?? 0) - base, this.#bytes.length) | 0
       const isWellFormed = problems === undefined || problems[record] === wellFormed
       this.#splitRecord(pastBlankLines(this.#bytes, start), contentEnd(this.#bytes, recordEnd), isWellFormed)
@@ -75,14 +75,14 @@ class Splitter {
     }
   }
 
-  /** Splits what lies between two offsets, its line break not included. What follows the last column is one cell. */
+  /** Splits the record between two offsets, without its line break. Everything that follows the last column is one cell. */
   #splitRecord(start: number, end: number, isWellFormed: boolean): void {
     const last = this.#count + this.#columns
     let at = start
     for (;;) {
       if (this.#count === starts.length) makeRoom()
       const isRest = this.#count === last
-      if (isWellFormed && !isRest && this.#bytes[at] === QUOTE) {
+      if (isWellFormed && !isRest && this.#bytes[at] === quote) {
         at = this.#unquote(at + 1, end)
       } else {
         starts[this.#count] = at
@@ -94,20 +94,20 @@ class Splitter {
     }
   }
 
-  /** Notes the quoted cell whose content begins at an offset. Returns the offset after its closing quote. */
+  /** Adds the quoted cell whose content begins at `start`. Returns the offset after its closing quote. */
   #unquote(start: number, end: number): number {
-    let at = findByte(this.#bytes, QUOTE, start)
+    let at = findByte(this.#bytes, quote, start)
     let valueEnd = at
-    if (this.#bytes[at + 1] === QUOTE) {
+    if (this.#bytes[at + 1] === quote) {
       if (!this.#isCopy) {
         this.#bytes = Buffer.from(this.#bytes)
         this.#isCopy = true
       }
       const bytes = this.#bytes
-      // One of two quotes stays, and what follows moves up to it.
-      while (bytes[at + 1] === QUOTE) {
-        bytes[valueEnd++] = QUOTE
-        for (at += 2; bytes[at] !== QUOTE && at < end; at++) bytes[valueEnd++] = bytes[at] ?? 0
+      // Keeps one quote of two, and moves the following bytes up.
+      while (bytes[at + 1] === quote) {
+        bytes[valueEnd++] = quote
+        for (at += 2; bytes[at] !== quote && at < end; at++) bytes[valueEnd++] = bytes[at] ?? 0
       }
     }
     starts[this.#count] = start
@@ -119,8 +119,8 @@ class Splitter {
 function pastBlankLines(bytes: Buffer, from: number): number {
   let at = from
   for (;;) {
-    if (bytes[at] === LF) at += 1
-    else if (bytes[at] === CR && bytes[at + 1] === LF) at += 2
+    if (bytes[at] === lf) at += 1
+    else if (bytes[at] === cr && bytes[at + 1] === lf) at += 2
     else return at
   }
 }
@@ -130,10 +130,10 @@ function makeRoom(): void {
   ends = enlarged(ends)
 }
 
-/** The offset of the first comma, or `end`. */
+/** Returns the offset of the first comma, or `end`. */
 function pastData(bytes: Buffer, from: number, end: number): number {
   let at = from
-  while (at < end && bytes[at] !== COMMA) at++
+  while (at < end && bytes[at] !== comma) at++
   return at
 }
 

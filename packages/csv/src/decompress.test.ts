@@ -8,13 +8,13 @@ import { FileError } from './file-error.ts'
 import { cut, cuts, sourceOf } from './testing/documents.ts'
 
 const text = Buffer.from('user_id,age\n1,2\n')
-const limit = 2 ** 30
+const limitBytes = 2 ** 30
 
 async function gunzipped(...chunks: Buffer[]): Promise<Buffer> {
-  return Buffer.concat(await Array.fromAsync(decompress(sourceOf(chunks), { gzip: true, limit })))
+  return Buffer.concat(await Array.fromAsync(decompress(sourceOf(chunks), { gzip: true, limitBytes })))
 }
 
-/** Resolves when a stream is closed. It listens for no error, so that one that nobody handles fails the run. */
+/** Resolves when a stream is closed. Does not listen for errors, so that an unhandled error fails the run. */
 function closed(stream: Readable): Promise<void> {
   return new Promise((resolve) => {
     if (stream.closed) resolve()
@@ -22,13 +22,13 @@ function closed(stream: Readable): Promise<void> {
   })
 }
 
-describe('decompress, of gzip', () => {
-  test('gives what was compressed', async () => {
+describe('decompress of a gzip file', () => {
+  test('returns the compressed bytes', async () => {
     expect(await gunzipped(gzipSync(text))).toEqual(text)
     expect(await gunzipped(gzipSync(Buffer.alloc(0)))).toEqual(Buffer.alloc(0))
   })
 
-  test('gives several members as one stream, however the bytes are cut', async () => {
+  test('returns several members as one stream, however the bytes are cut', async () => {
     const members = fc.array(
       fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
       { minLength: 1, maxLength: 4 },
@@ -48,10 +48,10 @@ describe('decompress, of gzip', () => {
     ['zip', Buffer.from('PK\x03\x04'), 'not in gzip format'],
     ['the first two bytes alone', Buffer.from([0x1f, 0x8b]), 'file maybe corrupt'],
     ['an unknown method', Buffer.from([0x1f, 0x8b, 0x07, 0, 0, 0, 0, 0, 0, 0]), 'file maybe corrupt'],
-    ['text behind the member', Buffer.concat([gzipSync(text), Buffer.from('rest')]), 'file maybe corrupt'],
-    ['zero bytes behind the member', Buffer.concat([gzipSync(text), Buffer.alloc(512)]), 'file maybe corrupt'],
+    ['text after the member', Buffer.concat([gzipSync(text), Buffer.from('rest')]), 'file maybe corrupt'],
+    ['zero bytes after the member', Buffer.concat([gzipSync(text), Buffer.alloc(512)]), 'file maybe corrupt'],
     [
-      'a member behind zero bytes',
+      'a member after zero bytes',
       Buffer.concat([gzipSync(text), Buffer.alloc(9), gzipSync(text)]),
       'file maybe corrupt',
     ],
@@ -71,40 +71,43 @@ describe('decompress, of gzip', () => {
     }
   })
 
-  test('refuses damage midway, after the bytes before it', async () => {
+  test('refuses damage midway, after the preceding bytes', async () => {
     const file = gzipSync(randomBytes(2 ** 20))
     file.fill(0xaa, 500_000, 500_064)
-    let given = 0
+    let read = 0
     const reading = async () => {
-      for await (const chunk of decompress(sourceOf(cut(file, [0.2, 0.4, 0.6])), { gzip: true, limit }))
-        given += chunk.length
+      for await (const chunk of decompress(sourceOf(cut(file, [0.2, 0.4, 0.6])), { gzip: true, limitBytes }))
+        read += chunk.length
     }
     await expect(reading()).rejects.toThrow(new FileError('file maybe corrupt'))
-    expect(given).toBeGreaterThan(0)
+    expect(read).toBeGreaterThan(0)
   })
 
-  test('stops a bomb at the limit', async () => {
+  test('stops a decompression bomb at the limit', async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000))
-    let given = 0
+    let read = 0
     const reading = async () => {
-      for await (const chunk of decompress(sourceOf([bomb]), { gzip: true, limit: 1_000_000 })) given += chunk.length
+      for await (const chunk of decompress(sourceOf([bomb]), { gzip: true, limitBytes: 1_000_000 }))
+        read += chunk.length
     }
     await expect(reading()).rejects.toThrow(new FileError('uncompressed size over 1000000 bytes'))
-    expect(given).toBeLessThanOrEqual(1_000_000)
+    expect(read).toBeLessThanOrEqual(1_000_000)
   })
 })
 
-describe('decompress, of what is not gzip', () => {
+describe('decompress of a file that is not gzip', () => {
   test.each([
     ['text', text],
-    ['nothing, as where reading resumes at the end', Buffer.alloc(0)],
+    ['no bytes, as if reading resumes at the end', Buffer.alloc(0)],
     ['bytes of gzip', gzipSync(text)],
   ])('passes %s through', async (_, file) => {
-    expect(Buffer.concat(await Array.fromAsync(decompress(sourceOf([file]), { gzip: false, limit })))).toEqual(file)
+    expect(Buffer.concat(await Array.fromAsync(decompress(sourceOf([file]), { gzip: false, limitBytes })))).toEqual(
+      file,
+    )
   })
 
-  test('stops at the limit, which may just be reached', async () => {
-    const read = (most: number) => Array.fromAsync(decompress(sourceOf([text]), { gzip: false, limit: most }))
+  test('accepts exactly as many bytes as the limit, and no more', async () => {
+    const read = (most: number) => Array.fromAsync(decompress(sourceOf([text]), { gzip: false, limitBytes: most }))
     expect(Buffer.concat(await read(text.length))).toEqual(text)
     await expect(read(text.length - 1)).rejects.toThrow(
       new FileError(`uncompressed size over ${text.length - 1} bytes`),
@@ -118,36 +121,36 @@ describe.each([true, false])('decompress and its source (gzip: %s)', (gzip) => {
 
   test('a stream is destroyed when the reader stops early', async () => {
     const stream = Readable.from(cut(file, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]))
-    for await (const _ of decompress(stream, { gzip, limit })) break
+    for await (const _ of decompress(stream, { gzip, limitBytes })) break
     await closed(stream)
   })
 
-  test('a stream that has no more bytes for now is destroyed too', async () => {
+  test('a stream that waits for more bytes is destroyed too', async () => {
     const stream = new PassThrough()
     stream.write(file.subarray(0, file.length - 100))
-    for await (const _ of decompress(stream, { gzip, limit })) break
+    for await (const _ of decompress(stream, { gzip, limitBytes })) break
     await closed(stream)
   })
 
   test('a stream is destroyed at the limit', async () => {
     const stream = Readable.from(cut(file, [0.25, 0.5, 0.75]))
-    await expect(Array.fromAsync(decompress(stream, { gzip, limit: 10 }))).rejects.toThrow(FileError)
+    await expect(Array.fromAsync(decompress(stream, { gzip, limitBytes: 10 }))).rejects.toThrow(FileError)
     await closed(stream)
   })
 
-  test('an error of the source is not taken for a damaged file', async () => {
+  test('an error of the source is not reported as a damaged file', async () => {
     async function* failing() {
       yield file.subarray(0, 1000)
       throw new Error('connection lost')
     }
-    const reading = Array.fromAsync(decompress(failing(), { gzip, limit }))
+    const reading = Array.fromAsync(decompress(failing(), { gzip, limitBytes }))
     await expect(reading).rejects.toThrow('connection lost')
   })
 
-  test('a stream that breaks is not taken for a damaged file', async () => {
+  test('a stream that breaks is not reported as a damaged file', async () => {
     const stream = new PassThrough()
     stream.write(file.subarray(0, 1000))
-    const reading = Array.fromAsync(decompress(stream, { gzip, limit }))
+    const reading = Array.fromAsync(decompress(stream, { gzip, limitBytes }))
     stream.destroy(new Error('connection lost'))
     await expect(reading).rejects.toThrow('connection lost')
   })

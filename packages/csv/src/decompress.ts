@@ -1,39 +1,49 @@
 import { pipeline, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
+import { fileMessages } from '@sluice/contract'
 import { FileError } from './file-error.ts'
 import { gzipMagicBytes, isGzip } from './gzip.ts'
 
 export interface DecompressOptions {
   /** Whether the bytes are gzip. */
   gzip: boolean
-  /** Most bytes that the file may have uncompressed. */
-  limit: number
+  /** Most uncompressed bytes that the file may have. */
+  limitBytes: number
 }
 
 /**
- * Gives the uncompressed bytes of a stored file (design.md §3, Gzip and Sizes); several gzip members are one stream.
- * What isn't said to be gzip passes through as it is, whatever its first bytes.
+ * Decompresses a stored file (design.md §3, Gzip and Sizes). Several gzip members are one stream. A file that is not
+ * declared as gzip passes through unchanged, whatever its first bytes.
  *
- * Throws {@link FileError} where gzip bytes are empty, are not gzip, are damaged, cut off, or followed by anything else,
- * and where there are more than `limit` uncompressed bytes; what came before the error is given first. Errors of the
- * source pass through. Memory is flat. The source is destroyed when the caller stops early, once it has begun to read.
+ * Throws {@link FileError} if gzip bytes are empty, not gzip, damaged, cut off, or followed by other bytes. Throws it as
+ * well if there are more than `limitBytes` uncompressed bytes. The bytes that precede the error are returned first.
+ * Errors of the source pass through.
+ *
+ * Memory use is constant. If the caller stops early, the source is destroyed, provided that reading has begun.
+ *
+ * @example
+ * ```ts
+ * const file = Readable.from([gzipSync('user_id,age\n'), gzipSync('alice,34\n')])
+ * const chunks = await Array.fromAsync(decompress(file, { gzip: true, limitBytes: 1_000 }))
+ * Buffer.concat(chunks).toString() // → "user_id,age\nalice,34\n"
+ * ```
  */
 export async function* decompress(
   source: Readable | AsyncIterable<Buffer>,
-  { gzip, limit }: DecompressOptions,
+  { gzip, limitBytes }: DecompressOptions,
 ): AsyncGenerator<Buffer, void, void> {
   let total = 0
   for await (const chunk of gzip ? gunzip(source) : source) {
     total += chunk.length
-    if (total > limit) throw new FileError(`uncompressed size over ${limit} bytes`)
+    if (total > limitBytes) throw new FileError(fileMessages.uncompressedTooLarge(limitBytes))
     yield chunk
   }
 }
 
-const CHUNK_BYTES = 64 * 1024
+const chunkBytes = 64 * 1024
 
 async function* gunzip(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
-  const inflater = createGunzip({ chunkSize: CHUNK_BYTES })
+  const inflater = createGunzip({ chunkSize: chunkBytes })
   let compressed = 0
   async function* counted(chunks: AsyncIterable<Buffer>) {
     for await (const chunk of startingWithMagic(chunks)) {
@@ -41,18 +51,18 @@ async function* gunzip(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, vo
       yield chunk
     }
   }
-  // The error is thrown by the loop below as well.
+  // The loop below throws the error as well.
   pipeline(source, counted, inflater, () => {})
   try {
     yield* inflater
   } catch (error) {
-    throw isZlibError(error) ? new FileError('file maybe corrupt', { cause: error }) : error
+    throw isZlibError(error) ? new FileError(fileMessages.corrupt, { cause: error }) : error
   }
-  // Zero bytes behind a member end zlib's reading without an error, whatever comes after them.
-  if (inflater.bytesWritten !== compressed) throw new FileError('file maybe corrupt')
+  // Zero bytes after a member end zlib's reading without an error, whatever follows them.
+  if (inflater.bytesWritten !== compressed) throw new FileError(fileMessages.corrupt)
 }
 
-/** Passes bytes on once the first two are those of gzip. */
+/** Passes bytes through if the first two are the magic bytes of gzip. Throws {@link FileError} otherwise. */
 async function* startingWithMagic(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
   let head: Buffer | undefined = Buffer.alloc(0)
   for await (const chunk of source) {
@@ -66,7 +76,7 @@ async function* startingWithMagic(source: AsyncIterable<Buffer>): AsyncGenerator
     yield head
     head = undefined
   }
-  if (head !== undefined) throw new FileError(head.length === 0 ? 'empty file' : 'not in gzip format')
+  if (head !== undefined) throw new FileError(head.length === 0 ? fileMessages.empty : fileMessages.notGzip)
 }
 
 function isZlibError(error: unknown): boolean {

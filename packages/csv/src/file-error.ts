@@ -1,10 +1,19 @@
-/** What a {@link FileError} has beside its message. */
+/** What a {@link FileError} has besides its message. */
 interface FileErrorOptions extends ErrorOptions {
-  /** What is logged instead of the message, if the message has names of the file. Default: the message. */
+  /** Replaces the message in the log, for messages with names from the file. Default: the message. */
   forLog?: string
 }
 
-/** The file as a whole can't be imported. The message is the documented one, for the uploader (service.md, Errors). */
+/**
+ * The file as a whole cannot be imported. The message is the documented message for the uploader (service.md, Errors).
+ *
+ * @example
+ * ```ts
+ * const error = new FileError('duplicate columns jane', { forLog: 'duplicate columns [1 names]' })
+ * error.message // → "duplicate columns jane"
+ * error.forLog // → "duplicate columns [1 names]"
+ * ```
+ */
 export class FileError extends Error {
   override readonly name = 'FileError'
   readonly #forLog: string
@@ -14,7 +23,7 @@ export class FileError extends Error {
     this.#forLog = forLog
   }
 
-  /** The message without any text of the file, which a log would keep longer than the file itself is kept. */
+  /** The message without any text of the file. Logs are kept longer than files. */
   get forLog(): string {
     return this.#forLog
   }

@@ -8,7 +8,7 @@ function read(file: string | Buffer): Promise<Header> {
   return readHeader(sourceOf([Buffer.from(file)]))
 }
 
-/** `user_id` and names of 40 bytes up to a size, with their commas. */
+/** Returns a header of this size: `user_id` and names of 40 bytes, with commas between them. */
 function headerOfSize(bytes: number): string {
   const names = ['user_id']
   for (let size = 7; size < bytes; size += 1 + (names.at(-1)?.length ?? 0)) {
@@ -17,19 +17,19 @@ function headerOfSize(bytes: number): string {
   return names.join(',')
 }
 
-describe('readHeader gives the names and where the data begins', () => {
+describe('readHeader returns the names and the start of the data', () => {
   test.each([
     ['LF', 'user_id,age\n1,2\n', ['user_id', 'age'], 12],
     ['CRLF', 'user_id,age\r\n1,2\r\n', ['user_id', 'age'], 13],
     ['no data rows', 'user_id\n', ['user_id'], 8],
-    ['user_id not in front', 'age,user_id\n', ['age', 'user_id'], 12],
+    ['user_id not as the first column', 'age,user_id\n', ['age', 'user_id'], 12],
     ['SERVICE_ERRORS anywhere', 'a,SERVICE_ERRORS,user_id\n', ['a', 'SERVICE_ERRORS', 'user_id'], 25],
     ['a BOM', '\ufeffuser_id\n', ['user_id'], 11],
-    ['a BOM before quotes', '\ufeff"user_id"\n', ['user_id'], 13],
-    ['blank lines in front', '\n\r\n\nuser_id\n', ['user_id'], 12],
+    ['a BOM and quotes', '\ufeff"user_id"\n', ['user_id'], 13],
+    ['leading blank lines', '\n\r\n\nuser_id\n', ['user_id'], 12],
     ['quoted names', '"user_id","a ""b"", c\r\nd"\n', ['user_id', 'a "b", c\r\nd'], 26],
-    ['white space, which is kept', 'user_id, user_id ,\tage\n', ['user_id', ' user_id ', '\tage'], 23],
-    ['names that differ in case only', 'user_id,Age,age\n', ['user_id', 'Age', 'age'], 16],
+    ['white space, which stays', 'user_id, user_id ,\tage\n', ['user_id', ' user_id ', '\tage'], 23],
+    ['names that differ only in case', 'user_id,Age,age\n', ['user_id', 'Age', 'age'], 16],
     ['names that are not ASCII', 'user_id,年齢\n', ['user_id', '年齢'], 15],
     ['a second BOM, which is part of the name', '\ufeffuser_id,\ufeffuser_id\n', ['user_id', '\ufeffuser_id'], 22],
     ['a name of 255 characters', `user_id,${'😀'.repeat(255)}\n`, ['user_id', '😀'.repeat(255)], 1029],
@@ -38,7 +38,7 @@ describe('readHeader gives the names and where the data begins', () => {
     expect(await read(file)).toEqual({ columns, end })
   })
 
-  test('at the greatest size, whatever the line break and the BOM', async () => {
+  test('of a header of the greatest size, whatever the line break and the BOM', async () => {
     const header = headerOfSize(102_400)
     expect((await read(`${header}\n`)).end).toBe(102_401)
     expect((await read(`\ufeff${header}\r\n`)).end).toBe(102_405)
@@ -54,10 +54,10 @@ describe('readHeader gives the names and where the data begins', () => {
     )
   })
 
-  test('and reads no further than needed', async () => {
+  test('and reads no more chunks than needed', async () => {
     const source = sourceOf([Buffer.from('user_'), Buffer.from('id\n'), Buffer.from('1\n'), Buffer.from('2\n')])
     await readHeader(source)
-    expect(source).toMatchObject({ ended: true, given: 2 })
+    expect(source).toMatchObject({ ended: true, chunksRead: 2 })
   })
 })
 
@@ -78,9 +78,9 @@ describe('readHeader refuses', () => {
     ['a header without line break', 'user_id,age', 'newline character not found'],
     ['a header without line break of the greatest size', headerOfSize(102_400), 'newline character not found'],
     ['CR as line break', 'user_id\r1\r2\r', 'newline character not found'],
-    ['a quote that is not closed', 'user_id,"age\n1,2\n', 'header has an unclosed quote'],
-    ['text behind a closing quote', '"user_id"x\n1\n', 'header has an unclosed quote'],
-    ['the end behind a closing quote and CR', '"user_id"\r', 'header has an unclosed quote'],
+    ['a quote that is not closed', 'user_id,"age\n1,2\n', 'quote is not closed in header'],
+    ['text after a closing quote', '"user_id"x\n1\n', 'quote is not closed in header'],
+    ['the end of the file after a closing quote and CR', '"user_id"\r', 'quote is not closed in header'],
     ['an empty name', 'user_id,,age\n', 'empty columns'],
     ['an empty name at the end', 'user_id,\n', 'empty columns'],
     ['an empty quoted name', '"",user_id\n', 'empty columns'],
@@ -110,7 +110,7 @@ describe('readHeader refuses', () => {
     ],
     ['duplicates with control characters, by position', 'user_id,\x1b[2J,\x1b[2J\n', 'duplicate columns column 2'],
     ['duplicates with tabs and line breaks', 'a\tb,"c\nd",a\tb,"c\nd"\n', 'duplicate columns a\tb, c\nd'],
-    ['two of SERVICE_ERRORS', 'user_id,SERVICE_ERRORS,SERVICE_ERRORS\n', 'duplicate columns SERVICE_ERRORS'],
+    ['SERVICE_ERRORS twice', 'user_id,SERVICE_ERRORS,SERVICE_ERRORS\n', 'duplicate columns SERVICE_ERRORS'],
     ['no user_id', 'id,age\n', 'user_id column is required'],
     ['user_id in another case', 'User_ID\n', 'user_id column is required'],
     ['long names', `user_id,${long},${long}y\n`, `${long}, ${long}y should be at most 255 characters`],
@@ -120,7 +120,7 @@ describe('readHeader refuses', () => {
       `${longNames.slice(0, 10).join(', ')} and 1 more should be at most 255 characters`,
     ],
     [
-      'a name without end, showing 1,000 characters of it',
+      'an extremely long name, showing 1,000 characters of it',
       `user_id,${'😀'.repeat(2_000)}\n`,
       `${'😀'.repeat(1_000)}… should be at most 255 characters`,
     ],
@@ -147,11 +147,11 @@ describe('readHeader refuses', () => {
   test('an oversized header without reading the rest', async () => {
     const source = sourceOf(Array.from({ length: 100 }, () => Buffer.alloc(65_536, 'x')))
     await expect(readHeader(source)).rejects.toThrow('header size over 102400 bytes')
-    expect(source).toMatchObject({ ended: true, given: 2 })
+    expect(source).toMatchObject({ ended: true, chunksRead: 2 })
   })
 })
 
-describe('what is logged of a header that is refused has none of its names', () => {
+describe('the log entry of a refused header contains none of its names', () => {
   test.each([
     ['user_id,jane,jane,joe,joe\n', 'duplicate columns [2 names]'],
     [`user_id,${'jane'.repeat(100)}\n`, '[1 names] should be at most 255 characters'],

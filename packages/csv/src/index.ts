@@ -1,5 +1,4 @@
 export { type DecompressOptions, decompress } from './decompress.ts'
-export { SERVICE_ERRORS, USER_ID } from './dialect.ts'
 export { errorFileHeader } from './error-file.ts'
 export { FileError } from './file-error.ts'
 export { gzipMagicBytes, isGzip } from './gzip.ts'

@@ -1,22 +1,25 @@
+import { limits } from '@sluice/contract'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { problemOf } from './record-problems.ts'
-import { MAX_RECORD_BYTES, type RecordBlock, RecordFramer } from './records.ts'
+import { type RecordBlock, RecordFramer } from './records.ts'
 import { anyDocument, cut, cuts } from './testing/documents.ts'
+
+const { recordBytes } = limits
 
 function frame(chunks: readonly Buffer[], ...options: ConstructorParameters<typeof RecordFramer>): RecordBlock[] {
   const framer = new RecordFramer(...options)
   return [...chunks.flatMap((chunk) => framer.push(chunk)), ...framer.end()]
 }
 
-/** Where records end and what is wrong with them: what may not depend on the chunks. */
+/** Returns the end and the problem of each record. Neither may depend on how the bytes are cut into chunks. */
 function records(blocks: readonly RecordBlock[]): string[] {
   return blocks.flatMap((block) =>
     Array.from(block.recordEnds, (end, record) => `${end} ${problemOf(block, record) ?? 'well-formed'}`),
   )
 }
 
-/** The same by regular expressions over the whole document. */
+/** Returns the same, found by regular expressions in the whole document. */
 function expectedRecords(document: Buffer, maxRecordBytes: number): string[] {
   const text = document.toString('latin1')
   const field = '(?:"(?:[^"]|"")*"|[^",\\n][^,\\n]*|)'
@@ -71,21 +74,21 @@ describe('RecordFramer', () => {
     ['a quote inside an unquoted value', 'a"b,c"\nd\n', ['7 well-formed', '9 well-formed']],
     ['a space before a quote', ' "a\n"b\n', ['4 well-formed', '7 unclosed quote']],
     ['a quote that is never closed', 'a,"b\nc\n', ['5 unclosed quote', '7 well-formed']],
-    ['something behind a closing quote', '"a"b,c\nd\n', ['7 unclosed quote', '9 well-formed']],
-    ['a lone CR behind a closing quote', '"a"\rb\n', ['6 unclosed quote']],
-    ['the end behind a closing quote and CR', '"a"\r', ['4 unclosed quote']],
+    ['text after a closing quote', '"a"b,c\nd\n', ['7 unclosed quote', '9 well-formed']],
+    ['a lone CR after a closing quote', '"a"\rb\n', ['6 unclosed quote']],
+    ['the end of the file after a closing quote and CR', '"a"\r', ['4 unclosed quote']],
     ['a value broken on a later line', '"a\nb"c\nd\n', ['3 unclosed quote', '7 well-formed', '9 well-formed']],
     ['nothing', '', []],
   ])('frames %s', (_, text, expected) => {
     expect(records(frame([Buffer.from(text)]))).toEqual(expected)
   })
 
-  test('offsets count from the position at which the bytes begin', () => {
+  test('offsets count from the position of the first byte', () => {
     expect(records(frame([Buffer.from('a\nb\n')], 100))).toEqual(['102 well-formed', '104 well-formed'])
   })
 
-  test.each([4, 12, MAX_RECORD_BYTES])(
-    'any document, cut into any chunks, has the records of the grammar, with a limit of %i bytes',
+  test.each([4, 12, recordBytes])(
+    'any document in any chunks has the records of the grammar, with a limit of %i bytes',
     (maxRecordBytes) => {
       fc.assert(
         fc.property(anyDocument, cuts, (document, shares) => {
@@ -97,7 +100,7 @@ describe('RecordFramer', () => {
     },
   )
 
-  test('the blocks of any document are the document: no byte is lost or given twice', () => {
+  test('the blocks of any document add up to the document: no byte is lost or returned twice', () => {
     fc.assert(
       fc.property(anyDocument, cuts, (document, shares) => {
         const blocks = frame(cut(document, shares))
@@ -110,57 +113,53 @@ describe('RecordFramer', () => {
 })
 
 describe('a record over the size limit', () => {
-  const full = Buffer.alloc(MAX_RECORD_BYTES, 'x')
+  const full = Buffer.alloc(recordBytes, 'x')
   const lines = (...parts: (string | Buffer)[]) => Buffer.concat(parts.map((part) => Buffer.from(part)))
   const whole = [[], [0.5], [0.1, 0.999999], Array.from({ length: 40 }, (_, index) => index / 40)]
 
   test.each(whole)('is skipped up to its line break, with its first bytes kept', (...shares) => {
     const document = lines('a\n', full, 'y\nb\n')
     const blocks = frame(cut(document, shares))
-    expect(records(blocks)).toEqual([
-      '2 well-formed',
-      `${MAX_RECORD_BYTES + 4} too long`,
-      `${document.length} well-formed`,
-    ])
+    expect(records(blocks)).toEqual(['2 well-formed', `${recordBytes + 4} too long`, `${document.length} well-formed`])
     expect(blocks.find((block) => problemOf(block, 0) === 'too long')).toMatchObject({
       start: 2,
       bytes: full.subarray(0, 1024),
     })
   })
 
-  test('is not one that just fits', () => {
+  test('has at least one byte more than the limit', () => {
     expect(records(frame([lines(full, '\na\n')]))).toEqual([
-      `${MAX_RECORD_BYTES + 1} well-formed`,
-      `${MAX_RECORD_BYTES + 3} well-formed`,
+      `${recordBytes + 1} well-formed`,
+      `${recordBytes + 3} well-formed`,
     ])
   })
 
-  test('may be the last line, without line break', () => {
-    expect(records(frame([lines('a\n', full, 'y')]))).toEqual(['2 well-formed', `${MAX_RECORD_BYTES + 3} too long`])
+  test('may be the last line without a line break', () => {
+    expect(records(frame([lines('a\n', full, 'y')]))).toEqual(['2 well-formed', `${recordBytes + 3} too long`])
   })
 
-  test('is too long too where its first line has an open quote', () => {
+  test('is too long even if its first line has an open quote', () => {
     expect(records(frame([lines('"', full, '\na\n')]))).toEqual([
-      `${MAX_RECORD_BYTES + 2} too long`,
-      `${MAX_RECORD_BYTES + 4} well-formed`,
+      `${recordBytes + 2} too long`,
+      `${recordBytes + 4} well-formed`,
     ])
   })
 
   test.each(whole)(
-    'within quotes that span lines is one malformed line, and the next line is a record',
+    'within quotes that span lines is one malformed line, and the next line is a new record',
     (...shares) => {
       const document = lines('"a\n', full, '\n"\nb\n')
       expect(records(frame(cut(document, shares)))).toEqual([
         '3 unclosed quote',
-        `${MAX_RECORD_BYTES + 4} well-formed`,
-        // The quote that was to close the value opens one now.
-        `${MAX_RECORD_BYTES + 6} unclosed quote`,
+        `${recordBytes + 4} well-formed`,
+        // The quote that was meant to close the value opens a new value.
+        `${recordBytes + 6} unclosed quote`,
         `${document.length} well-formed`,
       ])
     },
   )
 
-  test('behind quotes that were closed is skipped up to the next line break', () => {
+  test('after closed quotes is skipped up to the next line break', () => {
     const document = lines('"a\nb",', full, '\nc\n')
     expect(records(frame(cut(document, [0.3])))).toEqual([
       `${document.length - 2} too long`,
@@ -168,10 +167,10 @@ describe('a record over the size limit', () => {
     ])
   })
 
-  test('that ends with the file leaves the state of its quotes to no line but those that it passed', () => {
+  test('that ends with the file passes the state of its quotes only to the lines that its scan passed', () => {
     const document = lines('"\n', full.subarray(4), '\n,"')
-    expect(document.length).toBe(MAX_RECORD_BYTES + 1)
-    // The last chunk is shorter than what is pending, so all is looked at when the end is known.
+    expect(document.length).toBe(recordBytes + 1)
+    // The last chunk is shorter than the pending bytes, so all bytes are scanned only after the end of the file.
     expect(records(frame(cut(document, [0.6])))).toEqual([
       '2 unclosed quote',
       `${document.length - 2} well-formed`,
@@ -179,25 +178,12 @@ describe('a record over the size limit', () => {
     ])
   })
 
-  test('within quotes does not take the next line with it, whose quotes close within its own limit', () => {
+  test('within quotes does not damage the next line if the quotes of that line close within its own limit', () => {
     const document = lines('a,"\nb","\n', full.subarray(8), '"\nc\n')
     expect(records(frame(cut(document, [0.4])))).toEqual([
       '4 unclosed quote',
       `${document.length - 2} well-formed`,
       `${document.length} well-formed`,
     ])
-  })
-})
-
-describe('time is linear where each line closes a quote and opens another', () => {
-  test.each([
-    ['to the end', Buffer.from('a","\n'.repeat(400_000))],
-    ['until one breaks, again and again', Buffer.from(`${'a","\n'.repeat(100_000)}"x\n`.repeat(4))],
-  ])('%s', (_, document) => {
-    const shares = Array.from({ length: 64 }, (_, index) => index / 64)
-    const blocks = frame(cut(document, shares))
-    const lines = document.toString('latin1').trimEnd().split('\n').length
-    expect(blocks.at(-1)?.end).toBe(document.length)
-    expect(records(blocks).length).toBeGreaterThan(0.99 * lines)
   })
 })

@@ -1,40 +1,41 @@
-import { CR, LF, QUOTE } from './dialect.ts'
+import { limits } from '@sluice/contract'
+import { cr, lf, quote } from './dialect.ts'
 import { findByte } from './find-byte.ts'
 import { tooLong, unclosedQuote, wellFormed } from './record-problems.ts'
 import { restart, type Scan, scanRecord, startScan } from './scan.ts'
 
-/** Longest record, bytes without its LF: what bounds the memory that one record takes. */
-export const MAX_RECORD_BYTES = 2 ** 20
+/** Bytes that are kept of a record over the limit. */
+const keptBytes = 1024
 
-/** What is kept of a record over {@link MAX_RECORD_BYTES}. */
-const KEPT_BYTES = 1024
-
-/**
- * A stretch of the file, by absolute offsets in the uncompressed stream (bytes, `end` exclusive). The blocks of a file
- * follow each other without a gap.
- */
+/** A section of the file. The blocks of a file follow each other without a gap. */
 export interface RecordBlock {
+  /** Absolute offset in the uncompressed stream, bytes. */
   start: number
+  /** Absolute offset in the uncompressed stream (exclusive), bytes. */
   end: number
-  /** The stretch itself; of a record that is too long only the first 1,024 bytes. */
+  /** The bytes of the section; only the first 1,024 bytes of a record that is too long. */
   bytes: Buffer
-  /** Where each record ends, its line break included. There are blank lines between them too. */
+  /** Absolute offset of each record's end, after its line break. There may be blank lines between records. */
   recordEnds: Float64Array
-  /** By record, why it cannot be read (`record-problems.ts`); left out if all can. With an unclosed quote it is one physical line. */
+  /**
+   * Why each record cannot be read (a code of `record-problems.ts`); absent if all records can be read. A record with an
+   * unclosed quote is one physical line.
+   */
   problems?: Uint8Array
 }
 
 /**
- * Cuts a stream of bytes into records without taking them apart.
+ * Cuts a stream of bytes into records. Does not split the records into cells.
  *
- * Where a record's quoting is broken (a closing quote followed by something else than a comma or a line break, the end of
- * the file or {@link MAX_RECORD_BYTES} reached within quotes), its first physical line alone is given as a problem and
- * the next line begins a record again: a stray quote costs one line, not the rest of the file.
+ * The quoting of a record is broken if a closing quote precedes a byte other than a comma or a line break. It is also broken
+ * if the file or the longest record ends within quotes. Only the record's first physical line is then reported as a problem,
+ * and the next line begins a new record. An unmatched quote therefore costs one line, not the rest of the file.
  *
- * Time is linear in the bytes, memory bounded by a few {@link MAX_RECORD_BYTES} and the largest chunk, whatever the file.
+ * For any file, time is linear in the number of bytes. Memory is at most a few times the longest record and the largest
+ * chunk.
  */
 export class RecordFramer {
-  /** From the start of the record that is not complete yet. */
+  /** The bytes from the start of the incomplete record. */
   #pending: Buffer = Buffer.alloc(0)
   #pendingStart: number
   #incoming: Buffer[] = []
@@ -42,21 +43,21 @@ export class RecordFramer {
   #skipped: SkippedRecord | undefined
   readonly #maxRecordBytes: number
 
-  /** Takes the absolute offset at which the bytes begin, and a record must begin; and another limit than the usual one. */
-  constructor(position = 0, maxRecordBytes = MAX_RECORD_BYTES) {
+  /** Accepts the absolute offset of the first byte, which must begin a record. Tests use a lower limit for records. */
+  constructor(position = 0, maxRecordBytes: number = limits.recordBytes) {
     this.#pendingStart = position
     this.#maxRecordBytes = maxRecordBytes
   }
 
-  /** Takes the next bytes, gives what is complete. */
+  /** Accepts the next bytes. Returns the blocks of complete records. */
   push(chunk: Buffer): RecordBlock[] {
     this.#incoming.push(chunk)
     this.#incomingBytes += chunk.length
-    // A pending record is looked at again from its start only with at least as many new bytes: so all passes are linear.
+    // A pending record is scanned again from its start only after at least as many new bytes. All passes together stay linear.
     return this.#incomingBytes < this.#pending.length ? [] : this.#frame(false)
   }
 
-  /** Says that the file ends here, gives what is left. */
+  /** Ends the file. Returns the remaining blocks. */
   end(): RecordBlock[] {
     return this.#frame(true)
   }
@@ -71,11 +72,11 @@ export class RecordFramer {
     return blocks.concat(this.#pass(data, final))
   }
 
-  /** Mostly the pending record ends with the next line: then only this line is copied to stand behind it, not the chunk. */
+  /** Frames the pending record alone if the next line completes it, as usual. Only this line is copied then, not the chunk. */
   #framePending(): RecordBlock[] {
     const [chunk] = this.#incoming
     if (this.#pending.length === 0 || chunk === undefined || this.#incoming.length > 1) return []
-    const next = chunk.indexOf(LF) + 1
+    const next = chunk.indexOf(lf) + 1
     if (next === 0) return []
     this.#incoming = [chunk.subarray(next)]
     return this.#pass(Buffer.concat([this.#pending, chunk.subarray(0, next)]), false)
@@ -92,7 +93,7 @@ export class RecordFramer {
   }
 }
 
-/** A record that is too long and whose line break has not come yet. */
+/** A record that is too long and whose line break has not arrived yet. */
 interface SkippedRecord {
   start: number
   bytes: Buffer
@@ -101,12 +102,12 @@ interface SkippedRecord {
 interface PassOptions {
   /** Absolute offset of the data. */
   base: number
-  /** No bytes come after the data. */
+  /** No bytes follow the data. */
   final: boolean
   maxRecordBytes: number
 }
 
-/** Room for the records of a block, kept for the next ones: an array that grows with each record would take most of the time. */
+/** Buffers for the records of a block. They are reused: growing an array for each record would take most of the time. */
 let ends = new Float64Array(2 ** 12)
 let problems = new Uint8Array(2 ** 12)
 
@@ -118,9 +119,9 @@ function makeRoom(): void {
   problems.set(fewerProblems)
 }
 
-/** One pass over the bytes at hand. Offsets are in `data` unless they are called absolute. */
+/** One pass over the available bytes. Offsets refer to `data`, unless they are called absolute. */
 class Pass {
-  /** Start of the record that is looked at. */
+  /** Start of the current record. */
   at = 0
   skipped: SkippedRecord | undefined
   readonly #data: Buffer
@@ -129,19 +130,19 @@ class Pass {
   readonly #maxRecordBytes: number
   readonly #blocks: RecordBlock[] = []
   #blockStart = 0
-  /** Records in the open block, in {@link ends} and {@link problems}. */
+  /** Number of records in the open block, which are in {@link ends} and {@link problems}. */
   #count = 0
   #hasProblems = false
-  /** The next quote at or after the start of the record, or the length of `data`. */
+  /** Offset of the first quote at or after the start of the record; the length of `data` if there is none. */
   #quote = -1
   /**
-   * A scan through quotes that came to nothing. All lines that it passed, from `from` on, begin within its quotes. So a
-   * later record whose quotes reach the start of one of these lines can only go the same way and goes on from where it
-   * stopped. Without that, a file of stray quotes would take quadratic time.
+   * A scan through quotes that did not end a record. All lines that it passed, beginning at {@link #quotesFrom}, begin within
+   * its quotes. If the quotes of a later record reach the start of such a line, the scan of this record would take the same
+   * path. It therefore continues where this scan stopped. Otherwise a file of unmatched quotes would take quadratic time.
    */
   readonly #quotes = startScan(0)
   #quotesFrom = Number.POSITIVE_INFINITY
-  /** A scan of the first line of a record. */
+  /** The scan of a record's first line. */
   readonly #firstLine = startScan(0)
 
   constructor(data: Buffer, { base, final, maxRecordBytes }: PassOptions, skipped: SkippedRecord | undefined) {
@@ -159,18 +160,18 @@ class Pass {
     return this.#blocks
   }
 
-  /** Frames the record that begins here; false where it needs bytes that have not come yet. */
+  /** Frames the record at the current position. Returns false if that needs bytes that have not arrived yet. */
   #frameRecord(): boolean {
-    const lf = findByte(this.#data, LF, this.at)
-    const lineEnd = lf === -1 ? this.#data.length : lf
+    const lineBreak = findByte(this.#data, lf, this.at)
+    const lineEnd = lineBreak === -1 ? this.#data.length : lineBreak
     if (lineEnd - this.at > this.#maxRecordBytes) return this.#skip(lineEnd)
-    if (lf === -1 && !this.#final) return false
-    const next = lf === -1 ? lineEnd : lf + 1
+    if (lineBreak === -1 && !this.#final) return false
+    const next = lineBreak === -1 ? lineEnd : lineBreak + 1
     if (this.#nextQuote() < lineEnd) return this.#frameQuoted(next)
-    return this.#isBlank(lf) ? this.#passOver(next) : this.#add(next, wellFormed)
+    return this.#isBlank(lineBreak) ? this.#passOver(next) : this.#add(next, wellFormed)
   }
 
-  /** Frames a record with a quote in its first line, which ends before `next`. */
+  /** Frames a record with a quote in its first line. The line ends before `next`. */
   #frameQuoted(next: number): boolean {
     const limit = this.at + this.#maxRecordBytes + 1
     const scan = this.#scanLines(next, Math.min(limit, this.#data.length))
@@ -198,26 +199,27 @@ class Pass {
     return quotes
   }
 
-  /** Gives up a record that is too long, up to the first LF from an offset on. */
+  /** Skips a record that is too long, up to the first LF at or after `from`. */
   #skip(from: number): boolean {
     this.#closeBlock()
-    const bytes = Buffer.from(this.#data.subarray(this.at, this.at + KEPT_BYTES))
+    const bytes = Buffer.from(this.#data.subarray(this.at, this.at + keptBytes))
     return this.#finishSkipping({ start: this.#base + this.at, bytes }, from)
   }
 
   #finishSkipping(skipped: SkippedRecord, from: number): boolean {
-    const lf = this.#data.indexOf(LF, from)
-    const isComplete = lf !== -1 || this.#final
-    this.at = lf === -1 ? this.#data.length : lf + 1
+    const lineBreak = this.#data.indexOf(lf, from)
+    const isComplete = lineBreak !== -1 || this.#final
+    this.at = lineBreak === -1 ? this.#data.length : lineBreak + 1
     this.#blockStart = this.at
     this.skipped = isComplete ? undefined : skipped
     const end = this.#base + this.at
-    if (isComplete)
+    if (isComplete) {
       this.#blocks.push({ ...skipped, end, recordEnds: Float64Array.of(end), problems: Uint8Array.of(tooLong) })
+    }
     return isComplete
   }
 
-  /** Adds the record that ends before `next`. */
+  /** Adds the record that ends before `next` to the open block. */
   #add(next: number, problem: number): boolean {
     if (this.#count === ends.length) makeRoom()
     ends[this.#count] = this.#base + next
@@ -231,7 +233,7 @@ class Pass {
     return true
   }
 
-  /** Returns the records that were framed up to here. */
+  /** Ends the open block at the current position. */
   #closeBlock(): void {
     if (this.at === this.#blockStart) return
     this.#blocks.push({
@@ -248,13 +250,13 @@ class Pass {
 
   #nextQuote(): number {
     if (this.#quote < this.at) {
-      const found = findByte(this.#data, QUOTE, this.at)
+      const found = findByte(this.#data, quote, this.at)
       this.#quote = found === -1 ? this.#data.length : found
     }
     return this.#quote
   }
 
-  #isBlank(lf: number): boolean {
-    return lf === this.at || (lf === this.at + 1 && this.#data[this.at] === CR)
+  #isBlank(lineEnd: number): boolean {
+    return lineEnd === this.at || (lineEnd === this.at + 1 && this.#data[this.at] === cr)
   }
 }

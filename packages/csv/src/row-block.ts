@@ -1,47 +1,75 @@
 import { isUtf8 } from 'node:buffer'
 
 /**
- * Where the cells of rows lie in their bytes: a cell is looked at in its place, and no object is made for it. That is what
- * an import's speed hangs on.
+ * The cells of rows, as offsets into the bytes of the rows. No object is created for a cell: an import's speed depends on
+ * that.
  *
- * Cell `i` of row `r` has the number `firstCell[r] + i`; its value, without the quotes around it, is what `bytes` holds
- * from `cellStart` to `cellEnd` of that number, exclusive. A row has as many cells as it has values, not as the header.
+ * Cell `i` of row `r` has the number `firstCell[r] + i`. Its value, without enclosing quotes, is `bytes` from `cellStart` to
+ * `cellEnd` of that number (exclusive). A row has as many cells as it has values, however many columns the header has.
  */
 export interface CellOffsets {
   readonly bytes: Buffer
   readonly firstCell: Uint32Array
   readonly cellStart: Uint32Array
   readonly cellEnd: Uint32Array
-  /** Columns of the file. What a row has after its last column is one cell, as it stands in the file: nobody looks into it. */
+  /** Columns of the file. Whatever follows the last column of a row is one cell with the unparsed bytes of the file. */
   readonly columns: number
-  /** By row, why it cannot be read (`problemOf`); left out if all can. Such a row is split at every comma, and quotes are data. */
+  /**
+   * Why each row cannot be read, for `problemOf`; absent if all rows can be read. A row with a problem is split at every
+   * comma, and its quotes are data.
+   */
   readonly problems?: Uint8Array
 }
 
-/** Data rows that lie next to each other in the file. */
+/** Data rows that follow each other in the file. */
 export interface RowBlock extends CellOffsets {
-  /** Rows in it. */
+  /** Number of rows. */
   readonly count: number
-  /** The rows as they stand in the file, and the absolute offset of their first byte. */
+  /** The rows as uploaded. */
   readonly raw: Buffer
+  /** Absolute offset of the first byte of `raw` in the uncompressed stream. */
   readonly start: number
-  /** Absolute offset just behind each row and its line break, bytes of the uncompressed stream: where to resume. */
+  /** Absolute offset after each row and its line break in the uncompressed stream. Reading can resume there. */
   readonly rowEnd: Float64Array
-  /** All bytes are UTF-8 without NUL, and so are those of every cell: a cell ends before or after an ASCII character. */
+  /** All bytes are UTF-8 without NUL. The same is then true of each cell, because cells begin and end at ASCII characters. */
   readonly isText: boolean
 }
 
-/** How many cells a row has; all those after the last column count as one. */
+/**
+ * Returns the number of a row's cells. Everything that follows the last column counts as one cell.
+ *
+ * @example
+ * ```ts
+ * const [block] = await Array.fromAsync(readRows(Readable.from([Buffer.from('alice,34,x,y\n')]), { columns: 2 }))
+ * cellCount(block, 0) // → 3
+ * ```
+ */
 export function cellCount({ firstCell }: CellOffsets, row: number): number {
   return (firstCell[row + 1] ?? 0) - (firstCell[row] ?? 0)
 }
 
-/** A row as it stands in the file, with its line break, and with the blank lines before it. */
+/**
+ * Returns the bytes of a row as uploaded, with its line break and with the preceding blank lines.
+ *
+ * @example
+ * ```ts
+ * const [block] = await Array.fromAsync(readRows(Readable.from([Buffer.from('alice,34\n\n"bob",35\n')])))
+ * rawRow(block, 1).toString() // → "\n\"bob\",35\n"
+ * ```
+ */
 export function rawRow({ raw, start, rowEnd }: RowBlock, row: number): Buffer {
   return raw.subarray(row === 0 ? 0 : (rowEnd[row - 1] ?? 0) - start, (rowEnd[row] ?? 0) - start)
 }
 
-/** The original bytes of each value of a row. */
+/**
+ * Returns the original bytes of each value of a row.
+ *
+ * @example
+ * ```ts
+ * const [block] = await Array.fromAsync(readRows(Readable.from([Buffer.from('alice,,"a, b"\n')])))
+ * cellsOf(block, 0).map(String) // → ["alice", "", "a, b"]
+ * ```
+ */
 export function cellsOf(block: CellOffsets, row: number): Buffer[] {
   const first = block.firstCell[row] ?? 0
   return Array.from({ length: cellCount(block, row) }, (_, index) =>
@@ -49,7 +77,16 @@ export function cellsOf(block: CellOffsets, row: number): Buffer[] {
   )
 }
 
-/** Whether bytes are UTF-8 without NUL: what can be stored as text (design.md §3, Strings). */
+/**
+ * Whether bytes are UTF-8 without NUL, and so can be stored as text (design.md §3, Strings).
+ *
+ * @example
+ * ```ts
+ * isText(Buffer.from('café')) // → true
+ * isText(Buffer.from([0x63, 0x61, 0x66, 0xe9])) // → false
+ * isText(Buffer.from('a\0')) // → false
+ * ```
+ */
 export function isText(bytes: Buffer): boolean {
   return isUtf8(bytes) && !bytes.includes(0)
 }

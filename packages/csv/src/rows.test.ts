@@ -1,9 +1,9 @@
+import { limits } from '@sluice/contract'
 import { type Options, parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LineWriter } from './line-writer.ts'
 import { problemOf, type RecordProblem } from './record-problems.ts'
-import { MAX_RECORD_BYTES } from './records.ts'
 import { cellsOf, type RowBlock, rawRow } from './row-block.ts'
 import { type RowsOptions, readRows } from './rows.ts'
 import { anyDocument, cut, cuts, sourceOf, tableAndDocument } from './testing/documents.ts'
@@ -26,14 +26,14 @@ async function readText(text: string, options?: RowsOptions): Promise<unknown[]>
   return rows.map(({ cells, problem }) => [...(problem ? [`(${problem})`] : []), ...cells.map(String)])
 }
 
-/** A row's cells as they stand in a line of an error file. */
+/** Returns a row's cells as a line of an error file has them. */
 function lineOf(block: RowBlock, row: number, leftOut: number): Buffer {
   const writer = new LineWriter()
   writer.cells(block, row, leftOut)
   return Buffer.from(writer.take())
 }
 
-/** What csv-parse is told so that it reads our dialect; each byte is a character. */
+/** Options with which csv-parse reads our dialect; each byte is a character. */
 const csvParseOptions = {
   relax_column_count: true,
   relax_quotes: true,
@@ -81,14 +81,14 @@ describe('readRows', () => {
         ['d', 'e'],
       ],
     ],
-    ['text behind a closing quote', 'a,"b"c\r\nd\n', [['(unclosed quote)', 'a', '"b"c'], ['d']]],
-    ['NUL behind a closing quote', '"a"\0\nb\n', [['(unclosed quote)', '"a"\0'], ['b']]],
+    ['text after a closing quote', 'a,"b"c\r\nd\n', [['(unclosed quote)', 'a', '"b"c'], ['d']]],
+    ['NUL after a closing quote', '"a"\0\nb\n', [['(unclosed quote)', '"a"\0'], ['b']]],
     ['nothing', '', []],
   ])('reads %s', async (_, text, expected) => {
     expect(await readText(text)).toEqual(expected)
   })
 
-  test('a value that is not UTF-8 comes byte for byte', async () => {
+  test('a value that is not UTF-8 keeps its bytes', async () => {
     const cell = Buffer.from([0xff, 0xfe, 0x00, 0xc3, 0x28, 0xe9])
     const [row] = await read([Buffer.concat([Buffer.from('a,'), cell, Buffer.from('\n')])])
     expect(row?.cells[1]).toEqual(cell)
@@ -96,13 +96,13 @@ describe('readRows', () => {
     expect(quoted?.cells[1]).toEqual(cell)
   })
 
-  test('of a row that is too long the first values are kept', async () => {
-    const rows = await read([Buffer.from(`first,${'x'.repeat(MAX_RECORD_BYTES)}\nb\n`)])
+  test('a row that is too long keeps its first values', async () => {
+    const rows = await read([Buffer.from(`first,${'x'.repeat(limits.recordBytes)}\nb\n`)])
     expect(rows.map(({ problem }) => problem)).toEqual(['too long', undefined])
     expect(rows[0]?.cells.map(String)).toEqual(['first', 'x'.repeat(1024 - 'first,'.length)])
   })
 
-  test('whatever the table and the way it is written, its cells come back', async () => {
+  test('any table in any notation has the cells that were written', async () => {
     await fc.assert(
       fc.asyncProperty(tableAndDocument, cuts, async ({ table, document }, shares) => {
         const rows = await read(cut(document, shares))
@@ -113,7 +113,7 @@ describe('readRows', () => {
     )
   })
 
-  test('reads a well-formed document as csv-parse reads it in one piece', async () => {
+  test('reads a well-formed document in chunks as csv-parse reads the whole document', async () => {
     await fc.assert(
       fc.asyncProperty(tableAndDocument, cuts, async ({ document }, shares) => {
         const expected = parse(document, csvParseOptions)
@@ -124,18 +124,18 @@ describe('readRows', () => {
     )
   })
 
-  test('of damaged files every row that counts as readable has the cells that csv-parse finds in it', async () => {
+  test('every row of a damaged file without a problem has the cells that csv-parse finds', async () => {
     const file = Buffer.from(
       'u1,"Doe, Ann",12,2024-01-05\r\nu2,"say ""hi""",-1.5,\nu3,,"",x\r\n"u4","two\nlines",7,"é"\nu5,a"b,  ,\n',
     )
     const damage = fc.record({
       at: fc.nat(file.length),
       cut: fc.nat(3),
-      put: fc.constantFrom('"', '""', ',', '\n', '\r\n', '\r', '\0', '\xff', '"\n', ',"', 'x'),
+      insert: fc.constantFrom('"', '""', ',', '\n', '\r\n', '\r', '\0', '\xff', '"\n', ',"', 'x'),
     })
     const damaged = fc.array(damage, { maxLength: 6 }).map((all) =>
-      all.reduce((bytes, { at, cut: length, put }) => {
-        return Buffer.concat([bytes.subarray(0, at), Buffer.from(put, 'latin1'), bytes.subarray(at + length)])
+      all.reduce((bytes, { at, cut: length, insert }) => {
+        return Buffer.concat([bytes.subarray(0, at), Buffer.from(insert, 'latin1'), bytes.subarray(at + length)])
       }, file),
     )
     await fc.assert(
@@ -152,7 +152,7 @@ describe('readRows', () => {
     )
   })
 
-  test('reads any document, in any chunks, to the same rows', async () => {
+  test('reads the same rows from any document, whatever the chunks', async () => {
     await fc.assert(
       fc.asyncProperty(anyDocument, cuts, async (document, shares) => {
         expect(await read(cut(document, shares))).toEqual(await read([document]))
@@ -161,7 +161,7 @@ describe('readRows', () => {
     )
   })
 
-  test('goes on behind any row with exactly the rows that follow it', async () => {
+  test('resumes after any row with exactly the following rows', async () => {
     await fc.assert(
       fc.asyncProperty(anyDocument, fc.nat(20), fc.nat(1000), async (document, index, offset) => {
         const all = await read([document], { position: offset })
@@ -174,8 +174,8 @@ describe('readRows', () => {
     )
   })
 
-  describe('with so many columns', () => {
-    test('looks for no cells after the last column: they are one cell, as it stands in the file', async () => {
+  describe('with a number of columns', () => {
+    test('does not split what follows the last column: it is one cell with the bytes of the file', async () => {
       const text = 'a,b\na,b,c\na,b,\na,b,"c,""d""",e\n"a",b,"c\nd"\n"a",b"c,d\nx,"y,z",w,v,"u\n'
       expect(await readText(text, { columns: 2 })).toEqual([
         ['a', 'b'],
@@ -195,7 +195,7 @@ describe('readRows', () => {
       }
     })
 
-    test('of any document the columns have the cells that they have without a limit, and a line of the row is the same', async () => {
+    test('the columns of any document have the same cells as without a limit, and the line of each row is the same', async () => {
       await fc.assert(
         fc.asyncProperty(
           anyDocument,
@@ -222,10 +222,10 @@ describe('readRows', () => {
   test('ends its source when the reader stops early', async () => {
     const source = sourceOf([Buffer.from('a\n'), Buffer.from('b\n'), Buffer.from('c\n')])
     for await (const _ of readRows(source)) break
-    expect(source).toMatchObject({ ended: true, given: 1 })
+    expect(source).toMatchObject({ ended: true, chunksRead: 1 })
   })
 
-  test('passes an error of its source on', async () => {
+  test('passes through an error of its source', async () => {
     async function* failing() {
       yield Buffer.from('a\n')
       throw new Error('connection lost')

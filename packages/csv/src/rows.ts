@@ -2,20 +2,28 @@ import { splitRecords } from './cells.ts'
 import { type RecordBlock, RecordFramer } from './records.ts'
 import { isText, type RowBlock } from './row-block.ts'
 
-/** Where reading begins, and how wide rows are. */
 export interface RowsOptions {
-  /** Absolute offset at which the source begins: the header's end, or the end of a row. Default 0. */
+  /** Absolute offset of the source's first byte: the end of the header, or the end of a row. Default 0. */
   position?: number
-  /** Columns of the file: cells after them are not looked for. Default: no limit. */
+  /** Columns of the file. Whatever follows the last column of a row becomes one cell. Default: no limit. */
   columns?: number
 }
 
 /**
- * Reads data rows (design.md §3, CSV dialect). A malformed line is a row with a problem, not an error; of a record over
- * 1 MiB only the first 1,024 bytes are kept.
+ * Reads data rows (design.md §3, CSV dialect). Accepts uncompressed bytes without the header.
  *
- * Takes uncompressed bytes without the header. Gives the rows in file order in blocks, about one for each chunk of the
- * source, none of them empty. Errors of the source pass through; the source is ended when the caller stops early.
+ * Returns the rows in file order in blocks, about one block for each chunk of the source. No block is empty. A malformed
+ * line is a row with a problem, not an error. Only the first 1,024 bytes of a record over 1 MiB are kept.
+ *
+ * Errors of the source pass through. If the caller stops early, the source is ended.
+ *
+ * @example
+ * ```ts
+ * const data = Readable.from([Buffer.from('alice,34\n"bob ""b""",35\n')])
+ * const [block] = await Array.fromAsync(readRows(data, { position: 12, columns: 2 }))
+ * Array.from(block.rowEnd) // → [21, 36]
+ * cellsOf(block, 1).map(String) // → ["bob \"b\"", "35"]
+ * ```
  */
 export async function* readRows(
   source: AsyncIterable<Buffer>,

@@ -1,46 +1,47 @@
-import { COMMA, CR, LF, QUOTE } from './dialect.ts'
+import { comma, cr, lf, quote } from './dialect.ts'
 
-/** Where a scan stands within a record. */
+/** What a scan has reached within a record. */
 type ScanState =
   /** At the start of a field. */
   | 'field'
-  /** In a field without quotes around it; a quote there is data. */
+  /** In a field that does not begin with a quote; further quotes are data. */
   | 'unquoted'
   | 'quoted'
-  /** After a quote in a quoted field: the closing one, or the first half of a doubled one. */
+  /** After a quote in a quoted field: the closing quote, or the first half of a doubled quote. */
   | 'closed'
   /** After a closing quote and CR. */
   | 'closed CR'
-  /** A closing quote was followed by something else than a comma or a line break. */
+  /** A closing quote was followed by a byte other than a comma or a line break. */
   | 'broken'
-  /** The record's line break was passed. */
+  /** After the record's line break. */
   | 'ended'
 
-/** A scan through one record that can be paused; `at` is the offset in the buffer of the next byte to look at. */
+/** A scan through one record that can be paused. */
 export interface Scan {
   state: ScanState
+  /** Offset of the next byte in the buffer. */
   at: number
 }
 
-/** A scan of the record that begins at an offset in the buffer. */
+/** Starts a scan of the record at an offset in the buffer. */
 export function startScan(at: number): Scan {
   return { state: 'field', at }
 }
 
-/** Makes a scan stand elsewhere: most records have their own, and an object for each would be much to clean up. */
+/** Moves a scan to another offset and returns it. A new object for each record would be much garbage to collect. */
 export function restart(scan: Scan, state: 'field' | 'quoted', at: number): Scan {
   scan.state = state
   scan.at = at
   return scan
 }
 
-/** Takes the scan on until the record ends or breaks, or `end` (an offset, exclusive) is reached. */
+/** Continues the scan until the record ends, its quoting breaks, or the offset `end` is reached (exclusive). */
 export function scanRecord(data: Buffer, scan: Scan, end: number): void {
   let { state, at } = scan
   while (at < end && state !== 'ended' && state !== 'broken') {
-    // Most bytes lie within a field and change nothing.
-    if (state === 'unquoted') at = pastData(data, at, end, COMMA, LF)
-    else if (state === 'quoted') at = pastData(data, at, end, QUOTE, QUOTE)
+    // Most bytes lie within a field and do not change the state.
+    if (state === 'unquoted') at = findEither(data, at, end, comma, lf)
+    else if (state === 'quoted') at = findEither(data, at, end, quote, quote)
     const byte = data[at]
     if (at === end || byte === undefined) break
     state = nextState(state, byte)
@@ -50,22 +51,22 @@ export function scanRecord(data: Buffer, scan: Scan, end: number): void {
   scan.at = at
 }
 
-/** The offset of the first byte that is one of two, or `end`. */
-function pastData(data: Buffer, from: number, end: number, one: number, other: number): number {
+/** Returns the offset of the first byte that equals one of two, or `end`. */
+function findEither(data: Buffer, from: number, end: number, one: number, other: number): number {
   let at = from
   while (at < end && data[at] !== one && data[at] !== other) at++
   return at
 }
 
 function nextState(state: ScanState, byte: number): ScanState {
-  if (state === 'quoted') return byte === QUOTE ? 'closed' : 'quoted'
+  if (state === 'quoted') return byte === quote ? 'closed' : 'quoted'
   if (state === 'closed') {
-    if (byte === QUOTE) return 'quoted'
-    if (byte === CR) return 'closed CR'
+    if (byte === quote) return 'quoted'
+    if (byte === cr) return 'closed CR'
   }
-  if (byte === LF) return 'ended'
+  if (byte === lf) return 'ended'
   if (state === 'closed CR') return 'broken'
-  if (byte === COMMA) return 'field'
+  if (byte === comma) return 'field'
   if (state === 'closed') return 'broken'
-  return state === 'field' && byte === QUOTE ? 'quoted' : 'unquoted'
+  return state === 'field' && byte === quote ? 'quoted' : 'unquoted'
 }

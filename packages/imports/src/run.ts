@@ -168,8 +168,8 @@ async function openFile(context: ImportContext, claim: Claim): Promise<{ columns
 function checkSize({ byteSize, storedSize, contentType }: Claim): void {
   if (storedSize === null) return
   if (storedSize > limits.uploadBytes[contentType])
-    throw new FileError(`file size over ${limits.uploadBytes[contentType]} bytes`)
+    throw new FileError(fileMessages.tooLarge(limits.uploadBytes[contentType]))
   if (byteSize !== null && storedSize !== byteSize) {
-    throw new FileError(`the uploaded file has ${storedSize} bytes instead of ${byteSize}`)
+    throw new FileError(fileMessages.wrongSize(storedSize, byteSize))
   }
 }

@@ -55,7 +55,7 @@ function headline(ended: EndedImport): { subject: string; opening: string } {
 
 /** The messages that hold nothing of the file: they may stand in a subject. */
 const fixedReason =
-  /^(?:empty file|empty columns|newline character not found|user_id column is required|not in gzip format|file maybe corrupt|header has an unclosed quote|(?:header|file|uncompressed) size over \d+ bytes|This app has exceeded the limit of enabled user profile\(\d+\)|could not be processed in \d+ attempts)$/
+  /^(?:empty file|empty columns|newline character not found|user_id column is required|not in gzip format|file maybe corrupt|quote is not closed in header|(?:header|file|uncompressed) size over \d+ bytes|This app has exceeded the limit of enabled user profile\(\d+\)|could not be processed in \d+ attempts)$/
 
 /** Characters of a message with names from a file that a mail shows, most. */
 const longestReason = 300

@@ -1,9 +1,13 @@
 import {
+  fileMessages,
   type JsonObject,
   limits,
   messagesPerAnswer,
   nameProblem,
   type ProfileEntry,
+  serviceErrorsColumn,
+  standardPrefix,
+  userIdColumn,
   valueTypes,
 } from '@sluice/contract'
 import { parseJsonValue } from './values/json.ts'
@@ -36,7 +40,7 @@ function checkEntry({ key, type: typeName, value: given }: JsonObject, index: nu
   if (key === '') return `user_profiles[${index}]: key must not be empty`
   const problem = nameProblem(key, limits.keyLength)
   if (problem !== undefined) return `${shown(key)} ${problem}`
-  if (key.startsWith(standardPrefix)) return `standard user profile cannot be updated: ${key}`
+  if (key.startsWith(standardPrefix)) return fileMessages.standardProfiles(key)
   if (reservedKeys.has(key)) return `${key} is a reserved name`
 
   const type = valueTypes.find((known) => known === typeName)

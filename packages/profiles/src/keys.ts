@@ -1,4 +1,4 @@
-import type { ValueType } from '@sluice/contract'
+import { fileMessages, type ValueType } from '@sluice/contract'
 import { type Database, encodeTextArray, sql } from '@sluice/database'
 
 /** The app would have more profile keys than its limit (service.md, Errors). */
@@ -6,7 +6,7 @@ export class KeyLimitExceeded extends Error {
   override readonly name = 'KeyLimitExceeded'
 
   constructor(limit: number) {
-    super(`This app has exceeded the limit of enabled user profile(${limit})`)
+    super(fileMessages.tooManyKeys(limit))
   }
 }
 

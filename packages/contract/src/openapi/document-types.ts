@@ -20,7 +20,7 @@ export interface Header {
 export interface Response {
   description: string
   headers?: Record<string, Header>
-  /** By media type; without it the answer has no body. */
+  /** By media type. An answer without content has no body. */
   content?: Record<string, Content>
 }
 
@@ -39,7 +39,7 @@ export interface Operation {
   summary: string
   description: string
   deprecated?: true
-  /** Not part of the documented service: what this implementation adds. */
+  /** This implementation adds the operation to the documented service. */
   'x-sluice-extension'?: true
   security: Record<string, string[]>[]
   parameters?: Parameter[]
@@ -51,7 +51,7 @@ export interface Operation {
 /** The operations of one path, by method. */
 export type PathItem = Partial<Record<'get' | 'post' | 'delete', Operation>>
 
-/** What Sluice uses of OpenAPI 3.1. */
+/** The part of OpenAPI 3.1 that Sluice uses. */
 export interface ApiDocument {
   openapi: '3.1.0'
   info: { title: string; version: string; description: string }

@@ -7,21 +7,29 @@ import { docsPath, documentPath, errorFilePath, livePath, metricsPath, readyPath
 import { usersPath } from './operations/users.ts'
 import { schemas } from './schemas.ts'
 
-const description = `Sluice keeps the profiles of an app's end users: values by key, each key of one type. They are updated
-one user at a time, or in bulk from CSV files.
+const description = `Sluice keeps the profiles of an app's end users. A profile has values by key, and each key has one type. Profiles are
+updated one user at a time, or in bulk from CSV files.
 
-**Requests.** Bodies are JSON in UTF-8 unless an endpoint says otherwise, at most 1 MiB where nothing else is said. Every
-endpoint that is marked so needs an API token in the header \`X-Service-Token\`. A path that does not exist, and a method that a path does
-not have, are answered 404.
+**Requests.** Bodies are JSON in UTF-8 and have at most 1 MiB, unless an endpoint says otherwise. Endpoints marked with
+\`token\` need an API token in the header \`X-Service-Token\`. An unknown path is answered 404, and so is a method that a path
+does not have.
 
-**Rate limits.** Requests are counted per app and function in fixed windows. Answers tell where you stand by
-\`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\`; a 429 tells in \`Retry-After\` how long to wait.
+**Rate limits.** Requests are counted per app and function in fixed windows. The headers \`X-RateLimit-Limit\`,
+\`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` describe the current window. The \`Retry-After\` of a 429 says how long to wait.
 
-**Errors** have \`error.messages\`, some an \`error.code\`; those that are the same everywhere have a \`status\` beside it.
+**Errors** have \`error.messages\`, and some have an \`error.code\`. Errors that are the same at every endpoint also have a \`status\`.
 
-**Extensions** are what this implementation adds to the documented service: \`x-sluice-extension\` marks them.`
+**Extensions** are additions of this implementation to the documented service. \`x-sluice-extension\` marks them.`
 
-/** The OpenAPI 3.1 document of the API, from the schemas that it checks with and the catalogue of its errors. */
+/**
+ * Returns the OpenAPI 3.1 document of the API. It is made from the schemas and checks that the API uses, and from the
+ * catalogue of its errors.
+ *
+ * @example
+ * ```ts
+ * Object.keys(openApiDocument('https://api.example.com').paths['/v1/users']) // → ["post"]
+ * ```
+ */
 export function openApiDocument(apiUrl: string): ApiDocument {
   return {
     openapi: '3.1.0',
@@ -31,7 +39,7 @@ export function openApiDocument(apiUrl: string): ApiDocument {
       { name: 'Deletion', description: 'Deletion of the data of users.' },
       { name: 'Profiles', description: 'Users and their profiles.' },
       { name: 'Bulk import', description: 'Profiles of many users from a file.' },
-      { name: 'Operation', description: 'What operators look at.' },
+      { name: 'Operation', description: 'Health and metrics for operators, and this document.' },
     ],
     paths: {
       '/v3/user_data_deletions': deletionPath,
@@ -54,7 +62,7 @@ export function openApiDocument(apiUrl: string): ApiDocument {
           type: 'apiKey',
           in: 'header',
           name: 'X-Service-Token',
-          description: 'The API token of the app. Registering a new one makes the one before unusable at once.',
+          description: 'The API token of the app. Registering a new token revokes the current token at once.',
         },
       },
     },

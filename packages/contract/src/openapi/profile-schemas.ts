@@ -6,7 +6,7 @@ const key: JsonSchema = { type: 'string', minLength: 1, maxLength: limits.keyLen
 
 const mostPrecise = Number.MAX_SAFE_INTEGER
 
-/** What a value of each type is in JSON, the same in a request and in its answer. A datetime differs. */
+/** The JSON values of each type. They are the same in requests and answers, except for datetimes. */
 const values: Readonly<Record<Exclude<ValueType, 'datetime'>, JsonSchema>> = {
   string: { type: 'string', maxLength: limits.stringLength },
   int: { type: 'integer', format: 'int64', minimum: -mostPrecise, maximum: mostPrecise },
@@ -15,7 +15,7 @@ const values: Readonly<Record<Exclude<ValueType, 'datetime'>, JsonSchema>> = {
 
 const sentDatetime: JsonSchema = {
   type: 'string',
-  description: 'ISO 8601 with its offset. Seconds may be left out.',
+  description: 'ISO 8601 with an offset. Seconds are optional.',
   pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?(Z|[+-][0-9]{2}(:[0-9]{2})?)$',
 }
 
@@ -48,7 +48,7 @@ export const profileUpdateAnswer: JsonSchema = {
   additionalProperties: false,
 }
 
-/** One schema per type, each with the value that the type has. Generators name them by their titles. */
+/** Returns one schema for each type. Code generators name them by their titles. */
 function entriesByType(datetime: JsonSchema): JsonSchema[] {
   return Object.entries({ ...values, datetime }).map(([type, value]) => ({
     title: `${type} entry`,

@@ -7,62 +7,62 @@ const wholeNumber: JsonSchema = { type: 'integer', minimum: 0 }
 
 const requestId: Record<string, Header> = {
   'X-Request-Id': {
-    description: 'The request in the log of the service. Name it when you report a problem.',
+    description: 'ID of the request in the log of the service. Quote it when you report a problem.',
     schema: { type: 'string', format: 'uuid' },
     required: true,
   },
 }
 
-/** Headers of every answer that got past authentication. */
+/** Headers of every answer after successful authentication. */
 const rateHeaders: Record<string, Header> = {
-  'X-RateLimit-Limit': { description: 'Requests in one window, at most.', schema: wholeNumber },
+  'X-RateLimit-Limit': { description: 'Most requests in one window.', schema: wholeNumber },
   'X-RateLimit-Remaining': { description: 'Requests left in this window.', schema: wholeNumber },
-  'X-RateLimit-Reset': { description: 'When the window ends: UTC, in epoch seconds.', schema: wholeNumber },
+  'X-RateLimit-Reset': { description: 'End of the window, UTC in epoch seconds.', schema: wholeNumber },
 }
 
 const retryAfter: Record<string, Header> = {
   'Retry-After': { description: 'Seconds to wait before the next request.', schema: wholeNumber, required: true },
 }
 
-/** An error that an endpoint answers. */
+/** An error answer of an endpoint, for the document. */
 export interface ErrorCase {
   /** Short name of the example. */
   name: string
-  /** When it is answered. */
+  /** The condition of the answer. */
   when: string
   answer: ErrorAnswer | TextAnswer
 }
 
 const errorCase = (name: string, when: string, answer: ErrorCase['answer']): ErrorCase => ({ name, when, answer })
 
-/** What can befall any request, before it is looked at. */
+/** Errors of any request before it is processed. */
 const anyRequest = [
   errorCase('not_http', 'The request is not valid HTTP.', errors.malformedRequest()),
   errorCase('too_slow', 'The request did not arrive in time.', errors.requestTimeout()),
   errorCase('large_headers', 'The request line and headers are over 16 KiB.', errors.headersTooLarge()),
-  errorCase('our_fault', 'The service failed. The request may be sent again.', errors.internal()),
+  errorCase('our_fault', 'The service failed. The request can be sent again.', errors.internal()),
 ]
 
-/** What an endpoint with a token answers beside its own errors. */
+/** Errors of every endpoint with a token, besides its own errors. */
 const anyToken = [
   errorCase('no_token', 'The header X-Service-Token is missing.', errors.unauthorized()),
-  errorCase('invalid_token', 'The token is not one, or was replaced.', errors.forbidden()),
+  errorCase('invalid_token', 'The token is invalid or was replaced.', errors.forbidden()),
   errorCase('too_many', 'The limit of the window is used up.', errors.tooManyRequests(42)),
 ]
 
-/** What an endpoint that takes a body answers beside its own errors. */
+/** The error of every endpoint that accepts a body, besides its own errors. */
 export const tooManyBodies = errorCase(
   'too_many_bodies',
-  'The app, or all apps, have as many bytes in flight as the service takes. `Retry-After` says how long to wait.',
+  'The app, or all apps together, have too many bytes in flight. `Retry-After` says how long to wait.',
   errors.tooManyBodies(1),
 )
 
-/** What an endpoint that takes a JSON body of at most `limit` bytes answers beside its own errors. */
-export function jsonBodyErrors(limit: number, malformed = errors.malformedJson): ErrorCase[] {
+/** Returns the errors of an endpoint that accepts a JSON body, besides its own errors. */
+export function jsonBodyErrors(limitBytes: number, malformed = errors.malformedJson): ErrorCase[] {
   return [
-    errorCase('large_body', `The body is over ${limit} bytes.`, errors.bodyTooLarge(limit)),
-    // A value takes a byte, and a separator.
-    ...(limit / 2 > limits.jsonValues
+    errorCase('large_body', `The body is over ${limitBytes} bytes.`, errors.bodyTooLarge(limitBytes)),
+    // A value takes at least one byte and a separator.
+    ...(limitBytes / 2 > limits.jsonValues
       ? [errorCase('many_values', 'The body has too many values.', malformed(tooManyValues))]
       : []),
     tooManyBodies,
@@ -70,7 +70,7 @@ export function jsonBodyErrors(limit: number, malformed = errors.malformedJson):
   ]
 }
 
-/** A success with a JSON body, and the headers that only this answer has. */
+/** Returns a success with the headers of only this answer. */
 export function success(
   description: string,
   content: Record<string, Content> | undefined,
@@ -79,17 +79,17 @@ export function success(
   return { description, headers, ...(content && { content }) }
 }
 
-/** A JSON body of a schema, with its example. */
+/** Returns the content of a JSON body with its schema and an example. */
 export function json(name: Parameters<typeof schemaRef>[0], example: unknown): Record<string, Content> {
   return { 'application/json': { schema: schemaRef(name), examples: { example: { value: example } } } }
 }
 
-/** All responses of an endpoint that needs no token. */
+/** Returns all responses of an endpoint without a token. */
 export function openResponses(own: Record<string, Response>, cases: readonly ErrorCase[] = []) {
   return withHeaders({ ...own, ...errorResponses([...cases, ...anyRequest]) }, () => requestId)
 }
 
-/** All responses of an endpoint that needs a token and counts requests. */
+/** Returns all responses of an endpoint that requires a token and counts requests. */
 export function tokenResponses(own: Record<string, Response>, cases: readonly ErrorCase[] = []) {
   const responses = { ...own, ...errorResponses([...cases, ...anyToken, ...anyRequest]) }
   return withHeaders(responses, (status) => ({
@@ -99,7 +99,7 @@ export function tokenResponses(own: Record<string, Response>, cases: readonly Er
   }))
 }
 
-/** Statuses that are answered before a request is counted. */
+/** Statuses of answers that precede the counting of the request. */
 const uncounted = new Set(['401', '403', '431'])
 
 function withHeaders(responses: Record<string, Response>, headersOf: (status: string) => Record<string, Header>) {
@@ -109,7 +109,7 @@ function withHeaders(responses: Record<string, Response>, headersOf: (status: st
   return Object.fromEntries(entries)
 }
 
-/** The cases by status: what each status means, its body, and an example per case. */
+/** Groups the cases by status. Each status has a description, the schema of its body, and an example for each case. */
 function errorResponses(cases: readonly ErrorCase[]): Record<string, Response> {
   const byStatus = Map.groupBy(cases, ({ answer }) => String(answer.status))
   return Object.fromEntries([...byStatus].map(([status, same]) => [status, errorResponse(same)]))

@@ -5,11 +5,11 @@ import { valueTypes } from '../value-type.ts'
 import type { JsonSchema } from './document-types.ts'
 import { profileEntry, profileUpdateAnswer } from './profile-schemas.ts'
 
-/** The JSON Schema of what an endpoint takes (`input`) or answers (`output`). */
+/** Returns the JSON Schema of the body of a request (`input`) or an answer (`output`). */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   const { $schema, ...json } = z.toJSONSchema(schema, {
     io,
-    // A format says what its pattern does, in one word; the range of JavaScript's integers says nothing of ours.
+    // A format says the same as its pattern in one word. The range of JavaScript's integers is not a range of our values.
     override({ jsonSchema }) {
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
@@ -21,14 +21,14 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
 
 const messages = {
   type: 'array',
-  description: 'What is wrong, in words.',
+  description: 'Descriptions of the errors.',
   items: { type: 'string' },
   minItems: 1,
 }
 
 const plainError = {
   type: 'object',
-  description: 'An error. `code` is there where the endpoint has codes.',
+  description: 'An error. `code` is present if the endpoint has error codes.',
   properties: {
     error: {
       type: 'object',
@@ -54,14 +54,14 @@ const namedError = {
 
 const userId = { type: 'string', minLength: 1, maxLength: limits.userIdLength }
 
-// Its entries are checked against the registered keys as well, by hand: this is what can be said without them.
+// The API also checks the entries against the registered keys, which a schema cannot express.
 const profileUpdateRequest = {
   type: 'object',
   properties: {
     user_id: { ...userId, description: 'A registered user.' },
     user_profiles: {
       type: 'array',
-      description: 'Where a key occurs more than once, the last entry counts; each must be valid.',
+      description: 'If a key occurs more than once, the last entry applies. Each entry must be valid.',
       minItems: 1,
       items: { $ref: '#/components/schemas/ProfileEntry' },
     },
@@ -99,7 +99,7 @@ const columnTypes = {
   properties: {
     user_profile: {
       type: 'object',
-      description: 'Each column but `user_id` and the reserved one, with the type of its key.',
+      description: 'Each column, except `user_id` and `SERVICE_ERRORS`, with the type of its key.',
       additionalProperties: {
         type: 'object',
         properties: { type: { type: 'string', enum: valueTypes } },
@@ -119,7 +119,7 @@ const health = {
   additionalProperties: false,
 }
 
-/** The schemas of all bodies, from those that the endpoints check with where there is one. */
+/** The schemas of all bodies. If the API checks a body with a schema, the document shows that schema. */
 export const schemas = {
   ImportRequest: schemaOf(importRequest, 'input'),
   UploadDescriptor: schemaOf(uploadDescriptor, 'output'),
@@ -136,5 +136,5 @@ export const schemas = {
   NamedError: namedError,
 } satisfies Record<string, JsonSchema>
 
-/** A reference to one of them. */
+/** Returns a reference to one of the schemas. */
 export const schemaRef = (name: keyof typeof schemas): JsonSchema => ({ $ref: `#/components/schemas/${name}` })

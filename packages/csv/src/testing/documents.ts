@@ -1,25 +1,25 @@
 import fc from 'fast-check'
 
-/** Cuts bytes at the given shares (0 to 1) of their length; chunks may be empty. */
+/** Cuts bytes at the given fractions (0 to 1) of their length. Chunks may be empty. */
 export function cut(bytes: Buffer, shares: readonly number[]): Buffer[] {
   const ends = [...shares, 1].map((share) => Math.round(share * bytes.length)).sort((a, b) => a - b)
   return ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end))
 }
 
-/** Any places to cut at. */
+/** Any fractions at which to cut. */
 export const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 })
 
-/** Documents made of the bytes that matter, well-formed or not. */
+/** Documents of the bytes with a meaning in CSV, well-formed or not. */
 export const anyDocument = fc
   .array(fc.constantFrom('a', ',', '"', '\r', '\n', '\r\n', '""', '",', ',"', '"\n', 'é'), { maxLength: 40 })
   .map((parts) => Buffer.from(parts.join('')))
 
-/** Bytes of a cell, those that matter to the format more often than others. */
+/** Bytes of a cell. Bytes with a meaning in CSV are more frequent than others. */
 const anyCell = fc
   .array(fc.oneof(fc.constantFrom(...Buffer.from(',"\r\n ab')), fc.integer({ min: 0, max: 255 })), { maxLength: 8 })
   .map((bytes) => Buffer.from(bytes))
 
-/** A table of cells, and a document that says it with some quoting, line ends and blank lines. */
+/** A table of cells, and a document of the table with some quoting, line breaks and blank lines. */
 export const tableAndDocument = fc
   .array(
     fc.record({
@@ -42,21 +42,21 @@ export const tableAndDocument = fc
     ),
   }))
 
-/** A cell as it may stand in a file, each byte as one character. */
+/** Returns a cell as a file may contain it; each character stands for a byte. */
 function write(cell: Buffer, quote: boolean): string {
   const text = cell.toString('latin1')
   return quote || /^"|[,\n]|\r$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** A source of chunks that says whether its reader has let go of it. */
-export function sourceOf(chunks: readonly Buffer[]): AsyncIterable<Buffer> & { ended: boolean; given: number } {
+/** Returns a source that records how many chunks were read from it, and whether its reader has ended it. */
+export function sourceOf(chunks: readonly Buffer[]): AsyncIterable<Buffer> & { ended: boolean; chunksRead: number } {
   const source = {
     ended: false,
-    given: 0,
+    chunksRead: 0,
     async *[Symbol.asyncIterator]() {
       try {
         for (const chunk of chunks) {
-          source.given++
+          source.chunksRead++
           yield chunk
         }
       } finally {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import type { ValueType } from '@sluice/contract'
+import { type ValueType, valueMessages } from '@sluice/contract'
 import { type CellOffsets, cellCount, isText, problemOf, type RowBlock, rawRow } from '@sluice/csv'
 import type { ProfileBatch } from '@sluice/profiles'
 import type { Columns } from '../file/columns.ts'
@@ -66,7 +66,7 @@ export async function prepareBatch(batch: RowBatch, columns: Columns, memory: Ba
   let number = 0
   for (const { block, from, to } of batch.slices) {
     for (let row = from; row < to; row++, number++) {
-      if (problemOf(block, row) !== undefined || userIdProblem(block, row, userIdIndex) !== undefined) continue
+      if (problemOf(block, row) !== undefined || userIdCellProblem(block, row, userIdIndex) !== undefined) continue
       const cell = (block.firstCell[row] ?? 0) + userIdIndex
       const [start, end] = [block.cellStart[cell] ?? 0, block.cellEnd[cell] ?? 0]
       // A hash costs half as much as a string as it does as a Buffer, which is an object with memory of its own.
@@ -82,5 +82,5 @@ export async function prepareBatch(batch: RowBatch, columns: Columns, memory: Ba
 export function userIdProblem(block: RowBlock, row: number, userIdIndex: number): Problem | undefined {
   if (!hasValue(block, row, userIdIndex)) return unregistered(userIdIndex)
   const isReadable = block.isText || isText(bytesOf(block, row, userIdIndex))
-  return isReadable ? undefined : columnProblem(userIdIndex, 'should be UTF-8')
+  return isReadable ? undefined : columnProblem(userIdIndex, valueMessages.notUtf8)
 }

@@ -1,8 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
+import { rowMessages } from '@sluice/contract'
 import { cellCount, problemOf, type RecordProblem, type RowBlock } from '@sluice/csv'
 import type { ProfileBatch, UserStates } from '@sluice/profiles'
 import type { Columns, ProfileColumn } from '../file/columns.ts'
-import { hasValue, noUser, type PreparedBatch, userIdProblem } from './batch.ts'
+import { hasValue, noUser, type PreparedBatch, userIdCellProblem } from './batch.ts'
 import { columnProblem, type Problem, rowProblem } from './problems.ts'
 
 /** What checking the cells of a batch found. */
@@ -19,11 +20,11 @@ interface FoundProblems {
 }
 
 const unreadable = {
-  'unclosed quote': rowProblem('quote is not closed'),
-  'too long': rowProblem('row is too long'),
+  'unclosed quote': rowProblem(rowMessages.unclosedQuote),
+  'too long': rowProblem(rowMessages.tooLong),
 } satisfies Record<RecordProblem, Problem>
 
-const tooManyValues = rowProblem('too many values')
+const tooManyValues = rowProblem(rowMessages.tooManyValues)
 
 /**
  * Checks every cell of the rows, and adds the values of valid rows to the batch.
@@ -73,7 +74,7 @@ class RowCheck {
     const first = block.firstCell[row] ?? 0
     const count = (block.firstCell[row + 1] ?? 0) - first
     if (count > names.length) note(this.#found, number, tooManyValues)
-    const idProblem = user === noUser ? userIdProblem(block, row, userIdIndex) : undefined
+    const idProblem = user === noUser ? userIdCellProblem(block, row, userIdIndex) : undefined
     if (idProblem !== undefined) note(this.#found, number, idProblem)
 
     profileBatch.beginRow()

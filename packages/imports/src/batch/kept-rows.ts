@@ -1,4 +1,5 @@
-import { type CellOffsets, LineWriter, SERVICE_ERRORS } from '@sluice/csv'
+import { serviceErrorsColumn } from '@sluice/contract'
+import { type CellOffsets, LineWriter } from '@sluice/csv'
 import { Messages } from './messages.ts'
 import type { Problem } from './problems.ts'
 
@@ -42,7 +43,7 @@ export class KeptRows {
   /** Accepts the uploaded columns. */
   constructor(columns: readonly string[]) {
     this.#columns = columns.length
-    this.#reserved = columns.indexOf(SERVICE_ERRORS)
+    this.#reserved = columns.indexOf(serviceErrorsColumn)
     this.#messages = new Messages(columns)
   }
 

@@ -1,17 +1,19 @@
+import { rowMessages, valueMessages } from '@sluice/contract'
+
 /**
  * The problems of rows (service.md, Error CSV file; design.md §3). Chunks of an error file store their indexes in this list.
  * Releases that run side by side read each other's chunks, so new texts must be added at the end.
  */
 const texts = [
-  'quote is not closed',
-  'row is too long',
-  'too many values',
-  'is unregistered user',
-  'should be UTF-8',
-  'should be integer',
-  'should be decimal',
-  'should be iso8601 format',
-  'should be at most 255 characters',
+  rowMessages.unclosedQuote,
+  rowMessages.tooLong,
+  rowMessages.tooManyValues,
+  valueMessages.unregisteredUser,
+  valueMessages.notUtf8,
+  valueMessages.notInteger,
+  valueMessages.notDecimal,
+  valueMessages.notDatetime,
+  valueMessages.tooLong,
 ] as const
 
 type ProblemText = (typeof texts)[number]
@@ -42,7 +44,7 @@ export function columnProblem(column: number, text: ProblemText): Problem {
 
 /** Returns the problem of a row whose user is not registered. Accepts the index of the column `user_id`. */
 export function unregistered(userIdIndex: number): Problem {
-  return columnProblem(userIdIndex, 'is unregistered user')
+  return columnProblem(userIdIndex, valueMessages.unregisteredUser)
 }
 
 /** Returns the message of a problem in a file with these columns. */

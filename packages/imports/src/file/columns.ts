@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ValueType } from '@sluice/contract'
-import { SERVICE_ERRORS, USER_ID } from '@sluice/csv'
+import { serviceErrorsColumn, userIdColumn, type ValueType } from '@sluice/contract'
 
 /** A column whose values go into profiles. */
 export interface ProfileColumn {
@@ -41,9 +40,9 @@ export class Columns {
     registered: ReadonlyMap<string, ValueType>,
   ) {
     this.names = names
-    this.userIdIndex = names.indexOf(USER_ID)
+    this.userIdIndex = names.indexOf(userIdColumn)
     this.profiles = names.flatMap((key, index) => {
-      if (key === USER_ID || key === SERVICE_ERRORS) return []
+      if (key === userIdColumn || key === serviceErrorsColumn) return []
       const type = registered.get(key) ?? (Object.hasOwn(settled, key) ? settled[key] : undefined)
       return [{ index, key, type, registered: registered.has(key) }]
     })

@@ -18,7 +18,7 @@ export async function* openSource(context: FileContext, file: StoredFile, positi
   try {
     const limit = context.settings.UNCOMPRESSED_LIMIT - from
     let skip = position - from
-    for await (const chunk of decompress(stored, { gzip, limit })) {
+    for await (const chunk of decompress(stored, { gzip, limitBytes: limit })) {
       if (skip >= chunk.length) skip -= chunk.length
       else {
         yield chunk.subarray(skip)

@@ -127,6 +127,6 @@ async function expire({ db, log }: ImportContext, { appId, importId }: ImportId)
     .executeTakeFirst()
   const expired = Number(result.numUpdatedRows)
   if (expired > 0)
-    log.info({ app_id: appId, import_id: importId }, `no upload within ${limits.uploadWindow / 60_000} minutes`)
+    log.info({ app_id: appId, import_id: importId }, `no upload within ${limits.uploadWindowMs / 60_000} minutes`)
   return expired
 }

@@ -21,7 +21,7 @@ export async function requestImport(
   const importId = crypto.randomUUID()
   const objectKey = uploadKey(appId, importId)
   const { checksum, byte_size: byteSize, content_type: contentType } = request
-  const url = await storage.presignUpload(objectKey, { contentType, byteSize, checksum }, limits.uploadWindow)
+  const url = await storage.presignUpload(objectKey, { contentType, byteSize, checksum }, limits.uploadWindowMs)
   const values = {
     app_id: appId,
     import_id: importId,
@@ -32,7 +32,7 @@ export async function requestImport(
     content_type: contentType,
     byte_size: byteSize,
     checksum,
-    upload_expires_at: sql<Date>`now() + make_interval(secs => ${limits.uploadWindow / 1000})`,
+    upload_expires_at: sql<Date>`now() + make_interval(secs => ${limits.uploadWindowMs / 1000})`,
     upload_check_at: sql<Date>`now()`,
   } as const
   await inImportTrace('import requested', importId, () =>

@@ -1,4 +1,4 @@
-import type { JsonWriter } from '../values/json-writer.ts'
+import type { ByteWriter } from '../values/byte-writer.ts'
 import type { ElementList } from './element-list.ts'
 
 /** The columns of the rows that {@link writeCopyRows} writes. */
@@ -25,7 +25,7 @@ interface BatchLists {
  * document. A hash with all bits 0 is written as null. Returns the writer's bytes.
  */
 export function writeCopyRows(
-  writer: JsonWriter,
+  writer: ByteWriter,
   appId: number,
   { id, hash, document }: BatchLists,
   users: readonly number[],
@@ -58,7 +58,7 @@ function isZero(list: ElementList, element: number): boolean {
   return true
 }
 
-function writeDocument(writer: JsonWriter, documents: ElementList, document: number): void {
+function writeDocument(writer: ByteWriter, documents: ElementList, document: number): void {
   const [start, end] = [documents.startOf(document), documents.endOf(document)]
   writer.writeInt32(end - start + 1)
   writer.writeByte(jsonVersion)

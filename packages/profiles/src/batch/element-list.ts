@@ -1,5 +1,5 @@
 import { writeArrayHeader } from '@sluice/database'
-import { JsonWriter } from '../values/json-writer.ts'
+import { ByteWriter } from '../values/byte-writer.ts'
 
 /** Bytes of an array's header, and of the length that precedes each element. */
 const headerBytes = 20

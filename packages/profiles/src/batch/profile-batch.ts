@@ -1,5 +1,5 @@
 import type { ValueType } from '@sluice/contract'
-import { JsonWriter } from '../values/json-writer.ts'
+import { ByteWriter } from '../values/byte-writer.ts'
 import type { RowProblem } from '../values/value-type.ts'
 import { documentOf, writeCopyRows } from './copy-rows.ts'
 import { ElementList } from './element-list.ts'

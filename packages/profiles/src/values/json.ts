@@ -1,4 +1,4 @@
-import { textProblem, type ValueType } from '@sluice/contract'
+import { textProblem, type ValueType, valueMessages } from '@sluice/contract'
 import { parseDatetime } from './datetime.ts'
 import { stringProblem } from './string.ts'
 import { typeMismatch, type ValueProblem } from './value-type.ts'

@@ -1,4 +1,5 @@
 import { errors } from '../../errors.ts'
+import { fileMessages } from '../../import-messages.ts'
 import { limits } from '../../limits.ts'
 import type { Content, Header, PathItem } from '../document-types.ts'
 import { type ErrorCase, json, success, tokenResponses, tooManyBodies } from '../responses.ts'
@@ -13,11 +14,11 @@ const types = { user_profile: { name: { type: 'string' }, age: { type: 'int' } }
 
 const text: Header['schema'] = { type: 'string' }
 
-/** That the endpoint is to be left, on every answer of it. */
+/** Headers of every answer: they announce the end of the endpoint. */
 const deprecated: Record<string, Header> = {
-  Deprecation: { description: 'Since when it is deprecated (RFC 9745).', schema: text },
-  Sunset: { description: 'Until when it was to be there (RFC 8594).', schema: text },
-  Link: { description: 'What to use instead.', schema: text },
+  Deprecation: { description: 'Date of the deprecation (RFC 9745).', schema: text },
+  Sunset: { description: 'Announced end of the endpoint (RFC 8594).', schema: text },
+  Link: { description: 'The endpoint to use instead.', schema: text },
 }
 
 const refused = (name: string, when: string, message: string): ErrorCase => {
@@ -27,21 +28,17 @@ const refused = (name: string, when: string, message: string): ErrorCase => {
 const limit = limits.uploadBytesV2
 
 const cases: ErrorCase[] = [
-  refused('no_user_id', 'the column of user IDs is missing.', 'user_id column is required'),
-  refused('empty', 'the file is empty.', 'empty file'),
-  refused('large_header', 'the header is too large.', 'header size over 102400 bytes'),
-  refused('no_newline', 'the header has no end.', 'newline character not found'),
-  refused('empty_columns', 'a column has no name.', 'empty columns'),
-  refused('not_utf8', 'a name is not in UTF-8.', 'column 2 should be UTF-8'),
-  refused('duplicates', 'names occur twice.', 'duplicate columns name, age'),
-  refused('not_gzip', 'the file is not in gzip format.', 'not in gzip format'),
-  refused('corrupt', 'the gzip file is damaged.', 'file maybe corrupt'),
-  refused(
-    'too_many_keys',
-    'the app would have too many keys.',
-    'This app has exceeded the limit of enabled user profile(500)',
-  ),
-  refused('standard', 'a column is a standard profile.', 'standard user profile cannot be updated: $name'),
+  refused('no_user_id', 'the column of user IDs is missing.', fileMessages.noUserIdColumn),
+  refused('empty', 'the file is empty.', fileMessages.empty),
+  refused('large_header', 'the header is too large.', fileMessages.headerTooLarge),
+  refused('no_newline', 'the header has no line break.', fileMessages.noLineBreak),
+  refused('empty_columns', 'a column has no name.', fileMessages.emptyColumns),
+  refused('not_utf8', 'a name is not in UTF-8.', fileMessages.columnsNotUtf8('column 2')),
+  refused('duplicates', 'names occur more than once.', fileMessages.duplicateColumns('name, age')),
+  refused('not_gzip', 'the file is not in gzip format.', fileMessages.notGzip),
+  refused('corrupt', 'the gzip file is damaged.', fileMessages.corrupt),
+  refused('too_many_keys', 'the app would have too many keys.', fileMessages.tooManyKeys(500)),
+  refused('standard', 'a column is a standard profile.', fileMessages.standardProfiles('$name')),
   { name: 'large_file', when: `The file is over ${limit} bytes.`, answer: errors.bodyTooLarge(limit) },
   { name: 'wrong_type', when: 'The type of the file is not known.', answer: errors.unsupportedFileType() },
   tooManyBodies,
@@ -49,9 +46,9 @@ const cases: ErrorCase[] = [
 
 const responses = tokenResponses(
   {
-    202: success('The file has its place in the line.', json('ColumnTypes', types), {
+    202: success('The import is queued in the order of requests.', json('ColumnTypes', types), {
       'X-Import-Id': {
-        description: 'The import, to ask for its state. An extension of Sluice.',
+        description: 'ID of the import, for requests of its state. Extension of Sluice.',
         schema: { type: 'string', format: 'uuid' },
         required: true,
       },
@@ -67,9 +64,9 @@ export const bulkImportV2Path: PathItem = {
     tags: ['Bulk import'],
     summary: 'Bulk import, with the file in the request',
     description: [
-      'Deprecated: use version 3. Takes a CSV file, or a gzip-compressed one, of up to 100 MiB as the body. It is then',
-      'processed like any other import. The answer tells the type of each column: that of the registered key, or what the',
-      'first rows look like.',
+      'Deprecated: use version 3. Accepts a CSV file, plain or gzip-compressed, of up to 100 MiB as the body. The file is then',
+      'processed like any other import. The answer has the type of each column: the type of the registered key, or the type',
+      'inferred from the first rows.',
       '',
       csvRules,
     ].join('\n'),

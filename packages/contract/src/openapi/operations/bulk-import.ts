@@ -33,14 +33,14 @@ const importIdParameter = {
   name: 'import_id',
   in: 'path',
   required: true,
-  description: 'What `X-Import-Id` said.',
+  description: 'The ID in `X-Import-Id`.',
   schema: { type: 'string', format: 'uuid' },
   example: view.import_id,
 } as const
 
 const unknown: ErrorCase = { name: 'unknown', when: 'The app has no such import.', answer: errors.notFound() }
 
-/** An invalid first request, answered in the words of its own check. */
+/** Returns the case of an invalid first request, with the messages of the real check. */
 function refused(name: string, when: string, body: unknown): ErrorCase {
   const parsed = parseImportRequest(body)
   return { name, when, answer: errors.badRequest(...('messages' in parsed ? parsed.messages : [])) }
@@ -59,7 +59,7 @@ const invalidRequests = [
     byte_size: '12',
     content_type: 'text/plain',
   }),
-  refused('dry_run', 'It says neither yes nor no to a dry run.', { checksum, byte_size: '12', dry_run: 'yes' }),
+  refused('dry_run', 'The value of dry_run is not a boolean.', { checksum, byte_size: '12', dry_run: 'yes' }),
   refused('no_object', 'The body is not a JSON object.', []),
 ]
 
@@ -72,30 +72,34 @@ export const bulkImportPath: PathItem = {
     tags: ['Bulk import'],
     summary: 'Bulk import, first request: announce a file',
     description: [
-      'Announces a CSV file, or a gzip-compressed one, and answers with an address to upload it to. Then send the file',
-      'as the body of a `PUT` to `direct_upload.url` with exactly the headers of `direct_upload.headers`; storage answers',
-      '200. That request needs no token, must begin within 5 minutes, and is refused by storage (400 or 403, with an XML',
-      'body) where content, size, type or signature are others than announced.',
+      'Announces a CSV file, plain or gzip-compressed. The answer has an address for its upload. Then send the file as the',
+      'body of a `PUT` to `direct_upload.url`, with exactly the headers in `direct_upload.headers`. Storage answers 200. This',
+      'second request needs no token and must begin within 5 minutes. Storage refuses it (400 or 403, with an XML body) if',
+      'content, size, type or signature differ from the announcement.',
       '',
-      'Files of one app are processed in the order of their first requests, and a mail tells the result.',
+      'Files of one app are processed in the order of their first requests. A mail reports the result of each import.',
       '',
       csvRules,
     ].join('\n'),
     security: [{ token: [] }],
     requestBody: {
       required: true,
-      description: 'The file that is to come: at most 1 GiB as CSV, 100 MiB as gzip.',
+      description: 'The announced file: at most 1 GiB as CSV, 100 MiB as gzip.',
       content: json('ImportRequest', { checksum, byte_size: '12', content_type: 'text/csv' }),
     },
     responses: tokenResponses(
       {
-        200: success('The import has its place in the line; the file may come.', json('UploadDescriptor', descriptor), {
-          'X-Import-Id': {
-            description: 'The import, to ask for its state. An extension of Sluice.',
-            schema: { type: 'string', format: 'uuid' },
-            required: true,
+        200: success(
+          'The import has its place in the order of requests. The file can be uploaded.',
+          json('UploadDescriptor', descriptor),
+          {
+            'X-Import-Id': {
+              description: 'ID of the import, for requests of its state. Extension of Sluice.',
+              schema: { type: 'string', format: 'uuid' },
+              required: true,
+            },
           },
-        }),
+        ),
       },
       [...invalidRequests, notJson, ...jsonBodyErrors(limits.importRequestBytes)],
     ),
@@ -109,24 +113,24 @@ export const importStatusPath: PathItem = {
     tags: ['Bulk import'],
     summary: 'State of an import',
     description: [
-      'Extension of Sluice. How far an import is, whichever way its file came: `awaiting_upload` until the file is there,',
-      '`queued` until it is its turn, `processing`, then `completed` or `failed`; `expired` where the file never came,',
-      '`cancelled` where somebody did that.',
-      '`error_file_url` is there where rows could not be applied: a CSV file of those rows and why.',
+      'Extension of Sluice. The progress of an import from any upload route. Its state is `awaiting_upload` until the file is',
+      'uploaded, `queued` until the import is next in order, `processing`, and finally `completed` or `failed`. It is `expired`',
+      'if the file was never uploaded, and `cancelled` if the import was cancelled.',
+      'If rows could not be applied, `error_file_url` links to a CSV file of these rows with the reasons.',
     ].join('\n'),
     'x-sluice-extension': true,
     security: [{ token: [] }],
     parameters: [importIdParameter],
-    responses: tokenResponses({ 200: success('The import as it stands.', json('Import', view)) }, [unknown]),
+    responses: tokenResponses({ 200: success('The current state of the import.', json('Import', view)) }, [unknown]),
   },
   delete: {
     operationId: 'cancelImport',
     tags: ['Bulk import'],
     summary: 'Cancel an import',
     description: [
-      'Extension of Sluice. Cancels an import that waits or runs. What it has applied stays, and `rows_applied` says how',
-      'many rows that are; the next import goes on at once. Asking again changes nothing. The result mail follows, and',
-      '`error_file_url` where rows that had been read could not be applied.',
+      'Extension of Sluice. Cancels a waiting or running import. Rows that were applied stay applied; `rows_applied` is their',
+      'number. The next import starts at once. Repeating the request changes nothing. The result mail is sent as usual.',
+      '`error_file_url` is set if rows that had been read could not be applied.',
     ].join('\n'),
     'x-sluice-extension': true,
     security: [{ token: [] }],
@@ -135,7 +139,14 @@ export const importStatusPath: PathItem = {
       {
         200: success('The import is cancelled.', json('Import', { ...view, state: 'cancelled', error_file_url: null })),
       },
-      [unknown, { name: 'ended', when: 'The import has ended otherwise.', answer: errors.importEnded('completed') }],
+      [
+        unknown,
+        {
+          name: 'ended',
+          when: 'The import has already ended without being cancelled.',
+          answer: errors.importEnded('completed'),
+        },
+      ],
     ),
   },
 }

@@ -1,7 +1,7 @@
-/** What a file holds, for whoever sends it. The same for both versions. */
+/** The contents of a file, described for its senders. The rules are the same in both versions. */
 export const csvRules = [
-  '**The file.** UTF-8 with commas, and quotes as in RFC 4180. Its first row names the columns, one of which is `user_id`.',
-  'A value goes into the profile of the row’s user under the name of its column. An empty value leaves that key unchanged.',
+  '**The file** is CSV in UTF-8, separated by commas and quoted as in RFC 4180. Its first row names the columns; `user_id` is required.',
+  'Each value is stored in the profile of the row’s user, with the column name as the key. An empty value leaves the key unchanged.',
   'A row may have fewer values than columns: missing values count as empty, so their keys stay unchanged as well.',
   'A row with more values than columns goes to the error file.',
 ].join('\n')

@@ -4,7 +4,7 @@ import { limits } from '../../limits.ts'
 import type { PathItem } from '../document-types.ts'
 import { type ErrorCase, json, jsonBodyErrors, success, tokenResponses } from '../responses.ts'
 
-/** An invalid request, answered in the words of its own check. */
+/** Returns the case of an invalid request, with the messages of the real check. */
 function refused(name: string, when: string, body: unknown): ErrorCase {
   const parsed = parseDeletionRequest(body)
   return { name, when, answer: errors.badRequest(...('messages' in parsed ? parsed.messages : [])) }
@@ -26,12 +26,13 @@ export const deletionPath: PathItem = {
     tags: ['Deletion'],
     summary: 'Register users for deletion',
     description: [
-      'Has all data of users deleted, up to 10,000 in one request; the IDs need not be registered. It cannot be cancelled.',
+      'Deletes all data of up to 10,000 users per request. The IDs need not be registered. A deletion cannot be cancelled.',
       '',
-      'Deletion starts 6 days after the request: from then on the users are no campaign targets, and can still be updated.',
-      'It completes on the 7th of the month after: the users, all their profile values and the stored files of imports that',
-      'ended before are gone, what came in between included, and the IDs are unregistered. Then a mail is sent, one for all',
-      'that completes on a day. A user whom several requests name is deleted once, at the earliest of their dates.',
+      'Deletion starts 6 days after the request. From then on the users are excluded from campaign targets; they can still be',
+      'updated. Deletion completes on the 7th of the month that follows the start. It removes the users, all their profile',
+      'values, including values received after the request, and the stored files of imports that ended before. The IDs are',
+      'unregistered again. One mail is sent for all deletions that complete on the same day. If several requests name a user,',
+      'the user is deleted once, on the earliest of their dates.',
     ].join('\n'),
     security: [{ token: [] }],
     requestBody: {

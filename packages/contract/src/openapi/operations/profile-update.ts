@@ -1,5 +1,7 @@
 import { errors } from '../../errors.ts'
+import { fileMessages, valueMessages } from '../../import-messages.ts'
 import { limits } from '../../limits.ts'
+import { textProblem } from '../../name.ts'
 import { type ProfileUpdateAnswer, parseProfileUpdate } from '../../profile-update.ts'
 import type { PathItem } from '../document-types.ts'
 import { type ErrorCase, json, jsonBodyErrors, success, tokenResponses } from '../responses.ts'
@@ -24,7 +26,7 @@ const applied: ProfileUpdateAnswer = {
   ],
 }
 
-/** A request of the wrong form, answered in the words of its own check. */
+/** Returns the case of a request of the wrong form, with the messages of the real check. */
 function malformed(name: string, when: string, body: unknown): ErrorCase {
   const parsed = parseProfileUpdate(body)
   return { name, when, answer: errors.malformedProfileUpdate(...('messages' in parsed ? parsed.messages : [])) }
@@ -41,11 +43,11 @@ const cases: ErrorCase[] = [
   malformed('no_object', '1001: the body is not a JSON object.', []),
   { name: 'unregistered', when: '1002: the user is not registered.', answer: errors.unregisteredUser() },
   invalid('key', '1003: a key is not valid.', 'user_profiles[0]: key must not be empty'),
-  invalid('standard', '1003: a key is that of a standard profile.', 'standard user profile cannot be updated: $name'),
+  invalid('standard', '1003: a key is that of a standard profile.', fileMessages.standardProfiles('$name')),
   invalid('type', '1003: a type is not known.', 'age should be of type string, int, decimal, datetime'),
-  invalid('value', '1003: a value is not of its type.', 'age should be integer'),
-  invalid('text', '1003: a text cannot be stored.', 'name should not contain U+0000'),
-  invalid('registered_type', '1003: a key has another type for good.', 'age is registered as int'),
+  invalid('value', '1003: a value is not of its type.', `age ${valueMessages.notInteger}`),
+  invalid('text', '1003: a text cannot be stored.', `name ${textProblem('\0')}`),
+  invalid('registered_type', '1003: a key is registered with another type.', 'age is registered as int'),
 ]
 
 /** `/v2/user_profiles`. */
@@ -55,12 +57,12 @@ export const profileUpdatePath: PathItem = {
     tags: ['Profiles'],
     summary: "Update a user's profile",
     description: [
-      'Sets values of one user; keys that are new to the app are registered with their type, which holds for good. It is',
-      'applied when the answer comes. If any entry is invalid, none is applied.',
+      'Sets values of one user. Keys that are new to the app are registered with their type, which cannot be changed later.',
+      'The values are stored before the answer is sent. If any entry is invalid, none is applied.',
       '',
-      'Values: `string` up to 255 characters, without U+0000; `int` a whole number within ±(2^53−1); `decimal` a number; `datetime` a string',
-      'in ISO 8601 with its offset, kept in UTC. Numbers are JSON numbers, not strings. The answer holds every entry in the',
-      'order given.',
+      'Values: `string` has up to 255 characters, without U+0000; `int` is a whole number within ±(2^53−1); `decimal` is a number;',
+      '`datetime` is a string in ISO 8601 with an offset, and is stored in UTC. Numbers are JSON numbers, not strings. The answer',
+      'has every entry in the order of the request.',
     ].join('\n'),
     security: [{ token: [] }],
     requestBody: {

@@ -10,8 +10,8 @@ export const errorFilePath: PathItem = {
     tags: ['Bulk import'],
     summary: 'Download the error file of an import',
     description: [
-      `Extension of Sluice. The link in result mails and in \`error_file_url\`, good for ${limits.errorFileLinkDays} days: it`,
-      'leads to the rows that could not be applied, with the reasons in a first column `SERVICE_ERRORS`. Correct them and import the file again.',
+      `Extension of Sluice. The link in result mails and in \`error_file_url\`. It is valid for ${limits.errorFileLinkDays} days. The file has the rows`,
+      'that could not be applied, with the reasons in the first column, `SERVICE_ERRORS`. Correct the rows and import the file again.',
     ].join('\n'),
     'x-sluice-extension': true,
     security: [],
@@ -27,12 +27,12 @@ export const errorFilePath: PathItem = {
     ],
     responses: openResponses(
       {
-        302: success('The file lies there for the next 5 minutes.', undefined, {
+        302: success('The address of the file, which is valid for 5 minutes.', undefined, {
           Location: { description: 'Address of the file.', schema: { type: 'string', format: 'uri' }, required: true },
         }),
       },
       [
-        { name: 'unknown', when: 'There is no such link.', answer: errors.notFound() },
+        { name: 'unknown', when: 'The link is unknown.', answer: errors.notFound() },
         { name: 'expired', when: 'The link has expired.', answer: errors.linkExpired() },
       ],
     ),
@@ -44,11 +44,11 @@ export const livePath: PathItem = {
   get: {
     operationId: 'isLive',
     tags: ['Operation'],
-    summary: 'Whether the process runs',
+    summary: 'Check that the process runs',
     description: 'Extension of Sluice.',
     'x-sluice-extension': true,
     security: [],
-    responses: openResponses({ 200: success('It runs.', json('Health', { status: 'ok' })) }),
+    responses: openResponses({ 200: success('The process runs.', json('Health', { status: 'ok' })) }),
   },
 }
 
@@ -57,13 +57,14 @@ export const readyPath: PathItem = {
   get: {
     operationId: 'isReady',
     tags: ['Operation'],
-    summary: 'Whether the service can take requests',
+    summary: 'Check that the service can process requests',
     description: 'Extension of Sluice.',
     'x-sluice-extension': true,
     security: [],
-    responses: openResponses({ 200: success('It can.', json('Health', { status: 'ready' })) }, [
-      { name: 'unavailable', when: 'The database or storage is out of reach.', answer: errors.unavailable() },
-    ]),
+    responses: openResponses(
+      { 200: success('The service can process requests.', json('Health', { status: 'ready' })) },
+      [{ name: 'unavailable', when: 'The database or storage cannot be reached.', answer: errors.unavailable() }],
+    ),
   },
 }
 
@@ -72,12 +73,12 @@ export const metricsPath: PathItem = {
   get: {
     operationId: 'getMetrics',
     tags: ['Operation'],
-    summary: 'Counts for Prometheus',
-    description: 'Extension of Sluice. Counts of this process, in the text format of Prometheus.',
+    summary: 'Metrics for Prometheus',
+    description: 'Extension of Sluice. Metrics of this process in the text format of Prometheus.',
     'x-sluice-extension': true,
     security: [],
     responses: openResponses({
-      200: success('The counts.', {
+      200: success('The metrics.', {
         'text/plain': {
           schema: { type: 'string' },
           examples: { example: { value: 'sluice_rate_limited_requests_total{function="bulk_import"} 3\n' } },
@@ -122,7 +123,7 @@ export const docsPath: PathItem = {
         { 'text/html': { schema: { type: 'string' }, examples: { example: { value: '<!doctype html>…' } } } },
         {
           'Content-Security-Policy': {
-            description: 'The page loads and runs nothing.',
+            description: 'Prevents the page from loading or running anything.',
             schema: { type: 'string' },
             required: true,
           },

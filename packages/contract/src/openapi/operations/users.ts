@@ -4,7 +4,7 @@ import { parseUserRegistration } from '../../users.ts'
 import type { PathItem } from '../document-types.ts'
 import { type ErrorCase, json, jsonBodyErrors, success, tokenResponses } from '../responses.ts'
 
-/** An invalid request, answered in the words of its own check. */
+/** Returns the case of an invalid request, with the messages of the real check. */
 function refused(name: string, when: string, body: unknown): ErrorCase {
   const parsed = parseUserRegistration(body)
   return { name, when, answer: errors.badRequest(...('messages' in parsed ? parsed.messages : [])) }
@@ -25,8 +25,8 @@ export const usersPath: PathItem = {
     tags: ['Profiles'],
     summary: 'Register users',
     description: [
-      'Extension of Sluice. Makes user IDs known to the app, up to 10,000 in one request. They are registered when the answer',
-      'comes; those that were registered before stay as they are.',
+      'Extension of Sluice. Registers up to 10,000 user IDs per request. They are registered before the answer is sent.',
+      'Users who are already registered stay unchanged.',
     ].join('\n'),
     'x-sluice-extension': true,
     security: [{ token: [] }],

@@ -1,13 +1,13 @@
 import { valueTypes } from '@sluice/contract'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { ByteWriter } from './byte-writer.ts'
 import { encodeCell } from './cell.ts'
-import { JsonWriter } from './json-writer.ts'
 
 /** Writes a cell that is a part of a larger buffer. */
 function written(cell: Buffer, type: (typeof valueTypes)[number], isText: boolean): unknown {
   const source = Buffer.concat([Buffer.from('"9-'), cell, Buffer.from('9.Z')])
-  const writer = new JsonWriter(1)
+  const writer = new ByteWriter(1)
   writer.write(Buffer.from('['))
   const problem = writer.writeCell(source, 3, 3 + cell.length, type, isText)
   writer.writeByte(0x5d)

@@ -1,4 +1,4 @@
-import type { ValueType } from '@sluice/contract'
+import { limits, type ValueType } from '@sluice/contract'
 import { encodeCell } from './cell.ts'
 import { areDigits } from './digits.ts'
 import { datetimeBytes, writePlainDatetime } from './plain-datetime.ts'
