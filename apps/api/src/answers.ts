@@ -10,9 +10,9 @@ export function answer(reply: FastifyReply, { status, body }: ErrorAnswer | Text
   return reply.code(status).send(body)
 }
 
-/** Turns what fastify or a handler threw into an answer: what the client did is told, what we did is logged. */
+/** Answers an error from fastify or a handler. Errors of the client are answered; our own errors are logged. */
 export function answerError(error: unknown, reply: FastifyReply): FastifyReply {
-  // Fastify would close the connection, and a client that still sends would never see the answer.
+  // Fastify would close the connection, and a client that is still sending would never read the answer.
   reply.removeHeader('Connection')
   dropBody(reply.request)
   if (error instanceof TooManyWaiting) reply.header('Retry-After', error.retryAfter)
@@ -22,10 +22,10 @@ export function answerError(error: unknown, reply: FastifyReply): FastifyReply {
   return answer(reply, refusal ?? errors.internal())
 }
 
-/** A body leaves room within moments: most of them are answered in milliseconds. */
+/** Most bodies are answered within milliseconds, so there is room again after this time. */
 const busySeconds = 1
 
-/** What a client did wrong, as an answer; undefined where it did nothing wrong. */
+/** Returns the answer to an error of the client; undefined if the client did nothing wrong. */
 function refusalOf(error: unknown, { request }: FastifyReply): ErrorAnswer | undefined {
   const { code, statusCode } = codesOf(error)
   if (request.is404) return errors.notFound()
@@ -51,7 +51,7 @@ function codesOf(error: unknown): { code: string | undefined; statusCode: number
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** How the route answers a body that is not JSON, where it has an answer of its own. */
+    /** Returns the route's answer to a body that is not JSON. Default: the answer of most routes. */
     malformedJson?: (message?: string) => ErrorAnswer
   }
 }

@@ -20,19 +20,19 @@ import { profileUpdateRoutes } from './routes/profile-update.ts'
 import { userDataDeletionRoutes } from './routes/user-data-deletions.ts'
 import { userRoutes } from './routes/users.ts'
 
-/** What an API does beside its routes. */
+/** Options of the API besides its services. */
 export interface ApiOptions {
-  /** Those of the settings' defaults where it is left out. */
+  /** Default: the defaults of the settings. */
   timeouts?: Timeouts
-  /** That of the setting's default where it is left out. */
+  /** Default: the default of the setting. */
   bodies?: Settings<(typeof bodySettings)[number]>
-  /** Nothing is limited where it is left out. */
+  /** Default: no rate limits. */
   rateLimiter?: ApiRateLimiter
   metrics?: ApiMetrics
   readiness?: Readiness
 }
 
-/** Builds the HTTP API: parse, call a package, answer. It listens when the caller says so. */
+/** Builds the HTTP API. Its routes parse requests, call a package, and answer. The caller starts to listen. */
 export function buildApi(services: ApiServices, options: ApiOptions = {}): FastifyInstance {
   const {
     timeouts = readSettings({}, timeoutSettings),
@@ -46,7 +46,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
     ...hardenedServer(timeouts, context.log),
     loggerInstance,
     forceCloseConnections: 'idle',
-    // A method that is not documented is a path that does not exist (design.md §3).
+    // An undocumented method is answered like an unknown path (design.md §3).
     exposeHeadRoutes: false,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
   })
@@ -58,13 +58,13 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   api.addHook('onRequest', async ({ routeOptions }) => nameRoute(routeOptions.url ?? 'none'))
   api.addHook('preClose', async () => closeConnections(api.server))
   api.addHook('onResponse', async (request, reply) => {
-    // The route, not the address: an address may hold a token.
+    // Logs the route instead of the address, because an address may contain a token.
     const { method, routeOptions } = request
-    const took = Math.round(reply.elapsedTime)
+    const ms = Math.round(reply.elapsedTime)
     const labels = { method, route: routeOptions.url ?? 'none', status: reply.statusCode }
     metrics.requests.observe(labels, reply.elapsedTime / 1000)
     request.log.info(
-      { method, route: routeOptions.url, status: reply.statusCode, ms: took, app_id: request.appId },
+      { method, route: routeOptions.url, status: reply.statusCode, ms, app_id: request.appId },
       'request',
     )
   })
@@ -85,7 +85,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The app whose token the request carries; set by `authentication`. */
+    /** The app of the request's token; set by `authentication`. */
     appId?: number
   }
 }

@@ -4,8 +4,8 @@ import { answer } from './answers.ts'
 import type { ApiContext } from './context.ts'
 
 /**
- * A hook that lets only requests with a valid API token through, and sets `request.appId` (service.md, Authentication).
- * It runs before the body is read.
+ * Returns a hook that refuses requests without a valid API token, and sets `request.appId` (service.md, Authentication).
+ * The hook runs before the body is read.
  */
 export function authentication({ authenticate }: ApiContext) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
@@ -17,12 +17,12 @@ export function authentication({ authenticate }: ApiContext) {
   }
 }
 
-/** The last four characters of an authenticated request's token: enough to tell which one it was, and no secret. */
+/** Returns the last four characters of an authenticated request's token. They identify the token without revealing it. */
 export function tokenLastFour({ headers }: FastifyRequest): string {
   return String(headers['x-service-token']).slice(-4)
 }
 
-/** The app of an authenticated request. */
+/** Returns the app of an authenticated request. Throws if the route has no authentication hook. */
 export function appOf(request: FastifyRequest): number {
   if (request.appId === undefined) throw new Error(`${request.routeOptions.url} has no authentication hook`)
   return request.appId

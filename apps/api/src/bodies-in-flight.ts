@@ -4,26 +4,28 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 export const bodySettings = ['API_BODY_BUDGET'] as const
 
-/** An app's share of the budget: one of so many. */
-const shares = 3
+/** One app can hold the budget divided by this number. */
+const budgetShares = 3
 
-/** Places for files that are received at the same moment, in one process and of one app. */
+/** Places for files that a process receives at the same time, in all and for each app. */
 const places = { all: 40, each: 10 }
 
-/** A file of unknown length takes two places: storage takes it in parts, of which one is in memory. */
+/** A file of unknown length takes two places. It is stored in parts, and one part at a time is in memory. */
 const placesOf = (length: number | undefined) => (length === undefined ? 2 : 1)
 
-/** As many bodies are in flight as the process, or the app, may have. */
+/** The process or the app has too many bodies in flight. */
 export class TooManyBodies extends Error {
   override readonly name = 'TooManyBodies'
 }
 
 /**
- * Bounds the bodies that are in memory. Each holds its bytes of the budget from before it is read until its answer is sent:
- * what is made of a body takes memory too. Counts only requests that passed authentication; no other body is read.
+ * Bounds the memory of bodies. A body holds its bytes of the budget from before it is read until the answer is sent, because
+ * the values parsed from it take memory too.
+ *
+ * Counts only authenticated requests. The bodies of other requests are not read.
  */
 export function limitBodiesInFlight(api: FastifyInstance, settings: Settings<(typeof bodySettings)[number]>): void {
-  const bytes = openShares({ all: settings.API_BODY_BUDGET, each: Math.floor(settings.API_BODY_BUDGET / shares) })
+  const bytes = openShares({ all: settings.API_BODY_BUDGET, each: Math.floor(settings.API_BODY_BUDGET / budgetShares) })
   const uploads = openShares(places)
   api.decorateRequest('holdBytes')
   api.addHook('preParsing', async (request, reply) => {
@@ -40,13 +42,13 @@ export function limitBodiesInFlight(api: FastifyInstance, settings: Settings<(ty
       return
     }
     request.holdBytes = (amount) => hold(bytes, amount)
-    // A body that is too large is refused for that.
+    // The parser refuses a body that is too large.
     const length = lengthOf(request) ?? 0
     if (length <= routeOptions.bodyLimit) request.holdBytes(length)
   })
 }
 
-/** The length of a body, bytes; undefined if it comes in chunks. */
+/** Returns the length of a body, bytes; undefined if the body is chunked. */
 export function lengthOf({ headers }: FastifyRequest): number | undefined {
   const length = headers['content-length']
   return length === undefined ? undefined : Number(length)
@@ -54,7 +56,7 @@ export function lengthOf({ headers }: FastifyRequest): number | undefined {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Adds bytes of the body to those that are in flight. Throws {@link TooManyBodies}. */
+    /** Counts bytes of the body as in flight. Throws {@link TooManyBodies} if they exceed the budget. */
     holdBytes?: (bytes: number) => void
   }
 }

@@ -6,18 +6,18 @@ import type { receiveSettings } from '@sluice/imports'
 import type { Storage } from '@sluice/storage'
 import type { Logger } from 'pino'
 
-/** What the API is built on. */
+/** The services that the API uses. */
 export interface ApiServices {
   db: Database
   storage: Storage
-  /** The address under which clients reach the API. */
+  /** The address at which clients reach the API. */
   apiUrl: string
   settings: Settings<(typeof receiveSettings | typeof deletionRequestSettings)[number]>
   log: Logger
 }
 
-/** What the routes work with. */
+/** The context of the routes. */
 export interface ApiContext extends ApiServices {
-  /** Finds the app of a token; one for all routes, so that look-ups can be joined. */
+  /** Finds the app of a token. All routes share it, so that simultaneous lookups are joined. */
   authenticate: ReturnType<typeof authenticator>
 }

@@ -2,7 +2,7 @@ import { openApiDocument } from '@sluice/contract'
 import { expect, test } from 'vitest'
 import { docsPage } from './docs-page.ts'
 
-test('nothing of the document gets into the page as HTML', () => {
+test('the page contains no text of the document as HTML', () => {
   const hostile = `<script>alert('"&')</script>`
   const replaced = JSON.stringify(openApiDocument('http://api.test'), (key, value) => {
     const isText = typeof value === 'string' && !['operationId', '$ref'].includes(key)
@@ -13,7 +13,7 @@ test('nothing of the document gets into the page as HTML', () => {
   expect(page).not.toContain('<script')
 })
 
-test('every link within the page leads somewhere', () => {
+test('every link within the page has a target', () => {
   const page = docsPage(openApiDocument('http://api.test'))
   const targets = new Set([...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id))
   const links = [...page.matchAll(/ href="#([^"]+)"/g)].map(([, id]) => id)

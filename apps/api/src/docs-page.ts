@@ -14,7 +14,7 @@ details { margin: 0.4rem 0; } summary { cursor: pointer; }
 .method { color: var(--accent); } .mark { background: var(--soft); border-radius: 4px; font-size: 0.8rem; padding: 0.1rem 0.4rem; }
 `
 
-/** Lets the page load nothing, run nothing and be framed by nobody; its one style is known by its digest. */
+/** Prevents the page from loading or running anything and from being framed. The digest allows its one style. */
 export const contentSecurityPolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
@@ -29,7 +29,7 @@ interface Endpoint {
   operation: Operation
 }
 
-/** The API document as one HTML page: no script, nothing from elsewhere, and every text in it escaped. */
+/** Returns the API document as one HTML page. The page has no script and no external resource, and all texts are escaped. */
 export function docsPage(document: ApiDocument): string {
   const { info, servers, tags, components } = document
   const endpoints = Object.entries(document.paths).flatMap(([path, item]) =>
@@ -121,7 +121,7 @@ function schemaEntry([name, schema]: [string, JsonSchema]): string {
   return `<h3 id="schema-${escapeHtml(name)}">${escapeHtml(name)}</h3><pre>${escapeHtml(JSON.stringify(schema, null, 2))}</pre>`
 }
 
-/** Paragraphs, and in them code and bold as in Markdown: all that the document uses. */
+/** Returns the HTML of paragraphs with code and bold text, the only Markdown that the document uses. */
 function text(markdown: string): string {
   return markdown
     .split('\n\n')

@@ -2,7 +2,7 @@ import { openApiDocument } from '@sluice/contract'
 import type { FastifyInstance } from 'fastify'
 import { contentSecurityPolicy, docsPage } from './docs-page.ts'
 
-/** `/openapi.json`: the API document for programs; `/docs`: the same for people. Both are the same for everybody. */
+/** Adds the API document: `/openapi.json` for programs and `/docs` for people. Neither requires a token. */
 export function docsRoutes(api: FastifyInstance, apiUrl: string): void {
   const document = openApiDocument(apiUrl)
   const page = docsPage(document)

@@ -11,7 +11,7 @@ export const timeoutSettings = ['API_HEADERS_TIMEOUT', 'API_BODY_TIMEOUT', 'API_
 
 export type Timeouts = Settings<(typeof timeoutSettings)[number]>
 
-/** The policy for clients, with the times of the settings. */
+/** Returns the policy for clients with the times of the settings. */
 function policyOf({ API_HEADERS_TIMEOUT, API_BODY_TIMEOUT, API_UPLOAD_TIMEOUT }: Timeouts): ClientPolicy {
   const { body, upload, drain } = clientPolicy
   return {
@@ -23,10 +23,10 @@ function policyOf({ API_HEADERS_TIMEOUT, API_BODY_TIMEOUT, API_UPLOAD_TIMEOUT }:
   }
 }
 
-/** A client's own ID is never taken over: it could be anything, and it gets into logs. */
+/** Returns a new request ID. An ID from a client is never used, because it could be any text and appears in logs. */
 const newRequestId = () => crypto.randomUUID()
 
-/** Server options against requests that are too large, too slow or not HTTP at all. */
+/** Returns server options against requests that are too large, too slow or not valid HTTP. */
 export function hardenedServer(timeouts: Timeouts, log: Logger) {
   return {
     genReqId: newRequestId,
@@ -34,24 +34,24 @@ export function hardenedServer(timeouts: Timeouts, log: Logger) {
     serverFactory: (listener: RequestListener) => createClientServer(listener, { policy: policyOf(timeouts) }),
     clientErrorHandler(error: Error & { code?: string }, socket: Socket) {
       const requestId = newRequestId()
-      // Its raw bytes may hold a token: only the code is logged.
+      // Logs only the code, because the raw bytes of the error may contain a token.
       log.info({ request_id: requestId, code: error.code }, 'connection cut')
       answerOnSocket(socket, requestId, clientErrors[error.code ?? ''] ?? errors.malformedRequest())
     },
-    // An address that cannot be decoded, or with a part that is too long.
+    // The address cannot be decoded, or a part of it is too long.
     frameworkErrors(_error: Error, request: FastifyRequest, reply: FastifyReply) {
       answer(secured(request, reply), errors.notFound())
     },
   }
 }
 
-/** Answers to requests that never became one. */
+/** Answers to bytes that are not a complete request. */
 const clientErrors: Record<string, ErrorAnswer> = {
   ERR_HTTP_REQUEST_TIMEOUT: errors.requestTimeout(),
   HPE_HEADER_OVERFLOW: errors.headersTooLarge(),
 }
 
-/** Answers below fastify, and closes the connection: what follows on it has no known beginning. */
+/** Answers without fastify and closes the connection, because the start of a next request on it is unknown. */
 function answerOnSocket(socket: Socket, requestId: string, { status, body }: ErrorAnswer): void {
   if (!socket.writable) {
     socket.destroy()
@@ -72,8 +72,8 @@ function answerOnSocket(socket: Socket, requestId: string, { status, body }: Err
 }
 
 /**
- * Adds security headers and a request ID of our own. A route that takes a file says so by `config.upload`; it
- * has the time for it once authentication let the request through.
+ * Adds security headers and our own request ID. A route with `config.upload` receives a file, and its authenticated requests
+ * have the time for an upload.
  */
 export function harden(api: FastifyInstance): void {
   api.addHook('onRequest', async (request, reply) => {
@@ -90,7 +90,7 @@ function secured(request: FastifyRequest, reply: FastifyReply): FastifyReply {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The body is a file: it may take `API_UPLOAD_TIMEOUT`. */
+    /** The body is a file and may take `API_UPLOAD_TIMEOUT`. */
     upload?: boolean
   }
 }

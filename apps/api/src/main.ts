@@ -10,10 +10,10 @@ import { timeoutSettings } from './hardening.ts'
 import { openApiMetrics } from './metrics.ts'
 import { openApiRateLimiter, rateLimitSettings } from './rate-limiting.ts'
 
-/** Requests under way have 10 s to end, ms. */
-const stopDeadline = 15_000
+/** Longer than the 10 s that requests in flight have to end. */
+const stopDeadlineMs = 15_000
 
-await runService('api', { stopDeadline }, async (log, operations) => {
+await runService('api', { stopDeadlineMs }, async (log, operations) => {
   const settings = readSettings(process.env, [
     ...bodySettings,
     ...deletionRequestSettings,
@@ -46,7 +46,7 @@ await runService('api', { stopDeadline }, async (log, operations) => {
   const url = await api.listen({ host: settings.API_HOST, port: settings.API_PORT })
   return {
     info: { url },
-    drain: settings.DRAIN_DELAY,
+    drainMs: settings.DRAIN_DELAY,
     async stop() {
       await api.close()
       await rateLimiter.close()

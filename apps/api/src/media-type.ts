@@ -3,8 +3,8 @@ import { MIMEType } from 'node:util'
 /**
  * Reads a Content-Type header.
  *
- * Gives the type in lower case without its parameters, and whether its charset, if it names one, is that of JSON and of
- * the service's files. Gives undefined where there is none or it is malformed.
+ * Returns the type in lower case without parameters. `isUtf8` is true if the charset is UTF-8 or absent. Returns undefined if
+ * the header is absent or malformed.
  */
 export function readMediaType(header = ''): { type: string; isUtf8: boolean } | undefined {
   try {
@@ -15,5 +15,5 @@ export function readMediaType(header = ''): { type: string; isUtf8: boolean } | 
   }
 }
 
-/** ASCII is a part of UTF-8. */
+/** Names of UTF-8, and of ASCII, which is a subset. */
 const utf8 = new Set(['utf-8', 'utf8', 'us-ascii'])

@@ -2,18 +2,18 @@ import { exposition, type Metrics, openMetrics, requestHistogram } from '@sluice
 import type { FastifyInstance } from 'fastify'
 import { Counter } from 'prom-client'
 
-/** What the API counts. */
+/** Metrics of the API. */
 export interface ApiMetrics {
   metrics: Metrics
-  /** Seconds from a request's first byte to its answer's last, by method, route (`none` for unknown paths) and status. */
+  /** Seconds from the first byte of a request to the last byte of its answer, by method, route (`none` for unknown paths) and status. */
   requests: ReturnType<typeof requestHistogram>
   /** Requests answered 429, by function. */
   limited: Counter<'function'>
-  /** Requests that this process counted alone, as the store of the rate limits did not answer. */
+  /** Requests that only this process counted, because the store of the rate limits did not answer. */
   uncounted: Counter
 }
 
-/** Counters of one API process, all zero, among the metrics of the process. */
+/** Opens the counters of an API process among the metrics of the process. */
 export function openApiMetrics(metrics: Metrics = openMetrics()): ApiMetrics {
   const registers = [metrics.registry]
   return {
@@ -33,7 +33,7 @@ export function openApiMetrics(metrics: Metrics = openMetrics()): ApiMetrics {
   }
 }
 
-/** `/metrics` for Prometheus: counts only, nothing of any app. */
+/** Adds `/metrics` for Prometheus, with counts only and no data of any app. */
 export function metricsRoutes(api: FastifyInstance, { metrics }: ApiMetrics): void {
   api.get('/metrics', async (_, reply) => reply.type(metrics.registry.contentType).send(await exposition(metrics)))
 }

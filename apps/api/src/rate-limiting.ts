@@ -7,7 +7,7 @@ import { answer } from './answers.ts'
 import { appOf } from './authentication.ts'
 import type { ApiMetrics } from './metrics.ts'
 
-/** Functions that are counted apart (service.md, Rate rules): the route of each, and the setting that holds its limit. */
+/** The functions that are counted separately (service.md, Rate rules), each with its route and the setting of its limit. */
 const functions = {
   deletion: { route: 'POST /v3/user_data_deletions', setting: 'RATE_LIMIT_DELETION' },
   profile_update: { route: 'POST /v2/user_profiles', setting: 'RATE_LIMIT_PROFILE_UPDATE' },
@@ -31,10 +31,13 @@ export const rateLimitSettings = [
 
 export type ApiRateLimiter = RateLimiter<FunctionName>
 
-/** A store that is away is logged once in so many ms, not once a request. */
-const logInterval = 10_000
+/** An unreachable store is logged at most once in this time, ms. */
+const logIntervalMs = 10_000
 
-/** Opens the limits that the settings name. Requests that the store did not count are logged now and then, and counted in a metric. */
+/**
+ * Opens the limits of the settings. If the store does not answer, the process counts requests alone; a metric counts them, and
+ * the log mentions them from time to time.
+ */
 export function openApiRateLimiter(
   store: RateLimitStore,
   settings: Settings<(typeof rateLimitSettings)[number]>,
@@ -46,7 +49,7 @@ export function openApiRateLimiter(
   const onFailure = (error: unknown) => {
     metrics.uncounted.inc()
     unlogged += 1
-    if (performance.now() - loggedAt < logInterval) return
+    if (performance.now() - loggedAt < logIntervalMs) return
     log.warn({ err: error, requests: unlogged }, 'rate limits are counted by this process alone')
     loggedAt = performance.now()
     unlogged = 0
@@ -56,8 +59,8 @@ export function openApiRateLimiter(
 }
 
 /**
- * Limits every route that is registered afterwards and belongs to a function. Its hook runs after the route's own
- * `onRequest` hooks, which authenticate, and before the body is read.
+ * Limits every function's route that is registered afterwards. The hook runs after the route's own `onRequest` hooks, which
+ * authenticate, and before the body is read.
  */
 export function limitRates(api: FastifyInstance, limiter: ApiRateLimiter, metrics: ApiMetrics): void {
   api.addHook('onRoute', (route) => {

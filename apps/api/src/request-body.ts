@@ -5,7 +5,7 @@ import { lengthOf } from './bodies-in-flight.ts'
 import { readJson } from './json/read.ts'
 import { readMediaType } from './media-type.ts'
 
-/** The body is not in the charset of JSON. */
+/** The body's charset is not UTF-8, the charset of JSON. */
 export class UnsupportedCharset extends Error {
   override readonly name = 'UnsupportedCharset'
 }
@@ -27,8 +27,9 @@ export class BodyCutOff extends Error {
 }
 
 /**
- * Has JSON bodies parsed, and bodies of any other type refused. A member called `__proto__` is data like any other:
- * nothing copies a body's members onto an object. A request that no authentication let through is not parsed.
+ * Parses JSON bodies and refuses bodies of any other type. A body is parsed only if the request passed authentication.
+ *
+ * A member called `__proto__` is data like any other member, because nothing copies the members of a body onto an object.
  */
 export function parseJsonBodies(api: FastifyInstance): void {
   api.removeAllContentTypeParsers()
@@ -44,7 +45,7 @@ export function parseJsonBodies(api: FastifyInstance): void {
   })
 }
 
-/** Counts each chunk of a body whose length nobody said. */
+/** Counts each chunk of a body of unknown length as in flight. */
 async function* held(chunks: AsyncIterable<Buffer>, holdBytes: (bytes: number) => void): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
     holdBytes(chunk.length)
@@ -52,7 +53,7 @@ async function* held(chunks: AsyncIterable<Buffer>, holdBytes: (bytes: number) =
   }
 }
 
-/** Has bodies of any type dropped, for the routes of a scope that take none. */
+/** Drops bodies of any type, for the routes of a scope that do not need a body. */
 export function ignoreBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', (request, _body, done) => {
@@ -62,15 +63,16 @@ export function ignoreBodies(scope: FastifyInstance): void {
 }
 
 /**
- * The bytes of a body as they come, `limit` at most. Throws {@link BodyTooLarge} and {@link BodyCutOff}. The connection
- * stays open for the answer, also where the reading ends early.
+ * Returns the bytes of a body as they arrive. The connection stays open for the answer, even if reading ends early.
+ *
+ * Throws {@link BodyTooLarge} after `limitBytes` bytes. Throws {@link BodyCutOff} if the client breaks the connection.
  */
-export async function* streamBody(request: IncomingMessage, limit: number): AsyncGenerator<Buffer> {
+export async function* streamBody(request: IncomingMessage, limitBytes: number): AsyncGenerator<Buffer> {
   let bytes = 0
   try {
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       bytes += chunk.length
-      if (bytes > limit) throw new BodyTooLarge(limit)
+      if (bytes > limitBytes) throw new BodyTooLarge(limitBytes)
       yield chunk
     }
   } catch (error) {
@@ -78,7 +80,7 @@ export async function* streamBody(request: IncomingMessage, limit: number): Asyn
   }
 }
 
-/** Reads and drops what is left of a refused body, so that its sender comes to read the answer and not a reset. */
+/** Reads and drops the rest of a refused body. Otherwise the sender would see a reset instead of the answer. */
 export function dropBody({ raw }: FastifyRequest): void {
   if (!raw.complete) raw.resume()
 }

@@ -11,7 +11,7 @@ import { openSignInLimiter, signInLimitSettings } from './sign-in/limits.ts'
 /** Requests under way have 10 s to end, ms. */
 const stopDeadline = 15_000
 
-await runService('dashboard', { stopDeadline }, async (log, operations) => {
+await runService('dashboard', { stopDeadlineMs: stopDeadline }, async (log, operations) => {
   const settings = readSettings(process.env, [
     ...mailSettings,
     ...signInLimitSettings,
@@ -60,7 +60,7 @@ await runService('dashboard', { stopDeadline }, async (log, operations) => {
   const url = await dashboard.listen({ host: settings.DASHBOARD_HOST, port: settings.DASHBOARD_PORT })
   return {
     info: { url },
-    drain: settings.DRAIN_DELAY,
+    drainMs: settings.DRAIN_DELAY,
     async stop() {
       await dashboard.close()
       await signInLimiter.close()

@@ -12,7 +12,7 @@ import { createGateway, gatewaySettings } from './server.ts'
 const patience = 10_000
 const stopDeadline = 15_000
 
-await runService('s3-gateway', { stopDeadline }, async (log, operations) => {
+await runService('s3-gateway', { stopDeadlineMs: stopDeadline }, async (log, operations) => {
   const settings = readSettings(process.env, [
     ...bucketLimitSettings,
     ...gatewaySettings,
@@ -38,7 +38,7 @@ await runService('s3-gateway', { stopDeadline }, async (log, operations) => {
   await once(server.http, 'listening')
   return {
     info: { address: server.http.address() },
-    drain: settings.DRAIN_DELAY,
+    drainMs: settings.DRAIN_DELAY,
     async stop() {
       const closed = once(server.http, 'close')
       server.http.close()

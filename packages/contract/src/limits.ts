@@ -1,3 +1,9 @@
+const userIdLength = 255
+const userIdsPerRequest = 10_000
+
+/** Room for the greatest number of the longest user IDs in UTF-8, with quotes and commas, and for the other members, bytes. */
+const userIdListBytes = userIdsPerRequest * (4 * userIdLength + '"",'.length) + 1024
+
 /** Fixed limits (service.md, Limits). Limits that an operator may change are settings in `@sluice/config`. */
 export const limits = {
   /** Largest upload by content type, bytes. */
@@ -20,20 +26,20 @@ export const limits = {
   jsonValues: 2 ** 17,
   /** Largest body of the first request of an import, bytes. Its fields take 200 bytes at most. */
   importRequestBytes: 2 ** 14,
-  /** Largest body of a registration of users, bytes: room for the greatest number of the longest IDs in UTF-8. */
-  userRegistrationBytes: 10_000 * (4 * 255 + '"",'.length) + 1024,
-  /** Largest body of a deletion request, bytes: room for the same IDs. */
-  deletionBytes: 10_000 * (4 * 255 + '"",'.length) + 1024,
+  /** Largest body of a registration of users, bytes. */
+  userRegistrationBytes: userIdListBytes,
+  /** Largest body of a deletion request, bytes. */
+  deletionBytes: userIdListBytes,
   /** How long the pre-signed upload address is valid, ms. */
   uploadWindowMs: 5 * 60_000,
   /** How long a link to an error file is valid, days (design.md §3, Error file). */
   errorFileLinkDays: 7,
   /** Characters (Unicode code points) of a user ID. */
-  userIdLength: 255,
+  userIdLength,
   /** Characters (Unicode code points) of a profile key, and so of a column name. */
   keyLength: 255,
   /** Characters (Unicode code points) of a string value. */
   stringLength: 255,
   /** User IDs in one registration or deletion request. */
-  userIdsPerRequest: 10_000,
+  userIdsPerRequest,
 } as const

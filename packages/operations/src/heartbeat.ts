@@ -2,25 +2,25 @@ import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Database, sql } from '@sluice/database'
 
-/** How often a worker shows that it is alive, ms. */
-const interval = 5_000
+/** Time between two heartbeats, ms. */
+const intervalMs = 5_000
 
-/** How long the end of a worker may wait to say goodbye, ms: while Postgres is away, it is shown as lost instead. */
-const patience = 1_000
+/** How long a stopping worker waits for its removal, ms. If Postgres is unreachable, the worker is shown as lost instead. */
+const removalTimeoutMs = 1_000
 
-/** The signs of life of one worker process. */
+/** The heartbeat of one worker process. */
 export interface Heartbeat {
-  /** Says that the worker is at this import, until the work settles. Gives what the work gives. */
+  /** Shows that the worker is running an import until `work` settles. Returns the result of `work`. */
   during<Result>(importId: string, work: () => Promise<Result>): Promise<Result>
-  /** Says goodbye: an orderly end is told from a crash. */
+  /** Ends the heartbeat and removes the worker, so that it is not shown as lost. */
   stop(): Promise<void>
 }
 
 /**
- * Begins to show that this process is alive and what it does, for people to look at: nothing in the service depends on it, so
- * that one that cannot be written is only handed to `onError`.
+ * Starts the heartbeat of this process, which shows people that it is alive and what it does. Nothing in the service depends
+ * on the heartbeat, so a failed write only calls `onError`.
  *
- * Takes the queues that the process works on.
+ * Accepts the queues that the process works on.
  */
 export function openHeartbeat(db: Database, queues: readonly string[], onError: (error: unknown) => void): Heartbeat {
   const workerId = crypto.randomUUID()
@@ -30,10 +30,10 @@ export function openHeartbeat(db: Database, queues: readonly string[], onError: 
     writing = writing.then(() => beat(db, { workerId, queues, imports: [...imports.keys()] })).catch(onError)
   }
   write()
-  const timer = setInterval(write, interval)
+  const timer = setInterval(write, intervalMs)
   return {
     async during(importId, work) {
-      // The same import may be tried a second time while the first try ends.
+      // A second attempt of the same import may start before the first attempt has ended.
       imports.set(importId, (imports.get(importId) ?? 0) + 1)
       write()
       try {
@@ -47,10 +47,10 @@ export function openHeartbeat(db: Database, queues: readonly string[], onError: 
     },
     async stop() {
       clearInterval(timer)
-      const goodbye = writing
+      const removal = writing
         .then(() => db.deleteFrom('workers').where('worker_id', '=', workerId).execute())
         .catch(onError)
-      await Promise.race([goodbye, delay(patience, undefined, { ref: false })])
+      await Promise.race([removal, delay(removalTimeoutMs, undefined, { ref: false })])
     },
   }
 }

@@ -1,11 +1,12 @@
 import { type ImportState, unfinishedImportStates } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 
-/** An import that waits, and since when. */
+/** A waiting import. */
 export interface Waiting {
   appId: number
   appName: string
   importId: string
+  /** When its file was queued. */
   since: Date
 }
 
@@ -18,13 +19,13 @@ export interface Failure {
   failedAt: Date
 }
 
-/** Where the imports of all apps stand. */
+/** An overview of the imports of all apps. */
 export interface ImportOverview {
   /** Imports that have not ended, by state. */
   active: Partial<Record<ImportState, number>>
-  /** Those that ended within the last 24 hours, by state. */
+  /** Imports that ended within the last 24 hours, by state. */
   ended: Partial<Record<ImportState, number>>
-  /** The one whose file has waited longest for its turn. */
+  /** The import whose file has waited longest to be next in order. */
   oldestWaiting: Waiting | undefined
   /** The newest failures of the last 24 hours, at most ten. */
   failures: Failure[]
@@ -32,7 +33,7 @@ export interface ImportOverview {
 
 const shownFailures = 10
 
-/** Looks at the imports of all apps; what it costs grows with those that are active or ended today, not with all. */
+/** Returns an overview of the imports of all apps. Its cost grows with the active and recently ended imports, not with all. */
 export async function importOverview(db: Database): Promise<ImportOverview> {
   const [active, ended, oldestWaiting, failures] = await Promise.all([
     countActive(db),

@@ -1,16 +1,16 @@
 import { type Database, sql } from '@sluice/database'
 
-/** How the outbox does. */
+/** The state of the outbox. */
 export interface MailOverview {
-  /** Mails that are tried again and again, or were not tried yet. */
+  /** Mails that are being retried or were not tried yet. */
   waiting: number
-  /** When the oldest of them was written. */
+  /** When the oldest waiting mail was written. */
   waitingSince: Date | undefined
-  /** Those that were given up within the last 24 hours. */
+  /** Mails that failed for good within the last 24 hours. */
   failed: number
 }
 
-/** Looks at the outbox of all apps. */
+/** Returns the state of the outbox of all apps. */
 export async function mailOverview(db: Database): Promise<MailOverview> {
   const { rows } = await sql<{ waiting: number; waiting_since: Date | null; failed: number }>`
     select

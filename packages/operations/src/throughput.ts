@@ -3,8 +3,11 @@ import { type Database, sql } from '@sluice/database'
 const minutes = 60
 
 /**
- * Gives the rows that imports of all apps read in each of the last 60 minutes, oldest first; the last is the minute under way.
- * Of an import only its rows and the time that it ran are kept, so its rows count as read evenly over that time, in fractions.
+ * Returns how many rows the imports of all apps read in each of the last 60 minutes, oldest first. The last minute is the
+ * current minute.
+ *
+ * Only the number of an import's rows and its running time are stored. The rows therefore count as read evenly over that
+ * time, in fractions.
  */
 export async function rowsByMinute(db: Database): Promise<{ minute: Date; rows: number }[]> {
   const { rows } = await sql<{ minute: Date; rows: number }>`

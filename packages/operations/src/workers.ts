@@ -1,27 +1,27 @@
 import { type Database, sql } from '@sluice/database'
 
-/** Silent for longer than this, a worker is lost: it shows itself every 5 s. Seconds. */
-const lostAfter = 20
+/** A worker without a heartbeat for this long is lost, s. A worker has a heartbeat every 5 s. */
+const lostAfterSeconds = 20
 
-/** How long a lost worker is shown, and kept, minutes. */
-const shownFor = 60
+/** How long a lost worker is kept and shown, minutes. */
+const keptMinutes = 60
 
-/** A worker process that runs, or did until lately. */
+/** A worker process that runs, or was lost recently. */
 export interface AliveWorker {
   host: string
   pid: number
   queues: string[]
   startedAt: Date
   seenAt: Date
-  /** It has been silent for too long: it crashed, hangs, or cannot reach Postgres. */
+  /** Its heartbeat is stale: it crashed, hangs, or cannot reach Postgres. */
   isLost: boolean
-  /** What it is importing. */
+  /** The imports that it is running. */
   imports: { appId: number; importId: string; appName: string; rowsTotal: number }[]
 }
 
-/** Gives the workers that run, and those that were lost within the last hour; those that ended in order are gone. */
+/** Returns the running workers, and the workers that were lost within the last hour. Workers that stopped are not listed. */
 export async function listWorkers(db: Database): Promise<AliveWorker[]> {
-  await sql`delete from workers where seen_at < now() - make_interval(mins => ${shownFor})`.execute(db)
+  await sql`delete from workers where seen_at < now() - make_interval(mins => ${keptMinutes})`.execute(db)
   const { rows } = await sql<{
     host: string
     pid: number
@@ -32,7 +32,7 @@ export async function listWorkers(db: Database): Promise<AliveWorker[]> {
     imports: AliveWorker['imports']
   }>`
     select host, pid, queues, started_at, seen_at,
-      seen_at < now() - make_interval(secs => ${lostAfter}) as is_lost,
+      seen_at < now() - make_interval(secs => ${lostAfterSeconds}) as is_lost,
       coalesce((
         select json_agg(json_build_object(
           'appId', imports.app_id, 'importId', imports.import_id, 'appName', apps.name, 'rowsTotal', imports.rows_total

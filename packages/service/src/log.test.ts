@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const token = `slc_7_${'t'.repeat(43)}`
 
-/** What a process writes to its log. */
+/** Returns the log of a process that runs these statements. */
 async function logOf(statements: string): Promise<string> {
   const module = JSON.stringify(new URL('./log.ts', import.meta.url).href)
   const code = `const { openLog } = await import(${module}); const log = openLog('test'); const token = '${token}'; ${statements}`
@@ -14,7 +14,7 @@ async function logOf(statements: string): Promise<string> {
   return stdout
 }
 
-test('secrets are left out by their name, at any usual depth', async () => {
+test('secrets are redacted by their name, at any usual depth', async () => {
   const log = await logOf(`
     log.info({ api_token: 'hunter2', headers: { 'x-service-token': 'hunter2', authorization: 'hunter2' } })
     log.info({ req: { headers: { cookie: 'hunter2' } }, settings: { password: 'hunter2' } })`)
@@ -22,7 +22,7 @@ test('secrets are left out by their name, at any usual depth', async () => {
   expect(log.match(/\[redacted\]/g)).toHaveLength(5)
 })
 
-test('an API token is left out wherever it stands', async () => {
+test('an API token is redacted anywhere in a line', async () => {
   const log = await logOf(`
     log.info({ url: '/x?token=' + token, list: [token], deep: { a: { b: { c: { d: token } } } } }, 'with ' + token)
     log.error({ err: new Error(token) })
@@ -36,7 +36,7 @@ test('an API token is left out wherever it stands', async () => {
   ).toEqual(['info', 'error', 'info'])
 })
 
-test('of an error only type, message, stack and code are kept', async () => {
+test('the log has only type, message, stack and code of an error', async () => {
   const log = await logOf(`
     const error = Object.assign(new TypeError('no', { cause: new Error('why') }), { code: 'E', rawPacket: 'x', detail: 'row' })
     log.warn({ err: error })
@@ -65,7 +65,7 @@ test('a line is at most 8,192 characters and a line break, whatever is logged', 
   expect(third.text).toHaveLength(8_000)
 })
 
-test('an error with text of a client says what is logged of it, also as the cause of another', async () => {
+test('an error with text from a client is logged with its text for the log, also as the cause of another error', async () => {
   const log = await logOf(`
     const error = Object.assign(new Error('duplicate columns jane@example.com'), { forLog: 'duplicate columns [1 names]' })
     log.warn({ err: error })

@@ -2,19 +2,20 @@ import { readSettings } from '@sluice/config'
 import { traceIds } from '@sluice/traces'
 import { type Logger, type LoggerOptions, pino } from 'pino'
 
-/** Header and field names whose values never get into a log. */
+/** Names of headers and fields whose values are never logged. */
 const secrets = ['x-service-token', 'authorization', 'cookie', 'api_token', 'password', 'secret']
 
-/** A longer line has its long texts cut: what clients send must not fill the disk of a log. Characters. */
+/** Longest line of the log, characters. Long texts of a longer line are cut, so that clients cannot fill the disk. */
 const longestLine = 8_192
+/** Longest text within a line that is cut, characters. */
 const longestText = 1_000
 
-/** What an API token looks like (`@sluice/accounts`), wherever in a line it stands. */
+/** The form of an API token (`@sluice/accounts`), anywhere in a line. */
 const apiToken = /slc_\d+_[\w-]{43}/g
 
 /**
- * The structured log of a process: JSON lines on stdout, with the process's name. When nobody takes them any more, the
- * process goes on without.
+ * Opens the structured log of a process: JSON lines on stdout, with the process's name. If nobody reads the lines any more,
+ * the process continues without a log.
  */
 export function openLog(name: string): Logger {
   const { LOG_LEVEL: level } = readSettings(process.env, ['LOG_LEVEL'])
@@ -29,11 +30,11 @@ export function openLog(name: string): Logger {
     mixin: traceIds,
   }
   process.stdout.on('error', () => {})
-  // Not by pino's own destination: where the other end of a pipe is gone, its last flush waits for it for ever.
+  // The last flush of pino's own destination would wait for ever if the other end of the pipe is closed.
   return pino(options, process.stdout)
 }
 
-/** Returns a line with long texts cut if it is long; of a line that still is, only what happened, and when. */
+/** Cuts the long texts of a line that is too long. If that does not suffice, returns only the message, its level and its time. */
 function bounded(line: string): string {
   if (line.length <= longestLine) return line
   const shortened = `${JSON.stringify(JSON.parse(line), (_, value) => cut(value))}\n`
@@ -48,8 +49,11 @@ function cut(value: unknown): unknown {
 }
 
 /**
- * The rest of an error may be anything: a whole connection with its parameters, the values of a row, bytes of a request. An error
- * with text of a client says itself what may be logged (`forLog`). Its stack begins with its message, so it is left out.
+ * Returns the parts of an error that may be logged. Other members could be anything: a connection with its parameters, the
+ * values of a row, or bytes of a request.
+ *
+ * An error with text from a client has its own text for the log (`forLog`). Its stack is left out, because a stack begins with
+ * the message.
  */
 function errorForLog(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) }
@@ -64,7 +68,7 @@ function errorForLog(error: unknown): Record<string, unknown> {
   return { type, message, stack, code }
 }
 
-/** Pino would take the message of an error for that of a line that has none. */
+/** Sets the message of a line with only an error. Pino would use the whole message of the error. */
 const withMessage: Required<NonNullable<LoggerOptions['hooks']>>['logMethod'] = function (args, method) {
   const [about, text] = args as unknown[]
   const error = about instanceof Error ? about : Object(about).err
@@ -72,7 +76,7 @@ const withMessage: Required<NonNullable<LoggerOptions['hooks']>>['logMethod'] = 
   method.apply(this, args)
 }
 
-/** An error and its causes. */
+/** Returns an error and its causes. */
 function errorsOf(error: Error): Error[] {
   const chain = [error]
   for (let { cause } = error; cause instanceof Error && !chain.includes(cause); { cause } = cause) chain.push(cause)

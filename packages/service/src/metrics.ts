@@ -1,26 +1,26 @@
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-/** What a process tells Prometheus. Labels have few values: never an app, a user or an address. */
+/** The metrics of a process for Prometheus. Labels have few values: never an app, a user or an address. */
 export interface Metrics {
   registry: Registry
-  /** What others put into words for Prometheus themselves, such as the queue; asked at each look. */
+  /** Return further metrics in the text format of Prometheus, such as those of the queue. Called for each scrape. */
   readonly others: (() => Promise<string>)[]
 }
 
-/** Metrics that hold nothing yet. */
+/** Opens metrics without any counters yet. */
 export function openMetrics(): Metrics {
   return { registry: new Registry(), others: [] }
 }
 
-/** What Node tells of itself: CPU, memory, the event loop's lag, garbage collection. Once for each process. */
+/** Collects the metrics of Node: CPU, memory, event loop lag, garbage collection. Must be called once per process. */
 export function collectProcessMetrics({ registry }: Metrics): void {
   collectDefaultMetrics({ register: registry })
 }
 
-/** Requests take milliseconds; a file in the body takes as long as its sender does, s. */
+/** Limits of the histogram's buckets, s. Most requests take milliseconds; a file takes as long as its sender needs. */
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600]
 
-/** Counts the requests of a process, and how long they took, s. A route is a pattern, `none` for unknown paths. */
+/** Opens a histogram of requests and their durations, s. The label `route` is a pattern; `none` for unknown paths. */
 export function requestHistogram({ registry }: Metrics): Histogram<'method' | 'route' | 'status'> {
   return new Histogram({
     name: 'sluice_http_request_duration_seconds',
@@ -31,7 +31,7 @@ export function requestHistogram({ registry }: Metrics): Histogram<'method' | 'r
   })
 }
 
-/** Shows the use of a pool of Postgres connections: open, idle, and queries that wait for one. */
+/** Adds a gauge of a pool of Postgres connections: open and idle connections, and queries that wait for a connection. */
 export function countConnections(
   { registry }: Metrics,
   pool: { usage(): { open: number; idle: number; waiting: number } },
@@ -47,7 +47,7 @@ export function countConnections(
   })
 }
 
-/** Everything in Prometheus's text format. What cannot be asked at the moment is left out, and the rest stands. */
+/** Returns all metrics in the text format of Prometheus. Leaves out metrics that are not available at the moment. */
 export async function exposition({ registry, others }: Metrics): Promise<string> {
   const texts = await Promise.allSettled([registry.metrics(), ...others.map((each) => each())])
   return texts.map((outcome) => (outcome.status === 'fulfilled' ? `${outcome.value.trimEnd()}\n` : '')).join('')

@@ -6,25 +6,25 @@ import { createClientServer } from './clients/server.ts'
 import { exposition, type Metrics } from './metrics.ts'
 import { isReady, type Readiness } from './readiness.ts'
 
-/** What {@link startOperationsServer} takes. */
+/** Options of {@link startOperationsServer}. */
 export interface OperationsOptions {
   host: string
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   port: number
   metrics: Metrics
   readiness: Readiness
   log: Logger
 }
 
-/** The listener for those who run the service; nothing of any app can be reached through it. */
+/** The server for operators. It gives no access to the data of any app. */
 export interface OperationsServer {
   url: string
   close(): Promise<void>
 }
 
 /**
- * Serves `/metrics` (Prometheus), `/healthz` (200 while the process runs) and `/readyz` (200, or 503 where it cannot work or
- * was told to stop). Throws where the port is taken.
+ * Serves `/metrics` (Prometheus), `/healthz` (200 while the process runs) and `/readyz`. The latter answers 503 if the process
+ * cannot work or is stopping, and 200 otherwise. Throws if the port is in use.
  */
 export async function startOperationsServer(options: OperationsOptions): Promise<OperationsServer> {
   const { host, port, log } = options

@@ -1,19 +1,19 @@
 import type { Logger } from 'pino'
 
-/** Something that a process cannot work without: settles when it is there, and rejects or hangs when it is away. */
+/** Checks something that a process needs. Resolves if it is available; rejects or never settles if it is not. */
 type Check = () => Promise<unknown>
 
-/** Whether a process can do its work at this moment. */
+/** Knows whether a process can do its work now. */
 export interface Readiness {
-  /** Adds something that the process cannot work without, under its name in the log. */
+  /** Adds something that the process needs, with its name in the log. */
   require(name: string, check: Check): void
-  /** From now on the process is not ready: it was told to stop. */
+  /** Makes the process not ready from now on, because it is stopping. */
   stopping(): void
-  /** Looks at everything at once, for at most 2 s. Throws {@link NotReady}, which names all that is away. */
+  /** Runs all checks at once, for at most 2 s. Throws {@link NotReady} with the names of all failed checks. */
   check(): Promise<void>
 }
 
-/** The process cannot do its work; `reasons` holds why, by what is away. */
+/** The process cannot do its work. `reasons` has the reason of each failed check by name. */
 class NotReady extends Error {
   override readonly name = 'NotReady'
   readonly reasons: Record<string, string>
@@ -24,7 +24,7 @@ class NotReady extends Error {
   }
 }
 
-/** Whether a process is ready; what is away goes to the log. */
+/** Whether a process is ready. Logs the failed checks. */
 export async function isReady(readiness: Readiness, log: Pick<Logger, 'warn'>): Promise<boolean> {
   try {
     await readiness.check()
@@ -36,10 +36,10 @@ export async function isReady(readiness: Readiness, log: Pick<Logger, 'warn'>): 
   }
 }
 
-/** How long something may take to show that it is there, ms: who asks for readiness waits seconds, not minutes. */
-const patience = 2_000
+/** How long a check may take, ms. Probes of readiness wait for seconds, not minutes. */
+const checkTimeoutMs = 2_000
 
-/** A process that needs nothing yet, and runs. */
+/** Opens the readiness of a process without any checks yet. */
 export function openReadiness(): Readiness {
   const checks = new Map<string, Check>()
   let isStopping = false
@@ -61,7 +61,7 @@ export function openReadiness(): Readiness {
 
 async function failureOf(check: Check): Promise<string | undefined> {
   const late = Promise.withResolvers<string>()
-  const timer = setTimeout(() => late.resolve(`no answer in ${patience / 1000} s`), patience)
+  const timer = setTimeout(() => late.resolve(`no answer in ${checkTimeoutMs / 1000} s`), checkTimeoutMs)
   const outcome = check().then(
     () => undefined,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),

@@ -13,7 +13,7 @@ async function startTalkative() {
   return child
 }
 
-test('a service stops on SIGTERM, with its last words in the log', async () => {
+test('a service stops on SIGTERM, and its log is complete', async () => {
   const child = await startTalkative()
   let log = ''
   child.stdout.on('data', (chunk) => {
@@ -24,7 +24,7 @@ test('a service stops on SIGTERM, with its last words in the log', async () => {
   expect(log).toMatch(/last words.*\n.*stopped/)
 })
 
-test('a service whose log nobody takes any more goes on, and stops on SIGTERM all the same', async () => {
+test('a service whose log nobody reads any more continues, and stops on SIGTERM', async () => {
   const child = await startTalkative()
   child.stdout.destroy()
   await once(child.stdout, 'close')

@@ -7,33 +7,36 @@ import { collectProcessMetrics, type Metrics, openMetrics } from './metrics.ts'
 import { type OperationsServer, startOperationsServer } from './operations.ts'
 import { openReadiness, type Readiness } from './readiness.ts'
 
-/** A part of a process that was started: what it says of itself, and how it ends. */
+/** The started part of a process. */
 export interface RunningService {
-  /** What the log and the supervisor are told, such as the address. */
+  /** Facts for the log and the supervisor, such as the address. */
   info: Record<string, unknown>
-  /** How long it goes on taking requests, while `/readyz` says 503, before it stops: for load balancers to notice, ms. */
-  drain?: number
-  /** Takes no more work, ends what is under way, closes everything. */
+  /**
+   * How long the service still accepts requests before it stops, ms. `/readyz` answers 503 meanwhile, so that load balancers
+   * notice. Default 0.
+   */
+  drainMs?: number
+  /** Accepts no more work, finishes the work in flight, and closes everything. */
   stop(): Promise<void>
 }
 
-/** What a process is given to show itself to those who run it: they see it at `METRICS_PORT`. */
+/** What a process reports to its operators at `METRICS_PORT`. */
 export interface ServiceOperations {
   metrics: Metrics
   readiness: Readiness
 }
 
 /**
- * Runs a process of the service: starts it, tells a supervisor that it is ready, and stops it on SIGTERM, SIGINT or when
- * the supervisor is gone. A second signal ends it at once. Meanwhile `/metrics`, `/healthz` and `/readyz` are served on
+ * Runs a process of the service. Starts it, reports to a supervisor that it is ready, and stops it on SIGTERM, SIGINT or the
+ * loss of the supervisor. A second signal ends the process at once. `/metrics`, `/healthz` and `/readyz` are served on
  * `METRICS_PORT`.
  *
- * Takes the process's name in the log, how long its stop may take before it is ended by force (ms), and its start. Exits
- * with code 1 where the start fails, or settings are wrong.
+ * Accepts the name of the process in the log and the function that starts the service. If stopping takes longer than
+ * `stopDeadlineMs`, the process ends by force. Exits with code 1 if a setting is invalid or the start fails.
  */
 export async function runService(
   name: string,
-  { stopDeadline }: { stopDeadline: number },
+  { stopDeadlineMs }: { stopDeadlineMs: number },
   start: (log: Logger, operations: ServiceOperations) => Promise<RunningService>,
 ): Promise<void> {
   requireNode24()
@@ -46,7 +49,7 @@ export async function runService(
   }
   const operations = { metrics: openMetrics(), readiness: openReadiness() }
   const starting = startAll(log, operations, start)
-  listenForStop(log, starting, operations.readiness, stopDeadline)
+  listenForStop(log, starting, operations.readiness, stopDeadlineMs)
   try {
     const { info } = await starting
     log.info(info, 'ready')
@@ -66,7 +69,7 @@ async function startAll(
   const { METRICS_HOST: host, METRICS_PORT: port } = readSettings(process.env, ['METRICS_HOST', 'METRICS_PORT'])
   collectProcessMetrics(operations.metrics)
   const service = await start(log, operations)
-  // Last, so that nobody takes a process that is still starting for one that is ready.
+  // Starts last, so that a process that is still starting does not look ready.
   const server: OperationsServer = await startOperationsServer({ host, port, log, ...operations })
   return {
     ...service,
@@ -91,7 +94,7 @@ function listenForStop(
   log: Logger,
   starting: Promise<RunningService>,
   readiness: Readiness,
-  stopDeadline: number,
+  stopDeadlineMs: number,
 ): void {
   let stopping = false
   const stop = async (reason: string) => {
@@ -104,13 +107,13 @@ function listenForStop(
         log.error('did not stop in time')
         process.exit(1)
       }, ms).unref()
-    const force = forceAfter(stopDeadline)
+    const force = forceAfter(stopDeadlineMs)
     try {
       const service = await starting
-      if (service.drain) {
+      if (service.drainMs) {
         clearTimeout(force)
-        await delay(service.drain)
-        forceAfter(stopDeadline)
+        await delay(service.drainMs)
+        forceAfter(stopDeadlineMs)
       }
       await service.stop()
       await flushTraces()
@@ -123,13 +126,13 @@ function listenForStop(
   }
   process.on('SIGTERM', () => void stop('SIGTERM'))
   process.on('SIGINT', () => void stop('SIGINT'))
-  // A process whose supervisor was killed must not go on alone.
+  // A process must not continue after its supervisor was killed.
   process.once('disconnect', () => void (stopping || stop('supervisor is gone')))
 }
 
-/** Fails with a clear word where somebody runs a .ts file on an older Node. */
+/** Exits with a clear message if somebody runs a .ts file on an older Node. */
 function requireNode24(): void {
   if (Number(process.versions.node.split('.')[0]) >= 24) return
-  console.error(`Node 24 is needed, this is ${process.version}: start through npm, which brings it`)
+  console.error(`Node 24 is required, but this is ${process.version}: start through npm, which installs Node 24`)
   process.exit(1)
 }

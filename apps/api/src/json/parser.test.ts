@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { JsonParser, JsonSyntaxError, TooManyValues } from './parser.ts'
 
-/** Parses a text that is cut into pieces of these lengths, again and again. */
+/** Parses a text in pieces of these lengths, which are repeated until the end of the text. */
 function parse(text: string, lengths: readonly number[] = [text.length], mostValues = 1_000_000): unknown {
   const parser = new JsonParser(mostValues)
   for (let at = 0, piece = 0; at < text.length; piece++) {
@@ -13,7 +13,7 @@ function parse(text: string, lengths: readonly number[] = [text.length], mostVal
   return parser.end()
 }
 
-/** The value of `JSON.parse`, or nothing where it throws. */
+/** Returns the value of `JSON.parse`; no value if it throws. */
 function expected(text: string): { value?: unknown } {
   try {
     return { value: JSON.parse(text) }
@@ -34,7 +34,7 @@ function actual(text: string, lengths?: readonly number[]): { value?: unknown } 
 const lengths = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 })
 
 describe('a document in pieces', () => {
-  test('has the value of JSON.parse, wherever it is cut', () => {
+  test('has the same value as from JSON.parse, wherever it is cut', () => {
     const json = fc.oneof(
       fc.json({ stringUnit: 'binary' }),
       fc.jsonValue().map((value) => JSON.stringify(value, null, 2)),
@@ -46,7 +46,7 @@ describe('a document in pieces', () => {
     )
   })
 
-  test('is refused where JSON.parse refuses it', () => {
+  test('is refused if JSON.parse refuses it', () => {
     const pieces = fc.constantFrom(
       ...['{', '}', '[', ']', ':', ',', '"', '"a"', '"\\u12', '\\', '\\"', '"\u0001"', ' ', '\n', '\u00a0', '\ufeff'],
       ...[
@@ -102,17 +102,17 @@ describe('a document in pieces', () => {
     ])
   })
 
-  test('of two members with one name the last one counts', () => {
+  test('has the last of two members with the same name', () => {
     expect(parse('{"a":1,"b":2,"a":3}', [1])).toEqual({ a: 3, b: 2 })
   })
 
-  test('can be nested as deeply as it likes', () => {
+  test('can be nested to any depth', () => {
     const depth = 50_000
     expect(parse(`${'['.repeat(depth)}${']'.repeat(depth)}`, [1_000])).toHaveLength(1)
   })
 })
 
-test('values and keys are counted, whatever they hold', () => {
+test('all values and keys count towards the limit', () => {
   expect(parse('[1,"a",null,[],{"a":1}]', [2], 8)).toEqual([1, 'a', null, [], { a: 1 }])
   expect(() => parse('[1,"a",null,[],{"a":1}]', [2], 7)).toThrow(TooManyValues)
   expect(() => parse('['.repeat(100), [2], 50)).toThrow(TooManyValues)

@@ -3,7 +3,7 @@ export class JsonSyntaxError extends Error {
   override readonly name = 'JsonSyntaxError'
 }
 
-/** The text has more values than a document may have. */
+/** The text has more values than allowed. */
 export class TooManyValues extends Error {
   override readonly name = 'TooManyValues'
 }
@@ -13,27 +13,29 @@ type Container = unknown[] | Record<string, unknown>
 /** What the grammar allows next. */
 type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | ':' | ', or ]' | ', or }' | 'end'
 
-/** A value that is not complete yet: the pieces of its text so far. A string ends at its quote, anything else at punctuation. */
+/** The pieces of an incomplete value. A string ends at its quote, any other value at punctuation. */
 interface Token {
   kind: 'string' | 'bare'
   pieces: string[]
-  /** The last piece ended in a backslash, so the next character does not end the string. */
+  /** The last piece ended with a backslash, so the next character does not end the string. */
   isEscaped: boolean
 }
 
 const opening = { value: true, 'value or ]': true } as const
 
 /**
- * Parses JSON that arrives in pieces of any length, with the result of `JSON.parse`. Parsing takes as long as its pieces, so a
- * caller can let others run between them; `JSON.parse` would hold the process for the whole document.
+ * Parses JSON that arrives in pieces of any length, with the same result as `JSON.parse`. Callers can do other work between
+ * the pieces. `JSON.parse` would block the process for the whole document.
  *
- * Tokens are passed to `JSON.parse`, which checks and decodes them. Only the structure is read here. Throws
- * {@link JsonSyntaxError}, and {@link TooManyValues} beyond `mostValues` values and keys: memory is proportional to bytes.
+ * The parser reads only the structure. It passes tokens to `JSON.parse`, which checks and decodes them.
+ *
+ * Throws {@link JsonSyntaxError}. Throws {@link TooManyValues} beyond `mostValues` values and keys, which bounds the memory of
+ * the result.
  */
 export class JsonParser {
   readonly #mostValues: number
   readonly #stack: Container[] = []
-  /** Keys that wait for their value, one for each open object. */
+  /** Keys without a value yet, at most one for each open object. */
   readonly #keys: string[] = []
   #expected: Expected = 'value'
   #token: Token | undefined
@@ -54,14 +56,14 @@ export class JsonParser {
     }
   }
 
-  /** Returns the value. Call it after the last piece. */
+  /** Returns the value. Must be called after the last piece. */
   end(): unknown {
     if (this.#token?.kind === 'bare') this.#finish(this.#token, '')
     if (this.#expected !== 'end') throw new JsonSyntaxError()
     return this.#result
   }
 
-  /** Reads one character between tokens. Returns where to go on. */
+  /** Reads one character between tokens. Returns the offset at which to continue. */
   #readStructure(text: string, at: number): number {
     const character = text[at]
     switch (character) {
@@ -101,7 +103,7 @@ export class JsonParser {
     return at + 1
   }
 
-  /** Reads a string up to its quote, or to the end of the piece. */
+  /** Reads a string up to its quote or the end of the piece. Returns the offset at which to continue. */
   #readString(token: Token, text: string, from: number): number {
     let at = from
     if (token.isEscaped) at++
@@ -119,7 +121,7 @@ export class JsonParser {
     return text.length
   }
 
-  /** Reads a number, `true`, `false` or `null` up to what follows, or to the end of the piece. */
+  /** Reads a number, `true`, `false` or `null` up to its end or the end of the piece. Returns the offset at which to continue. */
   #readBare(token: Token, text: string, from: number): number {
     let at = from
     while (at < text.length && !' \n\r\t,]}:["{'.includes(text.charAt(at))) at++
@@ -159,7 +161,7 @@ export class JsonParser {
     this.#expected = next
   }
 
-  /** Adds a value to the container that is open. */
+  /** Adds a value to the innermost open container. */
   #add(value: unknown): void {
     this.#count()
     const container = this.#stack.at(-1)
@@ -181,7 +183,7 @@ export class JsonParser {
   }
 }
 
-/** An assignment to `__proto__` would change the object's prototype instead. */
+/** Adds a member to an object. An assignment to `__proto__` would change the object's prototype instead. */
 function addMember(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key !== '__proto__') object[key] = value
   else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true })

@@ -1,27 +1,27 @@
 import { Readable } from 'node:stream'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextCycle } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { JsonSyntaxError } from './parser.ts'
 import { readJson } from './read.ts'
 
 const read = (...chunks: Buffer[]) => readJson(Readable.from(chunks), 100_000)
 
-test('others run between the pieces of a large document, even if it arrived as a whole', async () => {
+test('other work runs between the pieces of a large document, even if the document arrived in one chunk', async () => {
   const value = Array.from({ length: 10_000 }, (_, index) => `${index}`.padEnd(255, '\u00e9'))
   const bytes = Buffer.from(JSON.stringify(value))
-  let turns = 0
+  let cycles = 0
   let isOver = false
-  const others = (async () => {
-    for (; !isOver; turns++) await turn()
+  const otherWork = (async () => {
+    for (; !isOver; cycles++) await nextCycle()
   })()
   expect(await read(bytes)).toEqual(value)
   isOver = true
-  await others
-  // One turn for each 64 KiB.
-  expect(turns).toBeGreaterThan(bytes.length / 65_536 - 2)
+  await otherWork
+  // One cycle of the event loop for each 64 KiB.
+  expect(cycles).toBeGreaterThan(bytes.length / 65_536 - 2)
 })
 
-test('characters and tokens may lie across two chunks', async () => {
+test('characters and tokens may span two chunks', async () => {
   const bytes = Buffer.from('{"caf\u00e9":["\u{1f600}",-12.5e3,true]}')
   for (let cut = 0; cut <= bytes.length; cut++) {
     expect(await read(bytes.subarray(0, cut), bytes.subarray(cut))).toEqual({

@@ -11,11 +11,11 @@ import { streamBody } from '../request-body.ts'
 const path = '/v2/user_profiles/bulk_import'
 const successor = '/v3/user_profiles/bulk_import'
 
-/** The day of service.md, Versioning: Deprecation takes Unix time (RFC 9745), Sunset an HTTP date (RFC 8594). */
+/** The date in service.md, Versioning. `Deprecation` needs Unix time (RFC 9745), and `Sunset` an HTTP date (RFC 8594). */
 const deprecation = '@1630368000'
 const sunset = 'Tue, 31 Aug 2021 00:00:00 GMT'
 
-/** Bulk import v2, deprecated: the file is the body of the request (service.md, Endpoints, 5). */
+/** Adds the deprecated bulk import v2, which receives the file as the body of the request (service.md, Endpoints, 5). */
 export function bulkImportV2Routes(api: FastifyInstance, context: ApiContext): void {
   const deprecate = async (_: FastifyRequest, reply: FastifyReply) => {
     const link = `<${context.apiUrl}${successor}>; rel="successor-version"`
@@ -27,7 +27,7 @@ export function bulkImportV2Routes(api: FastifyInstance, context: ApiContext): v
     scope.removeAllContentTypeParsers()
     // The handler reads the body.
     scope.addContentTypeParser('*', (_request, _body, done) => done(null))
-    // Before fastify looks at the type: it would answer a malformed one in another form.
+    // Precedes fastify's check of the type, which would answer a malformed type in another form.
     scope.addHook('preParsing', (request, reply, body, done) => {
       const refusal = refusalOf(request.headers)
       if (refusal === undefined) done(null, body)
@@ -37,7 +37,7 @@ export function bulkImportV2Routes(api: FastifyInstance, context: ApiContext): v
   })
 }
 
-/** Why a file is refused by what its headers say of it. */
+/** Returns the answer to a file that can be refused by its headers; undefined if the headers are valid. */
 function refusalOf(headers: IncomingHttpHeaders): ErrorAnswer | TextAnswer | undefined {
   if (fileType(headers) === undefined) return errors.unsupportedFileType()
   if (Number(headers['content-length']) > limits.uploadBytesV2) return errors.bodyTooLarge(limits.uploadBytesV2)

@@ -8,7 +8,7 @@ import { ignoreBodies } from '../request-body.ts'
 
 const path = '/v3/user_profiles/bulk_import'
 
-/** Bulk import v3: the first request; the status of an import, and its cancellation. */
+/** Adds the first request of bulk import v3, and the status and cancellation of an import. */
 export function bulkImportRoutes(api: FastifyInstance, context: ApiContext): void {
   const { db, apiUrl } = context
   const onRequest = authentication(context)
@@ -27,7 +27,7 @@ export function bulkImportRoutes(api: FastifyInstance, context: ApiContext): voi
   })
 
   api.register(async (scope) => {
-    // Clients name a Content-Type with every request, also with one that has no body.
+    // Clients send a Content-Type with every request, even without a body.
     ignoreBodies(scope)
     scope.delete<{ Params: { importId: string } }>(`${path}/:importId`, { onRequest }, async (request, reply) => {
       const { importId } = request.params

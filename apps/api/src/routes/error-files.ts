@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { answer } from '../answers.ts'
 import type { ApiContext } from '../context.ts'
 
-/** The links of result mails: the token in them is the authentication. */
+/** Adds the links in result mails. The token in a link is its authentication. */
 export function errorFileRoutes(api: FastifyInstance, { db, storage }: ApiContext): void {
   api.get<{ Params: { token: string } }>('/error_files/:token', async (request, reply) => {
     const followed = await followErrorLink(db, storage, request.params.token)

@@ -5,7 +5,7 @@ import { answer } from '../answers.ts'
 import { appOf, authentication } from '../authentication.ts'
 import type { ApiContext } from '../context.ts'
 
-/** Updates one user's profile (service.md, Endpoints, 2): applied and committed before the answer. */
+/** Adds the update of one user's profile (service.md, Endpoints, 2). The update is committed before the answer. */
 export function profileUpdateRoutes(api: FastifyInstance, context: ApiContext): void {
   const { db, settings } = context
   const onRequest = authentication(context)

@@ -6,7 +6,7 @@ import { answer } from '../answers.ts'
 import { appOf, authentication, tokenLastFour } from '../authentication.ts'
 import type { ApiContext } from '../context.ts'
 
-/** Takes deletion requests (service.md, Endpoints, 1); what becomes of them is up to the workers. */
+/** Adds deletion requests (service.md, Endpoints, 1). The route records a request, and workers process it. */
 export function userDataDeletionRoutes(api: FastifyInstance, context: ApiContext): void {
   const onRequest = authentication(context)
 

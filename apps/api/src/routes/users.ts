@@ -5,7 +5,7 @@ import { answer } from '../answers.ts'
 import { appOf, authentication } from '../authentication.ts'
 import type { ApiContext } from '../context.ts'
 
-/** Registers users: an extension, since service.md leaves the app's user ID function out (design.md §3). */
+/** Adds the registration of users. It is an extension, because service.md does not specify the app's user ID function. */
 export function userRoutes(api: FastifyInstance, context: ApiContext): void {
   const onRequest = authentication(context)
 

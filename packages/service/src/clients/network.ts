@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net'
 
 /**
- * Returns what limits count a client by: its IPv4 address, or the /64 of its IPv6 address, since whoever has one address of a /64
- * has all of them.
+ * Returns the network by which limits count a client: its IPv4 address, or the /64 of its IPv6 address. A client with one
+ * address of a /64 can use all of them.
  */
 export function clientNetwork(address: string): string {
   const [bare = ''] = address.split('%')
@@ -12,9 +12,9 @@ export function clientNetwork(address: string): string {
   return `${groups.slice(0, 4).join(':')}::/64`
 }
 
-/** The eight groups of an IPv6 address, in lower case and without leading zeros. */
+/** Returns the eight groups of an IPv6 address, in lower case and without leading zeros. */
 function groupsOf(address: string): string[] {
-  // A URL has the one short form of an address, also of one that ends in the form of IPv4.
+  // A URL normalizes an address to its one short form, even if the address ends in the form of IPv4.
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const split = (part: string) => (part === '' ? [] : part.split(':'))
   if (tail === undefined) return split(head)

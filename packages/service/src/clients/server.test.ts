@@ -6,20 +6,20 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { type ClientPolicy, clientPolicy } from './policy.ts'
 import { allowUpload, createClientServer } from './server.ts'
 
-// Each client is a socket. What is too slow takes half a second, and nothing else ends a connection within ten minutes.
-const soon = 500
-const never = 600_000
+// Each client is a socket. The tested limit is half a second, and no other limit ends a connection within ten minutes.
+const soonMs = 500
+const neverMs = 600_000
 const patient: ClientPolicy = {
   ...clientPolicy,
-  headersMs: never,
-  keepAliveMs: never,
-  body: { minimumBytesPerSecond: 1_000, graceMs: never, totalMs: never },
-  upload: { minimumBytesPerSecond: 1_000, graceMs: never, totalMs: never },
-  drain: { minimumBytesPerSecond: 1_000, graceMs: never, totalMs: never, bytes: Number.POSITIVE_INFINITY },
+  headersMs: neverMs,
+  keepAliveMs: neverMs,
+  body: { minimumBytesPerSecond: 1_000, graceMs: neverMs, totalMs: neverMs },
+  upload: { minimumBytesPerSecond: 1_000, graceMs: neverMs, totalMs: neverMs },
+  drain: { minimumBytesPerSecond: 1_000, graceMs: neverMs, totalMs: neverMs, bytes: Number.POSITIVE_INFINITY },
 }
-const slow = { minimumBytesPerSecond: 1_000, graceMs: soon, totalMs: never }
+const slow = { minimumBytesPerSecond: 1_000, graceMs: soonMs, totalMs: neverMs }
 
-/** A server that answers each request by its path. */
+/** Opens a server that answers each request by its path. */
 async function open(policy: Partial<ClientPolicy>) {
   const seen: string[] = []
   const server = createClientServer(
@@ -46,7 +46,7 @@ async function open(policy: Partial<ClientPolicy>) {
   return { send, seen, server }
 }
 
-/** `/refused` is answered at once, `/upload` may take long; anything else is answered when its body is there. */
+/** Answers `/refused` at once, `/upload` with the limits for files, and any other path after its body has arrived. */
 function answer(request: IncomingMessage, response: ServerResponse): void {
   request.on('error', () => {})
   if (request.url === '/refused') {
@@ -60,42 +60,42 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
 const post = (path: string) => `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n`
 const get = 'GET /fast HTTP/1.1\r\nHost: a\r\n\r\n'
 
-/** Reads until the server has answered once. */
+/** Waits for the first answer of the server. Returns its status line. */
 async function firstAnswer(socket: Socket): Promise<string> {
   const [chunk] = (await once(socket, 'data')) as [Buffer]
   return chunk.toString().split('\r\n', 1)[0] ?? ''
 }
 
 describe('a client that is too slow loses its connection', () => {
-  test('with headers that do not end', async () => {
-    const { send } = await open({ headersMs: soon })
+  test('if its headers do not end', async () => {
+    const { send } = await open({ headersMs: soonMs })
     expect(await text(send('GET / HTTP/1.1\r\nHost: a\r\n'))).toMatch(/^HTTP\/1\.1 408 /)
   })
 
-  test('with a body of which nothing comes', async () => {
+  test('if no byte of its body arrives', async () => {
     const { send } = await open({ body: slow })
     expect(await text(send(post('/')))).toMatch(/^HTTP\/1\.1 408 /)
   })
 
-  test('with a body that takes too long as a whole', async () => {
-    const { send } = await open({ body: { ...slow, graceMs: never, totalMs: soon } })
+  test('if the whole body takes too long', async () => {
+    const { send } = await open({ body: { ...slow, graceMs: neverMs, totalMs: soonMs } })
     const socket = send(post('/'))
     const trickle = setInterval(() => socket.write('x'.repeat(100)), 50)
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 408 /)
     clearInterval(trickle)
   })
 
-  test('with a file, by the limits for files', async () => {
+  test('if its file arrives more slowly than the limits for files allow', async () => {
     const { send } = await open({ upload: slow })
     expect(await text(send(post('/upload')))).toMatch(/^HTTP\/1\.1 408 /)
   })
 
-  test('with a body that goes on after the answer', async () => {
-    const { send } = await open({ drain: { ...patient.drain, graceMs: soon } })
+  test('if its body continues after the answer', async () => {
+    const { send } = await open({ drain: { ...patient.drain, graceMs: soonMs } })
     expect(await text(send(post('/refused')))).toMatch(/^HTTP\/1\.1 401 /)
   })
 
-  test('with more bytes after the answer than are dropped', async () => {
+  test('if it sends too many bytes after the answer', async () => {
     const { send } = await open({ drain: { ...patient.drain, bytes: 1_000 } })
     const socket = send(post('/refused'))
     socket.write('x'.repeat(2_000))
@@ -111,7 +111,7 @@ test('a file may take longer than other bodies', async () => {
   expect(await firstAnswer(file)).toBe('HTTP/1.1 204 No Content')
 })
 
-test('a refused body that ends leaves the connection to the next request', async () => {
+test('after the end of a refused body, the connection serves the next request', async () => {
   const { send } = await open({})
   const socket = send(post('/refused'))
   expect(await firstAnswer(socket)).toBe('HTTP/1.1 401 Unauthorized')
@@ -119,8 +119,8 @@ test('a refused body that ends leaves the connection to the next request', async
   expect(await firstAnswer(socket)).toBe('HTTP/1.1 204 No Content')
 })
 
-test('of many clients that connect at one moment, through one proxy for example, all are served', async () => {
-  const { send, server } = await open({ waiting: { perAddress: 5, patienceMs: never } })
+test('many clients that connect at the same time, for example through one proxy, are all served', async () => {
+  const { send, server } = await open({ waiting: { perAddress: 5, patienceMs: neverMs } })
   const sockets: Socket[] = []
   for (let client = 0; client < 40; client++) {
     const accepted = once(server, 'connection')
@@ -134,20 +134,20 @@ test('of many clients that connect at one moment, through one proxy for example,
   expect(new Set(await Promise.all(answers))).toEqual(new Set(['HTTP/1.1 204 No Content']))
 })
 
-test('of one address’s connections that wait for it, the oldest ends; those that move on are served', async () => {
+test('an address with too many waiting connections loses the oldest of them, and its other requests are served', async () => {
   const { send } = await open({ waiting: { perAddress: 10, patienceMs: 0 } })
   const served = send(post('/upload'))
-  const silent = Array.from({ length: 10 }, () => send('GET / HTTP/1.1\r\nHost: a\r\n'))
-  const ends = silent.map((socket) => once(socket, 'close'))
+  const stalled = Array.from({ length: 10 }, () => send('GET / HTTP/1.1\r\nHost: a\r\n'))
+  const ends = stalled.map((socket) => once(socket, 'close'))
   for (let request = 0; request < 10; request++) {
     expect(await firstAnswer(send(get)), `request ${request}`).toBe('HTTP/1.1 204 No Content')
   }
   await Promise.all(ends)
   served.write('x'.repeat(100_000))
-  expect(await firstAnswer(served), 'a request that was being served all the time').toBe('HTTP/1.1 204 No Content')
+  expect(await firstAnswer(served), 'a request that was being served meanwhile').toBe('HTTP/1.1 204 No Content')
 })
 
-describe('requests that others may read differently never reach the listener', () => {
+describe('requests that a proxy could read differently never reach the listener', () => {
   test.each([
     ['two hosts', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
     ['the same host twice', 'GET / HTTP/1.1\r\nHost: a\r\nHOST: a\r\n\r\n'],

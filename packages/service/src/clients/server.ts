@@ -8,29 +8,29 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
 interface ClientServerOptions {
   policy?: ClientPolicy
-  /** The listener decides itself when a client that asks for it is told to send its body. */
+  /** If a client waits for `100 Continue`, the listener decides when to send it. Default: the server sends it at once. */
   holdsContinue?: boolean
 }
 
-/** The body of a request that is being watched. */
+/** The watched body of a request. */
 interface WatchedBody {
-  /** Begins anew, with other limits. */
+  /** Restarts the watch with other limits. */
   watch(limits: BodyLimits): void
-  /** The limits of a file. */
+  /** The limits for a file. */
   upload: BodyLimits
   /** Aborts when the body is too slow. */
   tooSlow: AbortController
-  /** The listener answers then. */
+  /** The listener answers a body that is too slow. */
   isAnsweredByListener: boolean
 }
 
 const watchedBodies = new WeakMap<IncomingMessage, WatchedBody>()
 
 /**
- * Creates the HTTP server of every app: it ends connections of clients that are too slow, bounds those that wait, and refuses
- * requests that clients and proxies could read differently. What `policy` says holds for all requests.
+ * Creates an HTTP server; every app uses it. The server ends the connections of clients that are too slow, and bounds
+ * waiting connections. It refuses requests that clients and proxies could read differently. `policy` has the limits.
  *
- * A refusal is a `clientError`, as Node's own are: without a listener for it, the answer is a bare 400 or 408.
+ * A refusal is a `clientError`, like Node's own refusals. Without a listener for this event, the answer is a bare 400 or 408.
  */
 export function createClientServer(
   listener: Listener,
@@ -50,7 +50,7 @@ export function createClientServer(
       headersTimeout: policy.headersMs,
       connectionsCheckingInterval: Math.min(1_000, policy.headersMs / 2),
       keepAliveTimeout: policy.keepAliveMs,
-      // Bodies are watched: how long a request may take depends on what it brings.
+      // The watch over the body replaces a limit for the request, because the time depends on the body.
       requestTimeout: 0,
       requireHostHeader: false,
     },
@@ -61,15 +61,15 @@ export function createClientServer(
   return server
 }
 
-/** Lets the body of a request take as long as a file may. Call it only after the client is known. */
+/** Gives the body of a request the limits for files. Must be called only after authentication. */
 export function allowUpload(request: IncomingMessage): void {
   const body = watchedBodies.get(request)
   body?.watch(body.upload)
 }
 
 /**
- * Returns a signal that aborts with a `SlowBody` when the body of a request comes too slowly; undefined if there is no body.
- * From then on the caller answers, in its own form, and closes the connection.
+ * Returns a signal that aborts with a `SlowBody` when the body of a request is too slow; undefined if there is no body. The
+ * caller must then answer in its own form and close the connection.
  */
 export function slowBodyOf(request: IncomingMessage): AbortSignal | undefined {
   const body = watchedBodies.get(request)
@@ -77,7 +77,7 @@ export function slowBodyOf(request: IncomingMessage): AbortSignal | undefined {
   return body?.tooSlow.signal
 }
 
-/** Why a request is not served: a proxy could take it for another one, or for one to another host. */
+/** Returns why a request is refused: a proxy could read it as another request, or as a request to another host. */
 function problemOf({ httpVersion, rawHeaders }: IncomingMessage): string | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return `HTTP/${httpVersion}`
   const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length
@@ -113,7 +113,7 @@ function endWhenSlow(server: Server, request: IncomingMessage, response: ServerR
   })
 }
 
-/** Drops what a client still sends after its answer, and ends its connection if that is too slow, too long or too much. */
+/** Drops the bytes that a client sends after its answer. Ends the connection if they are too slow, take too long or are too many. */
 function endDrain(request: IncomingMessage, { bytes, ...limits }: ClientPolicy['drain']): void {
   if (request.complete) return
   const { socket } = request

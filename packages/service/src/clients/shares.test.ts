@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openShares } from './shares.ts'
 
-test('an owner gets at most a share, and the others get the rest', () => {
+test('an owner can hold at most a share, and the others the rest', () => {
   const shares = openShares({ all: 10, each: 4 })
   expect(shares.take(['a'], 5)).toBeUndefined()
   expect(shares.take(['a'], 4)).toBeDefined()
@@ -12,7 +12,7 @@ test('an owner gets at most a share, and the others get the rest', () => {
   expect(shares.take(['d'])).toBeUndefined()
 })
 
-test('what counts for two owners is held by both, once', () => {
+test('an amount for two owners counts once for each of them', () => {
   const shares = openShares({ all: 10, each: 2 })
   const release = shares.take(['app', 'person', 'app'], 2)
   expect(shares.take(['app'])).toBeUndefined()
@@ -22,7 +22,7 @@ test('what counts for two owners is held by both, once', () => {
   expect(shares.take(['person'], 2)).toBeDefined()
 })
 
-test('an amount is given back once, however often its release is called', () => {
+test('an amount is released once, however often its release is called', () => {
   const shares = openShares({ all: 3, each: 2 })
   const release = shares.take(['a'])
   expect(shares.take(['a'])).toBeDefined()

@@ -1,15 +1,15 @@
-/** Something of which a process has a limited amount, such as bytes or places. No owner can hold all of it. */
+/** A limited amount of something in a process, such as bytes or places. No owner can hold all of it. */
 export interface Shares {
   /**
-   * Reserves an amount on behalf of one or more owners, such as an app and a person.
+   * Reserves an amount for one or more owners, such as an app and a person.
    *
-   * Returns a function that gives the amount back; calling it again does nothing. Returns undefined if the whole, or the share
-   * of an owner, does not have so much left.
+   * Returns a function that releases the amount; further calls do nothing. Returns undefined if too little is left of the whole
+   * or of an owner's share.
    */
   take(owners: readonly string[], amount?: number): (() => void) | undefined
 }
 
-/** Opens shares: `all` is how much there is, and `each` how much of it one owner can hold. */
+/** Opens shares. `all` is the whole amount, and `each` the amount that one owner can hold. */
 export function openShares({ all, each }: { all: number; each: number }): Shares {
   const held = new Map<string, number>()
   let total = 0

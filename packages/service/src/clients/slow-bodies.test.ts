@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextCycle } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { type BodyLimits, type BodyWatch, SlowBody, watchBody } from './slow-bodies.ts'
 
@@ -23,7 +23,7 @@ interface Sending {
   sendBytes(count: number): Promise<void>
 }
 
-/** Begins a request with a body of 1 GB; the server reads it unless `reads` is false. */
+/** Begins a request with a body of 1 GB. The server reads the body, unless `reads` is false. */
 async function beginBody(own: Partial<BodyLimits> = {}, { reads = true } = {}): Promise<Sending> {
   const server = createServer()
   server.listen(0, '127.0.0.1')
@@ -57,14 +57,14 @@ async function beginBody(own: Partial<BodyLimits> = {}, { reads = true } = {}): 
 async function until(holds: () => boolean): Promise<void> {
   const end = Date.now() + 30_000
   while (!holds()) {
-    if (Date.now() > end) throw new Error('waited 30 s in vain')
-    await turn()
+    if (Date.now() > end) throw new Error('the state was not reached within 30 s')
+    await nextCycle()
   }
 }
 
 const reasonOf = ({ watch }: Sending): unknown => watch.signal.reason
 
-test('a client that sends nothing is too slow after the grace', async () => {
+test('a client that sends nothing is too slow after the grace period', async () => {
   const sending = await beginBody()
   vi.advanceTimersByTime(9_000)
   expect(sending.watch.signal.aborted).toBe(false)
@@ -73,7 +73,7 @@ test('a client that sends nothing is too slow after the grace', async () => {
   expect(reasonOf(sending)).toMatchObject({ limit: 'throughput' })
 })
 
-test('a client that trickles is too slow, however regularly it sends', async () => {
+test('a client that sends slowly is too slow, however regularly it sends', async () => {
   const sending = await beginBody()
   for (let second = 0; second < 12; second += 1) {
     await sending.sendBytes(100)
@@ -82,7 +82,7 @@ test('a client that trickles is too slow, however regularly it sends', async () 
   expect(reasonOf(sending)).toMatchObject({ limit: 'throughput' })
 })
 
-test('a client that sends at the minimum rate may take as long as the whole body may', async () => {
+test('a client that sends at the minimum rate may take as long as the limit for the whole body', async () => {
   const sending = await beginBody({ totalMs: 100_000 })
   for (let second = 0; second < 99; second += 1) {
     await sending.sendBytes(1_000)
@@ -94,7 +94,7 @@ test('a client that sends at the minimum rate may take as long as the whole body
   expect(reasonOf(sending)).toMatchObject({ limit: 'total' })
 })
 
-test('bytes that were sent early buy no more than the grace', async () => {
+test('bytes that were sent early extend the grace period by nothing', async () => {
   const sending = await beginBody()
   await sending.sendBytes(1_000_000)
   vi.advanceTimersByTime(9_000)
@@ -103,7 +103,7 @@ test('bytes that were sent early buy no more than the grace', async () => {
   expect(reasonOf(sending)).toMatchObject({ limit: 'throughput' })
 })
 
-test('a client whose bytes nobody reads is not slow', async () => {
+test('a client whose bytes nobody reads is not too slow', async () => {
   const sending = await beginBody({}, { reads: false })
   await sending.sendBytes(1_000)
   await until(() => sending.request.readableLength > 0)
@@ -120,7 +120,7 @@ test('time in which the process did not run does not count', async () => {
   stopped.mockRestore()
 })
 
-test('a watch that was stopped, or whose request is gone, says nothing', async () => {
+test('a watch that was stopped, or whose request has ended, never aborts', async () => {
   const [stopped, gone] = [await beginBody(), await beginBody()]
   stopped.watch.stop()
   gone.socket.destroy()

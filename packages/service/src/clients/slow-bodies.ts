@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 /** How slowly a client may send the body of a request. */
 export interface BodyLimits {
   minimumBytesPerSecond: number
-  /** How long a client may be behind this rate, ms: also how long it may send nothing. */
+  /** How long a client may be slower than this rate, or send nothing, ms. */
   graceMs: number
   /** How long the whole body may take, ms. */
   totalMs: number
@@ -12,7 +12,7 @@ export interface BodyLimits {
 /** The client sends its body too slowly. */
 export class SlowBody extends Error {
   override readonly name = 'SlowBody'
-  /** Which limit the client broke. */
+  /** The limit that the client exceeded. */
   readonly limit: 'throughput' | 'total'
 
   constructor(limit: 'throughput' | 'total') {
@@ -21,32 +21,33 @@ export class SlowBody extends Error {
   }
 }
 
-/** A request whose body is being watched. */
+/** The watch over the body of a request. */
 export interface BodyWatch extends Disposable {
-  /** Aborts with a {@link SlowBody} when the client has broken a limit. The caller answers and closes the connection. */
+  /** Aborts with a {@link SlowBody} when the client exceeds a limit. The caller then answers and closes the connection. */
   readonly signal: AbortSignal
-  /** Ends the watch. Call it when nobody reads the body any more. */
+  /** Ends the watch. Must be called when nobody reads the body any more. */
   stop(): void
 }
 
 /** The longest time between two measurements, ms. */
-const longestPeriod = 1_000
+const longestPeriodMs = 1_000
 
 /**
- * Watches how fast the body of a request arrives. Call it when the server begins to read the body, and after it has sent
- * `100 Continue`.
+ * Watches how fast the body of a request arrives. Must be called when the server begins to read the body, and after it has
+ * sent `100 Continue`.
  *
- * The client has `graceMs` of credit. Waiting for it uses credit up; each byte that arrives returns some, up to `graceMs`.
- * A client that sends at the minimum rate therefore never runs out, and one that stalls does after `graceMs`.
+ * The client has `graceMs` of credit. Waiting for the client uses credit, and each byte that arrives restores some, up to
+ * `graceMs`. A client that sends at the minimum rate therefore never runs out of credit. A client that stalls runs out after
+ * `graceMs`.
  *
- * Waiting counts only while no unread bytes are buffered: a slow reader, such as storage, is no fault of the client. Neither
- * is time in which this process was stopped or busy.
+ * Waiting counts only while no unread bytes are buffered, because a slow reader, such as storage, is not the client's fault.
+ * Time during which this process was stopped or busy does not count either.
  */
 export function watchBody(request: IncomingMessage, limits: BodyLimits): BodyWatch {
   const { minimumBytesPerSecond, graceMs, totalMs } = limits
   const { socket } = request
   const controller = new AbortController()
-  const period = Math.max(1, Math.min(longestPeriod, graceMs / 10, totalMs / 10))
+  const period = Math.max(1, Math.min(longestPeriodMs, graceMs / 10, totalMs / 10))
   let credit = graceMs
   let age = 0
   let measuredAt = performance.now()

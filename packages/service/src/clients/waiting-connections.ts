@@ -2,30 +2,32 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { clientNetwork } from './network.ts'
 
-/** How many connections of one address may wait for their client. */
+/** Limits of the connections of one address that wait for their client. */
 export interface WaitingLimits {
+  /** Most such connections. */
   perAddress: number
-  /** A connection that has not waited for so long ends only beyond ten times as many, ms: a burst of clients is no attack. */
+  /** Connections that have waited for less than this count only beyond ten times the limit, ms. A burst is not an attack. */
   patienceMs: number
 }
 
-/** Beyond so many times the limit, also connections end that have not waited for long. */
-const burst = 10
+/** Beyond the limit times this factor, connections end even if they have not waited for long. */
+const burstFactor = 10
 
-/** The connections of a server that wait for their clients, a bounded number for each address. */
+/** The connections of a server that wait for their clients. Their number is bounded for each address. */
 export interface WaitingConnections {
   /** Counts a new connection. */
   opened(socket: Socket): void
-  /** Does not count a connection while its request is served: then the client waits for the server. */
+  /** Stops counting a connection while its request is served, because the client waits for the server then. */
   serving(socket: Socket, response: ServerResponse): void
 }
 
 /**
- * Bounds the connections of one address that wait for their client. One more ends those that have waited longest: requests
- * that move on pass beside any number that do not, also if all of them come through one proxy.
+ * Bounds the connections of one address that wait for their client. A connection beyond the limit ends the connections that
+ * have waited longest. Active requests are therefore served beside any number of stalled connections, even if all of them come
+ * through one proxy.
  */
 export function boundWaitingConnections({ perAddress, patienceMs }: WaitingLimits): WaitingConnections {
-  /** By address, since when they wait, the longest wait first. */
+  /** The waiting connections by address, with the start of the wait, longest wait first. */
   const waiting = new Map<string, Map<Socket, number>>()
   const addressOf = new WeakMap<Socket, string>()
 
@@ -44,7 +46,7 @@ export function boundWaitingConnections({ perAddress, patienceMs }: WaitingLimit
     waiting.set(address, same)
     same.set(socket, now)
     for (const [longest, since] of same) {
-      if (same.size <= perAddress || (now - since < patienceMs && same.size <= perAddress * burst)) return
+      if (same.size <= perAddress || (now - since < patienceMs && same.size <= perAddress * burstFactor)) return
       leave(longest)
       longest.destroy()
     }

@@ -1,7 +1,7 @@
-// A service that logs without end, and once more when it stops.
+// A service that logs all the time, and once more when it stops.
 import { runService } from '../index.ts'
 
-await runService('talkative', { stopDeadline: 5_000 }, async (log) => {
+await runService('talkative', { stopDeadlineMs: 5_000 }, async (log) => {
   const timer = setInterval(() => log.info('still here'), 5)
   return {
     info: {},
