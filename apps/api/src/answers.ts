@@ -34,7 +34,7 @@ function refusalOf(error: unknown, { request }: FastifyReply): ErrorAnswer | und
   }
   if (error instanceof TooManyBodies) return errors.tooManyBodies(busySeconds)
   if (error instanceof TooManyWaiting) return errors.tooManyWaiting(error.limit, error.retryAfter)
-  if (error instanceof BodyTooLarge) return errors.bodyTooLarge(error.limit)
+  if (error instanceof BodyTooLarge) return errors.bodyTooLarge(error.limitBytes)
   if (error instanceof BodyCutOff) return errors.bodyCutOff()
   const { malformedJson = errors.malformedJson } = request.routeOptions.config
   if (error instanceof TooManyValues) return malformedJson(tooManyValues)

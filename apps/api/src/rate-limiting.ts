@@ -35,8 +35,8 @@ export type ApiRateLimiter = RateLimiter<FunctionName>
 const logIntervalMs = 10_000
 
 /**
- * Opens the limits of the settings. If the store does not answer, the process counts requests alone; a metric counts them, and
- * the log mentions them from time to time.
+ * Opens the limits of the settings. If the store does not answer, the process counts requests alone; a metric counts
+ * them, and the log mentions them from time to time.
  */
 export function openApiRateLimiter(
   store: RateLimitStore,

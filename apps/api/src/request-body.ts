@@ -10,14 +10,14 @@ export class UnsupportedCharset extends Error {
   override readonly name = 'UnsupportedCharset'
 }
 
-/** The body has more bytes than `limit`. */
+/** The body has more than `limitBytes` bytes. */
 export class BodyTooLarge extends Error {
   override readonly name = 'BodyTooLarge'
-  readonly limit: number
+  readonly limitBytes: number
 
-  constructor(limit: number) {
-    super(`over ${limit} bytes`)
-    this.limit = limit
+  constructor(limitBytes: number) {
+    super(`over ${limitBytes} bytes`)
+    this.limitBytes = limitBytes
   }
 }
 

@@ -5,13 +5,14 @@ import { nameProblem } from './name.ts'
 /**
  * Checks the body of `POST /v3/user_data_deletions` (service.md, Deletion request): one user ID, or an array of 1 to 10,000.
  *
- * Accepts the parsed JSON. Returns the user IDs unchanged, or at most 100 messages. A message names the invalid field, and the
- * index of the invalid element of an array.
+ * Accepts the parsed JSON. Returns the user IDs unchanged, or at most 100 messages. A message names the invalid field,
+ * and the index of the invalid element of an array.
  *
  * @example
  * ```ts
  * parseDeletionRequest({ identity_type: 'user_id', identity_value: 'alice' }) // → {"userIds": ["alice"]}
- * parseDeletionRequest({ identity_type: 'email', identity_value: 'a@b.c' }) // → {"messages": ["identity_type must be user_id"]}
+ * const body = { identity_type: 'email', identity_value: 'a' }
+ * parseDeletionRequest(body) // → {"messages": ["identity_type must be user_id"]}
  * ```
  */
 export function parseDeletionRequest(body: unknown): { userIds: string[] } | { messages: string[] } {

@@ -23,14 +23,14 @@ export const errors = {
   unauthorized: (): ErrorAnswer => named(401, 'unauthorized', 'The header X-Service-Token is missing.'),
   forbidden: (): ErrorAnswer => named(403, 'forbidden', 'The API token is invalid.'),
   notFound: (): ErrorAnswer => named(404, 'not_found', 'Not found.'),
-  tooManyRequests: (retryAfter: number): ErrorAnswer =>
-    named(429, 'too_many_requests', `Requests came too quickly. Please wait ${retryAfter} seconds.`),
+  tooManyRequests: (waitSeconds: number): ErrorAnswer =>
+    named(429, 'too_many_requests', `Requests came too quickly. Please wait ${waitSeconds} seconds.`),
   /** Bulk import: the app has reached its limit of waiting imports. */
-  tooManyWaiting: (limit: number, retryAfter: number): ErrorAnswer =>
+  tooManyWaiting: (limit: number, waitSeconds: number): ErrorAnswer =>
     named(
       429,
       'too_many_requests',
-      `Requests came too quickly: ${limit} imports of this app wait already. Please wait ${retryAfter} seconds.`,
+      `Requests came too quickly: ${limit} imports of this app wait already. Please wait ${waitSeconds} seconds.`,
     ),
   linkExpired: (): ErrorAnswer => named(410, 'gone', 'The link has expired.'),
   badRequest: (...messages: string[]): ErrorAnswer => ({ status: 400, body: { error: { messages } } }),
@@ -58,16 +58,16 @@ export const errors = {
   /** Bulk import v2: the file as a whole is refused, with the same message as in the result mail of v3. */
   fileRefused: (message: string): ErrorAnswer => coded(2001, [message]),
   bodyCutOff: (): ErrorAnswer => errors.badRequest('The request body broke off.'),
-  bodyTooLarge: (limit: number): ErrorAnswer => ({
+  bodyTooLarge: (limitBytes: number): ErrorAnswer => ({
     status: 413,
-    body: { error: { messages: [`The request body is over ${limit} bytes.`] } },
+    body: { error: { messages: [`The request body is over ${limitBytes} bytes.`] } },
   }),
-  tooManyBodies: (retryAfter: number): ErrorAnswer => ({
+  tooManyBodies: (waitSeconds: number): ErrorAnswer => ({
     status: 503,
     body: {
       error: {
         messages: [
-          `Too many large requests are in flight. Please wait ${retryAfter} second${retryAfter === 1 ? '' : 's'}.`,
+          `Too many large requests are in flight. Please wait ${waitSeconds} second${waitSeconds === 1 ? '' : 's'}.`,
         ],
       },
     },

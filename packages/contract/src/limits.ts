@@ -1,7 +1,10 @@
 const userIdLength = 255
 const userIdsPerRequest = 10_000
 
-/** Room for the greatest number of the longest user IDs in UTF-8, with quotes and commas, and for the other members, bytes. */
+/**
+ * Room for the greatest number of the longest user IDs in UTF-8, with quotes and commas, and for the other members,
+ * bytes.
+ */
 const userIdListBytes = userIdsPerRequest * (4 * userIdLength + '"",'.length) + 1024
 
 /** Fixed limits (service.md, Limits). Limits that an operator may change are settings in `@sluice/config`. */
@@ -22,7 +25,10 @@ export const limits = {
   accessKeys: 20,
   /** Largest JSON body of a route without a limit of its own, bytes. */
   jsonBytes: 2 ** 20,
-  /** Values and keys in a JSON body. They have a limit because an empty array takes 2 bytes of the body, but 50 of memory. */
+  /**
+   * Values and keys in a JSON body. They have a limit because an empty array takes 2 bytes of the body, but 50 of
+   * memory.
+   */
   jsonValues: 2 ** 17,
   /** Largest body of the first request of an import, bytes. Its fields take 200 bytes at most. */
   importRequestBytes: 2 ** 14,

@@ -19,8 +19,8 @@ export interface Records {
 /**
  * Splits records into cells.
  *
- * A record that cannot be read is split at every comma, and its quotes are data. The bytes of the result are the given bytes,
- * or a copy in which doubled quotes are single.
+ * A record that cannot be read is split at every comma, and its quotes are data. The bytes of the result are the given
+ * bytes, or a copy in which doubled quotes are single.
  */
 export function splitRecords(records: Records): CellOffsets {
   return new Splitter(records).run(records)
@@ -31,7 +31,10 @@ export function recordLength(line: Buffer): number {
   return contentEnd(line, line.length)
 }
 
-/** Returns the offset at which a record's content ends, before a trailing LF or CRLF. Accepts the offset of the record's end. */
+/**
+ * Returns the offset at which a record's content ends, before a trailing LF or CRLF. Accepts the offset of the record's
+ * end.
+ */
 function contentEnd(bytes: Buffer, recordEnd: number): number {
   if (bytes[recordEnd - 1] !== lf) return recordEnd
   return bytes[recordEnd - 2] === cr ? recordEnd - 2 : recordEnd - 1

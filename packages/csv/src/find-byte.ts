@@ -1,7 +1,10 @@
 /** Bytes that are compared here, because a call of `indexOf` takes longer than comparing them. */
 const nearBytes = 8
 
-/** Returns the first offset of a byte, at or after `from`; -1 if there is none. Faster than `indexOf` if the byte is near. */
+/**
+ * Returns the first offset of a byte, at or after `from`; -1 if there is none. Faster than `indexOf` if the byte is
+ * near.
+ */
 export function findByte(data: Buffer, byte: number, from: number): number {
   const near = Math.min(from + nearBytes, data.length)
   for (let at = from; at < near; at++) if (data[at] === byte) return at

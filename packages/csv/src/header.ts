@@ -24,7 +24,8 @@ export interface Header {
  *
  * @example
  * ```ts
- * await readHeader(Readable.from([Buffer.from('user_id,"age"\nalice,34\n')])) // → {"columns": ["user_id", "age"], "end": 14}
+ * const file = Readable.from([Buffer.from('user_id,"age"\nalice,34\n')])
+ * await readHeader(file) // → {"columns": ["user_id", "age"], "end": 14}
  * ```
  */
 export async function readHeader(source: AsyncIterable<Buffer>): Promise<Header> {

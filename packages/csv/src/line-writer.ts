@@ -21,7 +21,10 @@ export class LineWriter {
   bytes = Buffer.allocUnsafe(2 ** 14)
   length = 0
 
-  /** Writes a value (`source` from `start` to `end`) and a comma. Quotes the value if a reader would misread it otherwise. */
+  /**
+   * Writes a value (`source` from `start` to `end`) and a comma. Quotes the value if a reader would misread it
+   * otherwise.
+   */
   value(source: Buffer, start: number, end: number): void {
     this.reserve(2 * (end - start) + 3)
     if (!this.#plain(source, start, end)) this.#quoted(source, start, end)
@@ -85,7 +88,10 @@ export class LineWriter {
     return false
   }
 
-  /** Writes cells and their commas unchanged. Returns the number of commas; -1, with nothing written, if a cell needs quotes. */
+  /**
+   * Writes cells and their commas unchanged. Returns the number of commas; -1, with nothing written, if a cell needs
+   * quotes.
+   */
   #plainCells(source: Buffer, start: number, end: number): number {
     this.reserve(end - start)
     const { bytes } = this

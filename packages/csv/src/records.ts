@@ -53,7 +53,8 @@ export class RecordFramer {
   push(chunk: Buffer): RecordBlock[] {
     this.#incoming.push(chunk)
     this.#incomingBytes += chunk.length
-    // A pending record is scanned again from its start only after at least as many new bytes. All passes together stay linear.
+    // A pending record is scanned again from its start only after at least as many new bytes. All passes together stay
+    // linear.
     return this.#incomingBytes < this.#pending.length ? [] : this.#frame(false)
   }
 
@@ -72,7 +73,10 @@ export class RecordFramer {
     return blocks.concat(this.#pass(data, final))
   }
 
-  /** Frames the pending record alone if the next line completes it, as usual. Only this line is copied then, not the chunk. */
+  /**
+   * Frames the pending record alone if the next line completes it, as usual. Only this line is copied then, not the
+   * chunk.
+   */
   #framePending(): RecordBlock[] {
     const [chunk] = this.#incoming
     if (this.#pending.length === 0 || chunk === undefined || this.#incoming.length > 1) return []
@@ -136,9 +140,10 @@ class Pass {
   /** Offset of the first quote at or after the start of the record; the length of `data` if there is none. */
   #quote = -1
   /**
-   * A scan through quotes that did not end a record. All lines that it passed, beginning at {@link #quotesFrom}, begin within
-   * its quotes. If the quotes of a later record reach the start of such a line, the scan of this record would take the same
-   * path. It therefore continues where this scan stopped. Otherwise a file of unmatched quotes would take quadratic time.
+   * A scan through quotes that did not end a record. All lines that it passed, beginning at {@link #quotesFrom}, begin
+   * within its quotes. If the quotes of a later record reach the start of such a line, the scan of this record would
+   * take the same path. It therefore continues where this scan stopped. Otherwise a file of unmatched quotes would take
+   * quadratic time.
    */
   readonly #quotes = startScan(0)
   #quotesFrom = Number.POSITIVE_INFINITY

@@ -31,7 +31,10 @@ export interface RowBlock extends CellOffsets {
   readonly start: number
   /** Absolute offset after each row and its line break in the uncompressed stream. Reading can resume there. */
   readonly rowEnd: Float64Array
-  /** All bytes are UTF-8 without NUL. The same is then true of each cell, because cells begin and end at ASCII characters. */
+  /**
+   * All bytes are UTF-8 without NUL. The same is then true of each cell, because cells begin and end at ASCII
+   * characters.
+   */
   readonly isText: boolean
 }
 

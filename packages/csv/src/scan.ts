@@ -1,6 +1,6 @@
 import { comma, cr, lf, quote } from './dialect.ts'
 
-/** What a scan has reached within a record. */
+/** The place within a record that a scan has reached. */
 type ScanState =
   /** At the start of a field. */
   | 'field'

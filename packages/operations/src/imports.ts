@@ -33,7 +33,10 @@ export interface ImportOverview {
 
 const shownFailures = 10
 
-/** Returns an overview of the imports of all apps. Its cost grows with the active and recently ended imports, not with all. */
+/**
+ * Returns an overview of the imports of all apps. Its cost grows with the active and recently ended imports, not with
+ * all.
+ */
 export async function importOverview(db: Database): Promise<ImportOverview> {
   const [active, ended, oldestWaiting, failures] = await Promise.all([
     countActive(db),

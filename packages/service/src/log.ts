@@ -34,7 +34,10 @@ export function openLog(name: string): Logger {
   return pino(options, process.stdout)
 }
 
-/** Cuts the long texts of a line that is too long. If that does not suffice, returns only the message, its level and its time. */
+/**
+ * Cuts the long texts of a line that is too long. If that does not suffice, returns only the message, its level and its
+ * time.
+ */
 function bounded(line: string): string {
   if (line.length <= longestLine) return line
   const shortened = `${JSON.stringify(JSON.parse(line), (_, value) => cut(value))}\n`
@@ -52,8 +55,8 @@ function cut(value: unknown): unknown {
  * Returns the parts of an error that may be logged. Other members could be anything: a connection with its parameters, the
  * values of a row, or bytes of a request.
  *
- * An error with text from a client has its own text for the log (`forLog`). Its stack is left out, because a stack begins with
- * the message.
+ * An error with text from a client has its own text for the log (`forLog`). Its stack is left out, because a stack
+ * begins with the message.
  */
 function errorForLog(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) }

@@ -10,7 +10,7 @@ export class TooManyValues extends Error {
 
 type Container = unknown[] | Record<string, unknown>
 
-/** What the grammar allows next. */
+/** The tokens that the grammar allows next. */
 type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | ':' | ', or ]' | ', or }' | 'end'
 
 /** The pieces of an incomplete value. A string ends at its quote, any other value at punctuation. */
@@ -29,8 +29,8 @@ const opening = { value: true, 'value or ]': true } as const
  *
  * The parser reads only the structure. It passes tokens to `JSON.parse`, which checks and decodes them.
  *
- * Throws {@link JsonSyntaxError}. Throws {@link TooManyValues} beyond `mostValues` values and keys, which bounds the memory of
- * the result.
+ * Throws {@link JsonSyntaxError}. Throws {@link TooManyValues} beyond `mostValues` values and keys, which bounds the
+ * memory of the result.
  */
 export class JsonParser {
   readonly #mostValues: number
@@ -121,7 +121,10 @@ export class JsonParser {
     return text.length
   }
 
-  /** Reads a number, `true`, `false` or `null` up to its end or the end of the piece. Returns the offset at which to continue. */
+  /**
+   * Reads a number, `true`, `false` or `null` up to its end or the end of the piece. Returns the offset at which to
+   * continue.
+   */
   #readBare(token: Token, text: string, from: number): number {
     let at = from
     while (at < text.length && !' \n\r\t,]}:["{'.includes(text.charAt(at))) at++

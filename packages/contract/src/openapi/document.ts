@@ -17,7 +17,8 @@ does not have.
 **Rate limits.** Requests are counted per app and function in fixed windows. The headers \`X-RateLimit-Limit\`,
 \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` describe the current window. The \`Retry-After\` of a 429 says how long to wait.
 
-**Errors** have \`error.messages\`, and some have an \`error.code\`. Errors that are the same at every endpoint also have a \`status\`.
+**Errors** have \`error.messages\`, and some have an \`error.code\`. Errors that are the same at every endpoint also have a
+\`status\`.
 
 **Extensions** are additions of this implementation to the documented service. \`x-sluice-extension\` marks them.`
 

@@ -30,7 +30,8 @@ const watchedBodies = new WeakMap<IncomingMessage, WatchedBody>()
  * Creates an HTTP server; every app uses it. The server ends the connections of clients that are too slow, and bounds
  * waiting connections. It refuses requests that clients and proxies could read differently. `policy` has the limits.
  *
- * A refusal is a `clientError`, like Node's own refusals. Without a listener for this event, the answer is a bare 400 or 408.
+ * A refusal is a `clientError`, like Node's own refusals. Without a listener for this event, the answer is a bare 400 or
+ * 408.
  */
 export function createClientServer(
   listener: Listener,
@@ -61,7 +62,7 @@ export function createClientServer(
   return server
 }
 
-/** Gives the body of a request the limits for files. Must be called only after authentication. */
+/** Applies the limits for files to the body of a request. Must be called only after authentication. */
 export function allowUpload(request: IncomingMessage): void {
   const body = watchedBodies.get(request)
   body?.watch(body.upload)
@@ -113,7 +114,10 @@ function endWhenSlow(server: Server, request: IncomingMessage, response: ServerR
   })
 }
 
-/** Drops the bytes that a client sends after its answer. Ends the connection if they are too slow, take too long or are too many. */
+/**
+ * Drops the bytes that a client sends after its answer. Ends the connection if they are too slow, take too long or are
+ * too many.
+ */
 function endDrain(request: IncomingMessage, { bytes, ...limits }: ClientPolicy['drain']): void {
   if (request.complete) return
   const { socket } = request

@@ -3,8 +3,8 @@ export interface Shares {
   /**
    * Reserves an amount for one or more owners, such as an app and a person.
    *
-   * Returns a function that releases the amount; further calls do nothing. Returns undefined if too little is left of the whole
-   * or of an owner's share.
+   * Returns a function that releases the amount; further calls do nothing. Returns undefined if too little is left of
+   * the whole or of an owner's share.
    */
   take(owners: readonly string[], amount?: number): (() => void) | undefined
 }

@@ -22,9 +22,9 @@ export interface WaitingConnections {
 }
 
 /**
- * Bounds the connections of one address that wait for their client. A connection beyond the limit ends the connections that
- * have waited longest. Active requests are therefore served beside any number of stalled connections, even if all of them come
- * through one proxy.
+ * Bounds the connections of one address that wait for their client. A connection beyond the limit ends the connections
+ * that have waited longest. Active requests are therefore served beside any number of stalled connections, even if all
+ * of them come through one proxy.
  */
 export function boundWaitingConnections({ perAddress, patienceMs }: WaitingLimits): WaitingConnections {
   /** The waiting connections by address, with the start of the wait, longest wait first. */
