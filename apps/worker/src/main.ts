@@ -15,9 +15,9 @@ import { openWorkerMetrics } from './metrics.ts'
 import { lowerPriority } from './priority.ts'
 
 /** Many supervisors, such as Docker, kill a process 10 s after SIGTERM. The worker ends by itself before that, ms. */
-const stopDeadline = 9_500
+const stopDeadlineMs = 9_500
 
-await runService('worker', { stopDeadline }, async (log, operations) => {
+await runService('worker', { stopDeadlineMs }, async (log, operations) => {
   lowerPriority(log)
   const settings = readSettings(process.env, [
     ...deletionSettings,

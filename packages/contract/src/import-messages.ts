@@ -53,5 +53,7 @@ export const fileMessages = {
   columnsTooLong: (columns: string) => `${columns} ${overLength(limits.keyLength)}`,
   standardProfiles: (keys: string) => `standard user profile cannot be updated: ${keys}`,
   tooManyKeys: (limit: number) => `This app has exceeded the limit of enabled user profile(${limit})`,
+  fileGone: 'the uploaded file is gone',
+  fileReplaced: 'the uploaded file was replaced',
   tooManyAttempts: (attempts: number) => `could not be processed in ${attempts} attempts`,
 } as const

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { fileMessages } from '@sluice/contract'
 import { FileError } from '@sluice/csv'
 import { isConnectionFailure } from '@sluice/database'
 import { KeyLimitExceeded } from '@sluice/profiles'
@@ -15,7 +16,7 @@ export class NoTryLeft extends Error {
   override readonly name = 'NoTryLeft'
 
   constructor(tries: number) {
-    super(`could not be processed in ${tries} attempts`)
+    super(fileMessages.tooManyAttempts(tries))
   }
 }
 
@@ -119,6 +120,6 @@ async function lastTryReason(error: unknown, context: ImportContext, run: RunSta
 function finalReason(error: unknown): string | undefined {
   if (error instanceof FileError || error instanceof KeyLimitExceeded || error instanceof NoTryLeft)
     return error.message
-  if (error instanceof ObjectGone) return 'the uploaded file is gone'
-  return error instanceof ObjectReplaced ? 'the uploaded file was replaced' : undefined
+  if (error instanceof ObjectGone) return fileMessages.fileGone
+  return error instanceof ObjectReplaced ? fileMessages.fileReplaced : undefined
 }

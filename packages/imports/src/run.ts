@@ -1,4 +1,4 @@
-import { limits } from '@sluice/contract'
+import { fileMessages, limits } from '@sluice/contract'
 import { FileError, readRows } from '@sluice/csv'
 import { registeredKeys } from '@sluice/profiles'
 import { inImportTrace } from '@sluice/traces'

@@ -12,11 +12,8 @@ import {
 } from '@sluice/contract'
 import { parseJsonValue } from './values/json.ts'
 
-/** Keys with this prefix are standard user profiles (design.md §3, Standard profiles). */
-const standardPrefix = '$'
-
 /** Columns with these names have another meaning in a file, so an import could never write such a key. */
-const reservedKeys = new Set(['user_id', 'SERVICE_ERRORS'])
+const reservedKeys = new Set<string>([userIdColumn, serviceErrorsColumn])
 
 /**
  * Checks each entry of a profile update by itself (service.md, Profile entry; code 1003).

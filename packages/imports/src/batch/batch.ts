@@ -79,7 +79,7 @@ export async function prepareBatch(batch: RowBatch, columns: Columns, memory: Ba
 }
 
 /** Returns the problem of a row's user ID; undefined if the ID can be looked up. */
-export function userIdProblem(block: RowBlock, row: number, userIdIndex: number): Problem | undefined {
+export function userIdCellProblem(block: RowBlock, row: number, userIdIndex: number): Problem | undefined {
   if (!hasValue(block, row, userIdIndex)) return unregistered(userIdIndex)
   const isReadable = block.isText || isText(bytesOf(block, row, userIdIndex))
   return isReadable ? undefined : columnProblem(userIdIndex, valueMessages.notUtf8)

@@ -33,7 +33,7 @@ const wholeRow = -1
 export type Problem = number
 
 /** Returns a problem of a row as a whole. */
-export function rowProblem(text: 'quote is not closed' | 'row is too long' | 'too many values'): Problem {
+export function rowProblem(text: (typeof rowMessages)[keyof typeof rowMessages]): Problem {
   return columnProblem(wholeRow, text)
 }
 

@@ -85,7 +85,7 @@ async function claimDueChecks({ db, settings }: ImportContext): Promise<AwaitedU
       where ${isCheckDue} and source <> all (${receivedSources}) order by upload_check_at limit ${passSize} for update skip locked
     )
     returning i.app_id, i.import_id, i.object_key, i.sequence_number,
-      ${isDue(expiresAt, limits.uploadWindow + uploadGraceMs)} as is_overdue
+      ${isDue(expiresAt, limits.uploadWindowMs + uploadGraceMs)} as is_overdue
   `.execute(db)
   return rows.rows.map((row) => ({
     appId: row.app_id,

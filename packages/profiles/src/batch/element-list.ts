@@ -8,7 +8,7 @@ const lengthBytes = 4
 /** The elements of an array parameter, one after another in the binary format of Postgres. */
 export class ElementList {
   /** Receives the content of the open element. */
-  readonly writer = new JsonWriter(2 ** 16)
+  readonly writer = new ByteWriter(2 ** 16)
   readonly #type: 'text' | 'uuid'
   /** The offset of each element, at its length. The last entry is the offset of the next element. */
   #offsets = new Uint32Array(2 ** 10)
@@ -30,7 +30,7 @@ export class ElementList {
   }
 
   /** Opens an element. Returns the writer for its content. */
-  begin(): JsonWriter {
+  begin(): ByteWriter {
     this.writer.reserve(lengthBytes)
     this.writer.length += lengthBytes
     return this.writer
@@ -63,7 +63,7 @@ export class ElementList {
   }
 
   /** Writes an element with its preceding length, which is the binary format of any value. */
-  writeTo(writer: JsonWriter, element: number): void {
+  writeTo(writer: ByteWriter, element: number): void {
     writer.write(this.writer.bytes, this.#offset(element), this.#offset(element + 1))
   }
 

@@ -40,7 +40,7 @@ export class ProfileBatch {
   readonly #index = new UserIndex(this.#ids)
   readonly #documents = new ElementList('text')
   readonly #hashes = new ElementList('uuid')
-  readonly #rowWriter = new JsonWriter(2 ** 10)
+  readonly #rowWriter = new ByteWriter(2 ** 10)
   /** By user, the number of its document; -1 if it has none. */
   readonly #documentOf: number[] = []
   /** The documents, in order, of users that have several rows. They are joined when the batch is complete. */

@@ -4,7 +4,7 @@ import { areDigits } from './digits.ts'
 import { datetimeBytes, writePlainDatetime } from './plain-datetime.ts'
 import type { RowProblem } from './value-type.ts'
 
-/** Bytes of the longest JSON text that {@link JsonWriter} makes of a cell without a string. */
+/** Bytes of the longest JSON text that {@link ByteWriter} makes of a cell without a string. */
 const longestPlainBytes = 260
 
 const quote = 0x22
@@ -15,7 +15,7 @@ const zero = 0x30
 const space = 0x20
 
 /** A string of so many bytes never exceeds the limit of characters. */
-const shortStringBytes = 255
+const shortStringBytes = limits.stringLength
 
 /** A number with so many digits is always exact as a double. */
 const exactDigits = 15
@@ -27,7 +27,7 @@ const plainZeros = 5
  * Writes JSON text into a buffer that grows. The JSON text of a cell is the same as from {@link encodeCell}. If the
  * bytes of a cell need no conversion, as in nearly all cells, they are copied without a string in between.
  */
-export class JsonWriter {
+export class ByteWriter {
   /** The written bytes are the first {@link length}. Replaced by a larger buffer when it is full. */
   bytes: Buffer
   length = 0
