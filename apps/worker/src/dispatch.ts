@@ -17,7 +17,7 @@ export async function dispatchImports({ context, queues }: Host, appId?: number)
   }
   await queues.add(
     'imports',
-    jobs.map(({ jobId, appId, importId }) => ({ id: jobId, payload: { appId, importId } })),
+    jobs.map((turn) => ({ id: turn.jobId, payload: { appId: turn.appId, importId: turn.importId } })),
   )
 }
 

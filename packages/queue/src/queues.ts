@@ -50,82 +50,98 @@ const jobOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true }
 /** Opens the queues on a store. `onError` receives errors of connections and jobs. It can only log them. */
 export function openQueues(store: SharedStore, onError: (error: Error) => void): Queues {
   const backend = openBackend(store)
-  const queues = new Map<QueueName, OpenQueue>()
-  const workers = new Set<{ close(): Promise<void> }>()
-  let closing = false
-
-  const queue = (name: QueueName) => {
-    const open = queues.get(name) ?? openQueue(backend, name, onError)
-    queues.set(name, open)
-    return open
-  }
-
-  // A queue that was opened while its store was unreachable fails forever. Therefore the next use opens a new queue.
-  const use = async (name: QueueName, job: (open: OpenQueue) => Promise<unknown>) => {
-    const open = queue(name)
-    try {
-      await job(open)
-    } catch (error) {
-      open.waitUntilReady().catch(() => {
-        if (queues.get(name) === open) queues.delete(name)
-        open.close().catch(() => {})
-      })
-      throw error
-    }
-  }
-
+  const producers = openProducers(backend, onError)
+  const workers = openWorkers(backend, onError)
+  const { use } = producers
   return {
     async add(name, jobs) {
       if (jobs.length === 0) return
       const bulk = jobs.map(({ id, payload }) => ({ name, data: payload, opts: { ...jobOptions, jobId: id } }))
-      await use(name, (open) => open.addBulk(bulk))
+      await use(name, (queue) => queue.addBulk(bulk))
     },
-    async waiting(name) {
-      let count = 0
-      await use(name, async (open) => {
-        count = (await open.getJobCounts('waiting')).waiting ?? 0
-      })
-      return count
-    },
+    waiting: (name) => use(name, async (queue) => (await queue.getJobCounts('waiting')).waiting ?? 0),
     async schedule(task, everyMs) {
-      await use('maintenance', (open) =>
-        open
-          .upsertJobScheduler(task, { every: everyMs }, { name: task, data: {}, opts: jobOptions })
-          .catch(ignoreAlreadyScheduled),
+      const template = { name: task, data: {}, opts: jobOptions }
+      await use('maintenance', (queue) =>
+        queue.upsertJobScheduler(task, { every: everyMs }, template).catch(ignoreAlreadyScheduled),
       )
     },
-    work(name, handler, { concurrency }) {
-      const start = () => {
-        const worker = backend.worker(name, (job) => handler(job.data, job.name), {
-          concurrency,
-          lockDuration: lockDurationMs,
-          stalledInterval: stalledIntervalMs,
-          // A stalled job is not a failure: its handler reads from the tables whether anything is left to do.
-          maxStalledCount: 1_000_000,
-        })
-        worker.on('error', onError)
-        worker.on('failed', (_job, error) => onError(error))
-        workers.add(worker)
-        // A worker that was opened while its store was unreachable never takes a job. A new worker replaces it.
-        worker.waitUntilReady().catch(async () => {
-          await worker.close().catch(() => {})
-          workers.delete(worker)
-          await delay(reopenDelayMs)
-          if (!closing) start()
-        })
-      }
-      start()
+    work: (name, handler, { concurrency }) => workers.start(name, handler, concurrency),
+    async check() {
+      await use('imports', (queue) => queue.getJobCounts())
     },
-    check: () => use('imports', (open) => open.getJobCounts()),
     async metrics() {
       const texts: string[] = []
-      for (const name of queueNames) await use(name, async (open) => texts.push(await open.exportPrometheusMetrics()))
+      for (const name of queueNames) texts.push(await use(name, (queue) => queue.exportPrometheusMetrics()))
       return mergeExpositions(texts)
     },
     async close() {
+      await workers.close()
+      await producers.close()
+    },
+  }
+}
+
+/** Opens the producing side of the queues. Each queue opens at its first use. */
+function openProducers(backend: Backend, onError: (error: Error) => void) {
+  const queues = new Map<QueueName, OpenQueue>()
+  const openQueue = (name: QueueName) => {
+    const queue = backend.queue(name)
+    queue.on('error', onError)
+    queues.set(name, queue)
+    return queue
+  }
+  return {
+    /** Runs `job` on a queue. Returns its result. */
+    async use<Result>(name: QueueName, job: (queue: OpenQueue) => Promise<Result>): Promise<Result> {
+      const queue = queues.get(name) ?? openQueue(name)
+      try {
+        return await job(queue)
+      } catch (error) {
+        // A queue that was opened while its store was unreachable fails forever. Therefore the next use opens a new queue.
+        queue.waitUntilReady().catch(() => {
+          if (queues.get(name) === queue) queues.delete(name)
+          queue.close().catch(() => {})
+        })
+        throw error
+      }
+    },
+    async close() {
+      await Promise.all([...queues.values()].map((queue) => queue.close()))
+    },
+  }
+}
+
+/** Opens the workers of the queues. */
+function openWorkers(backend: Backend, onError: (error: Error) => void) {
+  const workers = new Set<{ close(): Promise<void> }>()
+  let closing = false
+
+  function start<Name extends QueueName>(name: Name, handler: JobHandler<Name>, concurrency: number): void {
+    const worker = backend.worker(name, (job) => handler(job.data, job.name), {
+      concurrency,
+      lockDuration: lockDurationMs,
+      stalledInterval: stalledIntervalMs,
+      // A stalled job is not a failure: its handler reads from the tables whether anything is left to do.
+      maxStalledCount: 1_000_000,
+    })
+    worker.on('error', onError)
+    worker.on('failed', (_job, error) => onError(error))
+    workers.add(worker)
+    // A worker that was opened while its store was unreachable never takes a job. A new worker replaces it.
+    worker.waitUntilReady().catch(async () => {
+      await worker.close().catch(() => {})
+      workers.delete(worker)
+      await delay(reopenDelayMs)
+      if (!closing) start(name, handler, concurrency)
+    })
+  }
+
+  return {
+    start,
+    async close() {
       closing = true
       await Promise.all([...workers].map((worker) => worker.close()))
-      await Promise.all([...queues.values()].map((open) => open.close()))
     },
   }
 }
@@ -141,10 +157,4 @@ function mergeExpositions(texts: readonly string[]): string {
     else if (!metric.description.includes(line)) metric.description.push(line)
   }
   return [...metrics.values()].flatMap(({ description, values }) => [...description, ...values]).join('\n')
-}
-
-function openQueue(backend: Backend, name: QueueName, onError: (error: Error) => void): OpenQueue {
-  const queue = backend.queue(name)
-  queue.on('error', onError)
-  return queue
 }
