@@ -21,7 +21,9 @@ const transactionTimeoutMs = 20_000
  * only as long as Postgres works, however busy this process is.
  *
  * Accepts the statements that begin the transaction, and a function that reads and decides. The function receives the
- * transaction, and returns the writes and the result. Returns that result. If anything throws, nothing is written. Throws
+ * transaction, and returns the writes and the result. Returns that result.
+ *
+ * If this throws, nothing is written. The only exception is a connection that breaks while the commit is in flight. Throws
  * {@link NothingFound} if a statement of {@link mustFind} finds no row.
  */
 export async function writeTogether<Result>(
