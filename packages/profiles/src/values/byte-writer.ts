@@ -24,8 +24,8 @@ const exactDigits = 15
 const plainZeros = 5
 
 /**
- * Writes JSON text into a buffer that grows. The JSON text of a cell is the same as from {@link encodeCell}. If the
- * bytes of a cell need no conversion, as in nearly all cells, they are copied without a string in between.
+ * Writes bytes and JSON text into a buffer that grows. The JSON text of a cell is the same as from {@link encodeCell}.
+ * If the bytes of a cell need no conversion, as in nearly all cells, they are copied without a string in between.
  */
 export class ByteWriter {
   /** The written bytes are the first {@link length}. Replaced by a larger buffer when it is full. */

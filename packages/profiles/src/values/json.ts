@@ -3,7 +3,7 @@ import { parseDatetime } from './datetime.ts'
 import { stringProblem } from './string.ts'
 import { typeMismatch, type ValueProblem } from './value-type.ts'
 
-const notString: ValueProblem = { message: valueMessages.notString }
+const noString: ValueProblem = { message: 'should be string' }
 
 /**
  * Converts a value of a client's JSON to its stored form (service.md, Profile entry; design.md §3, Types). Converts no
@@ -14,7 +14,7 @@ const notString: ValueProblem = { message: valueMessages.notString }
 export function parseJsonValue(value: unknown, type: ValueType): string | number | ValueProblem {
   switch (type) {
     case 'string':
-      return typeof value === 'string' ? parseString(value) : notString
+      return typeof value === 'string' ? parseString(value) : noString
     case 'int':
       // Parsing the JSON rounded a number out of range, but never into the range. Adding 0 makes -0 a 0.
       return typeof value === 'number' && Number.isSafeInteger(value) ? value + 0 : typeMismatch.int
