@@ -3,7 +3,7 @@ import { parseDatetime } from './datetime.ts'
 import { stringProblem } from './string.ts'
 import { typeMismatch, type ValueProblem } from './value-type.ts'
 
-const noString: ValueProblem = { message: 'should be string' }
+const noString: ValueProblem = { message: valueMessages.notString }
 
 /**
  * Converts a value of a client's JSON to its stored form (service.md, Profile entry; design.md §3, Types). Converts no
