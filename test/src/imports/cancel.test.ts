@@ -1,7 +1,10 @@
-import { cancelImport, dispatchNextInOrder, reportCancelled, runImport } from '@sluice/imports'
+import { sql } from '@sluice/database'
+import { type Cancellation, cancelImport, reportCancelled, runImport, takeTurns } from '@sluice/imports'
 import type { Storage } from '@sluice/storage'
 import fc from 'fast-check'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { lockWaits } from '../environment/database.ts'
+import { until } from '../environment/wait.ts'
 import {
   claim,
   type ImportFixture,
@@ -176,25 +179,71 @@ describe('what cannot be cancelled', () => {
     expect(await cancelImport(fixture.database.db, "' or true --")).toEqual(unknown)
     expect((await viewOf(importId)).state).toBe('queued')
   })
+})
 
-  test('an import that ends at that very moment has one end: its state, its mail and the answer agree', async () => {
-    for (let round = 0; round < 10; round++) {
-      const importId = await queueFile(fixture, appId, csvOf(rowsOf('a').slice(0, 4)))
-      const running = runImport(fixture.context, await claim(fixture, appId, importId), never)
-      const [{ outcome }, cancellation] = await Promise.all([
-        running,
-        new Promise((resolve) => setTimeout(resolve, round * 2)).then(() =>
-          cancelImport(fixture.database.db, importId),
-        ),
-      ])
-      await reportCancelled(fixture.context)
-      const { state } = await viewOf(importId)
-      expect(outcome).toBe(state)
-      expect(cancellation.outcome).toBe(state === 'cancelled' ? 'cancelled' : 'ended')
-      const [mail, ...more] = await mailsOf(importId)
-      expect(mail?.subject).toContain(state)
-      expect(more).toEqual([])
+describe('an import that is cancelled while its end is written has one end', () => {
+  /** Expects that state, mail, and the answers of worker and cancellation agree. */
+  async function expectEnd(importId: string, state: 'completed' | 'cancelled'): Promise<void> {
+    await reportCancelled(fixture.context)
+    expect((await viewOf(importId)).state).toBe(state)
+    const mails = await mailsOf(importId)
+    expect(mails.map(({ subject }) => subject)).toEqual([expect.stringContaining(state)])
+  }
+
+  const untilOneWaits = () =>
+    until('a statement to wait for the other writer', async () => {
+      return (await lockWaits(fixture.database.db, 'transactionid')).length === 1
+    })
+
+  test('cancelled, if the cancellation is written first', async () => {
+    const importId = await queueFile(fixture, appId, csvOf(rowsOf('a').slice(0, 4)))
+    const isCancelling = Promise.withResolvers<void>()
+    let cancellation: Promise<Cancellation> | undefined
+    const storage: Storage = {
+      ...fixture.storage,
+      // All rows are committed, and the error file is about to be stored: the import's end is next.
+      async writeStream(...args) {
+        cancellation = fixture.database.db.transaction().execute(async (tx) => {
+          const answer = await cancelImport(tx, importId)
+          isCancelling.resolve()
+          await untilOneWaits()
+          return answer
+        })
+        await isCancelling.promise
+        return await fixture.storage.writeStream(...args)
+      },
     }
+    const outcome = await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), never)
+    expect(outcome).toEqual({ outcome: 'cancelled' })
+    expect(await cancellation).toEqual({ outcome: 'cancelled' })
+    await expectEnd(importId, 'cancelled')
+  })
+
+  test('completed, if its end is written first', async () => {
+    const importId = await queueFile(fixture, appId, csvOf(rowsOf('a').slice(0, 4)))
+    const endIsWritten = Promise.withResolvers<void>()
+    const commitEnd = Promise.withResolvers<void>()
+    // The end's transaction writes the state, then the mails: it waits here between the two.
+    const mailsLocked = Promise.withResolvers<void>()
+    const lock = fixture.database.db.transaction().execute(async (tx) => {
+      await sql`lock table mails in exclusive mode`.execute(tx)
+      mailsLocked.resolve()
+      await until('the mails to wait', async () => {
+        return (await lockWaits(fixture.database.db)).some((statement) => statement.includes('"mails"'))
+      })
+      endIsWritten.resolve()
+      await commitEnd.promise
+    })
+    await mailsLocked.promise
+    const running = runImport(fixture.context, await claim(fixture, appId, importId), never)
+    await endIsWritten.promise
+    const cancellation = cancelImport(fixture.database.db, importId)
+    await untilOneWaits()
+    commitEnd.resolve()
+    await lock
+    expect(await running).toMatchObject({ outcome: 'completed' })
+    expect(await cancellation).toEqual({ outcome: 'ended', state: 'completed' })
+    await expectEnd(importId, 'completed')
   })
 })
 

@@ -1,3 +1,4 @@
+import { sql } from '@sluice/database'
 import {
   cancelImport,
   followErrorLink,
@@ -16,6 +17,8 @@ import { type ImportFixture, importFile, openApp, openImportFixture, queueFile }
 let fixture: ImportFixture
 let appId: number
 const file = 'user_id,a\nu1,1\nnobody,2\n'
+const minuteMs = 60_000
+const dayMs = 24 * 60 * minuteMs
 
 beforeEach(async () => {
   fixture = await openImportFixture()
@@ -24,22 +27,62 @@ beforeEach(async () => {
 })
 
 describe('stored files', () => {
-  test('the link to an error file works for 7 days; another one never does', async () => {
-    const { view } = await importFile(fixture, appId, file)
+  /** Runs an import with errors. Returns its ID, the token of its link, and how long after its end the link expires, ms. */
+  async function importWithErrors(environment: { FILE_RETENTION_DAYS?: number } = {}) {
+    const settings = { ...fixture.context.settings, ...environment }
+    const { view } = await importFile({ ...fixture, context: { ...fixture.context, settings } }, appId, file)
+    const { error_file_expires_at: expiresAt, finished_at: finishedAt } = await fixture.database.db
+      .selectFrom('imports')
+      .select(['error_file_expires_at', 'finished_at'])
+      .where('import_id', '=', view.import_id)
+      .executeTakeFirstOrThrow()
     const token = view.error_file_url?.split('/').at(-1) ?? ''
-    const follow = (text: string) => followErrorLink(fixture.database.db, fixture.storage, text)
-    const followed = await follow(token)
-    expect(followed).toMatchObject({ url: expect.stringContaining('X-Amz-Expires=300') })
+    return { importId: view.import_id, token, linkMs: Number(expiresAt) - Number(finishedAt) }
+  }
+
+  const follow = (token: string) => followErrorLink(fixture.database.db, fixture.storage, token)
+
+  /** Lets time pass for an import's link and files. */
+  async function passTime(importId: string, ms: number): Promise<void> {
+    const earlier = (column: string) => sql<Date>`${sql.ref(column)} - make_interval(secs => ${ms / 1000}::float8)`
+    await fixture.database.db
+      .updateTable('imports')
+      .set({ finished_at: earlier('finished_at'), error_file_expires_at: earlier('error_file_expires_at') })
+      .where('import_id', '=', importId)
+      .execute()
+  }
+
+  test('the link to an error file works for 7 days after the end of its import, and no longer', async () => {
+    const { importId, token, linkMs } = await importWithErrors()
+    expect(linkMs).toBe(7 * dayMs)
+    await passTime(importId, 7 * dayMs - minuteMs)
+    expect(await follow(token)).toMatchObject({ url: expect.stringContaining('X-Amz-Expires=300') })
+    await passTime(importId, minuteMs)
+    expect(await follow(token)).toBe('expired')
+  })
+
+  test.each([
+    [1, 1],
+    [6, 6],
+    [8, 7],
+    [3_650, 7],
+  ])('with FILE_RETENTION_DAYS=%d, the link works for %d days, and the mail says so', async (retentionDays, days) => {
+    const { importId, linkMs } = await importWithErrors({ FILE_RETENTION_DAYS: retentionDays })
+    expect(linkMs).toBe(days * dayMs)
+    const mail = await fixture.database.db
+      .selectFrom('mails')
+      .select('text')
+      .where('event', '=', `import:${importId}`)
+      .executeTakeFirstOrThrow()
+    expect(mail.text).toContain(`for ${days} day`)
+  })
+
+  test('a token that was never issued leads to no error file', async () => {
+    const { token } = await importWithErrors()
     const altered = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`
     expect(await follow(altered)).toBe('unknown')
     expect(await follow(`${crypto.randomUUID()}.${token.split('.')[1]}`)).toBe('unknown')
     expect(await follow('../../etc/passwd')).toBe('unknown')
-    await fixture.database.db
-      .updateTable('imports')
-      .set({ error_file_expires_at: new Date(Date.now() - 1000) })
-      .where('import_id', '=', view.import_id)
-      .execute()
-    expect(await follow(token)).toBe('expired')
   })
 
   test('that were begun in parts by a process that was killed are removed with the others', async () => {
