@@ -28,7 +28,7 @@ test('a new token makes the old one unusable at once', async () => {
   expect(await authenticate(replaced)).toBe(appId)
 })
 
-test('look-ups at the same moment share a query, and each gets its own answer', async () => {
+test('lookups at the same moment share a query, and each gets its own answer', async () => {
   const apps = await Promise.all(Array.from({ length: 5 }, newApp))
   const replaced = await registerToken(database.db, apps[0]?.appId ?? 0)
   const tokens = [replaced, ...apps.map(({ apiToken }) => apiToken), 'nonsense']
@@ -37,7 +37,7 @@ test('look-ups at the same moment share a query, and each gets its own answer', 
   expect(found).toEqual([...expected, ...expected])
 })
 
-test('under a stream of look-ups, a replaced token lets nobody in from the moment that the new one is there', async () => {
+test('under a stream of lookups, a replaced token is refused from the moment that the new one exists', async () => {
   const { appId, apiToken } = await newApp()
   let isReplaced = false
   const clients = Array.from({ length: 20 }, async () => {
@@ -53,7 +53,7 @@ test('under a stream of look-ups, a replaced token lets nobody in from the momen
   await Promise.all(clients)
 })
 
-test('neither the token nor anything that it could be made from is stored', async () => {
+test('neither the token nor anything that it could be computed from is stored', async () => {
   const { appId, apiToken } = await newApp()
   const row = await database.db
     .selectFrom('api_tokens')
@@ -65,7 +65,7 @@ test('neither the token nor anything that it could be made from is stored', asyn
   expect(row.last_four).toBe(apiToken.slice(-4))
 })
 
-test('whatever is sent as a token that was never given out lets nobody in, and is no error', async () => {
+test('any text that was never issued as a token is refused, without an error', async () => {
   const { appId } = await newApp()
   const almost = fc.tuple(fc.constantFrom(appId, 0, 99_999, '1e3'), fc.base64String({ minLength: 40, maxLength: 44 }))
   const token = fc.oneof(
@@ -89,6 +89,6 @@ test.each([
   await expect(createApp(database.db, { name, email })).rejects.toThrow(InvalidAccount)
 })
 
-test('there is no token for an app that does not exist', async () => {
+test('an app that does not exist gets no token', async () => {
   await expect(registerToken(database.db, 99_999)).rejects.toThrow(UnknownApp)
 })

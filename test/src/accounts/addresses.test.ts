@@ -3,7 +3,7 @@ import { addOperator, createLink, findVisitor, redeemLink, removeOperator } from
 import { beforeAll, describe, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 
-// One identity has one mailbox: addresses are ASCII, and only ASCII letters are the same in both cases.
+// One identity has one mailbox. Addresses are ASCII, and only their ASCII letters are compared without case.
 let database: TestDatabase
 beforeAll(async () => {
   database = await openTestDatabase()
@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 const newApp = (email = 'owner@example.com') => createApp(database.db, { name: 'Shop', email })
 
-/** Letters that some lower-casing takes for the ASCII letters of the operator's address. */
+/** Letters that some lower-casing functions turn into the ASCII letters of the operator's address. */
 const lookalikes = [
   ['a capital I with a dot', 'admin@corp-ma\u0130l.example'],
   ['a small i without a dot', 'admin@corp-ma\u0131l.example'],
@@ -28,7 +28,7 @@ describe.each(lookalikes)('an address with %s', (_, address) => {
     await expect(newApp(address)).rejects.toThrow(InvalidAccount)
   })
 
-  test('that is stored all the same signs nobody in, and keeps no operator out', async () => {
+  test('that is stored nevertheless signs nobody in, and locks no operator out', async () => {
     const operator = address.includes('iosk') ? 'admin@kiosk.example' : 'admin@corp-mail.example'
     await addOperator(database.db, operator)
     const { appId } = await newApp()
@@ -38,20 +38,20 @@ describe.each(lookalikes)('an address with %s', (_, address) => {
   })
 })
 
-test('an address is stored in small letters, and found by any case of them', async () => {
+test('an address is stored in lower case, and found in any case', async () => {
   const { appId } = await newApp('Anna.Smith@Example.COM')
   expect(await createLink(database.db, 'ANNA.smith@example.com')).toMatchObject({ email: 'anna.smith@example.com' })
   expect(await addMember(database.db, appId, 'ANNA.SMITH@EXAMPLE.COM')).toBe(false)
 })
 
-describe('a sign-in ends with the removal', () => {
-  /** The session of somebody who signs in by a new link. */
+describe('a sign-in ends when its owner is removed:', () => {
+  /** Signs in by a new link. Returns the session. */
   async function signIn(email: string): Promise<string> {
     const link = await createLink(database.db, email)
     return (await redeemLink(database.db, link?.secret ?? '')) ?? ''
   }
 
-  test('of a member: neither session nor link works when the member is added again', async () => {
+  test('for a member, neither session nor link works after the member is added again', async () => {
     const { appId } = await newApp()
     await addMember(database.db, appId, 'back@example.com')
     const session = await signIn('back@example.com')
@@ -63,7 +63,7 @@ describe('a sign-in ends with the removal', () => {
     expect(await redeemLink(database.db, link?.secret ?? '')).toBeUndefined()
   })
 
-  test('of an operator: neither session nor link works when the operator is added again', async () => {
+  test('for an operator, neither session nor link works after the operator is added again', async () => {
     await addOperator(database.db, 'op@example.com')
     const session = await signIn('op@example.com')
     const link = await createLink(database.db, 'OP@example.com')

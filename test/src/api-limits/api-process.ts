@@ -7,13 +7,13 @@ import { until } from '../environment/wait.ts'
 
 const entry = fileURLToPath(new URL('../../../apps/api/src/main.ts', import.meta.url))
 
-/** The API as a deployment runs it: a process of its own. */
+/** The API as a deployment runs it: in its own process. */
 export interface ApiProcess {
   url: string
   pid: number
-  /** Everything that it has written to its log so far. */
+  /** Returns the log that the process has written so far. */
   log(): string
-  /** Ends it as SIGTERM does; its log is whole then. Throws unless the exit code is 0. */
+  /** Ends the process by SIGTERM; `log()` is complete then. Throws unless the exit code is 0. */
   stop(): Promise<void>
 }
 
@@ -30,7 +30,7 @@ export async function startApi(databaseUrl: string, env: Record<string, string> 
   }
   const child = spawn(process.execPath, [entry], {
     env: { PATH: process.env.PATH, ...settings, ...env },
-    // It stops when this channel closes: a test run that is killed leaves nothing running.
+    // The process stops when this channel closes: a test run that is killed leaves nothing running.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   let written = ''

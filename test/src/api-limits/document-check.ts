@@ -3,7 +3,7 @@ import type { ApiDocument, Response as DocumentedResponse, JsonSchema, Operation
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 
-/** An answer of the running API, or what came back on a bare connection. */
+/** An answer of the running API, or the bytes received on a raw connection. */
 export interface Answer {
   status: number
   /** Headers by lower-case name. */
@@ -11,13 +11,13 @@ export interface Answer {
   body: string
 }
 
-/** An operation with its place in the document. */
+/** An operation, with its method and path. */
 export interface DocumentedOperation extends Operation {
   method: string
   path: string
 }
 
-/** Headers that are HTTP's own business, or the same on every answer by hardening. */
+/** Headers that belong to HTTP itself, or that hardening adds to every answer. */
 const unremarkable = new Set([
   'cache-control',
   'connection',
@@ -38,18 +38,18 @@ export function operationsOf(document: ApiDocument): DocumentedOperation[] {
   )
 }
 
-/** The documented answer of a status. Throws where there is none. */
+/** Returns the documented response of a status. Throws if there is none. */
 function responseOf(operation: Operation, status: number): DocumentedResponse {
   const response = operation.responses[String(status)]
   assert(response, `${operation.operationId} does not document ${status}`)
   return response
 }
 
-/** Holds values and answers against a document. */
+/** Checks values and answers against a document. */
 export interface DocumentCheck {
-  /** Throws where the value does not match the schema, which may refer to the document's. */
+  /** Throws if the value does not match the schema. The schema may refer to schemas of the document. */
   matches(schema: JsonSchema, value: unknown, what: string): void
-  /** Throws where anything of the answer is not as documented: status, headers, media type, body. */
+  /** Throws if the status, headers, media type or body of the answer are not as documented. */
   answer(operation: Operation, answer: Answer): void
 }
 

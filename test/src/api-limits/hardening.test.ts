@@ -30,10 +30,10 @@ afterAll(async () => {
 const post = (length: string, path = bulkImport) =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nX-Service-Token: ${token}\r\nContent-Type: application/json\r\n${length}\r\n\r\n`
 
-/** The line in the log of the request with such an ID. Throws where it is none of ours. */
-function lineOf(requestId: string | null | undefined): Promise<string> {
+/** Returns the log line of a request. Throws if the ID was not made by the API. */
+function logLineOf(requestId: string | null | undefined): Promise<string> {
   expect(requestId).toMatch(uuid)
-  return until('the line of the request', () => {
+  return until('the log line of the request', () => {
     const lines = api.log().split('\n')
     return lines.find((line) => line.includes(`"request_id":"${requestId}"`) && line.endsWith('}'))
   })
@@ -44,40 +44,40 @@ function* byteByByte(text: string) {
 }
 
 describe('slow clients', () => {
-  const cut = { error: { messages: ['The request did not arrive in time.'] } }
+  const timedOut = { error: { messages: ['The request did not arrive in time.'] } }
 
-  test.concurrent('headers that come byte by byte are cut when their time is over', async () => {
+  test.concurrent('headers that arrive byte by byte are answered 408 when their time is over', async () => {
     const answer = await sendRaw(api.url, byteByByte(post('Content-Length: 2')), { pause: 100 })
-    expect([answer.status, JSON.parse(answer.body), answer.headers.connection]).toEqual([408, cut, 'close'])
-    expect(answer.took).toBeLessThan(6_000)
-    await lineOf(answer.headers['x-request-id'])
+    expect([answer.status, JSON.parse(answer.body), answer.headers.connection]).toEqual([408, timedOut, 'close'])
+    expect(answer.tookMs).toBeLessThan(6_000)
+    await logLineOf(answer.headers['x-request-id'])
   })
 
-  test.concurrent('a client that says nothing is cut as well', async () => {
+  test.concurrent('a connection on which no byte arrives is closed as well', async () => {
     const answer = await sendRaw(api.url, [])
-    expect(answer.took).toBeLessThan(6_000)
+    expect(answer.tookMs).toBeLessThan(6_000)
   })
 
   test.concurrent.each([
     ['Content-Length: 1000', '['],
     ['Transfer-Encoding: chunked', '1\r\n[\r\n'],
-  ])('a body that does not end is cut (%s)', async (length, piece) => {
+  ])('a body that does not end is answered 408 (%s)', async (length, piece) => {
     const pieces = [post(length), ...Array.from({ length: 50 }, () => piece)]
     const answer = await sendRaw(api.url, pieces, { pause: 100 })
-    expect([answer.status, JSON.parse(answer.body)]).toEqual([408, cut])
-    await lineOf(answer.headers['x-request-id'])
-    expect(answer.took).toBeGreaterThan(900)
-    expect(answer.took).toBeLessThan(4_000)
+    expect([answer.status, JSON.parse(answer.body)]).toEqual([408, timedOut])
+    await logLineOf(answer.headers['x-request-id'])
+    expect(answer.tookMs).toBeGreaterThan(900)
+    expect(answer.tookMs).toBeLessThan(4_000)
   })
 
-  test.concurrent('so is one that goes on after the request was refused', async () => {
+  test.concurrent('a body that continues after its request was refused is cut off', async () => {
     const request = post('Transfer-Encoding: chunked').replace(token, 'slc_1_wrong')
     const answer = await sendRaw(api.url, [request, ...Array.from({ length: 80 }, () => '1\r\n{\r\n')], { pause: 100 })
     expect(answer.status).toBe(403)
-    expect(answer.took).toBeLessThan(4_000)
+    expect(answer.tookMs).toBeLessThan(4_000)
   })
 
-  test.concurrent('a hundred of them do not hold up others', async () => {
+  test.concurrent('a hundred slow clients do not delay other requests', async () => {
     const slow = Promise.all(Array.from({ length: 100 }, () => sendRaw(api.url, byteByByte(post('')), { pause: 100 })))
     for (let request = 0; request < 20; request++) {
       expect((await fetch(`${api.url}/healthz`, { signal: AbortSignal.timeout(1_000) })).status).toBe(200)
@@ -86,16 +86,16 @@ describe('slow clients', () => {
   })
 })
 
-test.concurrent('clients that keep their connections busy do not hold up the end of the process', async () => {
+test.concurrent('clients that keep their connections busy do not delay the end of the process', async () => {
   const stopping = await startApi(database.url)
   const headers = { 'X-Service-Token': token, 'Content-Type': 'application/json', 'Content-Length': 2 }
   const held = request(`${stopping.url}${bulkImport}`, {
     method: 'POST',
     headers: { ...headers, Expect: '100-continue' },
   })
-  const cut = Promise.withResolvers<void>()
-  held.on('close', cut.resolve)
-  // On a busy machine, its body may be called too slow before that.
+  const closed = Promise.withResolvers<void>()
+  held.on('close', closed.resolve)
+  // On a busy machine, the API may answer 408 for the body before the process ends.
   held.on('error', () => {})
   held.on('response', (response) => response.resume())
   const continued = Promise.withResolvers<void>()
@@ -103,10 +103,10 @@ test.concurrent('clients that keep their connections busy do not hold up the end
   held.flushHeaders()
   await continued.promise
   await stopping.stop()
-  await cut.promise
+  await closed.promise
 })
 
-describe('requests that are no HTTP', () => {
+describe('requests that are not HTTP', () => {
   const malformed = { error: { messages: ['The request is not valid HTTP.'] } }
 
   test.each([
@@ -129,7 +129,7 @@ describe('requests that are no HTTP', () => {
     const answer = await sendRaw(api.url, [request])
     expect([answer.status, JSON.parse(answer.body)]).toEqual([400, malformed])
     expect(answer.headers).toMatchObject({ connection: 'close', 'x-content-type-options': 'nosniff' })
-    await lineOf(answer.headers['x-request-id'])
+    await logLineOf(answer.headers['x-request-id'])
   })
 
   test.each([
@@ -140,7 +140,7 @@ describe('requests that are no HTTP', () => {
     const answer = await sendRaw(api.url, [request])
     expect(answer.status).toBe(431)
     expect(JSON.parse(answer.body)).toEqual({ error: { messages: ['The request line and headers are too large.'] } })
-    await lineOf(answer.headers['x-request-id'])
+    await logLineOf(answer.headers['x-request-id'])
   })
 })
 
@@ -153,7 +153,7 @@ describe('answers', () => {
     ['a path that steps out', 'GET', '/..%2f..%2fetc/passwd', 404],
     ['no token', 'POST', bulkImport, 401],
     ['a good request', 'GET', '/healthz', 200],
-  ])('%s: JSON that is neither sniffed nor stored, under a request ID of ours', async (_, method, path, status) => {
+  ])('%s: JSON that is neither sniffed nor stored, with a request ID of the API', async (_, method, path, status) => {
     const answer = await fetch(api.url + path, { method, headers: { 'X-Request-Id': 'mine', 'Request-Id': 'mine' } })
     expect(answer.status).toBe(status)
     expect(answer.headers.get('x-request-id')).toMatch(uuid)
@@ -175,18 +175,18 @@ describe('answers', () => {
     ])
   })
 
-  test('a failure of ours is told without a word on what failed', async () => {
+  test('an internal failure is reported without its cause', async () => {
     await link.cut()
     const answer = await fetch(`${api.url}${bulkImport}/x`, { headers: { 'X-Service-Token': token } })
     await link.restore()
     expect([answer.status, await answer.json()]).toEqual([500, unreachable])
-    // Whether a connection that breaks or a new one that is refused is met first, is left to chance.
+    // Either an open connection breaks first, or a new one is refused first.
     await until('the cause in the log', () => /ECONNREFUSED|ECONNRESET|Connection terminated/.test(api.log()))
   })
 })
 
 describe('the log', () => {
-  test('holds no token, wherever a client put it, at any level', async () => {
+  test('contains no token, wherever a client sent it, at any level', async () => {
     const headers = { 'X-Service-Token': token, Authorization: `Bearer ${token}`, Cookie: `t=${token}` }
     for (const path of [`/${token}`, `/error_files/${token}`, `${bulkImport}?token=${token}`, `/%zz${token}`]) {
       await fetch(api.url + path, { headers })
@@ -203,14 +203,14 @@ describe('the log', () => {
     await link.restore()
 
     const answer = await fetch(`${api.url}/nothing`)
-    await lineOf(answer.headers.get('x-request-id'))
+    await logLineOf(answer.headers.get('x-request-id'))
     expect(api.log()).not.toContain(token)
     expect(api.log()).not.toContain(token.slice(-20))
   })
 
-  test('names the request by the ID of its answer, its route, status and duration', async () => {
+  test('names the request by the ID of its answer, with route, status and duration', async () => {
     const answer = await fetch(`${api.url}${bulkImport}/x?a=b`, { headers: { 'X-Service-Token': token } })
-    expect(JSON.parse(await lineOf(answer.headers.get('x-request-id')))).toMatchObject({
+    expect(JSON.parse(await logLineOf(answer.headers.get('x-request-id')))).toMatchObject({
       msg: 'request',
       method: 'GET',
       route: `${bulkImport}/:importId`,

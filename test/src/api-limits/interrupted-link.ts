@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import { createServer, connect as openSocket, type Socket } from 'node:net'
 
-/** A link to a server that can be interrupted, for what a network does to a client. */
+/** A link to a server that a test can interrupt, to see how clients handle network faults. */
 export interface InterruptedLink {
   /** The server's address, through the link. */
   url: string
-  /** Nothing gets through any more, and nobody is told: a network that swallows packets. */
+  /** Drops all bytes from now on without closing connections, like a network that loses packets. */
   hang(): void
-  /** Every connection ends and none is taken: a server that is gone. */
+  /** Closes every connection and refuses new ones, like a server that is gone. */
   cut(): Promise<void>
-  /** Works again, for new connections. */
+  /** Accepts and forwards new connections again. */
   restore(): Promise<void>
   close(): Promise<void>
 }

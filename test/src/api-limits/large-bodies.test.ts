@@ -34,20 +34,20 @@ async function post(path: string, token: string, body: string) {
   return { status: answer.status, retryAfter: answer.headers.get('retry-after'), body: await answer.text() }
 }
 
-/** The most memory that the API process ever used, bytes. */
+/** Returns the peak memory of the API process, bytes. */
 function peakMemory(): number {
   const status = readFileSync(`/proc/${api.pid}/status`, 'utf8')
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024
 }
 
-/** A registration of 9 MB. */
+/** Makes a registration of 9 MB. */
 function largeRegistration(): string {
   const userIds = Array.from({ length: 9_000 }, (_, index) => `${index}${'\u{1f600}'.repeat(250)}`)
   return JSON.stringify({ user_ids: userIds })
 }
 
 test.runIf(process.platform === 'linux')(
-  'large bodies at the same moment pass one by one, or are told to come again; memory stays under the chart’s limit',
+  'large bodies at the same moment are accepted one by one or answered 503; memory stays under the chart’s limit',
   async () => {
     const [attacker, other] = [await newApp(), await newApp(['u1'])]
     const large = largeRegistration()
@@ -78,7 +78,7 @@ test.runIf(process.platform === 'linux')(
   120_000,
 )
 
-test('slow files of one app take a share of the uploads; another app’s file passes beside them', async () => {
+test('slow files of one app occupy only its share of the uploads; another app’s file is accepted meanwhile', async () => {
   const [attacker, other] = [await newApp(), await newApp()]
   const path = '/v2/user_profiles/bulk_import'
   const head = [
@@ -94,7 +94,7 @@ test('slow files of one app take a share of the uploads; another app’s file pa
     socket.write(head)
     return socket
   })
-  await until('the share', () => refused.size === 20)
+  await until('the share to be used up', () => refused.size === 20)
   const headers = { 'Content-Type': 'text/csv', 'X-Service-Token': other.token }
   const answer = await fetch(api.url + path, { method: 'POST', headers, body: 'user_id,a\nu1,1\n' })
   expect(answer.status).toBe(202)

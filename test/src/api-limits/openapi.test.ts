@@ -82,7 +82,7 @@ function pathOf(operation: DocumentedOperation, parameter?: string): string {
   return operation.path.replace(/\{\w+\}/, parameter ?? example)
 }
 
-/** Sends the documented example of a request, except for what the provocation says. */
+/** Sends the documented example of a request, with the changes of the provocation. */
 async function send(url: string, operation: DocumentedOperation, provocation: Provocation = {}): Promise<Answer> {
   const headers: Record<string, string> = operation.security.length > 0 ? { 'X-Service-Token': token } : {}
   const [example] = Object.entries(operation.requestBody?.content ?? {})
@@ -95,7 +95,7 @@ async function send(url: string, operation: DocumentedOperation, provocation: Pr
   }
   Object.assign(headers, provocation.headers)
   const path = pathOf(operation, provocation.parameter)
-  // Fetch would correct a length that is not the body's.
+  // `fetch` would replace a length that differs from the body's.
   if ('Content-Length' in headers) return await sendHead(url, operation.method, path, headers)
   const answer = await fetch(url + path, {
     method: operation.method,
@@ -125,7 +125,7 @@ function answered({
   return { status, headers, body }
 }
 
-/** The value of a documented error example, found by its name. */
+/** Returns the status and value of a documented error example, found by its name. */
 function exampleOf(operation: DocumentedOperation, name: string): { status: number; value: unknown } {
   for (const [status, { content = {} }] of Object.entries(operation.responses)) {
     for (const { examples } of Object.values(content)) {
@@ -141,19 +141,19 @@ function parsed({ headers, body }: Answer): unknown {
 }
 
 const rateHeaders = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
-/** What works without the database. */
+/** Operations that work without the database. */
 const independent = new Set(['isLive', 'getMetrics', 'getDocument', 'getDocs'])
 const withToken = operations.filter(({ security }) => security.length > 0)
 const byId = (list: readonly DocumentedOperation[]) =>
   list.map((operation) => [operation.operationId, operation] as const)
 
 describe('the document', () => {
-  test('is valid OpenAPI 3.1, and what the API serves', async () => {
+  test('is valid OpenAPI 3.1, and is what the API serves', async () => {
     expect(await new Validator().validate({ ...document })).toMatchObject({ valid: true })
     expect(await (await fetch(`${api.url}/openapi.json`)).json()).toEqual(document)
   })
 
-  test('has the routes of the API and no other', async () => {
+  test('has exactly the routes of the API', async () => {
     const settings = readSettings({}, [...deletionRequestSettings, ...receiveSettings])
     const storage = openTestStorage()
     const log = pino({ level: 'silent' })
@@ -177,7 +177,7 @@ describe('the document', () => {
     }
   })
 
-  test('marks what is not in the documented service, in the text too', () => {
+  test('marks extensions of the documented service, in the text too', () => {
     const marked = operations.filter((operation) => operation['x-sluice-extension'])
     const described = operations.filter(({ description }) => description.startsWith('Extension of Sluice.'))
     expect(marked).toEqual(described)
@@ -195,7 +195,7 @@ describe('the document', () => {
     expect(operation?.description).toMatch(/fewer values than columns: missing values count as empty.* stay unchanged/)
   })
 
-  test('the page for people holds every operation, and nothing that runs or loads', async () => {
+  test('the HTML page shows every operation, and runs and loads nothing', async () => {
     const answer = await fetch(`${api.url}/docs`)
     const page = await answer.text()
     for (const { path, summary } of operations) {
@@ -276,9 +276,9 @@ describe('answers are as documented', () => {
     },
   )
 
-  test('no documented answer is left out above, but for failures of what cannot fail at will', () => {
+  test('every documented answer is tested above, except failures that cannot be provoked', () => {
     const common = ['no_token', 'invalid_token', 'too_many', 'our_fault', 'not_http', 'too_slow', 'large_headers']
-    // Too many bodies: large-bodies.test.ts.
+    // `too_many_bodies` is tested in large-bodies.test.ts.
     const others = [...common, 'unavailable', 'too_many_bodies']
     const provoked = (id: string) => [...Object.keys(provocations[id] ?? {}), ...others]
     const left = operations.flatMap(({ operationId, responses }) =>

@@ -48,7 +48,7 @@ const values = [
 const entriesOf = (type: string | undefined) => values.map((value) => ({ key: 'k', type, value }))
 
 describe('of an entry with any type and value', () => {
-  test.each(types)('a request is documented if the endpoint accepts it: type %s', (type) => {
+  test.each(types)('a request matches the document if the endpoint accepts it: type %s', (type) => {
     const sent: object[] = JSON.parse(JSON.stringify(entriesOf(type)))
     const accepted = sent.filter((entry) => 'entries' in checkEntries([{ ...entry }]))
     const body = (entry: object) => ({ user_id: 'u1', user_profiles: [entry] })
@@ -56,7 +56,7 @@ describe('of an entry with any type and value', () => {
     expect(sent.filter((entry) => matches('ProfileUpdateRequest', body(entry)))).toEqual(accepted)
   })
 
-  test('what the endpoint answers is documented, and only with a value of its type', () => {
+  test('an answer matches the document only if its value has its type', () => {
     const answered = types.flatMap(entriesOf).flatMap((entry) => {
       const checked = checkEntries([entry])
       return 'entries' in checked ? checked.entries : []

@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib'
 
-/** A request, as far as it differs from a good one with a token. */
+/** Changes to a valid request with a token. */
 export interface Provocation {
   headers?: Record<string, string>
   body?: string | Buffer
-  /** In the place of the path's parameter. */
+  /** Replaces the path's parameter. */
   parameter?: string
 }
 
@@ -15,7 +15,7 @@ const gzip = (body: Buffer): Provocation => ({ body, headers: { 'Content-Type': 
 const name = { key: 'name', type: 'string', value: 'Alice' }
 const update = (entry: object): Provocation => json({ user_id: 'alice', user_profiles: [entry] })
 const checksum = 'XrY7u+Ae7tCTyyK7j1rNww=='
-/** More names than an app may have keys. */
+/** Makes more names than an app may have keys. */
 const numbered = (prefix: string) => Array.from({ length: 501 }, (_, index) => `${prefix}${index}`).join(',')
 
 const notJson: Provocation = { body: '{' }
@@ -23,7 +23,7 @@ const wrongType: Provocation = { body: 'x', headers: { 'Content-Type': 'text/pla
 const overOneMiB: Provocation = { body: ' '.repeat(2 ** 20 + 1) }
 const manyValues: Provocation = { body: `[${'1,'.repeat(2 ** 17)}1]` }
 
-/** Imports that must be there, each with an error file: the link to the first one is good, the other one's has expired. */
+/** Imports that must exist, each with an error file. The link of `linked` is valid; the other links have expired. */
 export const imports = {
   linked: { importId: crypto.randomUUID(), secret: 's'.repeat(32), linkExpires: '2100-01-01' },
   expired: { importId: crypto.randomUUID(), secret: 'e'.repeat(32), linkExpires: '2020-01-01' },
@@ -31,7 +31,7 @@ export const imports = {
 }
 const { linked, expired } = imports
 
-/** What makes each operation give each of its own answers: by status, or by the name of an error's example. */
+/** Requests that provoke each answer of an operation, by status or by the name of an error example. */
 export const provocations: Record<string, Record<string, Provocation>> = {
   updateProfile: {
     202: {},

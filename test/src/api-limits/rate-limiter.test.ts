@@ -28,7 +28,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((one) => one.close()))
 })
 
-/** Waits for counts as long as the machine takes, unless `deadline` (ms) says otherwise. */
+/** Opens a limiter that waits `deadline` ms for each count: by default longer than a busy machine needs. */
 async function openLimiter(store: RateLimitStore, deadline = 10_000) {
   const failures: unknown[] = []
   const limiter = await openRateLimiter(store, limits, {
@@ -39,13 +39,13 @@ async function openLimiter(store: RateLimitStore, deadline = 10_000) {
   return { ...limiter, failures }
 }
 
-/** Apps of their own: Redis is shared with other tests. */
+/** Returns an unused app ID: Redis is shared with other tests. */
 const newApp = () => Math.floor(Math.random() * 2 ** 30)
 
 describe.each(stores)('rate limits in %s', (name, store) => {
   const there = name === 'Postgres' || inject('redisUrl') !== undefined
 
-  test.runIf(there)('two processes count together, and let exactly the limit through', async () => {
+  test.runIf(there)('two processes share their counts, and allow exactly the limit', async () => {
     const processes = [await openLimiter(store()), await openLimiter(store())]
     const app = newApp()
     const counts = await Promise.all(
@@ -56,7 +56,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     expect(new Set(counts.map((count) => count.limit))).toEqual(new Set([5]))
   })
 
-  test.runIf(there)('many apps at the same moment, in two processes, are each counted to the request', async () => {
+  test.runIf(there)('requests of many apps at the same moment, in two processes, are counted exactly', async () => {
     const processes = [await openLimiter(store()), await openLimiter(store())]
     const apps = Array.from({ length: 50 }, newApp)
     const rounds = await Promise.all(
@@ -72,7 +72,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     }
   })
 
-  test.runIf(there)('apps and functions are counted apart', async () => {
+  test.runIf(there)('apps and functions are counted separately', async () => {
     const { count } = await openLimiter(store())
     const [one, other] = [newApp(), newApp()]
     const allowed = []
@@ -82,7 +82,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
   })
 
   test.runIf(there)(
-    'a window is fixed: requests over the limit do not prolong it, and the next one begins afresh',
+    'a window is fixed: refused requests do not extend it, and the next window starts at zero',
     async () => {
       const { count } = await openLimiter(store())
       const app = newApp()
@@ -103,7 +103,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
   )
 
   test.runIf(there)(
-    'a store that hangs costs a request 100 ms a few times, then nothing; it counts again when it is back',
+    'a store that hangs delays a few requests by 100 ms, then none; its counts are used again after it recovers',
     async () => {
       const target = store()
       const link = await openLink('redisUrl' in target ? target.redisUrl : target.databaseUrl)
@@ -135,7 +135,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     },
   )
 
-  test.runIf(there)('a store that is gone costs next to nothing, at the start too', async () => {
+  test.runIf(there)('a store that is gone delays requests very little, at the start too', async () => {
     const target = store()
     const link = await openLink('redisUrl' in target ? target.redisUrl : target.databaseUrl)
     open.push(link)
@@ -158,7 +158,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
   })
 
   test.runIf(there)(
-    'a store that goes away in the middle of a window lets no request beyond the limit through',
+    'a store that fails in the middle of a window lets no request beyond the limit through',
     async () => {
       const target = store()
       const link = await openLink('redisUrl' in target ? target.redisUrl : target.databaseUrl)
@@ -179,7 +179,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     },
   )
 
-  test.runIf(there)('a process that is busy lets no request beyond the limit through', async () => {
+  test.runIf(there)('a busy process lets no request beyond the limit through', async () => {
     const { count } = await openLimiter(store(), 50)
     const app = newApp()
     const allowed: boolean[] = []
@@ -205,7 +205,7 @@ test.runIf(inject('redisUrl') !== undefined)('a count on Redis takes less than 1
   expect(took.sort((a, b) => a - b)[500]).toBeLessThan(1)
 })
 
-test('a window in Postgres that lies ahead, since its clock was set back, is over', async () => {
+test('a window in Postgres whose end lies too far ahead, because the clock was set back, is over', async () => {
   const { count } = await openLimiter({ databaseUrl: database.url })
   const app = newApp()
   for (let requests = 0; requests < 6; requests++) await count(app, 'update')
@@ -214,7 +214,7 @@ test('a window in Postgres that lies ahead, since its clock was set back, is ove
   expect(await count(app, 'update')).toMatchObject({ allowed: true, remaining: 4 })
 })
 
-test('Postgres keeps one row per app and function, in a table that costs no log', async () => {
+test('Postgres keeps one row per app and function, in an unlogged table', async () => {
   const { count } = await openLimiter({ databaseUrl: database.url })
   for (let request = 0; request < 20; request++) await count(7, 'update')
   const { rows } = await sql`select r.key, r.points, c.relpersistence

@@ -35,7 +35,7 @@ describe.each([
   let apis: [ApiProcess, ApiProcess]
   beforeAll(async () => {
     if (!there) return
-    // However busy the machine is, every request is to be counted.
+    // Every request must be counted, however busy the machine is.
     const env = { ...limits, RATE_LIMIT_TIMEOUT: '10s', ...settings }
     apis = await Promise.all([startApi(database.url, env), startApi(database.url, env)])
   })
@@ -43,7 +43,7 @@ describe.each([
     if (there) await Promise.all(apis.map((api) => api.stop()))
   })
 
-  test.runIf(there)('every answer says the limit, what is left of it, and when the window ends', async () => {
+  test.runIf(there)('every answer states the limit, the remaining requests, and when the window ends', async () => {
     const token = await newToken()
     const before = Math.floor(Date.now() / 1000)
     const first = await post(apis[0].url, token)
@@ -58,7 +58,7 @@ describe.each([
     expect(Math.abs(Number(rateHeaders(second)[2]) - Number(reset))).toBeLessThanOrEqual(1)
   })
 
-  test.runIf(there)('refused requests are told where they stand as well, whatever is wrong with them', async () => {
+  test.runIf(there)('refused requests get the same headers, whatever is wrong with them', async () => {
     const token = await newToken()
     const invalid = await post(apis[0].url, token, '{}')
     const broken = await post(apis[1].url, token, '{')
@@ -73,32 +73,29 @@ describe.each([
     expect([unknown.status, ...rateHeaders(unknown).slice(0, 2)]).toEqual([404, '100', '99'])
   })
 
-  test.runIf(there)(
-    'over the limit the answer is 429 with the wait, in every process, and nothing is done',
-    async () => {
-      const [token, other] = [await newToken(), await newToken()]
-      for (const api of [apis[0], apis[1], apis[0]]) expect((await post(api.url, token)).status).toBe(200)
-      const refused = await post(apis[1].url, token)
-      const wait = refused.headers.get('retry-after')
-      expect(refused.status).toBe(429)
-      expect(Number(wait)).toBeGreaterThan(50)
-      expect(Number(wait)).toBeLessThanOrEqual(60)
-      expect(rateHeaders(refused).slice(0, 2)).toEqual(['3', '0'])
-      expect(refused.headers.get('x-import-id')).toBeNull()
-      expect(await refused.json()).toEqual({
-        status: 'too_many_requests',
-        error: { messages: [`Requests came too quickly. Please wait ${wait} seconds.`] },
-      })
-      expect((await post(apis[1].url, other)).status, 'another app').toBe(200)
-      const status = await fetch(`${apis[1].url}${bulkImport}/nothing`, { headers: { 'X-Service-Token': token } })
-      expect(status.status, 'another function').toBe(404)
-      expect(await (await fetch(`${apis[1].url}/metrics`)).text()).toMatch(
-        /^sluice_rate_limited_requests_total\{function="bulk_import"\} [1-9]/m,
-      )
-    },
-  )
+  test.runIf(there)('over the limit, every process answers 429 with the time to wait, and does nothing', async () => {
+    const [token, other] = [await newToken(), await newToken()]
+    for (const api of [apis[0], apis[1], apis[0]]) expect((await post(api.url, token)).status).toBe(200)
+    const refused = await post(apis[1].url, token)
+    const wait = refused.headers.get('retry-after')
+    expect(refused.status).toBe(429)
+    expect(Number(wait)).toBeGreaterThan(50)
+    expect(Number(wait)).toBeLessThanOrEqual(60)
+    expect(rateHeaders(refused).slice(0, 2)).toEqual(['3', '0'])
+    expect(refused.headers.get('x-import-id')).toBeNull()
+    expect(await refused.json()).toEqual({
+      status: 'too_many_requests',
+      error: { messages: [`Requests came too quickly. Please wait ${wait} seconds.`] },
+    })
+    expect((await post(apis[1].url, other)).status, 'another app').toBe(200)
+    const status = await fetch(`${apis[1].url}${bulkImport}/nothing`, { headers: { 'X-Service-Token': token } })
+    expect(status.status, 'another function').toBe(404)
+    expect(await (await fetch(`${apis[1].url}/metrics`)).text()).toMatch(
+      /^sluice_rate_limited_requests_total\{function="bulk_import"\} [1-9]/m,
+    )
+  })
 
-  test.runIf(there)('requests that do not get past authentication are neither counted nor told', async () => {
+  test.runIf(there)('requests that fail authentication are not counted, and get no headers', async () => {
     for (const [token, status] of [
       [undefined, 401],
       ['slc_1_wrong', 403],
@@ -108,7 +105,7 @@ describe.each([
     }
   })
 
-  test.runIf(there)('the count is taken before the body is read', async () => {
+  test.runIf(there)('a request is counted before its body is read', async () => {
     const token = await newToken()
     const answers = await Promise.all(Array.from({ length: 4 }, () => post(apis[0].url, token, '{'.repeat(2_000_000))))
     expect(answers.map(({ status }) => status).sort()).toEqual([413, 413, 413, 429])
@@ -127,7 +124,7 @@ describe.runIf(inject('redisUrl') !== undefined)('while the store is away', () =
     await link.close()
   })
 
-  test('requests are answered at once, and counted by the process; the log says so once, a metric how often', async () => {
+  test('requests are answered at once, and counted by the process; the log reports it once, a metric counts it', async () => {
     const token = await newToken()
     expect(rateHeaders(await post(api.url, token))[1]).toBe('2')
     await link.cut()

@@ -1,20 +1,21 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** What came back on a connection. */
+/** The bytes received on a connection. */
 export interface RawAnswer {
-  /** Undefined where the connection ended without an answer. */
+  /** Undefined if the connection ended without an answer. */
   status: number | undefined
   /** Headers by lower-case name. */
   headers: Record<string, string>
   body: string
   /** How long the connection lasted, ms. */
-  took: number
+  tookMs: number
 }
 
 /**
- * Sends bytes as they stand, one piece after the other with `pause` ms between them, and reads until the server hangs up.
- * Throws if it does not within 60 s.
+ * Sends bytes unchanged, piece by piece with `pause` ms between them, and reads until the server closes the connection.
+ *
+ * Throws if it does not close within 60 s.
  */
 export async function sendRaw(
   url: string,
@@ -26,8 +27,8 @@ export async function sendRaw(
   const socket = connect(Number(port), hostname)
   const received: Buffer[] = []
   socket.on('data', (chunk) => received.push(chunk))
-  socket.on('error', () => {}) // the server may hang up on bytes that are under way
-  // Not by `once`, which would throw the error of such bytes although the answer is there.
+  socket.on('error', () => {}) // The server may close the connection while bytes are in flight.
+  // `once` would throw that error although the answer has arrived.
   const { promise: closed, resolve, reject } = Promise.withResolvers<void>()
   socket.once('close', () => resolve())
   const limit = setTimeout(() => reject(new Error(`${url} does not hang up`)), 60_000)
@@ -37,7 +38,7 @@ export async function sendRaw(
     clearTimeout(limit)
     socket.destroy()
   }
-  return { ...parse(Buffer.concat(received).toString()), took: performance.now() - begun }
+  return { ...parse(Buffer.concat(received).toString()), tookMs: performance.now() - begun }
 }
 
 async function write(socket: Socket, pieces: Iterable<string | Buffer>, pause: number): Promise<void> {
@@ -48,7 +49,7 @@ async function write(socket: Socket, pieces: Iterable<string | Buffer>, pause: n
   }
 }
 
-function parse(text: string): Omit<RawAnswer, 'took'> {
+function parse(text: string): Omit<RawAnswer, 'tookMs'> {
   const [head = '', ...rest] = text.split('\r\n\r\n')
   const [statusLine = '', ...lines] = head.split('\r\n')
   const status = /^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]

@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
 import { type App, everything, openApp, openTestApi, type TestApi } from './test-api.ts'
 
-// What can happen to the body of a v2 bulk import on its way: over real connections.
+// What can happen to the body of a v2 bulk import in transit, over real connections.
 const path = '/v2/user_profiles/bulk_import'
 const limit = 100 * 2 ** 20
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 const headersOf = ({ token }: App) => ({ 'X-Service-Token': token, 'Content-Type': 'text/csv' })
 
-/** Opens a request and sends its headers; the body is up to the caller. */
+/** Opens a request and sends its headers. The caller sends the body. */
 function open(app: App, headers: Record<string, string | number> = {}) {
   const request = httpRequest(`${url}${path}`, { method: 'POST', headers: { ...headersOf(app), ...headers } })
   const answered = once(request, 'response').then(async ([response]: IncomingMessage[]) => ({
@@ -42,10 +42,10 @@ const importsOf = ({ appId }: App) =>
     .orderBy('sequence_number')
     .execute()
 
-/** Waits until the request has its place in the line. */
-const begun = (app: App) => until('the import', async () => (await importsOf(app)).length > 0)
+/** Waits until the request has its sequence number. */
+const untilBegun = (app: App) => until('the import', async () => (await importsOf(app)).length > 0)
 
-/** A connection on which a test writes HTTP by itself. */
+/** Opens a connection on which the test writes HTTP itself. */
 function connectRaw() {
   const { hostname, port } = new URL(url)
   return connect(Number(port), hostname)
@@ -60,11 +60,11 @@ function headOf(app: App, header: string): string {
 const rows = Buffer.alloc(2 ** 20, 'somebody,1\n')
 
 describe('a body that arrives', () => {
-  test('in chunks, whole, is an import: what lies in storage is what was sent', async () => {
+  test('in chunks becomes an import: storage holds the bytes that were sent', async () => {
     const app = await openApp(api)
     const { request, answered } = open(app)
     request.write('user_id')
-    await begun(app)
+    await untilBegun(app)
     request.write(',n\n')
     for (let megabytes = 0; megabytes < 12; megabytes++) request.write(rows)
     request.end()
@@ -74,11 +74,11 @@ describe('a body that arrives', () => {
     expect(await api.storage.stat(row?.object_key ?? '')).toEqual({ byteSize: row?.byte_size, etag: row?.etag })
   })
 
-  test('slowly holds its place in the line: a later import waits for it', async () => {
+  test('slowly keeps its sequence number: a later import waits for it', async () => {
     const app = await openApp(api)
     const slow = open(app)
     slow.request.write('user_id,n\n')
-    await begun(app)
+    await untilBegun(app)
     const quick = open(app)
     quick.request.end('user_id,n\nu,1\n')
     expect(await quick.answered).toMatchObject({ status: 202 })
@@ -102,18 +102,18 @@ describe('a body that breaks off leaves nothing', () => {
     const { request } = open(app, headers)
     request.write('user_id,n\n')
     for (let sent = 0; sent < megabytes; sent++) request.write(rows)
-    await begun(app)
+    await untilBegun(app)
     request.destroy()
     await until('the end of the import', async () => (await importsOf(app)).length === 0)
     expect(await everything(api)).toEqual(before)
   })
 
-  test('and a client that only ends its side gets an answer', async () => {
+  test('a client that only half-closes its connection gets an answer', async () => {
     const app = await openApp(api)
     const socket = connectRaw()
     socket.write(`${headOf(app, 'Content-Length: 100')}user_id,n\n`)
-    // Otherwise the import might begin only after it was looked for.
-    await begun(app)
+    // Otherwise the import might begin only after the test looked for it.
+    await untilBegun(app)
     socket.end()
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 /)
     socket.destroy()
@@ -124,7 +124,7 @@ describe('a body that breaks off leaves nothing', () => {
 describe('413 for a body over 100 MiB', () => {
   const answer = { status: 413, body: `{"error":{"messages":["The request body is over ${limit} bytes."]}}` }
 
-  test('by its declared length, before any of it is read', async () => {
+  test('is sent by its declared length, before any of the body is read', async () => {
     const app = await openApp(api)
     const { request, answered } = open(app, { 'Content-Length': limit + 1, Expect: '100-continue' })
     expect(await answered).toEqual(answer)
@@ -132,7 +132,7 @@ describe('413 for a body over 100 MiB', () => {
     expect(await importsOf(app)).toEqual([])
   })
 
-  test('while it comes in chunks; who sends on regardless comes to read it, and the connection lives on', async () => {
+  test('is sent while the body arrives in chunks; the client reads it though it sends on, and the connection survives', async () => {
     const app = await openApp(api)
     const before = await everything(api)
     const socket = connectRaw()
@@ -153,7 +153,7 @@ describe('413 for a body over 100 MiB', () => {
     expect(await everything(api)).toEqual(before)
   })
 
-  test('but not for one of 100 MiB to the byte', async () => {
+  test('is not sent for a body of exactly 100 MiB', async () => {
     const app = await openApp(api)
     const { request, answered } = open(app, { 'Content-Length': limit })
     request.write('user_id,n\n')
@@ -165,8 +165,8 @@ describe('413 for a body over 100 MiB', () => {
   })
 })
 
-describe('a process that dies', () => {
-  test('while it takes a file leaves an import that expires, though its file be in storage', async () => {
+describe('a process that dies while it receives a file', () => {
+  test('leaves an import that expires, even if the file is in storage', async () => {
     const app = await openApp(api)
     const importId = crypto.randomUUID()
     const objectKey = `apps/${app.appId}/imports/${importId}/upload`
@@ -183,7 +183,7 @@ describe('a process that dies', () => {
   })
 })
 
-test('a gzip file that unpacks to far more than it is does not hold up the answer', async () => {
+test('a gzip file that unpacks to far more than its size does not delay the answer', async () => {
   const app = await openApp(api)
   // One row of a gigabyte: the search for its end stops with the sample.
   const member = gzipSync(Buffer.alloc(2 ** 26, 'x'))

@@ -8,7 +8,7 @@ import { openTestDatabase } from '../environment/database.ts'
 
 const MiB = 2 ** 20
 
-// Linux alone says what a process took at most.
+// Only Linux reports the peak memory of a process.
 const name = 'bodies of v2 bulk imports go to storage without being in memory as a whole'
 test.skipIf(process.platform !== 'linux')(name, async () => {
   const database = await openTestDatabase()
@@ -20,7 +20,7 @@ test.skipIf(process.platform !== 'linux')(name, async () => {
     const before = peakMemory(pid)
     const uploads = Array.from({ length: 4 }, () => upload(api.url, apiToken, 95))
     expect(await Promise.all(uploads)).toEqual([202, 202, 202, 202])
-    // Of each, parts of 5 MiB, one or two of them under way, and what the collector has not come to yet.
+    // Each upload holds parts of 5 MiB, one or two of them in flight, and garbage that is not collected yet.
     expect(peakMemory(pid) - before).toBeLessThan((4 * 95 * MiB * 2) / 3)
   } finally {
     await api.stop()
@@ -28,13 +28,13 @@ test.skipIf(process.platform !== 'linux')(name, async () => {
   }
 })
 
-/** Largest resident memory of a process so far, bytes. */
+/** Returns the peak resident memory of a process, bytes. */
 function peakMemory(pid: string): number {
   const kibibytes = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
   return Number(kibibytes) * 1024
 }
 
-/** Sends a file of so many megabytes, and gives the status of the answer. */
+/** Sends a file of `megabytes` megabytes. Returns the status of the answer. */
 async function upload(url: string, token: string, megabytes: number): Promise<number | undefined> {
   const rows = Buffer.alloc(MiB, 'somebody,1\n')
   const { promise, resolve, reject } = Promise.withResolvers<number | undefined>()

@@ -10,7 +10,7 @@ import { type InterruptedLink, openLink } from '../api-limits/interrupted-link.t
 import { storedProfiles } from '../environment/database.ts'
 import { openTestApi, type TestApi } from './test-api.ts'
 
-// A v2 bulk import while object storage is away, or goes away: told as a failure of ours, and nothing comes of it.
+// A v2 bulk import during an outage of object storage is answered as an internal failure, and has no effect.
 const failure = { error: { messages: ['Something went wrong on our side. Please try again.'] } }
 
 let inner: TestApi
@@ -33,7 +33,7 @@ async function openApp() {
   return { appId, token: apiToken }
 }
 
-/** Opens a request whose body is up to the caller. */
+/** Opens a request. The caller sends its body. */
 function open(token: string) {
   const headers = { 'X-Service-Token': token, 'Content-Type': 'text/csv' }
   const request = httpRequest(`${api.url}/v2/user_profiles/bulk_import`, { method: 'POST', headers })
@@ -45,12 +45,12 @@ function open(token: string) {
   return { request, answered }
 }
 
-/** Expects that nothing came of an app's request: no import that could run or be waited for, no file, no key, no value. */
+/** Expects that an app's request had no effect: no import that could run or block others, no file, no key, no value. */
 async function expectNothing(appId: number): Promise<void> {
   const { db } = inner.database
   const imports = await db.selectFrom('imports').selectAll().where('app_id', '=', appId).execute()
   for (const { state, object_key: key } of imports) {
-    // What storage could not be asked to remove is left to maintenance, out of the line.
+    // Maintenance removes the files that storage could not remove now; their imports block nothing meanwhile.
     expect(state).toBe('expired')
     expect(await inner.storage.stat(key)).toBeUndefined()
   }
@@ -59,8 +59,8 @@ async function expectNothing(appId: number): Promise<void> {
   expect(await storedProfiles({ db }, appId)).toEqual({ u: {} })
 }
 
-/** Expects that the next file is taken, and is at once the app's turn. */
-async function expectNextIsTaken({ appId, token }: { appId: number; token: string }): Promise<void> {
+/** Expects that the next file is accepted, and that its import is next in order at once. */
+async function expectNextIsAccepted({ appId, token }: { appId: number; token: string }): Promise<void> {
   const { request, answered } = open(token)
   request.end('user_id,n\nu,1\n')
   const { status, importId } = await answered
@@ -68,7 +68,7 @@ async function expectNextIsTaken({ appId, token }: { appId: number; token: strin
   expect(await dispatchNextInOrder(inner.context, appId)).toMatchObject([{ importId }])
 }
 
-test('a file that comes while storage is away is answered 500, and nothing is left of it', async () => {
+test('a file that is sent during an outage of storage is answered 500, and leaves nothing', async () => {
   const app = await openApp()
   await link.cut()
   const { request, answered } = open(app.token)
@@ -76,15 +76,15 @@ test('a file that comes while storage is away is answered 500, and nothing is le
   expect(await answered).toEqual({ status: 500, importId: undefined, body: failure })
   await expectNothing(app.appId)
   await link.restore()
-  await expectNextIsTaken(app)
+  await expectNextIsAccepted(app)
 })
 
-test('so is one in the middle of which storage goes away, after parts of it were stored', async () => {
+test('a file during which storage fails, after parts of it were stored, is answered 500, and leaves nothing', async () => {
   const app = await openApp()
   const rows = Buffer.alloc(2 ** 20, 'u,1\n')
   const { request, answered } = open(app.token)
   request.write('user_id,n\n')
-  // Far more than connections hold: when it is taken, parts of it have gone on to storage.
+  // Far more than connections buffer: when all of it is accepted, parts of it are in storage.
   for (let sent = 0; sent < 40; sent++) if (!request.write(rows)) await once(request, 'drain')
   await link.cut()
   for (let sent = 0; sent < 10; sent++) request.write(rows)
@@ -92,5 +92,5 @@ test('so is one in the middle of which storage goes away, after parts of it were
   expect(await answered).toEqual({ status: 500, importId: undefined, body: failure })
   await link.restore()
   await expectNothing(app.appId)
-  await expectNextIsTaken(app)
+  await expectNextIsAccepted(app)
 })

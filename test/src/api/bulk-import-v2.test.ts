@@ -44,7 +44,7 @@ describe('202', () => {
     expect(answer).toMatchObject({ status: 202, body: { user_profile: types } })
   })
 
-  test('the file then is an import of the app like any other', async () => {
+  test('the file becomes an import of the app like any other', async () => {
     const app = await openApp(api, ['u1', 'u2'])
     const { headers } = await upload(app, file)
     const importId = String(headers['x-import-id'])
@@ -58,7 +58,7 @@ describe('202', () => {
     expect(await profileOf(api, app, 'u1')).toEqual(profile)
   })
 
-  test('a registered key has its registered type, whatever the values', async () => {
+  test('a registered key keeps its registered type, whatever the values', async () => {
     const app = await openApp(api)
     await api.database.db
       .transaction()
@@ -72,12 +72,12 @@ describe('202', () => {
     expect(answer.body).toEqual({ user_profile: { n: { type: 'int' } } })
   })
 
-  test('a column without a value counts as string, user_id and SERVICE_ERRORS are no profiles', async () => {
+  test('a column without a value counts as string; user_id and SERVICE_ERRORS are not profiles', async () => {
     const answer = await upload(await openApp(api), 'SERVICE_ERRORS,n,user_id,empty\nx,1,u,\n')
     expect(answer.body).toEqual({ user_profile: { n: { type: 'int' }, empty: { type: 'string' } } })
   })
 
-  test('names of JavaScript’s own are columns like any other', async () => {
+  test('names of JavaScript’s own properties are ordinary columns', async () => {
     const answer = await upload(await openApp(api), 'user_id,__proto__,constructor\nu,1,x\n')
     expect(JSON.stringify(answer.body)).toBe(
       '{"user_profile":{"__proto__":{"type":"int"},"constructor":{"type":"string"}}}',
@@ -92,7 +92,7 @@ describe('202', () => {
     expect([turn?.importId, others]).toEqual([ids[0], []])
   })
 
-  test('the answer says that the endpoint is deprecated, since when, and what replaces it', async () => {
+  test('the answer states that the endpoint is deprecated, since when, and its replacement', async () => {
     const headers = {
       deprecation: '@1630368000',
       sunset: 'Tue, 31 Aug 2021 00:00:00 GMT',
@@ -104,7 +104,7 @@ describe('202', () => {
   })
 })
 
-describe('400 with code 2001: the file is refused, and nothing of it is left', () => {
+describe('400 with code 2001: the file is refused, and leaves nothing', () => {
   test.each([
     ['no user_id column', 'id,name\n1,x\n', 'user_id column is required'],
     ['empty file', '', 'empty file'],
@@ -152,7 +152,7 @@ describe('400 with code 2001: the file is refused, and nothing of it is left', (
   })
 })
 
-/** Gzip bytes with a checksum that does not fit. */
+/** Returns gzip bytes with a wrong checksum. */
 function damaged(file: Buffer): Buffer {
   file.writeUInt8(file.readUInt8(file.length - 8) ^ 1, file.length - 8)
   return file
@@ -161,7 +161,7 @@ function damaged(file: Buffer): Buffer {
 describe('other answers', () => {
   const file = 'user_id,name\nu,x\n'
 
-  test('401 without a token, 403 with one that is invalid, before anything else is looked at', async () => {
+  test('401 without a token, 403 with an invalid one, before anything else is checked', async () => {
     const headers = { 'content-type': 'text/plain' }
     expect(await upload(undefined, '', headers)).toMatchObject({ status: 401, body: { status: 'unauthorized' } })
     const invalid = { appId: 0, token: 'nonsense' }

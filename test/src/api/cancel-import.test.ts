@@ -2,7 +2,7 @@ import { reportCancelled } from '@sluice/imports'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type App, openApp, openTestApi, send, type TestApi } from './test-api.ts'
 
-// `DELETE /v3/user_profiles/bulk_import/{id}`, an extension: cancels an import of the app whose token asks for it.
+// `DELETE /v3/user_profiles/bulk_import/{id}`, an extension: cancels an import of the token's app.
 let api: TestApi
 let app: App
 const path = '/v3/user_profiles/bulk_import'
@@ -21,7 +21,7 @@ async function requested(): Promise<string> {
 const cancel = (importId: string, by: App | undefined = app) =>
   send(api, by, `${path}/${importId}`, undefined, { method: 'DELETE' })
 
-test('an import that waits is cancelled and says so; asking again gives the same', async () => {
+test('an import that waits is cancelled, and the answer says so; repeating the request gives the same answer', async () => {
   const importId = await requested()
   const cancelled = await cancel(importId)
   expect(cancelled).toMatchObject({ status: 200, body: { import_id: importId, state: 'cancelled', rows_applied: 0 } })
@@ -31,7 +31,7 @@ test('an import that waits is cancelled and says so; asking again gives the same
   await reportCancelled(api.context)
 })
 
-test('an import that has ended is refused with 409 and the state that it ended in', async () => {
+test('an import that has ended is refused with 409 and its state', async () => {
   const importId = await requested()
   const { db } = api.database
   await db.updateTable('imports').set({ state: 'failed' }).where('import_id', '=', importId).execute()
@@ -41,7 +41,7 @@ test('an import that has ended is refused with 409 and the state that it ended i
   })
 })
 
-test('an import of another app is 404, and goes on; so is what is no import', async () => {
+test('an import of another app is answered 404 and continues; so is an ID without an import', async () => {
   const importId = await requested()
   const other = await openApp(api)
   expect((await cancel(importId, other)).status).toBe(404)

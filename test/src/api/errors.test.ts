@@ -5,7 +5,7 @@ import { registerToken } from '@sluice/accounts'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type App, openApp, openTestApi, send, type TestApi } from './test-api.ts'
 
-// What holds for all endpoints: service.md, Authentication and Errors.
+// Rules for all endpoints: service.md, Authentication and Errors.
 let api: TestApi
 let app: App
 beforeAll(async () => {
@@ -60,7 +60,7 @@ describe('authentication', () => {
     expect(await send(api, empty, path, undefined, { method })).toMatchObject(unauthorized)
   })
 
-  test.each(endpoints)('$method $path refuses a token that is not the one', async ({ method, path }) => {
+  test.each(endpoints)('$method $path refuses an invalid token', async ({ method, path }) => {
     const replaced = await openApp(api)
     await registerToken(api.database.db, replaced.appId)
     const wrong = [
@@ -97,7 +97,7 @@ test('another app’s import does not exist', async () => {
   expect(await send(api, app, path, undefined, { method: 'GET' })).toMatchObject(notFound)
 })
 
-test('a client whose JSON is too large comes to read so, though it sends on, and the connection lives on', async () => {
+test('a client whose JSON is too large reads the answer though it sends on, and the connection survives', async () => {
   const { hostname, port } = new URL(await api.api.listen({ host: '127.0.0.1', port: 0 }))
   const socket = connect(Number(port), hostname)
   const answers = text(socket)

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type App, everything, openApp, openTestApi, type TestApi } from './test-api.ts'
 
-// Whatever a client sends: never a 5xx, never silence, and after a refusal the database is as it was.
+// Whatever a client sends, the API answers, never with a 5xx, and a refused request leaves the database unchanged.
 let api: TestApi
 let app: App
 let url: string
@@ -23,7 +23,7 @@ interface HostileRequest {
   body: Buffer | string
 }
 
-/** Sends it over a connection of its own, chunked; a server that does not answer is an error after 10 s. */
+/** Sends a request over its own connection, chunked. Throws if the server does not answer within 10 s. */
 async function send({ method = 'POST', path, headers = {}, body }: HostileRequest) {
   const signal = AbortSignal.timeout(10_000)
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>()
@@ -36,7 +36,7 @@ async function send({ method = 'POST', path, headers = {}, body }: HostileReques
   return await promise
 }
 
-/** Sends it and checks what always holds. Gives the status. */
+/** Sends a request and checks the rules that hold for every answer. Returns the status. */
 async function survives(request: HostileRequest): Promise<number> {
   const before = await everything(api)
   const { status, body } = await send(request)
@@ -55,7 +55,7 @@ async function survives(request: HostileRequest): Promise<number> {
 const strange = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('', '\0', '\ud800', '__proto__', '$name', 'u1'))
 const value = fc.oneof(fc.jsonValue(), strange, fc.double())
 
-/** A text that is nearly a good value. */
+/** A text that is nearly a valid value. */
 const nearly = <Value>(...good: Value[]) => fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...good) }, value)
 
 const entry = fc.record(
@@ -67,7 +67,7 @@ const entry = fc.record(
   { requiredKeys: [] },
 )
 
-/** Bodies of each endpoint that has JSON: some good, most nearly. */
+/** Bodies of each endpoint that accepts JSON: some valid, most nearly. */
 const payloads = {
   '/v2/user_profiles': fc.record(
     {
@@ -114,7 +114,7 @@ const headers = fc.record(
 )
 
 describe.each(Object.entries(payloads))('%s survives', (path, payload) => {
-  test('JSON that is nearly good', async () => {
+  test('JSON that is nearly valid', async () => {
     const seen = new Set<number>()
     const property = fc.asyncProperty(payload, async (body) => {
       seen.add(await survives({ path, body: JSON.stringify(body) }))
@@ -148,7 +148,7 @@ describe('/v2/user_profiles/bulk_import survives', () => {
     .map((rows) => Buffer.from(rows.map((row) => row.join(',')).join('\n')))
   const withHeader = csv.map((rows) => Buffer.concat([Buffer.from('user_id,a,b\n'), rows]))
 
-  test('files that are nearly good, gzip or not, and cut off', async () => {
+  test('files that are nearly valid, gzip or not, and cut off', async () => {
     const file = fc.oneof(csv, withHeader, bytes)
     const seen = new Set<number>()
     const property = fc.asyncProperty(file, fc.boolean(), fc.nat({ max: 5 }), async (file, gzip, cut) => {
@@ -169,7 +169,7 @@ describe('/v2/user_profiles/bulk_import survives', () => {
   })
 })
 
-test('any path and method survives, and changes nothing', async () => {
+test('the API survives any path and method, and nothing changes', async () => {
   const segment = fc.oneof(
     fc.constantFrom(
       'v1',
@@ -205,6 +205,6 @@ test.each([
   '/v3/user_profiles/bulk_import/00000000-0000-4000-8000-000000000000%00',
   '/v3/user_profiles/bulk_import/%ED%A0%80',
   '/error_files/%ED%A0%80',
-])('%s, which Postgres would refuse, is not found', async (path) => {
+])('%s, which Postgres would refuse, is answered 404', async (path) => {
   for (const method of ['GET', 'DELETE']) expect([400, 404]).toContain(await survives({ path, method, body: '' }))
 })

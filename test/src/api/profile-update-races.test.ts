@@ -17,7 +17,7 @@ const update = (app: App, userId: string, entry: { key: string; type: string; va
 const keysOf = async ({ appId }: App) => Object.fromEntries(await registeredKeys(api.database.db, appId))
 
 describe('requests at the same moment', () => {
-  test('that register one key with different types agree on one: the others are refused and leave nothing', async () => {
+  test('that register one key with different types agree on one type: the others are refused and leave nothing', async () => {
     for (let round = 0; round < 5; round++) {
       const app = await openApp(api, users)
       const answers = await Promise.all(
@@ -38,7 +38,7 @@ describe('requests at the same moment', () => {
     }
   })
 
-  test('that register different keys never go over the limit of the app', async () => {
+  test('that register different keys never exceed the app’s limit', async () => {
     const small = await openTestApi({ PROFILE_KEY_LIMIT: '7' })
     try {
       const app = await openApp(small, users)
@@ -57,7 +57,7 @@ describe('requests at the same moment', () => {
     }
   })
 
-  test('for one user with different keys lose nothing', async () => {
+  test('that update one user’s different keys lose nothing', async () => {
     const app = await openApp(api, ['u'])
     const keys = users.map((user) => `key of ${user}`)
     const answers = await Promise.all(keys.map((key, value) => update(app, 'u', { key, type: 'int', value })))
@@ -67,7 +67,7 @@ describe('requests at the same moment', () => {
 })
 
 test('an import and requests that register one key at the same moment agree on one type', async () => {
-  // Who wins depends on the moment: the requests begin a little earlier or later in the import's run.
+  // The winner depends on timing: the requests begin a little earlier or later in the import's run.
   for (let round = 0; round < 12; round++) {
     const app = await openApp(api, users)
     const file = `user_id,k\n${users.map((user, index) => `${user},${index}.5`).join('\n')}\n`
@@ -84,7 +84,7 @@ test('an import and requests that register one key at the same moment agree on o
 
     const { k: winner } = await keysOf(app)
     expect(['string', 'decimal']).toContain(winner)
-    // The import follows whatever holds: as strings its values are strings.
+    // The import follows the registered type: strings keep the values as text.
     const refused = last.filter(({ status }) => status !== 202)
     expect(refused).toHaveLength(winner === 'string' ? 0 : users.length)
     for (const [index, user] of users.entries()) {
@@ -96,7 +96,7 @@ test('an import and requests that register one key at the same moment agree on o
   }
 })
 
-/** Has a file received by v2, and gives the import's ID. */
+/** Uploads a file by v2. Returns the import's ID. */
 async function upload(app: App, file: string): Promise<string> {
   const headers = { 'content-type': 'text/csv' }
   const answer = await send(api, app, '/v2/user_profiles/bulk_import', file, { headers })

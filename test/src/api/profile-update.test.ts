@@ -22,7 +22,7 @@ const update = (app: App, ...entries: Entry[]) => send(api, app, path, { user_id
 const keysOf = async ({ appId }: App) => Object.fromEntries(await registeredKeys(api.database.db, appId))
 
 describe('202', () => {
-  test('the answer echoes user and entries in the order given; datetimes are in UTC there and in the profile', async () => {
+  test('the answer echoes user and entries in the order given; answer and profile hold datetimes in UTC', async () => {
     const app = await openApp(api, ['u1'])
     const answer = await update(
       app,
@@ -54,7 +54,7 @@ describe('202', () => {
     expect(await profileOf(api, app, 'u2')).toEqual({})
   })
 
-  test('of a key that occurs more than once the latest entry is applied, and all are echoed', async () => {
+  test('the latest entry of a repeated key is applied, and all entries are echoed', async () => {
     const app = await openApp(api, ['u1'])
     const entries = [
       { key: 'a', type: 'int', value: 1 },
@@ -65,7 +65,7 @@ describe('202', () => {
     expect(await profileOf(api, app, 'u1')).toEqual({ a: 2, b: 7 })
   })
 
-  test('the latest entry also says the type of its key, today and when the same payload comes again', async () => {
+  test('the latest entry also decides its key’s type, now and when the same payload is sent again', async () => {
     const app = await openApp(api, ['u1'])
     const entries = [
       { key: 'a', type: 'string', value: 'x' },
@@ -76,7 +76,7 @@ describe('202', () => {
     expect(await keysOf(app)).toEqual({ a: 'int' })
   })
 
-  test('white space in keys is kept, and strange names are names', async () => {
+  test('white space in keys is kept, and unusual names are allowed', async () => {
     const app = await openApp(api, ['u1'])
     const keys = [' a ', '__proto__', 'constructor', '名前', 'a"\\,\n']
     const entries = keys.map((key, value) => ({ key, type: 'int', value }))
@@ -100,7 +100,7 @@ describe('202', () => {
     expect(await profileOf(api, app, 'u1')).toEqual({ k: stored })
   })
 
-  test('members that are not documented are ignored, a charset of UTF-8 and a byte order mark are fine', async () => {
+  test('undocumented members are ignored; a charset of UTF-8 and a byte order mark are accepted', async () => {
     const app = await openApp(api, ['u1'])
     const entry = { key: 'k', type: 'int', value: 1, note: [] }
     const body = `\ufeff${JSON.stringify({ __proto__: null, note: 1, user_id: 'u1', user_profiles: [entry] })}`
@@ -111,7 +111,7 @@ describe('202', () => {
     })
   })
 
-  test('an app may have as many keys as the limit, and its registered keys go on working at the limit', async () => {
+  test('an app may have as many keys as the limit, and its registered keys still work at the limit', async () => {
     const app = await openApp(api, ['u1'])
     const entries = Array.from({ length: keyLimit }, (_, index) => ({ key: `k${index}`, type: 'int', value: 1 }))
     expect((await update(app, ...entries)).status).toBe(202)
@@ -122,7 +122,7 @@ describe('202', () => {
 describe('400, nothing is applied', () => {
   const good = { key: 'fresh', type: 'int', value: 1 }
 
-  /** Sends a body that must be refused as given, to an app with the keys `name` (string) and `age` (int). */
+  /** Expects that a body is refused as given, for an app with the keys `name` (string) and `age` (int). */
   async function refused(body: unknown, code: number, ...messages: string[]) {
     const app = await openApp(api, ['u1'])
     await update(app, { key: 'name', type: 'string', value: 'x' }, { key: 'age', type: 'int', value: 1 })
@@ -163,7 +163,7 @@ describe('400, nothing is applied', () => {
       ['with half a character', 'u1\ud800'],
     ])('%s', (_, userId) => refused({ user_id: userId, user_profiles: [good] }, 1002, 'user_id is unregistered user'))
 
-    test('one of another app', async () => {
+    test('the user is registered in another app only', async () => {
       await openApp(api, ['stranger'])
       await refused({ user_id: 'stranger', user_profiles: [good] }, 1002, 'user_id is unregistered user')
     })
@@ -197,17 +197,17 @@ describe('400, nothing is applied', () => {
       return refused({ user_id: 'u1', user_profiles: entries }, 1003, message)
     })
 
-    test('a number that is too great for any type', () => {
+    test('a number that is too large for any type', () => {
       const body = '{"user_id":"u1","user_profiles":[{"key":"k","type":"decimal","value":1e999}]}'
       return refused(body, 1003, 'k should be decimal')
     })
 
-    test('an earlier entry of a doubled key', () => {
+    test('an earlier entry of a repeated key', () => {
       const entries = [{ ...good, value: 'x' }, good]
       return refused({ user_id: 'u1', user_profiles: entries }, 1003, 'fresh should be integer')
     })
 
-    test('every one that is wrong', () => {
+    test('every invalid entry is named', () => {
       const entries = [{ ...good, value: 'x' }, good, { key: '', type: 'int', value: 1 }]
       const messages = ['fresh should be integer', 'user_profiles[2]: key must not be empty'] as const
       return refused({ user_id: 'u1', user_profiles: entries }, 1003, ...messages)
@@ -224,7 +224,7 @@ describe('400, nothing is applied', () => {
 describe('other answers', () => {
   const body = { user_id: 'u1', user_profiles: [{ key: 'k', type: 'int', value: 1 }] }
 
-  test('401 without a token, 403 with one that is invalid, whatever the body', async () => {
+  test('401 without a token, 403 with an invalid one, whatever the body', async () => {
     expect(await send(api, undefined, path, '{')).toMatchObject({ status: 401, body: { status: 'unauthorized' } })
     const invalid = { appId: 0, token: 'slc_1_nonsense' }
     expect(await send(api, invalid, path, '{')).toMatchObject({ status: 403, body: { status: 'forbidden' } })

@@ -16,7 +16,7 @@ export interface TestApi {
   api: ReturnType<typeof buildApi>
   database: TestDatabase
   storage: Storage
-  /** What a worker runs imports with. */
+  /** What a worker needs to run imports. */
   context: ImportContext
   close(): Promise<void>
 }
@@ -49,7 +49,7 @@ export interface App {
   token: string
 }
 
-/** A new app with these users. */
+/** Creates an app with these users. */
 export async function openApp({ database }: TestApi, users: readonly string[] = []): Promise<App> {
   const { appId, apiToken: token } = await createApp(database.db, { name: 'Test', email: 'member@example.com' })
   await registerUsers(database.db, appId, users)
@@ -59,11 +59,11 @@ export async function openApp({ database }: TestApi, users: readonly string[] = 
 export interface Answer {
   status: number
   headers: Record<string, unknown>
-  /** The parsed body where it is JSON, else its text. */
+  /** The parsed body if it is JSON, else its text. */
   body: unknown
 }
 
-/** Sends a request with JSON headers and, if an app is given, its token; `headers` replace them or, undefined, leave them out. */
+/** Sends a request with JSON headers and, if an app is given, its token. `headers` replace these; undefined removes one. */
 export async function send(
   { api }: TestApi,
   app: App | undefined,
@@ -88,7 +88,7 @@ export async function send(
   return { status: answer.statusCode, headers: answer.headers, body: isJson ? answer.json() : answer.body }
 }
 
-/** Everything in the database that a request could change, as one comparable value. */
+/** Returns everything in the database that a request could change, as one comparable value. */
 export async function everything({ database }: TestApi): Promise<unknown> {
   const { rows } = await sql`
     select
@@ -102,7 +102,7 @@ export async function everything({ database }: TestApi): Promise<unknown> {
   return rows[0]
 }
 
-/** A user's profile as it is stored. */
+/** Returns a user's profile as it is stored. */
 export async function profileOf({ database }: TestApi, { appId }: App, userId: string): Promise<unknown> {
   const profile = (await storedProfiles(database, appId))[userId]
   assert(profile !== undefined, `${userId} is not registered`)

@@ -16,14 +16,14 @@ const register = (app: App, userIds: unknown) => send(api, app, path, { user_ids
 const usersOf = ({ appId }: App) => userIdsIn(api.database, 'users', appId)
 
 describe('202', () => {
-  test('the users are registered once the answer is there, in this app alone', async () => {
+  test('the users are registered when the answer arrives, in this app alone', async () => {
     const [app, other] = [await openApp(api), await openApp(api)]
     expect(await register(app, ['b', ' a ', '名前', 'b'])).toMatchObject({ status: 202, body: { status: 'accepted' } })
     expect(await usersOf(app)).toEqual([' a ', 'b', '名前'])
     expect(await usersOf(other)).toEqual([])
   })
 
-  test('registering a user again changes nothing about it', async () => {
+  test('registering a user again changes nothing about the user', async () => {
     const app = await openApp(api, ['u1'])
     const entry = { key: 'k', type: 'int', value: 1 }
     await send(api, app, '/v2/user_profiles', { user_id: 'u1', user_profiles: [entry] })
@@ -39,7 +39,7 @@ describe('202', () => {
     expect(await usersOf(app)).toHaveLength(10_000)
   })
 
-  test('requests at the same moment with the same users, in any order, do not get in each other’s way', async () => {
+  test('requests at the same moment with the same users, in any order, do not conflict', async () => {
     const app = await openApp(api)
     const ids = Array.from({ length: 2000 }, (_, index) => `u${index}`)
     const answers = await Promise.all(
@@ -75,7 +75,7 @@ describe('400, and no user is registered', () => {
 })
 
 describe('other answers', () => {
-  test('401 without a token, 403 with one that is invalid', async () => {
+  test('401 without a token, 403 with an invalid one', async () => {
     expect(await send(api, undefined, path, { user_ids: ['a'] })).toMatchObject({
       status: 401,
       body: { status: 'unauthorized' },

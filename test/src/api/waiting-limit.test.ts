@@ -25,7 +25,7 @@ test('an app that has WAITING_IMPORTS_LIMIT imports waiting gets 429 with Retry-
   const { rows } = await sql`select from imports where app_id = ${app.appId}`.execute(api.database.db)
   expect(rows).toHaveLength(5)
 
-  // Neither one that runs nor one that has ended waits.
+  // Neither a running import nor an ended one counts as waiting.
   await sql`
     update imports set state = 'processing' where import_id = (select import_id from imports limit 1)
   `.execute(api.database.db)

@@ -13,7 +13,7 @@ import {
   schedule,
 } from './deletion-fixture.ts'
 
-// Users go in transactions of DELETION_BATCH_USERS; here these are few.
+// Users are deleted in transactions of DELETION_BATCH_USERS, which is small here.
 const { accepted, start, completion, mail } = schedule
 
 let fixture: DeletionFixture
@@ -24,7 +24,7 @@ beforeEach(async () => {
 
 const users = Array.from({ length: 60 }, (_, index) => `user-${index}`)
 
-test('many users go in batches; a run that ends in the middle is gone on with, and only the whole is reported', async () => {
+test('many users are deleted in batches; the next run continues an interrupted one, and only the end is mailed', async () => {
   const appId = await openApp(fixture, [...users, 'other'])
   await request(fixture, appId, users, accepted)
   await runCutShort(fixture, completion, 1)
@@ -43,7 +43,7 @@ test('many users go in batches; a run that ends in the middle is gone on with, a
   expect(await mailEvents(fixture, appId)).toEqual([mail])
 })
 
-test('a batch that breaks leaves nothing half done', async () => {
+test('a batch that fails is rolled back as a whole', async () => {
   const appId = await openApp(fixture, users)
   await request(fixture, appId, users, accepted)
   await sql`
@@ -64,7 +64,7 @@ test('a batch that breaks leaves nothing half done', async () => {
   expect(await newestRequest(fixture, appId)).toMatchObject({ state: 'completed', users_deleted: users.length })
 })
 
-test('several maintenance runs at once do it once, with one mail', async () => {
+test('several maintenance runs at once delete each user once, and send one mail', async () => {
   const appId = await openApp(fixture, users)
   await request(fixture, appId, users.slice(0, 40), accepted)
   await request(fixture, appId, users.slice(20), accepted)
@@ -78,7 +78,7 @@ test('several maintenance runs at once do it once, with one mail', async () => {
   expect(sum(listed.map(({ users_deleted }) => users_deleted))).toBe(users.length)
 })
 
-test('a request for each user is as good as one for all of them: as many batches, one mail', async () => {
+test('a request for each user is as efficient as one for all users: as many batches, one mail', async () => {
   const many = Array.from({ length: 1_100 }, (_, index) => `single-${index}`)
   const appId = await openApp(fixture, many)
   for (const user of many) await request(fixture, appId, [user], accepted)
@@ -109,7 +109,7 @@ test('a user whom two due requests name in one batch counts once, and is proved 
   expect(subject).toBe('User deletion completed: 2 users deleted')
 })
 
-test('a request that comes for the date in the middle of a completion holds back the mail until it is done too', async () => {
+test('a request that is accepted for the same date during a completion delays the mail until it is completed too', async () => {
   const appId = await openApp(fixture, ['a', 'b'])
   await importFile(fixture, appId, 'user_id,age\na,1\n')
   await request(fixture, appId, ['a'], accepted)

@@ -26,7 +26,7 @@ async function listed({ appId }: App): Promise<Record<string, string>> {
   return (json as Record<string, string>[])[0] ?? {}
 }
 
-test('a request can be rehearsed to its end: listed, started, completed, mailed', async () => {
+test('an operator can rehearse a request to its end: listed, started, completed, mailed', async () => {
   const app = await openApp(stack, ['alice', 'bob'])
   const show = (user: string) => stack.sluice('user', 'show', '--app', String(app.appId), user)
   await ask(app, ['alice', 'nobody'])
@@ -71,7 +71,7 @@ test('a request can be rehearsed to its end: listed, started, completed, mailed'
   expect(mail?.text).not.toContain('alice')
 })
 
-test('a run reaches the storage of the stack', async () => {
+test('a run removes files from the storage of the stack', async () => {
   const app = await openApp(stack, ['alice'])
   const file = 'user_id,name\nalice,Alice\nghost,Ghost\n'
   const answer = await fetch(`${stack.api}/v2/user_profiles/bulk_import`, {
@@ -96,7 +96,7 @@ test.each([
   ['deletions'],
   ['deletions', 'run', '--now', 'tomorrow'],
   ['deletions', 'run', '--now', '2100-13-01T00:00:00Z'],
-])('wrong usage is told: %s %s %s %s', async (...args) => {
+])('wrong usage is reported: %s %s %s %s', async (...args) => {
   const { code, json, stderr } = await stack.sluice(...args)
   expect({ code, json }).toEqual({ code: 2, json: undefined })
   expect(stderr).toMatch(/--app is missing|It must be a time/)

@@ -13,12 +13,12 @@ import { userIdsIn } from '../environment/database.ts'
 import { openTestBucket, type TestBucket } from '../environment/storage.ts'
 import { type ImportFixture, openImportFixture } from '../imports/import-fixture.ts'
 
-/** A fixture that deletes as well. The clock of deletions is the tests' own, and far ahead of Postgres's. */
+/** An import fixture that also deletes. The clock of deletions is set by the tests, and far ahead of Postgres's. */
 export interface DeletionFixture extends ImportFixture {
   deletions: DeletionContext
 }
 
-/** What is accepted at `accepted` starts and completes at these instants; `mail` is the event of its mails. */
+/** A request that is accepted at `accepted` starts and completes at these instants; `mail` is the event of its mails. */
 export const schedule = {
   accepted: '2100-03-01T12:00:00Z',
   beforeStart: '2100-03-07T11:59:59.999Z',
@@ -35,7 +35,7 @@ export async function openDeletionFixture(environment: Record<string, string> = 
   return { ...fixture, deletions: { ...fixture.context, settings } }
 }
 
-/** A fixture with a bucket of its own, which maintenance searches for files. */
+/** A fixture with its own bucket, which maintenance searches for files. */
 export interface BucketFixture extends DeletionFixture {
   bucket: TestBucket
   maintenance: MaintenanceContext
@@ -59,7 +59,7 @@ export async function openBucketFixture(environment: Record<string, string> = {}
   }
 }
 
-/** Has users of an app deleted, with a token that ends in `last`. Gives the request's ID. */
+/** Requests the deletion of users, with a token that ends in `last`. Returns the request's ID. */
 export function request(
   { deletions }: DeletionFixture,
   appId: number,
@@ -69,12 +69,12 @@ export function request(
   return requestDeletion(deletions, { appId, userIds, tokenLastFour: 'last' }, new Date(at))
 }
 
-/** Runs deletions as if it were that time. */
+/** Runs deletions as if `at` were now. */
 export function runAt({ deletions }: DeletionFixture, at: string, changes: Partial<DeletionContext> = {}) {
   return runDeletions({ ...deletions, ...changes }, new Date(at))
 }
 
-/** A run that ends, as on a shutdown, after its first `batches` batches. */
+/** Runs deletions until a shutdown after the first `batches` batches. */
 export async function runCutShort(fixture: DeletionFixture, at: string, batches: number): Promise<void> {
   const shutdown = new AbortController()
   let left = batches
@@ -84,12 +84,12 @@ export async function runCutShort(fixture: DeletionFixture, at: string, batches:
   })
 }
 
-/** The registered users of an app who are campaign targets. */
+/** Returns the registered users of an app who are campaign targets. */
 export async function targetsOf({ database }: DeletionFixture, appId: number): Promise<string[]> {
   return await userIdsIn(database, 'campaign_targets', appId)
 }
 
-/** The events of an app's mails, oldest first. */
+/** Returns the events of an app's deletion mails, oldest first. */
 export async function mailEvents({ database }: DeletionFixture, appId: number): Promise<string[]> {
   const rows = await database.db
     .selectFrom('mails')
@@ -101,7 +101,7 @@ export async function mailEvents({ database }: DeletionFixture, appId: number): 
   return rows.map((row) => row.event)
 }
 
-/** The newest deletion request of an app, as `sluice deletions` shows it. */
+/** Returns the newest deletion request of an app, as `sluice deletions` shows it. */
 export async function newestRequest(
   { database }: DeletionFixture,
   appId: number,

@@ -5,8 +5,8 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { claim, openApp, profilesOf, queueFile, resultOf } from '../imports/import-fixture.ts'
 import { type BucketFixture, openBucketFixture, request, runAt, schedule } from './deletion-fixture.ts'
 
-// Data that was sent before a user's deletion completed is deleted too, however late it is read: it neither reaches a user who
-// registers again, nor stands in an error file.
+// Data that was sent before a user's deletion completed is deleted too, however late it is processed. It neither reaches a user
+// who registers again, nor appears in an error file.
 let fixture: BucketFixture
 let appId: number
 beforeEach(async () => {
@@ -53,16 +53,19 @@ describe('a file that waits while a user is deleted', () => {
     expect(view).toMatchObject({ state: 'completed', rows_total: 7, rows_applied: 5, rows_failed: 2 })
   })
 
-  test.each([true, false])('is checked by a dry run without their rows (registered again: %s)', async (again) => {
-    const importId = await queueFile(fixture, appId, file, 'text/csv', true)
-    await deleteUsers('alice')
-    if (again) await register('alice')
-    const { view, errorFile } = await run(importId)
-    expect(errorFile?.toString()).not.toContain('alice')
-    expect(view).toMatchObject({ state: 'completed', rows_total: 7, rows_applied: 0, rows_failed: 2 })
-  })
+  test.each([true, false])(
+    'is checked by a dry run without the rows of deleted users (registered again: %s)',
+    async (again) => {
+      const importId = await queueFile(fixture, appId, file, 'text/csv', true)
+      await deleteUsers('alice')
+      if (again) await register('alice')
+      const { view, errorFile } = await run(importId)
+      expect(errorFile?.toString()).not.toContain('alice')
+      expect(view).toMatchObject({ state: 'completed', rows_total: 7, rows_applied: 0, rows_failed: 2 })
+    },
+  )
 
-  test('registers no key of their rows alone', async () => {
+  test('registers no key that only rows of deleted users use', async () => {
     const importId = await queueFile(fixture, appId, 'user_id,age,secret\nalice,1,x\nbob,2,\n')
     await deleteAndRegisterAgain()
     await run(importId)
@@ -77,7 +80,7 @@ describe('a file that waits while a user is deleted', () => {
     expect((await profilesOf(fixture, appId)).carl).toEqual({})
   })
 
-  test('reports no row whose user cannot be read', async () => {
+  test('does not report a row whose user cannot be read', async () => {
     const importId = await queueFile(fixture, appId, 'user_id,age\nbob,2\nghost,6\nalice,"3\n')
     await deleteUsers('alice')
     const { view, errorFile } = await run(importId)
@@ -85,7 +88,7 @@ describe('a file that waits while a user is deleted', () => {
     expect(view).toMatchObject({ rows_total: 3, rows_applied: 1, rows_failed: 2 })
   })
 
-  test('has no row that can be read, and reports none', async () => {
+  test('reports nothing if none of its rows can be read', async () => {
     const importId = await queueFile(fixture, appId, 'user_id,age\nalice,"3\n')
     await deleteUsers('alice')
     const { view, errorFile } = await run(importId)
@@ -93,7 +96,7 @@ describe('a file that waits while a user is deleted', () => {
     expect(view).toMatchObject({ rows_total: 1, rows_applied: 0, rows_failed: 1 })
   })
 
-  test('of another app is applied to its user of the same ID', async () => {
+  test('of another app is applied to the user with the same ID there', async () => {
     const other = await openApp(fixture, ['alice'])
     const importId = await queueFile(fixture, other, csv)
     await deleteUsers('alice')
@@ -102,7 +105,7 @@ describe('a file that waits while a user is deleted', () => {
   })
 })
 
-test('a file that is sent after the deletion is applied to who registers again, also while an earlier one waits', async () => {
+test('a file that is sent after the deletion is applied to a user who registers again, even if an earlier file waits', async () => {
   const earlier = await queueFile(fixture, appId, csv)
   await deleteAndRegisterAgain()
   const later = await queueFile(fixture, appId, 'user_id,age\nalice,7\n')
@@ -111,7 +114,7 @@ test('a file that is sent after the deletion is applied to who registers again, 
   expect(await profilesOf(fixture, appId)).toEqual({ alice: { age: 7 }, bob: { age: 2 } })
 })
 
-test('a user who is deleted twice is protected from what was sent before the second deletion', async () => {
+test('a user who is deleted twice is protected from data sent before the second deletion', async () => {
   await deleteAndRegisterAgain()
   const between = await queueFile(fixture, appId, csv)
   await request(fixture, appId, ['alice'], schedule.completion)
@@ -121,10 +124,10 @@ test('a user who is deleted twice is protected from what was sent before the sec
   expect(await profilesOf(fixture, appId)).toEqual({ alice: {}, bob: { age: 2 } })
 })
 
-describe('data is as old as what fixed its content:', () => {
+describe('data counts as sent when its content was fixed:', () => {
   const applied = { alice: {}, bob: { age: 2 } }
 
-  test('the first request of v3, whose file comes after the deletion', async () => {
+  test('by the first request of v3, even if its file arrives after the deletion', async () => {
     const terms = { checksum: md5, byte_size: csvBytes.length, content_type: 'text/csv' as const, dry_run: false }
     const { importId } = await requestImport(fixture.context, appId, terms)
     await deleteAndRegisterAgain()
@@ -134,7 +137,7 @@ describe('data is as old as what fixed its content:', () => {
     expect(await profilesOf(fixture, appId)).toEqual(applied)
   })
 
-  test('the request of v2, whose body is still coming when the deletion completes', async () => {
+  test('by the request of v2, even if its body is still arriving when the deletion completes', async () => {
     const settings = { ...fixture.context.settings, API_UPLOAD_TIMEOUT: 60_000 }
     async function* content() {
       yield csvBytes.subarray(0, 20)
@@ -147,7 +150,7 @@ describe('data is as old as what fixed its content:', () => {
     expect(await profilesOf(fixture, appId)).toEqual(applied)
   })
 
-  test('the request of the dashboard, also before the first byte', async () => {
+  test('by the request of the dashboard, even before the first byte', async () => {
     async function* bytes() {
       yield csvBytes.subarray(0, 1)
       await deleteAndRegisterAgain()
@@ -162,7 +165,7 @@ describe('data is as old as what fixed its content:', () => {
     expect(await profilesOf(fixture, appId)).toEqual(applied)
   })
 
-  test('the beginning of an upload to the bucket that is complete after the deletion', async () => {
+  test('by the beginning of a bucket upload, even if the upload ends after the deletion', async () => {
     const upload = await beginUpload(fixture.maintenance, appId, 'people.csv')
     await deleteAndRegisterAgain()
     await fixture.storage.write(upload.objectKey, csvBytes, 'text/csv')
@@ -171,7 +174,7 @@ describe('data is as old as what fixed its content:', () => {
     expect(await profilesOf(fixture, appId)).toEqual(applied)
   })
 
-  test('the modification time of an unannounced file that is found after the deletion', async () => {
+  test('by the modification time of an unannounced file, even if it is found after the deletion', async () => {
     await fixture.storage.write(`${pathOf(appId)}people.csv`, csvBytes, 'text/csv')
     await deleteAndRegisterAgain()
     expect(await importUnannouncedFiles(fixture.maintenance)).toMatchObject({ taken: 1 })

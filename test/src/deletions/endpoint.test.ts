@@ -59,7 +59,7 @@ describe('202', () => {
   })
 })
 
-describe('what is refused changes nothing', () => {
+describe('a refused request changes nothing', () => {
   const token: { headers: Record<string, string | undefined> } = { headers: {} }
   test.each([
     ['400', 'no identity_type', token, { identity_value: 'a' }, ['identity_type must be user_id']],

@@ -11,7 +11,7 @@ import { claim, importFile, openApp, queueFile } from '../imports/import-fixture
 import { type DeletionFixture, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
 import { emptyRedis, filesWith, redisKeysWith, tablesWith } from './traces.ts'
 
-/** A fixture with a storage of its own, whose folder can be looked through. */
+/** Opens a fixture with its own storage, whose folder can be searched. */
 async function openDeletionFixtureWithFolder(): Promise<DeletionFixture & { folder: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-erasure-'))
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret' }
@@ -58,7 +58,7 @@ test.each(stores)(
     const appId = await openApp(fixture, [id, 'bob'])
     const add = (importId: string) => queues.add('imports', [{ id: importId, payload: { appId, importId } }])
     await joinedProfileUpdates(fixture.database.db, 500)(appId, id, [{ key: 'name', type: 'string', value: 'Ann' }])
-    // The ID in an upload, in an error file, and in the lines of an error file that storage did not take.
+    // The ID occurs in an upload, in an error file, and in error rows that storage did not accept as a file.
     for (const file of [`user_id,age\n${id},1\nbob,2\n`, `user_id,age\n${id},none\nghost,2\n`]) {
       await add((await importFile(fixture, appId, file)).view.import_id)
     }
@@ -77,11 +77,11 @@ test.each(stores)(
         .execute()
     }
     await request(fixture, appId, [id, 'unknown'], schedule.accepted)
-    // A file of its own, and under an ID that is registered only after the request.
+    // Another file names an ID that is registered only after the request.
     await registerUsers(fixture.database.db, appId, ['unknown'])
     await importFile(fixture, appId, `user_id,age\nunknown,3\n${id},4\n`)
 
-    // And in what their owner calls the files.
+    // The ID also occurs in file names that the owner chose.
     const named = { file_name: `export of ${id}.csv` }
     await fixture.database.db.updateTable('imports').set(named).execute()
 
@@ -93,7 +93,7 @@ test.each(stores)(
       'public.users',
     ])
     expect(await filesWith(fixture.folder, id)).toHaveLength(5)
-    // The search finds what a queue holds.
+    // Proves that the search finds what a queue holds.
     const queued = [...(await tablesWith(fixture.database.db, failing)), ...(await inRedis(failing))]
     expect(queued).toContainEqual(expect.stringContaining(store === 'Redis' ? '{sluice}:imports' : 'bullmq.'))
 

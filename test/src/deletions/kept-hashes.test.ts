@@ -8,7 +8,7 @@ import { until } from '../environment/wait.ts'
 import { claim, openApp, profilesOf, queueFile } from '../imports/import-fixture.ts'
 import { type DeletionFixture, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
 
-// Which IDs were deleted is kept, as hashes, for as long as earlier data may be imported, and costs imports nothing otherwise.
+// Hashes of deleted IDs are kept for as long as earlier data may be imported. They cost other imports nothing.
 const users = Array.from({ length: 30 }, (_, index) => `u${index}`)
 const csv = `user_id,n\n${users.map((user) => `${user},1\n`).join('')}`
 
@@ -50,8 +50,8 @@ async function countRoundTrips(importId: string, over = fixture.database.db): Pr
 }
 
 describe('a batch', () => {
-  test('waits for no further answer of Postgres unless a deletion completed since its data was sent', async () => {
-    // From the second time on every profile is there, and holds the values.
+  test('waits for no additional answer of Postgres unless a deletion completed since its data was sent', async () => {
+    // From the second import on, every profile exists and holds the values.
     await countRoundTrips(await queueFile(fixture, appId, csv))
     const without = await countRoundTrips(await queueFile(fixture, appId, csv))
     const earlier = await queueFile(fixture, appId, csv)
@@ -62,11 +62,11 @@ describe('a batch', () => {
     expect(await countRoundTrips(later)).toBe(without)
   })
 
-  test('finds the deleted by index, whatever Postgres knew of the table when it planned the statements', async () => {
+  test('finds deleted IDs by index, whatever Postgres knew of the table when it planned the statements', async () => {
     const { db } = fixture.database
     await sql`alter table recently_deleted_users set (autovacuum_enabled = off)`.execute(db)
     await sql`vacuum recently_deleted_users`.execute(db)
-    // Of its own, so that all of its statements are counted once it is closed.
+    // A separate connection, so that its statistics are complete once it is closed.
     const connection = connect(fixture.database.url, { connections: 4 })
     await countRoundTrips(await queueFile(fixture, appId, csv), connection.db)
     await sql`
@@ -91,7 +91,7 @@ describe('a batch', () => {
 })
 
 describe('the hashes of deleted IDs', () => {
-  /** Lets so many days pass. */
+  /** Lets `days` days pass. */
   const passDays = async (days: number) => {
     const { db } = fixture.database
     const time = sql`make_interval(days => ${days})`
@@ -100,7 +100,7 @@ describe('the hashes of deleted IDs', () => {
     await sql`update bucket_uploads set sent_at = sent_at - ${time}`.execute(db)
   }
 
-  test('are kept for 30 days, and for as long as an import or an upload is unfinished that was sent before', async () => {
+  test('are kept for 30 days, and for as long as an import or an upload that was sent before is unfinished', async () => {
     const { db } = fixture.database
     const waiting = await queueFile(fixture, appId, 'user_id,n\nalice,1\n')
     const upload = await beginUpload(fixture.context, appId, 'people.csv')
@@ -122,7 +122,7 @@ describe('the hashes of deleted IDs', () => {
     expect(await hashes()).toEqual([])
   })
 
-  test('are other ones in each app', async () => {
+  test('differ between apps', async () => {
     const other = await openApp(fixture, ['alice'])
     await deleteUser('alice')
     await request(fixture, other, ['alice'], schedule.accepted)

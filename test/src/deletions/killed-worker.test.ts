@@ -8,18 +8,18 @@ import { type RunningStack, startStack } from '../stack/running-stack.ts'
 import { deletedBatches } from '../stack/worker-log.ts'
 import { emptyRedis, filesWith, redisKeysWith, tablesWith } from './traces.ts'
 
-// The maintenance of real workers completes deletions, whatever becomes of the workers: on both stores of the queues.
+// The maintenance of real workers completes deletions even if workers are killed, on both stores of the queues.
 const redis = inject('redisUrl')
 const stores = [['Postgres', undefined] as const, ...(redis === undefined ? [] : [['Redis', redis] as const])]
 
-/** Found in nothing but the IDs of the users who are deleted. */
+/** Occurs only in the IDs of the users who are deleted. */
 const marker = `marker-${crypto.randomUUID()}`
 const users = Array.from({ length: 15_000 }, (_, index) => `${marker}-${index}`)
 
 /** Small enough that a completion takes seconds. */
 const batchUsers = '100'
 
-/** For a machine that runs much else at the same time, ms. */
+/** Long enough for a busy machine, ms. */
 const patience = 120_000
 
 describe.each(stores)('queues on %s', (_, sharedRedis) => {
@@ -34,7 +34,7 @@ describe.each(stores)('queues on %s', (_, sharedRedis) => {
   })
 
   test(
-    'a worker that is killed in the middle of a completion is replaced; nothing is left half done, and one mail goes out',
+    'a worker that is killed in the middle of a completion is replaced; nothing is left half done, and one mail is sent',
     async () => {
       const app = await openDueApp(stack)
       await until('some users gone', async () => (await usersOf(stack, app)) < users.length - 1_000, patience)
@@ -55,7 +55,7 @@ describe.each(stores)('queues on %s', (_, sharedRedis) => {
   )
 
   test(
-    'several processes at once do it once',
+    'several processes at once complete a deletion once',
     async () => {
       const app = await openDueApp(stack)
       const runs = await Promise.all(Array.from({ length: 3 }, () => stack.sluice('deletions', 'run')))
@@ -67,7 +67,7 @@ describe.each(stores)('queues on %s', (_, sharedRedis) => {
   )
 })
 
-/** An app with an import that holds the users' IDs, and two requests of two months ago that have 5,000 of them in common. */
+/** Opens an app with an import that holds the users' IDs. Its two requests, two months old, have 5,000 users in common. */
 async function openDueApp(stack: RunningStack): Promise<App> {
   const { api, db } = stack
   const app = await openApp(stack, [...users, 'stays'])
@@ -102,7 +102,7 @@ async function isCompleted({ db }: RunningStack, { appId }: App): Promise<boolea
   return requests.every(({ state }) => state === 'completed')
 }
 
-/** Everybody who was named is gone, counted once, proved for each request, and reported in one mail. */
+/** Expects that every named user is deleted, counted once, proved for each request, and reported in one mail. */
 async function expectCompletion(stack: RunningStack, app: App): Promise<void> {
   expect(await usersOf(stack, app)).toBe(1)
   const { rows } = await sql`
@@ -121,13 +121,13 @@ async function expectCompletion(stack: RunningStack, app: App): Promise<void> {
   expect(await deletionMails(stack, app)).toEqual(['User deletion completed: 15,000 users deleted'])
 }
 
-/** The subjects of the mails on deletions that came for the owner of an app. */
+/** Returns the subjects of the deletion mails to the owner of an app. */
 async function deletionMails({ mailsTo }: RunningStack, { email }: App): Promise<string[]> {
   const subjects = (await mailsTo(email)).map(({ subject }) => subject)
   return subjects.filter((subject) => subject.startsWith('User deletion'))
 }
 
-/** No ID is left in the database, the queues, storage, the logs or the mails. */
+/** Expects that no ID is left in the database, the queues, storage, the logs or the mails. */
 async function expectErasure({ db, home }: RunningStack, redisUrl: string | undefined): Promise<void> {
   expect(await tablesWith(db, marker)).toEqual([])
   if (redisUrl !== undefined) expect(await redisKeysWith(redisUrl, marker)).toEqual([])

@@ -17,8 +17,8 @@ import { findOrphans } from '../environment/orphans.ts'
 import { claim, importFile, openApp, queueFile } from '../imports/import-fixture.ts'
 import { type BucketFixture, mailEvents, openBucketFixture, request, runAt, schedule } from './deletion-fixture.ts'
 
-// What anybody stores for an import is removed in the end: by the import's row, by its upload's, or by a sweep. A deletion reaches
-// all of it.
+// Every file that is stored for an import is removed in the end, however late it is written: with the import's row, with the row of
+// its upload, or by a sweep. A deletion reaches all of them.
 let fixture: BucketFixture
 let appId: number
 beforeEach(async () => {
@@ -47,13 +47,13 @@ const stored = async (importId: string) => {
 const write = (importId: string, name = 'upload') =>
   fixture.storage.write(`${importPrefix(appId, importId)}${name}`, bytes, 'text/csv')
 
-/** Lets so many hours pass for sweeps. */
+/** Lets `hours` hours pass for sweeps. */
 const passHours = (hours: number) =>
   sql`update file_sweeps set due_at = due_at - make_interval(hours => ${hours})`.execute(fixture.database.db)
 const sweepsLeft = async () =>
   (await fixture.database.db.selectFrom('file_sweeps').select('import_id').execute()).map((row) => row.import_id)
 
-/** A first request of v3, and what its client does, as often as it likes while the address is good. */
+/** Sends a first request of v3. Returns its import, and a function that repeats the client's PUT. */
 async function openV3(): Promise<{ importId: string; put: () => Promise<number> }> {
   const terms = { checksum: md5, byte_size: bytes.length, content_type: 'text/csv' as const, dry_run: false }
   const { importId, descriptor } = await requestImport(fixture.context, appId, terms)
@@ -79,7 +79,7 @@ describe('a client that repeats its PUT after the files of its import were remov
     expect(await sweepsLeft()).toEqual([])
   })
 
-  test('and whose user is deleted then leaves nothing', async () => {
+  test('leaves nothing after the next deletion of a user', async () => {
     const { importId, put } = await openV3()
     await cancelImport(fixture.database.db, importId)
     await reportCancelled(fixture.context)
@@ -98,7 +98,7 @@ describe('a client that repeats its PUT after the files of its import were remov
 })
 
 describe('a deletion removes', () => {
-  test('the file of an import that was cancelled before the file came', async () => {
+  test('the file of an import that was cancelled before the file was sent', async () => {
     const { importId, put } = await openV3()
     await cancelImport(fixture.database.db, importId)
     await reportCancelled(fixture.context)
@@ -125,12 +125,12 @@ describe('a deletion removes', () => {
     expect(await noticeUploads(fixture.context)).toEqual({ queued: 0, expired: 1 })
     await deleteAlice()
     expect(await stored(importId)).toEqual([])
-    // The process was only stopped.
+    // The process had not died, and continues.
     await write(importId)
     expect(await findOrphans(fixture.database.db, fixture.bucket.settings)).toEqual([])
   })
 
-  test('what storage has of an upload to the bucket that began more than an hour ago, and no younger one', async () => {
+  test('objects of bucket uploads that began more than an hour ago, and no younger ones', async () => {
     const { db } = fixture.database
     const whole = await beginUpload(fixture.maintenance, appId, 'whole.csv')
     await write(whole.importId)
@@ -154,7 +154,7 @@ describe('a deletion removes', () => {
     expect(await stored(young.importId)).toEqual([])
   })
 
-  test('the file of an upload to the bucket that becomes an import afterwards, when this ends', async () => {
+  test('the file of a bucket upload that becomes an import afterwards, when this import ends', async () => {
     const upload = await beginUpload(fixture.maintenance, appId, 'people.csv')
     await deleteAlice()
     await write(upload.importId)
@@ -166,7 +166,7 @@ describe('a deletion removes', () => {
     expect(await stored(upload.importId)).toEqual([])
   })
 
-  test('the file of an import that is in flight, when this ends, and that of none that was sent later', async () => {
+  test('the file of an import in flight, when the import ends, but no file that was sent later', async () => {
     const inFlight = await queueFile(fixture, appId, csv)
     await deleteAlice()
     const later = await queueFile(fixture, appId, csv)
@@ -180,7 +180,7 @@ describe('a deletion removes', () => {
 })
 
 describe('a sweep removes', () => {
-  /** What is swept when its time has come. */
+  /** Expects that the import's files are swept once their time has come. */
   const expectSwept = async (importId: string) => {
     expect(await stored(importId)).not.toEqual([])
     expect(await findOrphans(fixture.database.db, fixture.bucket.settings)).toEqual([])
@@ -189,7 +189,7 @@ describe('a sweep removes', () => {
     expect(await stored(importId)).toEqual([])
   }
 
-  test('the error file that a worker stores after its import was ended by another one, and its files removed', async () => {
+  test('the error file that a worker stores after another worker ended its import and the files were removed', async () => {
     const { view } = await importFile(fixture, appId, csv)
     await deleteAlice()
     await write(view.import_id, 'errors-1.csv')
@@ -211,7 +211,7 @@ describe('a sweep removes', () => {
     expect(await stored(first.importId)).toHaveLength(1)
   })
 
-  test('the file of a refused v2 request that storage takes after all', async () => {
+  test('the file of a refused v2 request that storage stores nevertheless', async () => {
     let key = ''
     const storage = {
       ...fixture.storage,
@@ -232,7 +232,7 @@ describe('a sweep removes', () => {
     await expectSwept(importId)
   })
 
-  test('what arrives for an upload to the bucket that was given up', async () => {
+  test('an object that arrives for an aborted bucket upload', async () => {
     const upload = await beginUpload(fixture.maintenance, appId, 'a.csv')
     await sql`update bucket_uploads set started_at = started_at - interval '3 days'`.execute(fixture.database.db)
     expect(await removeAbandonedUploads(fixture.maintenance)).toBe(1)
@@ -240,7 +240,7 @@ describe('a sweep removes', () => {
     await expectSwept(upload.importId)
   })
 
-  test('nothing while storage is away, tries once a run, and then as soon as it can', async () => {
+  test('nothing during an outage of storage: it tries once a run, and succeeds in the next run after the outage', async () => {
     const { view } = await importFile(fixture, appId, csv)
     await deleteAlice()
     await write(view.import_id)
@@ -258,8 +258,8 @@ describe('a sweep removes', () => {
     expect(await stored(view.import_id)).toEqual([])
   })
 
-  test('each place once a run, although storage is so slow that the first ones are due again before its end', async () => {
-    // More than are taken at a time.
+  test('each place once a run, even if storage is so slow that the first places are due again before the run ends', async () => {
+    // More places than a run reads at a time.
     await sql`insert into file_sweeps (app_id, import_id, due_at)
       select ${appId}, gen_random_uuid(), now() from generate_series(1, 101)`.execute(fixture.database.db)
     const removed: string[] = []
@@ -286,7 +286,7 @@ describe('a sweep removes', () => {
     expect(await stored(view.import_id)).toEqual([])
   })
 
-  test('each place once, by however many processes', async () => {
+  test('each place once, however many processes run', async () => {
     for (let number = 0; number < 5; number++) await importFile(fixture, appId, csv)
     await deleteAlice()
     await passHours(25)

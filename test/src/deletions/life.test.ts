@@ -23,7 +23,7 @@ beforeEach(async () => {
 })
 
 describe('the life of a deletion', () => {
-  test('accepted, started, completed at its very instants; until then the user stays and can be updated', async () => {
+  test('a request is accepted, started and completed at its exact instants; until then the user stays and can be updated', async () => {
     const appId = await openApp(fixture, ['alice', 'bob'])
     await request(fixture, appId, ['alice', 'alice', 'nobody'], accepted)
     const name = (value: string) => [{ key: 'name', type: 'string' as const, value }]
@@ -66,7 +66,7 @@ describe('the life of a deletion', () => {
     await expect(joinedProfileUpdates(fixture.database.db, 500)(appId, 'alice', name('x'))).rejects.toThrow()
   })
 
-  test('by the clock of the database the user is no target from the start on, also where maintenance is late', async () => {
+  test('a user is no campaign target from the start on, by the clock of the database, even if maintenance is late', async () => {
     const appId = await openApp(fixture, ['alice', 'bob'])
     const day = 24 * 60 * 60_000
     await request(fixture, appId, ['alice'], new Date(Date.now() - 6 * day - 1000).toISOString())
@@ -75,7 +75,7 @@ describe('the life of a deletion', () => {
     expect(await showUserDeletion(fixture.database.db, appId, 'alice')).toMatchObject({ state: 'started' })
   })
 
-  test('who registers between acceptance and completion is deleted too; who registers afterwards stays', async () => {
+  test('a user who registers between acceptance and completion is deleted too; one who registers afterwards stays', async () => {
     const appId = await openApp(fixture)
     await request(fixture, appId, ['late'], accepted)
     await registerUsers(fixture.database.db, appId, ['late'])
@@ -87,7 +87,7 @@ describe('the life of a deletion', () => {
     expect(await targetsOf(fixture, appId)).toEqual(['late'])
   })
 
-  test('another app’s user of the same ID is left alone', async () => {
+  test('another app’s user of the same ID stays', async () => {
     const [mine, other] = [await openApp(fixture, ['alice']), await openApp(fixture, ['alice'])]
     await request(fixture, mine, ['alice'], accepted)
     await runAt(fixture, completion)
@@ -95,7 +95,7 @@ describe('the life of a deletion', () => {
     expect(await mailEvents(fixture, other)).toEqual([])
   })
 
-  test('months of down time are made up for in one run, with one mail for each date', async () => {
+  test('one run catches up on months of down time, with one mail for each date', async () => {
     const appId = await openApp(fixture, ['a', 'b', 'c'])
     await request(fixture, appId, ['a'], accepted)
     await request(fixture, appId, ['b'], '2100-03-02T00:00:00Z')
@@ -104,7 +104,7 @@ describe('the life of a deletion', () => {
     expect(await mailEvents(fixture, appId)).toEqual([mail, 'deletion:2100-05-07T00:00:00.000Z'])
   })
 
-  test('dates are those of the service’s time zone', async () => {
+  test('dates are in the service’s time zone', async () => {
     const tokyo = await openDeletionFixture({ SERVICE_TIMEZONE: 'Asia/Tokyo' })
     const appId = await openApp(tokyo, ['a'])
     await request(tokyo, appId, ['a'], '2100-04-24T15:00:00Z')
@@ -118,7 +118,7 @@ describe('the life of a deletion', () => {
 })
 
 describe('a user in several requests', () => {
-  test('is one deletion with the earliest dates, in whatever order the requests came', async () => {
+  test('is deleted once, at the earliest dates, in whatever order the requests arrived', async () => {
     const appId = await openApp(fixture, ['a', 'b'])
     const later = await request(fixture, appId, ['a', 'b'], '2100-04-01T00:00:00Z')
     const earlier = await request(fixture, appId, ['a'], accepted)
@@ -139,7 +139,7 @@ describe('a user in several requests', () => {
     ])
   })
 
-  test('completes a request all of whose users went at an earlier date, without a mail of its own', async () => {
+  test('completes a request all of whose users were deleted at an earlier date, without its own mail', async () => {
     const appId = await openApp(fixture, ['a'])
     await request(fixture, appId, ['a'], accepted)
     await request(fixture, appId, ['a'], '2100-04-05T00:00:00Z')
@@ -148,7 +148,7 @@ describe('a user in several requests', () => {
     expect(await mailEvents(fixture, appId)).toEqual([mail])
   })
 
-  test('is proved for each request by a hash of its own, which tells nobody the ID', async () => {
+  test('is proved for each request by a different hash, which does not reveal the ID', async () => {
     const appId = await openApp(fixture, ['a'])
     const requests = [
       await request(fixture, appId, ['a'], accepted),

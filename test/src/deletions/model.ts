@@ -1,30 +1,30 @@
-/** What deletions do to one app, in memory and written for clearness alone: the oracle of the simulated year. */
+/** The state of one app under deletions, in memory and written for clarity alone: the oracle of the simulated year. */
 export class AppModel {
-  /** Registered users with the value of their one key; undefined where they have none. */
+  /** Registered users with the value of their only key; undefined if they have none. */
   readonly users = new Map<string, number | undefined>()
   readonly requests: ModelRequest[] = []
   /** Completion dates that were mailed. */
   readonly mailed = new Set<string>()
   /** Imports that have ended and whose files are in storage. */
   storedImports = 0
-  /** Those that were sent and have not run yet, in request order. */
+  /** Imports that were sent and have not run yet, in request order. */
   readonly waiting: ModelImport[] = []
 
   register(userIds: readonly string[]): void {
     for (const user of userIds) if (!this.users.has(user)) this.users.set(user, undefined)
   }
 
-  /** Sets the value of the users who are registered. */
+  /** Sets the value of the registered users among these. */
   write(userIds: readonly string[], value: number): void {
     for (const user of userIds) if (this.users.has(user)) this.users.set(user, value)
   }
 
-  /** Takes a file with a value for each of these users. */
+  /** Accepts a file with a value for each of these users. */
   send(userIds: readonly string[], value: number): void {
     this.waiting.push({ users: userIds, value, deleted: new Set() })
   }
 
-  /** Runs the next import. Returns how many rows count as applied: those of users who were deleted since do. */
+  /** Runs the next import. Returns how many rows count as applied. Rows of users who were deleted since count too. */
   runNext(): number {
     const next = this.waiting.shift()
     if (next === undefined) return 0
@@ -40,7 +40,7 @@ export class AppModel {
     this.requests.push({ pending: new Set(userIds), startsAt, completesAt, state: 'accepted' })
   }
 
-  /** What is true once maintenance has run at that time. */
+  /** Applies what maintenance does at `now`. */
   maintenance(now: Date): void {
     for (const request of this.requests) {
       if (request.state === 'accepted' && request.startsAt <= now) request.state = 'started'
@@ -61,7 +61,7 @@ export class AppModel {
     for (const request of this.requests) if (request.pending.size === 0) request.state = 'completed'
   }
 
-  /** Registered users whose deletion has not started. */
+  /** Returns the registered users whose deletion has not started. */
   targets(): string[] {
     const started = this.requests.filter(({ state }) => state === 'started').flatMap(({ pending }) => [...pending])
     return [...this.users.keys()].filter((user) => !started.includes(user)).toSorted()
@@ -76,7 +76,7 @@ interface ModelImport {
 }
 
 interface ModelRequest {
-  /** The users whose deletion is still to come. */
+  /** Users whose deletion is still to come. */
   pending: Set<string>
   startsAt: Date
   completesAt: Date

@@ -8,8 +8,8 @@ import { claim, importFile, openApp, profilesOf, queueFile, resultOf } from '../
 import { slowReads } from '../imports/slow-storage.ts'
 import { type DeletionFixture, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
 
-// A deletion completes while an import runs, between two of its batches: from then on no batch applies or reports its users, and
-// what earlier batches kept for the error file is gone.
+// A deletion completes while an import runs, between two of its batches. From then on no batch applies or reports its users, and
+// the error rows that earlier batches kept are gone.
 const others = Array.from({ length: 12 }, (_, index) => `u${index}`)
 
 let fixture: DeletionFixture
@@ -17,7 +17,7 @@ let appId: number
 beforeEach(async () => {
   fixture = await openDeletionFixture()
   appId = await openApp(fixture, ['alice', ...others])
-  // The key is known, and every user has a profile that can be locked.
+  // The key is registered, and every user has a profile that can be locked.
   await importFile(fixture, appId, `user_id,n\n${['alice', ...others].map((user) => `${user},0\n`).join('')}`)
   return () => fixture.close()
 })
@@ -49,12 +49,12 @@ const deleteAlice = async () => {
   await runAt(fixture, schedule.completion)
 }
 
-/** Runs the import, and `between` the batches of the beginning and those that follow. */
+/** Runs the import, and runs `between` between the batches of the beginning and the following ones. */
 async function runWith(importId: string, between: () => Promise<unknown>): ReturnType<typeof runImport> {
   let reads = 0
   const storage = slowReads(fixture.storage, beginning.length, async (at) => {
     if (at === 0) reads += 1
-    // The first reading only looks at the header and infers types.
+    // The first read only inspects the header and infers types.
     if (at === 0 || reads === 1) return
     await until('the batches of the beginning', async () => {
       return (await resultOf(fixture, appId, importId)).view.rows_total === before.length * 2
@@ -66,32 +66,35 @@ async function runWith(importId: string, between: () => Promise<unknown>): Retur
 
 const errorFileOf = async (importId: string) => (await resultOf(fixture, appId, importId)).errorFile?.toString()
 
-/** The rows that are kept for an error file. */
+/** Returns the rows that are kept for an error file. */
 async function rowsKept(importId: string): Promise<string[]> {
   const kept = await errorRows({ db: fixture.database.db, storage: fixture.storage }, { appId, importId }, 100)
   return kept.rows.map(({ values }) => values.join(','))
 }
 
-test.each([true, false])('neither applies nor reports the user (registered again: %s)', async (again) => {
-  const importId = await queueFile(fixture, appId, file)
-  const outcome = await runWith(importId, async () => {
-    expect(await rowsKept(importId)).toEqual(['alice,none', 'ghost,1'])
-    await deleteAlice()
-    if (again) await registerUsers(fixture.database.db, appId, ['alice'])
-    expect(await rowsKept(importId)).toEqual([])
-  })
-  expect(outcome).toMatchObject({ outcome: 'completed' })
-  const profiles = await profilesOf(fixture, appId)
-  expect(profiles.alice).toEqual(again ? {} : undefined)
-  expect(profiles.u0).toEqual({ n: 3 })
-  const { view } = await resultOf(fixture, appId, importId)
-  expect(view).toMatchObject({ rows_total: total, rows_applied: total - 4, rows_failed: 4 })
-  expect(await errorFileOf(importId)).toBe(header + unregistered('ghost,5') + unregistered('ghost,2'))
-})
+test.each([true, false])(
+  'an import neither applies nor reports a user who is deleted meanwhile (registered again: %s)',
+  async (again) => {
+    const importId = await queueFile(fixture, appId, file)
+    const outcome = await runWith(importId, async () => {
+      expect(await rowsKept(importId)).toEqual(['alice,none', 'ghost,1'])
+      await deleteAlice()
+      if (again) await registerUsers(fixture.database.db, appId, ['alice'])
+      expect(await rowsKept(importId)).toEqual([])
+    })
+    expect(outcome).toMatchObject({ outcome: 'completed' })
+    const profiles = await profilesOf(fixture, appId)
+    expect(profiles.alice).toEqual(again ? {} : undefined)
+    expect(profiles.u0).toEqual({ n: 3 })
+    const { view } = await resultOf(fixture, appId, importId)
+    expect(view).toMatchObject({ rows_total: total, rows_applied: total - 4, rows_failed: 4 })
+    expect(await errorFileOf(importId)).toBe(header + unregistered('ghost,5') + unregistered('ghost,2'))
+  },
+)
 
-test('does so while several of its batches are in flight', async () => {
+test('an import applies no row of a user whose deletion completes while several of its batches are in flight', async () => {
   const holder = new pg.Client({ connectionString: fixture.database.url })
-  holder.on('error', () => {}) // of a test that fails
+  holder.on('error', () => {}) // The database closes first if the test fails.
   await holder.connect()
   await holder.query('begin')
   await holder.query(`select from profiles where app_id = $1 and user_id = 'u3' for update`, [appId])
@@ -112,7 +115,7 @@ test('does so while several of its batches are in flight', async () => {
   expect((await errorFileOf(importId)) ?? '').not.toContain('alice')
 })
 
-test('is gone on with by another worker, which does the same', async () => {
+test('another worker that continues the import neither applies nor reports the user', async () => {
   const importId = await queueFile(fixture, appId, file)
   const shutdown = new AbortController()
   const interrupted = { ...small(), onBatch: () => shutdown.abort() }
@@ -127,7 +130,7 @@ test('is gone on with by another worker, which does the same', async () => {
   expect(await errorFileOf(importId)).not.toContain('alice')
 })
 
-test('keeps its rows for the error file when the deletion is repeated', async () => {
+test('an import keeps the error rows of other users when the deletion is repeated', async () => {
   const importId = await queueFile(fixture, appId, file)
   const storage = { ...fixture.storage, removeAll: () => Promise.reject(new Error('storage is away')) }
   await runWith(importId, async () => {
@@ -142,7 +145,7 @@ test('keeps its rows for the error file when the deletion is repeated', async ()
   expect(await errorFileOf(importId)).toBe(`${header}kept,u1,x\n${unregistered('ghost,5')}${unregistered('ghost,2')}`)
 })
 
-test('neither keeps nor links an error file that was being stored when the deletion completed', async () => {
+test('an import neither keeps nor links an error file that was being stored when the deletion completed', async () => {
   const importId = await queueFile(fixture, appId, 'user_id,n\nalice,none\nghost,1\n')
   let deletions = 0
   const storage: ImportContext['storage'] = {
@@ -177,23 +180,26 @@ const kept = [
   ] as const,
 ]
 
-test.each(kept)('needs no further try if %s removes the rows of its error file while it is sent', async (_, remove) => {
-  const importId = await queueFile(fixture, appId, 'user_id,n\nalice,none\nghost,1\n')
-  let removals = 0
-  const storage: ImportContext['storage'] = {
-    ...fixture.storage,
-    async writeStream(...args) {
-      if (removals++ === 0) await remove(importId)
-      await fixture.storage.writeStream(...args)
-    },
-  }
-  const running = runImport(small({ storage }), await claim(fixture, appId, importId), new AbortController().signal)
-  expect(await running).toMatchObject({ outcome: 'completed' })
-  expect(await errorFileOf(importId)).toBeUndefined()
-  expect((await resultOf(fixture, appId, importId)).view).toMatchObject({ rows_failed: 2 })
-})
+test.each(kept)(
+  'an import needs no further try if %s removes the rows of its error file while the file is sent',
+  async (_, remove) => {
+    const importId = await queueFile(fixture, appId, 'user_id,n\nalice,none\nghost,1\n')
+    let removals = 0
+    const storage: ImportContext['storage'] = {
+      ...fixture.storage,
+      async writeStream(...args) {
+        if (removals++ === 0) await remove(importId)
+        await fixture.storage.writeStream(...args)
+      },
+    }
+    const running = runImport(small({ storage }), await claim(fixture, appId, importId), new AbortController().signal)
+    expect(await running).toMatchObject({ outcome: 'completed' })
+    expect(await errorFileOf(importId)).toBeUndefined()
+    expect((await resultOf(fixture, appId, importId)).view).toMatchObject({ rows_failed: 2 })
+  },
+)
 
-test('that was cancelled reports no row of a user who was deleted before the report', async () => {
+test('a cancelled import reports no row of a user who was deleted before the report', async () => {
   const importId = await queueFile(fixture, appId, file)
   const running = runWith(importId, () => cancelImport(fixture.database.db, importId))
   expect(await running).toEqual({ outcome: 'cancelled' })

@@ -15,11 +15,11 @@ import {
 } from './deletion-fixture.ts'
 import { AppModel } from './model.ts'
 
-// Whatever happens in a year: the database is what a plain model says it is, at every step. No queue has a part in it, so it
-// holds on either store: a job of maintenance carries nothing, and killed-worker.test.ts runs real workers on both.
+// Whatever happens in a year, the database equals a plain model at every step. Queues take no part: a job of maintenance carries no
+// data, so the result holds for both stores. killed-worker.test.ts runs real workers on both.
 let fixture: DeletionFixture
 beforeAll(async () => {
-  // So few users a batch that a run often ends between two.
+  // Batches are so small that a run often ends between two of them.
   fixture = await openDeletionFixture({ DELETION_BATCH_USERS: '2' })
   return () => fixture.close()
 })
@@ -28,7 +28,7 @@ const names = ['a', 'b', 'c', 'd', 'é', "o'hara"]
 const users = fc.subarray(names, { minLength: 1 })
 const app = fc.nat({ max: 1 })
 
-/** How a run goes: undisturbed, cut short after so many batches, with storage away, or several at once. */
+/** What happens to a run: nothing, an end after some batches, an outage of storage, or several runs at once. */
 const disturbance = fc.oneof(
   { weight: 3, arbitrary: fc.constant({ kind: 'none' as const }) },
   {
@@ -61,7 +61,7 @@ interface World {
   value: number
 }
 
-test('a year of requests, registrations, updates, imports, crashes and down times', async () => {
+test('a year of requests, registrations, updates, imports, crashes and down times matches the model', async () => {
   let steps = 0
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40, size: 'max' }), async (year) => {
@@ -145,7 +145,7 @@ async function runNext(appId: number): Promise<number> {
   return view.rows_applied
 }
 
-/** A disturbed run is followed by one that goes on where it ended. */
+/** Runs maintenance. After a disturbed run, another run continues. */
 async function maintenance({ apps, now }: World, disturbance: Disturbance): Promise<void> {
   const at = now.toISOString()
   if (disturbance.kind === 'cut short') await runCutShort(fixture, at, disturbance.batches)

@@ -22,7 +22,7 @@ const storedKeys = async (appId: number) => {
 }
 
 describe('stored files', () => {
-  test('of imports that have ended go, upload and error file, and the link to it has expired', async () => {
+  test('of ended imports are removed, upload and error file, and the link to the error file has expired', async () => {
     const appId = await openApp(fixture, ['alice', 'bob'])
     const { view: ended, errorFile } = await importFile(fixture, appId, 'user_id,age\nalice,1\nghost,2\n')
     expect(errorFile).toBeDefined()
@@ -39,7 +39,7 @@ describe('stored files', () => {
     })
   })
 
-  test('of imports that were cancelled go, at once or when they are reported', async () => {
+  test('of cancelled imports are removed, at once or when they are reported', async () => {
     const appId = await openApp(fixture, ['alice'])
     const cancel = async () => {
       const importId = await queueFile(fixture, appId, 'user_id,age\nalice,1\n')
@@ -57,7 +57,7 @@ describe('stored files', () => {
     expect(await storedKeys(appId)).toEqual([])
   })
 
-  test('lose their names as well: those removed before, those that go now, and those of imports that end later', async () => {
+  test('lose their names as well: files removed before, files removed now, and files of imports that end later', async () => {
     const { db } = fixture.database
     const appId = await openApp(fixture, ['alice', 'bob'])
     const name = (importId: string) =>
@@ -84,13 +84,13 @@ describe('stored files', () => {
     await runImport(fixture.context, await claim(fixture, appId, later), new AbortController().signal)
     await removeOldFiles(fixture.context)
     expect(await nameOf(later)).toBeNull()
-    // What is sent afterwards keeps its name, also when its file goes in its own time.
+    // A file that is sent afterwards keeps its name, also when it is removed after its retention.
     const after = await ended()
     await removeOldFiles({ ...fixture.context, settings: { ...fixture.context.settings, FILE_RETENTION_DAYS: 0 } })
     expect(await nameOf(after)).toBe('alice.csv')
   })
 
-  test('that storage keeps hold nothing up but the report: the next run removes them and sends the mail', async () => {
+  test('that storage does not remove delay only the mail: the next run removes them and sends it', async () => {
     const appId = await openApp(fixture, ['alice'])
     await importFile(fixture, appId, 'user_id,age\nalice,1\n')
     await request(fixture, appId, ['alice'], accepted)
@@ -107,7 +107,7 @@ describe('stored files', () => {
   })
 })
 
-describe('mails of a catch-up that storage breaks', () => {
+describe('mails of a catch-up that an outage of storage interrupts', () => {
   const late = '2100-12-24T00:00:00Z'
   const failing = (times: number) => {
     let left = times
@@ -116,7 +116,7 @@ describe('mails of a catch-up that storage breaks', () => {
     return { ...fixture.storage, removeAll }
   }
 
-  test('go out for each date, once its files are gone', async () => {
+  test('are sent for each date, once its files are removed', async () => {
     const appId = await openApp(fixture, ['a', 'b'])
     await importFile(fixture, appId, 'user_id,age\na,1\n')
     await request(fixture, appId, ['a'], accepted)
@@ -128,7 +128,7 @@ describe('mails of a catch-up that storage breaks', () => {
     expect(await mailEvents(fixture, appId)).toEqual([mail, 'deletion:2100-05-07T00:00:00.000Z'])
   })
 
-  test('do not go out for a date that had nothing left to do', async () => {
+  test('are not sent for a date on which nobody was left to delete', async () => {
     const appId = await openApp(fixture, ['a'])
     await importFile(fixture, appId, 'user_id,age\na,1\n')
     await request(fixture, appId, ['a'], accepted)
@@ -139,8 +139,8 @@ describe('mails of a catch-up that storage breaks', () => {
   })
 })
 
-describe('an import under way at completion', () => {
-  test('neither fails nor brings a user back; its files go when it has ended', async () => {
+describe('an import that runs when a deletion completes', () => {
+  test('neither fails nor restores a user; its files are removed when it has ended', async () => {
     const users = Array.from({ length: 40 }, (_, index) => `user-${index}`)
     const appId = await openApp(fixture, users)
     const rows = [...users, ...users].map((user, index) => `${user},${index}\n`).join('')

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-// Deletion dates are irrevocable: no process that reckons them starts with a time zone that it does not know.
+// Deletion dates are irrevocable: no process that computes them starts with a time zone that it does not know.
 const settings = {
   API_URL: 'http://api.test',
   DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
@@ -20,7 +20,7 @@ test.each([
   ['api', [], 'Mars/Olympus_Mons'],
   ['worker', [], '+09:00'],
   ['cli', ['deletions', 'run'], 'Berlin'],
-])('%s %j refuses the time zone %s at its start, naming the setting', async (app, args, timeZone) => {
+])('%s %j refuses the unknown time zone %s at its start, and names the setting', async (app, args, timeZone) => {
   const entry = fileURLToPath(new URL(`../../../apps/${app}/src/main.ts`, import.meta.url))
   const env = { PATH: process.env.PATH, ...settings, SERVICE_TIMEZONE: timeZone }
   const child = spawn(process.execPath, [entry, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 50_000 })

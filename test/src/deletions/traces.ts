@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Database, sql } from '@sluice/database'
 import { Redis } from 'ioredis'
 
-/** The tables of the database, those of the queue included, in which a text occurs: as text or in bytes. */
+/** Returns the database's tables, queue included, in which a text occurs as text or as bytes. */
 export async function tablesWith(db: Database, text: string): Promise<string[]> {
   const { rows: tables } = await sql<{ name: string }>`
     select format('%I.%I', schemaname, tablename) as name from pg_tables
@@ -20,7 +20,7 @@ export async function tablesWith(db: Database, text: string): Promise<string[]> 
   return found
 }
 
-/** The files below a folder whose name or content holds a text. */
+/** Returns the files below a folder whose name or content holds a text. */
 export async function filesWith(folder: string, text: string): Promise<string[]> {
   const names = await readdir(folder, { recursive: true })
   const found: string[] = []
@@ -32,7 +32,7 @@ export async function filesWith(folder: string, text: string): Promise<string[]>
   return found
 }
 
-/** The keys of a Redis database whose name or value holds a text. */
+/** Returns the keys of a Redis database whose name or value holds a text. */
 export async function redisKeysWith(redisUrl: string, text: string): Promise<string[]> {
   const redis = new Redis(redisUrl)
   try {
@@ -50,7 +50,7 @@ export async function redisKeysWith(redisUrl: string, text: string): Promise<str
 async function readValue(redis: Redis, key: string): Promise<unknown> {
   const type = await redis.type(key)
   switch (type) {
-    case 'none': // it has gone since
+    case 'none': // the key has expired since
       return null
     case 'string':
       return await redis.get(key)
@@ -69,7 +69,7 @@ async function readValue(redis: Redis, key: string): Promise<unknown> {
   }
 }
 
-/** An empty Redis database for one test file: each takes a number of its own. Gives its URL. */
+/** Empties the Redis database of a test file; each file uses a different `number`. Returns its URL. */
 export async function emptyRedis(redisUrl: string, number: number): Promise<string> {
   const redis = new Redis(`${redisUrl}/${number}`)
   await redis.flushdb()

@@ -7,7 +7,7 @@ import { until } from '../environment/wait.ts'
 import { importFile, openApp, profilesOf } from '../imports/import-fixture.ts'
 import { type DeletionFixture, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
 
-// Whoever gives a user a first profile has seen before that the user is registered: a deletion must not come between the two.
+// A writer of a user's first profile has seen before that the user is registered. A deletion must not complete in between.
 const { accepted, completion } = schedule
 const users = ['a', 'b']
 
@@ -17,7 +17,7 @@ let other: pg.Client
 beforeEach(async () => {
   fixture = await openDeletionFixture()
   appId = await openApp(fixture, users)
-  // The key is known, so that nobody waits for its registration.
+  // The key is registered, so that nobody waits for its registration.
   await importFile(fixture, appId, `user_id,n\na,1\n`)
   await sql`delete from profiles`.execute(fixture.database.db)
   other = new pg.Client({ connectionString: fixture.database.url })
@@ -29,7 +29,7 @@ beforeEach(async () => {
   }
 })
 
-/** Has whoever gives a user a first profile wait. */
+/** Makes every other writer of the user's first profile wait. */
 const holdUpFirstProfileOf = (user: string, holder = other) =>
   holder.query(`insert into profiles (app_id, user_id, attributes, updated_at) values ($1, $2, '{}', now())`, [
     appId,
@@ -43,7 +43,7 @@ async function profilesLeft(): Promise<number> {
   return rows.length
 }
 
-test('a deletion waits for a batch that has seen its users, and takes the profiles that it made', async () => {
+test('a deletion waits for a batch that has looked up its users, and deletes the profiles that the batch inserted', async () => {
   await request(fixture, appId, users, accepted)
   await holdUpFirstProfileOf('a')
   const importing = importFile(fixture, appId, 'user_id,n\na,1\nb,2\n')
@@ -57,7 +57,7 @@ test('a deletion waits for a batch that has seen its users, and takes the profil
   expect(await profilesLeft()).toBe(0)
 })
 
-test('a batch that finds another one’s first profile of a user is written again, over it', async () => {
+test('a batch that finds a first profile inserted by another writer is written again, over that profile', async () => {
   await holdUpFirstProfileOf('a')
   const importing = importFile(fixture, appId, 'user_id,n\na,1\nb,2\n')
   await until('the batch to wait', async () => (await waiting('transactionid')) === 1)
@@ -66,7 +66,7 @@ test('a batch that finds another one’s first profile of a user is written agai
   expect(await profilesOf(fixture, appId)).toEqual({ a: { n: 1 }, b: { n: 2 } })
 })
 
-test('a batch among whose users others write one first profile after the other is written all the same', async () => {
+test('a batch completes even if other writers insert first profiles of its users one by one', async () => {
   const many = Array.from({ length: 15 }, (_, index) => `user-${index}`)
   await registerUsers(fixture.database.db, appId, many)
   const writers = many.map(() => new pg.Client({ connectionString: fixture.database.url }))
@@ -88,7 +88,7 @@ test('a batch among whose users others write one first profile after the other i
   }
 })
 
-test('a deletion waits for a profile update of its user, and takes the profile that it made', async () => {
+test('a deletion waits for a profile update of its user, and deletes the profile that the update inserted', async () => {
   await request(fixture, appId, users, accepted)
   await holdUpFirstProfileOf('a')
   const update = joinedProfileUpdates(fixture.database.db, 500)
