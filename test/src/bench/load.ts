@@ -18,7 +18,10 @@ export interface LoadResult {
   errors: number
 }
 
-/** Lets `clients` send requests for `duration` ms, each the next one when the last is answered, on connections that stay open. */
+/**
+ * Lets `clients` send requests for `duration` ms, each the next one when the last is answered, on connections that stay
+ * open.
+ */
 export async function load(target: LoadTarget, clients: number, duration: number): Promise<LoadResult> {
   const agent = new Agent({ keepAlive: true, maxSockets: clients })
   const latencies: number[] = []

@@ -46,8 +46,8 @@ interface Round {
  * Profile updates at 200 requests a second through the API, alone and during a first import of the same users; half of
  * those during the import are about users whose rows it is at. `[--rows N] [--rounds N]`. Gives whether the targets are met.
  *
- * A first round does not count: a new Postgres makes the files of its log (WAL) one by one, and every commit waits meanwhile.
- * One that has been in use has them.
+ * A first round does not count: a new Postgres makes the files of its log (WAL) one by one, and every commit waits
+ * meanwhile. One that has been in use has them.
  */
 export async function benchMixed(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({

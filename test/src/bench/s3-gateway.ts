@@ -12,8 +12,8 @@ import { printTargets, type Target } from './targets.ts'
 const megabyte = 1_000_000
 
 /**
- * Shows that the S3 gateway's memory grows neither with the files nor much with their number: `[--uploads 20] [--megabytes 100]`
- * at once. Gives whether the target is met.
+ * Shows that the S3 gateway's memory grows neither with the files nor much with their number: `[--uploads 20] [--megabytes
+ * 100]` at once. Gives whether the target is met.
  */
 export async function benchGateway(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({

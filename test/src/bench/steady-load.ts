@@ -3,7 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type LoadTarget, send } from './load.ts'
 import { quantile } from './statistics.ts'
 
-/** A request of a steady load: when it was due, ms of `performance.now()`, and how long after that its answer was there, ms. */
+/**
+ * A request of a steady load: when it was due, ms of `performance.now()`, and how long after that its answer was there, ms.
+ */
 interface Answered {
   due: number
   latency: number

@@ -4,11 +4,11 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
 import { importFile, openApp, openImportFixture } from '../imports/import-fixture.ts'
 
-/** What each batch of an import sets in the import's row. */
+/** The columns of an import's row that each batch sets. */
 const setByBatches =
   'columns types position rows_total rows_applied rows_failed error_counts error_bytes tries lease_until'.split(' ')
 
-test('no index of imports holds or asks for what every batch changes: each batch would make an entry in all of them', async () => {
+test('no index of imports uses a column that every batch changes: each batch would add an entry to all indexes', async () => {
   const database = await openTestDatabase()
   onTestFinished(database.close)
   const { rows } = await sql<{ column: string; index: string }>`
@@ -22,12 +22,12 @@ test('no index of imports holds or asks for what every batch changes: each batch
   expect(rows.filter(({ column }) => setByBatches.includes(column))).toEqual([])
 })
 
-test('a batch writes neither the header nor types that it leaves as they are: a wide file of short rows has many batches', async () => {
+test('a batch writes neither header nor types if they are unchanged: a wide file of short rows has many batches', async () => {
   const fixture = await openImportFixture({ BATCH_ROWS: '10', INFERENCE_ROWS: '10' })
   onTestFinished(fixture.close)
   const { db } = fixture.database
   const appId = await openApp(fixture, ['u1'])
-  // Names that compression makes little of.
+  // Random names, which hardly compress.
   const names = Array.from({ length: 400 }, (_, index) => createHash('sha512').update(String(index)).digest('hex'))
   const header = ['user_id', ...names].join(',')
   const { view } = await importFile(fixture, appId, `${header}\nu1${',1'.repeat(400)}\n${'u1,1\n'.repeat(1_000)}`)

@@ -2,9 +2,9 @@ import { type CompiledQuery, connect, NothingFound, sql, writeTogether } from '@
 import { beforeEach, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 
-// A pipeline that Postgres refuses leaves a connection whose prepared statements the client knows.
+// After Postgres refuses a pipeline, the client still knows the connection's prepared statements.
 let database: TestDatabase
-/** One connection, so that each statement meets what the pipeline before it left behind. */
+/** One connection, so that each statement finds the state that the preceding pipeline left. */
 let single: ReturnType<typeof connect>
 
 beforeEach(async () => {
@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 const positions = [0, 1, 2, 3]
 
-/** A prepared statement; each position has a text of its own. */
+/** A prepared statement; each position has a different text. */
 const quotient = (position: number, divisor: string): CompiledQuery =>
   sql`/* prepared */ select ${sql.lit(position)} + 12 / ${divisor}::integer as value`.compile(database.db)
 
@@ -39,7 +39,7 @@ const cases = Object.entries(refusals).flatMap(([phase, refusal]) =>
 const write = (writes: readonly CompiledQuery[]) =>
   writeTogether(single.db, [], async () => ({ writes, result: 'done' }))
 
-/** Runs each as an ordinary query. */
+/** Runs each statement as an ordinary query. */
 async function runAlone(statements: readonly CompiledQuery[]): Promise<unknown[]> {
   const values: unknown[] = []
   for (const statement of statements) values.push((await single.db.executeQuery(statement)).rows[0])
@@ -65,7 +65,7 @@ test.each(cases)(
   },
 )
 
-test('a statement that stands twice in a refused pipeline is usable afterwards', async () => {
+test('a statement that occurs twice in a refused pipeline is usable afterwards', async () => {
   const twice = [quotient(1, '1'), quotient(1, '2'), quotient(1, '0')]
   await expect(write(twice)).rejects.toThrow(NothingFound)
   expect(await runAlone([quotient(1, '3')])).toEqual([{ value: 5 }])

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { openDeletionFixture, request, runAt, schedule } from '../deletions/deletion-fixture.ts'
 import { importFile, openApp } from '../imports/import-fixture.ts'
 
-// Planned by what the statistics say of such an app, a batch would compare each of its rows with every user of the app:
-// the import alone would take minutes.
-test('an app that came after the last ANALYZE of a large table is imported and deleted as fast as any', async () => {
+// The planner has no statistics of such an app. A wrong plan compares each row of a batch with every user of the app: the
+// import alone would take minutes.
+test('an app that was created after the last ANALYZE of a large table is imported and deleted as fast as any', async () => {
   const fixture = await openDeletionFixture()
   const { db } = fixture.database
   const known = await openApp(fixture)

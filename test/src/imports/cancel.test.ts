@@ -17,10 +17,10 @@ import {
 } from './import-fixture.ts'
 import { slowReads } from './slow-storage.ts'
 
-// An import that is cancelled: what it applied stays, nothing of the rest is applied, and the next one goes on at once.
+// A cancelled import keeps what it applied, and applies nothing more. The following import is next in order at once.
 let fixture: ImportFixture
 let appId: number
-const never = new AbortController().signal
+const noShutdown = new AbortController().signal
 const batchRows = 5
 const users = Array.from({ length: 23 }, (_, index) => `u${index}`)
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
 })
 
 beforeEach(async () => {
-  await reportCancelled(fixture.context) // what the test before left behind
+  await reportCancelled(fixture.context) // of the preceding test
   appId = await openApp(fixture, users)
   await importFile(fixture, appId, 'user_id,n,file\nu1,1,none\n')
 })
@@ -41,7 +41,7 @@ interface Row {
   file: string
 }
 
-/** Every seventh row has an `n` that is no int. */
+/** Returns rows, of which every seventh has an `n` that is no int. */
 function rowsOf(file: string): Row[] {
   return Array.from({ length: 64 }, (_, index) => ({
     user: users[(index * 5) % users.length] ?? '',
@@ -54,7 +54,7 @@ const isValid = ({ n }: Row) => n !== 'x'
 const csvOf = (rows: readonly Row[]) =>
   `user_id,n,file\n${rows.map(({ user, n, file }) => `${user},${n},${file}\n`).join('')}`
 
-/** What profiles hold after these rows, in this order. */
+/** Returns the profiles after these rows, in this order. */
 function applied(rows: readonly Row[]): Record<string, unknown> {
   const profiles: Record<string, unknown> = Object.fromEntries(users.map((user) => [user, {}]))
   profiles.u1 = { n: 1, file: 'none' }
@@ -62,15 +62,15 @@ function applied(rows: readonly Row[]): Record<string, unknown> {
   return profiles
 }
 
-/** Runs what has its turn, again and again, until there is nothing more; gives the imports in the order they were begun. */
-async function workOff(context: ImportFixture['context']): Promise<string[]> {
+/** Runs the app's imports in order until none is left. Returns them in the order in which they began. */
+async function runAllInOrder(context: ImportFixture['context']): Promise<string[]> {
   const begun: string[] = []
   for (;;) {
     const turns = await dispatchNextInOrder(context, appId)
     if (turns.length === 0) return begun
     for (const { importId } of turns) {
       begun.push(importId)
-      await runImport(context, await claim(fixture, appId, importId), never)
+      await runImport(context, await claim(fixture, appId, importId), noShutdown)
     }
   }
 }
@@ -86,7 +86,7 @@ async function mailsOf(importId: string) {
     .execute()
 }
 
-/** What the error file of these rows holds. */
+/** Returns the error file of these rows. */
 function errorLines(rows: readonly Row[]): string {
   const lines = rows
     .filter((row) => !isValid(row))
@@ -94,7 +94,7 @@ function errorLines(rows: readonly Row[]): string {
   return ['SERVICE_ERRORS,user_id,n,file', ...lines, ''].join('\n')
 }
 
-test('at whatever moment: the rows applied are a run of whole batches from the start, and the imports behind keep their order', async () => {
+test('at any moment, a cancelled import has applied whole batches from its start, and the following imports keep their order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 }), fc.nat({ max: 70 }), fc.boolean(), async (target, moment, waits) => {
       appId = await openApp(fixture, users)
@@ -110,9 +110,9 @@ test('at whatever moment: the rows applied are a run of whole batches from the s
         cancelled = cancelImport(fixture.database.db, ids[target] ?? '', appId)
         if (waits) await cancelled
       })
-      const begun = await workOff({ ...fixture.context, storage })
+      const begun = await runAllInOrder({ ...fixture.context, storage })
       await cancelled
-      await workOff(fixture.context)
+      await runAllInOrder(fixture.context)
       await reportCancelled(fixture.context)
 
       expect(begun).toEqual(ids.filter((id) => begun.includes(id)))
@@ -137,20 +137,20 @@ test('at whatever moment: the rows applied are a run of whole batches from the s
 })
 
 describe('an import that waits', () => {
-  test('is cancelled: it is never begun, and those behind it go on', async () => {
+  test('is cancelled: it never begins, and the following imports run', async () => {
     const [first, second] = [
       await queueFile(fixture, appId, csvOf(rowsOf('a'))),
       await queueFile(fixture, appId, csvOf(rowsOf('b'))),
     ]
     expect(await cancelImport(fixture.database.db, first, appId)).toEqual({ outcome: 'cancelled' })
-    expect(await workOff(fixture.context)).toEqual([second])
+    expect(await runAllInOrder(fixture.context)).toEqual([second])
     expect(await viewOf(first)).toMatchObject({ state: 'cancelled', rows_total: 0, started_at: null })
     expect(await reportCancelled(fixture.context)).toHaveLength(1)
     const [mail] = await mailsOf(first)
     expect(mail?.text).toContain('Nothing was applied.')
   })
 
-  test('is cancelled again: nothing changes, and there is one mail', async () => {
+  test('is cancelled twice: the second time changes nothing, and there is one mail', async () => {
     const importId = await queueFile(fixture, appId, csvOf(rowsOf('a')))
     await cancelImport(fixture.database.db, importId)
     const before = await viewOf(importId)
@@ -162,15 +162,15 @@ describe('an import that waits', () => {
   })
 })
 
-describe('what cannot be cancelled', () => {
-  test('an import that has ended stays as it is', async () => {
+describe('cancelling has no effect', () => {
+  test('on an import that has ended', async () => {
     const { view } = await importFile(fixture, appId, csvOf(rowsOf('a')))
     const outcome = { outcome: 'ended', state: 'completed' }
     expect(await cancelImport(fixture.database.db, view.import_id, appId)).toEqual(outcome)
     expect(await viewOf(view.import_id)).toEqual(view)
   })
 
-  test('one of another app, one that is unknown, and what is no ID are all the same', async () => {
+  test('on the import of another app, an unknown ID, and a text that is no ID: the answer is the same', async () => {
     const importId = await queueFile(fixture, appId, csvOf(rowsOf('a')))
     const other = await openApp(fixture)
     const unknown = { outcome: 'unknown' }
@@ -213,7 +213,7 @@ describe('an import that is cancelled while its end is written has one end', () 
         return await fixture.storage.writeStream(...args)
       },
     }
-    const outcome = await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), never)
+    const outcome = await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), noShutdown)
     expect(outcome).toEqual({ outcome: 'cancelled' })
     expect(await cancellation).toEqual({ outcome: 'cancelled' })
     await expectEnd(importId, 'cancelled')
@@ -235,7 +235,7 @@ describe('an import that is cancelled while its end is written has one end', () 
       await commitEnd.promise
     })
     await mailsLocked.promise
-    const running = runImport(fixture.context, await claim(fixture, appId, importId), never)
+    const running = runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
     await endIsWritten.promise
     const cancellation = cancelImport(fixture.database.db, importId)
     await untilOneWaits()
@@ -248,53 +248,53 @@ describe('an import that is cancelled while its end is written has one end', () 
 })
 
 describe('a running import', () => {
-  test('is cut off: its worker, stopped for as long as it likes, writes nothing behind the next import', async () => {
+  test('is cancelled: its worker, paused for any time, writes nothing after the following import', async () => {
     const [first, second] = [
       await queueFile(fixture, appId, csvOf(rowsOf('a'))),
       await queueFile(fixture, appId, csvOf(rowsOf('b'))),
     ]
     const stopped = Promise.withResolvers<void>()
-    const goOn = Promise.withResolvers<void>()
+    const resume = Promise.withResolvers<void>()
     let seen = 0
     const storage = slowReads(fixture.storage, 32, async () => {
       if (seen++ !== 14) return
       stopped.resolve()
-      await goOn.promise
+      await resume.promise
     })
-    const running = runImport({ ...fixture.context, storage }, await claim(fixture, appId, first), never)
+    const running = runImport({ ...fixture.context, storage }, await claim(fixture, appId, first), noShutdown)
     await stopped.promise
     expect(await cancelImport(fixture.database.db, first, appId)).toEqual({ outcome: 'cancelled' })
     const cut = await viewOf(first)
-    expect(await workOff(fixture.context)).toEqual([second])
+    expect(await runAllInOrder(fixture.context)).toEqual([second])
     const after = await profilesOf(fixture, appId)
 
-    goOn.resolve()
+    resume.resolve()
     expect(await running).toEqual({ outcome: 'cancelled' })
     expect(await profilesOf(fixture, appId)).toEqual(after)
     expect(await viewOf(first)).toEqual(cut)
   })
 
-  test('whose worker is dead is cancelled like any other: the next one does not wait for the lease', async () => {
+  test('whose worker died is cancelled: the following import does not wait for the lease', async () => {
     const [first, second] = [
       await queueFile(fixture, appId, csvOf(rowsOf('a'))),
       await queueFile(fixture, appId, csvOf(rowsOf('b'))),
     ]
-    await claim(fixture, appId, first) // and nobody works on it
-    expect(await dispatchNextInOrder(fixture.context, appId)).toEqual([])
+    await claim(fixture, appId, first) // and no worker runs it
+    expect(await takeTurns(fixture.context, appId)).toEqual([])
     await cancelImport(fixture.database.db, first, appId)
-    expect(await workOff(fixture.context)).toEqual([second])
+    expect(await runAllInOrder(fixture.context)).toEqual([second])
   })
 })
 
 describe('the report of a cancelled import', () => {
-  /** An import that was cancelled after some batches, with its report due. */
+  /** Returns an import that was cancelled after some batches, with its report due. */
   async function cancelledMidway(): Promise<string> {
     const importId = await queueFile(fixture, appId, csvOf(rowsOf('a')))
     let seen = 0
     const storage = slowReads(fixture.storage, 32, async () => {
       if (seen++ === 18) await cancelImport(fixture.database.db, importId, appId)
     })
-    await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), never)
+    await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), noShutdown)
     expect((await viewOf(importId)).rows_failed).toBeGreaterThan(0)
     return importId
   }
@@ -306,7 +306,7 @@ describe('the report of a cancelled import', () => {
       .where('import_id', '=', importId)
       .execute()
 
-  test('is made by another process where one died at it: one error file, one mail', async () => {
+  test('is made by another process if the first one dies: one error file, one mail', async () => {
     const importId = await cancelledMidway()
     const hanging = Promise.withResolvers<never>()
     const begun = Promise.withResolvers<void>()
@@ -324,15 +324,15 @@ describe('the report of a cancelled import', () => {
     await endPause(importId)
     expect(await reportCancelled(fixture.context)).toHaveLength(1)
     const made = await resultOf(fixture, appId, importId)
-    // The one that was thought dead goes on: what it writes leads nowhere.
-    hanging.reject(new Error('as told'))
+    // The first process was only paused. No link leads to the file that it writes now.
+    hanging.reject(new Error('as expected'))
     expect(await late).toEqual([])
     expect(await resultOf(fixture, appId, importId)).toEqual(made)
     expect(made.errorFile?.toString()).toBe(errorLines(rowsOf('a').slice(0, made.view.rows_total)))
     expect(await mailsOf(importId)).toHaveLength(1)
   })
 
-  test('comes without an error file where storage refuses it again and again, and waits where storage is away', async () => {
+  test('is made without an error file if storage refuses the file repeatedly, and waits during an outage of storage', async () => {
     const importId = await cancelledMidway()
     let away = true
     const refusing: Storage = {
@@ -352,7 +352,7 @@ describe('the report of a cancelled import', () => {
     expect(view).toMatchObject({ state: 'cancelled', error_file_url: null })
   })
 
-  test('is begun again by the next process where this one shuts down', async () => {
+  test('is made by another process if the first one shuts down', async () => {
     const importId = await cancelledMidway()
     const shutdown = new AbortController()
     const stopping: Storage = {

@@ -13,10 +13,10 @@ import {
   resultOf,
 } from './import-fixture.ts'
 
-// What happens when a worker dies, is stopped, is slow, or storage fails: nothing is lost, nothing is done twice.
+// If a worker dies, is paused or is slow, or if storage fails, nothing is lost, and nothing is done twice.
 let fixture: ImportFixture
 let appId: number
-const never = new AbortController().signal
+const noShutdown = new AbortController().signal
 const users = Array.from({ length: 40 }, (_, i) => `u${i}`)
 const rows = users.map((user, i) => `${user},${i},${i % 7 === 0 ? 'x' : i}\n`).join('')
 const file = `user_id,a,n\n${rows}`
@@ -29,7 +29,7 @@ beforeEach(async () => {
   return () => fixture.close()
 })
 
-/** Storage whose reads break off with an error after some bytes; `left` counts down the reads that do. */
+/** Storage whose reads fail after some bytes; `left` counts down the reads that fail. */
 function breakingReads(storage: Storage, bytes: number, left: { reads: number }): Storage {
   return {
     ...storage,
@@ -47,7 +47,7 @@ function breakingReads(storage: Storage, bytes: number, left: { reads: number })
   }
 }
 
-/** The undisturbed run that every disturbed one must equal. */
+/** Returns the result of an undisturbed run, which every disturbed run must equal. */
 async function undisturbed() {
   const reference = await openApp(fixture, users)
   await importFile(fixture, reference, 'user_id,n\nu1,1\n')
@@ -66,12 +66,12 @@ async function expectUndisturbed(importId: string): Promise<void> {
   expect(mails.filter((mail) => mail.event === `import:${importId}`)).toHaveLength(1)
 }
 
-/** Lets the pause before another try be over. */
+/** Ends the pause before the next try. */
 async function endBackOff(importId: string): Promise<void> {
   await fixture.database.db.updateTable('imports').set({ retry_at: null }).where('import_id', '=', importId).execute()
 }
 
-/** Lets the lease of a silent worker run out. */
+/** Lets the lease of a stale worker run out. */
 async function loseLease(importId: string): Promise<void> {
   const past = new Date(Date.now() - 1000)
   await fixture.database.db
@@ -82,12 +82,12 @@ async function loseLease(importId: string): Promise<void> {
 }
 
 describe('a worker that dies in the middle', () => {
-  test('is replaced when its lease has run out; the next one goes on after the last committed batch', async () => {
+  test('is replaced when its lease has run out; its successor continues after the last committed batch', async () => {
     const importId = await queueFile(fixture, appId, file)
-    // A worker that commits some batches and is never heard of again: it holds its claim as long as the lease runs.
+    // The worker commits some batches and stops for good. It holds its claim until the lease runs out.
     const dead = await claim(fixture, appId, importId)
     const storage = breakingReads(fixture.storage, 160, { reads: 3 })
-    await runImport({ ...fixture.context, storage }, dead, never)
+    await runImport({ ...fixture.context, storage }, dead, noShutdown)
     await fixture.database.db
       .updateTable('imports')
       .set({ state: 'processing', retry_at: null, lease_until: new Date(Date.now() + 60_000) })
@@ -100,42 +100,46 @@ describe('a worker that dies in the middle', () => {
     expect(await dispatchNextInOrder(fixture.context)).toEqual([])
     expect(await claimImport(fixture.context, { appId, importId })).toBeUndefined()
     await loseLease(importId)
-    expect((await dispatchNextInOrder(fixture.context)).map((turn) => turn.importId)).toEqual([importId])
-    await runImport(fixture.context, await claim(fixture, appId, importId), never)
+    expect((await takeTurns(fixture.context)).map((next) => next.importId)).toEqual([importId])
+    await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
     await expectUndisturbed(importId)
   })
 
-  test('has settled types: they hold for its successor, also where no row has registered them yet', async () => {
-    // The first rows, from which types are inferred, are of nobody who is registered: `t` is an int all the same.
+  test('has settled types: its successor uses them even if no row has registered them yet', async () => {
+    // The first rows, from which types are inferred, are of unregistered users: `t` is an int nevertheless.
     const strangers = Array.from({ length: 10 }, (_, i) => `stranger${i},${i}\n`).join('')
     const members = users.map((user, i) => `${user},${i === 1 ? 'x' : i}\n`).join('')
     const importId = await queueFile(fixture, appId, `user_id,t\n${strangers}${members}`)
     const storage = breakingReads(fixture.storage, 144, { reads: 3 })
-    const { outcome } = await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), never)
+    const { outcome } = await runImport(
+      { ...fixture.context, storage },
+      await claim(fixture, appId, importId),
+      noShutdown,
+    )
     expect(outcome).toBe('postponed')
     expect((await resultOf(fixture, appId, importId)).view.rows_total).toBe(10)
     await endBackOff(importId)
-    await runImport(fixture.context, await claim(fixture, appId, importId), never)
+    await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
     const { view, errorFile } = await resultOf(fixture, appId, importId)
     expect(view.types).toEqual({ t: 'int' })
     expect(errorFile?.toString()).toContain('t should be integer,u1,x\n')
   })
 
-  test('but was only stopped: it cannot write behind its successor’s back', async () => {
+  test('but was only paused cannot write once its successor has claimed the import', async () => {
     const importId = await queueFile(fixture, appId, file)
     const stopped = await claim(fixture, appId, importId)
     await loseLease(importId)
     const successor = await claim(fixture, appId, importId)
     expect(successor.attempt).toBe(stopped.attempt + 1)
-    expect(await runImport(fixture.context, stopped, never)).toEqual({ outcome: 'lost' })
+    expect(await runImport(fixture.context, stopped, noShutdown)).toEqual({ outcome: 'lost' })
     expect((await resultOf(fixture, appId, importId)).view).toMatchObject({ state: 'processing', rows_total: 0 })
-    await runImport(fixture.context, successor, never)
+    await runImport(fixture.context, successor, noShutdown)
     await expectUndisturbed(importId)
   })
 })
 
-describe('a worker that is stopped while it stores the error file', () => {
-  test('leaves the good file of its successor alone when it wakes up', async () => {
+describe('a worker that is paused while it stores the error file', () => {
+  test('leaves its successor’s complete error file unchanged when it wakes up', async () => {
     const importId = await queueFile(fixture, appId, file)
     const slow = await claim(fixture, appId, importId)
     let wakeUp = () => {}
@@ -154,10 +158,10 @@ describe('a worker that is stopped while it stores the error file', () => {
         await fixture.storage.writeStream(key, content, contentType)
       },
     }
-    const running = runImport({ ...fixture.context, storage }, slow, never)
+    const running = runImport({ ...fixture.context, storage }, slow, noShutdown)
     await sleeping
     await loseLease(importId)
-    await runImport(fixture.context, await claim(fixture, appId, importId), never)
+    await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
     wakeUp()
     expect(await running).toEqual({ outcome: 'lost' })
     await expectUndisturbed(importId)
@@ -165,36 +169,40 @@ describe('a worker that is stopped while it stores the error file', () => {
 })
 
 describe('a worker that is told to shut down', () => {
-  test('finishes its batch, hands the import back, and that is no failed try', async () => {
+  test('finishes its batch and releases the import, which does not count as a failed try', async () => {
     const importId = await queueFile(fixture, appId, file)
     const stop = new AbortController()
     stop.abort()
     for (let i = 0; i < 5; i++) {
-      const handed = await runImport(fixture.context, await claim(fixture, appId, importId), stop.signal)
-      expect(handed).toEqual({ outcome: 'interrupted' })
+      const ended = await runImport(fixture.context, await claim(fixture, appId, importId), stop.signal)
+      expect(ended).toEqual({ outcome: 'interrupted' })
     }
-    expect((await dispatchNextInOrder(fixture.context)).map((turn) => turn.importId)).toEqual([importId])
-    await runImport(fixture.context, await claim(fixture, appId, importId), never)
+    expect((await takeTurns(fixture.context)).map((next) => next.importId)).toEqual([importId])
+    await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
     await expectUndisturbed(importId)
   })
 })
 
 describe('storage that fails', () => {
-  test('in the middle of the file: the import is tried again and ends as if nothing had happened', async () => {
+  test('in the middle of the file: the import is tried again and ends like an undisturbed one', async () => {
     const importId = await queueFile(fixture, appId, file)
-    // The first try looks at the file twice before it reads the rows; the second one goes on with the rows at once.
+    // The first try opens the file twice before it reads the rows; the second one reads rows at once.
     const storage = breakingReads(fixture.storage, file.length - 40, { reads: 4 })
     const outcomes: string[] = []
     while (outcomes.at(-1) !== 'completed' && outcomes.length < 5) {
       await endBackOff(importId)
-      const { outcome } = await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), never)
+      const { outcome } = await runImport(
+        { ...fixture.context, storage },
+        await claim(fixture, appId, importId),
+        noShutdown,
+      )
       outcomes.push(outcome)
     }
     expect(outcomes).toEqual(['postponed', 'postponed', 'completed'])
     await expectUndisturbed(importId)
   })
 
-  test('every time: the import fails after IMPORT_ATTEMPTS tries, with a mail, and the next one goes on', async () => {
+  test('every time: the import fails after IMPORT_ATTEMPTS tries, with a mail, and the following import is next in order', async () => {
     const poisonous = await queueFile(fixture, appId, file)
     const next = await queueFile(fixture, appId, file)
     const storage = breakingReads(fixture.storage, 0, { reads: 1000 })
@@ -203,19 +211,19 @@ describe('storage that fails', () => {
       const { outcome } = await runImport(
         { ...fixture.context, storage },
         await claim(fixture, appId, poisonous),
-        never,
+        noShutdown,
       )
       outcomes.push(outcome)
-      expect(await claimImport(fixture.context, { appId, importId: poisonous })).toBeUndefined() // backs off
+      expect(await claimImport(fixture.context, { appId, importId: poisonous })).toBeUndefined() // it waits for its retry
       await endBackOff(poisonous)
     }
     expect(outcomes).toEqual(['postponed', 'postponed', 'failed'])
     const { view } = await resultOf(fixture, appId, poisonous)
     expect(view).toMatchObject({ state: 'failed', error: 'could not be processed in 3 attempts', rows_total: 0 })
-    expect((await dispatchNextInOrder(fixture.context)).map((turn) => turn.importId)).toEqual([next])
+    expect((await takeTurns(fixture.context)).map((next) => next.importId)).toEqual([next])
   })
 
-  test('because storage is away: such tries do not count, however many there are', async () => {
+  test('in an outage: tries during it do not count, however many there are', async () => {
     const importId = await queueFile(fixture, appId, file)
     const away: Storage = {
       ...breakingReads(fixture.storage, 0, { reads: 1000 }),
@@ -227,16 +235,16 @@ describe('storage that fails', () => {
       const { outcome } = await runImport(
         { ...fixture.context, storage: away },
         await claim(fixture, appId, importId),
-        never,
+        noShutdown,
       )
       expect(outcome).toBe('postponed')
       await endBackOff(importId)
     }
-    await runImport(fixture.context, await claim(fixture, appId, importId), never)
+    await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
     await expectUndisturbed(importId)
   })
 
-  test('when the error file is to be stored: the import is not completed without it', async () => {
+  test('when the error file is stored: the import is not completed without it', async () => {
     const importId = await queueFile(fixture, appId, file)
     const full: Storage = {
       ...fixture.storage,
@@ -247,11 +255,11 @@ describe('storage that fails', () => {
     const { outcome } = await runImport(
       { ...fixture.context, storage: full },
       await claim(fixture, appId, importId),
-      never,
+      noShutdown,
     )
     expect(outcome).toBe('postponed')
     await endBackOff(importId)
-    await runImport(fixture.context, await claim(fixture, appId, importId), never)
+    await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
     await expectUndisturbed(importId)
   })
 
@@ -262,18 +270,18 @@ describe('storage that fails', () => {
       .set({ byte_size: file.length + 1, stored_size: file.length })
       .where('import_id', '=', importId)
       .execute()
-    await runImport(fixture.context, await claim(fixture, appId, importId), never)
+    await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
     const { view } = await resultOf(fixture, appId, importId)
     expect(view.error).toBe(`the uploaded file has ${file.length} bytes instead of ${file.length + 1}`)
   })
 
-  test('a file that takes its worker down every time fails as well', async () => {
+  test('a file that crashes its worker every time fails as well', async () => {
     const importId = await queueFile(fixture, appId, file)
     for (let i = 0; i < 3; i++) {
       await claim(fixture, appId, importId)
       await loseLease(importId)
     }
-    const { outcome } = await runImport(fixture.context, await claim(fixture, appId, importId), never)
+    const { outcome } = await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
     expect(outcome).toBe('failed')
     expect((await resultOf(fixture, appId, importId)).view.error).toBe('could not be processed in 3 attempts')
   })
@@ -281,7 +289,7 @@ describe('storage that fails', () => {
   test('a file that was replaced after its upload is not imported', async () => {
     const importId = await queueFile(fixture, appId, file)
     await fixture.storage.write(`apps/${appId}/imports/${importId}/upload`, Buffer.from(file.toUpperCase()), 'text/csv')
-    await runImport(fixture.context, await claim(fixture, appId, importId), never)
+    await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
     const { view } = await resultOf(fixture, appId, importId)
     expect(view).toMatchObject({ state: 'failed', error: 'the uploaded file was replaced', rows_total: 0 })
   })
@@ -289,7 +297,7 @@ describe('storage that fails', () => {
   test('a file that is gone fails the import', async () => {
     const importId = await queueFile(fixture, appId, file)
     await fixture.storage.removeAll(`apps/${appId}/imports/${importId}/`)
-    await runImport(fixture.context, await claim(fixture, appId, importId), never)
+    await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
     const { view } = await resultOf(fixture, appId, importId)
     expect(view).toMatchObject({ state: 'failed', error: 'the uploaded file is gone' })
   })

@@ -11,7 +11,7 @@ import { dueMails, enqueueMails } from '@sluice/mail'
 import { beforeEach, expect, test } from 'vitest'
 import { claim, type ImportFixture, openApp, openImportFixture, queueFile } from './import-fixture.ts'
 
-// Postgres's clock is set back by a day, as by a failover: every stored time lies a day further ahead than it was meant.
+// Postgres's clock is set back by a day, for instance by a failover: every stored time then lies a day too far ahead.
 let fixture: ImportFixture
 let db: Database
 let appId: number
@@ -26,7 +26,7 @@ beforeEach(async () => {
 
 type StoredTime = 'lease_until' | 'retry_at' | 'dispatched_at' | 'queued_at' | 'upload_check_at' | 'upload_expires_at'
 
-/** Sets an import's time that far from now, seconds. */
+/** Sets one of an import's times to `seconds` from now. */
 async function setTime(importId: string, time: StoredTime, seconds: number): Promise<void> {
   const moved = sql<Date>`now() + make_interval(secs => ${seconds})`
   await db
@@ -37,7 +37,7 @@ async function setTime(importId: string, time: StoredTime, seconds: number): Pro
 }
 
 const day = 86_400
-const turns = async () => (await dispatchNextInOrder(fixture.context)).map(({ importId }) => importId)
+const dispatch = async () => (await takeTurns(fixture.context)).map(({ importId }) => importId)
 
 const request = {
   checksum: '6VkhpT2eVzkbUMqljvj/Fg==',
@@ -46,42 +46,42 @@ const request = {
   dry_run: false,
 } as const
 
-test('a worker that died is replaced, although its lease lies ahead by more than a lease', async () => {
+test('a worker that died is replaced, although its lease ends later than any lease can', async () => {
   const importId = await queueFile(fixture, appId, file)
   await claim(fixture, appId, importId)
   await setTime(importId, 'dispatched_at', -day)
   await setTime(importId, 'lease_until', 9)
-  expect(await turns()).toEqual([])
+  expect(await dispatch()).toEqual([])
   await setTime(importId, 'lease_until', day)
-  expect(await turns()).toEqual([importId])
+  expect(await dispatch()).toEqual([importId])
   expect(await claimImport(fixture.context, { appId, importId })).toMatchObject({ attempt: 2 })
 })
 
-test('an import that waits for a retry goes on', async () => {
+test('an import that waits for a retry is dispatched', async () => {
   const importId = await queueFile(fixture, appId, file)
   await setTime(importId, 'retry_at', 60)
-  expect(await turns()).toEqual([])
+  expect(await dispatch()).toEqual([])
   await setTime(importId, 'retry_at', day)
-  expect(await turns()).toEqual([importId])
+  expect(await dispatch()).toEqual([importId])
 })
 
 test('an import whose job was lost is dispatched again', async () => {
   const importId = await queueFile(fixture, appId, file)
-  expect(await turns()).toEqual([importId])
-  expect(await turns()).toEqual([])
+  expect(await dispatch()).toEqual([importId])
+  expect(await dispatch()).toEqual([])
   await setTime(importId, 'dispatched_at', day)
-  expect(await turns()).toEqual([importId])
+  expect(await dispatch()).toEqual([importId])
 })
 
-test('an import waits no longer for an earlier one that still uploads', async () => {
+test('an import stops waiting for an earlier import whose upload is missing', async () => {
   await requestImport(fixture.context, appId, request)
   const importId = await queueFile(fixture, appId, file)
-  expect(await turns()).toEqual([])
+  expect(await dispatch()).toEqual([])
   await setTime(importId, 'queued_at', day)
-  expect(await turns()).toEqual([importId])
+  expect(await dispatch()).toEqual([importId])
 })
 
-test('an upload is noticed, and one that never came expires', async () => {
+test('an upload is noticed, and an import whose upload never arrived expires', async () => {
   const uploaded = await requestImport(fixture.context, appId, request)
   const missing = await requestImport(fixture.context, appId, request)
   await fixture.storage.write(`apps/${appId}/imports/${uploaded.importId}/upload`, Buffer.from(file), 'text/csv')

@@ -14,12 +14,12 @@ import {
 } from './import-fixture.ts'
 import { slowReads } from './slow-storage.ts'
 
-// What happens beside an import that makes room on a full disk; `faults/disk-full` has a disk that is really full.
+// What happens to other imports while one makes room on a full disk. `faults/disk-full` uses a disk that is really full.
 let fixture: ImportFixture
 let appId: number
-/** Half of it is committed, and some rows are kept. */
+/** Half of this import is committed, and some of its error rows are kept. */
 let importId: string
-const never = new AbortController().signal
+const noShutdown = new AbortController().signal
 const file = `user_id,n\n${Array.from({ length: 60 }, (_, row) => `ghost${row},1\n`).join('')}`
 
 beforeEach(async () => {
@@ -36,7 +36,7 @@ beforeEach(async () => {
   return () => fixture.close()
 })
 
-/** Keeps more rows for the import: none of them is looked at. */
+/** Keeps more rows for the import; no test reads them. */
 async function keepMore(chunks: number, bytes: number): Promise<void> {
   await sql`
     insert into import_error_chunks (app_id, import_id, position, part, content)
@@ -50,8 +50,8 @@ async function chunksOf(id: string): Promise<number> {
 }
 
 /**
- * Begins to make room on a disk that is full: another import keeps much, and the rows of a third one find no room. Returns when
- * the rows are about to be removed, with what came of the import that keeps much.
+ * Begins to make room on a full disk: a large import keeps many error rows, and the rows of a third one find no room.
+ * Returns when the rows are about to be removed, with the outcome of making room and a function that reads the large import.
  */
 async function beginToMakeRoom(): Promise<{ largest: () => Promise<Result>; made: Promise<unknown> }> {
   const { db } = fixture.database
@@ -60,13 +60,13 @@ async function beginToMakeRoom(): Promise<{ largest: () => Promise<Result>; made
   const chunk = { app_id: otherApp, import_id: largest, position: 1, part: 0, content: Buffer.alloc(2 ** 21) }
   await db.insertInto('import_error_chunks').values(chunk).execute()
   await hold('marking', `new.import_id = '${importId}' and new.error_file_ends_before_row > 0`)
-  const made = await meetFullDisk()
-  await somebodyHeld()
+  const made = await failOnFullDisk()
+  await untilOneIsHeld()
   return { made: made.outcome, largest: () => resultOf(fixture, otherApp, largest) }
 }
 
-/** Begins an import whose rows find no room. */
-async function meetFullDisk(): Promise<{ outcome: Promise<unknown> }> {
+/** Begins an import whose error rows find no room. */
+async function failOnFullDisk(): Promise<{ outcome: Promise<unknown> }> {
   const app = await openApp(fixture)
   const full = await queueFile(fixture, app, file)
   const name = `refuse_${full.replaceAll('-', '')}`
@@ -76,11 +76,11 @@ async function meetFullDisk(): Promise<{ outcome: Promise<unknown> }> {
     create trigger ${name} before insert on import_error_chunks for each row when (new.import_id = '${full}')
       execute function ${name}()
   `)
-  return { outcome: runImport(fixture.context, await claim(fixture, app, full), never) }
+  return { outcome: runImport(fixture.context, await claim(fixture, app, full), noShutdown) }
 }
 
-const somebodyHeld = () =>
-  until('somebody to be held', async () => {
+const untilOneIsHeld = () =>
+  until('an update to be held', async () => {
     const { rows } = await sql`select from pg_stat_activity where wait_event = 'PgSleep'`.execute(fixture.database.db)
     return rows.length > 0
   })
@@ -92,7 +92,7 @@ async function isReserved(): Promise<boolean> {
 
 const run = (statement: string) => sql.raw(statement).execute(fixture.database.db)
 
-/** Makes updates of imports wait, if a condition on `old` and `new` holds, for as long as there is a row of this name in `holds`. */
+/** Makes updates of imports wait if `condition` on `old` and `new` holds, until `release(name)`. */
 async function hold(name: string, condition: string): Promise<void> {
   await run(`
     create table if not exists holds (name text);
@@ -108,7 +108,7 @@ async function hold(name: string, condition: string): Promise<void> {
 
 const release = (name: string) => run(`delete from holds where name = '${name}'`)
 
-test('rows that were set aside are put back', async () => {
+test('rows that were set aside are restored', async () => {
   const before = await chunksOf(importId)
   const { made, largest } = await beginToMakeRoom()
   await release('marking')
@@ -118,7 +118,7 @@ test('rows that were set aside are put back', async () => {
   expect((await largest()).view).toMatchObject({ error_file_ends_before_row: 1 })
 })
 
-test('rows that a deletion would have dropped meanwhile are not put back', async () => {
+test('rows that a deletion would have dropped meanwhile are not restored', async () => {
   const { made } = await beginToMakeRoom()
   const deleted = { app_id: appId, user_hash: Buffer.alloc(32), deleted_at: sql<Date>`clock_timestamp()` }
   await fixture.database.db.insertInto('recently_deleted_users').values(deleted).execute()
@@ -128,34 +128,34 @@ test('rows that a deletion would have dropped meanwhile are not put back', async
   expect((await resultOf(fixture, appId, importId)).view).toMatchObject({ error_file_ends_before_row: 1 })
 })
 
-test('a batch that is committed without its rows while others are set aside leaves no hole in its error file', async () => {
+test('a batch that is committed without its rows while other rows are set aside leaves no gap in its error file', async () => {
   const { db } = fixture.database
   await hold('batch', `new.import_id = '${importId}' and new.position <> old.position`)
   const again = await claim(fixture, appId, importId)
   const { made } = await beginToMakeRoom()
-  const going = runImport(fixture.context, again, never)
+  const running = runImport(fixture.context, again, noShutdown)
   const waits = (text: string) =>
     until(`${text} to wait`, async () => (await lockWaits(db)).some((statement) => statement.includes(text)))
   await waits('insert into import_error_chunks')
   await release('marking')
-  // It waits for the batch that has seen that no rows are kept.
+  // The lock waits for the batch, which has seen that no rows are kept.
   await waits('lock table import_error_chunks')
   await release('batch')
 
   expect(await made).toEqual({ outcome: 'postponed' })
-  expect(await going).toMatchObject({ outcome: 'completed' })
+  expect(await running).toMatchObject({ outcome: 'completed' })
   const { view, errorFile } = await resultOf(fixture, appId, importId)
   expect(errorFile).toBeUndefined()
   expect(view).toMatchObject({ rows_failed: 60, error_file_ends_before_row: 1 })
 })
 
-test('an error file that is being planned while its rows are removed is not taken for whole', async () => {
+test('an error file that is planned while its rows are removed does not count as complete', async () => {
   const { db } = fixture.database
   await cancelImport(db, importId, appId)
   const { made } = await db.transaction().execute(async (tx) => {
     await sql`lock table import_error_chunks in access exclusive mode`.execute(tx)
     const reporting = reportCancelled(fixture.context)
-    await until('the look at the rows to wait', async () => (await lockWaits(db)).length > 0)
+    await until('the report to wait for the rows', async () => (await lockWaits(db)).length > 0)
     await tx.updateTable('imports').set({ error_file_ends_before_row: 1 }).where('import_id', '=', importId).execute()
     await sql`truncate import_error_chunks`.execute(tx)
     return { made: reporting }
@@ -165,7 +165,7 @@ test('an error file that is being planned while its rows are removed is not take
   expect(view).toMatchObject({ state: 'cancelled', error_file_url: null, error_file_ends_before_row: 1 })
 })
 
-test('thousands of chunks are put back', async () => {
+test('thousands of chunks are restored', async () => {
   await keepMore(10_000, 1)
   const before = await chunksOf(importId)
   const { made } = await beginToMakeRoom()
@@ -174,23 +174,25 @@ test('thousands of chunks are put back', async () => {
   expect(await chunksOf(importId)).toBe(before)
 })
 
-test('an import that has just got room does not lose its rows to the next worker that met the full disk', async () => {
+test('an import whose rows are being restored does not lose them to the next worker that finds the disk full', async () => {
   await keepMore(1, 1.5 * 2 ** 20)
   const before = await chunksOf(importId)
   await hold('return', `new.import_id = '${importId}' and new.error_file_ends_before_row is null`)
-  const error = await run(`do $$ begin raise exception 'full' using errcode = 'disk_full'; end $$`).catch((met) => met)
+  const error = await run(`do $$ begin raise exception 'full' using errcode = 'disk_full'; end $$`).catch(
+    (reason: unknown) => reason,
+  )
   const { made } = await beginToMakeRoom()
   await release('marking')
   await until('the rows to be removed', async () => {
     return (await resultOf(fixture, appId, importId)).view.error_file_ends_before_row === 1
   })
-  await somebodyHeld()
+  await untilOneIsHeld()
   let over = false
   const next = makeRoomAfter(error, fixture.context).finally(() => {
     over = true
   })
   const waits = async () => (await lockWaits(fixture.database.db)).length > 0
-  await until('the next worker to wait, or to leave it to the first', async () => over || (await waits()))
+  await until('the next worker to wait, or to leave the disk to the first one', async () => over || (await waits()))
   await release('return')
   await next
   expect(await made).toEqual({ outcome: 'postponed' })
@@ -203,7 +205,7 @@ test('the reserve is filled again, although another transaction keeps the rows f
   await db.transaction().execute(async (tx) => {
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)
     await sql`lock table import_error_chunks in access share mode`.execute(tx)
-    const { outcome } = await meetFullDisk()
+    const { outcome } = await failOnFullDisk()
     expect(await outcome).toEqual({ outcome: 'postponed' })
     expect(await isReserved()).toBe(true)
   })

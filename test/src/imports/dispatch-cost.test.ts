@@ -3,10 +3,10 @@ import { claimNext, dispatchNextInOrder } from '@sluice/imports'
 import { beforeEach, expect, test } from 'vitest'
 import { type ImportFixture, openApp, openImportFixture } from './import-fixture.ts'
 
-// What dispatch and claims cost depends on the number of apps, not on how many imports each of them has queued.
+// The cost of dispatch and claims depends on the number of apps, not on how many imports each app has queued.
 const queued = 120_000
 const apps = 3
-/** Blocks of 8 KiB that a statement may touch. A lookup in an index touches about four; an app takes about ten lookups. */
+/** Blocks of 8 KiB that a statement may touch. An index lookup touches about four; an app takes about ten lookups. */
 const mostBlocks = apps * 100
 
 let fixture: ImportFixture
@@ -34,7 +34,7 @@ test.each([
     async () => {},
   ],
 ])(
-  'dispatch and claims touch the first imports of each app only, with the statistics %s',
+  'dispatch and claims read only the first imports of each app, with the statistics %s',
   async (_, before, after) => {
     const { db } = fixture.database
     await before(db)
@@ -43,12 +43,12 @@ test.each([
     await after(db)
     const blocks: [string, number][] = []
     const context = { ...fixture.context, db: explaining(db, blocks) }
-    const turns = await dispatchNextInOrder(context)
-    expect(turns).toHaveLength(apps)
+    const dispatched = await takeTurns(context)
+    expect(dispatched).toHaveLength(apps)
     const claims = [await claimNext(context), await claimNext(context), await claimNext(context)]
-    expect(claims.map((claim) => claim?.appId).toSorted()).toEqual(turns.map(({ appId }) => appId).toSorted())
-    // All apps are busy: nothing is next, and that costs as little.
-    expect(await dispatchNextInOrder(context)).toEqual([])
+    expect(claims.map((claim) => claim?.appId).toSorted()).toEqual(dispatched.map(({ appId }) => appId).toSorted())
+    // All apps are busy: nothing is next, and finding that out costs no more.
+    expect(await takeTurns(context)).toEqual([])
     expect(await claimNext(context)).toBeUndefined()
     const { rows } = await sql`select runnable_imports() as runnable`.execute(context.db)
     expect(rows).toEqual([{ runnable: apps }])
@@ -58,7 +58,7 @@ test.each([
   120_000,
 )
 
-/** The same database; each statement is explained before it runs, and the blocks that it touches are noted. */
+/** Returns the same database, but explains each statement before it runs, and notes the blocks that it touches. */
 function explaining(db: Database, blocks: [string, number][]): Database {
   const executeQuery = async (query: CompiledQuery) => {
     blocks.push([query.sql.trim().slice(0, 60), await blocksOf(db, query)])
@@ -80,12 +80,12 @@ function explaining(db: Database, blocks: [string, number][]): Database {
   })
 }
 
-/** A row of what `explain` returns. */
+/** A row of the answer to `explain`. */
 interface Explained {
   'QUERY PLAN': [{ Plan: Record<string, number> }]
 }
 
-/** How many blocks a statement touches, in memory or on disk; what it does is undone. */
+/** Returns how many blocks a statement touches, in memory or on disk. Rolls the statement back. */
 async function blocksOf(db: Database, query: CompiledQuery): Promise<number> {
   const explain = { ...query, sql: `explain (analyze, buffers, format json) ${query.sql}` }
   const tx = await db.startTransaction().execute()

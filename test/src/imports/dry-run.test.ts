@@ -14,7 +14,7 @@ import {
   resultOf,
 } from './import-fixture.ts'
 
-// A dry run: every check, the whole report, and nothing applied. `model.test.ts` compares its report with an import's.
+// A dry run makes every check and the whole report, but applies nothing. `model.test.ts` compares its report to an import's.
 let fixture: ImportFixture
 let appId: number
 const never = new AbortController().signal
@@ -33,7 +33,7 @@ const mailOf = async (importId: string) =>
     .where('event', '=', `import:${importId}`)
     .executeTakeFirstOrThrow()
 
-test('its mail says that nothing was applied, and leads to the error file', async () => {
+test('its mail says that nothing was applied, and links the error file', async () => {
   const { view, errorFile } = await importFile(fixture, appId, 'user_id,a\nu1,1\nu2,2\nghost,3\n', { dryRun: true })
   expect(errorFile?.toString()).toBe('SERVICE_ERRORS,user_id,a\nuser_id is unregistered user,ghost,3\n')
   const mail = await mailOf(view.import_id)
@@ -58,7 +58,7 @@ test('keys that later batches would register count against the limit, as in the 
   })
 })
 
-test('a key that is registered meanwhile is checked as what it is registered as', async () => {
+test('a key that another request registers meanwhile is checked with its registered type', async () => {
   const file = 'user_id,a\nu1,1\nu2,2\nu1,3\nu2,4\n'
   const importId = await queueFile(fixture, appId, file, 'text/csv', true)
   const held = await claim(fixture, appId, importId)
@@ -66,7 +66,7 @@ test('a key that is registered meanwhile is checked as what it is registered as'
     ...fixture.storage,
     async read(key, options) {
       const stream = await fixture.storage.read(key, options)
-      // After the first look at the file, and before its rows.
+      // After the inspection of the file, and before its rows are read.
       if ((options?.from ?? 0) > 0) {
         await fixture.database.db
           .insertInto('profile_keys')
@@ -81,7 +81,7 @@ test('a key that is registered meanwhile is checked as what it is registered as'
   expect((await resultOf(fixture, appId, importId)).view).toMatchObject({ rows_failed: 4, types: { a: 'datetime' } })
 })
 
-test('a worker that knows of no dry runs cannot apply one: its batches are refused', async () => {
+test('a worker that does not know dry runs cannot apply one: its batches are refused', async () => {
   const importId = await queueFile(fixture, appId, 'user_id,a\nu1,1\n', 'text/csv', true)
   const unaware = { ...(await claim(fixture, appId, importId)), dryRun: false }
   expect(await runImport(fixture.context, unaware, never)).toEqual({ outcome: 'postponed' })
@@ -89,7 +89,7 @@ test('a worker that knows of no dry runs cannot apply one: its batches are refus
   expect(await registeredKeys(fixture.database.db, appId)).toEqual(new Map())
 })
 
-describe('a dry run that several workers take over from each other ends like an undisturbed one', () => {
+describe('a dry run that several workers continue one after another ends like an undisturbed one', () => {
   test.each([
     ['every batch', 1],
     ['every second batch', 2],
@@ -99,7 +99,7 @@ describe('a dry run that several workers take over from each other ends like an 
     const file = ['user_id,a,b,c,d,e', ...rows].join('\n')
     const undisturbed = await importFile(fixture, appId, file, { dryRun: true })
     expect(undisturbed.view).toMatchObject({ state: 'failed', rows_total: 6 })
-    expectSameVerdict(await handedOver(file, batches), undisturbed)
+    expectSameVerdict(await runByManyWorkers(file, batches), undisturbed)
   })
 
   test('if another request registers a key that an earlier batch would have registered', async () => {
@@ -110,7 +110,7 @@ describe('a dry run that several workers take over from each other ends like an 
       const key = { app_id: appId, key: 'a', type: 'datetime' } as const
       await fixture.database.db.insertInto('profile_keys').values(key).execute()
     }
-    expectSameVerdict(await handedOver(file, 1, between), undisturbed)
+    expectSameVerdict(await runByManyWorkers(file, 1, between), undisturbed)
   })
 
   test('wherever the keys have their first values', async () => {
@@ -129,15 +129,15 @@ describe('a dry run that several workers take over from each other ends like an 
           const header = ['user_id', ...keys].map((name) => `"${name.replaceAll('"', '""')}"`).join(',')
           const file = [header, ...rows.map(([user, cells]) => [user, ...cells].join(',')), ''].join('\n')
           const undisturbed = await importFile(fixture, appId, file, { dryRun: true })
-          expectSameVerdict(await handedOver(file, batches), undisturbed)
+          expectSameVerdict(await runByManyWorkers(file, batches), undisturbed)
         },
       ),
       { numRuns: Number(process.env.PROPERTY_RUNS ?? 30) },
     )
   })
 
-  /** Runs a dry run by one worker after the other: each releases it after some batches. Calls `between` after the first one. */
-  async function handedOver(file: string, batches: number, between = async () => {}): Promise<Result> {
+  /** Runs a dry run by many workers: each releases it after `batches` batches. Calls `between` after the first worker. */
+  async function runByManyWorkers(file: string, batches: number, between = async () => {}): Promise<Result> {
     const importId = await queueFile(fixture, appId, file, 'text/csv', true)
     const outcomes: string[] = []
     do {

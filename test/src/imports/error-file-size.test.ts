@@ -17,7 +17,7 @@ import {
 } from './import-fixture.ts'
 import { slowReads } from './slow-storage.ts'
 
-// What the rows of an error file take up in Postgres until it is stored, and how large it becomes.
+// How much room the rows of an error file need in Postgres until it is stored, and how large the file becomes.
 let fixture: ImportFixture
 const never = new AbortController().signal
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
   return () => fixture.close()
 })
 
-/** Imports a gzip file up to its error file, which storage refuses. Returns the bytes that its rows take up in Postgres. */
+/** Imports a gzip file up to its error file, which storage refuses. Returns the bytes of its rows in Postgres. */
 async function bytesKept(appId: number, file: string): Promise<number> {
   const importId = await queueFile(fixture, appId, gzipSync(file, { level: 9 }), 'application/gzip')
   const storage: Storage = { ...fixture.storage, writeStream: () => Promise.reject(new Error('refused')) }
@@ -38,7 +38,7 @@ async function bytesKept(appId: number, file: string): Promise<number> {
   return rows[0]?.bytes ?? 0
 }
 
-/** An app in which these keys are registered as integers. */
+/** Creates an app in which these keys are registered as integers. */
 async function appWithKeys(names: readonly string[], users: readonly string[] = ['u1']): Promise<number> {
   const appId = await openApp(fixture, users)
   const keys = new Map(names.map((name) => [name, 'int' as const]))
@@ -46,7 +46,7 @@ async function appWithKeys(names: readonly string[], users: readonly string[] = 
   return appId
 }
 
-describe('what the rows of an error file take up is proportional to the file', () => {
+describe('the rows of an error file need room in proportion to the file', () => {
   test('500,000 rows of one letter', async () => {
     const file = `user_id\n${'x\n'.repeat(500_000)}`
     expect(await bytesKept(await openApp(fixture), file)).toBeLessThanOrEqual(2 * file.length)
@@ -66,7 +66,7 @@ describe('what the rows of an error file take up is proportional to the file', (
     expect(kept).toBeLessThanOrEqual(2.1 * rows.length)
   })
 
-  test('25,000 columns that the rows have no value for', async () => {
+  test('25,000 columns for which the rows have no value', async () => {
     const names = Array.from({ length: 25_000 }, (_, i) => i.toString(36))
     const rows = 'x\n'.repeat(2_000)
     const kept = await bytesKept(await openApp(fixture), `user_id,${names.join(',')}\n${rows}`)
@@ -76,7 +76,7 @@ describe('what the rows of an error file take up is proportional to the file', (
 
 describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT', () => {
   const users = Array.from({ length: 90 }, (_, index) => `u${index}`)
-  /** Some rows are invalid: an `n` that is no integer, a user that is not registered, values beyond the columns, or all of these. */
+  /** Some rows have an `n` that is no integer, an unregistered user, values beyond the columns, or all of these. */
   const rows = users.map((user, index) => {
     const isStranger = index % 11 === 4
     const isLong = index % 13 === 6
@@ -97,7 +97,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
     whole = lines.map((line, index) => ({ line, number: numbers[index] ?? 0 }))
   })
 
-  /** What a file of this limit is, by the file without one. */
+  /** Returns what a file of this limit must be, given the file without a limit. */
   function expected(limit: number): { errorFile: string | undefined; endsBeforeRow: number | undefined } {
     let errorFile = header
     for (const { number, line } of whole) {
@@ -165,7 +165,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
     )
   })
 
-  test('and whenever workers break off, hand the import back, or lose it to another', async () => {
+  test('even if workers fail, release the import, or lose it to another worker', async () => {
     const events = fc.array(fc.tuple(fc.nat({ max: 60 }), fc.constantFrom('error', 'shutdown', 'lost')), {
       maxLength: 4,
     })
@@ -182,7 +182,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
     )
   })
 
-  /** Runs a claimed import to its end; each disturbance comes at a piece of the file that a worker reads. */
+  /** Runs a claimed import to its end. Each disturbance happens at a piece of the file that a worker reads. */
   async function runDisturbed(
     here: ImportFixture,
     claimed: Claim,
@@ -206,7 +206,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
     await runDisturbed(here, await claim(here, claimed.appId, claimed.importId), others)
   }
 
-  /** Claims an import whose worker has it still. A batch that the worker commits meanwhile renews its lease. */
+  /** Claims an import whose worker still holds it. A batch that this worker commits meanwhile renews its lease. */
   async function takeOver({ context }: ImportFixture, { appId, importId }: Claim): Promise<Claim> {
     return await until('the claim', async () => {
       await setImport(importId, { lease_until: new Date(0) })

@@ -12,7 +12,7 @@ import {
   resultOf,
 } from './import-fixture.ts'
 
-// No app holds the slots of the workers while another one waits (design.md §3, Fairness).
+// No app holds the workers' slots while another app waits (design.md §3, Fairness).
 let fixture: ImportFixture
 let [appId, otherId] = [0, 0]
 const never = new AbortController().signal
@@ -29,13 +29,13 @@ beforeEach(async () => {
   return () => fixture.close()
 })
 
-/** Dispatches what is next, and lets time pass: an import that waits for longer than a claim takes. */
+/** Dispatches the imports that are next in order, and lets more time pass than a claim takes. */
 async function dispatchAndWait(): Promise<string[]> {
-  const turns = await dispatchNextInOrder(fixture.context)
+  const dispatched = await takeTurns(fixture.context)
   await sql`update imports set dispatched_at = dispatched_at - interval '1 s' where dispatched_at is not null`.execute(
     fixture.database.db,
   )
-  return turns.map(({ importId }) => importId)
+  return dispatched.map(({ importId }) => importId)
 }
 
 async function run(app: number, importId: string): Promise<string> {
@@ -57,7 +57,7 @@ describe('an import whose slice is over', () => {
     ['a compressed file', 'application/gzip', gzipSync(long), false],
     ['a dry run', 'text/csv', long, true],
   ] as const)(
-    'is released while another app waits, and goes on from its position: %s',
+    'is released while another app waits, and continues from its position: %s',
     async (_, type, file, dryRun) => {
       const reference = await openApp(fixture, users)
       const whole = await queueFile(fixture, reference, file, type, dryRun)
@@ -90,7 +90,7 @@ describe('an import whose slice is over', () => {
     }
   })
 
-  test('goes on without a release while nobody else waits: not even other imports of its own app', async () => {
+  test('continues without a release while no other app waits: not even other imports of its own app count', async () => {
     const importId = await queueFile(fixture, appId, long)
     await queueFile(fixture, appId, small)
     await queueFile(fixture, appId, small, 'text/csv', true)
@@ -98,7 +98,7 @@ describe('an import whose slice is over', () => {
     expect(await run(appId, importId)).toBe('completed')
   })
 
-  test('goes on beside an import that was dispatched a moment ago: a free worker claims that one', async () => {
+  test('continues beside an import that was dispatched a moment ago: a free worker claims this import', async () => {
     const importId = await queueFile(fixture, appId, long)
     await queueFile(fixture, otherId, small)
     await dispatchNextInOrder(fixture.context)
@@ -109,7 +109,7 @@ describe('an import whose slice is over', () => {
     expect(await run(appId, importId)).toBe('completed')
   })
 
-  test('keeps its app: neither a later import nor an earlier one that comes then runs before its end', async () => {
+  test('keeps its app: neither a later import nor an earlier one that is uploaded then runs before its end', async () => {
     const importId = await queueFile(fixture, appId, long)
     const later = await queueFile(fixture, appId, small)
     await queueFile(fixture, otherId, small)
@@ -124,7 +124,7 @@ describe('an import whose slice is over', () => {
 })
 
 describe('a dry run beside an import of its app', () => {
-  test('is released as soon as another app waits, whatever its slice', async () => {
+  test('is released as soon as another app waits, however long its slice', async () => {
     const patient = { ...fixture.context, settings: { ...fixture.context.settings, IMPORT_SLICE: 3_600_000 } }
     const dryRun = await queueFile(fixture, appId, long, 'text/csv', true)
     await claim(fixture, appId, await queueFile(fixture, appId, long))
@@ -144,9 +144,9 @@ describe('a dry run beside an import of its app', () => {
   })
 })
 
-describe('of the imports that wait for a worker', () => {
+describe('of the imports that wait for a worker,', () => {
   const sizes = { small: 1_000, large: 900_000_000 }
-  /** Queues an import of a new app, of a file that is said to have so many bytes. */
+  /** Queues an import of a new app, with `bytes` as the size of its file. */
   async function queueOf(bytes: number, app?: number): Promise<string> {
     const importId = await queueFile(fixture, app ?? (await openApp(fixture, users)), small)
     await fixture.database.db
@@ -159,14 +159,14 @@ describe('of the imports that wait for a worker', () => {
   const fair = () => ({ ...fixture.context, settings: { ...fixture.context.settings, IMPORT_SLICE: 30_000 } })
   const nextId = async () => (await claimNext(fair()))?.importId
 
-  test('a small one goes before any number of large ones that came before it', async () => {
+  test('a small one runs before any number of older large ones', async () => {
     for (let app = 0; app < 20; app++) await queueOf(sizes.large)
     const newcomer = await queueOf(sizes.small)
     await dispatchAndWait()
     expect(await nextId()).toBe(newcomer)
   })
 
-  test('one of an app that has used slots lately comes after those of apps that have not', async () => {
+  test('one of an app that used slots recently runs after those of other apps', async () => {
     const large = await queueOf(sizes.large, appId)
     await sql`insert into import_slot_time values (${appId}, 30, now())`.execute(fixture.database.db)
     const others = [await queueOf(sizes.large), await queueOf(sizes.large)]
@@ -175,12 +175,12 @@ describe('of the imports that wait for a worker', () => {
     expect(await nextId()).toBe(large)
   })
 
-  test('an app that uploads one small file after the other gets no more than its part', async () => {
+  test('one of an app that uploads one small file after another runs after a large one of another app', async () => {
     const large = await queueOf(sizes.large)
     const first = await queueOf(sizes.small, appId)
     await dispatchAndWait()
     expect(await nextId()).toBe(first)
-    // Its small imports have taken up a slice altogether, and a bit.
+    // Its small imports together have used slightly more than a slice.
     await sql`insert into import_slot_time values (${appId}, 31, now())`.execute(fixture.database.db)
     await cancelImport(fixture.database.db, first, appId)
     await queueOf(sizes.small, appId)
@@ -188,7 +188,7 @@ describe('of the imports that wait for a worker', () => {
     expect(await nextId()).toBe(large)
   })
 
-  test('one that waits for long goes before newcomers, whatever its size', async () => {
+  test('one that has waited for long runs before newcomers, whatever its size', async () => {
     const large = await queueOf(sizes.large)
     await sql`update imports set queued_at = now() - interval '5 h'`.execute(fixture.database.db)
     await queueOf(5_000_000)
@@ -196,7 +196,7 @@ describe('of the imports that wait for a worker', () => {
     expect(await nextId()).toBe(large)
   })
 
-  test('what a claim has used is noted, counts less with time, and never as more than three slices', async () => {
+  test('the time that a claim used is noted, at most as three slices', async () => {
     const noted = async () => {
       const { rows } = await sql<{ seconds: number }>`
         select seconds from import_slot_time where app_id = ${appId}`.execute(fixture.database.db)
@@ -207,7 +207,7 @@ describe('of the imports that wait for a worker', () => {
     expect(await noted()).toBeLessThanOrEqual(0.003)
   })
 
-  test('one that is not next any more does not keep the others from being claimed', async () => {
+  test('one that is not next in order any more does not keep the others from being claimed', async () => {
     const [first, second] = [await queueOf(sizes.small, appId), await queueOf(sizes.large)]
     await dispatchAndWait()
     // An earlier import of its app, whose upload is noticed only now.
@@ -216,7 +216,7 @@ describe('of the imports that wait for a worker', () => {
     expect(await nextId()).toBe(second)
     expect(await nextId()).toBeUndefined()
     expect(await dispatchAndWait()).toEqual([earlier])
-    // It is dispatched again as soon as it is next.
+    // The first import is dispatched again as soon as it is next in order.
     await cancelImport(fixture.database.db, earlier, appId)
     expect(await dispatchAndWait()).toEqual([first])
   })

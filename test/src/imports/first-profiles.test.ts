@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'vitest'
 import { type ImportFixture, importFile, openApp, openImportFixture, profilesOf } from './import-fixture.ts'
 
-// Where the users of the batches before had no profiles, those of the next ones are taken to have none either, until
-// inserting one finds it there. What comes of it is what a look-up would have led to.
+// If the users of earlier batches had no profiles, later batches skip the lookup of profiles, until an insert finds one. The
+// result is the same as with a lookup.
 let fixture: ImportFixture
 let appId: number
 const users = Array.from({ length: 12 }, (_, index) => `user${index}`)
@@ -10,7 +10,7 @@ const users = Array.from({ length: 12 }, (_, index) => `user${index}`)
 beforeEach(async () => {
   fixture = await openImportFixture({ BATCH_ROWS: '2' })
   appId = await openApp(fixture, users)
-  // The keys are known, so that no batch goes alone because of them.
+  // The keys are registered, so that no batch goes alone because of them.
   await importFile(fixture, appId, 'user_id,n,m\nuser11,0,0\n')
   return () => fixture.close()
 })
@@ -18,7 +18,7 @@ beforeEach(async () => {
 const numbered = (key: 'n' | 'm', ids: readonly string[]) =>
   `user_id,${key}\n${ids.map((id, index) => `${id},${index + 1}\n`).join('')}`
 
-test('values come over those of profiles that the first batches gave no sign of', async () => {
+test('values are merged into profiles that the first batches did not suggest', async () => {
   await importFile(fixture, appId, numbered('m', users.slice(7, 9)))
   const { view } = await importFile(fixture, appId, numbered('n', users))
   expect(view).toMatchObject({ state: 'completed', rows_applied: 12, rows_failed: 0 })
@@ -31,13 +31,13 @@ test('values come over those of profiles that the first batches gave no sign of'
   })
 })
 
-test('a user who comes again in a later batch has the values of the last row', async () => {
+test('a user who occurs again in a later batch has the values of the last row', async () => {
   const { view } = await importFile(fixture, appId, numbered('n', [...users.slice(0, 10), 'user0', 'user4']))
   expect(view).toMatchObject({ state: 'completed', rows_applied: 12, rows_failed: 0 })
   expect(await profilesOf(fixture, appId)).toMatchObject({ user0: { n: 11 }, user4: { n: 12 }, user9: { n: 10 } })
 })
 
-test('users who are not registered are found among them', async () => {
+test('unregistered users are found among users without profiles', async () => {
   const ids = ['user0', 'user1', 'user2', 'stranger', 'user3', 'user4', 'nobody', 'user5']
   const { view, errorFile } = await importFile(fixture, appId, numbered('n', ids))
   expect(view).toMatchObject({ state: 'completed', rows_applied: 6, rows_failed: 2 })

@@ -34,14 +34,14 @@ export async function openImportFixture(environment: Record<string, string> = {}
   }
 }
 
-/** A new app with these users. */
+/** Creates an app with these users. */
 export async function openApp({ database }: ImportFixture, users: readonly string[] = []): Promise<number> {
   const { appId } = await createApp(database.db, { name: 'Test', email: 'member@example.com' })
   await registerUsers(database.db, appId, users)
   return appId
 }
 
-/** Puts a file into storage and into the app's line, as if it had been uploaded. Gives the import's ID. */
+/** Stores a file and queues its import, as if it had been uploaded. Returns the import's ID. */
 export async function queueFile(
   { database, storage }: { database: Pick<TestDatabase, 'db'>; storage: Storage },
   appId: number,
@@ -70,17 +70,17 @@ export async function queueFile(
   return importId
 }
 
-/** Claims an import that must be claimable. */
+/** Claims an import. Throws if it cannot be claimed. */
 export async function claim({ context }: ImportFixture, appId: number, importId: string): Promise<Claim> {
   const claimed = await claimImport(context, { appId, importId })
   if (claimed === undefined) throw new Error(`import ${importId} cannot be claimed`)
   return claimed
 }
 
-/** What came of an import. */
+/** The result of an import. */
 export interface Result {
   view: ImportView
-  /** The error file's bytes; undefined where there is none. */
+  /** The error file's bytes; undefined if there is none. */
   errorFile: Buffer | undefined
 }
 
@@ -98,7 +98,7 @@ export async function importFile(
   return await resultOf(fixture, appId, importId)
 }
 
-/** Reads what came of an import. */
+/** Reads the result of an import. */
 export async function resultOf({ context, storage }: ImportFixture, appId: number, importId: string): Promise<Result> {
   const view = await showImport(context.db, 'http://api.test', importId, appId)
   if (view === undefined) throw new Error(`import ${importId} is gone`)
@@ -112,7 +112,7 @@ export async function resultOf({ context, storage }: ImportFixture, appId: numbe
   return { view, errorFile: Buffer.concat(await stored.toArray()) }
 }
 
-/** The profiles of an app: user ID → key → value. */
+/** Returns the profiles of an app: user ID → key → value. */
 export async function profilesOf(
   { database }: ImportFixture,
   appId: number,

@@ -13,7 +13,7 @@ import {
   resultOf,
 } from './import-fixture.ts'
 
-// A row that a profile is known to hold is passed over. It must mean the same for that: not only its bytes count.
+// A row is skipped if the user's profile is known to hold it. The row must also mean the same: equal bytes are not enough.
 let fixture: ImportFixture
 let appId: number
 beforeEach(async () => {
@@ -32,11 +32,11 @@ test.each([
   expect((await importFile(fixture, appId, second)).view).toMatchObject({ rows_applied: 1 })
   const { u1, u2 } = await profilesOf(fixture, appId)
   expect(u1).toEqual(ofU1)
-  // In one of the files the row was about the other user.
+  // In the file with `u2` in it, the row was about this user.
   expect(u2).toEqual(second.includes('\nu2') ? { a: 'u1', b: 'x' } : {})
 })
 
-test('the same row is written again after another one of the user, and after an invalid one', async () => {
+test('the same row is written again after another row of the user, and is refused again if it is invalid', async () => {
   const files = [
     'user_id,a\nu1,1\n',
     'user_id,a\nu1,2\n',
@@ -50,13 +50,13 @@ test('the same row is written again after another one of the user, and after an 
   expect(view).toMatchObject({ rows_applied: 0, rows_failed: 1 })
 })
 
-test('a key that another request registers with another type meanwhile has that type, in profiles and in what is shown', async () => {
+test('a key that another request registers meanwhile has the registered type, in profiles and in the import’s view', async () => {
   const importId = await queueFile(fixture, appId, 'user_id,k\nu1,1\nu2,2\n')
   let reads = 0
   const storage: Storage = {
     ...fixture.storage,
     async read(...args) {
-      // The keys have been looked up, and none was registered.
+      // The import has looked up the keys, and none was registered.
       if (reads++ === 0) await registerAsString('k')
       return await fixture.storage.read(...args)
     },

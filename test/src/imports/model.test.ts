@@ -58,7 +58,7 @@ const table: fc.Arbitrary<Table> = fc
     return fc.record({ header: fc.constant(header), rows: fc.array(row, { maxLength: 14 }) })
   })
 
-/** A CSV writer that shares nothing with the service's: quotes wherever it may, breaks lines as it is told. */
+/** A CSV writer that shares no code with the service. `quoteAll` and `lineBreak` choose the form. */
 function write({ header, rows }: Table, quoteAll: boolean, lineBreak: string): Buffer {
   const line = (cells: Buffer[]) => {
     const quoted = cells.map((value) => {
@@ -78,7 +78,7 @@ beforeAll(async () => {
   return () => fixture.close()
 })
 
-test('whatever the table: profiles, keys, totals and error file are those of the model, and of a dry run before', async () => {
+test('for any table, profiles, keys, totals and error file equal the model’s, and the dry run’s before', async () => {
   const types = fc.constantFrom('string', 'int', 'decimal', 'datetime')
   const shape = fc.record({
     table,
@@ -138,7 +138,7 @@ async function errorCountsOf({ database }: ImportFixture, importId: string): Pro
   return counts
 }
 
-/** Rows by message; no name in the tables has a comma in it. */
+/** Counts rows by message. No name in the tables contains a comma. */
 function countsOf(errors: readonly { messages: string }[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const message of errors.flatMap(({ messages }) => messages.split(', ')))
@@ -146,7 +146,7 @@ function countsOf(errors: readonly { messages: string }[]): Record<string, numbe
   return counts
 }
 
-/** The rows of an error file by another parser, as latin1 so that every byte counts. */
+/** Reads the rows of an error file with another parser, as latin1, so that every byte counts. */
 function errorRows(file: Buffer | undefined): string[][] {
   if (file === undefined) return []
   const options = { encoding: 'latin1', relax_column_count: true, record_delimiter: '\n', bom: false } as const

@@ -1,6 +1,6 @@
 import type { ValueType } from '@sluice/contract'
 
-/** What an import does, in memory and written for clearness alone: the oracle of the property tests. */
+/** What an import does, in memory and written for clarity alone: the oracle of the property tests. */
 export interface Table {
   header: string[]
   rows: Buffer[][]
@@ -15,12 +15,12 @@ export interface Expected {
   types: Map<string, ValueType>
   keys: Map<string, ValueType>
   profiles: Map<string, Map<string, string | number>>
-  /** Error file without its header: the message column, then the other cells. */
+  /** The error file without its header: the messages, then the other cells. */
   errors: { messages: string; cells: Buffer[] }[]
   applied: number
 }
 
-/** Applies a table to a world as service.md and design.md §3 say. */
+/** Applies a table to a world as service.md and design.md §3 specify. */
 export function applyTable(
   { header, rows }: Table,
   { users, keys }: World,
@@ -78,7 +78,7 @@ function userMessages(cell: Buffer, users: string[]): string[] {
   return users.includes(text) ? [] : ['user_id is unregistered user']
 }
 
-/** The row as it comes back: cells that are missing are empty, the uploaded SERVICE_ERRORS is left out. */
+/** Returns a row as the error file holds it: missing cells are empty, the uploaded SERVICE_ERRORS is left out. */
 function errorCells(header: string[], row: Buffer[]): Buffer[] {
   const known = header.flatMap((name, index) => (name === 'SERVICE_ERRORS' ? [] : [row[index] ?? Buffer.alloc(0)]))
   return [...known, ...row.slice(header.length)]

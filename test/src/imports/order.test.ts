@@ -22,10 +22,10 @@ import {
   resultOf,
 } from './import-fixture.ts'
 
-// The life of imports in an app's line: who is next, who waits, who expires (design.md §3 and §4).
+// The order of an app's imports: which one is next, which ones wait, which ones expire (design.md §3 and §4).
 let fixture: ImportFixture
 let appId: number
-const never = new AbortController().signal
+const noShutdown = new AbortController().signal
 
 beforeEach(async () => {
   fixture = await openImportFixture()
@@ -41,7 +41,7 @@ const request = {
   dry_run: false,
 }
 
-/** A first request whose file is not there yet. */
+/** Sends a first request without uploading its file. */
 async function awaitUpload(): Promise<string> {
   const { importId } = await requestImport(fixture.context, appId, request)
   return importId
@@ -51,14 +51,14 @@ async function upload(importId: string): Promise<void> {
   await fixture.storage.write(`apps/${appId}/imports/${importId}/upload`, file, 'text/csv')
 }
 
-/** Uploads to an import that awaits it, and has it queued. */
+/** Uploads the file of an import that awaits it, and has the import queued. */
 async function uploadAndNotice(importId: string): Promise<void> {
   await upload(importId)
   await age(importId, 2)
   expect(await noticeUploads(fixture.context)).toMatchObject({ queued: 1 })
 }
 
-/** Lets time pass for an import, by moving what it remembers into the past. */
+/** Lets time pass for an import, by moving its times into the past. */
 async function age(importId: string, seconds: number): Promise<void> {
   const columns = ['requested_at', 'queued_at', 'upload_expires_at', 'upload_check_at', 'retry_at', 'dispatched_at']
   const moved = columns.map(
@@ -70,53 +70,53 @@ async function age(importId: string, seconds: number): Promise<void> {
   expect(rows).toHaveLength(1)
 }
 
-const turns = async () => (await dispatchNextInOrder(fixture.context)).map((turn) => turn.importId)
+const dispatch = async () => (await takeTurns(fixture.context)).map((next) => next.importId)
 const state = async (importId: string) => (await resultOf(fixture, appId, importId)).view.state
 
-describe('whose turn it is', () => {
-  test('the head of each app’s line; apps do not wait for each other', async () => {
+describe('next in order', () => {
+  test('is the first import of each app; apps do not wait for each other', async () => {
     const first = await queueFile(fixture, appId, file)
     await queueFile(fixture, appId, file)
     const other = await openApp(fixture)
     const ofOther = await queueFile(fixture, other, file)
-    expect((await turns()).toSorted()).toEqual([first, ofOther].toSorted())
+    expect((await dispatch()).toSorted()).toEqual([first, ofOther].toSorted())
   })
 
-  test('it is told once, and again when nobody claims it for 10 s: the job may be lost', async () => {
+  test('is dispatched once, and again if nobody claims it for 10 s: the job may be lost', async () => {
     const first = await queueFile(fixture, appId, file)
-    expect(await turns()).toEqual([first])
-    expect(await turns()).toEqual([])
+    expect(await dispatch()).toEqual([first])
+    expect(await dispatch()).toEqual([])
     await age(first, 11)
-    expect(await turns()).toEqual([first])
+    expect(await dispatch()).toEqual([first])
   })
 
-  test('nobody’s while an import of the app is active, and the next one’s when it has ended', async () => {
+  test('is no import of an app with an active import, and the following one when this has ended', async () => {
     const first = await queueFile(fixture, appId, file)
     const second = await queueFile(fixture, appId, file)
     const active = await claim(fixture, appId, first)
-    expect(await turns()).toEqual([])
+    expect(await dispatch()).toEqual([])
     expect(await claimImport(fixture.context, { appId, importId: second })).toBeUndefined()
-    await runImport(fixture.context, active, never)
-    expect(await turns()).toEqual([second])
+    await runImport(fixture.context, active, noShutdown)
+    expect(await dispatch()).toEqual([second])
   })
 
-  test('dry runs have a line of their own: they hold up no import, and no import holds them up', async () => {
+  test('is decided separately for dry runs: they delay no import, and no import delays them', async () => {
     const dryRun = () => queueFile(fixture, appId, file, 'text/csv', true)
     const [firstDry, first] = [await dryRun(), await queueFile(fixture, appId, file)]
     const secondDry = await dryRun()
-    expect((await turns()).toSorted()).toEqual([firstDry, first].toSorted())
+    expect((await dispatch()).toSorted()).toEqual([firstDry, first].toSorted())
     const active = await claim(fixture, appId, firstDry)
     expect(await claimImport(fixture.context, { appId, importId: secondDry })).toBeUndefined()
-    await runImport(fixture.context, await claim(fixture, appId, first), never)
-    await runImport(fixture.context, active, never)
-    expect(await turns()).toEqual([secondDry])
+    await runImport(fixture.context, await claim(fixture, appId, first), noShutdown)
+    await runImport(fixture.context, active, noShutdown)
+    expect(await dispatch()).toEqual([secondDry])
   })
 
-  test('of two imports of an app that are claimed at the same moment, one is: the other claim did not see the first', async () => {
+  test('is one of two imports of an app that are claimed at the same moment, even if its claim did not see the other', async () => {
     const earlier = await awaitUpload()
     const later = await queueFile(fixture, appId, file)
     await age(later, 60)
-    // The later one may pass the earlier one by, whose file comes at that very moment.
+    // The later import may overtake the earlier one, whose file arrives at that very moment.
     const racing = await fixture.database.db.transaction().execute(async (tx) => {
       expect(await claimImport({ ...fixture.context, db: tx }, { appId, importId: later })).toBeDefined()
       await fixture.database.db
@@ -132,47 +132,47 @@ describe('whose turn it is', () => {
     expect([await state(earlier), await state(later)]).toEqual(['queued', 'processing'])
   })
 
-  test('a doubled or late job claims nothing: not a running import, not one that has ended, not one out of turn', async () => {
+  test('is the only import that a repeated or late job can claim: not a running, an ended or a later one', async () => {
     const first = await queueFile(fixture, appId, file)
     const second = await queueFile(fixture, appId, file)
     expect(await claimImport(fixture.context, { appId, importId: second })).toBeUndefined()
     const active = await claim(fixture, appId, first)
     expect(await claimImport(fixture.context, { appId, importId: first })).toBeUndefined()
-    await runImport(fixture.context, active, never)
+    await runImport(fixture.context, active, noShutdown)
     expect(await claimImport(fixture.context, { appId, importId: first })).toBeUndefined()
   })
 
-  test('of two claims of one app at the same moment one goes through', async () => {
+  test('is claimed once, even if several workers claim it at the same moment', async () => {
     const importId = await queueFile(fixture, appId, file)
     const claims = await Promise.all(Array.from({ length: 8 }, () => claimImport(fixture.context, { appId, importId })))
     expect(claims.filter((each) => each !== undefined)).toHaveLength(1)
   })
 
-  test('an import waits for an earlier one that still uploads, for UPLOAD_ORDER_WAIT, then goes ahead', async () => {
+  test('is a later import once it has waited UPLOAD_ORDER_WAIT for the upload of an earlier one', async () => {
     const earlier = await awaitUpload()
     const later = await queueFile(fixture, appId, file)
-    expect(await turns()).toEqual([])
+    expect(await dispatch()).toEqual([])
     await age(later, 31)
-    expect(await turns()).toEqual([later])
-    await runImport(fixture.context, await claim(fixture, appId, later), never)
+    expect(await dispatch()).toEqual([later])
+    await runImport(fixture.context, await claim(fixture, appId, later), noShutdown)
     await upload(earlier)
     await noticeUploads(fixture.context)
-    expect(await turns()).toEqual([earlier])
+    expect(await dispatch()).toEqual([earlier])
   })
 
-  test('files that arrive in the wrong order apply in request order', async () => {
+  test('follows request order, even if files arrive in another order', async () => {
     const first = await awaitUpload()
     const second = await awaitUpload()
     await upload(second)
     await noticeUploads(fixture.context)
-    expect(await turns()).toEqual([])
+    expect(await dispatch()).toEqual([])
     await age(first, 2)
     await upload(first)
     await noticeUploads(fixture.context)
-    expect(await turns()).toEqual([first])
+    expect(await dispatch()).toEqual([first])
   })
 
-  test('an import that waits for a retry holds up those behind it', async () => {
+  test('is no later import while an import waits for a retry', async () => {
     const first = await queueFile(fixture, appId, file)
     await queueFile(fixture, appId, file)
     await fixture.database.db
@@ -180,9 +180,9 @@ describe('whose turn it is', () => {
       .set({ retry_at: new Date(Date.now() + 60_000) })
       .where('import_id', '=', first)
       .execute()
-    expect(await turns()).toEqual([])
+    expect(await dispatch()).toEqual([])
     await age(first, 61)
-    expect(await turns()).toEqual([first])
+    expect(await dispatch()).toEqual([first])
   })
 })
 
@@ -190,7 +190,7 @@ describe('an import that has committed a batch keeps its app until it ends', () 
   const rows = Array.from({ length: 40 }, (_, row) => `u1,${row}`)
   const longFile = Buffer.from(`user_id,a\n${rows.join('\n')}\n`)
 
-  /** Runs a claim until a batch is committed, and releases it as a worker does that shuts down. */
+  /** Runs a claim until a batch is committed, and releases it like a worker that shuts down. */
   async function runOneBatch(importId: string, claimed = claim(fixture, appId, importId)): Promise<void> {
     const shutdown = new AbortController()
     const context = {
@@ -201,8 +201,8 @@ describe('an import that has committed a batch keeps its app until it ends', () 
     expect(await runImport(context, await claimed, shutdown.signal)).toEqual({ outcome: 'interrupted' })
   }
 
-  /** An import that passed an earlier one, whose upload it waited for in vain, and was released after a batch. */
-  async function passedAndReleased(): Promise<{ earlier: string; later: string }> {
+  /** Returns an import that overtook an earlier one without an upload, and was released after a batch. */
+  async function overtakeAndRelease(): Promise<{ earlier: string; later: string }> {
     const earlier = await awaitUpload()
     const later = await queueFile(fixture, appId, longFile)
     await age(later, 31)
@@ -210,45 +210,45 @@ describe('an import that has committed a batch keeps its app until it ends', () 
     return { earlier, later }
   }
 
-  test('an earlier import whose upload comes then is not claimed between two batches', async () => {
-    const { earlier, later } = await passedAndReleased()
+  test('an earlier import that is uploaded then is not claimed between two batches', async () => {
+    const { earlier, later } = await overtakeAndRelease()
     await uploadAndNotice(earlier)
     expect(await claimImport(fixture.context, { appId, importId: earlier })).toBeUndefined()
-    expect(await turns()).toEqual([later])
-    await runImport(fixture.context, await claim(fixture, appId, later), never)
-    expect(await turns()).toEqual([earlier])
-    await runImport(fixture.context, await claim(fixture, appId, earlier), never)
+    expect(await dispatch()).toEqual([later])
+    await runImport(fixture.context, await claim(fixture, appId, later), noShutdown)
+    expect(await dispatch()).toEqual([earlier])
+    await runImport(fixture.context, await claim(fixture, appId, earlier), noShutdown)
     expect(await profilesOf(fixture, appId)).toEqual({ u1: { a: 1 } })
   })
 
   test('an earlier import that had expired and is uploaded late waits as well', async () => {
-    const { earlier, later } = await passedAndReleased()
+    const { earlier, later } = await overtakeAndRelease()
     await age(earlier, 400)
     await noticeUploads(fixture.context)
     expect(await state(earlier)).toBe('expired')
     await upload(earlier)
     await age(earlier, 600)
     expect(await noticeUploads(fixture.context)).toMatchObject({ queued: 1 })
-    expect(await turns()).toEqual([later])
+    expect(await dispatch()).toEqual([later])
   })
 
-  test('nobody is claimed while it waits for another try', async () => {
-    const { earlier, later } = await passedAndReleased()
+  test('no import is claimed while it waits for another try', async () => {
+    const { earlier, later } = await overtakeAndRelease()
     await uploadAndNotice(earlier)
     const failing = { ...fixture.storage, read: () => Promise.reject(new Error('no answer')) }
     const postponed = await runImport(
       { ...fixture.context, storage: failing },
       await claim(fixture, appId, later),
-      never,
+      noShutdown,
     )
     expect(postponed).toEqual({ outcome: 'postponed' })
-    expect(await turns()).toEqual([])
+    expect(await dispatch()).toEqual([])
     await age(later, 61)
-    expect(await turns()).toEqual([later])
+    expect(await dispatch()).toEqual([later])
   })
 
   test('pages say that the earlier import waits for it', async () => {
-    const { earlier, later } = await passedAndReleased()
+    const { earlier, later } = await overtakeAndRelease()
     await uploadAndNotice(earlier)
     const { db } = fixture.database
     const waitOf = async (importId: string) => (await showDetails(db, 'http://api.test', appId, importId))?.wait
@@ -261,7 +261,7 @@ describe('an import that has committed a batch keeps its app until it ends', () 
     ])
   })
 
-  test('one that was released before its first batch gives way to an earlier one', async () => {
+  test('an import that was released before its first batch lets an earlier one go first', async () => {
     const earlier = await awaitUpload()
     const later = await queueFile(fixture, appId, longFile)
     await age(later, 31)
@@ -270,19 +270,19 @@ describe('an import that has committed a batch keeps its app until it ends', () 
       outcome: 'interrupted',
     })
     await uploadAndNotice(earlier)
-    expect(await turns()).toEqual([earlier])
+    expect(await dispatch()).toEqual([earlier])
   })
 
-  test('it does not hold up dry runs, and cancelling it lets the next one go ahead', async () => {
-    const { earlier, later } = await passedAndReleased()
+  test('it does not delay dry runs, and cancelling it lets the following import run', async () => {
+    const { earlier, later } = await overtakeAndRelease()
     await uploadAndNotice(earlier)
     const dryRun = await queueFile(fixture, appId, file, 'text/csv', true)
-    expect((await turns()).toSorted()).toEqual([later, dryRun].toSorted())
+    expect((await dispatch()).toSorted()).toEqual([later, dryRun].toSorted())
     await cancelImport(fixture.database.db, later, appId)
-    expect(await turns()).toEqual([earlier])
+    expect(await dispatch()).toEqual([earlier])
   })
 
-  test('a claim that saw neither its claim nor its batch nor its release is refused', async () => {
+  test('a claim whose snapshot is older than its claim, batch and release is refused', async () => {
     const { db } = fixture.database
     const earlier = await awaitUpload()
     const later = await queueFile(fixture, appId, longFile)
@@ -295,12 +295,12 @@ describe('an import that has committed a batch keeps its app until it ends', () 
       .where('import_id', '=', earlier)
       .execute()
     const claimOfEarlier = await db.startTransaction().setIsolationLevel('repeatable read').execute()
-    await sql`select from imports`.execute(claimOfEarlier) // what it sees is settled here
+    await sql`select from imports`.execute(claimOfEarlier) // settles the snapshot
     await claimOfLater.commit().execute()
     await runOneBatch(later, Promise.resolve(claimed))
     expect(await claimImport({ ...fixture.context, db: claimOfEarlier }, { appId, importId: earlier })).toBeUndefined()
     await claimOfEarlier.rollback().execute()
-    expect(await turns()).toEqual([later])
+    expect(await dispatch()).toEqual([later])
   })
 })
 
@@ -314,7 +314,7 @@ describe('uploads', () => {
     expect(await state(importId)).toBe('queued')
   })
 
-  test('an import whose file never comes expires a minute after its window, without a mail', async () => {
+  test('an import whose file never arrives expires a minute after its upload window, without a mail', async () => {
     const importId = await awaitUpload()
     await age(importId, 5 * 60 + 30)
     await noticeUploads(fixture.context)
@@ -333,16 +333,16 @@ describe('uploads', () => {
     await upload(importId)
     await age(importId, 600)
     expect(await noticeUploads(fixture.context)).toEqual({ queued: 1, expired: 0 })
-    expect(await turns()).toEqual([importId])
-    await runImport(fixture.context, await claim(fixture, appId, importId), never)
+    expect(await dispatch()).toEqual([importId])
+    await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
     expect(await state(importId)).toBe('completed')
   })
 
-  test('an expired import holds up nobody', async () => {
+  test('an expired import delays no other import', async () => {
     const first = await awaitUpload()
     const second = await queueFile(fixture, appId, file)
     await age(first, 400)
     await noticeUploads(fixture.context)
-    expect(await turns()).toEqual([second])
+    expect(await dispatch()).toEqual([second])
   })
 })

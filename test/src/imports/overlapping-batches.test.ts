@@ -15,7 +15,7 @@ import {
   resultOf,
 } from './import-fixture.ts'
 
-// Three batches of an import are under way at the same moment. What comes of it is as if each had waited for the one before.
+// Three batches of an import are in flight at the same moment. The result is as if each had waited for the preceding one.
 let fixture: ImportFixture
 let appId: number
 let other: pg.Client
@@ -24,7 +24,7 @@ const users = ['a1', 'a2', 'b1', 'b2', 'c1', 'c2']
 beforeEach(async () => {
   fixture = await openImportFixture({ BATCH_ROWS: '2' })
   appId = await openApp(fixture, users)
-  // The key is known, so that no batch goes alone because of it; every user has a profile that can be locked.
+  // The key is registered, so that no batch goes alone because of it; every user has a profile that can be locked.
   await importFile(fixture, appId, rowsOf(users.map((user) => [user, 0])))
   other = new pg.Client({ connectionString: fixture.database.url })
   await other.connect()
@@ -49,16 +49,16 @@ async function start(app = appId): Promise<{ importId: string; running: ReturnTy
 const lockUser = (user: string) =>
   other.query(`select from profiles where app_id = $1 and user_id = $2 for update`, [appId, user])
 
-/** How many transactions wait for a lock of this kind. */
+/** Returns how many transactions wait for a lock of this kind. */
 const waiting = async (kind: 'advisory' | 'transactionid') => (await lockWaits(fixture.database.db, kind)).length
 
-/** Each batch behind the first one waits for the one before. */
+/** Waits until each batch after the first one waits for the preceding batch. */
 const untilOthersWait = () =>
   until('the second and the third batch to wait', async () => (await waiting('advisory')) === 2)
 
 /**
- * As in large batches: it takes longer to write one than to look its users up. Notes the statement of each that is committed,
- * and counts those that are begun: what a sequence has counted is not taken back.
+ * Makes writing a batch slower than looking up its users, as in large batches. Notes the statement of each committed batch,
+ * and counts the statements that began: a rollback does not undo the count of a sequence.
  */
 const slowNotedInserts = `
   create sequence begun;
@@ -82,22 +82,23 @@ const notedWrites = `
     for each row when (current_setting('application_name') = 'sluice') execute function note_write()`
 
 /**
- * Imports a file of that many batches for users without profiles; of each batch in `meeting`, another transaction gives a user
- * the first profile. Gives how many inserts into profiles the batches began, and the commands of those that were committed.
+ * Imports a file of `batches` batches for users without profiles. For each batch in `conflicting`, another transaction
+ * inserts the first profile of one of its users. Returns how many inserts into profiles began, and the commands of the
+ * committed ones.
  */
 async function importWithConflicts(
   batches: number,
-  meeting: number[],
+  conflicting: number[],
 ): Promise<{ begun: number; committed: string[] }> {
   const many = Array.from({ length: batches * 2 }, (_, index) => `user-${index}`)
   const app = await openApp(fixture, [...many, 'z'])
   await importFile(fixture, app, rowsOf([['z', 0]]))
   await other.query(slowNotedInserts)
-  const updates = await Promise.all(meeting.map((batch) => giveProfile(app, `user-${batch * 2}`)))
+  const updates = await Promise.all(conflicting.map((batch) => insertProfile(app, `user-${batch * 2}`)))
   const importId = await queueFile(fixture, app, rowsOf(many.map((user, index) => [user, index])))
   const running = runImport(fixture.context, await claim(fixture, app, importId), new AbortController().signal)
   for (const update of updates) {
-    await update.untilMet()
+    await update.untilConflict()
     await untilOthersWait()
     await update.commit()
   }
@@ -107,15 +108,15 @@ async function importWithConflicts(
   return { begun: Number(begun.rows[0]?.last_value), committed: noted.rows.map(({ command }) => command) }
 }
 
-/** A transaction of its own that gives a user a profile, and is still open; it is met by whom it keeps waiting. */
-async function giveProfile(app: number, user: string) {
+/** Inserts a user's profile in a separate transaction, which stays open. `untilConflict` waits until it blocks a batch. */
+async function insertProfile(app: number, user: string) {
   const client = new pg.Client({ connectionString: fixture.database.url })
   await client.connect()
   await client.query('begin')
   await client.query(`insert into profiles (app_id, user_id, attributes) values ($1, $2, '{"m": 1}')`, [app, user])
   const kept = 'select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
   return {
-    untilMet: () => until(`a batch with ${user} to wait`, async () => (await client.query(kept)).rowCount === 1),
+    untilConflict: () => until(`a batch with ${user} to wait`, async () => (await client.query(kept)).rowCount === 1),
     async commit() {
       await client.query('commit')
       await client.end()
@@ -128,7 +129,7 @@ async function progressOf(importId: string): Promise<number> {
   return view.rows_total
 }
 
-test('of rows of the same users in batches next to each other the last one holds', async () => {
+test('the last of several rows of a user holds, even if they are in neighbouring batches', async () => {
   const values = Array.from({ length: 60 }, (_, index): [string, number] => [users[(index * 5) % 6] ?? '', index])
   const { view } = await importFile(fixture, appId, rowsOf(values))
   expect(view).toMatchObject({ state: 'completed', rows_applied: 60, rows_failed: 0 })
@@ -160,7 +161,7 @@ test('a batch that shares a user with the preceding batch begins after its commi
   expect(await profilesOf(fixture, appId)).toMatchObject({ a1: { n: 7 }, b2: { n: 1 } })
 })
 
-test('a batch that is checked before the one in front of it is written waits for it', async () => {
+test('a batch that is checked before the preceding batch is written waits for it', async () => {
   await other.query('begin')
   await lockUser('a1')
   const { importId, running } = await start()
@@ -172,7 +173,7 @@ test('a batch that is checked before the one in front of it is written waits for
   expect(await profilesOf(fixture, appId)).toEqual(allApplied)
 })
 
-test('a batch that waits for the one before holds none of its users: others may change them', async () => {
+test('a batch that waits for the preceding one locks none of its users: other writers can change them', async () => {
   await other.query('begin')
   await lockUser('a1')
   const { importId, running } = await start()
@@ -184,7 +185,7 @@ test('a batch that waits for the one before holds none of its users: others may 
   expect(await profilesOf(fixture, appId)).toEqual(allApplied)
 })
 
-test('when the first batch is lost with its connection, nothing of those behind it is committed', async () => {
+test('if the first batch is lost with its connection, no following batch is committed', async () => {
   await other.query('begin')
   await lockUser('a2')
   const { importId, running } = await start()
@@ -193,27 +194,27 @@ test('when the first batch is lost with its connection, nothing of those behind 
     `select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock' and wait_event = 'transactionid'`,
   )
-  // The first one's connection is gone, so the import is given back; the others must not have been committed.
+  // The first batch's connection is gone, so the import is postponed. The other batches must not be committed.
   expect(await running).toMatchObject({ outcome: 'postponed' })
   expect(await progressOf(importId)).toBe(0)
   expect(await profilesOf(fixture, appId)).toMatchObject({ b1: { n: 0 }, b2: { n: 0 }, c1: { n: 0 } })
   await other.query('commit')
 })
 
-test('when the first batch has to be written again, those that waited for it are written again behind it', async () => {
+test('if the first batch has to be written again, the batches that waited for it are written again after it', async () => {
   const app = await openApp(fixture, [...users, 'z'])
   await importFile(fixture, app, rowsOf([['z', 0]]))
-  const update = await giveProfile(app, 'a1')
+  const update = await insertProfile(app, 'a1')
   const { importId, running } = await start(app)
   await untilOthersWait()
-  // The first batch finds a profile where it had seen none: so it is given up, and begins anew.
+  // The first batch finds a profile that did not exist at its lookup: so it rolls back, and starts again.
   await update.commit()
   expect(await running).toMatchObject({ outcome: 'completed' })
   expect(await resultOf(fixture, app, importId)).toMatchObject({ view: { rows_total: 6, rows_applied: 6 } })
   expect(await profilesOf(fixture, app)).toEqual({ ...allApplied, a1: { m: 1, n: 1 }, z: { n: 0 } })
 })
 
-test('when a batch has to be written again, those behind it are written once all the same', async () => {
+test('if a batch has to be written again, the following batches are still written once', async () => {
   const { begun, committed } = await importWithConflicts(30, [0])
   expect(committed).toHaveLength(30)
   expect(begun).toBe(31)
@@ -235,7 +236,7 @@ test('after a conflict, some batches use the insert that tolerates existing prof
   expect(tolerant[1]).toBe(2 * (tolerant[0] ?? 0))
 })
 
-test('updates of the same users at the same time lead to no error, and both writers’ values hold', async () => {
+test('updates of the same users at the same time cause no error, and both writers’ values hold', async () => {
   const update = joinedProfileUpdates(fixture.database.db, 10)
   const values = Array.from({ length: 300 }, (_, index): [string, number] => [users[index % 6] ?? '', index])
   let isOver = false

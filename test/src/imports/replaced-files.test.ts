@@ -13,8 +13,8 @@ import {
   resultOf,
 } from './import-fixture.ts'
 
-// An object with another ETag. Storage that encrypts with keys of a key service (SSE-KMS) gives each PUT an ETag of its own,
-// also if a client that lost the answer sends the same file again. Here an upload in parts gives the other ETag.
+// An object with another ETag. Storage that encrypts with keys of a key service (SSE-KMS) gives each PUT another ETag, even
+// if a client sends the same file again because it lost the answer. In these tests, an upload in parts has the other ETag.
 let fixture: ImportFixture
 let appId: number
 const never = new AbortController().signal
@@ -59,7 +59,7 @@ async function replace(importId: string, content: string): Promise<void> {
   expect([after?.byteSize, after?.etag === before?.etag]).toEqual([before?.byteSize, false])
 }
 
-/** Runs the import until its third read breaks off after some batches, so that the next run reads the rest. */
+/** Runs the import until its third read fails after some batches, so that the next run reads the rest. */
 async function runPartly(importId: string): Promise<number> {
   let reads = 0
   const storage: Storage = {
@@ -101,7 +101,7 @@ describe('a file that was uploaded twice', () => {
     expect(await valuesOf()).toEqual(users.map(() => 'old'))
   })
 
-  test('the second time while it is imported, is imported to its end', async () => {
+  test('is imported to its end if the second upload happens during the import', async () => {
     const importId = await queueDeclared()
     await runPartly(importId)
     await replace(importId, file)
@@ -109,7 +109,7 @@ describe('a file that was uploaded twice', () => {
     expect(await valuesOf()).toEqual(users.map(() => 'old'))
   })
 
-  test('is compared once: later reads find the ETag that it has now', async () => {
+  test('is compared once: later reads use its new ETag', async () => {
     const importId = await queueDeclared()
     await replace(importId, file)
     let whole = 0
@@ -133,14 +133,14 @@ describe('a file that was uploaded twice', () => {
 describe('a file that was replaced by another one of equal size', () => {
   const replaced = { state: 'failed', error: 'the uploaded file was replaced' }
 
-  test('before the first batch fails its import, and nothing is applied', async () => {
+  test('fails its import before the first batch, and nothing is applied', async () => {
     const importId = await queueDeclared()
     await replace(importId, other)
     expect(await run(importId)).toMatchObject({ ...replaced, rows_applied: 0 })
     expect(await valuesOf()).toEqual(users.map(() => undefined))
   })
 
-  test('after some batches fails its import: these batches stay applied, and nothing of the other file is', async () => {
+  test('fails its import after some batches: these stay applied, and nothing of the other file is applied', async () => {
     const importId = await queueDeclared()
     const applied = await runPartly(importId)
     await replace(importId, other)
@@ -148,7 +148,7 @@ describe('a file that was replaced by another one of equal size', () => {
     expect(await valuesOf()).toEqual(users.map((_, user) => (user < applied ? 'old' : undefined)))
   })
 
-  test('fails its import if the MD5 of the file is not known, whatever the bytes', async () => {
+  test('fails its import if the MD5 of the file is not known, whatever its bytes', async () => {
     const importId = await queueFile(fixture, appId, file)
     await replace(importId, file)
     expect(await run(importId)).toMatchObject({ ...replaced, rows_applied: 0 })

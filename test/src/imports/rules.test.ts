@@ -9,7 +9,7 @@ beforeAll(async () => {
   return () => fixture.close()
 })
 
-/** Imports one file into a new app with the users `u1` to `u3`; keys are registered beforehand as given. */
+/** Imports one file into a new app with the users `u1` to `u3` and these registered keys. */
 async function run(file: Buffer | string, keys: Record<string, 'string' | 'int' | 'decimal' | 'datetime'> = {}) {
   const appId = await openApp(fixture, ['u1', 'u2', 'u3'])
   await fixture.database.db.transaction().execute((tx) => registerKeys(tx, appId, new Map(Object.entries(keys)), 500))
@@ -45,7 +45,7 @@ describe('row messages', () => {
     expect(profiles).toEqual({ u1: {}, u2: {}, u3: {} })
   })
 
-  test('a row with several errors stands in the error file once, with all messages in column order, too many values first', async () => {
+  test('a row with several errors is in the error file once, with all messages in column order, too many values first', async () => {
     const { errors, view } = await run('a,user_id,b\nx,nobody,2026-13-01,more\n', { a: 'int', b: 'datetime' })
     expect(errors).toBe(
       'SERVICE_ERRORS,a,user_id,b\n' +
@@ -54,20 +54,20 @@ describe('row messages', () => {
     expect(view.rows_failed).toBe(1)
   })
 
-  test('nothing of a row with an error is applied, and the rows around it are', async () => {
+  test('nothing of a row with an error is applied, but the surrounding rows are', async () => {
     const { profiles, view } = await run('user_id,n,name\nu1,1,a\nu2,x,b\nu3,3,c\n', { n: 'int' })
     expect(profiles).toEqual({ u1: { n: 1, name: 'a' }, u2: {}, u3: { n: 3, name: 'c' } })
     expect(view).toMatchObject({ rows_total: 3, rows_applied: 2, rows_failed: 1 })
   })
 
-  test('a malformed row does not swallow the rows after it', async () => {
+  test('a malformed row does not swallow the following rows', async () => {
     const { profiles, errors } = await run('user_id,name\nu1,"open\nu2,two\nu3,three\n')
     expect(profiles).toEqual({ u1: {}, u2: { name: 'two' }, u3: { name: 'three' } })
     expect(errors).toBe('SERVICE_ERRORS,user_id,name\nquote is not closed,u1,"""open"\n')
   })
 })
 
-test('a wide file in which every cell is wrong: each row comes back once, with a message for each cell', async () => {
+test('in a wide file in which every cell is wrong, each row is in the error file once, with a message for each cell', async () => {
   const names = Array.from({ length: 300 }, (_, i) => `a column with a name of some length, number ${i}`)
   const wide = await openImportFixture()
   const appId = await openApp(wide, ['u1'])
@@ -84,14 +84,14 @@ test('a wide file in which every cell is wrong: each row comes back once, with a
 })
 
 describe('values', () => {
-  test('an empty value and a missing one leave the profile unchanged, and so does a key that is not in the file', async () => {
+  test('an empty value, a missing value, and a key that is not in the file leave the profile unchanged', async () => {
     const { appId } = await run('user_id,a,b,c\nu1,1,2,3\n')
     await importFile(fixture, appId, 'user_id,a,b\nu1,9,\n')
     await importFile(fixture, appId, 'user_id,b,a\nu1,8\n')
     expect((await profilesOf(fixture, appId)).u1).toEqual({ a: 9, b: 8, c: 3 })
   })
 
-  test('white space in keys and values is kept as it is, and keys that differ in it or in case are different', async () => {
+  test('white space in keys and values is kept; keys that differ in it or in case are different', async () => {
     const { profiles, view } = await run('user_id, a ,A\nu1, x ,y\n')
     expect(profiles.u1).toEqual({ ' a ': ' x ', A: 'y' })
     expect(view.types).toEqual({ ' a ': 'string', A: 'string' })
@@ -112,7 +112,7 @@ describe('values', () => {
     })
   })
 
-  test('numbers are stored as numbers, in whatever form they stand', async () => {
+  test('numbers are stored as numbers, in whatever form they are written', async () => {
     const { profiles } = await run('user_id,i,d\nu1,+007,1.50\nu2,-0,-.5\nu3,9007199254740991,1.5e3\n', {
       i: 'int',
       d: 'decimal',
@@ -124,7 +124,7 @@ describe('values', () => {
     })
   })
 
-  test('an uploaded SERVICE_ERRORS column is ignored, wherever it stands, and is not in the error file twice', async () => {
+  test('an uploaded SERVICE_ERRORS column is ignored in any position, and is in the error file once', async () => {
     const { profiles, errors, appId } = await run('a,SERVICE_ERRORS,user_id\n1,old message,u1\n2,\xff,nobody\n')
     expect(profiles.u1).toEqual({ a: 1 })
     expect(errors).toBe('SERVICE_ERRORS,a,user_id\nuser_id is unregistered user,2,nobody\n')
@@ -139,7 +139,7 @@ describe('values', () => {
     expect(await profilesOf(fixture, appId)).toMatchObject({ u1: { n: 1 }, u2: { n: 2 } })
   })
 
-  test('cells that are not UTF-8 come back in the error file byte for byte', async () => {
+  test('cells that are not UTF-8 keep their bytes in the error file', async () => {
     const { errors } = await run(Buffer.from('user_id,n\nu1,\x80\xff"\xfe,\n', 'latin1'))
     expect(errors).toBe('SERVICE_ERRORS,user_id,n\n"too many values, n should be UTF-8",u1,"\x80\xff""\xfe",\n')
   })
@@ -187,14 +187,14 @@ describe('inference of a new key', () => {
     expect(view).toMatchObject({ types: { k: 'int' }, rows_failed: 1 })
   })
 
-  test('a key is registered by the first row that is applied with a value for it, not by rows with errors', async () => {
+  test('a key is registered by the first applied row with a value for it, not by rows with errors', async () => {
     const { appId, view } = await run('user_id,k\nnobody,1\n')
     expect(view.types).toEqual({ k: 'int' })
     expect(await registeredKeys(fixture.database.db, appId)).toEqual(new Map())
   })
 })
 
-describe('file-level errors fail the import, apply nothing and are told in the mail', () => {
+describe('file-level errors fail the import, apply nothing and are reported in the mail', () => {
   const refused: [string, Buffer | string, string][] = [
     ['an empty file', '', 'empty file'],
     ['a header without a line break', 'user_id,a', 'newline character not found'],
@@ -223,7 +223,7 @@ describe('file-level errors fail the import, apply nothing and are told in the m
 })
 
 describe('the result mail', () => {
-  test('tells the counts, and has the link only if there are errors', async () => {
+  test('reports the counts, and has the link only if there are errors', async () => {
     const clean = await run('user_id,a\nu1,1\n')
     const dirty = await run('user_id,a\nu1,1\nnobody,1\n')
     const mailOf = async (appId: number) =>

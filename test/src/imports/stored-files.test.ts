@@ -13,7 +13,7 @@ import { unfinishedUploads } from '../environment/storage.ts'
 import { until } from '../environment/wait.ts'
 import { type ImportFixture, importFile, openApp, openImportFixture, queueFile } from './import-fixture.ts'
 
-// How long what an import leaves in storage can be had, and that it goes then.
+// How long an import's files can be read, and when they are removed.
 let fixture: ImportFixture
 let appId: number
 const file = 'user_id,a\nu1,1\nnobody,2\n'
@@ -85,7 +85,7 @@ describe('stored files', () => {
     expect(await follow('../../etc/passwd')).toBe('unknown')
   })
 
-  test('that were begun in parts by a process that was killed are removed with the others', async () => {
+  test('that a killed process had uploaded in part are removed with the others', async () => {
     const prefix = `apps/${appId}/imports/${crypto.randomUUID()}/`
     const dying = Promise.withResolvers<never>()
     async function* content() {
@@ -97,11 +97,11 @@ describe('stored files', () => {
     await until('the first part', async () => (await unfinishedUploads(prefix)) === 1)
     await fixture.storage.removeAll(prefix)
     expect(await unfinishedUploads(prefix)).toBe(0)
-    dying.reject(new Error('as told'))
+    dying.reject(new Error('as expected'))
     await expect(writing).rejects.toThrow()
   })
 
-  test('of one import that storage does not let go are no reason to keep those of the others', async () => {
+  test('of other imports are removed even if storage refuses to remove those of one import', async () => {
     const [first, second] = [await importFile(fixture, appId, file), await importFile(fixture, appId, file)]
     await fixture.database.db
       .updateTable('imports')
@@ -133,7 +133,9 @@ describe('stored files', () => {
     expect(left.map((row) => row.import_id)).not.toContain(second.view.import_id)
   })
 
-  /** Storage that removes nothing, and keeps what it was asked to remove. Further requests end the process. */
+  /**
+   * Storage that refuses to remove files, and notes its requests in `tried`. Request number `most` shuts the process down.
+   */
   const refusing = (tried: string[], stop: AbortController, most: number): Storage => ({
     ...fixture.storage,
     async removeAll(prefix) {
@@ -143,7 +145,7 @@ describe('stored files', () => {
     },
   })
 
-  test('are tried once per import and run, however many imports ended at the same microsecond', async () => {
+  test('are removed once per import and run, however many imports ended at the same microsecond', async () => {
     const ended = Array.from({ length: 250 }, () => ({
       app_id: appId,
       source: 'v3' as const,
@@ -160,7 +162,7 @@ describe('stored files', () => {
       expect(await removeOldFiles({ ...fixture.context, storage, shutdown: stop.signal })).toBe(0)
       return tried
     }
-    const tried = await run(1_000) // a run that repeats itself ends there
+    const tried = await run(1_000) // ends a run that repeats requests
     expect(tried).toHaveLength(250)
     expect(new Set(tried).size).toBe(250)
     expect(await run(3), 'a run in a process that shuts down at the third import').toHaveLength(3)
@@ -182,7 +184,8 @@ describe('stored files', () => {
     const token = view.error_file_url?.split('/').at(-1) ?? ''
     expect(await followErrorLink(fixture.database.db, fixture.storage, token)).toBe('expired')
   })
-  /** Lets an import have ended so many days ago. */
+
+  /** Makes an import have ended `days` days ago. */
   const endDaysAgo = async (importId: string, days: number) => {
     await fixture.database.db
       .updateTable('imports')
@@ -191,7 +194,7 @@ describe('stored files', () => {
       .execute()
   }
 
-  test('of a cancelled import go like those of any other, but not before it is reported', async () => {
+  test('of a cancelled import are removed like those of any other, but not before its report', async () => {
     const importId = await queueFile(fixture, appId, file)
     const key = `apps/${appId}/imports/${importId}/upload`
     await cancelImport(fixture.database.db, importId)
@@ -203,7 +206,7 @@ describe('stored files', () => {
     expect(await fixture.storage.stat(key)).toBeUndefined()
   })
 
-  test('that come after their import was cancelled are not taken up, and go within two days', async () => {
+  test('that arrive after their import was cancelled start no import, and are removed within two days', async () => {
     const request = {
       checksum: '6VkhpT2eVzkbUMqljvj/Fg==',
       byte_size: 1,

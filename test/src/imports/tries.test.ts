@@ -17,9 +17,9 @@ import {
   resultOf,
 } from './import-fixture.ts'
 
-// What uses up a try: only what may be the file's fault. A file that nobody else holds up fails after IMPORT_ATTEMPTS.
+// A try counts only if the file may be at fault. Without outside delays, such a file fails after IMPORT_ATTEMPTS tries.
 const attempts = 3
-const never = new AbortController().signal
+const noShutdown = new AbortController().signal
 let fixture: ImportFixture
 let appId: number
 
@@ -31,10 +31,10 @@ beforeEach(async () => {
 
 const file = 'user_id,city\nann,Graz\nbob,Linz\nnobody,Wien\n'
 
-/** Runs one try of an import. Returns how it ended. */
+/** Runs one try of an import. Returns its outcome. */
 async function runOnce(importId: string, context = fixture.context): Promise<string> {
   await fixture.database.db.updateTable('imports').set({ retry_at: null }).where('import_id', '=', importId).execute()
-  return (await runImport(context, await claim(fixture, appId, importId), never)).outcome
+  return (await runImport(context, await claim(fixture, appId, importId), noShutdown)).outcome
 }
 
 const triesOf = async (importId: string): Promise<number> => {
@@ -47,7 +47,7 @@ async function expectCompleted(importId: string): Promise<void> {
   expect(await profilesOf(fixture, appId)).toEqual({ ann: { city: 'Graz' }, bob: { city: 'Linz' } })
 }
 
-/** Has every batch fail at its last statement. */
+/** Makes every batch fail at its last statement. */
 async function failBatches(statement: string): Promise<void> {
   await sql
     .raw(`
@@ -61,7 +61,7 @@ async function failBatches(statement: string): Promise<void> {
 const letBatchesPass = () => sql`drop trigger fail_batch on imports`.execute(fixture.database.db)
 
 describe('a try that Postgres ends for a reason outside the file does not count', () => {
-  const raise = (code: string) => `raise exception using errcode = '${code}', message = 'as told'`
+  const raise = (code: string) => `raise exception using errcode = '${code}', message = 'as expected'`
   test.each([
     ['a transaction that took too long', raise('25P04')],
     ['a transaction that did nothing for too long', raise('25P03')],
@@ -84,7 +84,7 @@ describe('a try that Postgres ends for a reason outside the file does not count'
     await expectCompleted(importId)
   })
 
-  test('but a try that the file’s own data may have ended does', async () => {
+  test('but a try that the file’s own data may have ended counts', async () => {
     const importId = await queueFile(fixture, appId, file)
     await failBatches(raise('22000'))
     const outcomes: string[] = []
@@ -93,18 +93,18 @@ describe('a try that Postgres ends for a reason outside the file does not count'
   })
 })
 
-/** Has somebody else lock the profile of one of the file's users. Returns what lets go of it. */
+/** Locks the profile of one of the file's users on another connection. Returns a function that releases the lock. */
 async function lockProfile(): Promise<() => Promise<void>> {
   await runOnce(await queueFile(fixture, appId, 'user_id,city\nann,Rom\n'))
-  const somebody = new pg.Client({ connectionString: fixture.database.url })
-  somebody.on('error', () => {}) // the database goes before it if the test fails
-  await somebody.connect()
-  await somebody.query('begin')
-  await somebody.query("select from profiles where user_id = 'ann' for update")
-  return () => somebody.end()
+  const writer = new pg.Client({ connectionString: fixture.database.url })
+  writer.on('error', () => {}) // the database closes first if the test fails
+  await writer.connect()
+  await writer.query('begin')
+  await writer.query("select from profiles where user_id = 'ann' for update")
+  return () => writer.end()
 }
 
-test('somebody else’s lock on a profile that outlasts every try delays the import, which completes afterwards', async () => {
+test('another writer’s lock on a profile that outlasts every try delays the import, which completes afterwards', async () => {
   const release = await lockProfile()
   const impatient = connect(fixture.database.url, { lockTimeoutMs: 100 })
   onTestFinished(() => impatient.close())
@@ -116,7 +116,7 @@ test('somebody else’s lock on a profile that outlasts every try delays the imp
   await expectCompleted(importId)
 })
 
-test('a transaction that reaches its time limit behind somebody else’s lock is no failed try, not even the last one', async () => {
+test('a transaction that waits for another writer’s lock until its time limit is no failed try, not even the last one', async () => {
   const release = await lockProfile()
   const context = { ...fixture.context, settings: { ...fixture.context.settings, IMPORT_ATTEMPTS: 1 } }
   const importId = await queueFile(fixture, appId, file)
@@ -131,17 +131,17 @@ describe('a connection to Postgres that breaks under a batch uses up no try', ()
   let context: ImportFixture['context']
   beforeEach(async () => {
     proxy = await startTcpProxy(() => Number(new URL(fixture.database.url).port))
-    const far = connect(throughProxy(fixture.database.url, proxy), { queryTimeoutMs: 1_000 })
-    context = { ...fixture.context, db: far.db }
+    const proxied = connect(throughProxy(fixture.database.url, proxy), { longestQuery: 1_000 })
+    context = { ...fixture.context, db: proxied.db }
     return async () => {
       await proxy.close()
-      await far.close()
+      await proxied.close()
     }
   })
 
-  /** Ends what Postgres still does for connections that broke: it would commit the batch once the lock is free. */
+  /** Ends the statements of broken connections in Postgres: they would commit the batch once the lock is free. */
   const endWaiting = () =>
-    until('the end of what waits for the lock', async () => {
+    until('the end of every statement that waits for the lock', async () => {
       await sql`
         select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'
@@ -178,8 +178,8 @@ describe('a connection to Postgres that breaks under a batch uses up no try', ()
     const claimed = await claim(fixture, appId, importId)
     proxy.set({ kind: 'stall' })
     const settings = { ...context.settings, IMPORT_LEASE: 2_000 }
-    expect((await runImport({ ...context, settings }, claimed, never)).outcome).toBe('lost')
-    // Another worker has the import by the time that Postgres answers again.
+    expect((await runImport({ ...context, settings }, claimed, noShutdown)).outcome).toBe('lost')
+    // Another worker has claimed the import by the time that Postgres answers again.
     await fixture.database.db
       .updateTable('imports')
       .set({ lease_until: new Date(0) })
@@ -187,20 +187,20 @@ describe('a connection to Postgres that breaks under a batch uses up no try', ()
     await claim(fixture, appId, importId)
     expect(await triesOf(importId)).toBe(2)
     proxy.set({ kind: 'fine' })
-    await until('the try to be taken back', async () => (await triesOf(importId)) === 1)
+    await until('the try to be uncounted', async () => (await triesOf(importId)) === 1)
   })
 })
 
-describe('a batch that commits although its worker does not hear of it', () => {
-  test('since the connection breaks during the last try’s COMMIT: its rows count once, with their types and errors', async () => {
+describe('a batch that commits without its worker learning of it', () => {
+  test('because the connection breaks in the last try’s COMMIT: its rows count once, with their types and errors', async () => {
     const proxy = await startTcpProxy(() => Number(new URL(fixture.database.url).port))
-    const far = connect(throughProxy(fixture.database.url, proxy))
+    const proxied = connect(throughProxy(fixture.database.url, proxy))
     onTestFinished(async () => {
       await proxy.close()
-      await far.close()
+      await proxied.close()
     })
     const settings = { ...fixture.context.settings, IMPORT_ATTEMPTS: 1 }
-    const context = { ...fixture.context, db: far.db, settings }
+    const context = { ...fixture.context, db: proxied.db, settings }
     const importId = await queueFile(fixture, appId, file)
     await sql
       .raw(`
@@ -241,7 +241,7 @@ describe('a batch that commits although its worker does not hear of it', () => {
         await fixture.storage.writeStream(key, content, contentType, options)
         if (!late) return
         late = false
-        // The error file is stored; now commits what has been on its way to Postgres all the time.
+        // The error file is stored. The batch that was in flight to Postgres all the time commits now.
         const counted = sql<number>`rows_total + 1`
         await fixture.database.db.insertInto('import_error_chunks').values(chunk).execute()
         await fixture.database.db.updateTable('imports').set({ rows_total: counted, rows_failed: 2 }).execute()

@@ -6,7 +6,7 @@ import { pino } from 'pino'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { claim, type ImportFixture, openApp, openImportFixture, queueFile, resultOf } from './import-fixture.ts'
 
-// What a file costs goes by its bytes: not by the width of its header, nor by cells that no column stands for.
+// The cost of a file depends on its bytes, not on the width of its header or on cells without a column.
 let fixture: ImportFixture
 
 beforeAll(async () => {
@@ -14,7 +14,7 @@ beforeAll(async () => {
   return () => fixture.close()
 })
 
-/** CPU time of this process, which does all but Postgres's part, ms. */
+/** Returns the CPU time of this process, which does everything but Postgres's part, ms. */
 async function cpuTime(job: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage()
   await job()
@@ -25,7 +25,7 @@ async function cpuTime(job: () => Promise<unknown>): Promise<number> {
 describe('a header of 25,908 columns above rows of one value', () => {
   const rows = 'u\n'.repeat(200_000)
 
-  /** Imports a file in a database of its own. */
+  /** Imports a file in a separate database. */
   async function importWith(header: string): Promise<{ batches: number; cpu: number; imports: number }> {
     const own = await openImportFixture()
     onTestFinished(own.close)
@@ -43,19 +43,19 @@ describe('a header of 25,908 columns above rows of one value', () => {
     return { batches, cpu, imports: sizes[0]?.bytes ?? 0 }
   }
 
-  test('as many batches as below a narrow header, about the same CPU time, and the header is written once', async () => {
+  test('cost as many batches as under a narrow header and about the same CPU time, and the header is written once', async () => {
     const names = Array.from({ length: 25_907 }, (_, index) => index.toString(36))
     const wideHeader = `user_id,${names.join(',')}`
     const narrow = await importWith('user_id,a')
     const wide = await importWith(wideHeader)
     expect(wide.batches).toBe(narrow.batches)
     expect(wide.cpu / narrow.cpu).toBeLessThan(5)
-    // Postgres may keep what a row held before it was updated: two copies of the header, and some pages.
+    // Postgres may keep what a row held before its update: two copies of the header, and some pages.
     expect(wide.imports - narrow.imports).toBeLessThan(3 * wideHeader.length)
   }, 300_000)
 })
 
-describe('a look at the first rows', () => {
+describe('an inspection of the first rows', () => {
   const gzip = { contentType: 'application/gzip', byteSize: undefined } as const
   const file = (row: string) => gzipSync(`user_id,zzz\n${row.repeat(Math.ceil((16 * 2 ** 20) / row.length))}`)
 
@@ -80,7 +80,7 @@ describe('a look at the first rows', () => {
     const names = Array.from({ length: 20_000 }, (_, index) => index.toString(36))
     const first = `user_id,${names.join(',')}\nu${',1'.repeat(20_000)}\n`
     const rest = Array.from({ length: 900 }, () => `u,${randomBytes(1_000).toString('base64')}\n`)
-    // Whoever reads on finds out that the file is cut off.
+    // A reader of the whole file would find out that it is cut off.
     const cutOff = gzipSync(first + rest.join('')).subarray(0, -100_000)
     expect(await inspect(cutOff)).toEqual({ refused: 'This app has exceeded the limit of enabled user profile(500)' })
   })

@@ -8,7 +8,7 @@ import { dueMails, enqueueMails, type Mailer, mailBacklog, nextMails, openMailer
 import { beforeEach, expect, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
 
-// One app's mails neither hold up another's nor exceed the app's share of an hour.
+// One app's mails neither delay another app's mails nor exceed the app's hourly limit.
 let db: Database
 let inbox: Awaited<ReturnType<typeof startInbox>>
 beforeEach(async () => {
@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 const content = { subject: 'Hello', text: 'text', html: '<p>html</p>' }
 
-/** An app that was created with so many members. */
+/** Creates an app with `members` members. */
 async function openApp(members: number): Promise<number> {
   const { appId } = await createApp(db, { name: 'Shop', email: 'member-1@example.com' })
   await sql`
@@ -56,19 +56,19 @@ test('an app with 11,000 members, from before their number was limited, gets the
   expect(await enqueueMails(db, appId, 'import:1', content)).toEqual([])
 })
 
-test('mails are due in turn by app: one that waits has none of another app’s backlog before it', async () => {
+test('due mails alternate between apps: a mail does not wait for another app’s backlog', async () => {
   const [large, small] = [await openApp(400), await openApp(1)]
   for (let event = 1; event <= 12; event++) await enqueueMails(db, large, `import:${event}`, content)
   const [mail] = await enqueueMails(db, small, 'import:13', content)
   const due = await dueMails(db, 1_000)
   expect(due.slice(0, 2)).toContainEqual(mail)
-  // The queue is first in, first out: it never holds much of one app.
+  // The queue is first in, first out, so it must never hold many mails of one app.
   expect(due.length).toBeLessThanOrEqual(11)
   expect((await nextMails(db, large)).length).toBeLessThanOrEqual(10)
   expect(await nextMails(db, small)).toEqual([mail])
 })
 
-test('past its mails of an hour an app waits for the next hour; none is lost, and others do not wait', async () => {
+test('mails over an app’s hourly limit wait for the next hour; none is lost, and other apps do not wait', async () => {
   const [large, small] = [await openApp(7), await openApp(1)]
   const mails = await enqueueMails(db, large, 'import:1', content)
   const mailer = openHourlyMailer(3)
@@ -79,7 +79,7 @@ test('past its mails of an hour an app waits for the next hour; none is lost, an
   expect(await sendAll()).toBe(4)
   expect(await dueMails(db, 10)).toEqual([])
   expect(await nextMails(db, large)).toEqual([])
-  // What waits for its hour is not overdue: nobody is to look after the mail server.
+  // A mail that waits for its hour is not overdue: it is no reason to check the mail server.
   expect(await mailBacklog(db)).toEqual({ waiting: 4, overdue: 0 })
 
   const [other] = await enqueueMails(db, small, 'import:1', content)
@@ -95,7 +95,7 @@ test('past its mails of an hour an app waits for the next hour; none is lost, an
   mailer.close()
 })
 
-test('several processes that send at the same moment keep to the hour’s number together', async () => {
+test('several processes that send at the same moment keep the hourly limit together', async () => {
   const appId = await openApp(20)
   const mails = await enqueueMails(db, appId, 'import:1', content)
   const mailers = [openHourlyMailer(5), openHourlyMailer(5)]
@@ -104,7 +104,7 @@ test('several processes that send at the same moment keep to the hour’s number
   for (const mailer of mailers) mailer.close()
 })
 
-test('a try that the mail server did not take uses up nothing of the hour', async () => {
+test('a try that the mail server refused does not count against the hour', async () => {
   const appId = await openApp(1)
   const [mail] = await enqueueMails(db, appId, 'import:1', content)
   if (mail === undefined) throw new Error('no mail')

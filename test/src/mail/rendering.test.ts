@@ -46,7 +46,7 @@ const mails = {
   'deletion-completed': deletionNotification({ appName: 'Corner shop', day: '2026-12-07', usersDeleted: 12_345 }),
 }
 
-describe.skipIf(inject('chromium') === undefined)('as a mail program shows it', () => {
+describe.skipIf(inject('chromium') === undefined)('in a mail program,', () => {
   let browser: Browser
   let folder: string
   let inbox: Awaited<ReturnType<typeof startInbox>>
@@ -62,7 +62,7 @@ describe.skipIf(inject('chromium') === undefined)('as a mail program shows it', 
   })
 
   test.each(Object.entries(mails))(
-    'the mail %s loads nothing, runs nothing, fits a phone, and says what its text says',
+    'the mail %s loads nothing, runs nothing, fits a phone, and shows all of its text',
     async (name, content) => {
       const transport = openTransport(
         readSettings({ SMTP_URL: inbox.smtpUrl, MAIL_FROM: 'Sluice <a@example.com>' }, mailSettings),
@@ -89,7 +89,7 @@ describe.skipIf(inject('chromium') === undefined)('as a mail program shows it', 
       expect(await page.title()).toBe(content.subject.replace(/\s+/g, ' ').trim())
       expect(await page.locator('img, script, iframe, form').count()).toBe(0)
 
-      // Where the text has a colon, the HTML may have a column or a button.
+      // The HTML may have a column or a button instead of the text's colon.
       const words = (text: string) => text.replace(/[\s:]+/g, ' ').trim()
       const shown = words(await page.locator('body').innerText())
       for (const line of content.text.split('\n').filter((line) => !line.startsWith('http'))) {

@@ -7,16 +7,16 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
 
-// A mail goes out once per event and recipient, as far as SMTP allows, whatever the mail server does.
+// A mail is sent once per event and recipient, as far as SMTP allows, whatever the mail server does.
 let database: TestDatabase
 let appId: number
 let mailer: Mailer
 let settings: Parameters<typeof openMailer>[1]
 let server: SMTPServer
 let received: { to: string; source: string }[]
-/** What the server answers to the next recipients; accepted when empty. */
+/** The server's answers to the next recipients; it accepts them if empty. */
 let refusals: { code: number; text: string }[]
-/** How long the server takes for each of its answers, ms. */
+/** How long the server waits before each of its answers, ms. */
 let slowness: number
 
 beforeEach(async () => {
@@ -75,7 +75,7 @@ async function makeDue(): Promise<void> {
 const messageIds = () => received.map(({ source }) => /^Message-ID: (.*)$/im.exec(source)?.[1]?.trim())
 
 describe('the outbox', () => {
-  test('every member of the app gets a mail of an event, once, however often it is enqueued', async () => {
+  test('every member of the app gets one mail of an event, however often it is enqueued', async () => {
     await database.db.insertInto('members').values({ app_id: appId, email: 'bob@example.com' }).execute()
     const mails = await enqueue()
     expect(await enqueue()).toEqual([])
@@ -85,7 +85,7 @@ describe('the outbox', () => {
     expect(await dueMails(database.db, 10)).toEqual([])
   })
 
-  test('a mail that is sent is not sent again, and of two processes one sends it', async () => {
+  test('a sent mail is not sent again, and only one of several processes sends it', async () => {
     const [mail] = await enqueue()
     if (mail === undefined) throw new Error('no mail')
     const outcomes = await Promise.all([mailer.send(mail), mailer.send(mail), mailer.send(mail)])
@@ -105,7 +105,7 @@ describe('the outbox', () => {
   })
 })
 
-test('every mail says that a program sent it, so that nobody’s out-of-office program answers', async () => {
+test('every mail says that a program sent it, so that no out-of-office program answers', async () => {
   for (const mail of await enqueue()) await mailer.send(mail)
   const transport = openTransport(settings)
   const link = signInLink({ url: 'https://dashboard.example.com/sign-in/x', minutes: 15 })
@@ -116,8 +116,8 @@ test('every mail says that a program sent it, so that nobody’s out-of-office p
   expect(submitted).toEqual(['Auto-Submitted: auto-generated', 'Auto-Submitted: auto-generated'])
 })
 
-describe('a mail server that does not take the mail', () => {
-  test('for now (4xx): it is tried again later, under the same Message-ID', async () => {
+describe('a mail that the server does not accept', () => {
+  test('for now (4xx) is tried again later, under the same Message-ID', async () => {
     const [mail] = await enqueue()
     if (mail === undefined) throw new Error('no mail')
     refusals = [{ code: 451, text: 'try later' }]
@@ -128,7 +128,7 @@ describe('a mail server that does not take the mail', () => {
     expect(messageIds()).toEqual([`<${mail.mailId}@sluice.test>`])
   })
 
-  test('for good (5xx): it is given up, and the reason is kept', async () => {
+  test('for good (5xx) has failed, and the reason is kept', async () => {
     const [mail] = await enqueue()
     if (mail === undefined) throw new Error('no mail')
     refusals = [{ code: 550, text: 'no such user' }]
@@ -139,7 +139,7 @@ describe('a mail server that does not take the mail', () => {
     expect(row).toMatchObject({ state: 'failed', last_error: expect.stringContaining('no such user') })
   })
 
-  test('because it is down: the mail waits', async () => {
+  test('because it is down waits', async () => {
     const away = openMailer(database.db, { ...settings, SMTP_URL: 'smtp://127.0.0.1:1' })
     const [mail] = await enqueue()
     if (mail === undefined) throw new Error('no mail')
@@ -149,7 +149,7 @@ describe('a mail server that does not take the mail', () => {
     expect(await dueMails(database.db, 10)).toEqual([mail])
   })
 
-  test('within the time of a whole dialogue, though each answer is in time: its connection is closed before anything is accepted', async () => {
+  test('within the time limit of a whole dialogue, though each answer is in time, is postponed before anything is accepted', async () => {
     const [mail] = await enqueue()
     if (mail === undefined) throw new Error('no mail')
     const hasty = openMailer(database.db, settings, { longestDialogue: 500 })
@@ -167,7 +167,7 @@ describe('a mail server that does not take the mail', () => {
     expect(received).toHaveLength(1)
   })
 
-  test('for hours: the mail waits however often it was tried, and has failed after five days', async () => {
+  test('for hours waits however often it was tried, and has failed after five days', async () => {
     const away = openMailer(database.db, { ...settings, SMTP_URL: 'smtp://127.0.0.1:1' })
     onTestFinished(() => away.close())
     const [mail] = await enqueue()

@@ -3,20 +3,20 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
-/** Watches the resident memory of processes that come and go. */
+/** Watches the resident memory of processes that start and end. */
 export interface MemoryWatch {
-  /** Ends the watch. Gives the most that one of them had at any time, in bytes. */
+  /** Ends the watch. Returns the peak memory of any single process, bytes. */
   end(): Promise<number>
 }
 
 const sampleEvery = 200
 
-/** Watches the processes that `pids` gives, asking for them at every look. */
+/** Watches the processes that `pids` returns at each look. */
 export function watchMemory(pids: () => Promise<readonly number[]>): MemoryWatch {
   const ending = new AbortController()
   let peak = 0
   const look = async () => {
-    // Where they can't be told, as while a stack ends, there is nothing to see.
+    // `pids` may fail, for instance while a stack ends: then there is nothing to measure.
     const running = await pids().catch(() => [])
     const sizes = await Promise.all(running.map(residentMemory))
     peak = Math.max(peak, ...sizes)
@@ -37,7 +37,7 @@ export function watchMemory(pids: () => Promise<readonly number[]>): MemoryWatch
   }
 }
 
-/** The most that a process has had so far (Linux keeps count), or has now; 0 for one that has ended. Bytes. */
+/** Returns the peak memory of a process (Linux) or its current memory (elsewhere), bytes; 0 if it has ended. */
 export async function residentMemory(pid: number): Promise<number> {
   if (process.platform === 'linux') {
     const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')

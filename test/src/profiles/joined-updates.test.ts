@@ -13,7 +13,7 @@ import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 
-// Updates at the same moment share statements: none may be lost, half applied, or held up or failed by another.
+// Updates at the same moment share statements. None may be lost, half applied, or delayed or failed by another.
 const keyLimit = 4
 const users = Array.from({ length: 30 }, (_, index) => `u${index}`)
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
 const int = (key: string, value: number): ProfileEntry => ({ key, type: 'int', value })
 const string = (key: string, value: string): ProfileEntry => ({ key, type: 'string', value })
 
-/** An app with the users and the int key `n`. */
+/** Creates an app with the users and the int key `n`. */
 async function openApp(): Promise<number> {
   const { appId } = await createApp(database.db, { name: 'Test', email: 'member@example.com' })
   await registerUsers(database.db, appId, users)
@@ -36,7 +36,7 @@ async function openApp(): Promise<number> {
   return appId
 }
 
-/** The same, in which each user has a profile: a first value goes alone. */
+/** Creates the same app with a profile for each user: a first value goes alone. */
 async function openAppWithProfiles(): Promise<number> {
   const app = await openApp()
   await Promise.all(users.map((user) => update(app, user, [int('n', 0)])))
@@ -48,7 +48,7 @@ async function valuesOf(appId: number, userId: string): Promise<Record<string, u
   return Object.fromEntries(Object.entries(user?.profiles ?? {}).map(([key, { value }]) => [key, value]))
 }
 
-/** The outcome of each: `applied`, or the name of what was thrown. */
+/** Returns the outcome of each update: `applied`, or the name of the error. */
 async function outcomes(updates: readonly Promise<void>[]): Promise<string[]> {
   const settled = await Promise.allSettled(updates)
   return settled.map((result) => (result.status === 'fulfilled' ? 'applied' : String(result.reason.name)))
@@ -62,7 +62,7 @@ test('updates of several apps at the same moment are each applied to their own a
   }
 })
 
-test('one that is refused leaves nothing, and those beside it are applied', async () => {
+test('a refused update leaves nothing, and the updates joined with it are applied', async () => {
   const [app, other] = [await openApp(), await openApp()]
   const updates = [
     update(app, 'u1', [int('n', 1)]),
@@ -89,7 +89,7 @@ test('one that is refused leaves nothing, and those beside it are applied', asyn
   ])
 })
 
-test('a user who is locked holds up nobody else, and is updated when the lock is gone', async () => {
+test('a locked user delays no other user, and is updated when the lock is released', async () => {
   const app = await openAppWithProfiles()
   let isDone = false
   const { locked, rest } = await database.db.transaction().execute(async (tx) => {
@@ -106,7 +106,7 @@ test('a user who is locked holds up nobody else, and is updated when the lock is
     })
     await Promise.all(updates)
     expect(isDone).toBe(false)
-    // A promise that is returned as such would be waited for, inside the transaction.
+    // An async function would wait for a returned promise, inside the transaction.
     return { locked, rest: updates }
   })
   await Promise.all([locked, ...rest])
@@ -121,7 +121,7 @@ test('updates of one user at the same moment lose nothing, in many processes too
     return updateHere(app, users[index % 3] ?? '', [int(`key ${index}`, index)])
   })
   await Promise.all(updates)
-  // Once more, now that the keys are there: these share statements.
+  // The keys are registered now: these updates share statements.
   const again = Array.from({ length: 100 }, (_, index) => {
     const updateHere = processes[index % processes.length] ?? update
     return updateHere(app, users[index % 3] ?? '', [int(`key ${index}`, index + 1), int('n', index)])
@@ -131,13 +131,13 @@ test('updates of one user at the same moment lose nothing, in many processes too
   for (let index = 0; index < 100; index++) expect(all[index % 3]?.[`key ${index}`]).toBe(index + 1)
 })
 
-test('of updates of one user that are joined, the latest holds', async () => {
+test('the latest of joined updates of one user holds', async () => {
   const app = await openAppWithProfiles()
   await Promise.all(Array.from({ length: 50 }, (_, index) => update(app, 'u1', [int('n', index)])))
   expect(await valuesOf(app, 'u1')).toEqual({ n: 49 })
 })
 
-test('whatever comes at the same moment, the outcome is that of one after the other', async () => {
+test('updates at the same moment have the same outcome as one after another', async () => {
   const anUpdate = fc.record({
     user: fc.constantFrom('u0', 'u1', 'u2', 'nobody'),
     entries: fc.array(

@@ -30,7 +30,7 @@ beforeEach(async () => {
 const register = (keys: Record<string, ValueType>, limit = 500) =>
   database.db.transaction().execute((tx) => registerKeys(tx, appId, new Map(Object.entries(keys)), limit))
 
-test('of many that register a key at once with different types all learn the one type that holds', async () => {
+test('of many writers that register a key at once with different types, all learn the one type that holds', async () => {
   const types = ['int', 'decimal', 'datetime', 'string'] as const
   const wanted = Array.from({ length: 16 }, (_, i) => types[i % 4] ?? 'int')
   const learned = await Promise.all(wanted.map((type) => register({ k: type })))
@@ -38,7 +38,7 @@ test('of many that register a key at once with different types all learn the one
   expect(new Set(learned.map((keys) => keys.get('k')))).toEqual(new Set([type]))
 })
 
-test('the limit is exact, also for many at once, and what exceeds it registers nothing', async () => {
+test('the limit is exact, even for many at once, and a refused registration registers nothing', async () => {
   const tries = Array.from({ length: 12 }, (_, i) => register({ [`a${i}`]: 'int', [`b${i}`]: 'int' }, 10))
   const outcomes = await Promise.allSettled(tries)
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
@@ -54,7 +54,7 @@ test('an app with all its keys can still use them', async () => {
 
 const toRecord = (types: ReadonlyMap<string, ValueType>): Record<string, ValueType> => Object.fromEntries(types)
 
-/** Merges rows, each the text of a user's values by key, in one transaction. Gives which users are registered, in order. */
+/** Merges rows, each with a user's values by key, in one transaction. Returns which users are registered, in order. */
 async function merge(rows: [string, Record<string, string>][], types: Record<string, ValueType>): Promise<boolean[]> {
   const batch = new ProfileBatch()
   const salt = Buffer.alloc(16, 1)
@@ -78,7 +78,7 @@ async function merge(rows: [string, Record<string, string>][], types: Record<str
   })
 }
 
-/** When a user's profile was last written. */
+/** Returns when a user's profile was last written. */
 async function written(userId: string): Promise<number | undefined> {
   const row = await database.db
     .selectFrom('profiles')
@@ -89,7 +89,7 @@ async function written(userId: string): Promise<number | undefined> {
   return row.updated_at?.getTime()
 }
 
-test('merging writes registered users only, keeps other values, and tells who is registered', async () => {
+test('merging writes registered users only, keeps other values, and returns who is registered', async () => {
   await registerUsers(database.db, appId, ['u1', 'u2'])
   const types = await register({ a: 'int', b: 'string' }).then(toRecord)
   const first: [string, Record<string, string>][] = [
@@ -107,7 +107,7 @@ test('merging writes registered users only, keeps other values, and tells who is
   expect(await showUser(database.db, appId, 'ghost')).toBeUndefined()
 })
 
-test('of several rows of a user the later values win, key by key', async () => {
+test('of several rows of a user the later values hold, key by key', async () => {
   await registerUsers(database.db, appId, ['u1', 'u2'])
   const types = await register({ a: 'int', b: 'string', c: 'string' }).then(toRecord)
   const rows: [string, Record<string, string>][] = [
@@ -116,7 +116,7 @@ test('of several rows of a user the later values win, key by key', async () => {
     ['u1', { b: 'y' }],
     ['u1', { c: 'z' }],
   ]
-  // The second time nothing may be taken for up to date by the hash of one of the rows.
+  // The second time, no row's hash may suggest that a profile is up to date.
   await merge(rows, types)
   await merge([['u1', { a: '1', b: 'x' }]], types)
   await merge(rows, types)
@@ -140,7 +140,7 @@ test('a profile that already holds the values is not written again', async () =>
   expect(await written('u1')).not.toBe(first)
 })
 
-test('the same row is merged again after somebody else has changed the profile', async () => {
+test('the same row is merged again after another writer has changed the profile', async () => {
   await registerUsers(database.db, appId, ['u1'])
   const types = await register({ a: 'int' }).then(toRecord)
   const update = joinedProfileUpdates(database.db, 10)
@@ -149,7 +149,7 @@ test('the same row is merged again after somebody else has changed the profile',
   await update(appId, 'u1', [{ key: 'a', type: 'int', value: 2 }])
   await merge(row, types)
   expect((await showUser(database.db, appId, 'u1'))?.profiles).toEqual({ a: { type: 'int', value: 1 } })
-  // An update that has to go alone, since its key is new, does the same.
+  // An update that has to go alone, because its key is new, does the same.
   await update(appId, 'u1', [
     { key: 'a', type: 'int', value: 2 },
     { key: 'b', type: 'int', value: 3 },

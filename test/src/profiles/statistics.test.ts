@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(async () => await database.close())
 
-/** Fill rates by key, percent. */
+/** Returns fill rates by key, percent. */
 async function fillOf(appId: number) {
   const { keys, sampled, isComplete } = await profileStatistics(database.db, appId)
   const filled = Object.fromEntries(keys.map(({ key, filled }) => [key, Math.round((100 * filled) / sampled)]))
@@ -33,7 +33,7 @@ test('all users of a small app are counted exactly', async () => {
   expect(keys.find(({ key }) => key === 'plan')?.examples).toEqual(['basic', 'free', 'premium'])
 })
 
-test('of a large app a thousand users from all over the table tell', async () => {
+test('a large app is estimated from a thousand users all over the table', async () => {
   const { filled, sampled, isComplete, keys } = await fillOf(1)
   expect({ sampled, isComplete }).toEqual({ sampled: 1000, isComplete: false })
   expect(filled).toMatchObject({ plan: 100, score: 100, unused: 0 })
@@ -43,7 +43,7 @@ test('of a large app a thousand users from all over the table tell', async () =>
   expect(keys).toHaveLength(5)
 })
 
-test('of an app that random pages hardly meet, the first users tell', async () => {
+test('an app that random pages hardly reach is estimated from its first users', async () => {
   const { filled, sampled, isComplete } = await fillOf(3)
   expect({ sampled, isComplete }).toEqual({ sampled: 1000, isComplete: false })
   expect(filled).toMatchObject({ plan: 100, unused: 0 })

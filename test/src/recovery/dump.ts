@@ -6,14 +6,14 @@ import pg from 'pg'
 import { from, to } from 'pg-copy-streams'
 import { z } from 'zod'
 
-/** What lies beside the tables' files: in which order they were written, and the numbers that were given out. */
+/** The order in which the tables' files were written, and the last values of sequences. */
 const contents = z.object({
   tables: z.array(z.string()),
   sequences: z.array(z.object({ name: z.string(), last_value: z.string() })),
 })
 const contentsFile = 'contents.json'
 
-/** What a backup has to hold: all tables but those of the queue, which maintenance fills again, and counts of the moment. */
+/** The tables that a backup must hold: all but those of the queue, which maintenance refills, and counters of the moment. */
 const ofBackup = `
   select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where c.relkind = 'r' and c.relpersistence = 'p' and n.nspname !~ '^(pg_|information_schema|bullmq)'
@@ -21,8 +21,8 @@ const ofBackup = `
   order by 1`
 
 /**
- * Writes the tables to a folder, as they were at one moment: services may go on meanwhile. It is what `pg_dump` does, for
- * where there is none of Postgres's version.
+ * Writes the tables to a folder, as they were at one moment, while services run. Does what `pg_dump` does, because
+ * `pg_dump` of Postgres's version may be missing.
  */
 export async function dumpDatabase(databaseUrl: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true })
@@ -33,7 +33,7 @@ export async function dumpDatabase(databaseUrl: string, folder: string): Promise
     for (const table of tables) {
       await pipeline(client.query(to(`copy ${table} to stdout`)), createWriteStream(join(folder, table)))
     }
-    // Sequences are no part of the snapshot: what they say now is at least what the rows hold.
+    // Sequences are outside the snapshot: their current values are at least the values in the rows.
     const { rows: sequences } = await client.query(
       `select format('%I.%I', schemaname, sequencename) as name, last_value::text from pg_sequences
        where last_value is not null and schemaname <> 'bullmq'`,
@@ -43,11 +43,11 @@ export async function dumpDatabase(databaseUrl: string, folder: string): Promise
   })
 }
 
-/** Fills the empty tables of a database, whose schema is that of the dump, in one transaction. Needs a superuser. */
+/** Fills a database's empty tables from a dump of the same schema, in one transaction. Needs a superuser. */
 export async function restoreDatabase(folder: string, databaseUrl: string): Promise<void> {
   const { tables, sequences } = contents.parse(JSON.parse(await readFile(join(folder, contentsFile), 'utf8')))
   await withClient(databaseUrl, async (client) => {
-    // Neither foreign keys nor triggers: the rows were whole when they were written.
+    // Skips foreign keys and triggers: the rows were consistent when they were dumped.
     await client.query('begin; set local session_replication_role = replica')
     for (const table of tables) {
       await pipeline(createReadStream(join(folder, table)), client.query(from(`copy ${table} from stdin`)))

@@ -11,6 +11,6 @@ test('a database that is restored from a dump, with an empty queue in it, ends e
   expect(processing + waiting).toBeGreaterThan(0)
 })
 
-test.skipIf(inject('redisUrl') === undefined)('the same with an empty Redis', async () => {
+test.skipIf(inject('redisUrl') === undefined)('the same holds with an empty Redis', async () => {
   expect((await rehearse({ queue: 'redis', ...few })).violations).toEqual([])
 })

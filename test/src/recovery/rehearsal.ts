@@ -9,7 +9,7 @@ import { generateSoundFile } from '../faults/harness/generate.ts'
 import { judge } from '../faults/harness/verdict.ts'
 import { dumpDatabase, restoreDatabase } from './dump.ts'
 
-/** What {@link rehearse} takes. */
+/** Options of {@link rehearse}. */
 export interface RehearsalOptions {
   queue: NonNullable<DeploymentOptions['queue']>
   apps: number
@@ -17,27 +17,29 @@ export interface RehearsalOptions {
   rowsOfImport: number
 }
 
-/** How a rehearsal went. */
+/** The result of a rehearsal. */
 export interface RehearsalResult {
   imports: number
   rows: number
-  /** Of the imports, at the moment of the dump. */
+  /** Imports that had ended at the moment of the dump. */
   ended: number
   processing: number
   waiting: number
   dumpBytes: number
   dumpSeconds: number
   restoreSeconds: number
-  /** From the start of the first worker on the restored database until everything had ended. */
+  /** From the start of the first worker on the restored database until every import had ended. */
   finishSeconds: number
-  /** Every difference from what had to come of the imports. */
+  /** Differences from the expected outcome of the imports. */
   violations: string[]
 }
 
 /**
- * Loses the database of a deployment in the middle of imports, and brings it back: a dump is taken under load; every process
- * is killed, Postgres and Redis with them; a new Postgres is filled from the dump, and new processes start on it with the same
- * storage and an empty Redis. Everything that the dump knew of has to end as if nothing had happened.
+ * Loses the database of a deployment in the middle of imports, and restores it.
+ *
+ * A dump is taken under load. Then every process is killed, including Postgres and Redis. A new Postgres is filled from the
+ * dump, and new processes start on it with the same storage and an empty Redis. Every import in the dump must end as if
+ * nothing had happened.
  */
 export async function rehearse(options: RehearsalOptions): Promise<RehearsalResult> {
   await using folder = await scratchFolder()
@@ -45,13 +47,13 @@ export async function rehearse(options: RehearsalOptions): Promise<RehearsalResu
   const shared = { queue: options.queue, storageFolder }
 
   const lost = await startDeployment({ ...shared, workers: 2 })
-  let known: Awaited<ReturnType<typeof loadUnderWay>>
+  let known: Awaited<ReturnType<typeof startLoad>>
   let dumpSeconds: number
   let unknown: string
   try {
-    known = await loadUnderWay(lost, options)
+    known = await startLoad(lost, options)
     dumpSeconds = await seconds(() => dumpDatabase(lost.databaseUrl, dump))
-    // What comes after the dump is lost with the database, and its client has to come again.
+    // Requests after the dump are lost with the database; their clients must repeat them.
     const file = generateSoundFile(seeded(1), 1, 10)
     const [first] = known
     if (first === undefined) throw new Error('a rehearsal needs an app')
@@ -78,8 +80,8 @@ export async function rehearse(options: RehearsalOptions): Promise<RehearsalResu
   }
 }
 
-/** Apps that have uploaded all their files, one of which has ended and one of which is being applied. */
-async function loadUnderWay(deployment: Deployment, { apps, importsOfApp, rowsOfImport }: RehearsalOptions) {
+/** Loads apps that have uploaded all their files, until one import has ended and another is being applied. */
+async function startLoad(deployment: Deployment, { apps, importsOfApp, rowsOfImport }: RehearsalOptions) {
   const clients = await Promise.all(Array.from({ length: apps }, () => openClientApp(deployment)))
   for (let number = 0; number < importsOfApp; number++) {
     for (const client of clients) {

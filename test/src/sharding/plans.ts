@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 
-/** Has Postgres log the plan of every statement, those of foreign keys and triggers included. */
+/** Settings that make Postgres log the plan of every statement, including those of foreign keys and triggers. */
 export const logPlans = {
   shared_preload_libraries: 'auto_explain',
   'auto_explain.log_min_duration': '0',
@@ -9,7 +9,7 @@ export const logPlans = {
   'auto_explain.log_nested_statements': 'on',
 }
 
-/** A step of a plan, as far as it is looked at. */
+/** A step of a plan, with the fields that the tests read. */
 interface Node {
   'Node Type': string
   'Relation Name'?: string | undefined
@@ -30,7 +30,7 @@ export interface LoggedStatement {
   plan: Node
 }
 
-/** Reads the plans out of a server's log. */
+/** Reads the plans from a server's log. */
 export async function readPlans(logFile: string): Promise<LoggedStatement[]> {
   const log = await readFile(logFile, 'utf8')
   return [...log.matchAll(/ms {2}plan:\n((?:\t.*\n)+)/g)].map(([, json = '']) => {
@@ -39,7 +39,7 @@ export async function readPlans(logFile: string): Promise<LoggedStatement[]> {
   })
 }
 
-/** The tables that a statement reads without saying of which app; `keyed` are those that have an `app_id`. */
+/** Returns the tables that a statement reads without naming the app; `keyed` are the tables that have an `app_id`. */
 export function tablesReadAcrossApps({ plan }: LoggedStatement, keyed: ReadonlySet<string>): string[] {
   const table = plan['Relation Name']
   const isScan = plan['Node Type'].endsWith('Scan')
@@ -48,7 +48,7 @@ export function tablesReadAcrossApps({ plan }: LoggedStatement, keyed: ReadonlyS
   return crosses ? [table, ...below] : below
 }
 
-/** What a scan goes by; that of a bitmap scan stands with the indexes below it. */
+/** Returns the conditions of a scan. Those of a bitmap scan are at the indexes below it. */
 function conditionsOf(scan: Node): string {
   const own = Object.entries(scan).flatMap(([name, value]) => (/Cond$|^Filter$/.test(name) ? [String(value)] : []))
   const ofIndexes = (scan.Plans ?? []).filter((child) => /^Bitmap/.test(child['Node Type'])).map(conditionsOf)

@@ -9,8 +9,8 @@ import { judge } from '../faults/harness/verdict.ts'
 import { logPlans, readPlans, tablesReadAcrossApps } from './plans.ts'
 
 /**
- * What looks at all apps, by index: maintenance, which one process at a time does every second or more, and links that name an
- * import only. A sharded database asks all shards for these.
+ * Statements that read all apps, by index: maintenance, which one process at a time runs every second or less often, and
+ * links that name only an import. A sharded database sends them to all shards.
  */
 const acrossApps: Record<string, RegExp> = {
   'dispatch of turns': /^update imports set dispatched_at = now\(\)/,
@@ -29,13 +29,13 @@ const acrossApps: Record<string, RegExp> = {
   'links to error files': /^select "error_file_key", .* from "imports" where "import_id" =/,
 }
 
-/** The same, where it does not happen in every run: imports that wait for long. */
+/** Statements across apps that not every run executes: they serve imports that wait for long. */
 const nowAndThen = [
   /^select count\(\*\) as waiting from imports i/,
   /select exists \( select from imports i where \(i.dispatched_at is not null/,
 ]
 
-/** What the test itself asks, and the migrations. */
+/** Statements of the test itself, and of migrations. */
 const ofTheTest = [
   /^insert into profiles .* from users where attributes <> '{}'$/,
   /^update members set email = translate/,
@@ -70,14 +70,14 @@ test('every statement of a request and of an import names the app, so that table
   }
   const known = [...Object.values(acrossApps), ...nowAndThen, ...ofTheTest]
   expect([...crossing.keys()].filter((text) => !known.some((each) => each.test(text)))).toEqual([])
-  // Each of them was seen: what the test knows is what there is.
+  // Each listed statement was seen: no entry is out of date.
   const unseen = Object.keys(acrossApps).filter(
     (name) => ![...crossing.keys()].some((text) => acrossApps[name]?.test(text)),
   )
   expect(unseen).toEqual([])
 })
 
-/** Every function of the API, once. */
+/** Calls every function of the API once. */
 async function useEverything({ api, db }: Deployment, { appId, token }: ClientApp): Promise<void> {
   const send = async (method: 'GET' | 'POST', path: string, body?: unknown, type = 'application/json') => {
     const headers = { 'X-Service-Token': token, ...(body !== undefined && { 'Content-Type': type }) }

@@ -18,7 +18,9 @@ export interface StartUp {
   fromClaim: number
 }
 
-/** Ends the worker of a running stack, gives an import to the queue, and watches the worker that the stack starts instead. */
+/**
+ * Ends the worker of a running stack, gives an import to the queue, and watches the worker that the stack starts instead.
+ */
 export async function measureStartUp(rounds: number): Promise<StartUp[]> {
   await using environment = await openBenchEnvironment(rows)
   const measured: StartUp[] = []

@@ -19,7 +19,8 @@ export interface LongestTransactions {
 
 /**
  * Puts looks at writing transactions together. A transaction has its ID from its first write on: it has locks of rows since
- * the look before the one that sees it first, at the earliest, and until the look that does not see it any more, at the latest.
+ * the look before the one that sees it first, at the earliest, and until the look that does not see it any more, at the
+ * latest.
  */
 export class TransactionWatch {
   readonly longest: LongestTransactions = { locked: 0, doing: '', age: 0 }

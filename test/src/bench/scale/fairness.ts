@@ -15,8 +15,8 @@ const importsOfApp = 4
 const deadline = 10 * 60_000
 
 /**
- * How long a small import waits for a slot of two workers beside 1, 10 and 100 apps with large ones: from its upload to its first
- * claim. `[--slice SECONDS] [--rows N] [--rounds N]`. Returns whether each wait is under twice a slice.
+ * How long a small import waits for a slot of two workers beside 1, 10 and 100 apps with large ones: from its upload to its
+ * first claim. `[--slice SECONDS] [--rows N] [--rounds N]`. Returns whether each wait is under twice a slice.
  */
 export async function benchFairness(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({

@@ -33,7 +33,9 @@ export async function openScaleSession(workers: number, env: Record<string, stri
   }
 }
 
-/** Makes apps without members, so that nothing is mailed, each with the users `user-1` to `user-<users>`. Gives their IDs. */
+/**
+ * Makes apps without members, so that nothing is mailed, each with the users `user-1` to `user-<users>`. Gives their IDs.
+ */
 export async function makeApps({ db }: ScaleSession, apps: number, users: number): Promise<number[]> {
   const { rows } = await sql<{ app_id: number }>`
     insert into apps (name) select 'bench' from generate_series(1, ${apps}::integer) returning app_id`.execute(db)
