@@ -15,9 +15,10 @@ const waves = 3
 const target = 0.6
 
 /**
- * 200 clients update profiles, beside a bare Fastify route that does one INSERT on the same Postgres; waves alternate. All
- * clients are of one app, or each of an app of its own. Gives whether the API always has at least 0.6 of the yardstick's
- * rate, without an error.
+ * Compares profile updates by 200 clients to a bare Fastify route that does one INSERT on the same Postgres. Waves of load
+ * alternate between them. In one comparison all clients belong to one app, in the other each to a different app.
+ *
+ * Returns whether the API always reaches 0.6 of the bare route's rate, without an error.
  */
 export async function benchApi(): Promise<boolean> {
   console.log(`${clients} clients, median of ${waves} waves of ${waveMs / 1000} s`)
@@ -44,7 +45,7 @@ async function benchStore(redisUrl: string | undefined): Promise<boolean> {
     for (let wave = 0; wave <= waves; wave++) {
       for (const name of names) {
         const result = await load(targets[name], clients, waveMs)
-        if (wave > 0) results[name].push(result) // the first one warms up
+        if (wave > 0) results[name].push(result) // the first wave warms up
       }
     }
     print('bare Fastify, one INSERT', results.bare)
@@ -59,7 +60,7 @@ async function benchStore(redisUrl: string | undefined): Promise<boolean> {
   }
 }
 
-/** Updates of the users of so many apps, in turn. */
+/** Returns updates of the users of `appCount` apps, which alternate. */
 async function profileUpdates({ db, api }: RunningStack, appCount: number): Promise<LoadTarget> {
   const userId = (number: number) => `user-${number % (users / appCount)}`
   const userIds = Array.from({ length: users / appCount }, (_, number) => userId(number))
@@ -85,7 +86,7 @@ async function profileUpdates({ db, api }: RunningStack, appCount: number): Prom
   return { url: `${api}/v2/user_profiles`, next, expected: 202 }
 }
 
-/** Prints what came of some waves, beside the yardstick's. Gives whether the target is reached. */
+/** Prints the results of some waves, beside the bare route's. Returns whether the target is reached. */
 function print(name: string, results: readonly LoadResult[], yardstick?: readonly LoadResult[]): boolean {
   const median = (all: readonly LoadResult[], figure: keyof LoadResult) =>
     quantile(

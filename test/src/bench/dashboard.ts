@@ -8,12 +8,12 @@ import { type RunningStack, startStack } from '../stack/running-stack.ts'
 import { median, quantile } from './statistics.ts'
 import { printTargets } from './targets.ts'
 
-/** Most that the median of a page may take, ms. */
+/** The longest allowed median time of a page, ms. */
 const limit = 100
 
 /**
- * How long the dashboard's pages take with large tables, asked one after the other from outside the process:
- * `[--users N] [--imports N] [--rounds N]`. Gives whether the slowest page meets the target.
+ * Measures the dashboard's pages with large tables, requested one after another from outside the process:
+ * `[--users N] [--imports N] [--rounds N]`. Returns whether the slowest page meets the target.
  */
 export async function benchDashboard(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
@@ -62,7 +62,10 @@ function pagesOf(appId: number, importId: string): string[] {
   return ['/queues', '/apps', ...areas.map((area) => `/apps/${appId}/${area}`)]
 }
 
-/** Users with profiles, imports of the last 30 days of which most completed, and deletion requests. Gives an import's ID. */
+/**
+ * Inserts users with profiles, imports of the last 30 days (mostly completed), and deletion requests. Returns an import's
+ * ID.
+ */
 async function fill({ db }: RunningStack, appId: number, users: number, imports: number): Promise<string> {
   await addUsers(db, appId, users)
   for (let request = 0; request < 200; request++) await addDeletions(db, appId)
@@ -90,7 +93,7 @@ async function signInAsOperator(stack: RunningStack): Promise<Visitor> {
   return visitor
 }
 
-/** How long the whole page takes, ms. */
+/** Returns how long the whole page takes, ms. */
 async function time(visitor: Visitor, path: string): Promise<number> {
   const started = performance.now()
   const { status, text } = await visitor.get(path)

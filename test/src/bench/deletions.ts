@@ -15,13 +15,14 @@ const updatesPerSecond = 200
 const idleMs = 30_000
 const mostRatio = 3
 
-/** How long the whole completion may take before it counts as stuck, ms. */
-const patience = 15 * 60_000
+/** How long the whole completion may take, ms. */
+const completionTimeoutMs = 15 * 60_000
 
 /**
- * A worker completes the deletion of 1,000,000 users with profiles while the profiles of others, of the same app and of
- * another one, are updated at a steady rate. Gives whether the 99th percentile of an update stays under 3 times that of
- * an idle stack, without an error.
+ * Measures profile updates while a worker completes the deletion of 1,000,000 users. The updated users stay; they belong to
+ * the same app and to another one.
+ *
+ * Returns whether the 99th percentile of an update stays under 3 times that of an idle stack, without an error.
  */
 export async function benchDeletions(): Promise<boolean> {
   const stack = await startStack({ env: { RATE_LIMIT_PROFILE_UPDATE: '100000000/60s' } })
@@ -39,9 +40,9 @@ export async function benchDeletions(): Promise<boolean> {
     await delay(idleMs)
     const idleUntil = performance.now()
     await makeDue(stack, app)
-    await until('the first batch', async () => (await progressOf(stack, app)).users > 0, patience)
+    await until('the first batch', async () => (await progressOf(stack, app)).users > 0, completionTimeoutMs)
     const started = performance.now()
-    await until('the completion', async () => (await progressOf(stack, app)).isCompleted, patience)
+    await until('the completion', async () => (await progressOf(stack, app)).isCompleted, completionTimeoutMs)
     const completed = performance.now()
     await updates.stop()
     assert.equal((await progressOf(stack, app)).users, requests * usersOfRequest, 'users deleted')
@@ -53,7 +54,7 @@ export async function benchDeletions(): Promise<boolean> {
   }
 }
 
-/** Registers users with five profile values each, past the API: this is not what is measured. */
+/** Registers users with five profile values each, in the database directly: this is not measured. */
 async function addUsers({ db }: RunningStack, appId: number, name: string, count: number): Promise<void> {
   await sql`
     insert into profile_keys (app_id, key, type)
@@ -72,7 +73,7 @@ async function addUsers({ db }: RunningStack, appId: number, name: string, count
   `.execute(db)
 }
 
-/** The users of a request lie all over the table, as they do where they asked for it themselves. */
+/** Requests deletions whose users are spread over the whole table, as if they had asked one by one. */
 async function requestDeletions({ api }: RunningStack, { token }: App): Promise<void> {
   for (let request = 0; request < requests; request++) {
     const userIds = Array.from({ length: usersOfRequest }, (_, index) => `go-${index * requests + request + 1}`)
@@ -85,13 +86,13 @@ async function requestDeletions({ api }: RunningStack, { token }: App): Promise<
   }
 }
 
-/** What the preparation left to be done must not count as part of either measurement. */
+/** Finishes the preparation's background work, so that it counts in neither measurement. */
 async function settle({ db }: RunningStack): Promise<void> {
   await sql`vacuum (analyze)`.execute(db)
   await sql`checkpoint`.execute(db)
 }
 
-/** As if the requests had come two months ago: the worker's next maintenance finds them due. */
+/** Makes the requests two months older, so that the worker's next maintenance finds them due. */
 async function makeDue({ db }: RunningStack, { appId }: App): Promise<void> {
   await sql`
     update deletion_requests

@@ -14,12 +14,12 @@ import { forEachStore } from './stores.ts'
 
 const warmUp = 500
 const requests = 5_000
-/** Most that the limiter may add at the median on Redis, ms. */
+/** The most that the limiter may add at the median on Redis, ms. */
 const target = 1
 
 /**
- * What the rate limiter adds to a request: the same request to an API with it and to one without, in turn, by a client that
- * waits for each answer. Gives whether the target is reached on Redis.
+ * Measures the time that the rate limiter adds to a request: a client sends the same request to an API with it and to one
+ * without, alternately, and waits for each answer. Returns whether the target is reached on Redis.
  */
 export async function benchLimiter(): Promise<boolean> {
   return await forEachStore(async (redisUrl) => {
@@ -34,7 +34,7 @@ export async function benchLimiter(): Promise<boolean> {
   })
 }
 
-/** Gives what the limiter adds at the median, ms. */
+/** Returns the time that the limiter adds at the median, ms. */
 async function measure(databaseUrl: string, redisUrl: string | undefined): Promise<number> {
   const environment = {
     S3_ENDPOINT: 'http://127.0.0.1:1',
@@ -76,7 +76,7 @@ async function measure(databaseUrl: string, redisUrl: string | undefined): Promi
   }
 }
 
-/** Sends the same look-up to each address in turn. Gives the median time of each, ms. */
+/** Sends the same lookup to each address alternately. Returns the median time of each address, ms. */
 async function alternate(urls: readonly string[], token: string): Promise<number[]> {
   const times: number[][] = urls.map(() => [])
   for (let request = 0; request < warmUp + requests; request++) {
@@ -86,7 +86,7 @@ async function alternate(urls: readonly string[], token: string): Promise<number
         headers: { 'X-Service-Token': token },
       })
       await answer.arrayBuffer()
-      if (answer.status !== 404) throw new Error(`the look-up was answered ${answer.status}`)
+      if (answer.status !== 404) throw new Error(`the lookup was answered ${answer.status}`)
       if (request >= warmUp) times[index]?.push(performance.now() - sent)
     }
   }

@@ -1,16 +1,16 @@
 import { Agent, request } from 'node:http'
 import { quantile } from './statistics.ts'
 
-/** Requests that clients send, one after the other. */
+/** Requests that clients send one after another. */
 export interface LoadTarget {
   url: string
-  /** What the next request has. */
+  /** Returns the next request. */
   next(): { headers: Record<string, string>; body: string }
   /** The only status that is no error. */
   expected: number
 }
 
-/** What came of a wave of load; latency in ms. */
+/** The result of a wave of load; latency in ms. */
 export interface LoadResult {
   perSecond: number
   median: number
@@ -19,16 +19,16 @@ export interface LoadResult {
 }
 
 /**
- * Lets `clients` send requests for `duration` ms, each the next one when the last is answered, on connections that stay
- * open.
+ * Makes `clients` clients send requests for `durationMs`. Each client sends its next request when the last one is
+ * answered, on a connection that stays open.
  */
-export async function load(target: LoadTarget, clients: number, duration: number): Promise<LoadResult> {
+export async function load(target: LoadTarget, clients: number, durationMs: number): Promise<LoadResult> {
   const agent = new Agent({ keepAlive: true, maxSockets: clients })
   const latencies: number[] = []
   let errors = 0
   const started = performance.now()
   const client = async () => {
-    while (performance.now() - started < duration) {
+    while (performance.now() - started < durationMs) {
       const sent = performance.now()
       const status = await send(target, agent).catch(() => 0)
       if (status === target.expected) latencies.push(performance.now() - sent)
@@ -46,7 +46,7 @@ export async function load(target: LoadTarget, clients: number, duration: number
   }
 }
 
-/** Sends the next request once. Gives the status of the answer; rejects where there is none. */
+/** Sends the next request once. Returns the status of the answer; rejects if there is none. */
 export function send({ url, next }: LoadTarget, agent: Agent): Promise<number> {
   return new Promise((resolve, reject) => {
     const { headers, body } = next()

@@ -1,5 +1,5 @@
-// npm run bench [-- name] [arguments]: measures against yardsticks in the same run, prints ratios, and exits 1 where one
-// misses its target.
+// npm run bench [-- name] [arguments]: measures against other implementations in the same run, and prints ratios. Exits with
+// code 1 if a target is missed.
 import { benchApi } from './api.ts'
 import { benchDashboard } from './dashboard.ts'
 import { benchDeletions } from './deletions.ts'
@@ -14,7 +14,7 @@ import { benchScale } from './scale/index.ts'
 import { benchStages } from './stages.ts'
 import { benchUploads } from './uploads.ts'
 
-/** Each takes its arguments, and gives whether it met its targets. */
+/** Each benchmark accepts its arguments, and returns whether it met its targets. */
 const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   import: benchImport,
   api: benchApi,
@@ -31,7 +31,7 @@ const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   stages: benchStages,
 }
 
-// A signal ends the process in the usual way, so that what a benchmark has made is removed.
+// A signal ends the process in the usual way, so that temporary files are removed.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 const given = process.argv.slice(2)

@@ -13,13 +13,13 @@ import { printTargets, type Target } from './targets.ts'
 
 const megabyte = 1_000_000
 
-/** The most that an import may take, and how often it is asked for, ms. */
-const longest = 60 * 60_000
-const pollEvery = 500
+/** The longestMs time that an import may take, and how often its status is requested, ms. */
+const longestMs = 60 * 60_000
+const pollMs = 500
 
 /**
  * Shows that a worker's memory does not grow with the file (design.md §4, Bounded memory): `[--size 1GB] [--users 1000000]`.
- * Gives whether the target is met.
+ * Returns whether the target is met.
  */
 export async function benchMemory(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
@@ -30,14 +30,15 @@ export async function benchMemory(args: readonly string[]): Promise<boolean> {
 }
 
 /**
- * Imports a file on a stack of its own, made on the fly and stored nowhere else. Gives what the worker took, beside the
- * target. Throws where the import does not end as it should.
+ * Imports a file on a separate stack. The file is generated during the upload, and stored nowhere else.
+ *
+ * Returns the worker's peak memory, beside the target. Throws if the import does not end as it should.
  */
 export async function measureMemory(options: { bytes: number; users: number }): Promise<Target> {
   const stack = await startStack()
   try {
     const { bytes, rows, seconds, peak } = await measure(stack, options)
-    say(`${rows} rows, ${bytes} bytes in ${seconds.toFixed(1)} s`)
+    log(`${rows} rows, ${bytes} bytes in ${seconds.toFixed(1)} s`)
     const size =
       bytes > 0.9 * 1000 * megabyte
         ? `${(bytes / 1000 / megabyte).toFixed(0)} GB`
@@ -51,20 +52,20 @@ export async function measureMemory(options: { bytes: number; users: number }): 
 
 async function measure(stack: RunningStack, options: LargeFileOptions) {
   const app = await openApp(stack)
-  say(`registering ${options.users} users`)
+  log(`registering ${options.users} users`)
   const ids = Readable.from(linesOf(userIds(options.users)))
   const registered = await stack.pipeToSluice(ids, 'users', 'register', '--app', String(app.appId))
   assert.equal(registered.code, 0, registered.stderr)
 
-  say('making the file a first time, for its checksum')
+  log('generating the file once for its checksum')
   const { checksum, bytes, counts } = describe(options)
   const memory = watchMemory(async () => (await stack.info()).processes.worker ?? [])
   const { importId, url, headers } = await requestImport(stack.api, app.token, { checksum, byte_size: String(bytes) })
-  say(`uploading ${bytes} bytes, ${counts.rows} rows`)
+  log(`uploading ${bytes} bytes, ${counts.rows} rows`)
   const answer = await put(url, { ...headers, 'Content-Length': bytes }, Readable.from(largeFile(options)))
   assert.equal(answer.status, 200, answer.code)
 
-  say('importing')
+  log('importing')
   const started = performance.now()
   const { state, rows_total, rows_failed } = await endOf(stack, app, importId)
   const seconds = (performance.now() - started) / 1000
@@ -80,14 +81,14 @@ async function measure(stack: RunningStack, options: LargeFileOptions) {
   return { bytes, rows: counts.rows, seconds, peak }
 }
 
-/** Waits for the end of the import, without taking the processor from it. */
+/** Waits for the end of the import, and polls so rarely that it takes no CPU time from it. */
 async function endOf({ api }: RunningStack, { token }: App, importId: string): Promise<ImportView> {
-  const look = async () => {
-    await delay(pollEvery)
+  const poll = async () => {
+    await delay(pollMs)
     const view = await statusOf(api, token, importId)
     return view.finished_at !== null && view
   }
-  return await until('the end of the import', look, longest)
+  return await until('the end of the import', poll, longestMs)
 }
 
 function describe(options: LargeFileOptions): { checksum: string; bytes: number; counts: LargeFileCounts } {
@@ -102,7 +103,7 @@ function describe(options: LargeFileOptions): { checksum: string; bytes: number;
   }
 }
 
-/** IDs one a line, some thousands at a time. */
+/** Returns IDs one per line, in pieces of some thousands. */
 function* linesOf(ids: Iterable<string>): Generator<string> {
   let lines = ''
   for (const id of ids) {
@@ -126,7 +127,7 @@ function parseCount(text: string): number {
   throw new Error(`${JSON.stringify(text)} is not a number of users`)
 }
 
-/** Progress goes to stderr: stdout is for the figures. */
-function say(text: string): void {
+/** Logs progress to stderr: stdout is for the results. */
+function log(text: string): void {
   console.error(text)
 }

@@ -20,17 +20,17 @@ import { printTargets } from './targets.ts'
 const perSecond = 200
 const idleMs = 10_000
 
-/** Not counted: neither process has warmed up, and the keys are registered. */
+/** Not measured: the processes warm up, and the keys are registered. */
 const warmUpMs = 3_000
 
-const lookEvery = 50
+const pollMs = 50
 
-/** Rows ahead of the last committed one that count as being imported now. */
-const underWay = 10_000
+/** Rows after the last committed one that count as being imported now. */
+const rowsInFlight = 10_000
 
 const database = 'bench_mixed'
 
-/** What a round is measured on. */
+/** The environment of a round. */
 interface BenchEnvironment {
   postgres: BenchPostgres
   stack: RunningStack
@@ -43,11 +43,12 @@ interface Round {
 }
 
 /**
- * Profile updates at 200 requests a second through the API, alone and during a first import of the same users; half of
- * those during the import are about users whose rows it is at. `[--rows N] [--rounds N]`. Gives whether the targets are met.
+ * Measures profile updates at 200 requests a second through the API, alone and during a first import of the same users.
+ * During the import, half of the updates are about users whose rows are being imported. `[--rows N] [--rounds N]`. Returns
+ * whether the targets are met.
  *
- * A first round does not count: a new Postgres makes the files of its log (WAL) one by one, and every commit waits
- * meanwhile. One that has been in use has them.
+ * A first round is not measured: a new Postgres creates the files of its log (WAL) one by one, and every commit waits
+ * meanwhile.
  */
 export async function benchMixed(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
@@ -102,7 +103,7 @@ function inWords({ requests, p50, p99 }: SpanResult): string {
   return `${requests} updates, median ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`
 }
 
-/** Every other update is about a user of the rows that the import has not committed yet, or not long ago. */
+/** Returns updates of which every other one is about a user whose row is being imported or was imported recently. */
 function profileUpdates(
   { api }: RunningStack,
   { token }: App,
@@ -112,7 +113,7 @@ function profileUpdates(
   let count = 0
   const next = () => {
     count++
-    const user = count % 2 === 0 ? reached.row + ((count * 7919) % underWay) : count * 7919
+    const user = count % 2 === 0 ? reached.row + ((count * 7919) % rowsInFlight) : count * 7919
     const body = JSON.stringify({
       user_id: registeredUserFrom(user % rows, rows),
       user_profiles: [
@@ -147,7 +148,7 @@ async function follow({ db }: RunningStack, importId: string, file: MadeFile, re
     reached.row = rows_total
     if (state === 'completed') return assert.deepEqual([rows_total, rows_failed], [file.written, file.failing])
     assert.notEqual(state, 'failed')
-    await delay(lookEvery)
+    await delay(pollMs)
   }
 }
 
@@ -166,7 +167,7 @@ function report(rounds: readonly Round[], conflicts: number): boolean {
   ])
 }
 
-/** What Postgres gave up in favour of something else, also where it was tried again unseen. */
+/** Counts the transactions that Postgres rolled back because of conflicts, including those that were repeated unnoticed. */
 async function countConflicts({ db }: RunningStack, { log }: BenchPostgres): Promise<number> {
   const { rows } = await sql<{ deadlocks: number }>`
     select deadlocks from pg_stat_database where datname = current_database()`.execute(db)

@@ -14,8 +14,8 @@ import { median } from './statistics.ts'
 import { printTargets } from './targets.ts'
 
 /**
- * Registering users with `sluice users register` beside COPY into a staging table and one INSERT … ON CONFLICT DO NOTHING
- * into a table like Sluice's: `[--users N] [--rounds N]`. Gives whether the target is met.
+ * Compares `sluice users register` to COPY into a staging table and one INSERT … ON CONFLICT DO NOTHING into a table like
+ * Sluice's: `[--users N] [--rounds N]`. Returns whether the target is met.
  */
 export async function benchRegistration(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
@@ -66,7 +66,7 @@ async function registerByHand(client: pg.Client, ids: string): Promise<number> {
   return (performance.now() - started) / 1000
 }
 
-/** The whole command, its start included. */
+/** Measures the whole command, including its start. */
 async function registerBySluice(stack: RunningStack, client: pg.Client, ids: string, users: number): Promise<number> {
   const { appId } = await openApp(stack)
   await settle(client)
@@ -77,7 +77,7 @@ async function registerBySluice(stack: RunningStack, client: pg.Client, ids: str
   return seconds
 }
 
-/** Both begin on an empty table, with nothing left to write. */
+/** Prepares both imports: an empty table, and nothing left to write. */
 async function settle(client: pg.Client): Promise<void> {
   await client.query('truncate users, yardstick')
   await client.query('checkpoint')

@@ -12,15 +12,15 @@ import { printTargets, type Target } from './targets.ts'
 const megabyte = 1_000_000
 
 /**
- * Shows that the S3 gateway's memory grows neither with the files nor much with their number: `[--uploads 20] [--megabytes
- * 100]` at once. Gives whether the target is met.
+ * Shows that the S3 gateway's memory does not grow with the size of files, and little with their number, with uploads at
+ * the same time: `[--uploads 20] [--megabytes 100]`. Returns whether the target is met.
  */
 export async function benchGateway(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
     args: [...args],
     options: { uploads: { type: 'string', default: '20' }, megabytes: { type: 'string', default: '100' } },
   })
-  // No worker takes the files: nothing but the uploads is to be measured.
+  // No worker imports the files: only the uploads are measured.
   const stack = await startStack({ env: { WORKER_QUEUES: 'mails' } })
   try {
     return printTargets([await measure(stack, Number(values.uploads), Number(values.megabytes))])
@@ -47,7 +47,7 @@ async function measure(stack: RunningStack, uploads: number, megabytes: number):
   }
 }
 
-/** Puts a file as a client does that sends as fast as it is let. */
+/** Uploads a file like a client that sends as fast as the gateway accepts. */
 async function upload(owner: BucketOwner, name: string, megabytes: number): Promise<void> {
   const chunk = randomBytes(megabyte)
   const request = begin(owner.gateway, {

@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A folder for what a benchmark makes. It is removed when it is disposed of, or when the process ends by a signal. */
+/** A folder for temporary files of a benchmark. It is removed by its disposal, or when the process ends by a signal. */
 export interface Scratch extends AsyncDisposable {
   path: string
 }
 
-/** Makes a scratch folder whose name begins with `prefix`. */
+/** Creates a scratch folder whose name begins with `prefix`. */
 export async function openScratch(prefix: string): Promise<Scratch> {
   const path = await mkdtemp(join(tmpdir(), prefix))
   const removal = { recursive: true, force: true, maxRetries: 5 } as const

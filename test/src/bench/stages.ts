@@ -8,14 +8,14 @@ import { openBenchEnvironment, templates } from './import/environment.ts'
 import { type MadeFile, shapesOf } from './import/file.ts'
 import { openStackSession, type StackSession } from './import/stack-session.ts'
 
-/** Where a worker's time goes, by the file or function that was running when the profiler looked. First match counts. */
+/** Stages of a worker, by the file or function that was running when the profiler sampled. The first match counts. */
 const stages: readonly [name: string, matches: RegExp][] = [
   ['waiting', /^\(idle\)/],
   ['collecting garbage', /^\(garbage collector\)/],
   ['splitting rows', /packages\/csv\//],
   ['hashing documents', /internal\/crypto/],
   ['checking and converting cells', /packages\/profiles\/src\/(values|batch)\/|RegExp:/],
-  ['going through batches', /packages\/(imports|profiles)\//],
+  ['processing batches', /packages\/(imports|profiles)\//],
   ['talking to Postgres', /node_modules\/(pg|pg-protocol|pg-pool|kysely)\/|packages\/database\//],
   ['writing to sockets', /^(writev|writeBuffer|writeLatin1String|writeUtf8String) /],
   [
@@ -28,8 +28,8 @@ const stages: readonly [name: string, matches: RegExp][] = [
 const microseconds = 1e6
 
 /**
- * Imports a file in this process under a profiler, and prints where the CPU seconds per million rows go, in Node and in
- * Postgres. `[--rows N]`. There is no target: it always gives true.
+ * Imports a file in this process under a profiler, and prints the CPU seconds per million rows by stage, in Node and in
+ * Postgres. `[--rows N]`. Always returns true: there is no target.
  */
 export async function benchStages(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({ args: [...args], options: { rows: { type: 'string', default: '500000' } } })
@@ -54,7 +54,7 @@ export async function benchStages(args: readonly string[]): Promise<boolean> {
   return true
 }
 
-/** Runs an import of a file in this process. Gives seconds by stage. */
+/** Runs an import of a file in this process. Returns seconds by stage. */
 async function profiledImport(
   session: StackSession,
   databaseUrl: string,
@@ -98,7 +98,7 @@ function print(results: Record<string, Map<string, number>>): void {
   const columns = Object.values(results)
   const line = (name: string, cells: readonly string[]) =>
     console.log(`${name.padEnd(34)}${cells.map((cell) => cell.padStart(10)).join('')}`)
-  console.log('Seconds per million rows: of CPU, but for waiting')
+  console.log('CPU seconds per million rows; `waiting` is wall-clock time')
   line('', Object.keys(results))
   for (const stage of columns[0]?.keys() ?? []) {
     line(

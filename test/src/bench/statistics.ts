@@ -1,9 +1,9 @@
-/** The middle of the values, the upper one of two; NaN of none. */
+/** Returns the median, the upper one of two; NaN for no values. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
-/** The value below which `part` (0 to 1) of the values lie; NaN of none. */
+/** Returns the value below which `part` (0 to 1) of the values lie; NaN for no values. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN

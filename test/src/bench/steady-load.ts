@@ -3,16 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type LoadTarget, send } from './load.ts'
 import { quantile } from './statistics.ts'
 
-/**
- * A request of a steady load: when it was due, ms of `performance.now()`, and how long after that its answer was there, ms.
- */
+/** A request of a steady load: when it was due, ms of `performance.now()`, and how long after that it was answered, ms. */
 interface Answered {
   due: number
   latency: number
   isError: boolean
 }
 
-/** What became of the requests that were due in a span of time; latency in ms. */
+/** The results of the requests that were due in a span of time; latency in ms. */
 export interface SpanResult {
   requests: number
   p50: number
@@ -20,22 +18,22 @@ export interface SpanResult {
   errors: number
 }
 
-/** Requests that go out at a steady rate, whatever becomes of the ones before. */
+/** Requests that are sent at a steady rate, whether or not the preceding ones are answered. */
 export interface SteadyLoad {
-  /** What became of the requests that were due between two moments of `performance.now()`. */
+  /** Returns the results of the requests that were due between two times of `performance.now()`. */
   between(from: number, to: number): SpanResult
-  /** Sends no more, and waits for the answers. */
+  /** Stops sending, and waits for the answers. */
   stop(): Promise<void>
 }
 
 /**
- * Sends requests at a steady rate, the targets in turn. Latency counts from the moment at which a request was due: a server
- * that stalls is charged with all that wait for it.
+ * Sends requests at a steady rate, alternately to the targets. Latency counts from the time at which a request was due, so
+ * that a server that stalls is charged for all requests that wait for it.
  */
 export function steadyLoad(targets: readonly LoadTarget[], perSecond: number): SteadyLoad {
   const agent = new Agent({ keepAlive: true })
   const answered: Answered[] = []
-  const underWay = new Set<Promise<void>>()
+  const inFlight = new Set<Promise<void>>()
   const started = performance.now()
   let isOver = false
   const ask = async (target: LoadTarget, due: number) => {
@@ -49,8 +47,8 @@ export function steadyLoad(targets: readonly LoadTarget[], perSecond: number): S
       if (early > 0) await delay(early)
       const target = targets[count % targets.length]
       if (target === undefined) return
-      const asking = ask(target, due).finally(() => underWay.delete(asking))
-      underWay.add(asking)
+      const asking = ask(target, due).finally(() => inFlight.delete(asking))
+      inFlight.add(asking)
     }
   })()
   return {
@@ -67,7 +65,7 @@ export function steadyLoad(targets: readonly LoadTarget[], perSecond: number): S
     async stop() {
       isOver = true
       await sending
-      await Promise.all(underWay)
+      await Promise.all(inFlight)
       agent.destroy()
     },
   }

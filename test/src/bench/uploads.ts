@@ -13,12 +13,12 @@ import { openScratch } from './scratch.ts'
 import { median } from './statistics.ts'
 import { printTargets, type Target } from './targets.ts'
 
-/** Somewhat below the most that a v2 body may have. */
+/** Slightly below the largest allowed v2 body. */
 const defaultRows = '900000'
 
 /**
- * v2 uploads through the API beside writing the same bytes straight to storage, in turn: `[--rows N] [--rounds N]`. Gives
- * whether the target is met.
+ * Compares v2 uploads through the API to writing the same bytes directly to storage, alternately: `[--rows N] [--rounds N]`.
+ * Returns whether the target is met.
  */
 export async function benchUploads(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
@@ -26,7 +26,7 @@ export async function benchUploads(args: readonly string[]): Promise<boolean> {
     options: { rows: { type: 'string', default: defaultRows }, rounds: { type: 'string', default: '5' } },
   })
   await using scratch = await openScratch('sluice-bench-uploads-')
-  // No worker takes the files: nothing but the uploads is to be measured.
+  // No worker imports the files: only the uploads are measured.
   const stack = await startStack({ env: { RATE_LIMIT_BULK_IMPORT_V2: '1000000/60s', WORKER_QUEUES: 'mails' } })
   try {
     const file = await makeFile(scratch.path, shapesOf(Number(values.rows)).first)
@@ -61,12 +61,12 @@ async function measureUploads(stack: RunningStack, file: MadeFile, rounds: numbe
   return { name, measured, must: 0.8, stretch: undefined, higherIsBetter: true, digits: 2 }
 }
 
-/** One PUT of the SDK; a pre-signed one from disk takes as long, parts take longer. */
+/** Writes a file by one PUT of the SDK. A pre-signed PUT from disk takes as long; an upload in parts takes longer. */
 async function writeStraight(storage: Storage, content: Buffer): Promise<void> {
   await storage.write('straight', content, 'text/csv')
 }
 
-/** Until the answer, which the API gives when the file is stored and its types are inferred. */
+/** Uploads a file until the answer, which the API sends when the file is stored and its types are inferred. */
 async function uploadV2({ api }: RunningStack, { token }: App, file: MadeFile): Promise<void> {
   const sending = request(`${api}/v2/user_profiles/bulk_import`, {
     method: 'POST',

@@ -20,7 +20,7 @@ const users = Array.from({ length: 15_000 }, (_, index) => `${marker}-${index}`)
 const batchUsers = '100'
 
 /** Long enough for a busy machine, ms. */
-const patience = 120_000
+const timeoutMs = 120_000
 
 describe.each(stores)('queues on %s', (_, sharedRedis) => {
   let stack: RunningStack
@@ -37,7 +37,7 @@ describe.each(stores)('queues on %s', (_, sharedRedis) => {
     'a worker that is killed in the middle of a completion is replaced; nothing is left half done, and one mail is sent',
     async () => {
       const app = await openDueApp(stack)
-      await until('some users gone', async () => (await usersOf(stack, app)) < users.length - 1_000, patience)
+      await until('some users gone', async () => (await usersOf(stack, app)) < users.length - 1_000, timeoutMs)
       const [batch] = await deletedBatches(stack.home, app.appId)
       const pid = batch?.pid ?? expect.fail('no worker has deleted anybody')
       signal(pid, 'SIGKILL')
@@ -45,13 +45,13 @@ describe.each(stores)('queues on %s', (_, sharedRedis) => {
       expect(await usersOf(stack, app)).toBeGreaterThan(1)
       expect(await deletionMails(stack, app)).toEqual([])
 
-      await until('the completion', () => isCompleted(stack, app), patience)
+      await until('the completion', () => isCompleted(stack, app), timeoutMs)
       const pids = (await deletedBatches(stack.home, app.appId)).map((deleted) => deleted.pid)
       expect(new Set(pids).size).toBeGreaterThan(1)
       await expectCompletion(stack, app)
       await expectErasure(stack, redisUrl)
     },
-    2 * patience,
+    2 * timeoutMs,
   )
 
   test(
@@ -59,11 +59,11 @@ describe.each(stores)('queues on %s', (_, sharedRedis) => {
     async () => {
       const app = await openDueApp(stack)
       const runs = await Promise.all(Array.from({ length: 3 }, () => stack.sluice('deletions', 'run')))
-      await until('the completion', () => isCompleted(stack, app), patience)
+      await until('the completion', () => isCompleted(stack, app), timeoutMs)
       expect(runs.map(({ code }) => code)).toEqual([0, 0, 0])
       await expectCompletion(stack, app)
     },
-    2 * patience,
+    2 * timeoutMs,
   )
 })
 

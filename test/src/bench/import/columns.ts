@@ -1,15 +1,15 @@
 import type { ValueType } from '@sluice/contract'
 
-/** Gives whole numbers from 0 up to, not including, `below`. */
+/** Returns whole numbers from 0 to `below` − 1. */
 export type Random = (below: number) => number
 
 /** An attribute column of a benchmark's file. */
 export interface Column {
   name: string
   type: ValueType
-  /** Whether a changed row has another value in it. */
+  /** Whether a changed row has another value in this column. */
   changes: boolean
-  /** Makes a cell, quoted where it must be. */
+  /** Makes a cell, quoted if necessary. */
   cell(random: Random): string
 }
 
@@ -39,7 +39,7 @@ export const customer: readonly Column[] = [
 /** One attribute. */
 export const narrow: readonly Column[] = customer.filter(({ name }) => name === 'visits')
 
-/** 200 attributes: the types in turn. */
+/** 200 attributes, with alternating types. */
 export const wide: readonly Column[] = Array.from({ length: 200 }, (_, index): Column => {
   const kinds: Omit<Column, 'name'>[] = [
     { type: 'string', changes: false, cell: (r) => pick(family, r) },

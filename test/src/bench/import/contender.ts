@@ -2,38 +2,38 @@ import type { MadeFile } from './file.ts'
 import type { BenchPostgres } from './postgres.ts'
 import type { LongestTransactions } from './transaction-watch.ts'
 
-/** A route by which a file gets into a database. */
+/** A way to import a file into a database. */
 export interface Contender {
   name: 'COPY' | 'expert' | 'naive' | 'Sluice'
-  /** Its own, and the one that it begins as a copy of. */
+  /** The contender's database, and the template that it is copied from. */
   database: string
   template: string
-  /** Where the profiles are afterwards; undefined for one that makes none. */
+  /** The tables of the profiles; undefined for a contender that writes none. */
   profiles: { table: string; tables: readonly string[] } | undefined
-  /** Makes ready for importing a file; what this takes is not counted. */
+  /** Prepares an import of a file; not measured. */
   prepare(file: MadeFile): Promise<PreparedImport>
 }
 
 /** An import that can begin at once. */
 interface PreparedImport {
-  /** Imports the file: what this takes is what counts. */
+  /** Imports the file; measured. */
   run(): Promise<ImportDetails | undefined>
-  /** CPU seconds of the process that imports, so far. */
+  /** Returns the CPU seconds of the importing process so far. */
   cpu(): Promise<number>
   close(): Promise<void>
 }
 
-/** What is to know of an import by Sluice beyond its time. */
+/** Further measurements of an import by Sluice. */
 export interface ImportDetails {
-  /** From the job's being given to the claim, and to the first committed batch that was seen, ms. */
+  /** From the enqueuing of the job to the claim, and to the first committed batch that was observed, ms. */
   queueWait: number
   firstCommit: number
   longestTransactions: LongestTransactions
-  /** The most resident memory of the worker, bytes. */
+  /** The peak resident memory of the worker, bytes. */
   peakMemory: number
 }
 
-/** What an import took. CPU is that of the importing Node process and of all of Postgres. */
+/** The measurements of an import. CPU is that of the importing Node process and of all of Postgres. */
 export interface Measured {
   seconds: number
   nodeCpu: number
@@ -41,7 +41,7 @@ export interface Measured {
   details: ImportDetails | undefined
 }
 
-/** Has a contender import a file into its database as it is now. */
+/** Measures a contender's import of a file into its current database. */
 export async function measure(postgres: BenchPostgres, contender: Contender, file: MadeFile): Promise<Measured> {
   const prepared = await contender.prepare(file)
   try {
@@ -58,7 +58,7 @@ export async function measure(postgres: BenchPostgres, contender: Contender, fil
   }
 }
 
-/** CPU seconds of this process, which is the importing one of every contender but Sluice. */
+/** Returns the CPU seconds of this process, which imports for every contender but Sluice. */
 export async function ownCpu(): Promise<number> {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1e6

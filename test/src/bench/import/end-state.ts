@@ -2,16 +2,16 @@ import type { Contender } from './contender.ts'
 import type { MadeFile } from './file.ts'
 import type { BenchPostgres } from './postgres.ts'
 
-/** What profiles a contender has left. */
+/** The profiles that a contender has written. */
 export interface EndState {
   profiles: number
-  /** Follows from all users and documents: the same for equal ones, however they are stored. */
+  /** Depends on all users and documents: equal for equal documents, however they are stored. */
   hash: string
 }
 
 /**
- * Reads the profiles that a contender has left. Numbers count as numbers (jsonb's own hash does that), times as moments,
- * whatever the form they are written in.
+ * Reads the profiles that a contender has written. Numbers are compared as numbers (by jsonb's own hash) and times as
+ * instants, whatever their text.
  */
 export async function endState(
   postgres: BenchPostgres,
@@ -29,7 +29,7 @@ export async function endState(
   return rows[0]
 }
 
-/** Bytes that users and profiles take on disk, with their indexes, after a vacuum. */
+/** Returns the disk space of users and profiles with their indexes, after a vacuum, bytes. */
 export async function sizeOnDisk(postgres: BenchPostgres, contender: Contender): Promise<number> {
   const sizes = contender.profiles?.tables.map((table) => `pg_total_relation_size('${table}')`) ?? []
   const { rows } = await postgres.run(contender.database, `select (${sizes.join(' + ')})::float8 as bytes`)

@@ -9,15 +9,15 @@ import { copyLines } from './copy.ts'
 import { type MadeFile, makeFile, registeredUsers, type Shape } from './file.ts'
 import { type BenchPostgres, connectTo, startBenchPostgres } from './postgres.ts'
 
-/** Databases with all users registered and no profiles: what every first import begins on. */
+/** Databases with all users registered and no profiles: the start of every first import. */
 export const templates = { yardsticks: 'bench_yardsticks', sluice: 'bench_sluice_template' } as const
 
-/** What all contenders share; its disposal ends and removes everything. */
+/** The environment that all contenders share. Its disposal ends and removes everything. */
 export interface BenchEnvironment extends AsyncDisposable {
   postgres: BenchPostgres
   /** Folder of Sluice's storage. */
   home: string
-  /** The file of a shape, made when it is first asked for. */
+  /** Returns the file of a shape, which is made at the first request. */
   file(shape: Shape): Promise<MadeFile>
 }
 

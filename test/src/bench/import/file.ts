@@ -6,35 +6,37 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { type Column, customer, narrow, type Random, wide } from './columns.ts'
 
-/** What a benchmark's file is like. The same shape gives the same bytes. */
+/** The shape of a benchmark's file. Equal shapes give equal bytes. */
 export interface Shape {
   /** Names the file. */
   name: string
   rows: number
   columns: readonly Column[]
-  /** Whether one row in ten has other values than in the file without. */
+  /** One row in ten has other values than in the file without `changed`. */
   changed?: true
-  /** Whether the rows' users come in another order than the one they were registered in. */
+  /** The rows' users are in another order than the order of their registration. */
   shuffled?: true
-  /** Three rows in ten have an error, behind those from which types are inferred; `left out` makes the file without them. */
+  /**
+   * Three rows in ten have an error, after the rows from which types are inferred. `left out` makes the file without them.
+   */
   invalid?: 'kept' | 'left out'
   gzip?: true
 }
 
-/** A file on disk, and what an import of it must count. */
+/** A file on disk, and the counts that an import of it must have. */
 export interface MadeFile extends Shape {
   path: string
   bytes: number
   /** Rows in the file. */
   written: number
-  /** Those of them with an error or of users that are not registered. */
+  /** Rows in the file that have an error or an unregistered user. */
   failing: number
 }
 
-/** About the bytes of a wide row in those of a customer's. */
+/** A wide row has about the bytes of this many customer rows. */
 const wideRowIsWorth = 21
 
-/** The files of the import benchmark: `rows` rows of customers, and variants of about the same size. */
+/** Returns the files of the import benchmark: `rows` rows of customers, and variants of about the same size. */
 export function shapesOf(rows: number) {
   const first: Shape = { name: 'first', rows, columns: customer }
   return {
@@ -49,12 +51,12 @@ export function shapesOf(rows: number) {
   } as const satisfies Record<string, Shape>
 }
 
-/** The users to register before any of the files is imported: all but one in a hundred. */
+/** Returns the users to register before any file is imported: all but one in a hundred. */
 export function* registeredUsers(rows: number): Generator<string> {
   for (let user = 0; user < rows; user++) if (isRegistered(user)) yield userId(user)
 }
 
-/** The user of a row, or of the next one whose user is registered. */
+/** Returns the user of a row, or of the next row with a registered user. */
 export function registeredUserFrom(row: number, rows: number): string {
   let user = row
   while (!isRegistered(user)) user = (user + 1) % rows
@@ -100,7 +102,7 @@ function cellsOf(user: number, { columns, changed }: Shape): string[] {
   return cells.map((cell, index) => (columns[index]?.changes ? columns[index].cell(again) : cell))
 }
 
-/** Puts one of three errors into a customer's row: a value of another type, a date that is none, a value too many. */
+/** Adds one of three errors to a customer's row: a value of another type, an impossible date, or a value too many. */
 function spoil(cells: string[], user: number): void {
   const kind = mixed(user, 6) % 3
   if (kind === 0) cells[3] = 'unknown'
@@ -128,7 +130,7 @@ function shuffledNumbers(count: number): Uint32Array {
   return numbers
 }
 
-/** mulberry32. */
+/** Returns a generator of pseudorandom numbers (mulberry32). */
 function seeded(seed: number): Random {
   let state = seed
   return (below) => {
@@ -137,7 +139,7 @@ function seeded(seed: number): Random {
   }
 }
 
-/** A random-looking number that follows from a user's and the purpose's. */
+/** Returns a pseudorandom number that depends on a user and a purpose. */
 function mixed(user: number, purpose: number): number {
   return scrambled((Math.imul(user, 0x9e3779b1) + Math.imul(purpose, 0x85ebca6b)) >>> 0)
 }

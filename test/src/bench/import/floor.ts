@@ -2,7 +2,7 @@ import { type Contender, ownCpu } from './contender.ts'
 import { copyFile } from './copy.ts'
 import { type BenchPostgres, connectTo } from './postgres.ts'
 
-/** The floor: the file's bytes into a table of texts, with nothing done to them. Nobody can be faster on this Postgres. */
+/** The floor: copies the file's bytes into a table of texts. No import on this Postgres can be faster. */
 export function floor(postgres: BenchPostgres, template: string): Contender {
   const database = 'bench_floor'
   return {

@@ -9,22 +9,22 @@ import { measureStartUp } from './start-up.ts'
 /** A large file has this many bytes for each row of the others: 1 GB for 1,000,000 rows. */
 const largeFileBytes = 1000
 
-/** The import's benchmark. Takes its arguments; gives whether every target that must be met is met. */
+/** Runs the import's benchmark with its command-line arguments. Returns whether every required target is met. */
 export async function benchImport(args: readonly string[]): Promise<boolean> {
   const options = readOptions(args)
-  const say = (line: string) => console.error(line)
+  const log = (line: string) => console.error(line)
   const targets: Target[] = []
   if ([...phases, ...variants].some((part) => options.parts.has(part))) {
-    const results = await runContenders(options, say)
+    const results = await runContenders(options, log)
     printResults(results, options)
     targets.push(...targetsOf(results).flatMap(({ part, target }) => (options.parts.has(part) ? [target] : [])))
   }
   if (options.parts.has('memory')) {
-    say('a large file')
+    log('a large file')
     targets.push(await measureMemory({ bytes: options.rows * largeFileBytes, users: options.rows }))
   }
   if (options.parts.has('start')) {
-    say('start of a worker')
+    log('start of a worker')
     targets.push(...(await startTargets(options)))
   }
   return printTargets(targets)

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 
-/** Three phases in turn on one database, five other files for a first import, and two questions that are not about rows. */
+/** Three successive phases on one database, five other files for a first import, and two measurements without rows. */
 export const phases = ['first', 'again', 'changed'] as const
 export const variants = ['wide', 'narrow', 'invalid', 'gzip', 'shuffled'] as const
 const parts = [...phases, ...variants, 'start', 'memory'] as const
@@ -9,7 +9,7 @@ export type Phase = (typeof phases)[number]
 export type Variant = (typeof variants)[number]
 export type Part = (typeof parts)[number]
 
-/** What is asked for on the command line. */
+/** The options of the command line. */
 export interface Options {
   /** Rows of the file; the other files have about its size. */
   rows: number
@@ -17,7 +17,7 @@ export interface Options {
   parts: ReadonlySet<Part>
 }
 
-/** Reads `--rows N`, `--rounds N` and `--only first,again,…`. Throws naming what is wrong. */
+/** Reads `--rows N`, `--rounds N` and `--only first,again,…`. Throws if an option is wrong, and names it. */
 export function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],

@@ -5,25 +5,25 @@ import pg from 'pg'
 import { signal } from '../../stack/processes.ts'
 import { cpuOfTree } from './cpu.ts'
 
-/** The one Postgres of a benchmark; every contender has a database of its own on it. */
+/** The Postgres of a benchmark; every contender has a separate database on it. */
 export interface BenchPostgres {
-  /** The file of its own log. */
+  /** The file of the server's log. */
   log: string
   urlOf(database: string): string
   /** Runs a statement in a database. */
   run(database: string, statement: string): Promise<pg.QueryResult>
-  /** Makes a database anew, as a copy of another one, with what is in it. */
+  /** Replaces a database by a copy of another one. */
   copyDatabase(template: string, database: string): Promise<void>
-  /** What every contender finds before it begins: statistics, no dead rows, nothing left to write. */
+  /** Prepares a database for a measurement: statistics, no dead rows, nothing left to write. */
   settle(database: string): Promise<void>
-  /** CPU seconds of the server and all its processes so far. */
+  /** Returns the CPU seconds of the server and all its processes so far. */
   cpu(): Promise<number>
   stop(): Promise<void>
 }
 
 /**
- * What an expert would set for a bulk load on such a machine. Autovacuum is off for everybody, so that it strikes none by
- * chance: the benchmark vacuums between the phases itself.
+ * An expert's settings for a bulk load on such a machine. Autovacuum is off for all contenders, because it would disturb
+ * some of them by chance: the benchmark vacuums between the phases itself.
  */
 const settings = { shared_buffers: '1GB', max_wal_size: '4GB', checkpoint_timeout: '30min', autovacuum: 'off' }
 
@@ -32,7 +32,8 @@ export async function startBenchPostgres(folder: string): Promise<BenchPostgres>
   const dataDirectory = join(folder, 'postgres')
   const server = await startPostgres({ dataDirectory, port: 0, settings })
   const postmaster = Number.parseInt(await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8'), 10)
-  // Where this process ends by a signal, its scratch folder is removed: a server that shuts down would go on writing there.
+  // A signal ends this process and removes its scratch folder. Without this handler, the server would shut down and write
+  // there.
   const kill = () => signal(postmaster, 'SIGKILL')
   process.prependOnceListener('exit', kill)
   const urlOf = (database: string) => {
@@ -68,7 +69,7 @@ export async function startBenchPostgres(folder: string): Promise<BenchPostgres>
   }
 }
 
-/** A connection on which times without an offset are UTC, as in Sluice's own. */
+/** Connects to a database so that times without an offset are UTC, as in Sluice's own connections. */
 export async function connectTo(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url, options: '-c TimeZone=UTC' })
   await client.connect()

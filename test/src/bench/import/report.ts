@@ -17,19 +17,21 @@ const titles: Record<(typeof phases)[number] | (typeof variants)[number], string
 
 const names: readonly Contender['name'][] = ['COPY', 'expert', 'naive', 'Sluice']
 
-/** Prints what was measured, part by part. */
+/** Prints the measurements, part by part. */
 export function printResults(results: Results, { rounds }: Options): void {
   console.log(`Medians of ${rounds} rounds; ratios are medians of the rounds' own ratios.`)
-  console.log('Sluice: from before the queue gets the job until the import is seen to be completed, error file stored.')
+  console.log(
+    'Sluice: from before the job is enqueued until another connection observes the completed import, with its error file.',
+  )
   for (const part of [...phases, ...variants]) printPart(results, part)
 }
 
 function printPart(results: Results, part: keyof typeof titles): void {
-  const there = names.filter((name) => results.runs(part, name).length > 0)
-  if (there.length === 0) return
+  const present = names.filter((name) => results.runs(part, name).length > 0)
+  if (present.length === 0) return
   const heads = ['seconds', '÷ expert', 'Node CPU s', 'Postgres CPU s', 'MB on disk']
   console.log(`\n${titles[part].padEnd(36)}${heads.map((head) => head.padStart(15)).join('')}`)
-  for (const name of there) {
+  for (const name of present) {
     const values = [
       results.median(part, name, ({ seconds }) => seconds),
       results.ratio(part, 'expert', name),
@@ -47,11 +49,11 @@ function printDetails(details: readonly ImportDetails[]): void {
   const of = (value: (detail: ImportDetails) => number) => median(details.map(value)).toFixed(0)
   console.log(
     `  Sluice: claimed after ${of((d) => d.queueWait)} ms, first batch after ${of((d) => d.firstCommit)} ms, ` +
-      `locks held for ${of((d) => d.longestTransactions.locked)} ms at most, peak RSS ${of((d) => d.peakMemory / 1e6)} MB`,
+      `locks held for ${of((d) => d.longestTransactions.lockedMs)} ms at most, peak RSS ${of((d) => d.peakMemory / 1e6)} MB`,
   )
 }
 
-/** The targets on time of Sluice against the others, and what users would pay for speed. */
+/** Returns the targets for Sluice's time relative to the others, and for the side effects that users would notice. */
 export function targetsOf(results: Results): { part: Part; target: Target }[] {
   const ratio = (
     part: keyof typeof titles,
@@ -69,7 +71,7 @@ export function targetsOf(results: Results): { part: Part; target: Target }[] {
     } satisfies Target,
   })
   const longest = results.details().map(({ longestTransactions }) => longestTransactions)
-  const lockedLongest = longest.toSorted((one, other) => other.locked - one.locked)[0]
+  const lockedLongest = longest.toSorted((one, other) => other.lockedMs - one.lockedMs)[0]
   const size = results.size('first', 'Sluice') / results.size('first', 'expert')
   return [
     ratio('first', 0.85, 0.65),
@@ -84,8 +86,8 @@ export function targetsOf(results: Results): { part: Part; target: Target }[] {
     {
       part: 'first',
       target: {
-        name: `locks of a batch, at most, ms (${lockedLongest?.doing})`,
-        measured: lockedLongest?.locked ?? Number.NaN,
+        name: `locks of a batch, at most, ms (${lockedLongest?.activity})`,
+        measured: lockedLongest?.lockedMs ?? Number.NaN,
         must: 500,
         stretch: undefined,
         digits: 0,
@@ -94,8 +96,8 @@ export function targetsOf(results: Results): { part: Part; target: Target }[] {
     {
       part: 'first',
       target: {
-        name: '  its transaction, with its wait for its turn, ms',
-        measured: Math.max(...longest.map(({ age }) => age)),
+        name: '  its transaction, with its wait for the preceding batch, ms',
+        measured: Math.max(...longest.map(({ ageMs }) => ageMs)),
         must: undefined,
         stretch: undefined,
         digits: 0,

@@ -4,7 +4,7 @@ import type { Part } from './options.ts'
 
 type Name = Contender['name']
 
-/** What was measured, in the order of the rounds. */
+/** The measurements, in the order of the rounds. */
 export class Results {
   readonly #runs = new Map<string, Measured[]>()
   readonly #sizes = new Map<string, number>()
@@ -17,12 +17,15 @@ export class Results {
     return this.#runs.get(`${part} ${name}`) ?? []
   }
 
-  /** Median of what `value` gives of each run; NaN where there is none. */
+  /** Returns the median of `value` over the runs; NaN if there are none. */
   median(part: Part, name: Name, value: (measured: Measured) => number): number {
     return median(this.runs(part, name).map(value))
   }
 
-  /** The median over the rounds of Sluice's time, or another contender's, as a part of `yardstick`'s in the same round. */
+  /**
+   * Returns the median over the rounds of a contender's time (Sluice's by default) divided by `yardstick`'s in the same
+   * round.
+   */
   ratio(part: Part, yardstick: Name, name: Name = 'Sluice'): number {
     const yardsticks = this.runs(part, yardstick)
     return median(
@@ -30,7 +33,7 @@ export class Results {
     )
   }
 
-  /** What Sluice told of each of its runs of a part, or of all parts. */
+  /** Returns the details of Sluice's runs of a part, or of all parts. */
   details(part?: Part): readonly ImportDetails[] {
     const runs = [...this.#runs].filter(([key]) => part === undefined || key === `${part} Sluice`)
     return runs.flatMap(([, measured]) => measured.flatMap(({ details }) => (details === undefined ? [] : [details])))
@@ -40,7 +43,7 @@ export class Results {
     this.#sizes.set(`${part} ${name}`, bytes)
   }
 
-  /** Bytes of users and profiles on disk after a part, at the last round; NaN where unknown. */
+  /** Returns the bytes of users and profiles on disk after the last round of a part; NaN if unknown. */
   size(part: Part, name: Name): number {
     return this.#sizes.get(`${part} ${name}`) ?? Number.NaN
   }

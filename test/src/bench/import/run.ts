@@ -10,65 +10,65 @@ import { Results } from './results.ts'
 import { sluice } from './sluice.ts'
 
 /**
- * Runs the contenders in turn, one at a time, round by round, and holds their end states against each other.
+ * Runs the contenders one at a time, round by round, and compares their end states.
  *
- * Gives what was measured. Throws where an import does not end as it should, or two contenders left different profiles.
+ * Returns the measurements. Throws if an import does not end as it should, or if two contenders wrote different profiles.
  */
-export async function runContenders(options: Options, say: (line: string) => void): Promise<Results> {
+export async function runContenders(options: Options, log: (line: string) => void): Promise<Results> {
   const shapes = shapesOf(options.rows)
-  say(`registering the users of ${options.rows} rows`)
+  log(`registering the users of ${options.rows} rows`)
   await using environment = await openBenchEnvironment(options.rows)
   const { postgres, home } = environment
   const yardsticks = [floor, expert, naive].map((contender) => contender(postgres, templates.yardsticks))
   const all = [...yardsticks, sluice(postgres, templates.sluice, home)]
-  const pair = all.filter(({ name }) => name === 'expert' || name === 'Sluice')
+  const expertAndSluice = all.filter(({ name }) => name === 'expert' || name === 'Sluice')
   const results = new Results()
   for (let round = 0; round < options.rounds; round++) {
-    say(`round ${round + 1} of ${options.rounds}`)
-    const course = { environment, results, round, say }
-    await runPhases(course, all, wantedPhases(options.parts), shapes)
+    log(`round ${round + 1} of ${options.rounds}`)
+    const context = { environment, results, round, log }
+    await runPhases(context, all, wantedPhases(options.parts), shapes)
     for (const variant of variants.filter((name) => options.parts.has(name))) {
-      await startAnew(environment, pair)
+      await restoreTemplates(environment, expertAndSluice)
       const shapeFor = ({ name }: Contender) =>
         variant === 'invalid' && name === 'expert' ? shapes.valid : shapes[variant]
-      await runPart(course, variant, pair, shapeFor)
+      await runPart(context, variant, expertAndSluice, shapeFor)
     }
   }
   return results
 }
 
 /** What every part of a round needs. */
-interface Course {
+interface RoundContext {
   environment: BenchEnvironment
   results: Results
   round: number
-  say(line: string): void
+  log(line: string): void
 }
 
-/** Each phase begins on what the one before has left, so all up to the last wanted one are run. */
+/** Returns the phases up to the last wanted one: each phase begins with the result of the preceding phase. */
 function wantedPhases(parts: ReadonlySet<Part>): readonly Phase[] {
   return phases.slice(0, phases.findLastIndex((phase) => parts.has(phase)) + 1)
 }
 
 async function runPhases(
-  course: Course,
+  context: RoundContext,
   contenders: readonly Contender[],
   wanted: readonly Phase[],
   shapes: Record<'first' | 'changed', Shape>,
 ): Promise<void> {
-  if (wanted.length > 0) await startAnew(course.environment, contenders)
+  if (wanted.length > 0) await restoreTemplates(context.environment, contenders)
   for (const phase of wanted) {
-    await runPart(course, phase, contenders, () => shapes[phase === 'changed' ? 'changed' : 'first'])
+    await runPart(context, phase, contenders, () => shapes[phase === 'changed' ? 'changed' : 'first'])
   }
 }
 
-async function startAnew({ postgres }: BenchEnvironment, contenders: readonly Contender[]): Promise<void> {
+async function restoreTemplates({ postgres }: BenchEnvironment, contenders: readonly Contender[]): Promise<void> {
   for (const { template, database } of contenders) await postgres.copyDatabase(template, database)
 }
 
-/** Has the contenders import a file each, and compares what they left. Who begins changes with the round. */
+/** Measures each contender's import of a file, and compares the results. The first contender changes with the round. */
 async function runPart(
-  { environment, results, round, say }: Course,
+  { environment, results, round, log }: RoundContext,
   part: Phase | Variant,
   contenders: readonly Contender[],
   shapeFor: (contender: Contender) => Shape,
@@ -81,7 +81,7 @@ async function runPart(
     if (file === undefined) continue
     const measured = await measure(environment.postgres, contender, file)
     results.add(part, contender.name, measured)
-    say(`${part.padEnd(10)}${contender.name.padEnd(8)}${measured.seconds.toFixed(2).padStart(8)} s`)
+    log(`${part.padEnd(10)}${contender.name.padEnd(8)}${measured.seconds.toFixed(2).padStart(8)} s`)
   }
   await compare(environment, part, contenders, files)
   for (const contender of contenders) {
@@ -90,7 +90,7 @@ async function runPart(
   }
 }
 
-/** Throws where contenders left different profiles. */
+/** Throws if contenders wrote different profiles. */
 async function compare(
   { postgres }: BenchEnvironment,
   part: Part,
@@ -103,8 +103,8 @@ async function compare(
     return [endState(postgres, contender, file).then((state) => ({ name: contender.name, state }))]
   })
   const left = await Promise.all(states)
-  const words = ({ profiles, hash }: EndState) => `${profiles} profiles, hash ${hash}`
-  if (new Set(left.map(({ state }) => words(state))).size === 1) return
-  const lines = left.map(({ name, state }) => `${name}: ${words(state)}`)
+  const inWords = ({ profiles, hash }: EndState) => `${profiles} profiles, hash ${hash}`
+  if (new Set(left.map(({ state }) => inWords(state))).size === 1) return
+  const lines = left.map(({ name, state }) => `${name}: ${inWords(state)}`)
   throw new Error(`${part}: the end states differ\n${lines.join('\n')}`)
 }

@@ -9,15 +9,17 @@ import type { BenchPostgres } from './postgres.ts'
 import { openStackSession } from './stack-session.ts'
 import { type LongestTransactions, TransactionWatch, type WritingTransaction } from './transaction-watch.ts'
 
-/** How often a running import is looked at, ms: its end counts from the look that saw it. */
-const lookEvery = 10
+/** How often a running import is polled, ms: its end counts from the poll that observes it. */
+const pollMs = 10
 
-/** The most that an import may take, ms. */
-const longest = 15 * 60_000
+/** The longest time that an import may take, ms. */
+const longestMs = 15 * 60_000
 
 /**
- * Sluice end to end: its own worker process, the file in storage. The time runs from before the queue gets the job until
- * another connection sees the import completed, which is after the last batch and the error file.
+ * Sluice end to end: with its own worker process, and the file in storage.
+ *
+ * The time runs from before the job is enqueued until another connection observes that the import is completed, which is
+ * after the last batch and the error file.
  */
 export function sluice(postgres: BenchPostgres, template: string, home: string): Contender {
   const database = 'bench_sluice'
@@ -33,12 +35,12 @@ export function sluice(postgres: BenchPostgres, template: string, home: string):
       assert(worker !== undefined, 'the stack has no worker')
       return {
         async run() {
-          const given = Date.now()
+          const enqueuedAt = Date.now()
           const importId = await session.enqueue(file)
           const seen = await watchImport(session.client, importId, file)
           return {
-            queueWait: seen.claimedAt - given,
-            firstCommit: seen.firstCommitAt - given,
+            queueWait: seen.claimedAt - enqueuedAt,
+            firstCommit: seen.firstCommitAt - enqueuedAt,
             longestTransactions: seen.longestTransactions,
             peakMemory: await residentMemory(worker),
           }
@@ -50,18 +52,18 @@ export function sluice(postgres: BenchPostgres, template: string, home: string):
   }
 }
 
-interface Look {
+interface Observation {
   state: string
   error: string | null
   claimed_at: Date | null
   rows_total: number
   rows_failed: number
-  /** The moment of the look, ms. */
+  /** The time of the poll, ms. */
   at: number
   writing: WritingTransaction[]
 }
 
-/** Looks at an import until it has ended; moments in ms. Throws unless it completed with the counts of its file. */
+/** Polls an import until it has ended; times in ms. Throws unless it completed with the counts of its file. */
 export async function watchImport(
   client: pg.Client,
   importId: string,
@@ -71,36 +73,41 @@ export async function watchImport(
   const transactions = new TransactionWatch(started)
   let firstCommitAt = Number.NaN
   for (;;) {
-    const look = await lookAt(client, importId)
-    if (Number.isNaN(firstCommitAt) && look.rows_total > 0) firstCommitAt = Date.now()
-    transactions.look(look.at, look.writing)
-    if (look.state === 'completed' || look.state === 'failed') {
-      const counts = { state: look.state, error: look.error, rows: look.rows_total, failed: look.rows_failed }
+    const observed = await observe(client, importId)
+    if (Number.isNaN(firstCommitAt) && observed.rows_total > 0) firstCommitAt = Date.now()
+    transactions.add(observed.at, observed.writing)
+    if (observed.state === 'completed' || observed.state === 'failed') {
+      const counts = {
+        state: observed.state,
+        error: observed.error,
+        rows: observed.rows_total,
+        failed: observed.rows_failed,
+      }
       assert.deepEqual(counts, { state: 'completed', error: null, rows: file.written, failed: file.failing })
-      const claimedAt = look.claimed_at?.getTime() ?? Number.NaN
+      const claimedAt = observed.claimed_at?.getTime() ?? Number.NaN
       return { claimedAt, firstCommitAt, longestTransactions: transactions.longest }
     }
-    if (Date.now() - started > longest) throw new Error(`import ${importId} has not ended in ${longest} ms`)
-    await delay(lookEvery)
+    if (Date.now() - started > longestMs) throw new Error(`import ${importId} has not ended in ${longestMs} ms`)
+    await delay(pollMs)
   }
 }
 
-async function lookAt(client: pg.Client, importId: string): Promise<Look> {
-  const { rows } = await client.query<Look>({
-    name: 'look',
+async function observe(client: pg.Client, importId: string): Promise<Observation> {
+  const { rows } = await client.query<Observation>({
+    name: 'observed',
     text: `select state, error, started_at as claimed_at, rows_total::int, rows_failed::int,
         (extract(epoch from clock_timestamp()) * 1000)::float8 as at,
         array(
           select json_build_object('xid', backend_xid::text,
-            'age', (extract(epoch from clock_timestamp() - xact_start) * 1000)::float8,
-            'doing', concat_ws(', ', substring(regexp_replace(query, '/\\*.*?\\*/', '') from '[a-z]+'), wait_event))
+            'ageMs', (extract(epoch from clock_timestamp() - xact_start) * 1000)::float8,
+            'activity', concat_ws(', ', substring(regexp_replace(query, '/\\*.*?\\*/', '') from '[a-z]+'), wait_event))
           from pg_stat_activity
           where datname = current_database() and application_name = 'sluice' and backend_xid is not null
         ) as writing
       from imports where import_id = $1`,
     values: [importId],
   })
-  const look = rows[0]
-  assert(look !== undefined, `import ${importId} is gone`)
-  return look
+  const observed = rows[0]
+  assert(observed !== undefined, `import ${importId} is gone`)
+  return observed
 }

@@ -10,22 +10,22 @@ import { type BenchPostgres, connectTo } from './postgres.ts'
 /** Sluice's processes as `npm start` runs them, on a database of the benchmark's Postgres. */
 export interface StackSession {
   stack: RunningStack
-  /** Looks at the database from beside. */
+  /** Observes the database. */
   client: pg.Client
-  /** The worker's process, once it is ready. */
+  /** Returns the worker's process, once it is ready. */
   workerPid(): Promise<number | undefined>
-  /** Puts a file into storage, unless it is there. */
+  /** Stores a file, unless storage has it. */
   upload(file: MadeFile): Promise<void>
   storage: Storage
-  /** Puts an uploaded file into the line of the database's only app, as if its job had been given to the queue. */
+  /** Queues an import of a stored file for the database's only app, as if its job had been enqueued. */
   insertImport(file: MadeFile): Promise<{ appId: number; importId: string }>
-  /** The same, and gives the job to the queue. */
+  /** Queues an import of a stored file, and enqueues its job. */
   enqueue(file: MadeFile): Promise<string>
-  /** Ends the processes; what lies in storage stays. */
+  /** Ends the processes. The files in storage stay. */
   close(): Promise<void>
 }
 
-/** Starts Sluice on a database. Storage, a process of its own, keeps its files in `home`. */
+/** Starts Sluice on a database. Its storage, a separate process, keeps files in `home`. */
 export async function openStackSession(postgres: BenchPostgres, database: string, home: string): Promise<StackSession> {
   const databaseUrl = postgres.urlOf(database)
   const stack = await startStack({ home, env: { DATABASE_URL: databaseUrl } })
@@ -44,7 +44,7 @@ export async function openStackSession(postgres: BenchPostgres, database: string
     },
     async insertImport(file) {
       const stored = await storage.stat(file.name)
-      // As dispatched: the job comes from here, and maintenance adds none.
+      // The import counts as dispatched: its job is enqueued here, and maintenance adds none.
       const { rows } = await client.query(
         `insert into imports
           (app_id, source, state, object_key, content_type, etag, stored_size, byte_size, queued_at, dispatched_at)

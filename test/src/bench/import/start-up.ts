@@ -7,20 +7,18 @@ import { shapesOf } from './file.ts'
 import { watchImport } from './sluice.ts'
 import { openStackSession } from './stack-session.ts'
 
-/** Some batches, so that the import is still running when its first one is seen. */
+/** Enough rows for some batches, so that the import is still running when its first batch is observed. */
 const rows = 20_000
 
 /** How long a worker takes to its first committed batch, ms. */
 export interface StartUp {
   /** From the start of the worker's process, which finds the job waiting. */
   fromStart: number
-  /** From the claim of the import by that process. */
+  /** From the claim of the import by this process. */
   fromClaim: number
 }
 
-/**
- * Ends the worker of a running stack, gives an import to the queue, and watches the worker that the stack starts instead.
- */
+/** Ends the worker of a running stack, enqueues an import, and observes the worker that the stack starts instead. */
 export async function measureStartUp(rounds: number): Promise<StartUp[]> {
   await using environment = await openBenchEnvironment(rows)
   const measured: StartUp[] = []

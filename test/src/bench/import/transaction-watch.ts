@@ -1,49 +1,49 @@
-/** A transaction that has written, and so holds locks that others wait for, as one look at Postgres shows it. */
+/** A transaction that has written, and so holds locks that others wait for, as one poll of Postgres shows it. */
 export interface WritingTransaction {
   xid: string
-  /** Since it began, ms: mostly it has waited for its turn before it wrote. */
-  age: number
-  /** Its statement and what it waits for. */
-  doing: string
+  /** Time since its begin, ms. It mostly waited for the preceding batch before it wrote. */
+  ageMs: number
+  /** Its statement and its wait event. */
+  activity: string
 }
 
 /** The longest times of writing transactions. */
 export interface LongestTransactions {
-  /** How long one held locks that others wait for, ms: at most, as it ends between two looks. */
-  locked: number
-  /** What that one was doing when it was seen last. */
-  doing: string
-  /** The oldest age of one, its wait for its turn included, ms. */
-  age: number
+  /** How long a transaction held locks that others wait for, ms: an upper bound, as it ends between two polls. */
+  lockedMs: number
+  /** The last observed activity of this transaction. */
+  activity: string
+  /** The highest age of a transaction, including its wait for the preceding batch, ms. */
+  ageMs: number
 }
 
 /**
- * Puts looks at writing transactions together. A transaction has its ID from its first write on: it has locks of rows since
- * the look before the one that sees it first, at the earliest, and until the look that does not see it any more, at the
- * latest.
+ * Combines polls of writing transactions. A transaction has an ID from its first write on. So it holds locks of rows at the
+ * earliest since the poll before the first that sees it, and at the latest until the first poll that does not.
  */
 export class TransactionWatch {
-  readonly longest: LongestTransactions = { locked: 0, doing: '', age: 0 }
-  #open = new Map<string, { since: number; doing: string }>()
-  #lookedAt: number
+  readonly longest: LongestTransactions = { lockedMs: 0, activity: '', ageMs: 0 }
+  #open = new Map<string, { since: number; activity: string }>()
+  #polledAt: number
 
-  /** Takes the moment from which it watches, ms, by the clock of the looks. */
+  /** `from` is the time of the watch's start, ms, by the clock of the polls. */
   constructor(from: number) {
-    this.#lookedAt = from
+    this.#polledAt = from
   }
 
-  /** Takes what one look saw, all of them, and when, ms. */
-  look(at: number, transactions: readonly WritingTransaction[]): void {
-    const open = new Map<string, { since: number; doing: string }>()
-    for (const { xid, age, doing } of transactions) {
-      this.longest.age = Math.max(this.longest.age, age)
-      open.set(xid, { since: this.#open.get(xid)?.since ?? this.#lookedAt, doing })
+  /** Adds all transactions of one poll at time `at`, ms. */
+  add(at: number, transactions: readonly WritingTransaction[]): void {
+    const open = new Map<string, { since: number; activity: string }>()
+    for (const { xid, ageMs, activity } of transactions) {
+      this.longest.ageMs = Math.max(this.longest.ageMs, ageMs)
+      open.set(xid, { since: this.#open.get(xid)?.since ?? this.#polledAt, activity })
     }
     for (const [xid, ended] of this.#open) {
-      const locked = at - ended.since
-      if (!open.has(xid) && locked > this.longest.locked) Object.assign(this.longest, { locked, doing: ended.doing })
+      const lockedMs = at - ended.since
+      if (!open.has(xid) && lockedMs > this.longest.lockedMs)
+        Object.assign(this.longest, { lockedMs, activity: ended.activity })
     }
     this.#open = open
-    this.#lookedAt = at
+    this.#polledAt = at
   }
 }

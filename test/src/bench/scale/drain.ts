@@ -2,24 +2,24 @@ import { cpuOfTree } from '../import/cpu.ts'
 import { makeApps, openScaleSession, queueFile, type ScaleSession, spanOf } from './session.ts'
 
 const importsOfApp = 10
-const deadline = 30 * 60_000
+const deadlineMs = 30 * 60_000
 const objectKey = 'bench/one-row.csv'
 
-/** What lines of imports cost that are all there at one moment. */
+/** The cost of many imports that are queued at the same moment. */
 export interface DrainResult {
   imports: number
   apps: number
-  /** From the first claim to the last end, by import, ms. */
+  /** From the first claim to the last end, per import, ms. */
   time: number
-  /** CPU of all processes but Redis, by import, ms: it hardly changes with what else the machine does. */
+  /** CPU of all processes but Redis, per import, ms: it hardly depends on the machine's other load. */
   cpu: number
 }
 
-/** Has two workers drain lines of ten imports of one row each, for each number of apps. */
+/** Measures how two workers drain ten queued imports of one row each per app, for each number of apps. */
 export async function measureDrain(appCounts: readonly number[]): Promise<DrainResult[]> {
   await using session = await openScaleSession(2)
   await session.storage.write(objectKey, Buffer.from('user_id,n\nuser-1,1\n'), 'text/csv')
-  await drain(session, 100) // processes and tables warm up: not counted
+  await drain(session, 100) // processes and tables warm up: not measured
   const results: DrainResult[] = []
   for (const apps of appCounts) results.push(await drain(session, apps))
   return results
@@ -30,7 +30,7 @@ async function drain(session: ScaleSession, apps: number): Promise<DrainResult> 
   const { pid } = await session.stack.info()
   const before = await cpuOfTree(pid)
   const importIds = await queueFile(session, appIds, objectKey, importsOfApp)
-  const { began, ended } = await spanOf(session, importIds, deadline)
+  const { began, ended } = await spanOf(session, importIds, deadlineMs)
   const cpu = (await cpuOfTree(pid)) - before
   return {
     imports: importIds.length,

@@ -10,13 +10,13 @@ const workers = 2
 const crowds = [1, 10, 100]
 const users = 1_000
 const smallRows = 1_000
-/** Large imports of each app of the crowd: they outlast what is measured beside them. */
+/** Large imports of each other app: they run longer than the measurements. */
 const importsOfApp = 4
-const deadline = 10 * 60_000
+const deadlineMs = 10 * 60_000
 
 /**
- * How long a small import waits for a slot of two workers beside 1, 10 and 100 apps with large ones: from its upload to its
- * first claim. `[--slice SECONDS] [--rows N] [--rounds N]`. Returns whether each wait is under twice a slice.
+ * Measures how long a small import waits for a slot of two workers beside 1, 10 and 100 apps with large imports: from its
+ * upload to its first claim. `[--slice SECONDS] [--rows N] [--rounds N]`. Returns whether each wait is under twice a slice.
  */
 export async function benchFairness(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
@@ -40,7 +40,7 @@ export async function benchFairness(args: readonly string[]): Promise<boolean> {
   return printTargets(targets)
 }
 
-/** The waits of small imports of one app, one after the other, s. */
+/** Returns the waits of small imports of one app, one after another, s. */
 async function measureWaits(slice: number, rows: number, rounds: number, crowd: number): Promise<number[]> {
   await using session = await openScaleSession(workers, { IMPORT_SLICE: `${slice}s` })
   const [large, small] = ['bench/large.csv', 'bench/small.csv']
@@ -48,11 +48,11 @@ async function measureWaits(slice: number, rows: number, rounds: number, crowd: 
   await session.storage.write(small, fileOf(smallRows), 'text/csv')
   const [own = 0, ...others] = await makeApps(session, crowd + 1, users)
   const crowding = await queueFile(session, others, large, importsOfApp)
-  await until('the large imports to run', async () => (await countRunning(session)) > 0, deadline)
+  await until('the large imports to run', async () => (await countRunning(session)) > 0, deadlineMs)
   const waits: number[] = []
   for (let round = 0; round < rounds; round++) {
     const [importId = ''] = await queueFile(session, [own], small)
-    waits.push(await until('the end of the small import', () => waitOf(session, importId), deadline))
+    waits.push(await until('the end of the small import', () => waitOf(session, importId), deadlineMs))
     assert((await countRunning(session)) > 0, 'the large imports ended before the small ones: give more --rows')
   }
   for (const importId of crowding) await cancelImport(session.db, importId)
@@ -64,7 +64,7 @@ async function countRunning({ db }: ScaleSession): Promise<number> {
   return rows.length
 }
 
-/** Undefined until it has ended; s. */
+/** Returns the wait of an import, s; undefined until it has ended. */
 async function waitOf({ db }: ScaleSession, importId: string): Promise<number | undefined> {
   const { rows } = await sql<{ state: string; wait: number }>`
     select state, extract(epoch from started_at - queued_at)::float8 as wait from imports
@@ -75,7 +75,7 @@ async function waitOf({ db }: ScaleSession, importId: string): Promise<number | 
   return ended?.wait
 }
 
-/** Three values a row, of a thousand users. */
+/** Makes a file with three values a row, of a thousand users. */
 function fileOf(rows: number): Buffer {
   const lines = Array.from(
     { length: rows },

@@ -6,14 +6,14 @@ import { measureThroughput, type ThroughputResult } from './throughput.ts'
 
 const workerCounts = [1, 2, 4]
 
-/** Apps whose ten imports each are drained; the few are measured before and after the many. */
+/** Numbers of apps whose ten imports each are drained; the few are measured before and after the many. */
 const few = 10
 const many = 1_000
 
 /**
- * 1, 2 and 4 workers on Redis import the files of 4 apps: throughput, and how long a small import takes beside large ones of
- * others; then 10,000 waiting imports of 1,000 apps drain. `[--rows N] [--only throughput,drain]`. Gives whether the targets
- * are met.
+ * Measures 1, 2 and 4 workers on Redis that import the files of 4 apps: throughput, and how long a small import takes
+ * beside large ones of other apps. Then measures how 10,000 waiting imports of 1,000 apps drain. `[--rows N] [--only
+ * throughput,drain]`. Returns whether the targets are met.
  */
 export async function benchScale(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({

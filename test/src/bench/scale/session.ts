@@ -6,14 +6,14 @@ import { until } from '../../environment/wait.ts'
 import { type RunningStack, startStack } from '../../stack/running-stack.ts'
 import { openScratch } from '../scratch.ts'
 
-/** Sluice as `npm start` runs it, with its queues in a Redis of its own. */
+/** Sluice as `npm start` runs it, with its queues in a separate Redis. */
 export interface ScaleSession extends AsyncDisposable {
   stack: RunningStack
   db: Database
   storage: Storage
 }
 
-/** Starts it with so many worker processes, and further settings. Throws where there is no redis-server. */
+/** Starts Sluice with `workers` worker processes, and further settings. Throws if there is no redis-server. */
 export async function openScaleSession(workers: number, env: Record<string, string> = {}): Promise<ScaleSession> {
   const parts = new AsyncDisposableStack()
   try {
@@ -34,7 +34,8 @@ export async function openScaleSession(workers: number, env: Record<string, stri
 }
 
 /**
- * Makes apps without members, so that nothing is mailed, each with the users `user-1` to `user-<users>`. Gives their IDs.
+ * Creates apps without members, so that nothing is mailed, each with the users `user-1` to `user-<users>`. Returns their
+ * IDs.
  */
 export async function makeApps({ db }: ScaleSession, apps: number, users: number): Promise<number[]> {
   const { rows } = await sql<{ app_id: number }>`
@@ -48,7 +49,7 @@ export async function makeApps({ db }: ScaleSession, apps: number, users: number
   return appIds
 }
 
-/** Puts a file into the line of each of the apps, `times` times, at one moment. Gives the imports' IDs. */
+/** Queues `times` imports of a stored file for each of the apps, at one moment. Returns the imports' IDs. */
 export async function queueFile(
   { db, storage }: ScaleSession,
   appIds: readonly number[],
@@ -65,11 +66,11 @@ export async function queueFile(
   return rows.map((row) => row.import_id)
 }
 
-/** When the first of some imports began, and the last one ended, by Postgres's clock, ms; waits until all have completed. */
+/** Waits until all imports have completed. Returns when the first began and the last ended, by Postgres's clock, ms. */
 export async function spanOf(
   { db }: ScaleSession,
   importIds: readonly string[],
-  deadline: number,
+  deadlineMs: number,
 ): Promise<{ queued: number; began: number; ended: number; rows: number }> {
   return await until(
     `the end of ${importIds.length} imports`,
@@ -93,6 +94,6 @@ export async function spanOf(
       const { queued, began, ended } = span
       return { queued: queued.getTime(), began: began.getTime(), ended: ended.getTime(), rows: span.rows }
     },
-    deadline,
+    deadlineMs,
   )
 }

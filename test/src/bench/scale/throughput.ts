@@ -6,26 +6,26 @@ import { makeApps, openScaleSession, queueFile, type ScaleSession, spanOf } from
 const apps = 4
 const smallRows = 1_000
 const fairnessRounds = 3
-/** Large imports of each other app, so that they last: the first has begun, and the small one ends before the last. */
-const linesOfCrowd = 4
+/** Large imports of each other app: enough that the small import ends before the last of them. */
+const importsOfCrowd = 4
 
-/** Imports that a worker runs at a time: `IMPORT_CONCURRENCY`, as it is by default. */
-const atATime = 2
-const deadline = 15 * 60_000
+/** Imports that a worker runs at a time: the default of `IMPORT_CONCURRENCY`. */
+const importsAtOnce = 2
+const deadlineMs = 15 * 60_000
 
-/** What so many workers did. */
+/** The results of some number of workers. */
 export interface ThroughputResult {
   workers: number
   /** Of four large imports of four apps, begun at one moment. */
   rowsPerSecond: number
-  /** Of a small import from its place in the line to its end, with nothing else to do, s. */
+  /** Time of a small import from being queued to its end, while nothing else runs, s. */
   alone: number
-  /** The same while another app's large import runs, and while those of three other apps do, s. */
+  /** The same while large imports of one other app run, and of three other apps, s. */
   besideOne: number
   besideThree: number
 }
 
-/** Runs imports of four apps, one large file of so many rows each, on so many worker processes. */
+/** Runs imports of four apps, one large file of `rows` rows each, on `workers` worker processes. */
 export async function measureThroughput(workers: number, rows: number): Promise<ThroughputResult> {
   await using session = await openScaleSession(workers)
   const [large, small] = ['bench/large.csv', 'bench/small.csv']
@@ -36,15 +36,18 @@ export async function measureThroughput(workers: number, rows: number): Promise<
   const [own = 0, ...others] = appIds
 
   const alone = await rounds(async () => await timeOf(session, own, small))
-  const { began, ended, rows: applied } = await spanOf(session, await queueFile(session, appIds, large), deadline)
+  const { began, ended, rows: applied } = await spanOf(session, await queueFile(session, appIds, large), deadlineMs)
   const beside = (crowd: readonly number[]) =>
     rounds(async () => {
-      const crowding = await queueFile(session, crowd, large, linesOfCrowd)
-      const most = Math.min(crowd.length, workers * atATime)
-      await until('the others to be under way', async () => (await underWay(session, crowding)) >= most, deadline)
+      const crowding = await queueFile(session, crowd, large, importsOfCrowd)
+      const most = Math.min(crowd.length, workers * importsAtOnce)
+      await until('the other imports to run', async () => (await countRunning(session, crowding)) >= most, deadlineMs)
       const time = await timeOf(session, own, small)
-      assert((await underWay(session, crowding)) > 0, 'the large imports ended before the small one: give more --rows')
-      await spanOf(session, crowding, deadline)
+      assert(
+        (await countRunning(session, crowding)) > 0,
+        'the large imports ended before the small one: give more --rows',
+      )
+      await spanOf(session, crowding, deadlineMs)
       return time
     })
   return {
@@ -56,8 +59,8 @@ export async function measureThroughput(workers: number, rows: number): Promise<
   }
 }
 
-/** How many of the imports' apps have one that is being applied. */
-async function underWay({ db }: ScaleSession, importIds: readonly string[]): Promise<number> {
+/** Returns how many of the imports are running. */
+async function countRunning({ db }: ScaleSession, importIds: readonly string[]): Promise<number> {
   const rows = await db
     .selectFrom('imports')
     .select('app_id')
@@ -68,12 +71,12 @@ async function underWay({ db }: ScaleSession, importIds: readonly string[]): Pro
 }
 
 async function timeOf(session: ScaleSession, appId: number, objectKey: string): Promise<number> {
-  const { queued, ended } = await spanOf(session, await queueFile(session, [appId], objectKey), deadline)
+  const { queued, ended } = await spanOf(session, await queueFile(session, [appId], objectKey), deadlineMs)
   return (ended - queued) / 1000
 }
 
 async function warmUp(session: ScaleSession, appIds: readonly number[], objectKey: string): Promise<void> {
-  await spanOf(session, await queueFile(session, appIds, objectKey, 3), deadline)
+  await spanOf(session, await queueFile(session, appIds, objectKey, 3), deadlineMs)
 }
 
 async function rounds(measure: () => Promise<number>): Promise<number> {
@@ -82,7 +85,7 @@ async function rounds(measure: () => Promise<number>): Promise<number> {
   return median(times)
 }
 
-/** Three values a row. A small file is the beginning of a large one, so that types are the same. */
+/** Makes a file with three values a row. A small file is the beginning of a large one, so that types are the same. */
 function fileOf(rows: number): Buffer {
   const lines = Array.from({ length: rows }, (_, row) => `user-${row + 1},City ${row % 997},${row % 90},${row}.5\n`)
   return Buffer.from(`user_id,city,age,score\n${lines.join('')}`)
