@@ -228,12 +228,12 @@ describe('answers are as documented', () => {
     async (_, operation) => {
       const replaced = (await createApp(database.db, { name: 'Test', email: 'member@example.com' })).apiToken
       await registerToken(database.db, Number(replaced.split('_')[1]))
-      for (const [given, key] of [
+      for (const [sent, key] of [
         ['', 'no_token'],
         ['x', 'invalid_token'],
         [replaced, 'invalid_token'],
       ] as const) {
-        const answer = await send(api.url, operation, { headers: { 'X-Service-Token': given } })
+        const answer = await send(api.url, operation, { headers: { 'X-Service-Token': sent } })
         check.answer(operation, answer)
         expect({ status: answer.status, value: parsed(answer) }).toEqual(exampleOf(operation, key))
         for (const header of rateHeaders) expect(answer.headers).not.toHaveProperty(header)
@@ -249,7 +249,7 @@ describe('answers are as documented', () => {
     for (const header of rateHeaders) expect(answer.headers).toHaveProperty(header)
   })
 
-  test.each(byId(operations))('%s while the database is away', async (id, operation) => {
+  test.each(byId(operations))('%s during an outage of the database', async (id, operation) => {
     const answer = await send(unconnected.url, operation, { ...provocations[id]?.[302] })
     check.answer(operation, answer)
     if (independent.has(id)) expect(answer.status).toBe(200)

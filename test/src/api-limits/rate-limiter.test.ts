@@ -43,9 +43,9 @@ async function openLimiter(store: RateLimitStore, deadline = 10_000) {
 const newApp = () => Math.floor(Math.random() * 2 ** 30)
 
 describe.each(stores)('rate limits in %s', (name, store) => {
-  const there = name === 'Postgres' || inject('redisUrl') !== undefined
+  const isAvailable = name === 'Postgres' || inject('redisUrl') !== undefined
 
-  test.runIf(there)('two processes share their counts, and allow exactly the limit', async () => {
+  test.runIf(isAvailable)('two processes share their counts, and allow exactly the limit', async () => {
     const processes = [await openLimiter(store()), await openLimiter(store())]
     const app = newApp()
     const counts = await Promise.all(
@@ -56,23 +56,28 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     expect(new Set(counts.map((count) => count.limit))).toEqual(new Set([5]))
   })
 
-  test.runIf(there)('requests of many apps at the same moment, in two processes, are counted exactly', async () => {
-    const processes = [await openLimiter(store()), await openLimiter(store())]
-    const apps = Array.from({ length: 50 }, newApp)
-    const rounds = await Promise.all(
-      Array.from({ length: 12 }, (_, round) => {
-        const order = round % 2 === 0 ? apps : apps.toReversed()
-        return Promise.all(order.map(async (app) => ({ app, count: await processes[round % 2]?.count(app, 'update') })))
-      }),
-    )
-    for (const app of apps) {
-      const counts = rounds.flat().flatMap((one) => (one.app === app ? [one.count] : []))
-      expect(counts.filter((count) => count?.allowed)).toHaveLength(5)
-      expect(counts.map((count) => count?.remaining).sort()).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4])
-    }
-  })
+  test.runIf(isAvailable)(
+    'requests of many apps at the same moment, in two processes, are counted exactly',
+    async () => {
+      const processes = [await openLimiter(store()), await openLimiter(store())]
+      const apps = Array.from({ length: 50 }, newApp)
+      const rounds = await Promise.all(
+        Array.from({ length: 12 }, (_, round) => {
+          const order = round % 2 === 0 ? apps : apps.toReversed()
+          return Promise.all(
+            order.map(async (app) => ({ app, count: await processes[round % 2]?.count(app, 'update') })),
+          )
+        }),
+      )
+      for (const app of apps) {
+        const counts = rounds.flat().flatMap((one) => (one.app === app ? [one.count] : []))
+        expect(counts.filter((count) => count?.allowed)).toHaveLength(5)
+        expect(counts.map((count) => count?.remaining).sort()).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4])
+      }
+    },
+  )
 
-  test.runIf(there)('apps and functions are counted separately', async () => {
+  test.runIf(isAvailable)('apps and functions are counted separately', async () => {
     const { count } = await openLimiter(store())
     const [one, other] = [newApp(), newApp()]
     const allowed = []
@@ -81,7 +86,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     expect(allowed).toEqual([true, true, false, true, true])
   })
 
-  test.runIf(there)(
+  test.runIf(isAvailable)(
     'a window is fixed: refused requests do not extend it, and the next window starts at zero',
     async () => {
       const { count } = await openLimiter(store())
@@ -102,7 +107,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     },
   )
 
-  test.runIf(there)(
+  test.runIf(isAvailable)(
     'a store that hangs delays a few requests by 100 ms, then none; its counts are used again after it recovers',
     async () => {
       const target = store()
@@ -135,7 +140,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     },
   )
 
-  test.runIf(there)('a store that is gone delays requests very little, at the start too', async () => {
+  test.runIf(isAvailable)('a store that is gone delays requests very little, at the start too', async () => {
     const target = store()
     const link = await openLink('redisUrl' in target ? target.redisUrl : target.databaseUrl)
     open.push(link)
@@ -157,7 +162,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     })
   })
 
-  test.runIf(there)(
+  test.runIf(isAvailable)(
     'a store that fails in the middle of a window lets no request beyond the limit through',
     async () => {
       const target = store()
@@ -179,7 +184,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     },
   )
 
-  test.runIf(there)('a busy process lets no request beyond the limit through', async () => {
+  test.runIf(isAvailable)('a busy process lets no request beyond the limit through', async () => {
     const { count } = await openLimiter(store(), 50)
     const app = newApp()
     const allowed: boolean[] = []

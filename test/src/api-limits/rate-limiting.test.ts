@@ -31,34 +31,37 @@ describe.each([
   ['Postgres', {}],
   ['Redis', { REDIS_URL: inject('redisUrl') ?? '' }],
 ])('two API processes with their counts in %s', (store, settings) => {
-  const there = store === 'Postgres' || inject('redisUrl') !== undefined
+  const isAvailable = store === 'Postgres' || inject('redisUrl') !== undefined
   let apis: [ApiProcess, ApiProcess]
   beforeAll(async () => {
-    if (!there) return
+    if (!isAvailable) return
     // Every request must be counted, however busy the machine is.
     const env = { ...limits, RATE_LIMIT_TIMEOUT: '10s', ...settings }
     apis = await Promise.all([startApi(database.url, env), startApi(database.url, env)])
   })
   afterAll(async () => {
-    if (there) await Promise.all(apis.map((api) => api.stop()))
+    if (isAvailable) await Promise.all(apis.map((api) => api.stop()))
   })
 
-  test.runIf(there)('every answer states the limit, the remaining requests, and when the window ends', async () => {
-    const token = await newToken()
-    const before = Math.floor(Date.now() / 1000)
-    const first = await post(apis[0].url, token)
-    const [limit, remaining, reset] = rateHeaders(first)
-    expect([first.status, limit, remaining]).toEqual([200, '3', '2'])
-    expect(reset).toMatch(/^\d+$/)
-    expect(Number(reset)).toBeGreaterThanOrEqual(before + 60)
-    expect(Number(reset)).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000) + 60)
+  test.runIf(isAvailable)(
+    'every answer states the limit, the remaining requests, and when the window ends',
+    async () => {
+      const token = await newToken()
+      const before = Math.floor(Date.now() / 1000)
+      const first = await post(apis[0].url, token)
+      const [limit, remaining, reset] = rateHeaders(first)
+      expect([first.status, limit, remaining]).toEqual([200, '3', '2'])
+      expect(reset).toMatch(/^\d+$/)
+      expect(Number(reset)).toBeGreaterThanOrEqual(before + 60)
+      expect(Number(reset)).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000) + 60)
 
-    const second = await post(apis[1].url, token)
-    expect(rateHeaders(second).slice(0, 2)).toEqual(['3', '1'])
-    expect(Math.abs(Number(rateHeaders(second)[2]) - Number(reset))).toBeLessThanOrEqual(1)
-  })
+      const second = await post(apis[1].url, token)
+      expect(rateHeaders(second).slice(0, 2)).toEqual(['3', '1'])
+      expect(Math.abs(Number(rateHeaders(second)[2]) - Number(reset))).toBeLessThanOrEqual(1)
+    },
+  )
 
-  test.runIf(there)('refused requests get the same headers, whatever is wrong with them', async () => {
+  test.runIf(isAvailable)('refused requests get the same headers, whatever is wrong with them', async () => {
     const token = await newToken()
     const invalid = await post(apis[0].url, token, '{}')
     const broken = await post(apis[1].url, token, '{')
@@ -73,29 +76,32 @@ describe.each([
     expect([unknown.status, ...rateHeaders(unknown).slice(0, 2)]).toEqual([404, '100', '99'])
   })
 
-  test.runIf(there)('over the limit, every process answers 429 with the time to wait, and does nothing', async () => {
-    const [token, other] = [await newToken(), await newToken()]
-    for (const api of [apis[0], apis[1], apis[0]]) expect((await post(api.url, token)).status).toBe(200)
-    const refused = await post(apis[1].url, token)
-    const wait = refused.headers.get('retry-after')
-    expect(refused.status).toBe(429)
-    expect(Number(wait)).toBeGreaterThan(50)
-    expect(Number(wait)).toBeLessThanOrEqual(60)
-    expect(rateHeaders(refused).slice(0, 2)).toEqual(['3', '0'])
-    expect(refused.headers.get('x-import-id')).toBeNull()
-    expect(await refused.json()).toEqual({
-      status: 'too_many_requests',
-      error: { messages: [`Requests came too quickly. Please wait ${wait} seconds.`] },
-    })
-    expect((await post(apis[1].url, other)).status, 'another app').toBe(200)
-    const status = await fetch(`${apis[1].url}${bulkImport}/nothing`, { headers: { 'X-Service-Token': token } })
-    expect(status.status, 'another function').toBe(404)
-    expect(await (await fetch(`${apis[1].url}/metrics`)).text()).toMatch(
-      /^sluice_rate_limited_requests_total\{function="bulk_import"\} [1-9]/m,
-    )
-  })
+  test.runIf(isAvailable)(
+    'over the limit, every process answers 429 with the time to wait, and does nothing',
+    async () => {
+      const [token, other] = [await newToken(), await newToken()]
+      for (const api of [apis[0], apis[1], apis[0]]) expect((await post(api.url, token)).status).toBe(200)
+      const refused = await post(apis[1].url, token)
+      const wait = refused.headers.get('retry-after')
+      expect(refused.status).toBe(429)
+      expect(Number(wait)).toBeGreaterThan(50)
+      expect(Number(wait)).toBeLessThanOrEqual(60)
+      expect(rateHeaders(refused).slice(0, 2)).toEqual(['3', '0'])
+      expect(refused.headers.get('x-import-id')).toBeNull()
+      expect(await refused.json()).toEqual({
+        status: 'too_many_requests',
+        error: { messages: [`Requests came too quickly. Please wait ${wait} seconds.`] },
+      })
+      expect((await post(apis[1].url, other)).status, 'another app').toBe(200)
+      const status = await fetch(`${apis[1].url}${bulkImport}/nothing`, { headers: { 'X-Service-Token': token } })
+      expect(status.status, 'another function').toBe(404)
+      expect(await (await fetch(`${apis[1].url}/metrics`)).text()).toMatch(
+        /^sluice_rate_limited_requests_total\{function="bulk_import"\} [1-9]/m,
+      )
+    },
+  )
 
-  test.runIf(there)('requests that fail authentication are not counted, and get no headers', async () => {
+  test.runIf(isAvailable)('requests that fail authentication are not counted, and get no headers', async () => {
     for (const [token, status] of [
       [undefined, 401],
       ['slc_1_wrong', 403],
@@ -105,14 +111,14 @@ describe.each([
     }
   })
 
-  test.runIf(there)('a request is counted before its body is read', async () => {
+  test.runIf(isAvailable)('a request is counted before its body is read', async () => {
     const token = await newToken()
     const answers = await Promise.all(Array.from({ length: 4 }, () => post(apis[0].url, token, '{'.repeat(2_000_000))))
     expect(answers.map(({ status }) => status).sort()).toEqual([413, 413, 413, 429])
   })
 })
 
-describe.runIf(inject('redisUrl') !== undefined)('while the store is away', () => {
+describe.runIf(inject('redisUrl') !== undefined)('during an outage of the store', () => {
   let link: InterruptedLink
   let api: ApiProcess
   beforeAll(async () => {

@@ -88,10 +88,10 @@ describe('202', () => {
   test.each([
     ['an empty string', { type: 'string', value: '' }, ''],
     ['255 characters of four bytes', { type: 'string', value: '😀'.repeat(255) }, '😀'.repeat(255)],
-    ['the greatest int', { type: 'int', value: 9007199254740991 }, 9007199254740991],
+    ['the largest int', { type: 'int', value: 9007199254740991 }, 9007199254740991],
     ['an int as decimal', { type: 'decimal', value: 3 }, 3],
     ['a very small decimal', { type: 'decimal', value: 5e-324 }, 5e-324],
-    ['a very great decimal', { type: 'decimal', value: -1.7976931348623157e308 }, -1.7976931348623157e308],
+    ['a very large decimal', { type: 'decimal', value: -1.7976931348623157e308 }, -1.7976931348623157e308],
     ['a datetime without seconds', { type: 'datetime', value: '2026-01-01T10:00Z' }, '2026-01-01 10:00:00.000'],
   ])('%s is stored and echoed', async (_, entry, stored) => {
     const app = await openApp(api, ['u1'])

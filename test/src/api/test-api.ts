@@ -25,8 +25,8 @@ export interface TestApi {
 export async function openTestApi(environment: Record<string, string> = {}): Promise<TestApi> {
   const database = await openTestDatabase()
   const storage = openTestStorage()
-  const given = { API_URL: 'http://api.test', ...environment }
-  const settings = readSettings(given, [...deletionRequestSettings, ...importSettings, ...receiveSettings])
+  const variables = { API_URL: 'http://api.test', ...environment }
+  const settings = readSettings(variables, [...deletionRequestSettings, ...importSettings, ...receiveSettings])
   const log = pino({ level: 'silent' })
   const api = buildApi({ db: database.db, storage, settings, log, apiUrl: settings.API_URL })
   await api.ready()

@@ -38,15 +38,15 @@ test('parameters of megabytes arrive as they were sent, among others of all kind
   )
   await fc.assert(
     fc.asyncProperty(value, value, value, async (...values) => {
-      const given = values.map((each) => (typeof each === 'number' ? Buffer.from(`${each}`) : each))
-      const [first, second, third] = given
+      const parameters = values.map((each) => (typeof each === 'number' ? Buffer.from(`${each}`) : each))
+      const [first, second, third] = parameters
       const { rows } = await sql<Record<string, unknown>>`
         select ${first}::bytea as first, ${second}::bytea as second, length(${third}::bytea) as third
       `
         .execute(database.db)
         .catch(() => ({ rows: [] }))
       // Postgres refuses text as bytea, and the connection stays usable.
-      if (given.some((each) => typeof each === 'string')) return
+      if (parameters.some((each) => typeof each === 'string')) return
       expect(rows[0]).toEqual({ first, second, third: Buffer.isBuffer(third) ? third.length : null })
     }),
     { numRuns: 50 },

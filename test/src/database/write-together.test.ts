@@ -176,20 +176,20 @@ test.each([
   ['rows', () => copyUsers(...Array.from({ length: 100_000 }, (_, index) => `user ${index}`.padEnd(40)))],
 ])('writes whose sender stops after half of them, in %s, lock nothing for good', async (_, large) => {
   const proxy = await startTcpProxy(() => Number(new URL(database.url).port))
-  const far = connect(throughProxy(database.url, proxy), { connections: 1, queryTimeoutMs: 2_000 })
+  const proxied = connect(throughProxy(database.url, proxy), { connections: 1, longestQuery: 2_000 })
   const operator = new pg.Client({ connectionString: database.url })
   operator.on('error', () => {}) // the database closes first if the test fails
   await operator.connect()
   onTestFinished(async () => {
-    await far.close()
+    await proxied.close()
     await proxy.close()
   })
   const loading = operator.query(from('copy users (app_id, user_id) from stdin'))
-  const writing = writeTogether(far.db, [], async () => {
+  const writing = writeTogether(proxied.db, [], async () => {
     proxy.set({ kind: 'slow', bytesPerSecond: 100_000 })
     return { writes: [rename('one', 'first'), large()], result: undefined }
   })
-  const given = writing.catch((error: Error) => error)
+  const failure = writing.catch((error: Error) => error)
   const isFree = async () => {
     const found = await database.db.selectFrom('apps').select('app_id').forUpdate().skipLocked().execute()
     return found.length === 2
@@ -201,7 +201,7 @@ test.each([
     return await isFree()
   }
   await until('the end of the transaction, 20 s after its beginning', isOver, 60_000)
-  expect(await given).toBeInstanceOf(Error)
+  expect(await failure).toBeInstanceOf(Error)
   expect(await namesOfApps()).toEqual(['one', 'two'])
   // An operator's own copy may pause for any time.
   await pipeline(Readable.from(['1\tlate\n']), loading)

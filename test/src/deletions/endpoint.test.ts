@@ -89,10 +89,10 @@ describe('a refused request changes nothing', () => {
       ['The header X-Service-Token is missing.'],
     ],
     ['403', 'a wrong token', { headers: { 'x-service-token': 'x' } }, body, ['The API token is invalid.']],
-  ])('%s for %s', async (status, _, { headers }, given, messages) => {
+  ])('%s for %s', async (status, _, { headers }, body, messages) => {
     const app = await openApp(api, ['alice'])
     const before = await everything(api)
-    const answer = await send(api, app, path, given, { headers })
+    const answer = await send(api, app, path, body, { headers })
     expect({ status: String(answer.status), body: answer.body }).toMatchObject({
       status,
       body: { error: { messages } },

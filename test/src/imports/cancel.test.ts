@@ -334,18 +334,18 @@ describe('the report of a cancelled import', () => {
 
   test('is made without an error file if storage refuses the file repeatedly, and waits during an outage of storage', async () => {
     const importId = await cancelledMidway()
-    let away = true
+    let isOutage = true
     const refusing: Storage = {
       ...fixture.storage,
       writeStream: () => Promise.reject(new Error('403 AccessDenied')),
-      check: () => (away ? Promise.reject(new Error('connection refused')) : Promise.resolve()),
+      check: () => (isOutage ? Promise.reject(new Error('connection refused')) : Promise.resolve()),
     }
     const tryOnce = async () => {
       await endPause(importId)
       return await reportCancelled({ ...fixture.context, storage: refusing })
     }
     for (let tries = 0; tries < 6; tries++) expect(await tryOnce()).toEqual([])
-    away = false
+    isOutage = false
     for (let tries = 0; tries < 3; tries++) expect(await tryOnce()).toEqual([])
     expect(await tryOnce()).toHaveLength(1)
     const { view } = await resultOf(fixture, appId, importId)

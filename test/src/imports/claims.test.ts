@@ -168,7 +168,7 @@ describe('a worker that is paused while it stores the error file', () => {
   })
 })
 
-describe('a worker that is told to shut down', () => {
+describe('a worker that shuts down', () => {
   test('finishes its batch and releases the import, which does not count as a failed try', async () => {
     const importId = await queueFile(fixture, appId, file)
     const stop = new AbortController()
@@ -225,7 +225,7 @@ describe('storage that fails', () => {
 
   test('in an outage: tries during it do not count, however many there are', async () => {
     const importId = await queueFile(fixture, appId, file)
-    const away: Storage = {
+    const unreachable: Storage = {
       ...breakingReads(fixture.storage, 0, { reads: 1000 }),
       check: async () => {
         throw new Error('connect ECONNREFUSED')
@@ -233,7 +233,7 @@ describe('storage that fails', () => {
     }
     for (let i = 0; i < 10; i++) {
       const { outcome } = await runImport(
-        { ...fixture.context, storage: away },
+        { ...fixture.context, storage: unreachable },
         await claim(fixture, appId, importId),
         noShutdown,
       )

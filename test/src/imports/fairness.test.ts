@@ -144,7 +144,7 @@ describe('a dry run beside an import of its app', () => {
   })
 })
 
-describe('of the imports that wait for a worker,', () => {
+describe('of the imports that wait for a worker', () => {
   const sizes = { small: 1_000, large: 900_000_000 }
   /** Queues an import of a new app, with `bytes` as the size of its file. */
   async function queueOf(bytes: number, app?: number): Promise<string> {

@@ -77,7 +77,7 @@ export async function claim({ context }: ImportFixture, appId: number, importId:
   return claimed
 }
 
-/** The result of an import. */
+/** The result of an import, as its owner sees it. */
 export interface Result {
   view: ImportView
   /** The error file's bytes; undefined if there is none. */

@@ -50,7 +50,7 @@ async function letAnHourPass(appId: number): Promise<void> {
   await sql`update mail_counts set began_at = began_at - interval '1 hour' where app_id = ${appId}`.execute(db)
 }
 
-test('an app with 11,000 members, from before their number was limited, gets the mails of an event', async () => {
+test('an app whose 11,000 members joined before the limit gets all mails of an event', async () => {
   const appId = await openApp(11_000)
   expect(await enqueueMails(db, appId, 'import:1', content)).toHaveLength(11_000)
   expect(await enqueueMails(db, appId, 'import:1', content)).toEqual([])
@@ -108,12 +108,12 @@ test('a try that the mail server refused does not count against the hour', async
   const appId = await openApp(1)
   const [mail] = await enqueueMails(db, appId, 'import:1', content)
   if (mail === undefined) throw new Error('no mail')
-  const [away, mailer] = [openHourlyMailer(1, '1'), openHourlyMailer(1)]
-  expect(await away.send(mail)).toMatchObject({ outcome: 'postponed' })
+  const [unreachable, mailer] = [openHourlyMailer(1, '1'), openHourlyMailer(1)]
+  expect(await unreachable.send(mail)).toMatchObject({ outcome: 'postponed' })
   await db
     .updateTable('mails')
     .set({ next_attempt_at: new Date(0) })
     .execute()
   expect(await mailer.send(mail)).toEqual({ outcome: 'sent' })
-  for (const each of [away, mailer]) each.close()
+  for (const each of [unreachable, mailer]) each.close()
 })

@@ -140,11 +140,11 @@ describe('a mail that the server does not accept', () => {
   })
 
   test('because it is down waits', async () => {
-    const away = openMailer(database.db, { ...settings, SMTP_URL: 'smtp://127.0.0.1:1' })
+    const unreachable = openMailer(database.db, { ...settings, SMTP_URL: 'smtp://127.0.0.1:1' })
     const [mail] = await enqueue()
     if (mail === undefined) throw new Error('no mail')
-    expect(await away.send(mail)).toMatchObject({ outcome: 'postponed' })
-    away.close()
+    expect(await unreachable.send(mail)).toMatchObject({ outcome: 'postponed' })
+    unreachable.close()
     await makeDue()
     expect(await dueMails(database.db, 10)).toEqual([mail])
   })
@@ -168,8 +168,8 @@ describe('a mail that the server does not accept', () => {
   })
 
   test('for hours waits however often it was tried, and has failed after five days', async () => {
-    const away = openMailer(database.db, { ...settings, SMTP_URL: 'smtp://127.0.0.1:1' })
-    onTestFinished(() => away.close())
+    const unreachable = openMailer(database.db, { ...settings, SMTP_URL: 'smtp://127.0.0.1:1' })
+    onTestFinished(() => unreachable.close())
     const [mail] = await enqueue()
     if (mail === undefined) throw new Error('no mail')
     const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000)
@@ -177,12 +177,12 @@ describe('a mail that the server does not accept', () => {
       .updateTable('mails')
       .set({ attempt: 100, created_at: daysAgo(4) })
       .execute()
-    expect(await away.send(mail)).toMatchObject({ outcome: 'postponed', attempt: 101 })
+    expect(await unreachable.send(mail)).toMatchObject({ outcome: 'postponed', attempt: 101 })
     await database.db
       .updateTable('mails')
       .set({ created_at: daysAgo(6) })
       .execute()
     await makeDue()
-    expect(await away.send(mail)).toMatchObject({ outcome: 'failed' })
+    expect(await unreachable.send(mail)).toMatchObject({ outcome: 'failed' })
   })
 })

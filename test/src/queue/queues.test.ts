@@ -11,7 +11,7 @@ import { until } from '../environment/wait.ts'
 import { throughProxy } from '../faults/harness/servers.ts'
 import { startTcpProxy } from '../faults/harness/tcp-proxy.ts'
 
-// One suite for both backends: whatever holds on one must hold on the other.
+// One suite for both backends: every guarantee must hold on both.
 describe('queues on Postgres', () => {
   let database: TestDatabase
   beforeEach(async () => {
@@ -21,7 +21,7 @@ describe('queues on Postgres', () => {
   queueSuite(() => ({ databaseUrl: database.url }))
 })
 
-test('queues and workers that are opened while Postgres is away work when it is back', async () => {
+test('queues and workers that are opened during an outage of Postgres work after it', async () => {
   const database = await openTestDatabase()
   const proxy = await startTcpProxy(() => Number(new URL(database.url).port))
   const queues = openQueues({ databaseUrl: throughProxy(database.url, proxy) }, () => {})
@@ -46,7 +46,7 @@ test('queues and workers that are opened while Postgres is away work when it is 
 })
 
 describe.skipIf(inject('redisUrl') === undefined)('queues on Redis', () => {
-  // A Redis database of its own for each test would need as many as there are tests: they are emptied instead.
+  // All tests share one Redis database, which is emptied before each: Redis has too few databases for one per test.
   const redisUrl = `${inject('redisUrl')}/9`
   beforeEach(async () => {
     const { Redis } = await import('ioredis')
@@ -71,8 +71,8 @@ describe.skipIf(inject('redisUrl') === undefined)('queues on a Redis Cluster', (
   beforeEach(() => cluster.empty())
   queueSuite(() => ({ redisUrl: cluster.urls }))
 
-  test('rate limits are counted, on whichever node an app is', async () => {
-    const limits = { function: { requests: 5, windowMs: 60_000 } }
+  test('rate limits of apps on every node are counted', async () => {
+    const limits = { function: { requests: 5, window: 60_000 } }
     const failures: unknown[] = []
     const options = { deadlineMs: 5_000, onFailure: (error: unknown) => failures.push(error) }
     const limiter = await openRateLimiter({ redisUrl: cluster.urls }, limits, options)
@@ -87,7 +87,7 @@ describe.skipIf(inject('redisUrl') === undefined)('queues on a Redis Cluster', (
 
 function queueSuite(store: () => SharedStore): void {
   const opened: Queues[] = []
-  /** Of this test's queues: a connection that was ended may tell of it when the next test has begun. */
+  /** The errors of this test's queues. A closed connection may report an error after the next test has begun. */
   let errors: Error[] = []
   const open = () => {
     const own = errors
@@ -104,7 +104,7 @@ function queueSuite(store: () => SharedStore): void {
     expect(seen).toEqual([])
   })
 
-  test('a job reaches one of several workers, once, with its payload', async () => {
+  test('each job runs on one of several workers, once, with its payload', async () => {
     const seen: number[] = []
     const producer = open()
     for (let i = 0; i < 3; i++) {
@@ -116,11 +116,11 @@ function queueSuite(store: () => SharedStore): void {
       'imports',
       Array.from({ length: 50 }, (_, n) => job(n)),
     )
-    await until('all jobs', () => seen.length >= 50)
+    await until('all jobs to run', () => seen.length >= 50)
     expect(seen.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, n) => n))
   })
 
-  test('the same ID is not added again while the job waits or runs, and can be used again afterwards', async () => {
+  test('an ID is not added again while its job waits or runs, and can be used again afterwards', async () => {
     const producer = open()
     await producer.add('imports', [job(1), job(1)])
     await producer.add('imports', [job(1)])
@@ -147,24 +147,28 @@ function queueSuite(store: () => SharedStore): void {
     })
   })
 
-  test('closing waits for the job that runs', async () => {
+  test('closing waits for running jobs', async () => {
     const producer = open()
     const worker = openQueues(store(), (error) => errors.push(error))
-    let started = false
-    let finished = false
+    const started = Promise.withResolvers<void>()
+    const closing = Promise.withResolvers<void>()
+    const events: string[] = []
     worker.work(
       'imports',
       async () => {
-        started = true
-        await until('a while', () => Promise.resolve(true))
-        finished = true
+        started.resolve()
+        await closing.promise
+        await producer.check()
+        events.push('job ended')
       },
       { concurrency: 1 },
     )
     await producer.add('imports', [job(1)])
-    await until('the job to start', () => started)
-    await worker.close()
-    expect(finished).toBe(true)
+    await started.promise
+    const closed = worker.close().then(() => events.push('closed'))
+    closing.resolve()
+    await closed
+    expect(events).toEqual(['job ended', 'closed'])
   })
 
   test('a schedule that several processes set, at the same moment and again later, adds jobs repeatedly', async () => {
@@ -181,7 +185,7 @@ function queueSuite(store: () => SharedStore): void {
     }
   })
 
-  test('a job that throws is reported and forgotten: its ID can be added again', async () => {
+  test('a job that throws is reported and removed: its ID can be added again', async () => {
     const queues = open()
     let runs = 0
     queues.work(
@@ -193,7 +197,7 @@ function queueSuite(store: () => SharedStore): void {
       { concurrency: 1 },
     )
     await queues.add('imports', [job(1)])
-    await until('the failure', () => errors.length === 1)
+    await until('the error of the job', () => errors.length === 1)
     expect(errors.splice(0).map((error) => error.message)).toEqual(['as expected'])
     await until('the second run', async () => {
       await queues.add('imports', [job(1)])

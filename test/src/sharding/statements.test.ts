@@ -13,19 +13,19 @@ import { logPlans, readPlans, tablesReadAcrossApps } from './plans.ts'
  * links that name only an import. A sharded database sends them to all shards.
  */
 const acrossApps: Record<string, RegExp> = {
-  'dispatch of turns': /^update imports set dispatched_at = now\(\)/,
+  'dispatch of the imports that are next in order': /^update imports set dispatched_at = now\(\)/,
   'the import that is to run next': /select i.app_id, i.import_id from imports i left join import_slot_time/,
-  'uploads that are awaited': /^update imports i set upload_check_at/,
-  'requests that died before their file was taken':
-    /^update "imports" set "state" = .* where .*\(upload_check_at <= now/,
+  'awaited uploads': /^update imports i set upload_check_at/,
+  'requests whose process died before it stored their file':
+    /^update "imports" set "state" = .* where \(upload_check_at <= now/,
   'reports of cancelled imports': /^update imports set attempt .* where report_due/,
   'files to remove': /^select app_id, import_id, finished_at::text as finished_at from imports/,
-  'mails that are due': /^with recursive waiting as \( \(select app_id from mails/,
+  'due mails': /^with recursive waiting as \( \(select app_id from mails/,
   'deletions that start': /^update deletion_requests set state = 'started'/,
   'deletions that complete': /^select distinct "app_id", "completes_at" from "deletion_requests"/,
-  'unannounced files that could not be taken on': /^select .* from "unannounced_file_failures"$/,
-  'uploads to the S3 gateway that nobody ends': /^select \* from "bucket_uploads" where \(?\s*started_at </,
-  'hashes of deleted IDs to forget': /^delete from recently_deleted_users/,
+  'unannounced files that could not be imported': /^select .* from "unannounced_file_failures"$/,
+  'abandoned bucket uploads': /^select \* from "bucket_uploads" where \(?\s*started_at </,
+  'removal of expired hashes of deleted IDs': /^delete from recently_deleted_users/,
   'links to error files': /^select "error_file_key", .* from "imports" where "import_id" =/,
 }
 
