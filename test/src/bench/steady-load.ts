@@ -27,8 +27,8 @@ export interface SteadyLoad {
 }
 
 /**
- * Sends requests at a steady rate, alternately to the targets. Latency counts from the time at which a request was due, so
- * that a server that stalls is charged for all requests that wait for it.
+ * Sends requests at a steady rate, alternately to the targets. Latency counts from the time at which a request was due: a
+ * server that stalls is charged for all requests that wait for it.
  */
 export function steadyLoad(targets: readonly LoadTarget[], perSecond: number): SteadyLoad {
   const agent = new Agent({ keepAlive: true })

@@ -17,7 +17,7 @@ import {
 // A dry run makes every check and the whole report, but applies nothing. `model.test.ts` compares its report to an import's.
 let fixture: ImportFixture
 let appId: number
-const never = new AbortController().signal
+const noShutdown = new AbortController().signal
 const keyLimit = 4
 
 beforeEach(async () => {
@@ -77,14 +77,14 @@ test('a key that another request registers meanwhile is checked with its registe
       return stream
     },
   }
-  await runImport({ ...fixture.context, storage }, held, never)
+  await runImport({ ...fixture.context, storage }, held, noShutdown)
   expect((await resultOf(fixture, appId, importId)).view).toMatchObject({ rows_failed: 4, types: { a: 'datetime' } })
 })
 
 test('a worker that does not know dry runs cannot apply one: its batches are refused', async () => {
   const importId = await queueFile(fixture, appId, 'user_id,a\nu1,1\n', 'text/csv', true)
   const unaware = { ...(await claim(fixture, appId, importId)), dryRun: false }
-  expect(await runImport(fixture.context, unaware, never)).toEqual({ outcome: 'postponed' })
+  expect(await runImport(fixture.context, unaware, noShutdown)).toEqual({ outcome: 'postponed' })
   expect(await profilesOf(fixture, appId)).toEqual({ u1: {}, u2: {} })
   expect(await registeredKeys(fixture.database.db, appId)).toEqual(new Map())
 })

@@ -19,7 +19,7 @@ import { slowReads } from './slow-storage.ts'
 
 // How much room the rows of an error file need in Postgres until it is stored, and how large the file becomes.
 let fixture: ImportFixture
-const never = new AbortController().signal
+const noShutdown = new AbortController().signal
 
 beforeAll(async () => {
   fixture = await openImportFixture()
@@ -30,7 +30,7 @@ beforeAll(async () => {
 async function bytesKept(appId: number, file: string): Promise<number> {
   const importId = await queueFile(fixture, appId, gzipSync(file, { level: 9 }), 'application/gzip')
   const storage: Storage = { ...fixture.storage, writeStream: () => Promise.reject(new Error('refused')) }
-  const outcome = await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), never)
+  const outcome = await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), noShutdown)
   expect(outcome).toEqual({ outcome: 'postponed' })
   const { rows } = await sql<{ bytes: number }>`
     select sum(octet_length(content))::bigint as bytes from import_error_chunks where import_id = ${importId}
@@ -231,7 +231,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
         const context = { ...limited(limit, 10).context, storage, shutdown: shutdown.signal }
         await runImport(context, await claim(fixture, appId, importId), shutdown.signal)
         expect((await resultOf(fixture, appId, importId)).view.rows_total).toBeGreaterThan(0)
-        await runImport(limited(later, 10).context, await claim(fixture, appId, importId), never)
+        await runImport(limited(later, 10).context, await claim(fixture, appId, importId), noShutdown)
         await expectFile(importId, appId, limit)
       }),
       { numRuns: Number(process.env.PROPERTY_RUNS ?? 20) },
@@ -244,7 +244,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
     const storage: Storage = { ...fixture.storage, writeStream: () => Promise.reject(new Error('refused')) }
     const appId = await openApp(here)
     const importId = await queueFile(here, appId, `user_id,n\n${lines}`)
-    const outcome = await runImport({ ...here.context, storage }, await claim(here, appId, importId), never)
+    const outcome = await runImport({ ...here.context, storage }, await claim(here, appId, importId), noShutdown)
     expect(outcome).toEqual({ outcome: 'postponed' })
     const { rows } = await sql<{ bytes: number; chunks: number }>`
       select sum(bytes)::bigint as bytes, count(*) as chunks from import_error_chunks where import_id = ${importId}

@@ -15,7 +15,7 @@ import {
 // No app holds the workers' slots while another app waits (design.md §3, Fairness).
 let fixture: ImportFixture
 let [appId, otherId] = [0, 0]
-const never = new AbortController().signal
+const noShutdown = new AbortController().signal
 const users = Array.from({ length: 30 }, (_, user) => `u${user}`)
 const rows = users.map((user, row) => `${user},${row},${row % 7 === 0 ? 'x' : row}\n`).join('')
 const long = `user_id,a,n\n${rows}`
@@ -39,7 +39,7 @@ async function dispatchAndWait(): Promise<string[]> {
 }
 
 async function run(app: number, importId: string): Promise<string> {
-  return (await runImport(fixture.context, await claim(fixture, app, importId), never)).outcome
+  return (await runImport(fixture.context, await claim(fixture, app, importId), noShutdown)).outcome
 }
 
 /** Runs an import to its end while a small one of the other app waits all the time. Returns the outcomes of its claims. */
@@ -131,7 +131,7 @@ describe('a dry run beside an import of its app', () => {
     await queueFile(fixture, otherId, small)
     await dispatchAndWait()
     const claimed = await claim(fixture, appId, dryRun)
-    expect((await runImport(patient, claimed, never)).outcome).toBe('released')
+    expect((await runImport(patient, claimed, noShutdown)).outcome).toBe('released')
   })
 
   test('does not begin while another app waits', async () => {

@@ -14,10 +14,11 @@ import {
 } from './import-fixture.ts'
 
 // An object with another ETag. Storage that encrypts with keys of a key service (SSE-KMS) gives each PUT another ETag, even
-// if a client sends the same file again because it lost the answer. In these tests, an upload in parts has the other ETag.
+// for equal bytes. A client that lost the answer sends its file again. In these tests, an upload in parts has the other
+// ETag.
 let fixture: ImportFixture
 let appId: number
-const never = new AbortController().signal
+const noShutdown = new AbortController().signal
 const users = Array.from({ length: 40 }, (_, user) => `u${user}`)
 const file = `user_id,a\n${users.map((user) => `${user},old\n`).join('')}`
 const other = file.replaceAll('old', 'new')
@@ -75,7 +76,7 @@ async function runPartly(importId: string): Promise<number> {
       return Readable.from(broken())
     },
   }
-  const outcome = await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), never)
+  const outcome = await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), noShutdown)
   expect(outcome).toEqual({ outcome: 'postponed' })
   await imports().set({ retry_at: null }).execute()
   const { view } = await resultOf(fixture, appId, importId)
@@ -85,7 +86,7 @@ async function runPartly(importId: string): Promise<number> {
 }
 
 const run = async (importId: string) => {
-  await runImport(fixture.context, await claim(fixture, appId, importId), never)
+  await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
   return (await resultOf(fixture, appId, importId)).view
 }
 const valuesOf = async () => {
@@ -120,7 +121,7 @@ describe('a file that was uploaded twice', () => {
         return fixture.storage.read(key, options)
       },
     }
-    await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), never)
+    await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), noShutdown)
     const { etag } = await fixture.database.db
       .selectFrom('imports')
       .select('etag')

@@ -18,8 +18,8 @@ export interface LongestTransactions {
 }
 
 /**
- * Combines polls of writing transactions. A transaction has an ID from its first write on. So it holds locks of rows at the
- * earliest since the poll before the first that sees it, and at the latest until the first poll that does not.
+ * Combines polls of writing transactions. A transaction has an ID from its first write on. It locks rows at the earliest
+ * since the last poll without it, and at the latest until the first poll after it.
  */
 export class TransactionWatch {
   readonly longest: LongestTransactions = { lockedMs: 0, activity: '', ageMs: 0 }
