@@ -71,7 +71,7 @@ describe.skipIf(inject('redisUrl') === undefined)('queues on a Redis Cluster', (
   beforeEach(() => cluster.empty())
   queueSuite(() => ({ redisUrl: cluster.urls }))
 
-  test('rate limits of apps on every node are counted', async () => {
+  test('rate limits are counted, on whichever node an app is', async () => {
     const limits = { function: { requests: 5, window: 60_000 } }
     const failures: unknown[] = []
     const options = { deadlineMs: 5_000, onFailure: (error: unknown) => failures.push(error) }
