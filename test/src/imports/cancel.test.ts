@@ -182,7 +182,7 @@ describe('cancelling has no effect', () => {
 })
 
 describe('an import that is cancelled while its end is written has one end', () => {
-  /** Expects that state, mail, and the answers of worker and cancellation agree. */
+  /** Expects that the import ended in `state`, with one mail that says so. */
   async function expectEnd(importId: string, state: 'completed' | 'cancelled'): Promise<void> {
     await reportCancelled(fixture.context)
     expect((await viewOf(importId)).state).toBe(state)
