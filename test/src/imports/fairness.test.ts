@@ -109,7 +109,7 @@ describe('an import whose slice is over', () => {
     expect(await run(appId, importId)).toBe('completed')
   })
 
-  test('keeps its app: neither a later import nor an earlier one that is uploaded then runs before its end', async () => {
+  test('keeps its app: no other import of the app runs before its end, even an earlier one that is uploaded meanwhile', async () => {
     const importId = await queueFile(fixture, appId, long)
     const later = await queueFile(fixture, appId, small)
     await queueFile(fixture, otherId, small)
@@ -175,7 +175,7 @@ describe('of the imports that wait for a worker', () => {
     expect(await nextId()).toBe(large)
   })
 
-  test('one of an app that uploads one small file after another runs after a large one of another app', async () => {
+  test('a small one of an app that has used up its share runs after a large one of another app', async () => {
     const large = await queueOf(sizes.large)
     const first = await queueOf(sizes.small, appId)
     await dispatchAndWait()

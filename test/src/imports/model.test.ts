@@ -78,7 +78,7 @@ beforeAll(async () => {
   return () => fixture.close()
 })
 
-test('for any table, profiles, keys, totals and error file equal the model’s, and the dry run’s before', async () => {
+test('for any table, the import and its dry run match the model in profiles, keys, totals and error file', async () => {
   const types = fc.constantFrom('string', 'int', 'decimal', 'datetime')
   const shape = fc.record({
     table,

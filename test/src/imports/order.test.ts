@@ -73,8 +73,8 @@ async function age(importId: string, seconds: number): Promise<void> {
 const dispatch = async () => (await takeTurns(fixture.context)).map((next) => next.importId)
 const state = async (importId: string) => (await resultOf(fixture, appId, importId)).view.state
 
-describe('next in order', () => {
-  test('is the first import of each app; apps do not wait for each other', async () => {
+describe('the next import of an app', () => {
+  test('is the first in request order; apps do not wait for each other', async () => {
     const first = await queueFile(fixture, appId, file)
     await queueFile(fixture, appId, file)
     const other = await openApp(fixture)
@@ -90,7 +90,7 @@ describe('next in order', () => {
     expect(await dispatch()).toEqual([first])
   })
 
-  test('is no import of an app with an active import, and the following one when this has ended', async () => {
+  test('is none while an import of the app is active, and the following one when this has ended', async () => {
     const first = await queueFile(fixture, appId, file)
     const second = await queueFile(fixture, appId, file)
     const active = await claim(fixture, appId, first)
@@ -100,7 +100,7 @@ describe('next in order', () => {
     expect(await dispatch()).toEqual([second])
   })
 
-  test('is decided separately for dry runs: they delay no import, and no import delays them', async () => {
+  test('is chosen separately for dry runs: they delay no import, and no import delays them', async () => {
     const dryRun = () => queueFile(fixture, appId, file, 'text/csv', true)
     const [firstDry, first] = [await dryRun(), await queueFile(fixture, appId, file)]
     const secondDry = await dryRun()
@@ -112,7 +112,7 @@ describe('next in order', () => {
     expect(await dispatch()).toEqual([secondDry])
   })
 
-  test('is one of two imports of an app that are claimed at the same moment, even if its claim did not see the other', async () => {
+  test('is claimed alone: a claim that did not see another claim of the app fails', async () => {
     const earlier = await awaitUpload()
     const later = await queueFile(fixture, appId, file)
     await age(later, 60)
@@ -172,7 +172,7 @@ describe('next in order', () => {
     expect(await dispatch()).toEqual([first])
   })
 
-  test('is no later import while an import waits for a retry', async () => {
+  test('is none while the first import waits for a retry', async () => {
     const first = await queueFile(fixture, appId, file)
     await queueFile(fixture, appId, file)
     await fixture.database.db

@@ -43,7 +43,7 @@ describe('a header of 25,908 columns above rows of one value', () => {
     return { batches, cpu, imports: sizes[0]?.bytes ?? 0 }
   }
 
-  test('cost as many batches as under a narrow header and about the same CPU time, and the header is written once', async () => {
+  test('costs as many batches as a narrow header and about the same CPU time, and is written once', async () => {
     const names = Array.from({ length: 25_907 }, (_, index) => index.toString(36))
     const wideHeader = `user_id,${names.join(',')}`
     const narrow = await importWith('user_id,a')
