@@ -28,7 +28,7 @@ export async function runContenders(options: Options, log: (line: string) => voi
     const context = { environment, results, round, log }
     await runPhases(context, all, wantedPhases(options.parts), shapes)
     for (const variant of variants.filter((name) => options.parts.has(name))) {
-      await restoreTemplates(environment, expertAndSluice)
+      await copyTemplates(environment, expertAndSluice)
       const shapeFor = ({ name }: Contender) =>
         variant === 'invalid' && name === 'expert' ? shapes.valid : shapes[variant]
       await runPart(context, variant, expertAndSluice, shapeFor)
@@ -56,13 +56,13 @@ async function runPhases(
   wanted: readonly Phase[],
   shapes: Record<'first' | 'changed', Shape>,
 ): Promise<void> {
-  if (wanted.length > 0) await restoreTemplates(context.environment, contenders)
+  if (wanted.length > 0) await copyTemplates(context.environment, contenders)
   for (const phase of wanted) {
     await runPart(context, phase, contenders, () => shapes[phase === 'changed' ? 'changed' : 'first'])
   }
 }
 
-async function restoreTemplates({ postgres }: BenchEnvironment, contenders: readonly Contender[]): Promise<void> {
+async function copyTemplates({ postgres }: BenchEnvironment, contenders: readonly Contender[]): Promise<void> {
   for (const { template, database } of contenders) await postgres.copyDatabase(template, database)
 }
 
