@@ -18,9 +18,9 @@ import { until } from '../environment/wait.ts'
 import { throughProxy } from '../faults/harness/servers.ts'
 import { startTcpProxy } from '../faults/harness/tcp-proxy.ts'
 
-// A transaction's writes and its commit are sent together: none of them waits for this process.
+// A transaction's writes and its commit are sent in one go: none of them waits for this process.
 let database: TestDatabase
-/** One connection, so that the next transaction finds whatever a transaction left. */
+/** One connection, so that whatever a transaction leaves behind meets the next one. */
 let single: ReturnType<typeof connect>
 
 beforeEach(async () => {
@@ -47,12 +47,12 @@ const namesOfApps = async (): Promise<string[]> => {
 /** Runs a transaction of these writes. */
 const write = (...writes: CompiledQuery[]) => writeTogether(single.db, [], async () => ({ writes, result: 'done' }))
 
-test('the writes are committed, and the result is returned', async () => {
+test('what is written is committed, and the result comes back', async () => {
   expect(await write(rename('one', 'first'), rename('two', 'second'))).toBe('done')
   expect(await namesOfApps()).toEqual(['first', 'second'])
 })
 
-test('the reading function runs in the transaction, after its beginning statements', async () => {
+test('the function that looks is in the transaction, behind what it began with', async () => {
   const begin = [sql`set local lock_timeout = '7s'`.compile(database.db)]
   const seen = await writeTogether(single.db, begin, async (tx) => {
     const { rows } = await sql<{ lock_timeout: string }>`show lock_timeout`.execute(tx)
@@ -63,13 +63,13 @@ test('the reading function runs in the transaction, after its beginning statemen
   expect(rows[0]?.lock_timeout).toBe('0')
 })
 
-test('if one statement fails, its error is thrown, and no statement of the transaction takes effect', async () => {
+test('where one statement fails, its error is thrown, and nothing before or behind it is written', async () => {
   const wrong = sql`select no_such_column from apps`.compile(database.db)
   await expect(write(rename('one', 'first'), wrong, rename('two', 'second'))).rejects.toThrow('no_such_column')
   expect(await namesOfApps()).toEqual(['one', 'two'])
 })
 
-test('if the reading function fails, nothing is written, and its error is thrown', async () => {
+test('where the looking fails, nothing is written, and its error is thrown', async () => {
   const looking = writeTogether(single.db, [rename('one', 'first')], async () => {
     throw new Error('seen enough')
   })
@@ -77,7 +77,7 @@ test('if the reading function fails, nothing is written, and its error is thrown
   expect(await namesOfApps()).toEqual(['one', 'two'])
 })
 
-test('a statement that must find a row, and finds none, rolls the transaction back', async () => {
+test('a statement that must find a row, and finds none, ends the transaction', async () => {
   const named = (name: string) => database.db.selectFrom('apps').select('name').where('name', '=', name).compile()
   await expect(write(rename('two', 'second'), mustFind(named('three')))).rejects.toThrow(NothingFound)
   expect(await namesOfApps()).toEqual(['one', 'two'])
@@ -90,7 +90,7 @@ test('a statement that must find a row, and finds none, rolls the transaction ba
   expect(await namesOfApps()).toEqual(['changed', 'two'])
 })
 
-test('a connection is usable for the next transaction after each of these failures', async () => {
+test('a connection is good for the next transaction after each of these', async () => {
   const wrong = sql`select 1 from nowhere`.compile(database.db)
   for (let round = 0; round < 3; round++) {
     await expect(write(wrong)).rejects.toThrow('nowhere')
@@ -101,7 +101,7 @@ test('a connection is usable for the next transaction after each of these failur
   expect(await namesOfApps()).toEqual(['one', 'two'])
 })
 
-test('a prepared statement works repeatedly, even after the transaction that first used it failed', async () => {
+test('a prepared statement works again and again, also after the transaction that first had it failed', async () => {
   const prepared = (name: string, to: string) =>
     sql`/* prepared */ update apps set name = ${to} where name = ${name}`.compile(database.db)
   const wrong = sql`select 1 from nowhere`.compile(database.db)
@@ -112,7 +112,7 @@ test('a prepared statement works repeatedly, even after the transaction that fir
   expect(await namesOfApps()).toEqual(['first', 'two'])
 })
 
-test('parameters arrive as they were given, including megabytes and empty ones', async () => {
+test('parameters arrive as they were given, megabytes and nothing at all among them', async () => {
   const large = Buffer.alloc(3_000_000, 'x')
   const check = sql`
     select 1 / (length(${large}::bytea) - 2999999), 1 / (${'ä'} = 'ä')::integer, 1 / (${7}::integer - 6),
@@ -121,7 +121,7 @@ test('parameters arrive as they were given, including megabytes and empty ones',
   expect(await namesOfApps()).toEqual(['first', 'two'])
 })
 
-test('a parameter that cannot be sent is refused before anything is sent, and the connection stays usable', async () => {
+test('a parameter that cannot be sent is refused before anything is, and the connection goes on', async () => {
   const wrong = sql`select ${new Date()}`.compile(database.db)
   await expect(write(rename('one', 'first'), wrong)).rejects.toThrow('a pipeline accepts no parameter such as object')
   expect(await write(rename('one', 'first'))).toBe('done')
@@ -150,13 +150,13 @@ const registered = async (): Promise<string[]> => {
   return rows.map(({ user_id }) => user_id)
 }
 
-test('any number of rows is copied between the other writes', async () => {
+test('rows are copied between the other writes, as many as there are', async () => {
   await write(rename('one', 'first'), copyUsers('a', 'b'), rename('two', 'second'), copyUsers('c'), copyUsers())
   expect(await registered()).toEqual(['a', 'b', 'c'])
   expect(await namesOfApps()).toEqual(['first', 'second'])
 })
 
-test('if a copy fails, or any preceding or following write, nothing is written, and the connection stays usable', async () => {
+test('where a copy fails, or anything before or behind it, nothing is written, and the connection goes on', async () => {
   await write(copyUsers('a'))
   const wrong = sql`select 1 from nowhere`.compile(database.db)
   const many = Array.from({ length: 50_000 }, (_, index) => `user ${index}`)
@@ -174,22 +174,22 @@ test('if a copy fails, or any preceding or following write, nothing is written, 
 test.each([
   ['a parameter', () => sql`select length(${Buffer.alloc(5_000_000)}::bytea)`.compile(database.db)],
   ['rows', () => copyUsers(...Array.from({ length: 100_000 }, (_, index) => `user ${index}`.padEnd(40)))],
-])('writes whose sender stops after half of them, in %s, lock nothing for good', async (_, large) => {
+])('writes of which half have come when their sender falls silent, in %s, lock nothing for good', async (_, large) => {
   const proxy = await startTcpProxy(() => Number(new URL(database.url).port))
-  const proxied = connect(throughProxy(database.url, proxy), { connections: 1, longestQuery: 2_000 })
+  const far = connect(throughProxy(database.url, proxy), { connections: 1, queryTimeoutMs: 2_000 })
   const operator = new pg.Client({ connectionString: database.url })
-  operator.on('error', () => {}) // the database closes first if the test fails
+  operator.on('error', () => {}) // the database goes before it where the test fails
   await operator.connect()
   onTestFinished(async () => {
-    await proxied.close()
+    await far.close()
     await proxy.close()
   })
   const loading = operator.query(from('copy users (app_id, user_id) from stdin'))
-  const writing = writeTogether(proxied.db, [], async () => {
+  const writing = writeTogether(far.db, [], async () => {
     proxy.set({ kind: 'slow', bytesPerSecond: 100_000 })
     return { writes: [rename('one', 'first'), large()], result: undefined }
   })
-  const failure = writing.catch((error: Error) => error)
+  const given = writing.catch((error: Error) => error)
   const isFree = async () => {
     const found = await database.db.selectFrom('apps').select('app_id').forUpdate().skipLocked().execute()
     return found.length === 2
@@ -201,9 +201,9 @@ test.each([
     return await isFree()
   }
   await until('the end of the transaction, 20 s after its beginning', isOver, 60_000)
-  expect(await failure).toBeInstanceOf(Error)
+  expect(await given).toBeInstanceOf(Error)
   expect(await namesOfApps()).toEqual(['one', 'two'])
-  // An operator's own copy may pause for any time.
+  // What somebody else loads by hand may pause for as long as it likes.
   await pipeline(Readable.from(['1\tlate\n']), loading)
   expect(await registered()).toEqual(['late'])
   await operator.end()

@@ -1,5 +1,5 @@
 import { sql } from '@sluice/database'
-import { type Cancellation, cancelImport, reportCancelled, runImport, takeTurns } from '@sluice/imports'
+import { type Cancellation, cancelImport, dispatchNextInOrder, reportCancelled, runImport } from '@sluice/imports'
 import type { Storage } from '@sluice/storage'
 import fc from 'fast-check'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -280,7 +280,7 @@ describe('a running import', () => {
       await queueFile(fixture, appId, csvOf(rowsOf('b'))),
     ]
     await claim(fixture, appId, first) // and no worker runs it
-    expect(await takeTurns(fixture.context, appId)).toEqual([])
+    expect(await dispatchNextInOrder(fixture.context, appId)).toEqual([])
     await cancelImport(fixture.database.db, first, appId)
     expect(await runAllInOrder(fixture.context)).toEqual([second])
   })

@@ -100,7 +100,7 @@ describe('a worker that dies in the middle', () => {
     expect(await dispatchNextInOrder(fixture.context)).toEqual([])
     expect(await claimImport(fixture.context, { appId, importId })).toBeUndefined()
     await loseLease(importId)
-    expect((await takeTurns(fixture.context)).map((next) => next.importId)).toEqual([importId])
+    expect((await dispatchNextInOrder(fixture.context)).map((next) => next.importId)).toEqual([importId])
     await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
     await expectUndisturbed(importId)
   })
@@ -177,7 +177,7 @@ describe('a worker that shuts down', () => {
       const ended = await runImport(fixture.context, await claim(fixture, appId, importId), stop.signal)
       expect(ended).toEqual({ outcome: 'interrupted' })
     }
-    expect((await takeTurns(fixture.context)).map((next) => next.importId)).toEqual([importId])
+    expect((await dispatchNextInOrder(fixture.context)).map((next) => next.importId)).toEqual([importId])
     await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
     await expectUndisturbed(importId)
   })
@@ -220,7 +220,7 @@ describe('storage that fails', () => {
     expect(outcomes).toEqual(['postponed', 'postponed', 'failed'])
     const { view } = await resultOf(fixture, appId, poisonous)
     expect(view).toMatchObject({ state: 'failed', error: 'could not be processed in 3 attempts', rows_total: 0 })
-    expect((await takeTurns(fixture.context)).map((next) => next.importId)).toEqual([next])
+    expect((await dispatchNextInOrder(fixture.context)).map((next) => next.importId)).toEqual([next])
   })
 
   test('in an outage: tries during it do not count, however many there are', async () => {

@@ -37,7 +37,7 @@ async function setTime(importId: string, time: StoredTime, seconds: number): Pro
 }
 
 const day = 86_400
-const dispatch = async () => (await takeTurns(fixture.context)).map(({ importId }) => importId)
+const dispatch = async () => (await dispatchNextInOrder(fixture.context)).map(({ importId }) => importId)
 
 const request = {
   checksum: '6VkhpT2eVzkbUMqljvj/Fg==',

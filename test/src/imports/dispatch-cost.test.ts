@@ -43,12 +43,12 @@ test.each([
     await after(db)
     const blocks: [string, number][] = []
     const context = { ...fixture.context, db: explaining(db, blocks) }
-    const dispatched = await takeTurns(context)
+    const dispatched = await dispatchNextInOrder(context)
     expect(dispatched).toHaveLength(apps)
     const claims = [await claimNext(context), await claimNext(context), await claimNext(context)]
     expect(claims.map((claim) => claim?.appId).toSorted()).toEqual(dispatched.map(({ appId }) => appId).toSorted())
     // All apps are busy: nothing is next, and finding that out costs no more.
-    expect(await takeTurns(context)).toEqual([])
+    expect(await dispatchNextInOrder(context)).toEqual([])
     expect(await claimNext(context)).toBeUndefined()
     const { rows } = await sql`select runnable_imports() as runnable`.execute(context.db)
     expect(rows).toEqual([{ runnable: apps }])

@@ -31,7 +31,7 @@ beforeEach(async () => {
 
 /** Dispatches the imports that are next in order, and lets more time pass than a claim takes. */
 async function dispatchAndWait(): Promise<string[]> {
-  const dispatched = await takeTurns(fixture.context)
+  const dispatched = await dispatchNextInOrder(fixture.context)
   await sql`update imports set dispatched_at = dispatched_at - interval '1 s' where dispatched_at is not null`.execute(
     fixture.database.db,
   )

@@ -70,7 +70,7 @@ async function age(importId: string, seconds: number): Promise<void> {
   expect(rows).toHaveLength(1)
 }
 
-const dispatch = async () => (await takeTurns(fixture.context)).map((next) => next.importId)
+const dispatch = async () => (await dispatchNextInOrder(fixture.context)).map((next) => next.importId)
 const state = async (importId: string) => (await resultOf(fixture, appId, importId)).view.state
 
 describe('the next import of an app', () => {

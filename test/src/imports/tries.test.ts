@@ -131,7 +131,7 @@ describe('a connection to Postgres that breaks under a batch uses up no try', ()
   let context: ImportFixture['context']
   beforeEach(async () => {
     proxy = await startTcpProxy(() => Number(new URL(fixture.database.url).port))
-    const proxied = connect(throughProxy(fixture.database.url, proxy), { longestQuery: 1_000 })
+    const proxied = connect(throughProxy(fixture.database.url, proxy), { queryTimeoutMs: 1_000 })
     context = { ...fixture.context, db: proxied.db }
     return async () => {
       await proxy.close()

@@ -72,7 +72,7 @@ describe.skipIf(inject('redisUrl') === undefined)('queues on a Redis Cluster', (
   queueSuite(() => ({ redisUrl: cluster.urls }))
 
   test('rate limits are counted, on whichever node an app is', async () => {
-    const limits = { function: { requests: 5, window: 60_000 } }
+    const limits = { function: { requests: 5, windowMs: 60_000 } }
     const failures: unknown[] = []
     const options = { deadlineMs: 5_000, onFailure: (error: unknown) => failures.push(error) }
     const limiter = await openRateLimiter({ redisUrl: cluster.urls }, limits, options)

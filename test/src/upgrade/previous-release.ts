@@ -15,11 +15,12 @@ export interface PreviousRelease extends AsyncDisposable {
 }
 
 /**
- * Checks out the previous release into a temporary folder.
+ * Extracts the preceding release into a temporary folder. It is the newest tag `v…` before this commit. If there is no tag,
+ * as in a clone without tags, it is the commit that the file `previous-release` names. `HEAD` in that file means that
+ * nothing was released yet: the last commit then stands for the preceding release.
  *
- * The release is the newest tag `v…` before this commit. Without tags, it is the commit that the file `previous-release`
- * names. `HEAD` in this file means that nothing was released yet: then it is this commit, without uncommitted changes. The
- * release uses its own packages and the installed npm packages. Throws if the commit is not in the repository.
+ * The release uses its own workspace packages, and the npm packages that are installed here. Throws if the commit is not in
+ * the repository.
  */
 export async function openPreviousRelease(): Promise<PreviousRelease> {
   const name = (await newestTag()) ?? (await readFile(new URL('previous-release', import.meta.url), 'utf8')).trim()
@@ -37,7 +38,7 @@ export async function openPreviousRelease(): Promise<PreviousRelease> {
   return { name, root, [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }) }
 }
 
-/** Returns the newest release tag before this commit; undefined if there is none. */
+/** Returns the newest tag of a release before this commit; undefined if there is none. */
 async function newestTag(): Promise<string | undefined> {
   const [tags, here] = await Promise.all([
     git('tag', '--merged', 'HEAD', '--sort=-version:refname', '--list', 'v*'),
@@ -46,7 +47,7 @@ async function newestTag(): Promise<string | undefined> {
   return tags.split('\n').find((tag) => tag !== '' && !here.split('\n').includes(tag))
 }
 
-/** Creates a `node_modules` for the release, in which Sluice's packages are its own. */
+/** Creates a `node_modules` for the release, which links its own workspace packages. */
 async function linkPackages(root: string): Promise<void> {
   const [here, there] = [join(repository, 'node_modules'), join(root, 'node_modules')]
   await mkdir(join(there, '@sluice'), { recursive: true })

@@ -14,7 +14,7 @@ import { openPreviousRelease } from './previous-release.ts'
 
 const userIds = Array.from({ length: 500 }, (_, user) => `user-${user}`)
 
-test('the previous release runs while the schema is migrated, and beside the new release', async () => {
+test('the preceding release keeps working during and after a migration, and beside the new release', async () => {
   await using previous = await openPreviousRelease()
   const { url: databaseUrl, ...database } = await openTestDatabase(10, { migrated: false })
   const mail = await startMailServer()
@@ -95,7 +95,7 @@ async function post(api: string, path: string, token: string, body: unknown): Pr
   expect([response.status, await response.text()]).toEqual([202, expect.anything()])
 }
 
-/** Runs a command of `sluice` of a release. Returns its JSON. */
+/** Runs a `sluice` command of a release. Returns its JSON. */
 async function runCommand(root: string, env: Record<string, string>, args: readonly string[]): Promise<unknown> {
   const child = spawn(process.execPath, [join(root, 'apps', 'cli', 'src', 'main.ts'), ...args, '--json'], {
     env: { PATH: process.env.PATH, ...env },
