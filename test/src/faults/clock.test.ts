@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
 import { openClientApp, upload } from './harness/client.ts'
+import { compareWithModel } from './harness/comparison.ts'
 import { startDeployment } from './harness/deployment.ts'
 import { generateSoundFile } from './harness/generate.ts'
 import { untilState } from './harness/import-states.ts'
-import { judge } from './harness/verdict.ts'
 
 const hour = 60 * 60_000
 
@@ -35,5 +35,5 @@ test('workers whose clocks step an hour, forward and back, hold nothing up', asy
   }
   console.log(`the slowest import took ${Math.round(slowest)} ms`)
   expect(slowest).toBeLessThan(15_000)
-  expect((await judge(deployment, [app])).violations).toEqual([])
+  expect((await compareWithModel(deployment, [app])).violations).toEqual([])
 })

@@ -34,7 +34,7 @@ beforeAll(async () => {
   const parts = new AsyncDisposableStack()
   parts.defer(disk.remove)
   try {
-    fixture = await openSmallWorkshop(disk, parts)
+    fixture = await openSmallDiskFixture(disk, parts)
   } catch (error) {
     await parts.disposeAsync()
     throw error
@@ -42,7 +42,7 @@ beforeAll(async () => {
   return () => fixture.close()
 })
 
-async function openSmallWorkshop({ path, fill }: SmallDisk, parts: AsyncDisposableStack): Promise<ImportFixture> {
+async function openSmallDiskFixture({ path, fill }: SmallDisk, parts: AsyncDisposableStack): Promise<ImportFixture> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-wal-'))
   parts.defer(() => rm(folder, { recursive: true, force: true }))
   const options = { dataDirectory: join(path, 'postgres'), port: 0, settings: { fsync: 'off', autovacuum: 'off' } }

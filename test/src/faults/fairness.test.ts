@@ -4,10 +4,10 @@ import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
 import { queueFile } from '../imports/import-fixture.ts'
 import { type ClientApp, openClientApp, upload } from './harness/client.ts'
+import { compareWithModel } from './harness/comparison.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { generateSoundFile } from './harness/generate.ts'
 import { logged, slowBatches, untilState } from './harness/import-states.ts'
-import { judge } from './harness/verdict.ts'
 
 const long = generateSoundFile(seeded(2), 0, 3_000)
 const short = generateSoundFile(seeded(3), 1, 20)
@@ -41,7 +41,7 @@ describe('one worker, which has two slots', () => {
     await untilState(deployment, small, 'completed', 120_000)
     expect(await ended(deployment, large)).toEqual([])
     await slowBatches(deployment.db, 0)
-    expect((await judge(deployment, [...crowd, other], { patience: 180_000 })).violations).toEqual([])
+    expect((await compareWithModel(deployment, [...crowd, other], { timeoutMs: 180_000 })).violations).toEqual([])
   }, 400_000)
 })
 

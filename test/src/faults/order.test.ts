@@ -3,7 +3,7 @@ import { runInOrder } from './harness/order-run.ts'
 
 // Bounded; `npm run test:soak` has 8 apps × 20 imports.
 test('files uploaded in random order apply in the order of their requests, with faults and many workers', async () => {
-  const figures = await runInOrder({ seed: 4, apps: 4, imports: 8, rows: 600, workers: 4, patience: 240_000 })
+  const figures = await runInOrder({ seed: 4, apps: 4, imports: 8, rows: 600, workers: 4, timeoutMs: 240_000 })
   console.log(JSON.stringify(figures))
   expect(figures.violations).toEqual([])
   expect(figures.imports).toBe(32)

@@ -6,11 +6,11 @@ import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from '
 import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
 import { type ClientApp, openClientApp, upload } from './harness/client.ts'
+import { compareWithModel } from './harness/comparison.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { generatedUsers, generateSoundFile } from './harness/generate.ts'
 import { claimant, logged, slowBatches, untilRows, untilState } from './harness/import-states.ts'
 import { mountSmallDisk } from './harness/small-disk.ts'
-import { judge } from './harness/verdict.ts'
 
 // Postgres that falls silent, gives way, or has no room.
 let deployment: Deployment
@@ -28,11 +28,11 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await slowBatches(deployment.db, 0)
-  expect((await judge(deployment, [app])).violations).toEqual([])
+  expect((await compareWithModel(deployment, [app])).violations).toEqual([])
 })
 
 /** An import that is caught in the middle. */
-async function importUnderWay(rows: number): Promise<string> {
+async function importInProgress(rows: number): Promise<string> {
   await slowBatches(deployment.db, 100)
   const importId = await upload(deployment, app, generateSoundFile(random, 0, rows))
   await untilRows(deployment, importId, 100)
@@ -40,7 +40,7 @@ async function importUnderWay(rows: number): Promise<string> {
 }
 
 test('connections that are half-open are given up: claims within a lease, queries within 30 s', async () => {
-  const importId = await importUnderWay(6_000)
+  const importId = await importInProgress(6_000)
   const silent = performance.now()
   deployment.postgres.proxy.set({ kind: 'stall' })
   const worker = await claimant(deployment, importId, 1)
@@ -84,17 +84,17 @@ test('a batch that gives way in a deadlock is written again, and that is no fail
 })
 
 test('an end that Postgres does not commit has not happened: no mail is sent, and the error file is made again', async () => {
-  const importId = await importUnderWay(2_000)
+  const importId = await importInProgress(2_000)
   await sql
     .raw(`
-    create sequence stage.refused_ends;
-    create function stage.refuse_end() returns trigger language plpgsql as $$
+    create sequence test_fixture.refused_ends;
+    create function test_fixture.refuse_end() returns trigger language plpgsql as $$
     begin
-      if nextval('stage.refused_ends') <= 2 then raise 'the commit fails, as told'; end if;
+      if nextval('test_fixture.refused_ends') <= 2 then raise 'the commit fails, as told'; end if;
       return null;
     end $$;
     create constraint trigger refuse_end after update on imports deferrable initially deferred for each row
-      when (old.state = 'processing' and new.state = 'completed') execute function stage.refuse_end()
+      when (old.state = 'processing' and new.state = 'completed') execute function test_fixture.refuse_end()
   `)
     .execute(deployment.db)
   await slowBatches(deployment.db, 0)
@@ -131,7 +131,7 @@ test('a disk without room is waited for: the import completes when there is room
   if (disk === undefined) return context.skip()
   onTestFinished(() => disk.remove())
   // Its invalid rows take several pages: the last one that there is room for does not do.
-  const importId = await importUnderWay(12_000)
+  const importId = await importInProgress(12_000)
   await moveErrorChunksTo(join(disk.path, 'tablespace'))
   await disk.fill()
   await slowBatches(deployment.db, 0)

@@ -4,10 +4,10 @@ import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
 import { type ClientApp, openClientApp, upload } from './harness/client.ts'
+import { compareWithModel, untilAllEnded } from './harness/comparison.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { faults } from './harness/faults.ts'
 import { generateSoundFile } from './harness/generate.ts'
-import { judge, untilAllEnded } from './harness/verdict.ts'
 
 // The queue only carries turns: what it loses or doubles changes nothing in the outcome (design.md §4, No lost work).
 describe('a queue in Postgres', () => queueTests('postgres'))
@@ -16,7 +16,7 @@ describe.skipIf(inject('redisUrl') === undefined)('a queue in Redis', () => queu
 function queueTests(queue: 'postgres' | 'redis'): void {
   test('that forgets everything, again and again, delays imports and changes nothing', async () => {
     const { deployment, apps } = await start({ workers: 0 })
-    const forget = async () => faults['queue: everything forgotten']?.({ deployment, random: seeded(1), duration: 0 })
+    const forget = async () => faults['queue: everything forgotten']?.({ deployment, random: seeded(1), durationMs: 0 })
     // Jobs that nobody has taken yet are lost for certain.
     await deployment.addWorker({ env: { WORKER_QUEUES: 'maintenance' } })
     await uploadToEach(deployment, apps, 0)
@@ -27,7 +27,7 @@ function queueTests(queue: 'postgres' | 'redis'): void {
       await uploadToEach(deployment, apps, time)
       await forget()
     }
-    expect((await judge(deployment, apps)).violations).toEqual([])
+    expect((await compareWithModel(deployment, apps)).violations).toEqual([])
     // Each time costs the 10 s after which a lost job is added again, on top of what the imports take.
   }, 180_000)
 
@@ -52,7 +52,7 @@ function queueTests(queue: 'postgres' | 'redis'): void {
     await untilAllEnded(deployment, apps, 120_000)
     over.abort()
     await adding
-    expect((await judge(deployment, apps)).violations).toEqual([])
+    expect((await compareWithModel(deployment, apps)).violations).toEqual([])
   }, 240_000)
 
   async function start({ workers }: { workers: number }): Promise<{ deployment: Deployment; apps: ClientApp[] }> {

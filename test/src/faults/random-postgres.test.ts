@@ -3,7 +3,7 @@ import { runAtRandom } from './harness/random-run.ts'
 
 // The bounded form of `npm run test:soak`: every kind of fault about once.
 test('whatever breaks, in whatever order: nothing is lost, doubled or out of order (queue in Postgres)', async () => {
-  const run = { seed: 1, queue: 'postgres', duration: 45_000, longestFault: 2_000, workers: 2, apps: 3 } as const
+  const run = { seed: 1, queue: 'postgres', durationMs: 45_000, longestFaultMs: 2_000, workers: 2, apps: 3 } as const
   const figures = await runAtRandom({ ...run, awaitRecovery: false })
   console.log(JSON.stringify(figures))
   expect(figures.violations).toEqual([])

@@ -23,10 +23,10 @@ const { values } = parseArgs({
     only: { type: 'string', default: 'random-postgres,random-redis,order,hostile' },
   },
 })
-const [times, firstSeed, minutes, longestFault] = [values.times, values.seed, values.minutes, values.fault].map(
+const [times, firstSeed, minutes, longestFaultMs] = [values.times, values.seed, values.minutes, values.fault].map(
   positive,
 )
-assert(times && firstSeed && minutes && longestFault)
+assert(times && firstSeed && minutes && longestFaultMs)
 const only = values.only.split(',')
 
 const sum = { rounds: 0, imports: 0, rows: 0, faults: {} as Record<string, number>, violations: 0 }
@@ -34,8 +34,8 @@ for (let round = 0; round < times; round++) {
   const seed = firstSeed + round
   const at = {
     seed,
-    duration: minutes * 60_000,
-    longestFault: longestFault * 1000,
+    durationMs: minutes * 60_000,
+    longestFaultMs: longestFaultMs * 1000,
     workers: 3,
     apps: 4,
     awaitRecovery: true,
@@ -43,7 +43,7 @@ for (let round = 0; round < times; round++) {
   await part('random-postgres', seed, () => runAtRandom({ ...at, queue: 'postgres' }))
   await part('random-redis', seed, () => runAtRandom({ ...at, queue: 'redis' }))
   // It is about order: how long 160 imports take depends on what else the machine does.
-  const inOrder = { seed, apps: 8, imports: 20, rows: 2_000, workers: 4, patience: 15 * 60_000 }
+  const inOrder = { seed, apps: 8, imports: 20, rows: 2_000, workers: 4, timeoutMs: 15 * 60_000 }
   await part('order', seed, () => runInOrder(inOrder))
   if (round === 0) await part('hostile', seed, runHostileFiles)
   sum.rounds++

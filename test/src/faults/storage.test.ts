@@ -2,11 +2,11 @@ import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
 import { type ClientApp, openClientApp, type Requested, request, send, upload } from './harness/client.ts'
+import { compareWithModel } from './harness/comparison.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { type GeneratedFile, generateSoundFile } from './harness/generate.ts'
 import { logged, slowBatches, untilRows, untilState } from './harness/import-states.ts'
 import { mountSmallDisk, type SmallDisk } from './harness/small-disk.ts'
-import { judge } from './harness/verdict.ts'
 
 // Storage that loses, alters or does not take an object, or falls silent.
 let disk: SmallDisk | undefined
@@ -31,19 +31,19 @@ afterEach(async () => {
   deployment.storageFaults.set(undefined)
   await disk?.empty()
   await slowBatches(deployment.db, 0)
-  expect((await judge(deployment, [app])).violations).toEqual([])
+  expect((await compareWithModel(deployment, [app])).violations).toEqual([])
 })
 
 /** A file that waits in the line behind another one, whose upload can be changed before it is read. */
-async function waitingFile(refusal: string): Promise<{ file: GeneratedFile; place: Requested; key: string }> {
+async function waitingFile(refusal: string): Promise<{ file: GeneratedFile; requested: Requested; key: string }> {
   await slowBatches(deployment.db, 100)
   const first = await upload(deployment, app, generateSoundFile(random, 0, 1_000))
   await untilRows(deployment, first, 1)
   const file = { ...plainFile(1, 400), refusal }
-  const place = await request(deployment, app, file)
-  await send(app, place, file)
-  await untilState(deployment, place.importId, 'queued')
-  return { file, place, key: `apps/${app.appId}/imports/${place.importId}/upload` }
+  const requested = await request(deployment, app, file)
+  await send(app, requested, file)
+  await untilState(deployment, requested.importId, 'queued')
+  return { file, requested, key: `apps/${app.appId}/imports/${requested.importId}/upload` }
 }
 
 /** A file as it stands, so that another one of the same size is easily made. */
@@ -53,29 +53,29 @@ function plainFile(number: number, rows: number): GeneratedFile {
 }
 
 test('an object that was replaced by another of equal size fails its import, and nothing of it is applied', async () => {
-  const { file, place, key } = await waitingFile('the uploaded file was replaced')
+  const { file, requested, key } = await waitingFile('the uploaded file was replaced')
   const other = Buffer.from(file.bytes)
   other.set(Buffer.from('9'), other.length - 2)
   await deployment.storage.write(key, other, file.contentType)
   await slowBatches(deployment.db, 0)
-  await untilState(deployment, place.importId, 'failed')
+  await untilState(deployment, requested.importId, 'failed')
 })
 
 test('an object that vanished fails its import', async () => {
-  const { place, key } = await waitingFile('the uploaded file is gone')
+  const { requested, key } = await waitingFile('the uploaded file is gone')
   await deployment.storage.removeAll(key)
   await slowBatches(deployment.db, 0)
-  await untilState(deployment, place.importId, 'failed')
+  await untilState(deployment, requested.importId, 'failed')
 })
 
 test('storage that falls silent in the middle of a file is given up, and asked again', async () => {
   let silent = 0
   deployment.storageFaults.set(({ method, path }) => {
     const isThird = method === 'GET' && path.includes('/upload') && ++silent === 3
-    return isThird ? { kind: 'silent answer', afterBytes: 20_000 } : undefined
+    return isThird ? { kind: 'stalled answer', afterBytes: 20_000 } : undefined
   })
   const importId = await upload(deployment, app, plainFile(0, 3_000))
-  const [postponed] = await until('the end of patience', () => {
+  const [postponed] = await until('the storage timeout', () => {
     const lines = logged(deployment, importId, 'import postponed')
     return lines.length > 0 && lines
   })

@@ -2,10 +2,10 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
 import { type ClientApp, openClientApp, type Requested, request, send, upload } from './harness/client.ts'
+import { compareWithModel } from './harness/comparison.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { type GeneratedFile, generateSoundFile } from './harness/generate.ts'
 import { claimant, slowBatches, untilRows, untilState } from './harness/import-states.ts'
-import { judge } from './harness/verdict.ts'
 import { observe } from './harness/watcher.ts'
 
 // Uploads that break off, come late, twice or never. What storage refuses is in ../stack/upload-refusals.test.ts.
@@ -14,7 +14,7 @@ let app: ClientApp
 const random = seeded(11)
 
 beforeAll(async () => {
-  deployment = await startDeployment({ workers: 2, orderWait: 2_000 })
+  deployment = await startDeployment({ workers: 2, orderWaitMs: 2_000 })
 })
 
 beforeEach(async () => {
@@ -23,9 +23,9 @@ beforeEach(async () => {
 
 afterAll(() => deployment.close())
 
-async function requested(number: number): Promise<{ file: GeneratedFile; place: Requested }> {
+async function requestFile(number: number): Promise<{ file: GeneratedFile; requested: Requested }> {
   const file = generateSoundFile(random, number, 500)
-  return { file, place: await request(deployment, app, file) }
+  return { file, requested: await request(deployment, app, file) }
 }
 
 /** Puts the window for an upload into the past, as if it had been asked for long ago. */
@@ -38,12 +38,12 @@ async function endWindow(importId: string): Promise<void> {
 }
 
 async function expectNoViolations(): Promise<void> {
-  expect((await judge(deployment, [app])).violations).toEqual([])
+  expect((await compareWithModel(deployment, [app])).violations).toEqual([])
 }
 
 test('an upload that breaks off again and again leaves nothing, and works when it is whole', async () => {
-  const { file, place } = await requested(1)
-  const { url, headers } = place.descriptor.direct_upload
+  const { file, requested } = await requestFile(1)
+  const { url, headers } = requested.descriptor.direct_upload
   const { port, pathname, search, host } = new URL(url)
   for (const share of [0, 0.5, 0.99]) {
     const socket = connect(Number(port), '127.0.0.1')
@@ -57,57 +57,57 @@ test('an upload that breaks off again and again leaves nothing, and works when i
   const other = await upload(deployment, app, generateSoundFile(random, 2, 100))
   // The other one has passed it by: had a part of a file been taken, it would have run before.
   await untilState(deployment, other, 'completed')
-  await untilState(deployment, place.importId, 'awaiting_upload')
-  await send(app, place, file)
+  await untilState(deployment, requested.importId, 'awaiting_upload')
+  await send(app, requested, file)
   await expectNoViolations()
 })
 
 test('an upload that is made twice, also while the first one is imported, is applied once', async () => {
-  const { file, place } = await requested(1)
+  const { file, requested } = await requestFile(1)
   await slowBatches(deployment.db, 100)
-  await send(app, place, file)
-  await send(app, place, file)
-  await untilRows(deployment, place.importId, 1)
-  await send(app, place, file)
+  await send(app, requested, file)
+  await send(app, requested, file)
+  await untilRows(deployment, requested.importId, 1)
+  await send(app, requested, file)
   await slowBatches(deployment.db, 0)
-  await untilState(deployment, place.importId, 'completed')
-  await send(app, place, file)
+  await untilState(deployment, requested.importId, 'completed')
+  await send(app, requested, file)
   await expectNoViolations()
 })
 
 test('an upload that comes after its import has expired is applied in its turn', async () => {
-  const { file, place } = await requested(1)
-  await endWindow(place.importId)
-  await untilState(deployment, place.importId, 'expired')
+  const { file, requested } = await requestFile(1)
+  await endWindow(requested.importId)
+  await untilState(deployment, requested.importId, 'expired')
   await upload(deployment, app, generateSoundFile(random, 2, 200))
-  await send(app, place, file)
+  await send(app, requested, file)
   await expectNoViolations()
 })
 
 test('an upload that comes while a later import runs waits for its end, although the workers are replaced meanwhile', async () => {
-  const { file, place } = await requested(1)
+  const { file, requested } = await requestFile(1)
   await slowBatches(deployment.db, 100)
   const later = await upload(deployment, app, generateSoundFile(random, 2, 3_000))
   await untilRows(deployment, later, 200)
-  await send(app, place, file)
-  await untilState(deployment, place.importId, 'queued')
+  await send(app, requested, file)
+  await untilState(deployment, requested.importId, 'queued')
   for (const worker of deployment.workers()) worker.kill('SIGTERM')
   await claimant(deployment, later, 2)
   await slowBatches(deployment.db, 0)
   await expectNoViolations()
-  const { order } = await observe(deployment.db, deployment.orderWait)
-  expect(order.get(app.appId)).toEqual([later, place.importId])
+  const { order } = await observe(deployment.db, deployment.orderWaitMs)
+  expect(order.get(app.appId)).toEqual([later, requested.importId])
 })
 
 test('first requests that are never used expire without a mail, and hold up nobody for longer than the wait', async () => {
-  const unused = await Promise.all([1, 2, 3].map(requested))
+  const unused = await Promise.all([1, 2, 3].map(requestFile))
   const started = performance.now()
   const importId = await upload(deployment, app, generateSoundFile(random, 4, 200))
   await untilState(deployment, importId, 'completed')
-  expect(performance.now() - started).toBeLessThan(deployment.orderWait + 8_000)
-  for (const { place } of unused) await endWindow(place.importId)
-  for (const { place } of unused) await untilState(deployment, place.importId, 'expired')
-  // The judge finds the mails of the import that ran, and the app has no others.
+  expect(performance.now() - started).toBeLessThan(deployment.orderWaitMs + 8_000)
+  for (const { requested } of unused) await endWindow(requested.importId)
+  for (const { requested } of unused) await untilState(deployment, requested.importId, 'expired')
+  // The compareWithModel finds the mails of the import that ran, and the app has no others.
   await expectNoViolations()
   const mails = await deployment.db.selectFrom('mails').select('event').where('app_id', '=', app.appId).execute()
   expect(new Set(mails.map(({ event }) => event))).toEqual(new Set([`import:${importId}`]))

@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
 import { type ClientApp, openClientApp, upload } from './harness/client.ts'
+import { compareWithModel } from './harness/comparison.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { generateSoundFile } from './harness/generate.ts'
 import { claimant, logged, slowBatches, untilInBatch, untilRows, untilState } from './harness/import-states.ts'
-import { judge } from './harness/verdict.ts'
 
 // Workers that die, hang or are told to stop, with the settings that a deployment has by default (but for small batches).
 let deployment: Deployment
@@ -19,13 +19,13 @@ beforeAll(async () => {
 afterEach(async () => {
   deployment.storageFaults.set(undefined)
   await slowBatches(deployment.db, 0)
-  expect((await judge(deployment, apps)).violations).toEqual([])
+  expect((await compareWithModel(deployment, apps)).violations).toEqual([])
 })
 
 afterAll(() => deployment.close())
 
 /** An import of an app of its own, whose batches take so long that it can be caught in the middle. */
-async function importUnderWay(rows: number): Promise<string> {
+async function importInProgress(rows: number): Promise<string> {
   await slowBatches(deployment.db, 100)
   const app = await openClientApp(deployment)
   apps.push(app)
@@ -35,7 +35,7 @@ async function importUnderWay(rows: number): Promise<string> {
 }
 
 test('a killed worker is replaced: there is progress again within 30 s', async () => {
-  const importId = await importUnderWay(2_000)
+  const importId = await importInProgress(2_000)
   const worker = await claimant(deployment, importId, 1)
   await untilInBatch(deployment.db)
   worker.kill('SIGKILL')
@@ -50,7 +50,7 @@ test('a killed worker is replaced: there is progress again within 30 s', async (
 })
 
 test('a stopped worker that wakes up after its successor took over is refused', async () => {
-  const importId = await importUnderWay(12_000)
+  const importId = await importInProgress(12_000)
   const sleeper = await claimant(deployment, importId, 1)
   await untilInBatch(deployment.db)
   sleeper.kill('SIGSTOP')
@@ -67,7 +67,7 @@ test('a stopped worker that wakes up after its successor took over is refused', 
 
 describe('SIGTERM', () => {
   test('lets a worker finish its batch, hand the import back and end within 10 s', async () => {
-    const importId = await importUnderWay(3_000)
+    const importId = await importInProgress(3_000)
     const worker = await claimant(deployment, importId, 1)
     const told = performance.now()
     worker.kill('SIGTERM')
@@ -87,7 +87,7 @@ describe('SIGTERM', () => {
       held.resolve()
       return { kind: 'hold', until: release.promise }
     })
-    const importId = await importUnderWay(400)
+    const importId = await importInProgress(400)
     await slowBatches(deployment.db, 0)
     await held.promise
     const worker = await claimant(deployment, importId, 1)
@@ -101,7 +101,7 @@ describe('SIGTERM', () => {
 
   test('of one worker after the other loses no time: each import goes on at once in another', async () => {
     const imports: string[] = []
-    for (let number = 0; number < 4; number++) imports.push(await importUnderWay(4_000))
+    for (let number = 0; number < 4; number++) imports.push(await importInProgress(4_000))
     const old = deployment.workers()
     for (const worker of old) {
       worker.kill('SIGTERM')

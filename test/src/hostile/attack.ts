@@ -25,7 +25,7 @@ export interface Attack {
   /** Whether it is part of the sample in `npm test`. */
   inSample?: boolean
   /** How long it may last in the long run, ms; 90 s if it is left out. */
-  longest?: number
+  longestMs?: number
   /** Settings of the stack, beside those of every run. */
   env?: Record<string, string>
   /** Attacks until it is done or `signal` aborts. Returns what it measured. */

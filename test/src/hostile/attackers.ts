@@ -124,7 +124,7 @@ export function trickle(
   signal: AbortSignal,
   url: string,
   head: string,
-  { piece = 'x', pause = 1_000 }: { piece?: string; pause?: number } = {},
+  { piece = 'x', pauseMs = 1_000 }: { piece?: string; pauseMs?: number } = {},
 ): SlowClient {
   const { hostname, port } = new URL(url)
   const begun = performance.now()
@@ -134,7 +134,7 @@ export function trickle(
     if (answer.length < 100) answer += chunk.toString('latin1')
   })
   socket.on('error', () => {})
-  const timer = setInterval(() => socket.writable && socket.write(piece), pause)
+  const timer = setInterval(() => socket.writable && socket.write(piece), pauseMs)
   const end = () => socket.destroy()
   signal.addEventListener('abort', end, { once: true })
   const closed = new Promise<{ seconds: number; status: number }>((resolve) => {

@@ -25,9 +25,9 @@ export interface StackUrls {
 }
 
 /** A time slice of an import, ms: shorter than the default, so that runs are short. A small import may wait two. */
-export const slice = 5_000
+export const sliceMs = 5_000
 
-const settingsOfRun = { IMPORT_SLICE: `${slice}ms` }
+const settingsOfRun = { IMPORT_SLICE: `${sliceMs}ms` }
 
 /** Starts what `npm start` runs, with two workers. */
 export async function startHostileStack(env: Record<string, string> = {}): Promise<RunningStack> {
@@ -64,7 +64,7 @@ export interface Watched {
   ended: Record<AppName, number>
 }
 
-const watchEvery = 250
+const watchIntervalMs = 250
 
 /** Watches the processes that run now, until it is ended. */
 export async function watchProcesses(stack: RunningStack): Promise<{ end(): Promise<Watched> }> {
@@ -84,7 +84,7 @@ export async function watchProcesses(stack: RunningStack): Promise<{ end(): Prom
   const watching = (async () => {
     while (!ending.signal.aborted) {
       await look()
-      await delay(watchEvery, undefined, { signal: ending.signal }).catch(() => {})
+      await delay(watchIntervalMs, undefined, { signal: ending.signal }).catch(() => {})
     }
   })()
   return {

@@ -7,8 +7,8 @@ import { bulkImport, declare, statusOf, upload } from '../stack/client.ts'
 import { type Kind, type NeighbourPlan, type Sample, smallImport } from './neighbour.ts'
 
 /** Between two requests of a kind, ms. */
-const pause = 100
-const pauseOfImports = 1_000
+const pauseMs = 100
+const importPauseMs = 1_000
 
 let samples: Sample[] = []
 const begun = new Map<Kind, number>()
@@ -26,27 +26,27 @@ process.once('message', (plan: NeighbourPlan) => {
 function start({ urls, owner, requesting, importing }: NeighbourPlan): void {
   const json = (token: string) => ({ 'Content-Type': 'application/json', 'X-Service-Token': token })
   const file = (age: number) => Buffer.from(`user_id,age\nu1,${age}\n`)
-  void repeat('profile update', pause, async (index) => {
+  void repeat('profile update', pauseMs, async (index) => {
     const entries = [{ key: 'age', type: 'int', value: index }]
     const body = JSON.stringify({ user_id: 'u1', user_profiles: entries })
     expectStatus(await ask(`${urls.api}/v2/user_profiles`, 'POST', json(owner.token), body), 202)
   })
-  void repeat('first import request', 3 * pause, async (index) => {
-    const headers = json(turn(requesting, index))
+  void repeat('first import request', 3 * pauseMs, async (index) => {
+    const headers = json(pickInRotation(requesting, index))
     expectStatus(await ask(`${urls.api}${bulkImport}`, 'POST', headers, JSON.stringify(declare(file(index)))), 200)
   })
-  void repeat('gateway listing', pause, async () => {
+  void repeat('gateway listing', pauseMs, async () => {
     const path = `/${stackBucket}?list-type=2&prefix=${encodeURIComponent(owner.path)}`
     const { accessKeyId, secretAccessKey } = owner
     expectStatus((await send(urls.s3Gateway, { path, accessKeyId, secretAccessKey })).status, 200)
   })
-  void repeat('sign-in page', pause, async () => expectStatus(await ask(`${urls.dashboard}/sign-in`, 'GET', {}), 200))
-  void repeat(smallImport, pauseOfImports, async (index) => {
-    const token = turn(importing, index)
+  void repeat('sign-in page', pauseMs, async () => expectStatus(await ask(`${urls.dashboard}/sign-in`, 'GET', {}), 200))
+  void repeat(smallImport, importPauseMs, async (index) => {
+    const token = pickInRotation(importing, index)
     const importId = await upload(urls.api, token, file(index))
     for (;;) {
       const { state, finished_at: finished } = await statusOf(urls.api, token, importId)
-      if (finished === null) await delay(pause)
+      if (finished === null) await delay(pauseMs)
       else if (state === 'completed') return
       else throw new Error(state)
     }
@@ -67,7 +67,7 @@ async function repeat(kind: Kind, between: number, work: (index: number) => Prom
   }
 }
 
-function turn(tokens: readonly string[], index: number): string {
+function pickInRotation(tokens: readonly string[], index: number): string {
   return tokens[index % tokens.length] ?? ''
 }
 

@@ -37,12 +37,12 @@ export interface Neighbour {
 }
 
 /** Each app may make ten first requests in ten minutes: so many are enough for the longest attack. */
-const appsInTurn = { requesting: 200, importing: 60 }
+const appCounts = { requesting: 200, importing: 60 }
 
 export async function openNeighbour(stack: RunningStack, urls: StackUrls): Promise<Neighbour> {
   const { token, path, accessKeyId, secretAccessKey } = await openTenant(stack, ['u1'])
   const tokens: string[] = []
-  for (let index = 0; index < appsInTurn.requesting + appsInTurn.importing; index++) {
+  for (let index = 0; index < appCounts.requesting + appCounts.importing; index++) {
     const { appId, apiToken } = await createApp(stack.db, {
       name: 'Neighbour',
       email: `${crypto.randomUUID()}@example.com`,
@@ -53,8 +53,8 @@ export async function openNeighbour(stack: RunningStack, urls: StackUrls): Promi
   const plan: NeighbourPlan = {
     urls,
     owner: { token, path, accessKeyId, secretAccessKey },
-    requesting: tokens.slice(appsInTurn.importing),
-    importing: tokens.slice(0, appsInTurn.importing),
+    requesting: tokens.slice(appCounts.importing),
+    importing: tokens.slice(0, appCounts.importing),
   }
   const child = fork(fileURLToPath(new URL('neighbour-process.ts', import.meta.url)), { execArgv: [] })
   child.send(plan)

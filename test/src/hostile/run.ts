@@ -11,8 +11,15 @@ import {
   urlsOf,
   watchProcesses,
 } from './hostile-stack.ts'
-import { judgeKinds, judgeMemory, judgeProcesses, type KindReport, mebibytes, reportKinds } from './judge.ts'
 import { type Neighbour, openNeighbour, requestKinds } from './neighbour.ts'
+import {
+  type KindReport,
+  mebibytes,
+  memoryViolations,
+  processViolations,
+  reportKinds,
+  requestViolations,
+} from './violations.ts'
 
 /** What came of an attack. */
 export interface Outcome {
@@ -28,9 +35,9 @@ export interface Outcome {
 }
 
 /** How long an attack may last, ms, by whether it is the sample's. */
-const longest = { sample: 12_000, whole: 90_000 }
+const longestMs = { sample: 12_000, whole: 90_000 }
 /** How long normal values are measured, ms. */
-const normalTime = { sample: 1_500, whole: 5_000 }
+const normalTimeMs = { sample: 1_500, whole: 5_000 }
 /** Each kind of request is measured at least so often from the begin of an attack: fewer times have no median. */
 const fewest = { sample: 3, whole: 20 }
 
@@ -41,7 +48,7 @@ export async function runAlone(attack: Attack): Promise<Outcome> {
     const neighbour = await openNeighbour(stack, await urlsOf(stack))
     try {
       // Processes that have just started are slow: that would hide how much slower an attack makes them.
-      await delay(normalTime.whole)
+      await delay(normalTimeMs.whole)
       await neighbour.take()
       // On one machine, the attacker's own work must not take the processors from what it attacks.
       setPriority(10)
@@ -63,7 +70,7 @@ export async function runAttack(
 ): Promise<Outcome> {
   const which = isSample ? 'sample' : 'whole'
   await neighbour.take()
-  await delay(normalTime[which])
+  await delay(normalTimeMs[which])
   const normal = await neighbour.take()
   const watch = await watchProcesses(stack)
 
@@ -72,7 +79,7 @@ export async function runAttack(
     stack,
     urls: await urlsOf(stack),
     isSample,
-    signal: AbortSignal.timeout(isSample ? longest.sample : (attack.longest ?? longest.whole)),
+    signal: AbortSignal.timeout(isSample ? longestMs.sample : (attack.longestMs ?? longestMs.whole)),
     async openAttacker() {
       const attacker = await openTenant(stack, usersOfAttacker)
       attackers.push(attacker.appId)
@@ -97,9 +104,9 @@ export async function runAttack(
     memory: inMebibytes(peaks),
     figures,
     violations: [
-      ...judgeProcesses(ended),
-      ...judgeMemory(peaks, memoryLimitsOfChart()),
-      ...judgeKinds(kinds, !isSample),
+      ...processViolations(ended),
+      ...memoryViolations(peaks, memoryLimitsOfChart()),
+      ...requestViolations(kinds, !isSample),
       ...problems,
     ],
   }

@@ -5,9 +5,9 @@ import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
 import type { AppProcess } from '../faults/harness/app-process.ts'
 import { openClientApp, upload } from '../faults/harness/client.ts'
+import { untilAllEnded } from '../faults/harness/comparison.ts'
 import { startDeployment } from '../faults/harness/deployment.ts'
 import { generateSoundFile } from '../faults/harness/generate.ts'
-import { untilAllEnded } from '../faults/harness/verdict.ts'
 
 test('API and worker show what they did and what waits, in a form that Prometheus takes', async () => {
   const deployment = await startDeployment({ workers: 1, env: { RATE_LIMIT_IMPORT_STATUS: '3/60s' } })

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
 import { openClientApp, upload } from '../faults/harness/client.ts'
+import { untilAllEnded } from '../faults/harness/comparison.ts'
 import { type Deployment, startDeployment } from '../faults/harness/deployment.ts'
 import { generateSoundFile } from '../faults/harness/generate.ts'
-import { untilAllEnded } from '../faults/harness/verdict.ts'
 import { startCollector } from './collector.ts'
 
 const register = new URL('../../../packages/traces/src/register.ts', import.meta.url).href

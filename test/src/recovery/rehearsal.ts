@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
 import { openClientApp, request, upload } from '../faults/harness/client.ts'
+import { compareWithModel } from '../faults/harness/comparison.ts'
 import { type Deployment, type DeploymentOptions, startDeployment } from '../faults/harness/deployment.ts'
 import { generateSoundFile } from '../faults/harness/generate.ts'
-import { judge } from '../faults/harness/verdict.ts'
 import { dumpDatabase, restoreDatabase } from './dump.ts'
 
 /** Options of {@link rehearse}. */
@@ -69,11 +69,11 @@ export async function rehearse(options: RehearsalOptions): Promise<RehearsalResu
     restored.mail.received.push(...lost.mail.received)
     const began = performance.now()
     for (let worker = 0; worker < 2; worker++) await restored.addWorker({})
-    const verdict = await judge(restored, known, { patience: 10 * 60_000 })
+    const comparison = await compareWithModel(restored, known, { timeoutMs: 10 * 60_000 })
     const finishSeconds = (performance.now() - began) / 1000
-    if (await isKnown(restored, unknown)) verdict.violations.push('an import from after the dump is known')
+    if (await isKnown(restored, unknown)) comparison.violations.push('an import from after the dump is known')
     const dumpBytes = await sizeOf(dump)
-    const { imports, rows, violations } = verdict
+    const { imports, rows, violations } = comparison
     return { imports, rows, ...states, dumpBytes, dumpSeconds, restoreSeconds, finishSeconds, violations }
   } finally {
     await restored.close()

@@ -3,9 +3,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
 import { type ClientApp, openClientApp, upload } from '../faults/harness/client.ts'
+import { compareWithModel } from '../faults/harness/comparison.ts'
 import { type Deployment, startDeployment } from '../faults/harness/deployment.ts'
 import { generatedUsers, generateSoundFile } from '../faults/harness/generate.ts'
-import { judge } from '../faults/harness/verdict.ts'
 import { logPlans, readPlans, tablesReadAcrossApps } from './plans.ts'
 
 /**
@@ -52,7 +52,7 @@ test('every statement of a request and of an import names the app, so that table
     for (let number = 0; number < 3; number++)
       await upload(deployment, app, generateSoundFile(seeded(number), number, 200))
   }
-  const { violations } = await judge(deployment, apps)
+  const { violations } = await compareWithModel(deployment, apps)
   expect(violations).toEqual([])
   for (const app of apps) await useEverything(deployment, app)
   const { rows } = await sql<{ name: string }>`

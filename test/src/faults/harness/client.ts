@@ -18,8 +18,8 @@ export interface ClientApp {
 }
 
 /** How long a client waits for one answer, ms, and how often it tries. */
-const impatience = 5_000
-const tries = 200
+const answerTimeoutMs = 5_000
+const attempts = 200
 
 /** A new app with the users of {@link generatedUsers}. */
 export async function openClientApp({ db }: Deployment): Promise<ClientApp> {
@@ -45,12 +45,12 @@ export function request(
 ): Promise<Requested> {
   const checksum = createHash('md5').update(bytes).digest('base64')
   const body = JSON.stringify({ checksum, byte_size: String(bytes.length), content_type: contentType })
-  return insist('the first request', async () => {
+  return retry('the first request', async () => {
     const response = await fetch(api + bulkImport, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'X-Service-Token': app.token },
       body,
-      signal: AbortSignal.timeout(impatience),
+      signal: AbortSignal.timeout(answerTimeoutMs),
     })
     if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)
     return {
@@ -64,9 +64,9 @@ export function request(
 export async function send(app: ClientApp, { importId, descriptor }: Requested, file: GeneratedFile): Promise<void> {
   app.files.set(importId, file)
   const { url, headers } = descriptor.direct_upload
-  await insist('the upload', async () => {
+  await retry('the upload', async () => {
     const body = new Uint8Array(file.bytes)
-    const response = await fetch(url, { method: 'PUT', headers, body, signal: AbortSignal.timeout(impatience) })
+    const response = await fetch(url, { method: 'PUT', headers, body, signal: AbortSignal.timeout(answerTimeoutMs) })
     if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)
   })
 }
@@ -80,11 +80,11 @@ export async function upload(deployment: Deployment, app: ClientApp, file: Gener
 
 /** Cancels an import, as often as it takes. Gives whether it came before its end. */
 export function cancel({ api }: Deployment, app: ClientApp, importId: string): Promise<boolean> {
-  return insist('the cancellation', async () => {
+  return retry('the cancellation', async () => {
     const response = await fetch(`${api}${bulkImport}/${importId}`, {
       method: 'DELETE',
       headers: { 'X-Service-Token': app.token },
-      signal: AbortSignal.timeout(impatience),
+      signal: AbortSignal.timeout(answerTimeoutMs),
     })
     if (!response.ok && response.status !== 409) throw new Error(`${response.status}: ${await response.text()}`)
     return response.ok
@@ -92,12 +92,12 @@ export function cancel({ api }: Deployment, app: ClientApp, importId: string): P
 }
 
 /** Tries until it works. Throws the last error where it never does. */
-export async function insist<Result>(what: string, attempt: () => Promise<Result>): Promise<Result> {
+export async function retry<Result>(what: string, attempt: () => Promise<Result>): Promise<Result> {
   for (let number = 1; ; number++) {
     try {
       return await attempt()
     } catch (error) {
-      if (number === tries) throw new Error(`${what} never worked`, { cause: error })
+      if (number === attempts) throw new Error(`${what} never worked`, { cause: error })
       await delay(200)
     }
   }

@@ -27,7 +27,7 @@ export interface DeploymentOptions {
   workers?: number
   queue?: 'postgres' | 'redis'
   /** `UPLOAD_ORDER_WAIT`, ms; 30 s where it is left out. */
-  orderWait?: number
+  orderWaitMs?: number
   /** Further settings of the Postgres server. */
   postgresSettings?: Readonly<Record<string, string>>
   /** Further settings of the apps, as environment variables. */
@@ -54,7 +54,7 @@ export interface Deployment {
   storageFaults: StorageProxy
   mail: MailServer
   mailNetwork: TcpProxy
-  orderWait: number
+  orderWaitMs: number
   /** Everything that all processes have logged. */
   log: LogLine[]
   /** The processes that run at the moment. One that ends is replaced. */
@@ -110,7 +110,7 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
   const apiNetwork = await startTcpProxy(() => apiPort, options.apiPort)
   parts.defer(apiNetwork.close)
   const api = `http://127.0.0.1:${apiNetwork.port}`
-  const orderWait = options.orderWait ?? 30_000
+  const orderWaitMs = options.orderWaitMs ?? 30_000
   const env = {
     DATABASE_URL: postgres.url,
     ...(redis && { REDIS_URL: redis.url }),
@@ -122,7 +122,7 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
     RATE_LIMIT_BULK_IMPORT: '1000000/60s',
     BATCH_ROWS: String(modelSettings.batchRows),
     INFERENCE_ROWS: String(modelSettings.inferenceRows),
-    UPLOAD_ORDER_WAIT: `${orderWait}ms`,
+    UPLOAD_ORDER_WAIT: `${orderWaitMs}ms`,
     UPLOAD_CHECK_INTERVAL: '200ms',
     ...options.env,
   }
@@ -149,7 +149,7 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
     storageFaults: stored.faults,
     mail,
     mailNetwork,
-    orderWait,
+    orderWaitMs,
     log,
     workers: () => keeper.running('worker'),
     addWorker,

@@ -5,53 +5,58 @@ import { pick, type Random } from '../../environment/random.ts'
 import type { Deployment } from './deployment.ts'
 import { generatedUsers } from './generate.ts'
 import type { StorageFault } from './storage-proxy.ts'
-import type { TcpProxy, Weather } from './tcp-proxy.ts'
+import type { NetworkState, TcpProxy } from './tcp-proxy.ts'
 
 /** What a fault is dealt with. */
-interface Blow {
+interface FaultContext {
   deployment: Deployment
   random: Random
   /** How long a fault lasts that lasts at all, ms. */
-  duration: number
+  durationMs: number
 }
 
 /** Breaks something; what does not come back by itself is mended when this settles. */
-export type Fault = (blow: Blow) => Promise<void>
+export type Fault = (context: FaultContext) => Promise<void>
 
 /** Every fault of a random schedule, by its name in the figures. */
 export const faults: Record<string, Fault> = {
   'worker killed': async ({ deployment, random }) => killOne(deployment.workers(), random),
   'worker told to end': async ({ deployment, random }) => killOne(deployment.workers(), random, 'SIGTERM'),
-  'worker stopped': ({ deployment, random, duration }) => stopOne(deployment.workers(), random, duration),
+  'worker stopped': ({ deployment, random, durationMs }) => stopOne(deployment.workers(), random, durationMs),
   'API killed': async ({ deployment, random }) => killOne(deployment.apis(), random),
   'whole stack killed': killEverything,
   'Postgres: backends terminated': terminateBackends,
   'Postgres: fast restart': ({ deployment }) => deployment.postgres.restart('fast'),
   'Postgres: crash': ({ deployment }) => deployment.postgres.restart('immediate'),
-  'Postgres: refused': (blow) => weather(blow.deployment.postgres.proxy, { kind: 'refuse' }, blow.duration),
-  'Postgres: half-open': (blow) => weather(blow.deployment.postgres.proxy, { kind: 'stall' }, blow.duration),
+  'Postgres: refused': (context) =>
+    changeNetwork(context.deployment.postgres.proxy, { kind: 'refuse' }, context.durationMs),
+  'Postgres: half-open': (context) =>
+    changeNetwork(context.deployment.postgres.proxy, { kind: 'stall' }, context.durationMs),
   'Postgres: deadlocks': provokeDeadlocks,
   'Postgres: serialization failures': provokeSerializationFailures,
   'queue: everything forgotten': forgetQueue,
-  'storage: refused': (blow) => weather(blow.deployment.storageNetwork, { kind: 'refuse' }, blow.duration),
-  'storage: half-open': (blow) => weather(blow.deployment.storageNetwork, { kind: 'stall' }, blow.duration),
-  'storage: slow': (blow) =>
-    weather(blow.deployment.storageNetwork, { kind: 'slow', bytesPerSecond: 50_000 }, blow.duration),
-  'storage: 500': (blow) => storageAnswers(blow, { kind: 'answer', status: 500, code: 'InternalError' }),
-  'storage: 503': (blow) => storageAnswers(blow, { kind: 'answer', status: 503, code: 'SlowDown' }),
-  'storage: cut in a GET': (blow) =>
-    storageAnswers(blow, { kind: 'cut answer', afterBytes: blow.random(20_000) }, 'GET'),
-  'storage: cut in a PUT': (blow) =>
-    storageAnswers(blow, { kind: 'cut request', afterBytes: blow.random(2_000) }, 'PUT'),
-  'SMTP: refused': (blow) => weather(blow.deployment.mailNetwork, { kind: 'refuse' }, blow.duration),
-  'SMTP: slow': (blow) => weather(blow.deployment.mailNetwork, { kind: 'slow', bytesPerSecond: 500 }, blow.duration),
+  'storage: refused': (context) =>
+    changeNetwork(context.deployment.storageNetwork, { kind: 'refuse' }, context.durationMs),
+  'storage: half-open': (context) =>
+    changeNetwork(context.deployment.storageNetwork, { kind: 'stall' }, context.durationMs),
+  'storage: slow': (context) =>
+    changeNetwork(context.deployment.storageNetwork, { kind: 'slow', bytesPerSecond: 50_000 }, context.durationMs),
+  'storage: 500': (context) => storageAnswers(context, { kind: 'answer', status: 500, code: 'InternalError' }),
+  'storage: 503': (context) => storageAnswers(context, { kind: 'answer', status: 503, code: 'SlowDown' }),
+  'storage: cut in a GET': (context) =>
+    storageAnswers(context, { kind: 'cut answer', afterBytes: context.random(20_000) }, 'GET'),
+  'storage: cut in a PUT': (context) =>
+    storageAnswers(context, { kind: 'cut request', afterBytes: context.random(2_000) }, 'PUT'),
+  'SMTP: refused': (context) => changeNetwork(context.deployment.mailNetwork, { kind: 'refuse' }, context.durationMs),
+  'SMTP: slow': (context) =>
+    changeNetwork(context.deployment.mailNetwork, { kind: 'slow', bytesPerSecond: 500 }, context.durationMs),
   'SMTP: taken, then dropped': dropAcknowledgements,
 }
 
 /** Those that Redis can have. */
 export const redisFaults: Record<string, Fault> = {
-  'Redis: refused': (blow) => weather(redisProxy(blow.deployment), { kind: 'refuse' }, blow.duration),
-  'Redis: half-open': (blow) => weather(redisProxy(blow.deployment), { kind: 'stall' }, blow.duration),
+  'Redis: refused': (context) => changeNetwork(redisProxy(context.deployment), { kind: 'refuse' }, context.durationMs),
+  'Redis: half-open': (context) => changeNetwork(redisProxy(context.deployment), { kind: 'stall' }, context.durationMs),
 }
 
 function redisProxy({ redis }: Deployment): TcpProxy {
@@ -70,27 +75,27 @@ function killOne(
 async function stopOne(
   processes: readonly { kill(signal: NodeJS.Signals): void }[],
   random: Random,
-  duration: number,
+  durationMs: number,
 ): Promise<void> {
   if (processes.length === 0) return
   const stopped = pick(processes, random)
   stopped.kill('SIGSTOP')
-  await delay(duration)
+  await delay(durationMs)
   stopped.kill('SIGCONT')
 }
 
-async function killEverything({ deployment }: Blow): Promise<void> {
+async function killEverything({ deployment }: FaultContext): Promise<void> {
   for (const process of [...deployment.apis(), ...deployment.workers()]) process.kill('SIGKILL')
   await deployment.postgres.restart('immediate')
 }
 
-async function weather(proxy: TcpProxy, kind: Weather, duration: number): Promise<void> {
-  proxy.set(kind)
-  await delay(duration)
+async function changeNetwork(proxy: TcpProxy, state: NetworkState, durationMs: number): Promise<void> {
+  proxy.set(state)
+  await delay(durationMs)
   proxy.set({ kind: 'fine' })
 }
 
-async function terminateBackends({ deployment }: Blow): Promise<void> {
+async function terminateBackends({ deployment }: FaultContext): Promise<void> {
   await sql`
     select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid() and application_name like 'sluice%'
@@ -98,11 +103,11 @@ async function terminateBackends({ deployment }: Blow): Promise<void> {
 }
 
 /** Locks users in an order of its own; it lets the worker notice the deadlock first, and so be the one to give way. */
-async function provokeDeadlocks({ deployment, random, duration }: Blow): Promise<void> {
+async function provokeDeadlocks({ deployment, random, durationMs }: FaultContext): Promise<void> {
   const client = new pg.Client({ connectionString: deployment.databaseUrl })
   client.on('error', () => {})
   await client.connect()
-  const end = performance.now() + duration
+  const end = performance.now() + durationMs
   try {
     await client.query("set deadlock_timeout = '1min'; set lock_timeout = '2s'")
     while (performance.now() < end) {
@@ -120,7 +125,7 @@ async function provokeDeadlocks({ deployment, random, duration }: Blow): Promise
 }
 
 /** Has every other batch fail as Postgres fails one of two transactions that cannot be put one after the other. */
-async function provokeSerializationFailures({ deployment: { db }, duration }: Blow): Promise<void> {
+async function provokeSerializationFailures({ deployment: { db }, durationMs }: FaultContext): Promise<void> {
   await sql
     .raw(`
     create or replace function watch.conflict() returns trigger language plpgsql as $$
@@ -132,12 +137,12 @@ async function provokeSerializationFailures({ deployment: { db }, duration }: Bl
       when (old.position <> new.position) execute function watch.conflict()
   `)
     .execute(db)
-  await delay(duration)
+  await delay(durationMs)
   await sql`drop trigger conflict on imports`.execute(db)
 }
 
 /** Redis starts anew without its data; the tables of the queue in Postgres are emptied. */
-async function forgetQueue({ deployment }: Blow): Promise<void> {
+async function forgetQueue({ deployment }: FaultContext): Promise<void> {
   if (deployment.redis !== undefined) await deployment.redis.restart()
   else {
     const forget = sql`delete from bullmq.job; delete from bullmq.scheduler; delete from bullmq.meta where field <> 'version'`
@@ -146,14 +151,18 @@ async function forgetQueue({ deployment }: Blow): Promise<void> {
   }
 }
 
-async function storageAnswers({ deployment, duration }: Blow, fault: StorageFault, method?: string): Promise<void> {
+async function storageAnswers(
+  { deployment, durationMs }: FaultContext,
+  fault: StorageFault,
+  method?: string,
+): Promise<void> {
   deployment.storageFaults.set((request) => (method === undefined || request.method === method ? fault : undefined))
-  await delay(duration)
+  await delay(durationMs)
   deployment.storageFaults.set(undefined)
 }
 
-async function dropAcknowledgements({ deployment: { mail, mailNetwork }, duration }: Blow): Promise<void> {
+async function dropAcknowledgements({ deployment: { mail, mailNetwork }, durationMs }: FaultContext): Promise<void> {
   mail.insteadOfAnswer = mailNetwork.reset
-  await delay(duration)
+  await delay(durationMs)
   mail.insteadOfAnswer = undefined
 }

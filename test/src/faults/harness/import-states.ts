@@ -11,14 +11,14 @@ export async function slowBatches(db: Database, ms: number): Promise<void> {
   if (ms === 0) return
   await sql
     .raw(`
-    create schema if not exists stage;
-    create or replace function stage.slow() returns trigger language plpgsql as $$
+    create schema if not exists test_fixture;
+    create or replace function test_fixture.slow() returns trigger language plpgsql as $$
     begin
       perform pg_sleep(${ms / 1000});
       return new;
     end $$;
     create trigger slow before update on imports for each row
-      when (old.position <> new.position) execute function stage.slow()
+      when (old.position <> new.position) execute function test_fixture.slow()
   `)
     .execute(db)
 }

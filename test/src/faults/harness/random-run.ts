@@ -2,21 +2,21 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '@sluice/database'
 import { type Random, seeded } from '../../environment/random.ts'
 import { until } from '../../environment/wait.ts'
-import { breakThings } from './break-things.ts'
-import { type ClientApp, cancel, insist, openClientApp, request, send, upload } from './client.ts'
+import { type ClientApp, cancel, openClientApp, request, retry, send, upload } from './client.ts'
+import { type Comparison, compareWithModel } from './comparison.ts'
 import { type Deployment, startDeployment } from './deployment.ts'
 import { faults, redisFaults } from './faults.ts'
 import { generateFile } from './generate.ts'
-import { judge, type Verdict } from './verdict.ts'
+import { injectFaults } from './inject-faults.ts'
 
 /** What {@link runAtRandom} takes. */
 export interface RandomRun {
   seed: number
   queue: 'postgres' | 'redis'
   /** How long clients upload and things break, ms. */
-  duration: number
+  durationMs: number
   /** How long a fault lasts that lasts at all, ms: at most. */
-  longestFault: number
+  longestFaultMs: number
   workers: number
   apps: number
   /** Waits after each fault until every app makes progress, and measures it. Without it faults follow each other closely. */
@@ -24,32 +24,32 @@ export interface RandomRun {
 }
 
 /** What a run came to. */
-export interface RunFigures extends Verdict {
+export interface RunFigures extends Comparison {
   seed: number
-  /** How often each fault struck. */
+  /** How often each fault counts. */
   faults: Record<string, number>
   /** The longest time from the end of each fault until every app had made progress again, ms; empty if it was not awaited. */
   recovery: Record<string, number>
 }
 
-const mostRows = 2_000
+const maxRows = 2_000
 
 /** How long a client thinks before it cancels an import, ms. */
-const longestSecondThought = 3_000
+const longestHesitationMs = 3_000
 
 /** How long the wait for an upload is, and how long a late one comes after it, ms. */
-const orderWait = 3_000
-const longestDelay = 4_000
+const orderWaitMs = 3_000
+const longestDelayMs = 4_000
 
 /** The most imports of an app that wait at a time. */
-const longestLine = 4
+const openImportsLimit = 4
 
 /** Lets clients upload while things break, both as the seed has it, then compares everything with the model. */
 export async function runAtRandom(run: RandomRun): Promise<RunFigures> {
   const deployment = await startDeployment({
     workers: run.workers,
     queue: run.queue,
-    orderWait,
+    orderWaitMs,
     env: {
       IMPORT_LEASE: '3s',
       // Faults follow each other so closely here that a long import may well have no progress for five tries.
@@ -66,20 +66,20 @@ export async function runAtRandom(run: RandomRun): Promise<RunFigures> {
     )
     uploading.catch(() => {}) // it is awaited below, unless something else fails first
     const recovery: Record<string, number> = {}
-    const struck = await breakThings(deployment, {
+    const counts = await injectFaults(deployment, {
       random: seeded(run.seed),
       faults: { ...faults, ...(run.queue === 'redis' && redisFaults) },
-      longestFault: run.longestFault,
-      over: AbortSignal.timeout(run.duration),
-      async afterwards(name) {
+      longestFaultMs: run.longestFaultMs,
+      over: AbortSignal.timeout(run.durationMs),
+      async afterFault(name) {
         if (!run.awaitRecovery) return
         recovery[name] = Math.max(recovery[name] ?? 0, await untilProgress(deployment, apps))
       },
     }).finally(() => over.abort())
     await uploading
-    const verdict = await judge(deployment, apps, { patience: 180_000 })
+    const comparison = await compareWithModel(deployment, apps, { timeoutMs: 180_000 })
     await deployment.stopApps()
-    return { seed: run.seed, faults: struck, recovery, ...verdict }
+    return { seed: run.seed, faults: counts, recovery, ...comparison }
   } finally {
     await deployment.close()
   }
@@ -97,7 +97,7 @@ async function untilProgress(deployment: Deployment, apps: readonly ClientApp[])
 
 /** Rows and ends so far, by app. */
 function progressOf({ db }: Deployment): Promise<Map<number, number>> {
-  return insist('asking for the progress', async () => {
+  return retry('asking for the progress', async () => {
     const { rows } = await sql<{ app_id: number; progress: number }>`
       select app_id, sum(rows_total + (finished_at is not null)::integer)::bigint as progress from imports group by app_id
     `.execute(db)
@@ -112,26 +112,26 @@ function progressOf({ db }: Deployment): Promise<Map<number, number>> {
 async function keepUploading(deployment: Deployment, app: ClientApp, random: Random, over: AbortSignal): Promise<void> {
   const late: Promise<void>[] = []
   for (let number = 0; !over.aborted; number++) {
-    const file = generateFile(random, number, 1 + random(mostRows))
+    const file = generateFile(random, number, 1 + random(maxRows))
     if (random(6) === 0) {
       const requested = await request(deployment, app, file)
-      const sending = delay(orderWait + random(longestDelay)).then(() => send(app, requested, file))
+      const sending = delay(orderWaitMs + random(longestDelayMs)).then(() => send(app, requested, file))
       sending.catch(() => {}) // it is awaited below, unless something else fails first
       late.push(sending)
       continue
     }
     const importId = await upload(deployment, app, file)
     if (random(6) === 0) {
-      await delay(random(longestSecondThought))
+      await delay(random(longestHesitationMs))
       await cancel(deployment, app, importId)
     }
-    while (!over.aborted && (await openImports(deployment, app)) >= longestLine) await delay(200)
+    while (!over.aborted && (await openImports(deployment, app)) >= openImportsLimit) await delay(200)
   }
   await Promise.all(late)
 }
 
 function openImports({ db }: Deployment, { appId, files }: ClientApp): Promise<number> {
-  return insist('counting open imports', async () => {
+  return retry('counting open imports', async () => {
     const rows = await db
       .selectFrom('imports')
       .select('import_id')

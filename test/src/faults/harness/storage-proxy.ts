@@ -9,7 +9,7 @@ import { pipeline, Transform } from 'node:stream'
  */
 export type StorageFault =
   | { kind: 'answer'; status: number; code: string }
-  | { kind: 'cut request' | 'cut answer' | 'silent answer'; afterBytes: number }
+  | { kind: 'cut request' | 'cut answer' | 'stalled answer'; afterBytes: number }
   | { kind: 'hold'; until: Promise<unknown> }
 
 /** A request, as far as faults depend on it; `copySource` is bucket and key of what a copy is made of. */
@@ -87,7 +87,7 @@ async function serve(
   })
   const [response] = (await once(onward, 'response')) as [IncomingMessage]
   answer.writeHead(response.statusCode ?? 500, response.rawHeaders)
-  pipeline(response, breaking(fault, 'cut answer', 'silent answer'), answer, (error) => {
+  pipeline(response, breaking(fault, 'cut answer', 'stalled answer'), answer, (error) => {
     if (error) failed()
   })
 }
@@ -102,7 +102,7 @@ function breaking(fault: StorageFault | undefined, ...kinds: StorageFault['kind'
       bytes += chunk.length
       if (bytes <= most) return done(null, chunk)
       this.push(chunk.subarray(0, chunk.length - (bytes - most)))
-      if (fault?.kind !== 'silent answer') setImmediate(() => done(new Error('cut as told')))
+      if (fault?.kind !== 'stalled answer') setImmediate(() => done(new Error('cut as told')))
     },
   })
 }

@@ -6,7 +6,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
  * tells nobody (what is half-open then stays so); `slow` lets some bytes a second through; `cut` resets each new connection
  * once so many bytes have gone through it, both ways together.
  */
-export type Weather =
+export type NetworkState =
   | { kind: 'fine' | 'refuse' | 'stall' }
   | { kind: 'slow'; bytesPerSecond: number }
   | { kind: 'cut'; afterBytes: number }
@@ -15,8 +15,8 @@ export type Weather =
 export interface TcpProxy {
   /** Port on 127.0.0.1. */
   port: number
-  /** Changes the weather from now on. */
-  set(weather: Weather): void
+  /** Changes the state from now on. */
+  set(state: NetworkState): void
   /** Resets every connection. */
   reset(): void
   close(): Promise<void>
@@ -24,11 +24,11 @@ export interface TcpProxy {
 
 /** Starts a proxy on `port`, any free one; `target` gives the port on 127.0.0.1 that new connections are led to. */
 export async function startTcpProxy(target: () => number, port = 0): Promise<TcpProxy> {
-  let weather: Weather = { kind: 'fine' }
+  let state: NetworkState = { kind: 'fine' }
   const links = new Set<Link>()
   const server = createServer({ allowHalfOpen: true }, (client) => {
-    if (weather.kind === 'refuse') return void client.resetAndDestroy()
-    const link = new Link(client, connect({ port: target(), host: '127.0.0.1', allowHalfOpen: true }), () => weather)
+    if (state.kind === 'refuse') return void client.resetAndDestroy()
+    const link = new Link(client, connect({ port: target(), host: '127.0.0.1', allowHalfOpen: true }), () => state)
     links.add(link)
     link.onEnd = () => links.delete(link)
   })
@@ -41,9 +41,9 @@ export async function startTcpProxy(target: () => number, port = 0): Promise<Tcp
     port: (server.address() as AddressInfo).port,
     reset,
     set(next) {
-      weather = next
+      state = next
       if (next.kind === 'refuse') reset()
-      if (next.kind === 'stall') for (const link of links) link.silence()
+      if (next.kind === 'stall') for (const link of links) link.stall()
     },
     async close() {
       reset()
@@ -57,14 +57,14 @@ export async function startTcpProxy(target: () => number, port = 0): Promise<Tcp
 class Link {
   onEnd: () => void = () => {}
   readonly #sockets: readonly [Socket, Socket]
-  readonly #weather: () => Weather
+  readonly #state: () => NetworkState
   #bytes = 0
-  #silent = false
+  #stalled = false
 
-  constructor(client: Socket, server: Socket, weather: () => Weather) {
+  constructor(client: Socket, server: Socket, state: () => NetworkState) {
     this.#sockets = [client, server]
-    this.#weather = weather
-    if (weather().kind === 'stall') this.silence()
+    this.#state = state
+    if (state().kind === 'stall') this.stall()
     this.#forward(client, server)
     this.#forward(server, client)
   }
@@ -75,36 +75,36 @@ class Link {
   }
 
   /** From now on neither side hears of the other again. */
-  silence(): void {
-    this.#silent = true
+  stall(): void {
+    this.#stalled = true
     for (const socket of this.#sockets) socket.pause()
   }
 
   #forward(from: Socket, to: Socket): void {
     from.on('error', () => {}) // 'close' follows
     from.on('close', () => {
-      if (!this.#silent) this.reset()
+      if (!this.#stalled) this.reset()
     })
     from.on('end', () => {
-      if (!this.#silent) to.end()
+      if (!this.#stalled) to.end()
     })
     from.on('data', (chunk: Buffer) => {
-      if (!this.#silent) this.#pass(chunk, from, to)
+      if (!this.#stalled) this.#pass(chunk, from, to)
     })
   }
 
   #pass(chunk: Buffer, from: Socket, to: Socket): void {
-    const weather = this.#weather()
+    const state = this.#state()
     this.#bytes += chunk.length
-    if (weather.kind === 'cut' && this.#bytes > weather.afterBytes) {
-      to.write(chunk.subarray(0, Math.max(0, chunk.length - (this.#bytes - weather.afterBytes))), () => this.reset())
+    if (state.kind === 'cut' && this.#bytes > state.afterBytes) {
+      to.write(chunk.subarray(0, Math.max(0, chunk.length - (this.#bytes - state.afterBytes))), () => this.reset())
       return
     }
     const flows = to.write(chunk)
-    const goOn = () => void (this.#silent || from.resume())
-    if (weather.kind === 'slow') {
+    const goOn = () => void (this.#stalled || from.resume())
+    if (state.kind === 'slow') {
       from.pause()
-      setTimeout(goOn, (chunk.length / weather.bytesPerSecond) * 1000)
+      setTimeout(goOn, (chunk.length / state.bytesPerSecond) * 1000)
     } else if (!flows) {
       from.pause()
       to.once('drain', goOn)

@@ -38,7 +38,7 @@ export const errorFileAttacks: Attack[] = [
   {
     finding: 3,
     title: '4 GiB uncompressed, all of it invalid',
-    longest: 600_000,
+    longestMs: 600_000,
     async attack(context) {
       const attacker = await context.openAttacker()
       const row = `nobody,${'x'.repeat(1_000_000)}\n`

@@ -9,7 +9,7 @@ import { bomb, countStatuses, pauseFor, signIn, uploadBomb } from '../attackers.
 /** Rows of a file that keeps a worker busy for longer than any attack lasts. */
 const largeRows = 20_000_000
 /** How long others are measured beside large imports, ms. */
-const beside = 30_000
+const largeImportsMs = 30_000
 
 /** Attackers that want all of the capacity. */
 export const fairnessAttacks: Attack[] = [
@@ -105,7 +105,7 @@ async function runLarge(context: AttackContext, apps: number): Promise<Figures> 
     await uploadBomb(context, token, file)
     if (apps === 1) await uploadDryRun(context, token, file)
   }
-  await delay(beside, undefined, { signal: context.signal }).catch(() => {})
+  await delay(largeImportsMs, undefined, { signal: context.signal }).catch(() => {})
   return { 'bytes sent': file.length * apps }
 }
 

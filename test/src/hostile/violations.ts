@@ -1,12 +1,12 @@
-import { type AppName, appNames, slice } from './hostile-stack.ts'
+import { type AppName, appNames, sliceMs } from './hostile-stack.ts'
 import { requestKinds, type Sample, smallImport } from './neighbour.ts'
 
 /** The most that one request of another tenant may take, ms. */
-const worstAllowed = 1_000
+const worstAllowedMs = 1_000
 /** How many times its normal value the median may be. */
 const ratioAllowed = 2
 /** A median under this is accepted, ms: twice as long as almost nothing is what any load on the machine costs. */
-const negligible = 10
+const negligibleMs = 10
 
 /** How one kind of request went, ms. */
 export interface KindReport {
@@ -34,32 +34,32 @@ export function reportKinds(normal: readonly Sample[], during: readonly Sample[]
 }
 
 /** What is wrong with another tenant's requests: those that failed, and how long they took if `isTimed`. */
-export function judgeKinds(kinds: readonly KindReport[], isTimed: boolean): string[] {
+export function requestViolations(kinds: readonly KindReport[], isTimed: boolean): string[] {
   return kinds.flatMap((report) => {
     const { kind, count, failed, normal_median: normal, median, worst } = report
     if (count === 0) return [`${kind}: none was made`]
     const failures = failed > 0 ? [`${kind}: ${failed} of ${count} failed`] : []
     if (!isTimed) return failures
     if (kind === smallImport) {
-      return worst <= 2 * slice ? failures : [...failures, `${kind}: ${worst} ms, over two slices of ${slice} ms`]
+      return worst <= 2 * sliceMs ? failures : [...failures, `${kind}: ${worst} ms, over two slices of ${sliceMs} ms`]
     }
     return [
       ...failures,
-      ...(median > Math.max(negligible, ratioAllowed * normal)
+      ...(median > Math.max(negligibleMs, ratioAllowed * normal)
         ? [`${kind}: median ${median} ms, normally ${normal} ms`]
         : []),
-      ...(worst >= worstAllowed ? [`${kind}: worst ${worst} ms, over ${worstAllowed} ms`] : []),
+      ...(worst >= worstAllowedMs ? [`${kind}: worst ${worst} ms, over ${worstAllowedMs} ms`] : []),
     ]
   })
 }
 
 /** Whether every process is still the one that it was. */
-export function judgeProcesses(ended: Record<AppName, number>): string[] {
+export function processViolations(ended: Record<AppName, number>): string[] {
   return appNames.flatMap((name) => (ended[name] === 0 ? [] : [`${name}: ${ended[name]} died`]))
 }
 
 /** Whether memory stayed under the limits. */
-export function judgeMemory(peaks: Record<AppName, number>, limits: Record<AppName, number>): string[] {
+export function memoryViolations(peaks: Record<AppName, number>, limits: Record<AppName, number>): string[] {
   return appNames.flatMap((name) =>
     peaks[name] <= limits[name] ? [] : [`${name}: ${mebibytes(peaks[name])} MiB, over ${mebibytes(limits[name])} MiB`],
   )

@@ -6,13 +6,13 @@ import { registeredKeys } from '@sluice/profiles'
 import { storedProfiles } from '../../environment/database.ts'
 import { findOrphans } from '../../environment/orphans.ts'
 import { until } from '../../environment/wait.ts'
-import { type ClientApp, insist } from './client.ts'
+import { type ClientApp, retry } from './client.ts'
 import type { Deployment } from './deployment.ts'
 import { type ExpectedImport, expectApp, modelSettings } from './expectation.ts'
 import { observe } from './watcher.ts'
 
 /** How it came out. */
-export interface Verdict {
+export interface Comparison {
   imports: number
   /** Of them, those that were cancelled. */
   cancelled: number
@@ -25,33 +25,33 @@ export interface Verdict {
 
 /**
  * Waits for the end of everything that was asked for, then compares all that it left with the model. The end may take
- * `patience` ms.
+ * `timeoutMs` ms.
  */
-export async function judge(
+export async function compareWithModel(
   deployment: Deployment,
   apps: readonly ClientApp[],
-  { patience = 60_000 } = {},
-): Promise<Verdict> {
-  await untilAllEnded(deployment, apps, patience)
-  await untilMailsSettled(deployment, patience)
-  const { order, violations } = await observe(deployment.db, deployment.orderWait)
-  const verdict: Verdict = { imports: 0, cancelled: 0, rows: 0, mailsRepeated: 0, violations }
-  for (const app of apps) await judgeApp(deployment, app, order.get(app.appId) ?? [], verdict)
-  for (const key of await insist('listing storage', () => findOrphans(deployment.db, deployment.storageSettings))) {
+  { timeoutMs = 60_000 } = {},
+): Promise<Comparison> {
+  await untilAllEnded(deployment, apps, timeoutMs)
+  await untilMailsSettled(deployment, timeoutMs)
+  const { order, violations } = await observe(deployment.db, deployment.orderWaitMs)
+  const comparison: Comparison = { imports: 0, cancelled: 0, rows: 0, mailsRepeated: 0, violations }
+  for (const app of apps) await compareApp(deployment, app, order.get(app.appId) ?? [], comparison)
+  for (const key of await retry('listing storage', () => findOrphans(deployment.db, deployment.storageSettings))) {
     violations.push(`${key} in storage belongs to nobody`)
   }
-  return verdict
+  return comparison
 }
 
-async function judgeApp(
+async function compareApp(
   deployment: Deployment,
   app: ClientApp,
   order: readonly string[],
-  verdict: Verdict,
+  comparison: Comparison,
 ): Promise<void> {
   const compare = (what: string, is: unknown, expected: unknown) => {
     if (isDeepStrictEqual(is, expected)) return
-    verdict.violations.push(`app ${app.appId}, ${what}: ${abridged(is)} instead of ${abridged(expected)}`)
+    comparison.violations.push(`app ${app.appId}, ${what}: ${abridged(is)} instead of ${abridged(expected)}`)
   }
   const views = new Map<string, ImportView>()
   for (const importId of app.files.keys()) {
@@ -77,11 +77,11 @@ async function judgeApp(
     const end = expected.imports[index]
     const view = views.get(importId)
     if (end === undefined || view === undefined) continue
-    verdict.imports++
-    if (view.state === 'cancelled') verdict.cancelled++
-    verdict.rows += view.rows_total
+    comparison.imports++
+    if (view.state === 'cancelled') comparison.cancelled++
+    comparison.rows += view.rows_total
     compare(`import ${importId}`, await outcomeOf(view), end)
-    await judgeMails(deployment, app, view, compare, verdict)
+    await compareMails(deployment, app, view, compare, comparison)
   }
   const profiles = Object.entries(await storedProfiles(deployment, app.appId))
   for (const [user, attributes] of profiles) {
@@ -98,7 +98,7 @@ async function judgeApp(
 
 async function outcomeOf(view: ImportView): Promise<ExpectedImport> {
   const { state, error, rows_total, rows_applied, rows_failed, types, error_file_url: link } = view
-  const errorFile = link === null ? undefined : await insist('the download', () => download(link))
+  const errorFile = link === null ? undefined : await retry('the download', () => download(link))
   return { state: state as ExpectedImport['state'], error, rows_total, rows_applied, rows_failed, types, errorFile }
 }
 
@@ -109,12 +109,12 @@ async function download(link: string): Promise<Buffer> {
 }
 
 /** One mail to each member, with the counts; the first member has got it, the other one's was refused for good. */
-async function judgeMails(
+async function compareMails(
   { db, mail }: Deployment,
   app: ClientApp,
   view: ImportView,
   compare: (what: string, is: unknown, expected: unknown) => void,
-  verdict: Verdict,
+  comparison: Comparison,
 ): Promise<void> {
   const mails = await db
     .selectFrom('mails')
@@ -140,15 +140,15 @@ async function judgeMails(
     compare(`link in mail ${mailId}`, text.includes(view.error_file_url ?? 'Import: '), true)
     const arrivals = mail.received.filter(({ messageId }) => messageId.startsWith(`<${mailId}@`)).length
     compare(`arrival of mail ${mailId}`, arrivals > 0, state === 'sent')
-    verdict.mailsRepeated += Math.max(0, arrivals - 1)
+    comparison.mailsRepeated += Math.max(0, arrivals - 1)
   }
 }
 
 /** Waits for the end of the imports that the apps have uploaded to. Imports that nobody uploads to go on waiting: they are those whose first request was answered to nobody. */
-export async function untilAllEnded({ db }: Deployment, apps: readonly ClientApp[], patience: number): Promise<void> {
+export async function untilAllEnded({ db }: Deployment, apps: readonly ClientApp[], timeoutMs: number): Promise<void> {
   const wanted = apps.flatMap(({ files }) => [...files.keys()])
   const open = () =>
-    insist('asking for open imports', async () => {
+    retry('asking for open imports', async () => {
       const rows = await db
         .selectFrom('imports')
         .select(['import_id', 'state', 'tries', 'attempt', 'retry_at'])
@@ -158,7 +158,7 @@ export async function untilAllEnded({ db }: Deployment, apps: readonly ClientApp
         .execute()
       return rows.filter((row) => wanted.includes(row.import_id))
     })
-  await until('the end of all imports', async () => (await open()).length === 0, patience).catch(async (error) => {
+  await until('the end of all imports', async () => (await open()).length === 0, timeoutMs).catch(async (error) => {
     throw new Error(`imports that do not end: ${JSON.stringify(await open())}`, { cause: error })
   })
 }
@@ -167,7 +167,7 @@ export async function untilAllEnded({ db }: Deployment, apps: readonly ClientApp
  * A mail that failed waits up to minutes before it is tried again, which other tests look at: here it is made due at once.
  * One that a worker has claimed (for 120 s) is left to it for 20 s at least.
  */
-async function untilMailsSettled({ db }: Deployment, patience: number): Promise<void> {
+async function untilMailsSettled({ db }: Deployment, timeoutMs: number): Promise<void> {
   const waiting = async () => {
     const rows = await db
       .updateTable('mails')
@@ -180,7 +180,7 @@ async function untilMailsSettled({ db }: Deployment, patience: number): Promise<
     const left = await db.selectFrom('mails').select('mail_id').where('state', '=', 'waiting').execute()
     return rows.length + left.length
   }
-  await until('the end of all mails', async () => (await waiting()) === 0, patience)
+  await until('the end of all mails', async () => (await waiting()) === 0, timeoutMs)
 }
 
 function sorted(object: object = {}): object {
