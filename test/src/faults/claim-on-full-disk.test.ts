@@ -7,7 +7,7 @@ import { startDeployment } from './harness/deployment.ts'
 import { generateSoundFile } from './harness/generate.ts'
 import { untilState } from './harness/import-states.ts'
 
-test('a worker that meets a full disk as soon as it claims an import makes room, and the import completes', async () => {
+test('a worker that finds the disk full when it claims an import frees space, and the import completes', async () => {
   const deployment = await startDeployment({ workers: 1 })
   onTestFinished(() => deployment.close())
   const { db } = deployment
@@ -15,7 +15,7 @@ test('a worker that meets a full disk as soon as it claims an import makes room,
   const { importId } = await request(deployment, other, generateSoundFile(seeded(1), 0, 10))
   const chunk = { app_id: other.appId, import_id: importId, position: 1, part: 0, content: Buffer.alloc(2 ** 21) }
   await db.insertInto('import_error_chunks').values(chunk).execute()
-  // As on a full disk: there is room for claims as soon as these rows are gone.
+  // Simulates a full disk: claims succeed as soon as these rows are deleted.
   await sql
     .raw(`
       create function refuse() returns trigger language plpgsql as $$
@@ -32,9 +32,9 @@ test('a worker that meets a full disk as soon as it claims an import makes room,
   const file = generateSoundFile(seeded(2), 0, 100)
   const requested = await request(deployment, app, file)
   await send(app, requested, file)
-  const kept = db.selectFrom('import_error_chunks').select('part').where('import_id', '=', importId)
-  await until('room to be made', async () => (await kept.execute()).length === 0)
-  // What was dispatched is dispatched again only after half a minute.
+  const errorChunks = db.selectFrom('import_error_chunks').select('part').where('import_id', '=', importId)
+  await until('the deletion of the error chunks', async () => (await errorChunks.execute()).length === 0)
+  // Without this, maintenance would dispatch the import again only after half a minute.
   await db.updateTable('imports').set({ dispatched_at: null }).where('import_id', '=', requested.importId).execute()
   await untilState(deployment, requested.importId, 'completed')
 })

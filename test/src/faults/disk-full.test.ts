@@ -22,10 +22,10 @@ import {
 import { slowReads } from '../imports/slow-storage.ts'
 import { mountSmallDisk, type SmallDisk } from './harness/small-disk.ts'
 
-// All tables of Postgres on a disk that has 12 MiB left.
+// All tables of Postgres are on a disk with 12 MiB of free space.
 let disk: SmallDisk | undefined
 let fixture: ImportFixture
-const room = 12 * 2 ** 20
+const freeBytes = 12 * 2 ** 20
 const never = new AbortController().signal
 
 beforeAll(async () => {
@@ -47,7 +47,7 @@ async function openSmallDiskFixture({ path, fill }: SmallDisk, parts: AsyncDispo
   parts.defer(() => rm(folder, { recursive: true, force: true }))
   const options = { dataDirectory: join(path, 'postgres'), port: 0, settings: { fsync: 'off', autovacuum: 'off' } }
   await (await startPostgres(options)).stop()
-  // Where the log finds no room, Postgres crashes sooner or later, whatever anybody does.
+  // The WAL stays on the large disk: Postgres crashes if it cannot write the WAL.
   execFileSync('cp', ['-a', join(options.dataDirectory, 'pg_wal'), folder])
   await rm(join(options.dataDirectory, 'pg_wal'), { recursive: true })
   await symlink(join(folder, 'pg_wal'), join(options.dataDirectory, 'pg_wal'))
@@ -59,7 +59,7 @@ async function openSmallDiskFixture({ path, fill }: SmallDisk, parts: AsyncDispo
   const storage = openTestStorage()
   parts.defer(async () => storage.close())
   const settings = readSettings({ API_URL: 'http://api.test' }, importSettings)
-  await fill(room)
+  await fill(freeBytes)
   return {
     context: { db: connection.db, storage, settings, log: pino({ level: 'silent' }) },
     database: { ...connection, url: postgres.url },
@@ -71,7 +71,7 @@ async function openSmallDiskFixture({ path, fill }: SmallDisk, parts: AsyncDispo
 const small = `user_id,name\n${Array.from({ length: 4_000 }, (_, row) => `${row % 3 === 0 ? 'u' : 'ghost'}${row},name ${row}\n`).join('')}`
 const users = Array.from({ length: 4_000 }, (_, row) => `u${row}`)
 
-/** What an import of the small file is where nothing is full. */
+/** Returns the result of the small file's import on a disk with enough space. */
 async function undisturbed(): Promise<Result> {
   const elsewhere = await openImportFixture()
   const result = await importFile(elsewhere, await openApp(elsewhere, users), small)
@@ -79,8 +79,8 @@ async function undisturbed(): Promise<Result> {
   return result
 }
 
-/** Runs an import of the small file up to the middle of the file. Returns its ID. */
-async function halfDone(appId: number): Promise<string> {
+/** Imports the first half of the small file. Returns the import ID. */
+async function importHalf(appId: number): Promise<string> {
   const importId = await queueFile(fixture, appId, small)
   const shutdown = new AbortController()
   const storage = slowReads(fixture.storage, 1_000, (at) => {
@@ -92,10 +92,10 @@ async function halfDone(appId: number): Promise<string> {
   return importId
 }
 
-test('the import whose error file fills the disk loses its rows, and no other import does', async (context) => {
+test('only the import whose error file fills the disk loses its invalid rows', async (context) => {
   if (disk === undefined) return context.skip()
   const smallApp = await openApp(fixture, users)
-  const smallId = await halfDone(smallApp)
+  const smallId = await importHalf(smallApp)
   const kept = await sql`select from import_error_chunks`.execute(fixture.database.db)
   expect(kept.rows).not.toEqual([])
 
@@ -106,7 +106,7 @@ test('the import whose error file fills the disk loses its rows, and no other im
   expect(full).toEqual({ outcome: 'postponed' })
   expect((await resultOf(fixture, largeApp, largeId)).view).toMatchObject({ error_file_ends_before_row: 1 })
 
-  // There is room for it, and for first profiles.
+  // The other import now has space for its error file and for new profiles.
   const others = await runImport(fixture.context, await claim(fixture, smallApp, smallId), never)
   expect(others).toMatchObject({ outcome: 'completed' })
   const { view, errorFile } = await resultOf(fixture, smallApp, smallId)

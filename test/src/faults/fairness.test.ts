@@ -13,7 +13,7 @@ const long = generateSoundFile(seeded(2), 0, 3_000)
 const short = generateSoundFile(seeded(3), 1, 20)
 
 describe('one worker, which has two slots', () => {
-  test('a small import does not wait for the import and the dry run of another app, which hold both slots', async () => {
+  test('a small import does not wait for the import and the dry run of another app that hold both slots', async () => {
     const deployment = await start()
     const [greedy, other] = [await openClientApp(deployment), await openClientApp(deployment)]
     const large = [await upload(deployment, greedy, long), await queueDryRun(deployment, greedy)]
@@ -27,7 +27,7 @@ describe('one worker, which has two slots', () => {
       const view = await showImport(deployment.db, undefined, importId)
       expect(view?.rows_total).toBe(long.table.rows.length)
     }
-    // Mostly it is the dry run; the import if its slice is over first.
+    // Usually the dry run is released, or the import if its slice ends first.
     expect(large.flatMap((importId) => logged(deployment, importId, 'import released'))).not.toEqual([])
   }, 300_000)
 
@@ -45,7 +45,7 @@ describe('one worker, which has two slots', () => {
   }, 400_000)
 })
 
-/** A deployment whose batches take so long that the large imports outlast everything else. */
+/** Starts a deployment whose batches take so long that the large imports outlast everything else. */
 async function start(): Promise<Deployment> {
   const deployment = await startDeployment({ workers: 1, env: { IMPORT_SLICE: '500ms' } })
   onTestFinished(() => deployment.close())
@@ -53,12 +53,12 @@ async function start(): Promise<Deployment> {
   return deployment
 }
 
-/** Queues a dry run of the long file. Returns its ID. */
+/** Queues a dry run of the long file. Returns the import ID. */
 function queueDryRun({ db, storage }: Deployment, { appId }: ClientApp): Promise<string> {
   return queueFile({ database: { db }, storage }, appId, long.bytes, long.contentType, true)
 }
 
-/** Waits until so many of the imports run, or all of them. */
+/** Waits until `count` of the imports have committed a batch and are running. */
 async function untilRunning({ db }: Deployment, importIds: readonly string[], count = importIds.length): Promise<void> {
   await until('the large imports to hold all slots', async () => {
     const rows = await db

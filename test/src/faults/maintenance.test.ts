@@ -6,14 +6,14 @@ import { type ClientApp, openClientApp, request } from './harness/client.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { generateSoundFile } from './harness/generate.ts'
 
-test('a worker ends in order on SIGTERM while storage leaves the requests of every maintenance task unanswered', async () => {
+test('SIGTERM ends a worker cleanly while storage answers no request of any maintenance task', async () => {
   const deployment = await startDeployment({ workers: 0 })
   onTestFinished(() => deployment.close())
   const app = await openClientApp(deployment)
   await request(deployment, app, generateSoundFile(seeded(1), 0, 10))
-  await endImport(deployment, app, 'completed')
-  await endImport(deployment, await appWithDeletion(deployment), 'failed')
-  await endImport(deployment, app, 'cancelled')
+  await insertEndedImport(deployment, app, 'completed')
+  await insertEndedImport(deployment, await openAppWithDeletion(deployment), 'failed')
+  await insertEndedImport(deployment, app, 'cancelled')
   await deployment.db
     .insertInto('bucket_uploads')
     .values({ app_id: app.appId, file_name: 'abandoned.csv', started_at: new Date(0) })
@@ -28,7 +28,7 @@ test('a worker ends in order on SIGTERM while storage leaves the requests of eve
   })
   const worker = await deployment.addWorker({ env: { WORKER_QUEUES: 'maintenance' } })
   const listings = () => unanswered.filter((request) => request.startsWith('GET')).length
-  // Listings: what stray files, abandoned uploads, old files and a deletion begin with.
+  // Searches for unannounced files, abandoned uploads, old files and a deletion's files each begin with a listing.
   await until('a request of each task', () => {
     return listings() >= 4 && unanswered.includes('HEAD upload') && unanswered.some((each) => each.includes('errors-'))
   })
@@ -36,8 +36,12 @@ test('a worker ends in order on SIGTERM while storage leaves the requests of eve
   expect(await worker.exited).toBe(0)
 }, 120_000)
 
-/** An import that ended long ago; the report of a cancelled one is still to be made. */
-async function endImport({ db }: Deployment, { appId }: ClientApp, state: 'completed' | 'failed' | 'cancelled') {
+/** Inserts an import that has ended: long ago if it completed, or with its report still due if it was cancelled. */
+async function insertEndedImport(
+  { db }: Deployment,
+  { appId }: ClientApp,
+  state: 'completed' | 'failed' | 'cancelled',
+) {
   const importId = crypto.randomUUID()
   await db
     .insertInto('imports')
@@ -59,8 +63,8 @@ async function endImport({ db }: Deployment, { appId }: ClientApp, state: 'compl
     .execute()
 }
 
-/** An app with a deletion that is due. */
-async function appWithDeletion(deployment: Deployment): Promise<ClientApp> {
+/** Creates an app with a deletion that is due. */
+async function openAppWithDeletion(deployment: Deployment): Promise<ClientApp> {
   const app = await openClientApp(deployment)
   const deletion = { appId: app.appId, userIds: ['nobody'], tokenLastFour: 'last' }
   const context = { db: deployment.db, settings: { SERVICE_TIMEZONE: 'UTC' } }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { runInOrder } from './harness/order-run.ts'
 
-// Bounded; `npm run test:soak` has 8 apps × 20 imports.
-test('files uploaded in random order apply in the order of their requests, with faults and many workers', async () => {
+// A bounded form of `npm run test:soak`, which has 8 apps × 20 imports.
+test('files that are uploaded in random order are applied in request order, despite faults and many workers', async () => {
   const figures = await runInOrder({ seed: 4, apps: 4, imports: 8, rows: 600, workers: 4, timeoutMs: 240_000 })
   console.log(JSON.stringify(figures))
   expect(figures.violations).toEqual([])

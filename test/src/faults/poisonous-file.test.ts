@@ -6,7 +6,7 @@ import { startDeployment } from './harness/deployment.ts'
 import { generateSoundFile } from './harness/generate.ts'
 import { logged, untilState } from './harness/import-states.ts'
 
-test('a file that fails every try fails after IMPORT_ATTEMPTS, with a mail, and the next one goes on', async () => {
+test('an import that fails every try ends as failed after IMPORT_ATTEMPTS, with a mail, and the next import runs', async () => {
   const attempts = 3
   const deployment = await startDeployment({ workers: 2, env: { IMPORT_ATTEMPTS: String(attempts) } })
   onTestFinished(() => deployment.close())
@@ -16,7 +16,7 @@ test('a file that fails every try fails after IMPORT_ATTEMPTS, with a mail, and 
     refusal: `could not be processed in ${attempts} attempts`,
   }
   const requested = await request(deployment, app, poisonous)
-  // Storage itself is well: only this object cannot be read.
+  // Only this object cannot be read: storage itself works.
   deployment.storageFaults.set(({ method, path }) =>
     method === 'GET' && path.includes(requested.importId)
       ? { kind: 'answer', status: 500, code: 'InternalError' }
@@ -28,12 +28,12 @@ test('a file that fails every try fails after IMPORT_ATTEMPTS, with a mail, and 
   await untilState(deployment, requested.importId, 'failed')
 
   const postponed = logged(deployment, requested.importId, 'import postponed')
-  expect(postponed.map(({ err }) => err?.message)).toEqual(['as told', 'as told'])
-  // 2 s, 4 s …, less up to half.
+  expect(postponed.map(({ err }) => err?.message)).toEqual(['simulated', 'simulated'])
+  // The delay doubles from 2 s, minus a random part of up to half.
   for (const [index, { retry_in_ms: delay = 0 }] of postponed.entries()) {
     expect(delay).toBeGreaterThanOrEqual(1000 * 2 ** index)
     expect(delay).toBeLessThanOrEqual(2000 * 2 ** index)
   }
-  // Exactly the mail, the state and the profiles that the model has for a file that is refused, and then the next one's.
+  // The model treats this file as refused: same mail, same state, no profiles.
   expect((await compareWithModel(deployment, [app])).violations).toEqual([])
 })

@@ -12,7 +12,7 @@ import { generatedUsers, generateSoundFile } from './harness/generate.ts'
 import { claimant, logged, slowBatches, untilRows, untilState } from './harness/import-states.ts'
 import { mountSmallDisk } from './harness/small-disk.ts'
 
-// Postgres that falls silent, gives way, or has no room.
+// Postgres stops answering, aborts a transaction, or has no disk space.
 let deployment: Deployment
 let app: ClientApp
 const random = seeded(9)
@@ -31,7 +31,7 @@ afterEach(async () => {
   expect((await compareWithModel(deployment, [app])).violations).toEqual([])
 })
 
-/** An import that is caught in the middle. */
+/** Starts an import with slow batches, and waits until some rows are committed. */
 async function importInProgress(rows: number): Promise<string> {
   await slowBatches(deployment.db, 100)
   const importId = await upload(deployment, app, generateSoundFile(random, 0, rows))
@@ -39,33 +39,35 @@ async function importInProgress(rows: number): Promise<string> {
   return importId
 }
 
-test('connections that are half-open are given up: claims within a lease, queries within 30 s', async () => {
+test('half-open connections time out: a claim is released within its lease, and a query ends within 30 s', async () => {
   const importId = await importInProgress(6_000)
-  const silent = performance.now()
+  const stalledAt = performance.now()
   deployment.postgres.proxy.set({ kind: 'stall' })
   const worker = await claimant(deployment, importId, 1)
-  await until('the worker to let go', () => logged(deployment, importId, 'claim lost').length > 0)
-  const letGo = performance.now() - silent
+  await until('the loss of the claim', () => logged(deployment, importId, 'claim lost').length > 0)
+  const lostAfterMs = performance.now() - stalledAt
   expect(logged(deployment, importId, 'claim lost')).toMatchObject([
     { pid: worker.pid, msg: 'claim lost: its lease could not be renewed' },
   ])
-  expect(letGo).toBeLessThan(20_000)
-  // New connections work again; those that are half-open stay so.
+  expect(lostAfterMs).toBeLessThan(20_000)
+  // New connections work again. Stalled connections stay half-open.
   deployment.postgres.proxy.set({ kind: 'fine' })
   await slowBatches(deployment.db, 0)
-  const back = performance.now()
+  const repairedAt = performance.now()
   await untilState(deployment, importId, 'completed')
-  const recovery = Math.round(performance.now() - back)
-  console.log(`claim let go after ${Math.round(letGo)} ms, import ended ${recovery} ms after Postgres was back`)
-  expect(recovery).toBeLessThan(60_000)
+  const recoveryMs = Math.round(performance.now() - repairedAt)
+  console.log(
+    `claim released after ${Math.round(lostAfterMs)} ms, import ended ${recoveryMs} ms after Postgres was back`,
+  )
+  expect(recoveryMs).toBeLessThan(60_000)
   const answer = await fetch(`${deployment.api}/readyz`)
   expect(answer.status).toBe(200)
 }, 120_000)
 
-test('a batch that gives way in a deadlock is written again, and that is no failed try', async () => {
+test('a batch that Postgres aborts in a deadlock is written again, and does not count as a failed try', async () => {
   const client = new pg.Client({ connectionString: deployment.databaseUrl })
   await client.connect()
-  // The worker is the one that notices.
+  // The long timeout here makes the worker detect the deadlock.
   await client.query("set deadlock_timeout = '1min'")
   await slowBatches(deployment.db, 300)
   const importId = await upload(deployment, app, generateSoundFile(random, 0, 1_000))
@@ -83,14 +85,14 @@ test('a batch that gives way in a deadlock is written again, and that is no fail
   expect(logged(deployment, importId, 'import postponed')).toEqual([])
 })
 
-test('an end that Postgres does not commit has not happened: no mail is sent, and the error file is made again', async () => {
+test('an end that Postgres does not commit has no effect: no mail is sent, and the error file is written again', async () => {
   const importId = await importInProgress(2_000)
   await sql
     .raw(`
     create sequence test_fixture.refused_ends;
     create function test_fixture.refuse_end() returns trigger language plpgsql as $$
     begin
-      if nextval('test_fixture.refused_ends') <= 2 then raise 'the commit fails, as told'; end if;
+      if nextval('test_fixture.refused_ends') <= 2 then raise 'the commit fails (simulated)'; end if;
       return null;
     end $$;
     create constraint trigger refuse_end after update on imports deferrable initially deferred for each row
@@ -126,11 +128,11 @@ async function deadlocks(): Promise<number> {
   return Number(rows[0]?.deadlocks ?? 0)
 }
 
-test('a disk without room is waited for: the import completes when there is room', async (context) => {
+test('an import waits while the disk of Postgres is full, and completes when there is space', async (context) => {
   const disk = await mountSmallDisk(8 * 2 ** 20)
   if (disk === undefined) return context.skip()
   onTestFinished(() => disk.remove())
-  // Its invalid rows take several pages: the last one that there is room for does not do.
+  // The invalid rows need several pages, so that the last free page is not enough for them.
   const importId = await importInProgress(12_000)
   await moveErrorChunksTo(join(disk.path, 'tablespace'))
   await disk.fill()
@@ -147,7 +149,7 @@ test('a disk without room is waited for: the import completes when there is room
   await sql`drop tablespace small`.execute(deployment.db)
 }, 120_000)
 
-/** Has the table that every invalid row is written to live on a disk of its own. */
+/** Moves the table of invalid rows to a tablespace in `folder`. */
 async function moveErrorChunksTo(folder: string): Promise<void> {
   const { uid, gid } = await stat(deployment.postgres.dataDirectory)
   await mkdir(folder)

@@ -9,18 +9,18 @@ import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { faults } from './harness/faults.ts'
 import { generateSoundFile } from './harness/generate.ts'
 
-// The queue only carries turns: what it loses or doubles changes nothing in the outcome (design.md §4, No lost work).
+// A job carries only an ID, so lost or duplicated jobs do not change any result (design.md §4, No lost work).
 describe('a queue in Postgres', () => queueTests('postgres'))
 describe.skipIf(inject('redisUrl') === undefined)('a queue in Redis', () => queueTests('redis'))
 
 function queueTests(queue: 'postgres' | 'redis'): void {
-  test('that forgets everything, again and again, delays imports and changes nothing', async () => {
+  test('that repeatedly loses all jobs delays imports and changes no result', async () => {
     const { deployment, apps } = await start({ workers: 0 })
     const forget = async () => faults['queue: everything forgotten']?.({ deployment, random: seeded(1), durationMs: 0 })
-    // Jobs that nobody has taken yet are lost for certain.
+    // No worker processes imports yet, so every job is lost.
     await deployment.addWorker({ env: { WORKER_QUEUES: 'maintenance' } })
     await uploadToEach(deployment, apps, 0)
-    await until('the turns', async () => (await dispatched(deployment)) === apps.length)
+    await until('the dispatch of all imports', async () => (await countDispatched(deployment)) === apps.length)
     await forget()
     await deployment.addWorker({ env: { WORKER_QUEUES: 'imports,mails' } })
     for (let time = 1; time < 4; time++) {
@@ -28,10 +28,10 @@ function queueTests(queue: 'postgres' | 'redis'): void {
       await forget()
     }
     expect((await compareWithModel(deployment, apps)).violations).toEqual([])
-    // Each time costs the 10 s after which a lost job is added again, on top of what the imports take.
+    // Each loss adds the 10 s after which a lost job is enqueued again.
   }, 180_000)
 
-  test('that holds every job three times, and jobs of imports whose turn it is not, changes nothing', async () => {
+  test('that holds every job three times, and jobs of imports that are not next in order, changes no result', async () => {
     const { deployment, apps } = await start({ workers: 2 })
     const store = deployment.redis ? { redisUrl: deployment.redis.url } : { databaseUrl: deployment.databaseUrl }
     const queues = openQueues(store, () => {})
@@ -66,8 +66,8 @@ async function uploadToEach(deployment: Deployment, apps: readonly ClientApp[], 
   for (const app of apps) await upload(deployment, app, generateSoundFile(seeded(number), number, 1_000))
 }
 
-/** How many imports wait for a worker to take their turn. */
-async function dispatched({ db }: Deployment): Promise<number> {
+/** Returns the number of imports that were dispatched and wait for a worker. */
+async function countDispatched({ db }: Deployment): Promise<number> {
   const rows = await db
     .selectFrom('imports')
     .select('import_id')

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { runAtRandom } from './harness/random-run.ts'
 
-// The bounded form of `npm run test:soak`: every kind of fault about once.
-test('whatever breaks, in whatever order: nothing is lost, doubled or out of order (queue in Postgres)', async () => {
+// A bounded form of `npm run test:soak`: every kind of fault occurs about once.
+test('random faults cause no lost, duplicated or reordered work (queue in Postgres)', async () => {
   const run = { seed: 1, queue: 'postgres', durationMs: 45_000, longestFaultMs: 2_000, workers: 2, apps: 3 } as const
   const figures = await runAtRandom({ ...run, awaitRecovery: false })
   console.log(JSON.stringify(figures))

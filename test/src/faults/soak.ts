@@ -1,8 +1,9 @@
-// The fault suite at length:
-//   npm run test:soak [-- --times 20] [--seed 1] [--minutes 2] [--fault 30] [--only random-postgres,random-redis,order,hostile]
-// A round is a random schedule of faults on each queue backend (`--minutes` each, no fault longer than `--fault` seconds),
-// then 8 apps × 20 imports in random order under faults; the first round also has the hostile files with lines and bombs of
-// 1 GB. Prints one line of JSON for each part, and the sum at the end. Exit code 1 on any violation.
+// The long form of the fault suite:
+//   npm run test:soak [-- --times 20] [--seed 1] [--minutes 2] [--fault 30]
+//     [--only random-postgres,random-redis,order,hostile]
+// A round runs a random schedule of faults on each queue backend (`--minutes` each, no fault longer than `--fault` seconds),
+// then 8 apps × 20 imports in random order under faults. The first round also imports the hostile files, with lines and
+// bombs of 1 GB. Prints one line of JSON for each part, and the sum at the end. Exits with code 1 on any violation.
 import assert from 'node:assert/strict'
 import { parseArgs } from 'node:util'
 import { startDeployment } from './harness/deployment.ts'
@@ -11,8 +12,8 @@ import { runHostileFile } from './harness/hostile-run.ts'
 import { runInOrder } from './harness/order-run.ts'
 import { runAtRandom } from './harness/random-run.ts'
 
-/** With a header before it still no more than may be uploaded, bytes. */
-const largestFile = 2 ** 30 - 2 ** 10
+/** Size of the largest file, bytes. Leaves room for a header within the limit for uploads. */
+const largestFileBytes = 2 ** 30 - 2 ** 10
 
 const { values } = parseArgs({
   options: {
@@ -23,10 +24,10 @@ const { values } = parseArgs({
     only: { type: 'string', default: 'random-postgres,random-redis,order,hostile' },
   },
 })
-const [times, firstSeed, minutes, longestFaultMs] = [values.times, values.seed, values.minutes, values.fault].map(
+const [times, firstSeed, minutes, faultSeconds] = [values.times, values.seed, values.minutes, values.fault].map(
   positive,
 )
-assert(times && firstSeed && minutes && longestFaultMs)
+assert(times && firstSeed && minutes && faultSeconds)
 const only = values.only.split(',')
 
 const sum = { rounds: 0, imports: 0, rows: 0, faults: {} as Record<string, number>, violations: 0 }
@@ -35,14 +36,14 @@ for (let round = 0; round < times; round++) {
   const at = {
     seed,
     durationMs: minutes * 60_000,
-    longestFaultMs: longestFaultMs * 1000,
+    longestFaultMs: faultSeconds * 1000,
     workers: 3,
     apps: 4,
     awaitRecovery: true,
   }
   await part('random-postgres', seed, () => runAtRandom({ ...at, queue: 'postgres' }))
   await part('random-redis', seed, () => runAtRandom({ ...at, queue: 'redis' }))
-  // It is about order: how long 160 imports take depends on what else the machine does.
+  // The timeout is generous because this part is about order. The time for 160 imports depends on the machine's load.
   const inOrder = { seed, apps: 8, imports: 20, rows: 2_000, workers: 4, timeoutMs: 15 * 60_000 }
   await part('order', seed, () => runInOrder(inOrder))
   if (round === 0) await part('hostile', seed, runHostileFiles)
@@ -58,13 +59,13 @@ interface Figures {
   faults?: Record<string, number>
 }
 
-/** Runs a part and prints its figures. One that breaks off is a violation, and the next one runs all the same. */
+/** Runs a part and prints its figures. Counts an exception as a violation, and does not rethrow it. */
 async function part(name: string, seed: number, run: () => Promise<Figures>): Promise<void> {
   if (!only.includes(name)) return
   const started = performance.now()
   const figures = await run().catch((error: unknown) => {
     console.error(error)
-    return { imports: 0, rows: 0, violations: [`broke off: ${error instanceof Error ? error.message : error}`] }
+    return { imports: 0, rows: 0, violations: [`failed: ${error instanceof Error ? error.message : error}`] }
   })
   const seconds = Math.round((performance.now() - started) / 1000)
   console.log(JSON.stringify({ part: name, seed, seconds, ...figures }))
@@ -80,9 +81,9 @@ async function runHostileFiles(): Promise<Figures> {
   const deployment = await startDeployment({ workers: 1, env: { BATCH_ROWS: '5000' } })
   const figures: Figures = { imports: 0, rows: 0, violations: [] }
   try {
-    for (const file of hostileFiles(largestFile)) {
+    for (const file of hostileFiles(largestFileBytes)) {
       const end = await runHostileFile(deployment, file)
-      console.error(`${file.name}: ${Math.round(end.peakMemory / 1e6)} MB, ${end.took} ms`)
+      console.error(`${file.name}: ${Math.round(end.peakMemory / 1e6)} MB, ${end.tookMs} ms`)
       figures.imports++
       figures.rows += end.rows_total
       const isRight =

@@ -11,7 +11,7 @@ import { startTcpProxy } from './harness/tcp-proxy.ts'
 
 const users = Array.from({ length: 12_000 }, (_, index) => `person-${index}`)
 
-test('first profiles of which half have come when their worker is cut off hold nobody up for good', async () => {
+test('a copy of new profiles that stalls halfway because its worker is cut off does not block other writers for good', async () => {
   const deployment = await startDeployment({ workers: 0, env: { BATCH_ROWS: '5000' } })
   const network = await startTcpProxy(() => Number(new URL(deployment.databaseUrl).port))
   onTestFinished(async () => {
@@ -24,7 +24,7 @@ test('first profiles of which half have come when their worker is cut off hold n
   const rows = users.map((user) => [Buffer.from(user), Buffer.from(user.padEnd(100, '.'))])
   const table = { header: ['user_id', 'note'], rows }
 
-  // From the beginning, so that no copy is over before anybody looks.
+  // Slow from the beginning, so that no copy ends before the test sees it.
   network.set({ kind: 'slow', bytesPerSecond: 100_000 })
   const importId = await upload(deployment, app, {
     table,

@@ -2,7 +2,7 @@ import { openStorage } from '@sluice/storage'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { startTcpProxy } from './harness/tcp-proxy.ts'
 
-test('idle connections to storage that died without a word cost one wait for an answer, not one for each', async () => {
+test('idle connections to storage that died without notice cost one timeout together, not one timeout each', async () => {
   const proxy = await startTcpProxy(() => Number(new URL(inject('s3Endpoint')).port))
   const storage = openStorage({
     S3_ENDPOINT: `http://127.0.0.1:${proxy.port}`,
@@ -20,6 +20,6 @@ test('idle connections to storage that died without a word cost one wait for an 
   await Promise.all(Array.from({ length: 10 }, stat))
   proxy.set({ kind: 'stall' })
   proxy.set({ kind: 'fine' })
-  // The first try takes such a connection and gives it up after 20 s. Its repetition succeeds.
+  // The first try uses a dead connection and times out after 20 s. The retry succeeds.
   expect(await stat()).toBeUndefined()
 })

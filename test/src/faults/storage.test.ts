@@ -8,7 +8,7 @@ import { type GeneratedFile, generateSoundFile } from './harness/generate.ts'
 import { logged, slowBatches, untilRows, untilState } from './harness/import-states.ts'
 import { mountSmallDisk, type SmallDisk } from './harness/small-disk.ts'
 
-// Storage that loses, alters or does not take an object, or falls silent.
+// Storage loses, alters or refuses an object, or stops answering.
 let disk: SmallDisk | undefined
 let deployment: Deployment
 let app: ClientApp
@@ -34,8 +34,8 @@ afterEach(async () => {
   expect((await compareWithModel(deployment, [app])).violations).toEqual([])
 })
 
-/** A file that waits in the line behind another one, whose upload can be changed before it is read. */
-async function waitingFile(refusal: string): Promise<{ file: GeneratedFile; requested: Requested; key: string }> {
+/** Uploads a file whose import waits for a preceding import, so that the stored object can be changed before it is read. */
+async function uploadWaitingFile(refusal: string): Promise<{ file: GeneratedFile; requested: Requested; key: string }> {
   await slowBatches(deployment.db, 100)
   const first = await upload(deployment, app, generateSoundFile(random, 0, 1_000))
   await untilRows(deployment, first, 1)
@@ -46,14 +46,14 @@ async function waitingFile(refusal: string): Promise<{ file: GeneratedFile; requ
   return { file, requested, key: `apps/${app.appId}/imports/${requested.importId}/upload` }
 }
 
-/** A file as it stands, so that another one of the same size is easily made. */
+/** Generates an uncompressed file, whose content can be changed without changing its size. */
 function plainFile(number: number, rows: number): GeneratedFile {
   const file = generateSoundFile(random, number, rows)
   return file.contentType === 'text/csv' ? file : plainFile(number, rows)
 }
 
-test('an object that was replaced by another of equal size fails its import, and nothing of it is applied', async () => {
-  const { file, requested, key } = await waitingFile('the uploaded file was replaced')
+test('an object that was replaced by an object of equal size fails its import, and no row is applied', async () => {
+  const { file, requested, key } = await uploadWaitingFile('the uploaded file was replaced')
   const other = Buffer.from(file.bytes)
   other.set(Buffer.from('9'), other.length - 2)
   await deployment.storage.write(key, other, file.contentType)
@@ -62,16 +62,16 @@ test('an object that was replaced by another of equal size fails its import, and
 })
 
 test('an object that vanished fails its import', async () => {
-  const { requested, key } = await waitingFile('the uploaded file is gone')
+  const { requested, key } = await uploadWaitingFile('the uploaded file is gone')
   await deployment.storage.removeAll(key)
   await slowBatches(deployment.db, 0)
   await untilState(deployment, requested.importId, 'failed')
 })
 
-test('storage that falls silent in the middle of a file is given up, and asked again', async () => {
-  let silent = 0
+test('a read from storage that stops halfway through a file times out, and is tried again', async () => {
+  let reads = 0
   deployment.storageFaults.set(({ method, path }) => {
-    const isThird = method === 'GET' && path.includes('/upload') && ++silent === 3
+    const isThird = method === 'GET' && path.includes('/upload') && ++reads === 3
     return isThird ? { kind: 'stalled answer', afterBytes: 20_000 } : undefined
   })
   const importId = await upload(deployment, app, plainFile(0, 3_000))
@@ -83,7 +83,7 @@ test('storage that falls silent in the middle of a file is given up, and asked a
   await untilState(deployment, importId, 'completed')
 })
 
-test('a disk without room for the error file is waited for: the import completes when there is room', async (context) => {
+test('an import waits while the disk of storage has no space for its error file, and completes when there is space', async (context) => {
   if (disk === undefined) return context.skip()
   await slowBatches(deployment.db, 100)
   const importId = await upload(deployment, app, plainFile(0, 500))

@@ -3,7 +3,7 @@ import { until } from '../environment/wait.ts'
 import { type ClientApp, openClientApp } from './harness/client.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 
-// Unannounced files, while storage does not copy one of them and workers die.
+// Unannounced files while storage fails to copy one of them and workers die.
 let deployment: Deployment
 let app: ClientApp
 
@@ -30,7 +30,7 @@ async function imports() {
     .execute()
 }
 
-/** Waits until so many runs have failed to take a file of the app on. Returns how many it were. */
+/** Waits until at least `least` runs have failed to import a file of the app. Returns the number of failures. */
 async function untilFailures(least: number): Promise<number> {
   return await until(`${least} failures`, async () => {
     const row = await deployment.db
@@ -42,11 +42,11 @@ async function untilFailures(least: number): Promise<number> {
   })
 }
 
-/** Kills the worker. Another one is started. */
+/** Kills the worker, and waits for its replacement. */
 async function killWorker(): Promise<void> {
   const [worker] = deployment.workers()
   worker?.kill('SIGKILL')
-  await until('another worker', () => deployment.workers().some(({ pid }) => pid !== worker?.pid))
+  await until('the replacement', () => deployment.workers().some(({ pid }) => pid !== worker?.pid))
 }
 
 async function expectAllImported(names: readonly string[]): Promise<void> {
@@ -61,7 +61,7 @@ async function expectAllImported(names: readonly string[]): Promise<void> {
   expect((await imports()).map((row) => row.file_name)).toEqual(names)
 }
 
-test('a later file waits for one that storage does not copy, whichever worker tries, and although workers die', async () => {
+test('a later file waits for an earlier file that storage fails to copy, even if workers die', async () => {
   deployment.storageFaults.set(({ copySource }) =>
     isCopyOf('1.csv', copySource) ? { kind: 'answer', status: 503, code: 'SlowDown' } : undefined,
   )
@@ -72,7 +72,7 @@ test('a later file waits for one that storage does not copy, whichever worker tr
   await untilFailures(before + 2)
   expect(await imports()).toEqual([])
 
-  // The next worker dies while storage makes the copy.
+  // Kills the next worker while storage makes the copy.
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   let held = 0
   deployment.storageFaults.set(({ copySource }) => {
@@ -86,7 +86,7 @@ test('a later file waits for one that storage does not copy, whichever worker tr
   await expectAllImported(['1.csv', '2.csv'])
 })
 
-test('a file is one import if its worker dies before it takes the file out of the path', async () => {
+test('a file becomes one import if its worker dies before it removes the file from the path', async () => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   let held = 0
   deployment.storageFaults.set(({ method, path }) => {

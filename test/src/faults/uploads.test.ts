@@ -8,7 +8,7 @@ import { type GeneratedFile, generateSoundFile } from './harness/generate.ts'
 import { claimant, slowBatches, untilRows, untilState } from './harness/import-states.ts'
 import { observe } from './harness/watcher.ts'
 
-// Uploads that break off, come late, twice or never. What storage refuses is in ../stack/upload-refusals.test.ts.
+// Uploads that break off, come late, twice or never. ../stack/upload-refusals.test.ts covers uploads that storage refuses.
 let deployment: Deployment
 let app: ClientApp
 const random = seeded(11)
@@ -28,7 +28,7 @@ async function requestFile(number: number): Promise<{ file: GeneratedFile; reque
   return { file, requested: await request(deployment, app, file) }
 }
 
-/** Puts the window for an upload into the past, as if it had been asked for long ago. */
+/** Moves the upload window into the past, as if the first request had been made long ago. */
 async function endWindow(importId: string): Promise<void> {
   await deployment.db
     .updateTable('imports')
@@ -41,7 +41,7 @@ async function expectNoViolations(): Promise<void> {
   expect((await compareWithModel(deployment, [app])).violations).toEqual([])
 }
 
-test('an upload that breaks off again and again leaves nothing, and works when it is whole', async () => {
+test('an upload that breaks off repeatedly leaves no trace, and succeeds when it is complete', async () => {
   const { file, requested } = await requestFile(1)
   const { url, headers } = requested.descriptor.direct_upload
   const { port, pathname, search, host } = new URL(url)
@@ -55,14 +55,14 @@ test('an upload that breaks off again and again leaves nothing, and works when i
     socket.resetAndDestroy()
   }
   const other = await upload(deployment, app, generateSoundFile(random, 2, 100))
-  // The other one has passed it by: had a part of a file been taken, it would have run before.
+  // The later import has overtaken it. If storage had accepted a partial file, it would have run first.
   await untilState(deployment, other, 'completed')
   await untilState(deployment, requested.importId, 'awaiting_upload')
   await send(app, requested, file)
   await expectNoViolations()
 })
 
-test('an upload that is made twice, also while the first one is imported, is applied once', async () => {
+test('an upload that is repeated is applied once, even if it is repeated during the import', async () => {
   const { file, requested } = await requestFile(1)
   await slowBatches(deployment.db, 100)
   await send(app, requested, file)
@@ -75,7 +75,7 @@ test('an upload that is made twice, also while the first one is imported, is app
   await expectNoViolations()
 })
 
-test('an upload that comes after its import has expired is applied in its turn', async () => {
+test('an upload that comes after its import has expired is applied after the imports that have overtaken it', async () => {
   const { file, requested } = await requestFile(1)
   await endWindow(requested.importId)
   await untilState(deployment, requested.importId, 'expired')
@@ -84,7 +84,7 @@ test('an upload that comes after its import has expired is applied in its turn',
   await expectNoViolations()
 })
 
-test('an upload that comes while a later import runs waits for its end, although the workers are replaced meanwhile', async () => {
+test('an upload that comes while a later import runs waits for the end of that import, even if workers are replaced', async () => {
   const { file, requested } = await requestFile(1)
   await slowBatches(deployment.db, 100)
   const later = await upload(deployment, app, generateSoundFile(random, 2, 3_000))
@@ -99,7 +99,7 @@ test('an upload that comes while a later import runs waits for its end, although
   expect(order.get(app.appId)).toEqual([later, requested.importId])
 })
 
-test('first requests that are never used expire without a mail, and hold up nobody for longer than the wait', async () => {
+test('first requests that are never used expire without a mail, and delay other imports by no more than the wait', async () => {
   const unused = await Promise.all([1, 2, 3].map(requestFile))
   const started = performance.now()
   const importId = await upload(deployment, app, generateSoundFile(random, 4, 200))
@@ -107,7 +107,7 @@ test('first requests that are never used expire without a mail, and hold up nobo
   expect(performance.now() - started).toBeLessThan(deployment.orderWaitMs + 8_000)
   for (const { requested } of unused) await endWindow(requested.importId)
   for (const { requested } of unused) await untilState(deployment, requested.importId, 'expired')
-  // The compareWithModel finds the mails of the import that ran, and the app has no others.
+  // The comparison checks the mails of the import that ran. The app must have no other mails.
   await expectNoViolations()
   const mails = await deployment.db.selectFrom('mails').select('event').where('app_id', '=', app.appId).execute()
   expect(new Set(mails.map(({ event }) => event))).toEqual(new Set([`import:${importId}`]))

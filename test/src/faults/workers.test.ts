@@ -7,7 +7,7 @@ import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { generateSoundFile } from './harness/generate.ts'
 import { claimant, logged, slowBatches, untilInBatch, untilRows, untilState } from './harness/import-states.ts'
 
-// Workers that die, hang or are told to stop, with the settings that a deployment has by default (but for small batches).
+// Workers that die, hang or are stopped, with a deployment's default settings except for small batches.
 let deployment: Deployment
 const apps: ClientApp[] = []
 const random = seeded(3)
@@ -24,7 +24,7 @@ afterEach(async () => {
 
 afterAll(() => deployment.close())
 
-/** An import of an app of its own, whose batches take so long that it can be caught in the middle. */
+/** Starts an import of a new app with slow batches, and waits until some rows are committed. */
 async function importInProgress(rows: number): Promise<string> {
   await slowBatches(deployment.db, 100)
   const app = await openClientApp(deployment)
@@ -34,22 +34,22 @@ async function importInProgress(rows: number): Promise<string> {
   return importId
 }
 
-test('a killed worker is replaced: there is progress again within 30 s', async () => {
+test('a killed worker is replaced, and its import makes progress again within 30 s', async () => {
   const importId = await importInProgress(2_000)
   const worker = await claimant(deployment, importId, 1)
   await untilInBatch(deployment.db)
   worker.kill('SIGKILL')
   await worker.exited
-  const killed = performance.now()
+  const killedAt = performance.now()
   await slowBatches(deployment.db, 0)
   const rows = await untilRows(deployment, importId, 0)
   await untilRows(deployment, importId, rows + 1)
-  const recovery = Math.round(performance.now() - killed)
-  console.log(`progress again ${recovery} ms after the worker was killed`)
-  expect(recovery).toBeLessThan(30_000)
+  const recoveryMs = Math.round(performance.now() - killedAt)
+  console.log(`progress again ${recoveryMs} ms after the worker was killed`)
+  expect(recoveryMs).toBeLessThan(30_000)
 })
 
-test('a stopped worker that wakes up after its successor took over is refused', async () => {
+test('a stopped worker that wakes up after its successor has taken over cannot write', async () => {
   const importId = await importInProgress(12_000)
   const sleeper = await claimant(deployment, importId, 1)
   await untilInBatch(deployment.db)
@@ -66,20 +66,20 @@ test('a stopped worker that wakes up after its successor took over is refused', 
 })
 
 describe('SIGTERM', () => {
-  test('lets a worker finish its batch, hand the import back and end within 10 s', async () => {
+  test('lets a worker finish its batch, release its claim and end within 10 s', async () => {
     const importId = await importInProgress(3_000)
     const worker = await claimant(deployment, importId, 1)
-    const told = performance.now()
+    const stoppedAt = performance.now()
     worker.kill('SIGTERM')
     expect(await worker.exited).toBe(0)
-    expect(performance.now() - told).toBeLessThan(10_000)
+    expect(performance.now() - stoppedAt).toBeLessThan(10_000)
     await claimant(deployment, importId, 2)
     const rows = await untilRows(deployment, importId, 0)
     expect(rows).toBeLessThan(3_000)
     expect(logged(deployment, importId, 'import released: this worker shuts down')).toHaveLength(1)
   })
 
-  test('ends a worker within 10 s in the middle of storing an error file, too', async () => {
+  test('ends a worker within 10 s even in the middle of storing an error file', async () => {
     const release = Promise.withResolvers<void>()
     const held = Promise.withResolvers<void>()
     deployment.storageFaults.set(({ method, path }) => {
@@ -91,15 +91,15 @@ describe('SIGTERM', () => {
     await slowBatches(deployment.db, 0)
     await held.promise
     const worker = await claimant(deployment, importId, 1)
-    const told = performance.now()
+    const stoppedAt = performance.now()
     worker.kill('SIGTERM')
     expect(await worker.exited).toBe(0)
-    expect(performance.now() - told).toBeLessThan(10_000)
+    expect(performance.now() - stoppedAt).toBeLessThan(10_000)
     release.resolve()
     expect(logged(deployment, importId, 'import released: this worker shuts down')).toHaveLength(1)
   })
 
-  test('of one worker after the other loses no time: each import goes on at once in another', async () => {
+  test('of one worker after another loses no time: each import continues at once in another worker', async () => {
     const imports: string[] = []
     for (let number = 0; number < 4; number++) imports.push(await importInProgress(4_000))
     const old = deployment.workers()
@@ -119,9 +119,9 @@ describe('SIGTERM', () => {
           : []
       })
     })
-    console.log(`imports went on ${gaps.join(', ')} ms after they were handed back`)
+    console.log(`imports continued ${gaps.join(', ')} ms after they were released`)
     expect(gaps.length).toBeGreaterThanOrEqual(imports.length)
-    // No lease had to run out; while a worker is replaced, the other one may have no room for them all.
+    // No import waited for a lease. While a worker is replaced, the other worker may have too few slots for all imports.
     expect(Math.max(...gaps)).toBeLessThan(20_000)
     for (const importId of imports) expect(logged(deployment, importId, 'claim lost')).toEqual([])
   })

@@ -24,26 +24,29 @@ export interface AppProcess {
   pid: number
   /** When it was ready, on the clock of `performance.now()`. */
   readyAt: number
-  /** What it told when it was ready, such as its address. */
+  /** What the process reported when it was ready, such as its address. */
   info: Record<string, unknown>
-  /** Settles with how it ended: the exit code, or the signal that ended it. */
+  /** Resolves with the exit code, or with the signal that ended the process. */
   exited: Promise<number | NodeJS.Signals>
   kill(signal: NodeJS.Signals): void
 }
 
-/** What {@link startApp} takes. */
+/** Options of {@link startApp}. */
 export interface AppOptions {
   app: 'api' | 'worker' | 's3-gateway'
   env: Record<string, string>
   nodeOptions?: readonly string[]
-  /** Folder of the repository, where it is not this one but another release's. */
+  /** Folder of another release's repository. Defaults to this repository. */
   root?: string
   log(line: LogLine): void
 }
 
 const repository = fileURLToPath(new URL('../../../..', import.meta.url))
 
-/** Starts a process of an app, as a deployment would, and waits until it is ready. Throws where it ends before. */
+/**
+ * Starts a process of an app, as a deployment would, and waits until it is ready. Throws if the process ends before it is
+ * ready.
+ */
 export async function startApp({
   app,
   env,
@@ -54,20 +57,20 @@ export async function startApp({
   const child = fork(join(root, 'apps', app, 'src', 'main.ts'), [], {
     env: { PATH: process.env.PATH, ...env },
     execArgv: [...nodeOptions],
-    // It stops when the channel closes: a test run that is killed leaves nothing running.
+    // The process stops when the channel closes, so that a killed test run leaves nothing running.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
   const exited = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals)
   void exited.then(() => process.off('exit', kill))
-  let complaints = ''
+  let errorOutput = ''
   child.stderr?.on('data', (chunk) => {
-    complaints = `${complaints}${chunk}`.slice(-4000)
+    errorOutput = `${errorOutput}${chunk}`.slice(-4000)
   })
   if (child.stdout) createInterface({ input: child.stdout }).on('line', (line) => readLine(line, log))
   const outcome = await Promise.race([ready(child), exited])
-  if (typeof outcome !== 'object') throw new Error(`${app} ended before it was ready (${outcome}): ${complaints}`)
+  if (typeof outcome !== 'object') throw new Error(`${app} ended before it was ready (${outcome}): ${errorOutput}`)
   return {
     pid: child.pid ?? 0,
     readyAt: performance.now(),
@@ -84,11 +87,11 @@ async function ready(child: ChildProcess): Promise<Record<string, unknown>> {
   }
 }
 
-/** The last line of a process that was killed may be cut off. */
+/** Parses a line and passes it to `log`. Ignores other output, and the truncated last line of a killed process. */
 function readLine(line: string, log: (line: LogLine) => void): void {
   try {
     log(JSON.parse(line))
   } catch {
-    // not a line of the log
+    // Not a line of the log.
   }
 }

@@ -7,21 +7,21 @@ import { bulkImport } from '../../stack/client.ts'
 import type { Deployment } from './deployment.ts'
 import { type GeneratedFile, generatedUsers } from './generate.ts'
 
-/** An app, and what its owner has asked for so far. */
+/** An app, and the files that its client has uploaded so far. */
 export interface ClientApp {
   appId: number
   token: string
-  /** Members: the first one's mails arrive, the second one's mail server refuses them for good. */
+  /** Addresses of two members. Mails to the first arrive; the mail server rejects the second permanently. */
   emails: readonly [string, string]
-  /** The files that were uploaded, by import. */
+  /** Uploaded files by import ID. */
   files: Map<string, GeneratedFile>
 }
 
-/** How long a client waits for one answer, ms, and how often it tries. */
+/** How long a client waits for one answer, ms, and how many attempts it makes. */
 const answerTimeoutMs = 5_000
 const attempts = 200
 
-/** A new app with the users of {@link generatedUsers}. */
+/** Creates an app with the users of {@link generatedUsers}. */
 export async function openClientApp({ db }: Deployment): Promise<ClientApp> {
   const name = crypto.randomUUID()
   const emails = [`${name}@example.com`, `rejected-${name}@example.com`] as const
@@ -31,13 +31,13 @@ export async function openClientApp({ db }: Deployment): Promise<ClientApp> {
   return { appId, token: apiToken, emails, files: new Map() }
 }
 
-/** An import that has its place in the line. */
+/** An import whose first request was answered. */
 export interface Requested {
   importId: string
   descriptor: UploadDescriptor
 }
 
-/** Makes the first request, as often as it takes. An answer that is lost leaves an import that nobody uploads to. */
+/** Makes the first request, and repeats it until it succeeds. A lost answer leaves an import that nobody uploads to. */
 export function request(
   { api }: Deployment,
   app: ClientApp,
@@ -60,7 +60,7 @@ export function request(
   })
 }
 
-/** Uploads the file, as often as it takes. */
+/** Uploads the file, and repeats the upload until it succeeds. */
 export async function send(app: ClientApp, { importId, descriptor }: Requested, file: GeneratedFile): Promise<void> {
   app.files.set(importId, file)
   const { url, headers } = descriptor.direct_upload
@@ -71,14 +71,14 @@ export async function send(app: ClientApp, { importId, descriptor }: Requested, 
   })
 }
 
-/** Both requests, one after the other. Gives the import's ID. */
+/** Makes the first request and uploads the file. Returns the import ID. */
 export async function upload(deployment: Deployment, app: ClientApp, file: GeneratedFile): Promise<string> {
   const requested = await request(deployment, app, file)
   await send(app, requested, file)
   return requested.importId
 }
 
-/** Cancels an import, as often as it takes. Gives whether it came before its end. */
+/** Cancels an import, and repeats the request until it is answered. Returns false if the import had already ended. */
 export function cancel({ api }: Deployment, app: ClientApp, importId: string): Promise<boolean> {
   return retry('the cancellation', async () => {
     const response = await fetch(`${api}${bulkImport}/${importId}`, {
@@ -91,13 +91,13 @@ export function cancel({ api }: Deployment, app: ClientApp, importId: string): P
   })
 }
 
-/** Tries until it works. Throws the last error where it never does. */
-export async function retry<Result>(what: string, attempt: () => Promise<Result>): Promise<Result> {
+/** Repeats an attempt until it succeeds. Throws after {@link attempts} failures, with the last error as the cause. */
+export async function retry<Result>(what: string, tryOnce: () => Promise<Result>): Promise<Result> {
   for (let number = 1; ; number++) {
     try {
-      return await attempt()
+      return await tryOnce()
     } catch (error) {
-      if (number === attempts) throw new Error(`${what} never worked`, { cause: error })
+      if (number === attempts) throw new Error(`${what} never succeeded`, { cause: error })
       await delay(200)
     }
   }

@@ -11,21 +11,21 @@ import type { Deployment } from './deployment.ts'
 import { type ExpectedImport, expectApp, modelSettings } from './expectation.ts'
 import { observe } from './watcher.ts'
 
-/** How it came out. */
+/** Result of a comparison with the model. */
 export interface Comparison {
   imports: number
-  /** Of them, those that were cancelled. */
+  /** Number of these imports that were cancelled. */
   cancelled: number
   rows: number
-  /** Mails that came more than once, because the mail server's answer was lost. */
+  /** Number of duplicate mails. A mail is sent again if the mail server's answer is lost. */
   mailsRepeated: number
-  /** Every difference from the model, and every moment at which a rule did not hold, in words. Empty is what it has to be. */
+  /** Descriptions of all differences from the model and all broken rules. Must be empty. */
   violations: string[]
 }
 
 /**
- * Waits for the end of everything that was asked for, then compares all that it left with the model. The end may take
- * `timeoutMs` ms.
+ * Waits until all imports and mails have ended, then compares profiles, counts, error files and mails with the model. Throws
+ * if the imports or the mails do not end within `timeoutMs`.
  */
 export async function compareWithModel(
   deployment: Deployment,
@@ -37,7 +37,9 @@ export async function compareWithModel(
   const { order, violations } = await observe(deployment.db, deployment.orderWaitMs)
   const comparison: Comparison = { imports: 0, cancelled: 0, rows: 0, mailsRepeated: 0, violations }
   for (const app of apps) await compareApp(deployment, app, order.get(app.appId) ?? [], comparison)
-  for (const key of await retry('listing storage', () => findOrphans(deployment.db, deployment.storageSettings))) {
+  for (const key of await retry('the listing of storage', () =>
+    findOrphans(deployment.db, deployment.storageSettings),
+  )) {
     violations.push(`${key} in storage belongs to nobody`)
   }
   return comparison
@@ -59,9 +61,9 @@ async function compareApp(
     if (view !== undefined) views.set(importId, view)
   }
   const isCancelled = (importId: string) => views.get(importId)?.state === 'cancelled'
-  // One that was cancelled while it waited has never run: it may stand anywhere.
-  const waited = [...app.files.keys()].filter((importId) => isCancelled(importId) && !order.includes(importId))
-  const ended = [...order, ...waited]
+  // An import that was cancelled while it waited has never run, so its position in the order does not matter.
+  const neverRan = [...app.files.keys()].filter((importId) => isCancelled(importId) && !order.includes(importId))
+  const ended = [...order, ...neverRan]
   compare('imports that ran', ended.toSorted(), [...app.files.keys()].toSorted())
   const runs = ended.flatMap((importId) => {
     const file = app.files.get(importId)
@@ -108,7 +110,7 @@ async function download(link: string): Promise<Buffer> {
   return Buffer.from(await response.arrayBuffer())
 }
 
-/** One mail to each member, with the counts; the first member has got it, the other one's was refused for good. */
+/** Compares the mails of an import: one to each member, with the counts. Only the first member's mail server accepts it. */
 async function compareMails(
   { db, mail }: Deployment,
   app: ClientApp,
@@ -144,11 +146,14 @@ async function compareMails(
   }
 }
 
-/** Waits for the end of the imports that the apps have uploaded to. Imports that nobody uploads to go on waiting: they are those whose first request was answered to nobody. */
+/**
+ * Waits for the end of all imports that the apps have uploaded to. If the answer to a first request was lost, nobody uploads
+ * to its import, and the import is ignored here.
+ */
 export async function untilAllEnded({ db }: Deployment, apps: readonly ClientApp[], timeoutMs: number): Promise<void> {
   const wanted = apps.flatMap(({ files }) => [...files.keys()])
   const open = () =>
-    retry('asking for open imports', async () => {
+    retry('the query for open imports', async () => {
       const rows = await db
         .selectFrom('imports')
         .select(['import_id', 'state', 'tries', 'attempt', 'retry_at'])
@@ -164,8 +169,8 @@ export async function untilAllEnded({ db }: Deployment, apps: readonly ClientApp
 }
 
 /**
- * A mail that failed waits up to minutes before it is tried again, which other tests look at: here it is made due at once.
- * One that a worker has claimed (for 120 s) is left to it for 20 s at least.
+ * Waits until no mail is waiting. Makes mails that failed due at once: they would wait for minutes, which other tests cover.
+ * Leaves a mail that a worker has claimed (for 120 s) to this worker for at least 20 s.
  */
 async function untilMailsSettled({ db }: Deployment, timeoutMs: number): Promise<void> {
   const waiting = async () => {

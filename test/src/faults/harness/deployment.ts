@@ -21,62 +21,65 @@ import { type StorageProxy, startStorageProxy } from './storage-proxy.ts'
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 import { watchImports } from './watcher.ts'
 
-/** What {@link startDeployment} takes. */
+/** Options of {@link startDeployment}. */
 export interface DeploymentOptions {
-  /** Worker processes; 2 where it is left out. */
+  /** Number of worker processes. Defaults to 2. */
   workers?: number
   queue?: 'postgres' | 'redis'
-  /** `UPLOAD_ORDER_WAIT`, ms; 30 s where it is left out. */
+  /** `UPLOAD_ORDER_WAIT`, ms. Defaults to 30 s. */
   orderWaitMs?: number
-  /** Further settings of the Postgres server. */
+  /** Additional settings of the Postgres server. */
   postgresSettings?: Readonly<Record<string, string>>
-  /** Further settings of the apps, as environment variables. */
+  /** Additional settings of the apps, as environment variables. */
   env?: Record<string, string>
-  /** Folder for the objects, where it is not to be the deployment's own: a full disk, say. */
+  /** Folder for the objects, such as one on a full disk. Defaults to a folder of the deployment. */
   storageFolder?: string
-  /** Port of the API's address, where it is to be that of an earlier deployment; any free one where it is left out. */
+  /** Port of the API's address, to reuse the port of an earlier deployment. Defaults to any free port. */
   apiPort?: number
 }
 
 /** The apps as a deployment runs them, with a proxy in front of every server that they use. */
 export interface Deployment {
-  /** Address of the API; it stays the same when the process is replaced. */
+  /** Address of the API. It does not change when the process is replaced. */
   api: string
-  /** Past the proxies, as are the next two. Queries fail while Postgres is restarted. */
+  /** Bypasses the proxy. Queries fail while Postgres restarts. */
   db: Database
+  /** Bypasses the proxy. */
   databaseUrl: string
+  /** Bypasses the proxies. */
   storage: Storage
   storageSettings: StorageSettings
   postgres: FaultyPostgres
   redis: FaultyRedis | undefined
-  /** The network to storage, and storage's own faults. */
+  /** Breaks the network between apps and storage. */
   storageNetwork: TcpProxy
+  /** Breaks storage itself. */
   storageFaults: StorageProxy
   mail: MailServer
   mailNetwork: TcpProxy
   orderWaitMs: number
-  /** Everything that all processes have logged. */
+  /** Log lines of all processes. */
   log: LogLine[]
-  /** The processes that run at the moment. One that ends is replaced. */
+  /** Returns the processes that are running now. A process that ends is replaced. */
   workers(): AppProcess[]
-  /** Starts another worker, which has settings or options of Node of its own. */
-  addWorker(special: Special): Promise<AppProcess>
+  /** Starts another worker with its own settings or options of Node. */
+  addWorker(overrides: ProcessOverrides): Promise<AppProcess>
   apis(): AppProcess[]
-  /** Ends all processes as a supervisor does. Throws where one has to be forced to. */
+  /** Ends all processes as a supervisor does. Throws if a process does not end by itself. */
   stopApps(): Promise<void>
   close(): Promise<void>
 }
 
-/** How a process differs from the others. */
-interface Special {
+/** How a process differs from the other processes. */
+interface ProcessOverrides {
   env?: Record<string, string>
   nodeOptions?: readonly string[]
 }
 
-/** How long a replacement waits, ms. */
-const replaceAfter = 200
+/** How long after its end a process is replaced, ms. */
+const replacementDelayMs = 200
 
-/** Starts everything and waits until it is ready. */
+/** Starts all servers, proxies and apps, and waits until they are ready. */
 export async function startDeployment(options: DeploymentOptions = {}): Promise<Deployment> {
   const parts = new AsyncDisposableStack()
   try {
@@ -127,12 +130,12 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
     ...options.env,
   }
   const log: LogLine[] = []
-  const keeper = keepProcesses(log)
-  parts.defer(async () => void (await keeper.stop('SIGKILL')))
-  const addWorker = (special: Special) =>
-    keeper.start('worker', { ...env, ...special.env }, [...memoryLimits.worker, ...(special.nodeOptions ?? [])])
+  const supervisor = superviseProcesses(log)
+  parts.defer(async () => void (await supervisor.stop('SIGKILL')))
+  const addWorker = (overrides: ProcessOverrides) =>
+    supervisor.start('worker', { ...env, ...overrides.env }, [...memoryLimits.worker, ...(overrides.nodeOptions ?? [])])
   await Promise.all([
-    keeper.start('api', env, [], ({ info }) => {
+    supervisor.start('api', env, [], ({ info }) => {
       apiPort = Number(new URL(String(info.url)).port)
     }),
     ...Array.from({ length: options.workers ?? 2 }, () => addWorker({})),
@@ -151,19 +154,19 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
     mailNetwork,
     orderWaitMs,
     log,
-    workers: () => keeper.running('worker'),
+    workers: () => supervisor.running('worker'),
     addWorker,
-    apis: () => keeper.running('api'),
+    apis: () => supervisor.running('api'),
     async stopApps() {
-      const ends = await keeper.stop('SIGTERM')
-      // 1 is a process that ended by itself although something half-open did not let it end in order.
+      const ends = await supervisor.stop('SIGTERM')
+      // A half-open connection may prevent a clean end: the process then exits by itself with code 1.
       if (ends.some((end) => end !== 0 && end !== 1)) throw new Error(`processes ended with ${ends.join(', ')}`)
     },
     close: () => parts.disposeAsync(),
   }
 }
 
-/** Storage behind a proxy for its own faults, behind one for those of the network. */
+/** Starts storage behind two proxies: the inner one injects faults of storage, the outer one faults of the network. */
 async function startStorage(root: string, parts: AsyncDisposableStack) {
   const credentials = { accessKeyId: 'faults', secretAccessKey: 'faults-secret' }
   const endpoint: S3Endpoint = await startS3Endpoint({
@@ -193,10 +196,10 @@ async function startStorage(root: string, parts: AsyncDisposableStack) {
   return { faults, network, settings, directSettings, direct }
 }
 
-/** Keeps processes running: one that ends, or does not start, is replaced, as any supervisor does. */
-function keepProcesses(log: LogLine[]) {
+/** Supervises processes: replaces every process that ends or fails to start. */
+function superviseProcesses(log: LogLine[]) {
   const running = new Map<AppProcess, 'api' | 'worker'>()
-  const keeping: Promise<void>[] = []
+  const supervising: Promise<void>[] = []
   let stopping = false
 
   async function start(
@@ -208,11 +211,11 @@ function keepProcesses(log: LogLine[]) {
     const started = await startApp({ app, env, nodeOptions, log: (line) => log.push(line) })
     running.set(started, app)
     onReady(started)
-    keeping.push(
+    supervising.push(
       started.exited.then(async () => {
         running.delete(started)
         while (!stopping) {
-          await delay(replaceAfter)
+          await delay(replacementDelayMs)
           if (stopping) return
           const again = await start(app, env, nodeOptions, onReady).catch(() => undefined)
           if (again !== undefined) return
@@ -228,15 +231,15 @@ function keepProcesses(log: LogLine[]) {
     async stop(signal: 'SIGTERM' | 'SIGKILL') {
       stopping = true
       const ends: unknown[] = []
-      // One that was just starting is found in the next round.
-      for (let settled = -1; settled !== keeping.length; ) {
-        settled = keeping.length
+      // The next round finds a process that was just starting.
+      for (let settled = -1; settled !== supervising.length; ) {
+        settled = supervising.length
         for (const process of running.keys()) {
           if (signal === 'SIGKILL') process.kill('SIGCONT')
           process.kill(signal)
           ends.push(await process.exited)
         }
-        await Promise.all(keeping)
+        await Promise.all(supervising)
       }
       return ends
     },

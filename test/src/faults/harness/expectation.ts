@@ -2,10 +2,10 @@ import type { ValueType } from '@sluice/contract'
 import { applyTable } from '../../imports/model.ts'
 import { type GeneratedFile, generatedUsers, write } from './generate.ts'
 
-/** Settings that decide what comes of a file, as every deployment of the fault tests has them: many small batches. */
+/** Settings that affect the result of an import. All deployments of the fault tests use them, to get many small batches. */
 export const modelSettings = { batchRows: 50, inferenceRows: 40 }
 
-/** What must come of an import. */
+/** Expected result of an import. */
 export interface ExpectedImport {
   state: 'completed' | 'failed' | 'cancelled'
   error: string | null
@@ -13,11 +13,11 @@ export interface ExpectedImport {
   rows_applied: number
   rows_failed: number
   types: Record<string, string>
-  /** Byte by byte; undefined where there is to be none. */
+  /** Exact bytes, or undefined if there must be no error file. */
   errorFile: Buffer | undefined
 }
 
-/** What must come of an app. */
+/** Expected state of an app. */
 export interface ExpectedApp {
   imports: ExpectedImport[]
   /** User → key → value. */
@@ -26,13 +26,13 @@ export interface ExpectedApp {
   keys: Record<string, ValueType>
 }
 
-/** A file, and how many of its rows were read where its import was cancelled. */
+/** A file, and the number of rows that were read if its import was cancelled. */
 export interface RunFile {
   file: GeneratedFile
   cancelledAfter?: number
 }
 
-/** Applies files one after the other to an app that had nothing but its users, as service.md and design.md say. */
+/** Applies files in order to an app that has only users, as service.md and design.md specify. */
 export function expectApp(runs: readonly RunFile[]): ExpectedApp {
   const app: ExpectedApp = { imports: [], profiles: {}, keys: {} }
   for (const user of generatedUsers) app.profiles[user] = {}

@@ -7,18 +7,18 @@ import { generatedUsers } from './generate.ts'
 import type { StorageFault } from './storage-proxy.ts'
 import type { NetworkState, TcpProxy } from './tcp-proxy.ts'
 
-/** What a fault is dealt with. */
+/** What a fault acts on. */
 interface FaultContext {
   deployment: Deployment
   random: Random
-  /** How long a fault lasts that lasts at all, ms. */
+  /** How long the fault lasts, ms. Instantaneous faults ignore it. */
   durationMs: number
 }
 
-/** Breaks something; what does not come back by itself is mended when this settles. */
+/** Breaks something. Repairs whatever does not recover by itself before the promise settles. */
 export type Fault = (context: FaultContext) => Promise<void>
 
-/** Every fault of a random schedule, by its name in the figures. */
+/** Faults of a random schedule, by their names in the figures. */
 export const faults: Record<string, Fault> = {
   'worker killed': async ({ deployment, random }) => killOne(deployment.workers(), random),
   'worker told to end': async ({ deployment, random }) => killOne(deployment.workers(), random, 'SIGTERM'),
@@ -50,10 +50,10 @@ export const faults: Record<string, Fault> = {
   'SMTP: refused': (context) => changeNetwork(context.deployment.mailNetwork, { kind: 'refuse' }, context.durationMs),
   'SMTP: slow': (context) =>
     changeNetwork(context.deployment.mailNetwork, { kind: 'slow', bytesPerSecond: 500 }, context.durationMs),
-  'SMTP: taken, then dropped': dropAcknowledgements,
+  'SMTP: accepted, then dropped': dropAcknowledgements,
 }
 
-/** Those that Redis can have. */
+/** Additional faults of a deployment with Redis. */
 export const redisFaults: Record<string, Fault> = {
   'Redis: refused': (context) => changeNetwork(redisProxy(context.deployment), { kind: 'refuse' }, context.durationMs),
   'Redis: half-open': (context) => changeNetwork(redisProxy(context.deployment), { kind: 'stall' }, context.durationMs),
@@ -102,7 +102,10 @@ async function terminateBackends({ deployment }: FaultContext): Promise<void> {
   `.execute(deployment.db)
 }
 
-/** Locks users in an order of its own; it lets the worker notice the deadlock first, and so be the one to give way. */
+/**
+ * Locks users in random order. Its long `deadlock_timeout` makes the worker detect the deadlock first, so that the worker's
+ * transaction aborts.
+ */
 async function provokeDeadlocks({ deployment, random, durationMs }: FaultContext): Promise<void> {
   const client = new pg.Client({ connectionString: deployment.databaseUrl })
   client.on('error', () => {})
@@ -124,13 +127,13 @@ async function provokeDeadlocks({ deployment, random, durationMs }: FaultContext
   }
 }
 
-/** Has every other batch fail as Postgres fails one of two transactions that cannot be put one after the other. */
+/** Makes about half of the batches fail with the error that Postgres reports if two transactions cannot be serialized. */
 async function provokeSerializationFailures({ deployment: { db }, durationMs }: FaultContext): Promise<void> {
   await sql
     .raw(`
     create or replace function watch.conflict() returns trigger language plpgsql as $$
     begin
-      if random() < 0.5 then raise serialization_failure using message = 'could not serialize access, as told'; end if;
+      if random() < 0.5 then raise serialization_failure using message = 'could not serialize access (simulated)'; end if;
       return new;
     end $$;
     create or replace trigger conflict before update on imports for each row
@@ -141,12 +144,12 @@ async function provokeSerializationFailures({ deployment: { db }, durationMs }: 
   await sql`drop trigger conflict on imports`.execute(db)
 }
 
-/** Redis starts anew without its data; the tables of the queue in Postgres are emptied. */
+/** Deletes all jobs: restarts Redis without its data, or empties the queue's tables in Postgres. */
 async function forgetQueue({ deployment }: FaultContext): Promise<void> {
   if (deployment.redis !== undefined) await deployment.redis.restart()
   else {
     const forget = sql`delete from bullmq.job; delete from bullmq.scheduler; delete from bullmq.meta where field <> 'version'`
-    // Workers lock the same rows, in an order of their own.
+    // Workers lock the same rows in another order, so this statement may deadlock.
     await retryConflicts(() => forget.execute(deployment.db))
   }
 }

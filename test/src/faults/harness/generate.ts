@@ -2,33 +2,33 @@ import { gzipSync } from 'node:zlib'
 import { pick, type Random } from '../../environment/random.ts'
 import type { Table } from '../../imports/model.ts'
 
-/** A file as it is uploaded, and what is in it. */
+/** An uploaded file and its content. */
 export interface GeneratedFile {
   table: Table
   bytes: Buffer
   contentType: 'text/csv' | 'application/gzip'
-  /** Why the whole file has to be refused; undefined for one that is to be applied. */
+  /** Why the whole file must be refused. Undefined if the file must be applied. */
   refusal: string | undefined
 }
 
-/** The users of a generated app. */
+/** Users of a generated app. */
 export const generatedUsers = Array.from({ length: 60 }, (_, user) => `user-${user}`)
 
-/** Cells of a column, by the column's name. Those of `late` come after the rows that types are inferred from. */
+/** Generators of cells by column name. `late` has no values in the rows that types are inferred from. */
 const columns: Record<string, (random: Random, row: number) => string> = {
-  plan: (random) => pick(['free', 'basic', 'pro', '', '"quoted", and more', 'two\nlines', 'ünï😀'], random),
+  plan: (random) => pick(['free', 'basic', 'pro', '', '"quoted", and more', 'two\ntoLines', 'ünï😀'], random),
   age: (random) => pick(['31', '42', '-7', '', String(random(1000))], random),
   score: (random) => pick(['1.5', '22.25', '', `${random(100)}.${random(10)}`], random),
   joined: (random) => pick(['2026-01-02', '2026-01-02T03:04:05+09:00', ''], random),
   late: (random, row) => (row < 150 ? '' : String(random(50))),
 }
 
-/** Makes the file `number` of an app. One in fifteen has to be refused. */
+/** Generates file `number` of an app. One file in fifteen must be refused. */
 export function generateFile(random: Random, number: number, rows: number): GeneratedFile {
   return random(15) === 0 ? refusedFile(random) : generateSoundFile(random, number, rows)
 }
 
-/** Makes a file that is applied: every row bears its number, so that no two imports leave the same profiles. */
+/** Generates a file that must be applied. Every row has the file's number, so that no two imports leave equal profiles. */
 export function generateSoundFile(random: Random, number: number, rows: number): GeneratedFile {
   const names = Object.keys(columns).filter(() => random(3) > 0)
   const header = ['mark', ...names].toSpliced(random(names.length + 1), 0, 'user_id')
@@ -42,7 +42,7 @@ export function generateSoundFile(random: Random, number: number, rows: number):
     : { table, bytes: csv, contentType: 'text/csv', refusal: undefined }
 }
 
-/** One row in twelve has something wrong with it. */
+/** Generates a row. One row in twelve has an error. */
 function generateRow(random: Random, header: readonly string[], number: number, row: number): Buffer[] {
   const wrong = random(12) === 0 ? pick(['user', 'value', 'length', 'bytes'] as const, random) : undefined
   const cells = header.map((name) => {
@@ -67,12 +67,12 @@ function refusedFile(random: Random): GeneratedFile {
   return { table, bytes: write(table), contentType: 'text/csv', refusal }
 }
 
-/** Writes CSV by no means of the service's own. Also an error file looks like this: quotes only where they must be. */
+/** Writes CSV without any code of the service. Uses quotes only if they are required, as error files do. */
 export function write({ header, rows }: Table): Buffer {
-  return Buffer.concat([header.map((name) => Buffer.from(name)), ...rows].map(line))
+  return Buffer.concat([header.map((name) => Buffer.from(name)), ...rows].map(toLine))
 }
 
-function line(cells: readonly Buffer[]): Buffer {
+function toLine(cells: readonly Buffer[]): Buffer {
   const texts = cells.map((cell) => {
     const text = cell.toString('latin1')
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text

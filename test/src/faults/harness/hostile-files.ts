@@ -1,21 +1,21 @@
 import { createGzip } from 'node:zlib'
 import { seeded } from '../../environment/random.ts'
 
-/** A file that somebody uploads to do harm, or by mistake. */
+/** A file that is uploaded to do harm, or by mistake. */
 export interface HostileFile {
   name: string
   contentType: 'text/csv' | 'application/gzip'
-  /** Its bytes, made anew each time that they are asked for. */
+  /** Generates the bytes of the file. */
   bytes(): AsyncIterable<Buffer>
-  /** What has to come of it. */
+  /** Expected result of the import. */
   expected: { state: 'completed' | 'failed'; error: string | null; rows_total: number; rows_failed: number }
-  /** The messages of the error file, each once; left out where there are too many to name. */
+  /** Distinct messages of the error file. Not checked if left out. */
   messages?: string[]
 }
 
 const megabyte = 2 ** 20
 
-/** The hostile files (bytes: how large the largest of them are before compression). */
+/** Lists the hostile files. The largest have about `bytes` bytes before compression. */
 export function hostileFiles(bytes: number): HostileFile[] {
   const numbers = (count: number, prefix: string) => Array.from({ length: count }, (_, n) => `${prefix}${n}`).join(',')
   const wide = numbers(10_000, 'c')
@@ -80,7 +80,7 @@ export function hostileFiles(bytes: number): HostileFile[] {
 
 type Bytes = HostileFile['bytes']
 
-/** Stands for the message about random names, which repeats them. */
+/** Part of the message about random column names. The full message repeats the names. */
 const unreadable = 'should be UTF-8'
 
 function refused(name: string, bytes: Bytes, error: string): HostileFile {
@@ -91,7 +91,7 @@ function refusedGzip(name: string, bytes: Bytes, error: string): HostileFile {
   return { ...refused(name, bytes, error), contentType: 'application/gzip' }
 }
 
-/** A file of which every row is invalid. */
+/** Describes a file in which every row is invalid. */
 function rows(name: string, header: string, body: Bytes, count: number, messages?: string[]): HostileFile {
   return {
     name,
@@ -130,7 +130,7 @@ function text(content: string): Bytes {
   return repeat(content, content.length)
 }
 
-/** A text again and again, up to the first end of it at or behind so many bytes. */
+/** Repeats a text until at least `bytes` bytes are written. The last repetition is complete. */
 function repeat(content: string, bytes: number): Bytes {
   const unit = Buffer.from(content)
   return async function* () {

@@ -10,23 +10,23 @@ import type { Deployment } from './deployment.ts'
 import { generateSoundFile } from './generate.ts'
 import type { HostileFile } from './hostile-files.ts'
 
-/** What came of a hostile file. */
+/** Result of a hostile file. */
 export interface HostileOutcome {
   state: string
   error: string | null
   rows_total: number
   rows_failed: number
-  /** The most that a worker had resident by then, bytes. */
+  /** Peak resident memory of a worker, bytes. */
   peakMemory: number
-  /** From the end of the upload to the end of the import, ms. */
-  took: number
-  /** The messages of the error file, each once. */
+  /** Time from the end of the upload to the end of the import, ms. */
+  tookMs: number
+  /** Distinct messages of the error file. */
   messages: string[]
-  /** What the mail says. */
+  /** Text of the result mail. */
   mail: string
 }
 
-/** Uploads a hostile file to an app of its own, and a sound one behind it, which has to be applied. */
+/** Uploads a hostile file to a new app, then a valid file, which must be applied. */
 export async function runHostileFile(deployment: Deployment, file: HostileFile): Promise<HostileOutcome> {
   const app = await openClientApp(deployment)
   const memory = watchMemory(async () => deployment.workers().map(({ pid }) => pid))
@@ -37,7 +37,7 @@ export async function runHostileFile(deployment: Deployment, file: HostileFile):
   assert.equal(answer.status, 200, answer.code)
   const uploaded = performance.now()
   const view = await ended(deployment.api, app.token, importId, 300_000)
-  const took = performance.now() - uploaded
+  const tookMs = performance.now() - uploaded
   const next = await ended(
     deployment.api,
     app.token,
@@ -50,7 +50,7 @@ export async function runHostileFile(deployment: Deployment, file: HostileFile):
     rows_total: view.rows_total,
     rows_failed: view.rows_failed,
     peakMemory: await memory.end(),
-    took: Math.round(took),
+    tookMs: Math.round(tookMs),
     messages: view.error_file_url === null ? [] : messagesOf(await download(view.error_file_url)),
     mail: await mailAbout(deployment, app, importId),
   }
@@ -66,7 +66,7 @@ async function digest(file: HostileFile): Promise<{ checksum: string; size: numb
   return { checksum: md5.digest('base64'), size }
 }
 
-/** The first column, which is quoted where it holds several messages. */
+/** Returns the distinct values of the first column, which is quoted if it holds several messages. */
 function messagesOf(errorFile: Buffer): string[] {
   const lines = errorFile.toString('latin1').split('\n').slice(1, -1)
   return [

@@ -3,9 +3,9 @@ import { until } from '../../environment/wait.ts'
 import type { AppProcess, LogLine } from './app-process.ts'
 import type { Deployment } from './deployment.ts'
 
-// What directed tests need to catch an import at a certain moment.
+// Helpers that catch an import in a certain state.
 
-/** Makes every batch take so long, ms, that an import can be caught in the middle; 0 ends it. */
+/** Makes every batch take `ms` longer, so that a test can act in the middle of an import. 0 removes the delay. */
 export async function slowBatches(db: Database, ms: number): Promise<void> {
   await sql`drop trigger if exists slow on imports`.execute(db)
   if (ms === 0) return
@@ -23,7 +23,7 @@ export async function slowBatches(db: Database, ms: number): Promise<void> {
     .execute(db)
 }
 
-/** Waits for a moment at which a batch is written and not committed yet; batches have to be slow. */
+/** Waits for a batch that is written but not committed. Requires {@link slowBatches}. */
 export function untilInBatch(db: Database): Promise<true> {
   return until('a batch that is being written', async () => {
     const { rows } = await sql`select from pg_stat_activity where wait_event = 'PgSleep'`.execute(db)
@@ -31,8 +31,8 @@ export function untilInBatch(db: Database): Promise<true> {
   })
 }
 
-/** Waits until so many rows of an import are committed. Gives how many they are. */
-export function untilRows({ db }: Deployment, importId: string, rows: number, deadline = 60_000): Promise<number> {
+/** Waits until at least `rows` rows of an import are committed. Returns their number. */
+export function untilRows({ db }: Deployment, importId: string, rows: number, timeoutMs = 60_000): Promise<number> {
   return until(
     `${rows} rows of ${importId}`,
     async () => {
@@ -43,7 +43,7 @@ export function untilRows({ db }: Deployment, importId: string, rows: number, de
         .executeTakeFirst()
       return row !== undefined && row.rows_total >= rows && row.rows_total
     },
-    deadline,
+    timeoutMs,
   )
 }
 
@@ -52,18 +52,18 @@ export async function untilState(
   { db }: Deployment,
   importId: string,
   state: string,
-  deadline = 60_000,
+  timeoutMs = 60_000,
 ): Promise<void> {
-  const look = () => db.selectFrom('imports').select('state').where('import_id', '=', importId).executeTakeFirst()
-  await until(`${importId} to be ${state}`, async () => (await look())?.state === state, deadline)
+  const find = () => db.selectFrom('imports').select('state').where('import_id', '=', importId).executeTakeFirst()
+  await until(`${importId} to be ${state}`, async () => (await find())?.state === state, timeoutMs)
 }
 
-/** Lines of the log about an import whose message begins like this. */
+/** Returns the log lines of an import whose message begins with `message`. */
 export function logged({ log }: Deployment, importId: string, message: string): LogLine[] {
   return log.filter(({ import_id, msg }) => import_id === importId && msg.startsWith(message))
 }
 
-/** The worker that claimed an import for an attempt; waits for the claim. */
+/** Waits until an attempt of an import is claimed. Returns the worker that claimed it. */
 export function claimant(deployment: Deployment, importId: string, attempt: number): Promise<AppProcess> {
   return until(`attempt ${attempt} of ${importId}`, () => {
     const claim = logged(deployment, importId, 'import claimed').find((line) => line.attempt === attempt)

@@ -3,19 +3,19 @@ import { pick, type Random } from '../../environment/random.ts'
 import type { Deployment } from './deployment.ts'
 import type { Fault } from './faults.ts'
 
-/** What {@link injectFaults} takes. */
+/** Options of {@link injectFaults}. */
 export interface InjectionOptions {
   random: Random
   faults: Readonly<Record<string, Fault>>
-  /** How long a fault lasts that lasts at all, ms: at most. */
+  /** Upper bound for the duration of a fault, ms. */
   longestFaultMs: number
-  /** Ends it, after the fault that is under way. */
+  /** Stops the injection after the fault in flight. */
   over: AbortSignal
-  /** Is called after each fault. */
+  /** Called after each fault. */
   afterFault?(name: string): Promise<void>
 }
 
-/** One fault after the other, each kind once before any comes again. Gives how often each counts. */
+/** Injects one fault after another. Every kind occurs once before any is repeated. Returns how often each occurred. */
 export async function injectFaults(deployment: Deployment, options: InjectionOptions): Promise<Record<string, number>> {
   const { random, over, longestFaultMs } = options
   const counts: Record<string, number> = {}
@@ -24,9 +24,9 @@ export async function injectFaults(deployment: Deployment, options: InjectionOpt
     if (left.length === 0) left = Object.entries(options.faults)
     const next = pick(left, random)
     left.splice(left.indexOf(next), 1)
-    const [name, strike] = next
-    // What breaks may break the very connection by which it is broken.
-    await strike({ deployment, random, durationMs: 300 + random(longestFaultMs) }).catch(() => {})
+    const [name, inject] = next
+    // A fault may also break the connection that injects it.
+    await inject({ deployment, random, durationMs: 300 + random(longestFaultMs) }).catch(() => {})
     counts[name] = (counts[name] ?? 0) + 1
     await options.afterFault?.(name)
     await delay(random(300))

@@ -3,22 +3,22 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { SMTPServer } from 'smtp-server'
 
-/** A mail that came, as far as it is needed to tell mails apart. */
+/** The parts of a received mail that tests need to distinguish mails. */
 interface ReceivedMail {
   to: string
   messageId: string
 }
 
-/** A mail server that keeps what it is sent, and misbehaves as it is told. */
+/** A mail server that records the mails it receives, and that tests can make misbehave. */
 export interface MailServer {
   port: number
   received: ReceivedMail[]
-  /** Called, where it is set, instead of telling a sender that its mail was taken. */
+  /** If set, it is called instead of confirming a mail to its sender. */
   insteadOfAnswer: (() => void) | undefined
   close(): Promise<void>
 }
 
-/** Starts a mail server that refuses, for good, every recipient whose address begins with `rejected`. */
+/** Starts a mail server that permanently rejects every recipient whose address begins with `rejected`. */
 export async function startMailServer(): Promise<MailServer> {
   const received: ReceivedMail[] = []
   const smtp = new SMTPServer({

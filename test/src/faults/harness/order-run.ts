@@ -8,21 +8,21 @@ import { type GeneratedFile, generateFile } from './generate.ts'
 import { injectFaults } from './inject-faults.ts'
 import { observe } from './watcher.ts'
 
-/** What {@link runInOrder} takes. */
+/** Options of {@link runInOrder}. */
 export interface OrderRun {
   seed: number
   apps: number
-  /** Imports of each app. */
+  /** Number of imports per app. */
   imports: number
-  /** Rows of each import, at most. */
+  /** Maximum number of rows per import. */
   rows: number
   workers: number
-  /** How long it may take from the first upload until every import has ended, ms. */
+  /** Maximum time from the first upload to the end of the last import, ms. */
   timeoutMs: number
 }
 
-/** Those that leave Postgres running: the order is asked from it all the time. */
-const kinds = [
+/** Faults that leave Postgres running, because clients and the harness query it throughout the run. */
+const faultNames = [
   'worker killed',
   'worker stopped',
   'Postgres: backends terminated',
@@ -34,13 +34,13 @@ const kinds = [
 ]
 
 /**
- * Makes the first requests of all imports, then uploads the files in random order while workers are killed and stopped
- * and connections break. Every app's imports have to run in the order of the requests, and leave what the model says.
+ * Makes the first requests of all imports, then uploads the files in random order. Meanwhile workers are killed and stopped,
+ * and connections break. Returns a violation if an app's imports do not run in request order or differ from the model.
  */
 export async function runInOrder(run: OrderRun): Promise<Comparison> {
   const deployment = await startDeployment({
     workers: run.workers,
-    // Nothing is to be passed by, however long its upload takes.
+    // No import may be overtaken, however long its upload takes.
     orderWaitMs: 60 * 60_000,
     env: { IMPORT_LEASE: '3s', IMPORT_ATTEMPTS: '100' },
   })
@@ -59,7 +59,7 @@ export async function runInOrder(run: OrderRun): Promise<Comparison> {
     const over = new AbortController()
     const breaking = injectFaults(deployment, {
       random: seeded(run.seed),
-      faults: Object.fromEntries(Object.entries(faults).filter(([name]) => kinds.includes(name))),
+      faults: Object.fromEntries(Object.entries(faults).filter(([name]) => faultNames.includes(name))),
       longestFaultMs: 1_500,
       over: over.signal,
     })

@@ -9,42 +9,42 @@ import { faults, redisFaults } from './faults.ts'
 import { generateFile } from './generate.ts'
 import { injectFaults } from './inject-faults.ts'
 
-/** What {@link runAtRandom} takes. */
+/** Options of {@link runAtRandom}. */
 export interface RandomRun {
   seed: number
   queue: 'postgres' | 'redis'
-  /** How long clients upload and things break, ms. */
+  /** How long clients upload and faults occur, ms. */
   durationMs: number
-  /** How long a fault lasts that lasts at all, ms: at most. */
+  /** Upper bound for the duration of a fault, ms. */
   longestFaultMs: number
   workers: number
   apps: number
-  /** Waits after each fault until every app makes progress, and measures it. Without it faults follow each other closely. */
+  /** Whether to wait after each fault until every app makes progress, and to measure this time. */
   awaitRecovery: boolean
 }
 
-/** What a run came to. */
+/** Result of a run. */
 export interface RunFigures extends Comparison {
   seed: number
-  /** How often each fault counts. */
+  /** How often each fault occurred. */
   faults: Record<string, number>
-  /** The longest time from the end of each fault until every app had made progress again, ms; empty if it was not awaited. */
+  /** Longest time from the end of each fault until every app made progress, ms. Empty without `awaitRecovery`. */
   recovery: Record<string, number>
 }
 
 const maxRows = 2_000
 
-/** How long a client thinks before it cancels an import, ms. */
+/** Upper bound for the time between an upload and its cancellation, ms. */
 const longestHesitationMs = 3_000
 
-/** How long the wait for an upload is, and how long a late one comes after it, ms. */
+/** `UPLOAD_ORDER_WAIT`, and the upper bound for how much later a late upload comes, ms. */
 const orderWaitMs = 3_000
 const longestDelayMs = 4_000
 
-/** The most imports of an app that wait at a time. */
+/** Maximum number of open imports per app. */
 const openImportsLimit = 4
 
-/** Lets clients upload while things break, both as the seed has it, then compares everything with the model. */
+/** Lets clients upload while faults occur, both determined by the seed. Then compares everything with the model. */
 export async function runAtRandom(run: RandomRun): Promise<RunFigures> {
   const deployment = await startDeployment({
     workers: run.workers,
@@ -52,9 +52,9 @@ export async function runAtRandom(run: RandomRun): Promise<RunFigures> {
     orderWaitMs,
     env: {
       IMPORT_LEASE: '3s',
-      // Faults follow each other so closely here that a long import may well have no progress for five tries.
+      // Faults are so frequent here that a long import may make no progress in five tries.
       IMPORT_ATTEMPTS: '100',
-      // Other apps wait nearly all the time here: long imports are released again and again.
+      // Other apps wait nearly all the time here, so that long imports are released repeatedly.
       IMPORT_SLICE: '300ms',
     },
   })
@@ -64,7 +64,7 @@ export async function runAtRandom(run: RandomRun): Promise<RunFigures> {
     const uploading = Promise.all(
       apps.map((app, index) => keepUploading(deployment, app, seeded(run.seed + index), over.signal)),
     )
-    uploading.catch(() => {}) // it is awaited below, unless something else fails first
+    uploading.catch(() => {}) // awaited below unless something else fails first
     const recovery: Record<string, number> = {}
     const counts = await injectFaults(deployment, {
       random: seeded(run.seed),
@@ -85,19 +85,19 @@ export async function runAtRandom(run: RandomRun): Promise<RunFigures> {
   }
 }
 
-/** Waits until every app has got further. Gives how long that took, ms. */
+/** Waits until every app has made progress. Returns how long that took, ms. */
 async function untilProgress(deployment: Deployment, apps: readonly ClientApp[]): Promise<number> {
   const start = performance.now()
   const before = await progressOf(deployment)
-  const isFurther = (now: Map<number, number>) =>
+  const hasProgressed = (now: Map<number, number>) =>
     apps.every(({ appId }) => (now.get(appId) ?? 0) > (before.get(appId) ?? 0))
-  await until('progress of every app', async () => isFurther(await progressOf(deployment)), 90_000)
+  await until('progress of every app', async () => hasProgressed(await progressOf(deployment)), 90_000)
   return Math.round(performance.now() - start)
 }
 
-/** Rows and ends so far, by app. */
+/** Returns the number of rows and ended imports so far, by app. */
 function progressOf({ db }: Deployment): Promise<Map<number, number>> {
-  return retry('asking for the progress', async () => {
+  return retry('the query for progress', async () => {
     const { rows } = await sql<{ app_id: number; progress: number }>`
       select app_id, sum(rows_total + (finished_at is not null)::integer)::bigint as progress from imports group by app_id
     `.execute(db)
@@ -106,8 +106,8 @@ function progressOf({ db }: Deployment): Promise<Map<number, number>> {
 }
 
 /**
- * Uploads one file after another, as fast as imports end. Cancels one import in six some time later, and uploads one file in
- * six so late that other imports have passed it meanwhile.
+ * Uploads one file after another, as fast as imports end. Cancels one import in six some time later. Uploads one file in six
+ * so late that other imports have overtaken its import.
  */
 async function keepUploading(deployment: Deployment, app: ClientApp, random: Random, over: AbortSignal): Promise<void> {
   const late: Promise<void>[] = []
@@ -116,7 +116,7 @@ async function keepUploading(deployment: Deployment, app: ClientApp, random: Ran
     if (random(6) === 0) {
       const requested = await request(deployment, app, file)
       const sending = delay(orderWaitMs + random(longestDelayMs)).then(() => send(app, requested, file))
-      sending.catch(() => {}) // it is awaited below, unless something else fails first
+      sending.catch(() => {}) // awaited below unless something else fails first
       late.push(sending)
       continue
     }
@@ -131,7 +131,7 @@ async function keepUploading(deployment: Deployment, app: ClientApp, random: Ran
 }
 
 function openImports({ db }: Deployment, { appId, files }: ClientApp): Promise<number> {
-  return retry('counting open imports', async () => {
+  return retry('the count of open imports', async () => {
     const rows = await db
       .selectFrom('imports')
       .select('import_id')

@@ -4,30 +4,30 @@ import { type RunningPostgres, startPostgres } from '@sluice/local-stack'
 import { startRedis } from '../../environment/redis.ts'
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
-/** A server behind a proxy, which can be started anew. */
+/** A server behind a proxy, which tests can restart. */
 interface RestartableServer {
   proxy: TcpProxy
-  /** Its address through the proxy, for the apps. */
+  /** Address through the proxy, for the apps. */
   url: string
   close(): Promise<void>
 }
 
 /** Postgres behind a proxy. */
 export interface FaultyPostgres extends RestartableServer {
-  /** Its address past the proxy, for the tests. */
+  /** Address that bypasses the proxy, for the tests. */
   directUrl: string
   dataDirectory: string
-  /** `fast` ends connections and writes everything down; `immediate` is a crash, from which the next start recovers. */
+  /** Restarts the server: `fast` is a clean shutdown, `immediate` is a crash from which the next start recovers. */
   restart(mode: 'fast' | 'immediate'): Promise<void>
 }
 
-/** Starts a Postgres of its own, in a folder that is made. Nothing here has to survive a power failure. */
+/** Starts a Postgres server with its data below `folder`. The data does not survive a power failure. */
 export async function startFaultyPostgres(
   folder: string,
-  further: Readonly<Record<string, string>> = {},
+  additionalSettings: Readonly<Record<string, string>> = {},
 ): Promise<FaultyPostgres> {
   const dataDirectory = join(folder, 'postgres')
-  const settings = { fsync: 'off', full_page_writes: 'off', shared_buffers: '32MB', ...further }
+  const settings = { fsync: 'off', full_page_writes: 'off', shared_buffers: '32MB', ...additionalSettings }
   let server: RunningPostgres = await startPostgres({ dataDirectory, port: 0, settings })
   const { port, url: directUrl } = server
   const proxy = await startTcpProxy(() => port)
@@ -54,11 +54,11 @@ export async function startFaultyPostgres(
 
 /** Redis behind a proxy. */
 export interface FaultyRedis extends RestartableServer {
-  /** Starts an empty one in its place: everything in it is forgotten. */
+  /** Replaces the server by an empty one, so that all data is lost. */
   restart(): Promise<void>
 }
 
-/** Starts a Redis of its own, without persistence. Throws where there is no redis-server. */
+/** Starts a Redis server without persistence. Throws if there is no redis-server. */
 export async function startFaultyRedis(folder: string): Promise<FaultyRedis> {
   let server = await startOwnRedis(folder)
   const proxy = await startTcpProxy(() => Number(new URL(server.url).port))
@@ -83,7 +83,7 @@ async function startOwnRedis(folder: string) {
   return server
 }
 
-/** The same address, by way of the proxy. */
+/** Returns the address with the port of the proxy. */
 export function throughProxy(address: string, proxy: TcpProxy): string {
   const url = new URL(address)
   url.port = String(proxy.port)

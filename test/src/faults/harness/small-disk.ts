@@ -3,32 +3,32 @@ import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A file system of its own with little room. */
+/** A separate file system with little space. */
 export interface SmallDisk {
   path: string
-  /** Leaves so much room, bytes, or none. */
-  fill(room?: number): Promise<void>
-  /** Undoes that. */
+  /** Fills the disk and leaves `freeBytes` free. */
+  fill(freeBytes?: number): Promise<void>
+  /** Frees the space that {@link fill} took. */
   empty(): Promise<void>
   remove(): Promise<void>
 }
 
-/** Mounts a small disk (bytes). Gives undefined where the machine does not let us: that takes root on Linux. */
+/** Mounts a disk of `bytes` bytes. Returns undefined if the machine does not allow it: mounting requires root on Linux. */
 export async function mountSmallDisk(bytes: number): Promise<SmallDisk | undefined> {
   const path = await mkdtemp(join(tmpdir(), 'sluice-disk-'))
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', path], { stdio: 'ignore' })
   } catch {
-    console.warn('not tested: this machine does not let us mount a small disk')
+    console.warn('not tested: this machine does not allow mounting a small disk')
     await rm(path, { recursive: true })
     return undefined
   }
   const ballast = join(path, 'ballast')
   return {
     path,
-    async fill(room = 0) {
+    async fill(freeBytes = 0) {
       const { bavail, bsize } = await statfs(path)
-      await writeFile(ballast, Buffer.alloc(bavail * bsize - room))
+      await writeFile(ballast, Buffer.alloc(bavail * bsize - freeBytes))
     },
     empty: () => rm(ballast, { force: true }),
     async remove() {

@@ -4,36 +4,39 @@ import type { AddressInfo } from 'node:net'
 import { pipeline, Transform } from 'node:stream'
 
 /**
- * What storage does to one request: answers it with an error, cuts its body or the body of the answer after some bytes,
- * falls silent after some bytes of the answer, or holds the request back until a promise settles.
+ * A fault in one request to storage:
+ * - `answer`: an error response
+ * - `cut request`, `cut answer`: the connection breaks after some bytes of the body
+ * - `stalled answer`: the response stops after some bytes, and the connection stays open
+ * - `hold`: the request waits until a promise settles
  */
 export type StorageFault =
   | { kind: 'answer'; status: number; code: string }
   | { kind: 'cut request' | 'cut answer' | 'stalled answer'; afterBytes: number }
   | { kind: 'hold'; until: Promise<unknown> }
 
-/** A request, as far as faults depend on it; `copySource` is bucket and key of what a copy is made of. */
+/** The parts of a request that faults depend on. `copySource` is the bucket and key of a copy's source. */
 interface FaultyRequest {
   method: string
   path: string
   copySource: string | undefined
 }
 
-/** Decides what happens to a request; undefined lets it through. */
+/** Returns the fault for a request, or undefined to forward it unchanged. */
 type StorageFaults = (request: FaultyRequest) => StorageFault | undefined
 
-/** An HTTP proxy in front of object storage, which breaks requests as it is told. */
+/** An HTTP proxy in front of object storage that injects faults into requests. */
 export interface StorageProxy {
   port: number
   set(faults: StorageFaults | undefined): void
   close(): Promise<void>
 }
 
-/** Starts a proxy in front of the storage on a port of 127.0.0.1. Signatures stay good: it changes no header. */
+/** Starts a proxy in front of the storage on a port of 127.0.0.1. Signatures stay valid because no header is changed. */
 export async function startStorageProxy(storagePort: number): Promise<StorageProxy> {
   let faults: StorageFaults | undefined
   const server = createServer((incoming, answer) => {
-    // Its connection, as long as there is one: an error may come after the end.
+    // Read before the request ends: an error may come later, when the request has no socket.
     const { method = '', url = '', socket, headers } = incoming
     const source = headers['x-amz-copy-source']
     const copySource = typeof source === 'string' ? decodeURIComponent(source) : undefined
@@ -64,7 +67,7 @@ async function serve(
   if (fault?.kind === 'answer') {
     incoming.resume()
     answer.writeHead(fault.status, { 'Content-Type': 'application/xml' })
-    answer.end(`<Error><Code>${fault.code}</Code><Message>as told</Message></Error>`)
+    answer.end(`<Error><Code>${fault.code}</Code><Message>simulated</Message></Error>`)
     return
   }
   if (fault?.kind === 'hold') await fault.until
@@ -92,17 +95,17 @@ async function serve(
   })
 }
 
-/** Lets bytes through until the fault, if it is one of these kinds, has it fail or go no further. */
+/** Forwards bytes up to the limit of the fault, then fails or stalls. Forwards all bytes if the fault is of another kind. */
 function breaking(fault: StorageFault | undefined, ...kinds: StorageFault['kind'][]): Transform {
-  const isMeant = fault !== undefined && 'afterBytes' in fault && kinds.includes(fault.kind)
-  const most = isMeant ? fault.afterBytes : Number.POSITIVE_INFINITY
+  const applies = fault !== undefined && 'afterBytes' in fault && kinds.includes(fault.kind)
+  const maxBytes = applies ? fault.afterBytes : Number.POSITIVE_INFINITY
   let bytes = 0
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length
-      if (bytes <= most) return done(null, chunk)
-      this.push(chunk.subarray(0, chunk.length - (bytes - most)))
-      if (fault?.kind !== 'stalled answer') setImmediate(() => done(new Error('cut as told')))
+      if (bytes <= maxBytes) return done(null, chunk)
+      this.push(chunk.subarray(0, chunk.length - (bytes - maxBytes)))
+      if (fault?.kind !== 'stalled answer') setImmediate(() => done(new Error('simulated cut')))
     },
   })
 }

@@ -2,27 +2,30 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /**
- * What a network may do to connections: `refuse` resets every connection, old or new; `stall` lets nothing through and
- * tells nobody (what is half-open then stays so); `slow` lets some bytes a second through; `cut` resets each new connection
- * once so many bytes have gone through it, both ways together.
+ * The state of a simulated network:
+ * - `fine`: forwards everything
+ * - `refuse`: resets every connection, old or new
+ * - `stall`: forwards nothing and closes nothing; connections that stalled stay half-open
+ * - `slow`: limits the rate of each direction
+ * - `cut`: resets each connection after some bytes, counted in both directions together
  */
 export type NetworkState =
   | { kind: 'fine' | 'refuse' | 'stall' }
   | { kind: 'slow'; bytesPerSecond: number }
   | { kind: 'cut'; afterBytes: number }
 
-/** A proxy in front of a server, which breaks connections as it is told. */
+/** A TCP proxy in front of a server that simulates network faults. */
 export interface TcpProxy {
   /** Port on 127.0.0.1. */
   port: number
-  /** Changes the state from now on. */
+  /** Changes the state of the network. */
   set(state: NetworkState): void
   /** Resets every connection. */
   reset(): void
   close(): Promise<void>
 }
 
-/** Starts a proxy on `port`, any free one; `target` gives the port on 127.0.0.1 that new connections are led to. */
+/** Starts a proxy on `port`; 0 picks a free one. `target` returns the port on 127.0.0.1 for new connections. */
 export async function startTcpProxy(target: () => number, port = 0): Promise<TcpProxy> {
   let state: NetworkState = { kind: 'fine' }
   const links = new Set<Link>()
@@ -53,7 +56,7 @@ export async function startTcpProxy(target: () => number, port = 0): Promise<Tcp
   }
 }
 
-/** One connection, in both directions. */
+/** One proxied connection, in both directions. */
 class Link {
   onEnd: () => void = () => {}
   readonly #sockets: readonly [Socket, Socket]
@@ -74,7 +77,7 @@ class Link {
     this.onEnd()
   }
 
-  /** From now on neither side hears of the other again. */
+  /** Stops forwarding for good, and leaves both sides open. */
   stall(): void {
     this.#stalled = true
     for (const socket of this.#sockets) socket.pause()
