@@ -1,4 +1,4 @@
-// One attack of `npm run test:hostile` with its stack; the argument is its title.
+// Runs one attack of `npm run test:hostile` on its own stack. The argument is the attack's title.
 import { attacks } from './attacks/index.ts'
 import { runAlone } from './run.ts'
 

@@ -13,7 +13,7 @@ import type { AttackContext } from './attack.ts'
 
 const megabyte = 2 ** 20
 
-/** Compresses a header and as many repetitions of a row, however large they are without compression. */
+/** Compresses a header and `count` repetitions of a row. Works for any uncompressed size. */
 export async function bomb(header: string, row: string, count: number): Promise<Buffer> {
   const packer = createGzip({ level: zlib.Z_BEST_COMPRESSION })
   const packed = packer.toArray()
@@ -32,7 +32,7 @@ async function drained(stream: NodeJS.EventEmitter): Promise<void> {
   await new Promise<void>((resolve) => void stream.once('drain', resolve))
 }
 
-/** Cancels whatever the apps have waiting or running. */
+/** Cancels all waiting and running imports of the apps. */
 export async function cancelAll({ db }: RunningStack, appIds: readonly number[]): Promise<void> {
   if (appIds.length === 0) return
   const unfinished = await db
@@ -45,7 +45,7 @@ export async function cancelAll({ db }: RunningStack, appIds: readonly number[])
   for (const row of unfinished) await cancelImport(db, row.import_id)
 }
 
-/** How many imports of an app have not ended. */
+/** Returns the number of imports of an app that have not ended. */
 export async function unfinishedImports({ db }: RunningStack, appId: number): Promise<number> {
   const { count } = await db
     .selectFrom('imports')
@@ -56,19 +56,19 @@ export async function unfinishedImports({ db }: RunningStack, appId: number): Pr
   return Number(count)
 }
 
-/** Uploads a compressed file through both requests of v3. Returns the import's ID. */
+/** Uploads a compressed file through both requests of v3. Returns the import ID. */
 export function uploadBomb({ urls }: AttackContext, token: string, file: Buffer): Promise<string> {
   return upload(urls.api, token, file, 'application/gzip')
 }
 
-/** Waits for the end of an import, or of the attack. Returns how long that took, s. */
+/** Waits for the end of the import or of the attack. Returns how long that took, s. */
 export async function secondsToEnd({ urls, signal }: AttackContext, token: string, importId: string): Promise<number> {
   const begun = performance.now()
   while (!signal.aborted && (await statusOf(urls.api, token, importId)).finished_at === null) await delay(100)
   return Math.round((performance.now() - begun) / 100) / 10
 }
 
-/** What came back, or why nothing did. Never throws: an attacker goes on. */
+/** The answer to an attacker's request. Failures are part of it, because an attacker continues after them. */
 export interface AttackAnswer {
   /** 0 if the connection ended without an answer. */
   status: number
@@ -76,7 +76,7 @@ export interface AttackAnswer {
   seconds: number
 }
 
-/** Sends a request on a connection of its own. It is broken off when the attack ends. */
+/** Sends a request on its own connection. Aborts the request when the attack ends. Never throws. */
 export async function attackWith(
   signal: AbortSignal,
   url: string,
@@ -104,22 +104,22 @@ export async function attackWith(
   }
 }
 
-/** Counts answers by their status: `status 202`. */
+/** Counts answers by status, under names such as `status 202`. */
 export function countStatuses(answers: readonly { status: number }[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { status } of answers) counts[`status ${status}`] = (counts[`status ${status}`] ?? 0) + 1
   return counts
 }
 
-/** A connection that sends a byte now and then, and never ends by itself. */
+/** A connection that sends a byte from time to time, and never ends by itself. */
 export interface SlowClient {
-  /** Settles when the server has closed the connection, with how long it was open (s) and the status of its answer. */
+  /** Resolves when the connection is closed, with the time it was open (s) and the status of the answer (0 for none). */
   closed: Promise<{ seconds: number; status: number }>
   isOpen(): boolean
   end(): void
 }
 
-/** Opens a connection that sends `head` at once, and then `piece` every `pause` ms, until the attack ends. */
+/** Opens a connection that sends `head` at once, and then `piece` every `pauseMs` ms until the attack ends. */
 export function trickle(
   signal: AbortSignal,
   url: string,
@@ -148,7 +148,7 @@ export function trickle(
   return { closed, isOpen: () => !socket.destroyed, end }
 }
 
-/** Begins a signed upload of 1 GB, and sends a byte of it every two seconds until the attack ends. */
+/** Begins a signed upload of 1 GB, and sends one byte every two seconds until the attack ends. */
 export function trickleUpload(
   signal: AbortSignal,
   url: string,
@@ -178,7 +178,7 @@ export function trickleUpload(
   return { closed, isOpen: () => !sending.closed && !sending.destroyed, end }
 }
 
-/** Somebody who is signed in to the dashboard with this address. */
+/** Signs in to the dashboard with an e-mail address. Returns the visitor. */
 export async function signIn({ stack, urls }: AttackContext, email: string): Promise<Visitor> {
   const link = await createLink(stack.db, email)
   assert(link, `${email} may not sign in`)
@@ -188,7 +188,7 @@ export async function signIn({ stack, urls }: AttackContext, email: string): Pro
   return visitor
 }
 
-/** Waits some time, or until the attack ends. */
+/** Waits for `ms` ms, or until the attack ends. */
 export async function pauseFor(signal: AbortSignal, ms: number): Promise<void> {
   await delay(ms, undefined, { signal }).catch(() => {})
 }

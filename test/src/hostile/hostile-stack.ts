@@ -13,7 +13,7 @@ import type { BucketOwner } from '../s3-gateway/bucket-owner.ts'
 import { openApp } from '../stack/client.ts'
 import { type RunningStack, startStack } from '../stack/running-stack.ts'
 
-/** Apps that serve or work, each in processes of its own. */
+/** Apps that run as processes of their own. */
 export const appNames = ['api', 'worker', 'dashboard', 's3-gateway'] as const
 export type AppName = (typeof appNames)[number]
 
@@ -24,12 +24,12 @@ export interface StackUrls {
   s3Gateway: string
 }
 
-/** A time slice of an import, ms: shorter than the default, so that runs are short. A small import may wait two. */
+/** Time slice of an import, ms. Shorter than the default to keep runs short. A small import may wait for two slices. */
 export const sliceMs = 5_000
 
 const settingsOfRun = { IMPORT_SLICE: `${sliceMs}ms` }
 
-/** Starts what `npm start` runs, with two workers. */
+/** Starts the stack of `npm start` with two workers. */
 export async function startHostileStack(env: Record<string, string> = {}): Promise<RunningStack> {
   return await startStack({ workers: 2, env: { ...settingsOfRun, ...env } })
 }
@@ -40,13 +40,13 @@ export async function urlsOf(stack: RunningStack): Promise<StackUrls> {
   return { api, dashboard, s3Gateway }
 }
 
-/** Process IDs by app. */
+/** Returns the process IDs by app. */
 async function pidsOf(stack: RunningStack): Promise<Record<AppName, number[]>> {
   const { processes } = await stack.info()
   return byApp((name) => processes[name.replace('-', '_')] ?? [])
 }
 
-/** Opens an app with these users and an access key. */
+/** Creates an app with these users and an access key. */
 export async function openTenant(stack: RunningStack, users: readonly string[]): Promise<BucketOwner> {
   const app = await openApp(stack, users)
   const environment = { ENCRYPTION_KEYS: await encryptionKeysOf(stack.home, {}) }
@@ -56,25 +56,25 @@ export async function openTenant(stack: RunningStack, users: readonly string[]):
   return { ...app, ...key, path: pathOf(app.appId), gateway: s3Gateway }
 }
 
-/** What processes did while they were watched. */
+/** What happened to processes while they were watched. */
 export interface Watched {
-  /** The most that a process of each app had in memory, bytes. */
+  /** Peak resident memory of a process, by app, bytes. */
   peaks: Record<AppName, number>
-  /** Processes that ended, by app. */
+  /** Number of processes that ended, by app. */
   ended: Record<AppName, number>
 }
 
 const watchIntervalMs = 250
 
-/** Watches the processes that run now, until it is ended. */
+/** Watches the processes that are running now until `end` is called. */
 export async function watchProcesses(stack: RunningStack): Promise<{ end(): Promise<Watched> }> {
   const pids = await pidsOf(stack)
   const watched = appNames.flatMap((app) => pids[app].map((pid) => ({ app, pid, peak: 0, isRunning: true })))
-  // Linux counts peaks by itself, from now on.
+  // Resets the peaks that Linux records.
   if (process.platform === 'linux')
     await Promise.all(watched.map(({ pid }) => writeFile(`/proc/${pid}/clear_refs`, '5')))
   const ending = new AbortController()
-  const look = async () => {
+  const sample = async () => {
     for (const one of watched) {
       const memory = await residentMemory(one.pid)
       one.peak = Math.max(one.peak, memory)
@@ -83,7 +83,7 @@ export async function watchProcesses(stack: RunningStack): Promise<{ end(): Prom
   }
   const watching = (async () => {
     while (!ending.signal.aborted) {
-      await look()
+      await sample()
       await delay(watchIntervalMs, undefined, { signal: ending.signal }).catch(() => {})
     }
   })()
@@ -91,7 +91,7 @@ export async function watchProcesses(stack: RunningStack): Promise<{ end(): Prom
     async end() {
       ending.abort()
       await watching
-      await look()
+      await sample()
       const of = (app: AppName) => watched.filter((one) => one.app === app)
       return {
         peaks: byApp((app) => Math.max(0, ...of(app).map(({ peak }) => peak))),
@@ -115,7 +115,7 @@ const values = z.object({
   apps: z.object({ api: limitOfApp, worker: limitOfApp, dashboard: limitOfApp, 's3-gateway': limitOfApp }),
 })
 
-/** Memory limits of the chart, bytes. */
+/** Reads the memory limits of the chart, bytes. */
 export function memoryLimitsOfChart(): Record<AppName, number> {
   const file = new URL('../../../infra/helm/sluice/values.yaml', import.meta.url)
   const { apps } = values.parse(parse(readFileSync(file, 'utf8')))

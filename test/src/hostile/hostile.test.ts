@@ -5,7 +5,7 @@ import { startHostileStack, urlsOf } from './hostile-stack.ts'
 import { type Neighbour, openNeighbour } from './neighbour.ts'
 import { runAttack } from './run.ts'
 
-// A sample of `npm run test:hostile`, on one stack. How long another tenant's requests take is judged there, not here.
+// A sample of `npm run test:hostile` on one stack. Only the full run checks how long another tenant's requests take.
 const sample = attacks.filter(({ inSample }) => inSample)
 
 let stack: RunningStack
@@ -19,7 +19,7 @@ afterAll(async () => {
   await stack?.stop()
 }, 60_000)
 
-test.for(sample)('finding $finding: $title – no process dies, and others are served', async (attack) => {
+test.for(sample)('finding $finding: $title – no process dies, and other tenants are served', async (attack) => {
   const { violations } = await runAttack(attack, stack, neighbour, true)
   expect(violations).toEqual([])
 })

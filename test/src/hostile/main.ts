@@ -1,4 +1,5 @@
-// npm run test:hostile: every finding as an attack on a running stack, beside another tenant. `--only 2,6`, `--json`.
+// npm run test:hostile: runs every finding as an attack on a running stack, and measures another tenant's requests.
+// Options: `--only 2,6` (findings), `--json`.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -11,13 +12,15 @@ const { values } = parseArgs({ options: { only: { type: 'string' }, json: { type
 const only = values.only?.split(',').map(Number)
 const chosen = attacks.filter(({ finding }) => only === undefined || only.includes(finding))
 if (chosen.length === 0) {
-  console.error(`There is no such attack; there are: ${[...new Set(attacks.map(({ finding }) => finding))].join(', ')}`)
+  console.error(
+    `There is no such attack. Findings with attacks: ${[...new Set(attacks.map(({ finding }) => finding))].join(', ')}`,
+  )
   process.exit(2)
 }
 
 const outcomes: Outcome[] = []
 for (const attack of chosen) {
-  const outcome = await runApart(attack)
+  const outcome = await runInProcess(attack)
   outcomes.push(outcome)
   if (!values.json) print(outcome)
 }
@@ -26,8 +29,8 @@ if (values.json) console.log(JSON.stringify(outcomes, null, 2))
 else console.log(`\n${outcomes.length} attacks, ${broken.length} of them with violations`)
 process.exitCode = broken.length > 0 ? 1 : 0
 
-/** Runs an attack in a process of its own, so that what it leaves behind does not meet the next one. */
-async function runApart(attack: Attack): Promise<Outcome> {
+/** Runs an attack in its own process, so that its leftovers do not affect the next attack. */
+async function runInProcess(attack: Attack): Promise<Outcome> {
   const child = fork(fileURLToPath(new URL('attack-process.ts', import.meta.url)), [attack.title])
   const [message] = await Promise.race([once(child, 'message'), once(child, 'exit')])
   if (typeof message === 'object' && message !== null) {

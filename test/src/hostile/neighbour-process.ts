@@ -1,4 +1,4 @@
-// The process of another tenant: asks for the same things again and again, and measures how long each takes.
+// The process of another tenant: repeats the same requests, and measures how long each takes.
 import { type IncomingMessage, request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { send } from '@sluice/s3-endpoint/testing'
@@ -6,7 +6,7 @@ import { stackBucket } from '../s3-gateway/bucket-owner.ts'
 import { bulkImport, declare, statusOf, upload } from '../stack/client.ts'
 import { type Kind, type NeighbourPlan, type Sample, smallImport } from './neighbour.ts'
 
-/** Between two requests of a kind, ms. */
+/** Pause between two requests of a kind, ms. */
 const pauseMs = 100
 const importPauseMs = 1_000
 
@@ -75,7 +75,7 @@ function expectStatus(status: number, expected: number): void {
   if (status !== expected) throw new Error(`status ${status}`)
 }
 
-/** Asks on a connection of its own, as a client does that comes anew. Returns the status once the whole answer is there. */
+/** Sends a request on a new connection, as a new client does. Returns the status after the whole answer has arrived. */
 async function ask(url: string, method: string, headers: Record<string, string>, body = ''): Promise<number> {
   const length = body === '' ? {} : { 'Content-Length': Buffer.byteLength(body) }
   const sending = request(url, { method, headers: { ...headers, ...length }, agent: false })
@@ -86,7 +86,7 @@ async function ask(url: string, method: string, headers: Record<string, string>,
   sending.end(body)
   const response = await answered
   for await (const _ of response) {
-    // to its end
+    // Reads the answer to its end.
   }
   return response.statusCode ?? 0
 }

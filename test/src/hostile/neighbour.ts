@@ -6,37 +6,37 @@ import { registerUsers } from '@sluice/profiles'
 import type { RunningStack } from '../stack/running-stack.ts'
 import { openTenant, type StackUrls } from './hostile-stack.ts'
 
-/** What another tenant asks for again and again. */
+/** Kinds of requests that another tenant repeats. */
 export const requestKinds = ['profile update', 'first import request', 'gateway listing', 'sign-in page'] as const
 export const smallImport = 'small import'
 export type Kind = (typeof requestKinds)[number] | typeof smallImport
 
-/** One request, or one import from its first request to its end. */
+/** The measurement of one request, or of one import from its first request to its end. */
 export interface Sample {
   kind: Kind
-  /** So far, if it has not ended. */
+  /** Duration. If the request has not ended, the time so far. */
   ms: number
-  /** What went wrong. */
+  /** Error message, if the request failed. */
   problem?: string
 }
 
-/** What the neighbour's process is told. */
+/** Message that starts the neighbour's process. */
 export interface NeighbourPlan {
   urls: StackUrls
   owner: { token: string; path: string; accessKeyId: string; secretAccessKey: string }
-  /** Tokens of apps that take turns, so that no rate limit is reached. */
+  /** Tokens of apps that are used in rotation, so that no rate limit is reached. */
   requesting: string[]
   importing: string[]
 }
 
-/** Another tenant, in a process of its own: a busy attacker does not distort what it measures. */
+/** Another tenant. It has its own process, so that a busy attacker does not distort its measurements. */
 export interface Neighbour {
-  /** Returns what was measured since the last call, with what has not ended. */
+  /** Returns the samples since the last call, including requests in flight. */
   take(): Promise<Sample[]>
   close(): Promise<void>
 }
 
-/** Each app may make ten first requests in ten minutes: so many are enough for the longest attack. */
+/** Numbers of apps. Each may make ten first requests in ten minutes, so these are enough for the longest attack. */
 const appCounts = { requesting: 200, importing: 60 }
 
 export async function openNeighbour(stack: RunningStack, urls: StackUrls): Promise<Neighbour> {

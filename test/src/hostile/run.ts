@@ -21,36 +21,36 @@ import {
   requestViolations,
 } from './violations.ts'
 
-/** What came of an attack. */
+/** Result of an attack. */
 export interface Outcome {
   finding: number
   title: string
   seconds: number
-  /** Another tenant's requests meanwhile. */
+  /** Another tenant's requests during the attack. */
   kinds: KindReport[]
-  /** Peaks by app, MiB. */
+  /** Peak memory by app, MiB. */
   memory: Record<string, number>
   figures: Figures
   violations: string[]
 }
 
-/** How long an attack may last, ms, by whether it is the sample's. */
-const longestMs = { sample: 12_000, whole: 90_000 }
+/** How long an attack may last in the sample and in the full run, ms. */
+const longestMs = { sample: 12_000, full: 90_000 }
 /** How long normal values are measured, ms. */
-const normalTimeMs = { sample: 1_500, whole: 5_000 }
-/** Each kind of request is measured at least so often from the begin of an attack: fewer times have no median. */
-const fewest = { sample: 3, whole: 20 }
+const normalTimeMs = { sample: 1_500, full: 5_000 }
+/** Minimum number of samples per kind of request from the beginning of an attack. Fewer samples give no useful median. */
+const minSamples = { sample: 3, full: 20 }
 
-/** Runs an attack on a stack of its own, and judges all of it. */
+/** Runs an attack on its own stack. Returns the result with all violations. */
 export async function runAlone(attack: Attack): Promise<Outcome> {
   const stack = await startHostileStack(attack.env)
   try {
     const neighbour = await openNeighbour(stack, await urlsOf(stack))
     try {
-      // Processes that have just started are slow: that would hide how much slower an attack makes them.
-      await delay(normalTimeMs.whole)
+      // Processes are slow just after their start, which would hide how much an attack slows them down.
+      await delay(normalTimeMs.full)
       await neighbour.take()
-      // On one machine, the attacker's own work must not take the processors from what it attacks.
+      // The attacker shares the machine with the stack, so its own work must not take processor time from the stack.
       setPriority(10)
       return await runAttack(attack, stack, neighbour, false)
     } finally {
@@ -61,14 +61,14 @@ export async function runAlone(attack: Attack): Promise<Outcome> {
   }
 }
 
-/** Runs an attack on a stack that is running, and judges it. */
+/** Runs an attack on a running stack. Returns the result with all violations. */
 export async function runAttack(
   attack: Attack,
   stack: RunningStack,
   neighbour: Neighbour,
   isSample: boolean,
 ): Promise<Outcome> {
-  const which = isSample ? 'sample' : 'whole'
+  const which = isSample ? 'sample' : 'full'
   await neighbour.take()
   await delay(normalTimeMs[which])
   const normal = await neighbour.take()
@@ -79,7 +79,7 @@ export async function runAttack(
     stack,
     urls: await urlsOf(stack),
     isSample,
-    signal: AbortSignal.timeout(isSample ? longestMs.sample : (attack.longestMs ?? longestMs.whole)),
+    signal: AbortSignal.timeout(isSample ? longestMs.sample : (attack.longestMs ?? longestMs.full)),
     async openAttacker() {
       const attacker = await openTenant(stack, usersOfAttacker)
       attackers.push(attacker.appId)
@@ -92,7 +92,7 @@ export async function runAttack(
     (error: unknown) => ({ figures: {}, problems: [`the attack itself failed: ${error}`] }),
   )
   const seconds = Math.round((performance.now() - begun) / 100) / 10
-  const during = await takeEnough(neighbour, fewest[which])
+  const during = await takeEnough(neighbour, minSamples[which])
   const kinds = reportKinds(normal, during)
   const { peaks, ended } = await watch.end()
   await cancelAll(stack, attackers)
@@ -114,13 +114,13 @@ export async function runAttack(
 
 const usersOfAttacker = Array.from({ length: 9 }, (_, index) => `u${index + 1}`)
 
-/** What was measured, once every kind of request has been measured often enough. A short attack has after-effects, too. */
+/** Collects samples until every kind of request has enough. A short attack has after-effects, which count as well. */
 async function takeEnough(neighbour: Neighbour, count: number) {
   const samples = await neighbour.take()
   const isEnough = () => requestKinds.every((kind) => samples.filter((sample) => sample.kind === kind).length >= count)
   for (let tries = 0; !isEnough() && tries < 100; tries++) {
     await delay(200)
-    // What had not ended at the last look is counted once more when it has: its time was longer than it seemed.
+    // A request that was in flight in the last call is counted again when it ends, with its full duration.
     samples.push(...(await neighbour.take()))
   }
   return samples

@@ -1,14 +1,14 @@
 import { type AppName, appNames, sliceMs } from './hostile-stack.ts'
 import { requestKinds, type Sample, smallImport } from './neighbour.ts'
 
-/** The most that one request of another tenant may take, ms. */
+/** Limit for the slowest request of another tenant, ms. */
 const worstAllowedMs = 1_000
-/** How many times its normal value the median may be. */
+/** Limit for the ratio of the median to its normal value. */
 const ratioAllowed = 2
-/** A median under this is accepted, ms: twice as long as almost nothing is what any load on the machine costs. */
+/** A median below this is always accepted, ms: any load on the machine doubles very short times. */
 const negligibleMs = 10
 
-/** How one kind of request went, ms. */
+/** Summary of one kind of request. Times are in ms. */
 export interface KindReport {
   kind: string
   count: number
@@ -18,6 +18,7 @@ export interface KindReport {
   worst: number
 }
 
+/** Summarizes the samples of each kind of request. */
 export function reportKinds(normal: readonly Sample[], during: readonly Sample[]): KindReport[] {
   return [...requestKinds, smallImport].map((kind) => {
     const times = (samples: readonly Sample[]) => samples.filter((sample) => sample.kind === kind).map(({ ms }) => ms)
@@ -33,7 +34,7 @@ export function reportKinds(normal: readonly Sample[], during: readonly Sample[]
   })
 }
 
-/** What is wrong with another tenant's requests: those that failed, and how long they took if `isTimed`. */
+/** Returns a violation for each kind of request that failed, and, if `isTimed`, for each kind that was too slow. */
 export function requestViolations(kinds: readonly KindReport[], isTimed: boolean): string[] {
   return kinds.flatMap((report) => {
     const { kind, count, failed, normal_median: normal, median, worst } = report
@@ -53,12 +54,12 @@ export function requestViolations(kinds: readonly KindReport[], isTimed: boolean
   })
 }
 
-/** Whether every process is still the one that it was. */
+/** Returns a violation for each app of which a process ended. */
 export function processViolations(ended: Record<AppName, number>): string[] {
   return appNames.flatMap((name) => (ended[name] === 0 ? [] : [`${name}: ${ended[name]} died`]))
 }
 
-/** Whether memory stayed under the limits. */
+/** Returns a violation for each app whose peak memory exceeded its limit. */
 export function memoryViolations(peaks: Record<AppName, number>, limits: Record<AppName, number>): string[] {
   return appNames.flatMap((name) =>
     peaks[name] <= limits[name] ? [] : [`${name}: ${mebibytes(peaks[name])} MiB, over ${mebibytes(limits[name])} MiB`],

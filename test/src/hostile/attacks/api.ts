@@ -5,7 +5,7 @@ import { commaBomb } from './files.ts'
 const json = (token: string) => ({ 'Content-Type': 'application/json', 'X-Service-Token': token })
 const v2 = '/v2/user_profiles/bulk_import'
 
-/** A request whose body never comes to its end. */
+/** Returns the head of a request whose body never ends. */
 const endless = (method: string, path: string, type: string) =>
   `${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nContent-Length: 1000000\r\n\r\n`
 
@@ -51,7 +51,7 @@ export const apiAttacks: Attack[] = [
   },
   {
     finding: 14,
-    title: '29 requests on a limit of 10, beside two bombs',
+    title: '29 requests against a limit of 10, during two bombs',
     async attack(context) {
       const { urls, signal } = context
       const { token } = await context.openAttacker()
@@ -70,7 +70,7 @@ export const apiAttacks: Attack[] = [
   },
 ]
 
-/** Registers users by the largest bodies that the API takes, all at once. */
+/** Registers users with the largest bodies that the API accepts, all at once. */
 async function sendLargeBodies(context: AttackContext, apps: number): Promise<Figures> {
   const { urls, signal, isSample } = context
   const tokens: string[] = []

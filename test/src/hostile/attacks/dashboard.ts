@@ -9,7 +9,7 @@ import { pauseFor, type SlowClient, signIn, trickle } from '../attackers.ts'
 export const dashboardAttacks: Attack[] = [
   {
     finding: 7,
-    title: '20 slow uploads of one member, and one of somebody else',
+    title: '20 slow uploads of one member, and an upload of another app',
     async attack(context) {
       const { appId, email } = await context.openAttacker()
       const slow = await slowForms(context, appId, email, 20)
@@ -22,7 +22,7 @@ export const dashboardAttacks: Attack[] = [
   },
   {
     finding: 11,
-    title: '40 requests for links from one address, five of them for somebody else',
+    title: '40 requests for links from one address, five of them for the address of another person',
     async attack(context) {
       const { stack, signal } = context
       const { email } = await context.openAttacker()
@@ -39,7 +39,7 @@ export const dashboardAttacks: Attack[] = [
   },
   {
     finding: 19,
-    title: '200 live streams of one app, and one of somebody else',
+    title: '200 live streams of one app, and a stream of another app',
     inSample: true,
     async attack(context) {
       const { signal, urls, stack } = context
@@ -76,7 +76,7 @@ function streamHead(page: string, cookie: string): string {
   return `GET ${page}/events HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\n\r\n`
 }
 
-/** The status of a stream that is opened; the connection is closed once it is known. */
+/** Opens a stream and closes it. Returns the status of the answer. */
 async function streamStatus({ urls, signal }: AttackContext, page: string, cookie: string): Promise<number> {
   const ending = new AbortController()
   const response = await fetch(`${urls.dashboard}${page}/events`, {
@@ -108,7 +108,7 @@ async function uploadOfOther(context: AttackContext): Promise<number> {
   return (await visitor.postFile(`/apps/${appId}/data-import`, 'a.csv', new Blob(['user_id,a\nu1,1\n']))).status
 }
 
-/** Asks for a sign-in link from a network address of this machine. Returns the status. */
+/** Requests a sign-in link from a network address of this machine. Returns the status. */
 async function askForLink({ urls }: AttackContext, from: string, email: string): Promise<number> {
   const page = await askFrom(from, `${urls.dashboard}/sign-in`)
   const token = /name="form_token" value="([^"]+)"/.exec(page.text)?.[1] ?? ''

@@ -9,7 +9,7 @@ import { bomb, pauseFor, secondsToEnd, unfinishedImports, uploadBomb } from '../
 const { ERROR_FILE_LIMIT: limit } = readSettings({}, ['ERROR_FILE_LIMIT'])
 const mebibyte = 2 ** 20
 
-/** Small files with large error files. */
+/** Attacks with small files that have large error files. */
 export const errorFileAttacks: Attack[] = [
   {
     finding: 3,
@@ -56,7 +56,7 @@ export const errorFileAttacks: Attack[] = [
   },
 ]
 
-/** Runs an import to its end, and looks at what Postgres holds meanwhile. */
+/** Runs an import to its end, and measures the size of the database meanwhile. */
 async function runWatched(context: AttackContext, { appId, token }: App, file: Buffer): Promise<Figures> {
   const { stack } = context
   const before = await sizes(stack)
@@ -84,7 +84,7 @@ async function runWatched(context: AttackContext, { appId, token }: App, file: B
   }
 }
 
-/** Bytes on disk of the database, and of the rows that wait for error files. */
+/** Returns the size on disk of the database and of its error chunks, bytes. */
 async function sizes({ db }: RunningStack): Promise<{ database: number; chunks: number }> {
   const { rows } = await sql<{ database: string; chunks: string }>`
     select pg_database_size(current_database())::text as database,

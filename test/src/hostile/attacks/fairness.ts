@@ -6,17 +6,17 @@ import { declare, firstRequest, put } from '../../stack/client.ts'
 import { type Attack, type AttackContext, atMost, type Figures } from '../attack.ts'
 import { bomb, countStatuses, pauseFor, signIn, uploadBomb } from '../attackers.ts'
 
-/** Rows of a file that keeps a worker busy for longer than any attack lasts. */
+/** Number of rows that keep a worker busy for longer than any attack lasts. */
 const largeRows = 20_000_000
-/** How long others are measured beside large imports, ms. */
+/** How long other tenants are measured during large imports, ms. */
 const largeImportsMs = 30_000
 
-/** Attackers that want all of the capacity. */
+/** Attacks that try to use the whole capacity. */
 export const fairnessAttacks: Attack[] = [
   ...[1, 10, 100].map(
     (apps): Attack => ({
       finding: 5,
-      title: `a small import beside large ones of ${apps} other app${apps === 1 ? ', which also runs a dry run' : 's'}`,
+      title: `a small import during large imports of ${apps} other app${apps === 1 ? ', which also runs a dry run' : 's'}`,
       attack: (context) => runLarge(context, apps),
     }),
   ),
@@ -96,7 +96,7 @@ export const fairnessAttacks: Attack[] = [
   },
 ]
 
-/** Starts large imports of so many apps, and leaves them running for a while. One app alone also runs a dry run. */
+/** Starts large imports of `apps` apps, and leaves them running for {@link largeImportsMs}. A single app adds a dry run. */
 async function runLarge(context: AttackContext, apps: number): Promise<Figures> {
   const file = await bomb('user_id,a\n', 'u1,1\n', largeRows)
   const attackers = []

@@ -16,13 +16,13 @@ import {
   uploadBomb,
 } from '../attackers.ts'
 
-/** 64 KB that become 63 rows of a million empty cells. */
+/** Makes a file of 64 KB that decompresses to 63 rows of a million empty cells. */
 export const commaBomb = () => bomb('user_id,zzz\n', `${','.repeat(1_048_500)}\n`, 63)
 
 const v2 = '/v2/user_profiles/bulk_import'
 const gzip = { 'Content-Type': 'application/gzip' }
 
-/** Files that make a process work or log far more than their bytes. */
+/** Attacks with files that cause far more work or log output than their size suggests. */
 export const fileAttacks: Attack[] = [
   {
     finding: 2,
@@ -73,7 +73,7 @@ export const fileAttacks: Attack[] = [
       }
     },
     expect: (figures) => [
-      // The neighbour writes as well.
+      // The limit includes what the neighbour writes.
       ...atMost(figures, 'WAL, MB', 100),
       ...atMost(figures, 'times slower than a narrow file', 5),
     ],
@@ -102,7 +102,7 @@ export const fileAttacks: Attack[] = [
   },
   {
     finding: 22,
-    title: 'a quote that opens in every record is read as fast as a plain file',
+    title: 'a file with an opening quote in every record is read as fast as a plain file',
     longestMs: 300_000,
     async attack(context) {
       const size = 6 * 2 ** 20
@@ -119,12 +119,12 @@ async function timeOf(context: AttackContext, file: Buffer): Promise<number> {
   return await secondsToEnd(context, token, await uploadBomb(context, token, file))
 }
 
-/** Headers of 100 KB that are refused, each with a message that may repeat their names. */
+/** Returns headers of 100 KB that are refused. The error messages may repeat the column names. */
 function largeHeaders(): string[][] {
   const named = (count: number, length: number, prefix = '') =>
     Array.from({ length: count }, (_, index) => `${prefix}${`${index}`.padStart(length, 'n')}`)
   return [
-    // Messages name ten columns.
+    // Messages name at most ten columns.
     [...named(10, 5_000), ...named(10, 5_000)],
     [...named(200, 250), ...named(200, 250)],
     named(10, 10_000, '$'),
@@ -132,7 +132,7 @@ function largeHeaders(): string[][] {
   ]
 }
 
-/** How fast an import goes on, until it has ended or for some time (ms). */
+/** Imports a file until it ends, or for at most `longestMs`. Returns the rows per second. */
 async function rowsPerSecond(context: AttackContext, file: Buffer, longestMs: number): Promise<number> {
   const { token } = await context.openAttacker()
   const importId = await uploadBomb(context, token, file)
@@ -142,7 +142,7 @@ async function rowsPerSecond(context: AttackContext, file: Buffer, longestMs: nu
   return rows / Math.max(seconds, 0.1)
 }
 
-/** Bytes of WAL that Postgres has ever written. */
+/** Returns the number of bytes of WAL that Postgres has written since its creation. */
 async function walPosition({ db }: RunningStack): Promise<number> {
   const { rows } = await sql<{ at: string }>`select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::text as at`.execute(
     db,
@@ -150,14 +150,14 @@ async function walPosition({ db }: RunningStack): Promise<number> {
   return Number(rows[0]?.at)
 }
 
-/** Bytes of each log so far. */
+/** Returns the current size of each log file, bytes, by path. */
 async function logSizes({ home }: RunningStack): Promise<Map<string, number>> {
   const folder = join(home, 'logs')
   const paths = (await readdir(folder)).map((name) => join(folder, name))
   return new Map(await Promise.all(paths.map(async (path) => [path, (await stat(path)).size] as const)))
 }
 
-/** Bytes of the longest line that was logged since the logs had these sizes. */
+/** Returns the length of the longest line that was logged since the logs had the sizes `before`, bytes. */
 async function longestLine(stack: RunningStack, before: ReadonlyMap<string, number>): Promise<number> {
   const logs = await Promise.all(
     [...(await logSizes(stack)).keys()].map(async (path) => (await readFile(path)).subarray(before.get(path) ?? 0)),

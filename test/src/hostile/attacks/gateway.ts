@@ -6,7 +6,7 @@ import { countStatuses, pauseFor, trickleUpload } from '../attackers.ts'
 
 const documentBytes = 4 * 2 ** 20 - 100
 
-/** Documents of 4 MiB for each operation that reads one. */
+/** Returns requests with documents of 4 MiB, for each operation that reads a document. */
 function documents(path: string, uploadId: string) {
   const filled = (head: string, unit: string, tail: string) =>
     `${head}${unit.repeat(Math.floor((documentBytes - head.length - tail.length) / unit.length))}${tail}`
@@ -41,7 +41,7 @@ export const gatewayAttacks: Attack[] = [
   },
   {
     finding: 6,
-    title: '4 MiB of XML beside 300 slow uploads',
+    title: '4 MiB of XML during 300 slow uploads',
     async attack(context) {
       const { path, accessKeyId, secretAccessKey } = await context.openAttacker()
       const signed = { accessKeyId, secretAccessKey }
@@ -73,7 +73,7 @@ export const gatewayAttacks: Attack[] = [
   },
   {
     finding: 17,
-    title: 'NUL in parameters, and segments that climb out of the path',
+    title: 'NUL in parameters, and segments that lead out of the path',
     inSample: true,
     async attack(context) {
       const { path, ...key } = await context.openAttacker()

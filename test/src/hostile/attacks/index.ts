@@ -7,7 +7,7 @@ import { fileAttacks } from './files.ts'
 import { gatewayAttacks } from './gateway.ts'
 import { mailAttacks } from './mails.ts'
 
-/** All attacks, by finding. */
+/** All attacks, sorted by finding. */
 export const attacks: readonly Attack[] = [
   ...fileAttacks,
   ...errorFileAttacks,

@@ -3,10 +3,10 @@ import { upload } from '../../stack/client.ts'
 import { type Attack, atMost } from '../attack.ts'
 import { pauseFor, secondsToEnd, signIn } from '../attackers.ts'
 
-/** What a stranger would read in a subject. */
+/** Text that an attacker tries to get into a mail's subject. */
 const lure = 'Your account is at risk: http://evil.example'
 
-/** Attacks by mail. */
+/** Attacks through mails. */
 export const mailAttacks: Attack[] = [
   {
     finding: 9,
