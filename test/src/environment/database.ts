@@ -4,18 +4,18 @@ import { inject } from 'vitest'
 
 const templateName = 'sluice_template'
 
-/** Makes the empty database that every test's database is a copy of, and gives its URL. */
-export async function templateUrl(postgresUrl: string): Promise<string> {
+/** Creates the empty database that serves as the template of all test databases. Returns its URL. */
+export async function createTemplate(postgresUrl: string): Promise<string> {
   await administer(postgresUrl, `create database ${templateName}`)
   return withDatabaseName(postgresUrl, templateName)
 }
 
-/** A migrated, empty database for one test or file. */
+/** A database for one test or test file. */
 export interface TestDatabase extends Connection {
   url: string
 }
 
-/** Makes a database of its own; `close` drops it. One that is not `migrated` is empty. */
+/** Creates a database without rows. `close` drops it. Without `migrated` it has no tables either. */
 export async function openTestDatabase(connections = 10, { migrated = true } = {}): Promise<TestDatabase> {
   const postgresUrl = inject('postgresUrl')
   const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
@@ -33,7 +33,7 @@ export async function openTestDatabase(connections = 10, { migrated = true } = {
   }
 }
 
-/** The user IDs that a table or view has of an app, in order. */
+/** Returns an app's user IDs in a table or view, sorted. */
 export async function userIdsIn(
   { db }: Pick<Connection, 'db'>,
   table: 'users' | 'deletion_request_users' | 'campaign_targets',
@@ -43,7 +43,7 @@ export async function userIdsIn(
   return rows.map((row) => row.user_id)
 }
 
-/** The profiles of an app's users, in order of their IDs; that of a user without any value is empty. */
+/** Returns the profiles of an app's users, sorted by user ID. The profile of a user without values is empty. */
 export async function storedProfiles(
   { db }: Pick<Connection, 'db'>,
   appId: number,
@@ -58,7 +58,7 @@ export async function storedProfiles(
   return Object.fromEntries(rows.map((row) => [row.user_id, row.attributes ?? {}]))
 }
 
-/** The statements in a database that wait for a lock: of one kind, as Postgres names them, where it is given. */
+/** Returns the statements that wait for a lock, optionally only for locks of one kind (as Postgres names it). */
 export async function lockWaits(db: Database, kind?: 'advisory' | 'transactionid'): Promise<string[]> {
   const { rows } = await sql<{ query: string }>`
     select query from pg_stat_activity

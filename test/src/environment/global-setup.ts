@@ -7,24 +7,24 @@ import { migrateQueue } from '@sluice/queue'
 import { startS3Endpoint } from '@sluice/s3-endpoint'
 import type { TestProject } from 'vitest/node'
 import { findChromium } from './chromium.ts'
-import { templateUrl } from './database.ts'
+import { createTemplate } from './database.ts'
 import { startRedis } from './redis.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
     postgresUrl: string
-    /** Undefined where neither `REDIS_TEST_URL` nor a redis-server is there. */
+    /** Undefined if there is neither `REDIS_TEST_URL` nor a redis-server. */
     redisUrl: string | undefined
-    /** Undefined where neither `CHROMIUM_PATH` nor a chromium on the path is there. */
+    /** Undefined if there is neither `CHROMIUM_PATH` nor a chromium on the path. */
     chromium: string | undefined
     s3Endpoint: string
   }
 }
 
-/** Starts what the system tests share; each test file then takes a database of its own. */
+/** Starts the servers that system tests share. Each test file then creates its own database. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
-  // Nothing here needs to survive a power failure.
+  // No data here needs to survive a power failure.
   const settings = { fsync: 'off', full_page_writes: 'off' }
   const postgres = await startPostgres({ dataDirectory: join(folder, 'postgres'), port: 0, settings })
   const storage = await startS3Endpoint({
@@ -36,7 +36,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
     credentials: { accessKeyId: 'test', secretAccessKey: 'test-secret' },
   })
   const redis = await startRedis(folder)
-  const template = await templateUrl(postgres.url)
+  const template = await createTemplate(postgres.url)
   await migrate(template)
   await migrateQueue({ databaseUrl: template })
   project.provide('postgresUrl', postgres.url)

@@ -3,12 +3,12 @@ import { type Database, sql } from '@sluice/database'
 import type { StorageSettings } from '@sluice/storage'
 
 /**
- * Lists what lies in the bucket below `apps/`, and returns the keys that nobody will ever remove: no import or upload knows the
- * object, and no sweep is due for its place. Parts of unfinished uploads count as objects.
+ * Lists the objects below `apps/` in the bucket. Returns the keys that nothing will ever remove: no import or upload refers
+ * to the object, and no sweep of its key is due. Parts of unfinished uploads count as objects.
  */
 export async function findOrphans(db: Database, settings: StorageSettings): Promise<string[]> {
   const orphans: string[] = []
-  // First the keys: what comes into being meanwhile has its row before its object.
+  // The keys are listed first: the row of an object is always inserted before the object is stored.
   for (const key of await keysIn(settings)) {
     const [, appId, importId] = /^apps\/(\d+)\/imports\/([0-9a-f-]{36})\/./.exec(key) ?? []
     if (appId === undefined || importId === undefined || !(await isKnown(db, Number(appId), importId))) {
@@ -45,7 +45,7 @@ async function keysIn(settings: StorageSettings): Promise<string[]> {
     const { Uploads: uploads = [], IsTruncated: isTruncated } = await client.send(
       new ListMultipartUploadsCommand(target),
     )
-    if (isTruncated) throw new Error('more unfinished uploads than one answer of storage holds')
+    if (isTruncated) throw new Error('more unfinished uploads than one listing holds')
     return [...keys, ...uploads.map(({ Key = '' }) => Key)]
   } finally {
     client.destroy()

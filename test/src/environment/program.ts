@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 
-/** Whether a program is on the path. With `CI=true` its absence is an error, so that no test is skipped unseen. */
+/** Whether a program is on the path. With `CI=true`, a missing program is an error, so that no test is skipped unnoticed. */
 export async function hasProgram(name: string): Promise<boolean> {
   const child = spawn(name, ['--version'], { stdio: 'ignore' })
   const [failure] = (await Promise.race([once(child, 'error'), once(child, 'spawn')])) as [Error | undefined]
@@ -12,14 +12,14 @@ export async function hasProgram(name: string): Promise<boolean> {
   return false
 }
 
-/** Runs a program to its end; `input` goes to its stdin. Gives its exit code and all that it printed. */
+/** Runs a program to its end with `input` on stdin. Returns the exit code and the output. */
 export async function runProgram(
   name: string,
   args: readonly string[],
   { input = '', cwd }: { input?: string; cwd?: string } = {},
 ): Promise<{ code: number; output: string }> {
   const child = spawn(name, args, { stdio: 'pipe', ...(cwd !== undefined && { cwd }) })
-  child.stdin.on('error', () => {}) // it may end without having read all
+  child.stdin.on('error', () => {}) // the program may end before it has read all input
   child.stdin.end(input)
   const [[code], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)])
   return { code: typeof code === 'number' ? code : 1, output: stdout + stderr }

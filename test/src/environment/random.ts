@@ -1,7 +1,7 @@
-/** Gives whole numbers from 0 up to, not including, `below`. */
+/** Returns an integer from 0 up to, but not including, `below`. */
 export type Random = (below: number) => number
 
-/** A seeded source of numbers (mulberry32): the same seed gives the same numbers on every machine. */
+/** Creates a seeded generator (mulberry32). The same seed produces the same numbers on every machine. */
 export function seeded(seed: number): Random {
   let state = seed
   return (below) => {
@@ -12,14 +12,14 @@ export function seeded(seed: number): Random {
   }
 }
 
-/** One of some items; throws where there is none. */
+/** Returns a random item. Throws if there is none. */
 export function pick<Item>(items: readonly Item[], random: Random): Item {
   const item = items[random(items.length)]
   if (item === undefined) throw new Error('nothing to pick from')
   return item
 }
 
-/** The items in another order. */
+/** Returns the items in random order. */
 export function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
   const result: Item[] = []
   for (const item of items) result.splice(random(result.length + 1), 0, item)

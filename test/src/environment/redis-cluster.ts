@@ -4,19 +4,19 @@ import { Redis } from 'ioredis'
 import { freePort } from './free-port.ts'
 import { until } from './wait.ts'
 
-/** Slots of a Redis Cluster. */
+/** Number of slots of a Redis Cluster. */
 const slots = 16_384
 
 /** A Redis Cluster of three nodes, each with a third of the slots. */
 export interface RedisCluster {
-  /** The nodes' addresses, separated by commas. */
+  /** Addresses of the nodes, separated by commas. */
   urls: string
   /** Empties every node. */
   empty(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Starts one, with its files in `folder`. Throws where there is no redis-server. */
+/** Starts a Redis Cluster with its files in `folder`. Throws if there is no redis-server. */
 export async function startRedisCluster(folder: string): Promise<RedisCluster> {
   const parts = new AsyncDisposableStack()
   try {
@@ -68,7 +68,7 @@ async function startNode(folder: string, number: number, parts: AsyncDisposableS
   })
   await once(server, 'spawn')
   const redis = new Redis(`redis://127.0.0.1:${port}`, { retryStrategy: () => 50, maxRetriesPerRequest: 200 })
-  redis.on('error', () => {}) // it is not listening yet
+  redis.on('error', () => {}) // the server is not listening yet
   parts.defer(() => redis.disconnect())
   await redis.ping()
   return { port, busPort, redis }

@@ -4,10 +4,10 @@ import { Redis } from 'ioredis'
 import { freePort } from './free-port.ts'
 
 /**
- * The Redis that tests run on: `REDIS_TEST_URL`, or a redis-server of their own if one is on the path.
+ * Finds a Redis for tests: `REDIS_TEST_URL`, or a new redis-server if the program is on the path.
  *
- * `ofItsOwn` leaves the first one out, for tests that stop it. Gives undefined where there is neither; with `CI=true` that
- * is an error, so that no suite is skipped unseen.
+ * `ofItsOwn` ignores `REDIS_TEST_URL`, for tests that stop the server. Returns undefined if there is neither. With `CI=true`
+ * it throws instead, so that no suite is skipped unnoticed.
  */
 export async function startRedis(
   folder: string,
@@ -24,13 +24,13 @@ export async function startRedis(
     console.warn('Redis suites are skipped: there is no redis-server on the path, and REDIS_TEST_URL is not set.')
     return undefined
   }
-  // A process that ends by a signal, as a benchmark may, leaves no server behind.
+  // Leaves no server running if this process is ended by a signal, as a benchmark may be.
   const kill = () => void server.kill('SIGKILL')
   process.once('exit', kill)
   server.once('exit', () => process.off('exit', kill))
   const url = `redis://127.0.0.1:${port}`
   const client = new Redis(url, { retryStrategy: () => 50, maxRetriesPerRequest: 200 })
-  client.on('error', () => {}) // it is not listening yet
+  client.on('error', () => {}) // the server is not listening yet
   await client.ping()
   client.disconnect()
   return {

@@ -7,7 +7,7 @@ const region = 'us-east-1'
 const bucket = 'test'
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret' }
 
-/** The storage that system tests share; object keys hold random import IDs, so they do not collide. */
+/** Opens the storage that system tests share. Object keys contain random import IDs, so they do not collide. */
 export function openTestStorage(): Storage {
   return openStorage({
     S3_ENDPOINT: inject('s3Endpoint'),
@@ -18,7 +18,7 @@ export function openTestStorage(): Storage {
   })
 }
 
-/** A bucket of one test, where nobody else writes. */
+/** A bucket that only one test uses. */
 export interface TestBucket {
   storage: Storage
   relay: Relay
@@ -50,7 +50,7 @@ export async function openTestBucket(): Promise<TestBucket> {
   }
 }
 
-/** How many uploads in parts were begun, and not ended, under keys that begin with `prefix`. */
+/** Returns the number of unfinished multipart uploads whose keys begin with `prefix`. */
 export async function unfinishedUploads(prefix: string): Promise<number> {
   const client = new S3Client({ endpoint: inject('s3Endpoint'), region, credentials, forcePathStyle: true })
   try {

@@ -1,20 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * Waits for a state: asks again and again until `look` gives something other than undefined or false.
+ * Calls `probe` repeatedly until it returns a value other than undefined or false. Returns this value.
  *
- * Throws, naming what was waited for, when that takes longer than `deadline` ms.
+ * Throws after `timeoutMs` with a message that contains `what`.
  */
 export async function until<Found>(
   what: string,
-  look: () => Promise<Found | undefined | false> | Found | undefined | false,
-  deadline = 30_000,
+  probe: () => Promise<Found | undefined | false> | Found | undefined | false,
+  timeoutMs = 30_000,
 ): Promise<Found> {
-  const end = performance.now() + deadline
+  const end = performance.now() + timeoutMs
   for (;;) {
-    const found = await look()
+    const found = await probe()
     if (found !== undefined && found !== false) return found
-    if (performance.now() > end) throw new Error(`waited ${deadline} ms in vain for ${what}`)
+    if (performance.now() > end) throw new Error(`timed out after ${timeoutMs} ms waiting for ${what}`)
     await delay(20)
   }
 }

@@ -38,7 +38,7 @@ test('a key is found with its app and its secret until it is deleted', async () 
   expect(await deleteAccessKey(database.db, appId, accessKeyId)).toBe(false)
 })
 
-test('another app deletes and lists none of them', async () => {
+test('an app cannot list or delete the keys of another app', async () => {
   const { accessKeyId } = await createAccessKey(database.db, keys, appId)
   const { appId: otherApp } = await createApp(database.db, { name: 'Other', email: 'bob@example.com' })
   expect(await deleteAccessKey(database.db, otherApp, accessKeyId)).toBe(false)
@@ -46,7 +46,7 @@ test('another app deletes and lists none of them', async () => {
   expect(await listAccessKeys(database.db, appId)).toMatchObject([{ accessKeyId }])
 })
 
-test('an app has at most 20, also if they are created at one moment', async () => {
+test('an app has at most 20 keys, even if they are created at the same moment', async () => {
   const { appId: otherApp } = await createApp(database.db, { name: 'Other', email: 'bob@example.com' })
   const outcomes = await Promise.allSettled(Array.from({ length: 25 }, () => createAccessKey(database.db, keys, appId)))
   const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
@@ -58,7 +58,7 @@ test('an app has at most 20, also if they are created at one moment', async () =
   await createAccessKey(database.db, keys, appId)
 })
 
-test('a key needs an app', async () => {
+test('a key cannot be created without an app', async () => {
   await expect(createAccessKey(database.db, keys, 999_999)).rejects.toThrow('there is no app 999999')
 })
 
@@ -73,7 +73,7 @@ test.each([
   expect(await accessKeyFinder(database.db, keys)(text)).toBeUndefined()
 })
 
-test('neither the secret nor a key of the settings stands in the database', async () => {
+test('the database contains neither the secret nor an encryption key', async () => {
   const { secretAccessKey } = await createAccessKey(database.db, keys, appId)
   const { rows } = await sql<{ text: string }>`select access_keys::text as text from access_keys`.execute(database.db)
   const stored = rows.map(({ text }) => text).join()
@@ -95,7 +95,7 @@ test('a secret does not decrypt in the row of another key', async () => {
   await expect(accessKeyFinder(database.db, keys)(second.accessKeyId)).rejects.toThrow('cannot be decrypted')
 })
 
-test('the last use is noted, and not again within a minute', async () => {
+test('the last use of a key is recorded at most once a minute', async () => {
   const { accessKeyId } = await createAccessKey(database.db, keys, appId)
   const lastUse = async () => (await listAccessKeys(database.db, appId))[0]?.lastUsedAt
   expect(await lastUse()).toBeNull()
@@ -109,7 +109,7 @@ test('the last use is noted, and not again within a minute', async () => {
   expect((await lastUse())?.getTime()).toBeGreaterThanOrEqual(first?.getTime() ?? 0)
 })
 
-test('after a rotation every key works with the new one alone', async () => {
+test('after a rotation every key works with the new encryption key alone', async () => {
   await sql`delete from access_keys`.execute(database.db)
   const before = await createAccessKey(database.db, keys, appId)
   const rotated = [randomBytes(32), ...keys]

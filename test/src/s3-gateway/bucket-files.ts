@@ -3,7 +3,7 @@ import type { Owner, TestGateway } from './test-gateway.ts'
 
 type Relay = MaintenanceContext['relay']
 
-/** Puts a file straight into an app's path in the bucket, as an operator's own tools do. */
+/** Puts a file into an app's path in the bucket without the S3 gateway, as an operator's tools do. */
 export async function putPast(
   { maintenance }: TestGateway,
   { path }: Owner,
@@ -50,7 +50,7 @@ export function failingCopies(relay: Relay, fails: (key: string) => boolean): Re
   }
 }
 
-/** Returns a relay whose every copy is swept away as an abandoned upload before it becomes an import. */
+/** Returns a relay whose copies are all swept as abandoned uploads before they become imports. */
 export function sweptCopies({ db, relay }: MaintenanceContext): Relay {
   return {
     ...relay,
@@ -73,8 +73,8 @@ export function sweptCopies({ db, relay }: MaintenanceContext): Relay {
 }
 
 /**
- * Returns a relay that lists in two pages: keys below `end`, then the others. In the `number`th listing, `between` runs
- * between the two pages.
+ * Returns a relay that lists in two pages: keys below `end`, then the other keys. Listing `number` calls `between` after the
+ * first page.
  */
 export function changingList(relay: Relay, end: string, number: number, between: () => Promise<void>): Relay {
   let listings = 0

@@ -10,10 +10,10 @@ import { until } from '../environment/wait.ts'
 import { type App, openApp } from '../stack/client.ts'
 import type { RunningStack } from '../stack/running-stack.ts'
 
-/** The bucket of a stack that `npm start` runs. */
+/** The bucket of the stack that `npm start` runs. */
 export const stackBucket = 'sluice'
 
-/** An app of a running stack, and how its owner reaches its path in the bucket. */
+/** An app of a running stack, with access to its path in the bucket. */
 export interface BucketOwner extends App {
   path: string
   /** Address of the S3 gateway. */
@@ -22,7 +22,7 @@ export interface BucketOwner extends App {
   secretAccessKey: string
 }
 
-/** A new app with these users, and an access key made on the command line. */
+/** Creates an app with these users, and an access key on the command line. */
 export async function openBucketOwner(stack: RunningStack, users: readonly string[] = []): Promise<BucketOwner> {
   const app = await openApp(stack, users)
   const { code, json } = await stack.sluice('key', 'create', '--app', String(app.appId))
@@ -33,15 +33,15 @@ export async function openBucketOwner(stack: RunningStack, users: readonly strin
   return { ...app, path: pathOf(app.appId), gateway, accessKeyId, secretAccessKey }
 }
 
-/** A client of the AWS SDK with its default settings. */
+/** Creates a client of the AWS SDK with its default settings. */
 export function s3ClientOf(owner: BucketOwner): S3Client {
   return new S3Client({ endpoint: owner.gateway, region: 'us-east-1', credentials: owner, forcePathStyle: true })
 }
 
-/** An address for PUTs of a file name, good for an hour. */
+/** Returns a pre-signed address for PUTs of a file name, valid for an hour. */
 export async function presignPut(owner: BucketOwner, fileName: string): Promise<string> {
   const config = { endpoint: owner.gateway, region: 'us-east-1', credentials: owner, forcePathStyle: true }
-  // Otherwise the address carries the checksum of an empty body.
+  // Otherwise the SDK signs the checksum of an empty body.
   const client = new S3Client({ ...config, requestChecksumCalculation: 'WHEN_REQUIRED' })
   const command = new PutObjectCommand({ Bucket: stackBucket, Key: `${owner.path}${fileName}` })
   const url = await getSignedUrl(client, command, { expiresIn: 3600 })
@@ -49,14 +49,14 @@ export async function presignPut(owner: BucketOwner, fileName: string): Promise<
   return url
 }
 
-/** The bucket past the S3 gateway, as an operator reaches it. */
+/** The bucket without the S3 gateway, as an operator accesses it. */
 export async function openStackStorage(stack: RunningStack): Promise<Storage> {
   const { storage } = await stack.info()
   const access = await embeddedStorageAccess(stack.home, {})
   return openStorage(readSettings({ S3_ENDPOINT: storage, ...access }, storageSettings))
 }
 
-/** A file's import. */
+/** The import of a file. */
 export interface FileImport {
   importId: string
   state: string
@@ -64,7 +64,7 @@ export interface FileImport {
   objectKey: string
 }
 
-/** The imports that a file name has become, oldest first. */
+/** Returns the imports of a file name, oldest first. */
 export async function importsNamed(stack: RunningStack, owner: BucketOwner, fileName: string): Promise<FileImport[]> {
   const rows = await stack.db
     .selectFrom('imports')
@@ -82,7 +82,7 @@ export async function importsNamed(stack: RunningStack, owner: BucketOwner, file
   }))
 }
 
-/** Waits until a file name has become imports and all of them have ended; gives them, oldest first. */
+/** Waits until a file name has imports and all of them have ended. Returns them, oldest first. */
 export async function endedImports(stack: RunningStack, owner: BucketOwner, fileName: string): Promise<FileImport[]> {
   return await until(`the end of the import of ${fileName}`, async () => {
     const found = await importsNamed(stack, owner, fileName)
@@ -90,7 +90,7 @@ export async function endedImports(stack: RunningStack, owner: BucketOwner, file
   })
 }
 
-/** The MD5 of a stored object, in hex. */
+/** Returns the MD5 of a stored object in hex. */
 export async function md5Of(storage: Storage, objectKey: string): Promise<string> {
   const md5 = createHash('md5')
   for await (const chunk of await storage.read(objectKey)) md5.update(chunk)

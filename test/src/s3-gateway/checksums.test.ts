@@ -12,7 +12,7 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
 
-// What senders say about the bytes of an upload in parts: the S3 gateway verifies it, or says that it cannot.
+// The S3 gateway verifies the checksums that senders declare for multipart uploads, or refuses checksums it cannot verify.
 let gateway: TestGateway
 let owner: Owner
 
@@ -35,7 +35,7 @@ const ofPart = crc32Of(file).toString('base64')
 const hashOfFile = createHash('sha256').update(file).digest('base64')
 const ofParts = crc32Of(crc32Of(file)).toString('base64')
 
-/** Sends a file as one part, with the SDK's default settings; returns how to complete the upload. */
+/** Uploads a file as one part with the SDK's default settings. Returns the request that completes the upload. */
 async function sendPart(
   begun: Pick<CreateMultipartUploadCommandInput, 'ChecksumAlgorithm'> = { ChecksumAlgorithm: 'CRC32' },
 ) {
@@ -92,7 +92,7 @@ test.each([
 })
 
 describe('the algorithm that an upload begins with', () => {
-  test('binds its parts: a part by another one is refused, and the upload goes on', async () => {
+  test('is required of its parts: a part with another algorithm is refused, and the upload continues', async () => {
     const client = gateway.clientOf(owner)
     const { UploadId } = await client.send(
       new CreateMultipartUploadCommand({ ...target(), ChecksumAlgorithm: 'CRC32' }),
@@ -106,7 +106,7 @@ describe('the algorithm that an upload begins with', () => {
     expect(await gateway.importsOf(owner)).toHaveLength(1)
   })
 
-  test('is shown with the upload, and holds at its end', async () => {
+  test('is shown with the upload, and is checked when the upload is completed', async () => {
     const client = gateway.clientOf(owner)
     const begin = new CreateMultipartUploadCommand({ ...target(), ChecksumAlgorithm: 'CRC32C' })
     const { UploadId } = await client.send(begin)

@@ -24,13 +24,13 @@ import {
   stackBucket,
 } from './bucket-owner.ts'
 
-// The programs that people have put files into the bucket, on what `npm start` runs, and these become imports.
+// Common S3 programs upload files to the stack of `npm start`, and these files become imports.
 let stack: RunningStack
 let storage: Storage
 let folder: string
 let owner: BucketOwner
 
-/** A file of about 1 KB that imports, and one of 20 MB that does not: how it travels is what counts. */
+/** Contents of a file of about 1 KB that is applied, and of a file of 20 MB that is refused: only its transfer matters. */
 const small = Buffer.from(
   `user_id,name\n${Array.from({ length: 50 }, (_, n) => `alice,Alice ${n} of many\n`).join('')}`,
 )
@@ -52,7 +52,7 @@ beforeEach(async () => {
   owner = await openBucketOwner(stack, ['alice'])
 })
 
-/** Expects that both files have arrived as they are, and that each is one import. */
+/** Expects that both files have arrived unchanged, and that each is one import. */
 async function expectBothImported(): Promise<void> {
   const [first, ...second] = await endedImports(stack, owner, 'small.csv')
   expect([first, second]).toMatchObject([{ state: 'completed', byteSize: small.length }, []])
@@ -116,11 +116,11 @@ describe('with their default settings', () => {
     await expectBothImported()
   })
 
-  test('minio puts whole and in parts, goes on with an upload that broke off, and lists', async () => {
+  test('minio uploads whole files and parts, resumes an upload that broke off, and lists', async () => {
     const { hostname, port } = new URL(owner.gateway)
     const { accessKeyId: accessKey, secretAccessKey: secretKey } = owner
     const minio = new Client({ endPoint: hostname, port: Number(port), useSSL: false, accessKey, secretKey })
-    // minio sends larger files in parts.
+    // minio uploads larger files in parts.
     const partBytes = 64 * 2 ** 20
     const huge = randomBytes(partBytes + 1000)
     await writeFile(join(folder, 'huge.csv'), huge)
@@ -143,7 +143,7 @@ describe('with their default settings', () => {
     expect(await md5Of(storage, only?.objectKey ?? '')).toBe(createHash('md5').update(huge).digest('hex'))
   })
 
-  test('the AWS SDK puts whole and in parts, and lists', async () => {
+  test('the AWS SDK uploads whole files and parts, and lists', async () => {
     const client = s3ClientOf(owner)
     const target = (name: string) => ({ Bucket: stackBucket, Key: `${owner.path}${name}` })
     await client.send(new PutObjectCommand({ ...target('small.csv'), Body: small }))
@@ -170,7 +170,9 @@ describe('the command that the dashboard shows', () => {
   }
 })
 
-test('a file of 1 GiB comes in parts, and the S3 gateway stays small', { timeout: 240_000 }, async () => {
+test('a file of 1 GiB is uploaded in parts, and the memory of the S3 gateway stays bounded', {
+  timeout: 240_000,
+}, async () => {
   const client = s3ClientOf(owner)
   const megabyte = randomBytes(2 ** 20)
   const target = { Bucket: stackBucket, Key: `${owner.path}huge.csv` }
@@ -183,7 +185,7 @@ test('a file of 1 GiB comes in parts, and the S3 gateway stays small', { timeout
   expect(await residentMemory(pid)).toBeLessThan(200_000_000)
 })
 
-test('a file that an operator puts straight into the bucket is found, and one that breaks the rules is told of', async () => {
+test('an unannounced file becomes an import, or is reported by mail if it breaks the rules', async () => {
   await storage.write(`${owner.path}straight.csv`, small, 'text/csv')
   await storage.write(`${owner.path}not straight.csv`, small, 'text/csv')
   expect(await endedImports(stack, owner, 'straight.csv')).toMatchObject([{ state: 'completed' }])
@@ -199,13 +201,13 @@ test('a file that an operator puts straight into the bucket is found, and one th
 describe('on the command line', () => {
   const key = (...args: string[]) => stack.sluice('key', ...args)
 
-  test('keys are listed with their last use, and a deleted one stops working at once', async () => {
+  test('keys are listed with their last use, and a deleted key stops working at once', async () => {
     const app = String(owner.appId)
     const second = await key('create', '--app', app)
     expect(second.json).toEqual({ access_key_id: expect.any(String), secret_access_key: expect.any(String) })
     const client = s3ClientOf(owner)
-    const look = () => client.send(new ListObjectsV2Command({ Bucket: stackBucket, Prefix: owner.path }))
-    await look()
+    const list = () => client.send(new ListObjectsV2Command({ Bucket: stackBucket, Prefix: owner.path }))
+    await list()
     const lastUse = async () => {
       const { json } = await key('list', '--app', app)
       expect(json).toHaveLength(2)
@@ -219,7 +221,7 @@ describe('on the command line', () => {
       [true, true],
     ])
     expect(await key('delete', owner.accessKeyId, '--app', app)).toMatchObject({ code: 0 })
-    await expect(look()).rejects.toMatchObject({ name: 'InvalidAccessKeyId' })
+    await expect(list()).rejects.toMatchObject({ name: 'InvalidAccessKeyId' })
     client.destroy()
     expect(await key('delete', owner.accessKeyId, '--app', app)).toMatchObject({ code: 1, json: undefined })
     expect(await key('reencrypt')).toMatchObject({ code: 0, json: { reencrypted: 0 } })

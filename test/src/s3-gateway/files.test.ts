@@ -15,7 +15,7 @@ import { sql } from '@sluice/database'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
 
-// How files in the bucket become imports: each once, in the order in which they were complete.
+// Files in the bucket become imports: each file once, in the order in which the uploads were completed.
 let gateway: TestGateway
 let owner: Owner
 
@@ -35,7 +35,7 @@ const target = (name: string) => ({ Bucket: gateway.bucket, Key: `${owner.path}$
 const put = (name: string, Body: string | Buffer = file) => {
   return gateway.clientOf(owner).send(new PutObjectCommand({ ...target(name), Body }))
 }
-/** Puts a file straight into the bucket, as an operator's own tools do. */
+/** Puts a file into the bucket without the S3 gateway, as an operator's tools do. */
 const putPast = (name: string, content: string | Buffer = file) => {
   const bytes = Buffer.from(content)
   const body = { byteSize: bytes.length, chunks: chunksOf(bytes) }
@@ -45,7 +45,7 @@ async function* chunksOf(bytes: Buffer): AsyncGenerator<Buffer> {
   if (bytes.length > 0) yield bytes
 }
 
-/** The imports of the owner, oldest first, with what the import's page does not show. */
+/** Returns the owner's imports, oldest first, with columns that the import's page does not show. */
 async function imports() {
   return await gateway.db
     .selectFrom('imports')
@@ -65,8 +65,8 @@ async function contentOf(objectKey: string): Promise<string> {
   return Buffer.concat(await (await gateway.maintenance.storage.read(objectKey)).toArray()).toString()
 }
 
-describe('a file that was put', () => {
-  test('is an import when the answer is there', async () => {
+describe('an uploaded file', () => {
+  test('is an import as soon as the gateway answers', async () => {
     await put('people.csv')
     expect(await imports()).toMatchObject([
       { source: 'bucket', state: 'queued', file_name: 'people.csv', content_type: 'text/csv', byte_size: file.length },
@@ -85,14 +85,14 @@ describe('a file that was put', () => {
     ['people.csv.gz', file, 'application/gzip'],
     ['empty.csv', '', 'text/csv'],
     ['one-byte', '\x1f', 'text/csv'],
-  ])('%s is taken by its ending or its first bytes', async (name, content, contentType) => {
-    // The SDK takes an empty body for one of unknown length.
+  ])('%s: the content type depends on the extension or the first bytes', async (name, content, contentType) => {
+    // Sent without the SDK, which treats an empty body as a body of unknown length.
     const path = `/${gateway.bucket}/${owner.path}${name}`
     expect(await gateway.send(owner, { method: 'PUT', path, body: content })).toMatchObject({ status: 200 })
     expect(await imports()).toMatchObject([{ content_type: contentType, byte_size: content.length }])
   })
 
-  test('is one of its own under the same name, and the later one is what the path shows', async () => {
+  test('is a separate import if its name was used before, and the path shows the later file', async () => {
     await put('people.csv', 'user_id\nfirst\n')
     await put('people.csv', 'user_id\nsecond one\n')
     const both = await imports()
@@ -105,7 +105,7 @@ describe('a file that was put', () => {
     expect(await listing()).toEqual(['people.csv'])
   })
 
-  test('takes its place in the line when it is complete, however early it began', async () => {
+  test('gets its sequence number when its upload is complete, however early the upload began', async () => {
     const client = gateway.clientOf(owner)
     const { UploadId } = await client.send(new CreateMultipartUploadCommand(target('first-begun.csv')))
     const part = { ...target('first-begun.csv'), UploadId, PartNumber: 1 }
@@ -120,7 +120,7 @@ describe('a file that was put', () => {
     expect(await names()).toEqual(['second.csv', 'first-begun.csv', 'third.csv'])
   })
 
-  test('keeps what its sender said of it', async () => {
+  test('keeps the metadata that its sender declared', async () => {
     const client = gateway.clientOf(owner)
     const Metadata = { mtime: '1795291541.5' }
     await client.send(new PutObjectCommand({ ...target('a.csv'), Body: file, ContentType: 'text/csv', Metadata }))
@@ -128,7 +128,7 @@ describe('a file that was put', () => {
     expect(head).toMatchObject({ ContentType: 'text/csv', Metadata, ContentLength: file.length })
   })
 
-  test('cannot be deleted, and one that is not there can', async () => {
+  test('cannot be deleted, whereas deleting a missing file succeeds', async () => {
     await put('people.csv')
     const client = gateway.clientOf(owner)
     await expect(client.send(new DeleteObjectCommand(target('people.csv')))).rejects.toThrow('has become an import')
@@ -137,10 +137,10 @@ describe('a file that was put', () => {
   })
 })
 
-describe('a request that is repeated', () => {
+describe('a repeated request', () => {
   const path = () => `/${gateway.bucket}/${owner.path}people.csv`
 
-  test('with the same signature makes no second import, and leaves no second copy', async () => {
+  test('with the same signature creates no second import and leaves no second copy', async () => {
     const request = { method: 'PUT', path: path(), body: file, signedAt: new Date() }
     const first = await gateway.send(owner, request)
     expect(first.status).toBe(200)
@@ -153,7 +153,7 @@ describe('a request that is repeated', () => {
     expect(keys).toHaveLength(1)
   })
 
-  test('to a pre-signed address counts as new with other content only', async () => {
+  test('to a pre-signed address creates a new import only if the content differs', async () => {
     const url = await gateway.presignPut(owner, `${owner.path}a.csv`, 60)
     for (const body of [file, file, `${file}bob,Bob\n`]) {
       expect((await fetch(url, { method: 'PUT', body })).status).toBe(200)
@@ -161,13 +161,13 @@ describe('a request that is repeated', () => {
     expect(await imports()).toHaveLength(2)
   })
 
-  test('signed anew is a new file: the same content may be meant to be imported again', async () => {
+  test('with a new signature creates a new import even if the content is the same', async () => {
     await gateway.send(owner, { method: 'PUT', path: path(), body: file, signedAt: new Date(Date.now() - 2000) })
     await gateway.send(owner, { method: 'PUT', path: path(), body: file })
     expect(await imports()).toHaveLength(2)
   })
 
-  test('to complete an upload gives the same answer and no second import', async () => {
+  test('to complete an upload returns the same answer and creates no second import', async () => {
     const client = gateway.clientOf(owner)
     const { UploadId } = await client.send(new CreateMultipartUploadCommand(target('a.csv')))
     const part = { ...target('a.csv'), UploadId, PartNumber: 1, Body: file }
@@ -181,7 +181,7 @@ describe('a request that is repeated', () => {
     expect(await imports()).toMatchObject([{ import_id: UploadId }])
   })
 
-  test('to complete an upload after a crash between storage and the database makes the import', async () => {
+  test('to complete an upload creates the import after a crash between storage and the database', async () => {
     const client = gateway.clientOf(owner)
     const { UploadId = '' } = await client.send(new CreateMultipartUploadCommand(target('a.csv')))
     const part = { ...target('a.csv'), UploadId, PartNumber: 1, Body: file }
@@ -202,7 +202,7 @@ describe('a request that is repeated', () => {
 })
 
 describe('a listing', () => {
-  test('shows the path in pages, imports and files that maintenance has yet to find alike', async () => {
+  test('shows imports and unannounced files of the path together, in pages', async () => {
     const given = ['b.csv', 'a.csv', 'ü.csv', '\u{1f600}.csv', '\uffed.csv', 'a-1.csv']
     for (const name of given) await put(name)
     await putPast('aa.csv')
@@ -234,10 +234,10 @@ describe('a listing', () => {
   })
 })
 
-describe('a file that came past the S3 gateway', () => {
+describe('an unannounced file', () => {
   const take = () => importUnannouncedFiles(gateway.maintenance)
 
-  test('becomes an import once, and leaves the path', async () => {
+  test('becomes one import and is removed from the path', async () => {
     await putPast('people.csv')
     expect(await listing()).toEqual(['people.csv'])
     expect(await take()).toMatchObject({ taken: 1, mails: [] })
@@ -248,13 +248,13 @@ describe('a file that came past the S3 gateway', () => {
     expect(await listing()).toEqual(['people.csv'])
   })
 
-  test('becomes one import, whoever looks at the same moment', async () => {
+  test('becomes one import even if several runs find it at the same moment', async () => {
     await putPast('people.csv')
     await Promise.all([take(), take(), take(), take()])
     expect(await imports()).toHaveLength(1)
   })
 
-  test('becomes one import, although maintenance died before it took the file out of the path', async () => {
+  test('becomes one import even if maintenance dies before it removes the file from the path', async () => {
     await putPast('people.csv')
     const { relay } = gateway.maintenance
     const dying = { ...gateway.maintenance, relay: { ...relay, remove: () => Promise.reject(new Error('killed')) } }
@@ -274,7 +274,7 @@ describe('a file that came past the S3 gateway', () => {
     expect(await imports()).toHaveLength(2)
   })
 
-  test('that is replaced while it is taken on is left for the next pass', async () => {
+  test('that is replaced while it is being imported is left for the next run', async () => {
     await putPast('people.csv', 'user_id\na\n')
     const { relay } = gateway.maintenance
     const copy: typeof relay.copy = async (...args) => {
@@ -298,7 +298,7 @@ describe('a file that came past the S3 gateway', () => {
     ['a b.csv', 'white space'],
     ['folder/a.csv', 'slash'],
     ['..', 'must not be ..'],
-  ])('and breaks the rules (%s) gets no import but one mail that says why', async (name, reason) => {
+  ])('that breaks the rules (%s) causes no import but one mail with the reason', async (name, reason) => {
     await putPast(name)
     const { taken, mails } = await take()
     expect([taken, mails.length]).toEqual([0, 1])
@@ -310,7 +310,7 @@ describe('a file that came past the S3 gateway', () => {
     expect(await listing()).toEqual([name])
   })
 
-  test('and is too large gets no import but a mail', async () => {
+  test('that is too large causes no import but a mail', async () => {
     await putPast('large.csv')
     const { relay } = gateway.maintenance
     async function* list(prefix: string) {
@@ -322,7 +322,7 @@ describe('a file that came past the S3 gateway', () => {
     await take()
   })
 
-  test('and breaks the rules is removed when its time is over', async () => {
+  test('that breaks the rules is removed after its retention time', async () => {
     await putPast('a b.csv')
     await take()
     const { relay } = gateway.maintenance
@@ -338,7 +338,7 @@ describe('a file that came past the S3 gateway', () => {
     expect(await listing()).toEqual([])
   })
 
-  test('marks of folders and files of no app are left alone', async () => {
+  test('is left alone if it is a folder marker or belongs to no app', async () => {
     await putPast('', '')
     await putPast('folder/', '')
     const key = 'uploads/999999/people.csv'
@@ -349,7 +349,7 @@ describe('a file that came past the S3 gateway', () => {
   })
 })
 
-test('an upload that is never completed is removed after two days, from storage too', async () => {
+test('an upload that is never completed is removed after two days, also from storage', async () => {
   const client = gateway.clientOf(owner)
   const { UploadId } = await client.send(new CreateMultipartUploadCommand(target('a.csv')))
   await client.send(new UploadPartCommand({ ...target('a.csv'), UploadId, PartNumber: 1, Body: file }))

@@ -12,22 +12,22 @@ import { openTestDatabase } from '../environment/database.ts'
 import { startApp } from '../faults/harness/app-process.ts'
 import { makeBucket, type Owner } from './test-gateway.ts'
 
-/** The S3 gateway as a deployment runs it: a process with its memory limits, on real Postgres and a bucket of its own. */
+/** The S3 gateway as a deployment runs it: a process with its memory limits, on real Postgres and its own bucket. */
 export interface GatewayProcess {
   url: string
   bucket: string
   db: Database
   pid: number
   openOwner(): Promise<Owner>
-  /** Makes another access key of an owner's app. */
+  /** Creates another access key of an owner's app. */
   openKey(owner: Owner): Promise<Owner>
   /** Signs a request with the owner's key and sends it. */
   send(owner: Owner, request: RawRequest): Promise<RawAnswer>
-  /** Ends the process as SIGTERM does. Throws if it has ended before, or ends with another exit code than 0. */
+  /** Ends the process with SIGTERM. Throws if it has ended before, or if its exit code is not 0. */
   close(): Promise<void>
 }
 
-/** Starts a gateway; `env` holds further settings. */
+/** Starts a gateway. `env` contains additional settings. */
 export async function startGateway(env: Record<string, string> = {}): Promise<GatewayProcess> {
   const bucket = `gateway-${randomBytes(8).toString('hex')}`
   await makeBucket(bucket)

@@ -6,7 +6,7 @@ import { watchMemory } from '../memory/peak-memory.ts'
 import { type GatewayProcess, startGateway } from './gateway-process.ts'
 import type { Owner } from './test-gateway.ts'
 
-// One app attacks a gateway process. Another app's uploads succeed meanwhile, and the process lives.
+// While one app attacks a gateway process, another app's uploads succeed, and the process stays alive.
 let gateway: GatewayProcess
 let attacker: Owner
 let neighbour: Owner
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 const file = 'user_id,name\nalice,Alice\n'
-/** Of a gateway's container in the chart, bytes. */
+/** Memory limit of a gateway's container in the chart, bytes. */
 const memoryLimit = 512 * 1024 * 1024
 const at = ({ path }: Owner, name: string) => `/${gateway.bucket}/${path}${name}`
 
@@ -28,11 +28,11 @@ async function upload(owner: Owner, name: string): Promise<number | 'no answer'>
   const stop = new AbortController()
   const answer = gateway.send(owner, { method: 'PUT', path: at(owner, name), body: file }).then(({ status }) => status)
   const late = delay(30_000, 'no answer' as const, { signal: stop.signal })
-  late.catch(() => {}) // it is not waited for any more
+  late.catch(() => {}) // no longer awaited
   return await Promise.race([answer, late]).finally(() => stop.abort())
 }
 
-/** Uploads one file after the other for somebody else until the attack has ended. Returns the statuses. */
+/** Uploads files of another app one by one until the attack has ended. Returns the distinct statuses. */
 async function neighbourDuring(attack: Promise<unknown>, neighbour: Owner): Promise<Set<unknown>> {
   const statuses = new Set<unknown>()
   let over = false
@@ -48,7 +48,7 @@ async function neighbourDuring(attack: Promise<unknown>, neighbour: Owner): Prom
 describe('documents', () => {
   const empties = (bytes: number) => '<a/>'.repeat(bytes / 4)
 
-  test('of 4 MiB are refused before they are read, whatever they are for', async () => {
+  test('of 4 MiB are refused before they are read, in every operation', async () => {
     const body = `<CompleteMultipartUpload>${empties(4 * 1024 * 1024 - 100)}</CompleteMultipartUpload>`
     const begun = await gateway.send(attacker, { method: 'POST', path: `${at(attacker, 'a.csv')}?uploads` })
     const [, uploadId] = /<UploadId>(.*)<\/UploadId>/.exec(begun.text) ?? []
@@ -60,7 +60,7 @@ describe('documents', () => {
     for (const answer of await attack) expect(answer).toMatchObject({ status: 400, code: 'MaxMessageLengthExceeded' })
   })
 
-  test('that begin a bucket have room for a region and nothing else', async () => {
+  test('that create a bucket may contain a region and nothing else', async () => {
     const location = '<LocationConstraint>us-east-1</LocationConstraint>'
     const create = (more: string) => {
       const body = `<CreateBucketConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${location}${more}</CreateBucketConfiguration>`
@@ -79,7 +79,7 @@ describe('documents', () => {
     })
   })
 
-  test('that name parts which were never sent do not reach storage', async () => {
+  test('that list parts which were never sent do not reach storage', async () => {
     const begun = await gateway.send(attacker, { method: 'POST', path: `${at(attacker, 'b.csv')}?uploads` })
     const [, uploadId] = /<UploadId>(.*)<\/UploadId>/.exec(begun.text) ?? []
     const parts = Array.from({ length: 10_000 }, (_, index) => {
@@ -97,7 +97,7 @@ describe('documents', () => {
 })
 
 describe('slow senders', () => {
-  /** Sends a byte of a large file now and then, until the gateway closes the connection. Returns the answer's code. */
+  /** Sends a large file byte by byte until the gateway closes the connection. Returns the error code of the answer. */
   async function trickle(owner: Owner, name: string): Promise<string | undefined> {
     const { accessKeyId, secretAccessKey } = owner
     const headers = { 'content-length': '1000000' }
@@ -107,7 +107,7 @@ describe('slow senders', () => {
     })
     const closed = new Promise((resolve) => request.once('close', resolve))
     const answer = answerOf(request)
-    request.on('error', () => {}) // the gateway closes the connection while bytes are on their way
+    request.on('error', () => {}) // the gateway closes the connection while bytes are in flight
     request.flushHeaders()
     const drip = setInterval(() => request.write('x'), 500)
     try {
@@ -118,13 +118,13 @@ describe('slow senders', () => {
     }
   }
 
-  test('of one access key are answered and closed, and uploads with all other keys go on meanwhile', async () => {
+  test('of one access key are answered and closed, and uploads with all other keys succeed meanwhile', async () => {
     const memory = watchMemory(async () => [gateway.pid])
     const otherKey = await gateway.openKey(attacker)
     const attack = Promise.all(Array.from({ length: 1_005 }, (_, index) => trickle(attacker, `${index}.csv`)))
     const others = [neighbour, otherKey].map((owner) => neighbourDuring(attack, owner))
     expect(await Promise.all(others)).toEqual([new Set([200]), new Set([200])])
-    // On a busy machine, storage may refuse some connections as well.
+    // On a busy machine, storage may also refuse some connections.
     expect(await attack).toEqual(expect.arrayContaining(['SlowDown', 'RequestTimeout']))
     expect(await upload(attacker, 'after.csv')).toBe(200)
     expect(await memory.end()).toBeLessThan(memoryLimit)

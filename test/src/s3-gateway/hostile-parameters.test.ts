@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { putPast } from './bucket-files.ts'
 import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
 
-// Whatever stands in a request's parameters, it is the sender's fault: 400, never 500.
+// An invalid parameter is an error of the sender: the answer is 400, never 500.
 let gateway: TestGateway
 let owner: Owner
 let other: Owner
@@ -29,8 +29,8 @@ const hostile = [
   ['an escape of other letters', '%ZZ', 'InvalidURI'],
 ] as const
 
-/** Where a value may stand: the method, and the path with the value in it. */
-const places: [string, string, (value: string) => string][] = [
+/** Positions of a value in a request: the method, and the path with the value. */
+const positions: [string, string, (value: string) => string][] = [
   ['a key', 'HEAD', (value) => fileWith('', `${value}.csv`)],
   ['a key to be stored', 'PUT', (value) => fileWith('', `${value}.csv`)],
   ['a prefix', 'GET', (value) => bucketWith(`list-type=2&${ownPrefix()}${value}`)],
@@ -55,7 +55,7 @@ const places: [string, string, (value: string) => string][] = [
 ]
 
 describe.each(hostile)('%s', (_name, value, code) => {
-  test.each(places)('as %s is refused', async (_place, method, pathOf) => {
+  test.each(positions)('as %s is refused', async (_position, method, pathOf) => {
     const answer = await gateway.send(owner, { method, path: pathOf(value), body: method === 'PUT' ? 'a' : '' })
     expect(answer.status).toBe(400)
     if (method !== 'HEAD') expect(answer.code).toBe(code)
@@ -131,7 +131,7 @@ describe('a path that leads elsewhere', () => {
     expect(await gateway.maintenance.relay.describe(`${other.path}${name}`)).toBeDefined()
   })
 
-  test('is not what dots within a name are', async () => {
+  test('does not include names with dots in them', async () => {
     for (const name of ['a..csv', '..a.csv', 'a..', '...', '.a.csv']) {
       expect(await gateway.send(owner, { method: 'HEAD', path: fileWith('', name) }), name).toMatchObject({
         status: 404,

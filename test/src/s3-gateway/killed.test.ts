@@ -20,7 +20,7 @@ import {
   stackBucket,
 } from './bucket-owner.ts'
 
-// Whatever dies in between: a file that a client was told is there becomes one import.
+// A file whose upload was confirmed to the client becomes one import, whichever process is killed.
 let stack: RunningStack
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ async function restarted(app: 's3_gateway' | 'worker', before: number): Promise<
   })
 }
 
-test('an upload in parts goes on where it was when the S3 gateway is killed in the middle', async () => {
+test('a multipart upload resumes where it was if the S3 gateway is killed in the middle', async () => {
   const owner = await openBucketOwner(stack, ['alice'])
   const client = s3ClientOf(owner)
   const target = { Bucket: stackBucket, Key: `${owner.path}parts.csv` }
@@ -65,7 +65,7 @@ test('an upload in parts goes on where it was when the S3 gateway is killed in t
   expect(shown.json).toMatchObject({ profiles: { name: { value: 'Last' } } })
 })
 
-test('files that alternate at one address are one import each, in their order, when the S3 gateway is killed', async () => {
+test('files that alternate at one address become one import each, in order, even if the S3 gateway is killed', async () => {
   const owner = await openBucketOwner(stack, ['alice'])
   const url = await presignPut(owner, 'people.csv')
   const [x, y] = ['X', 'Y'].map((name) => `user_id,name\n${`alice,${name}\n`.repeat(200_000)}`) as [string, string]
@@ -77,7 +77,7 @@ test('files that alternate at one address are one import each, in their order, w
     const before = (await uploads()).length
     const [pid = 0] = (await stack.info()).processes.s3_gateway ?? []
     const broken = put(body).catch(() => false)
-    // Every other time, the client has no answer although the import is there, or is about to be.
+    // Every other time, the gateway is killed before the client gets an answer, when the import exists or is about to.
     await until('the upload', async () => {
       const { length } = await importsNamed(stack, owner, 'people.csv')
       return length > number || (number % 2 === 0 && (await uploads()).length > before)
@@ -95,7 +95,7 @@ test('files that alternate at one address are one import each, in their order, w
   expect(stored).toEqual(sent.map((body) => createHash('md5').update(body).digest('hex')))
 })
 
-test('a file is one import when the worker is killed right after it came', async () => {
+test('a file becomes one import even if the worker is killed right after the file arrived', async () => {
   const owner = await openBucketOwner(stack, ['alice'])
   const client = s3ClientOf(owner)
   const Body = 'user_id,name\nalice,Alice\n'

@@ -15,7 +15,7 @@ import { pino } from 'pino'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
 
-// How much of the bucket, and of what comes after it, one app can take.
+// Limits on how much of the bucket and of the workers one app can use.
 const csv = Buffer.from('user_id,n\nu1,1\n')
 
 async function open(...options: Parameters<typeof openTestGateway>): Promise<{ gateway: TestGateway; owner: Owner }> {
@@ -24,7 +24,7 @@ async function open(...options: Parameters<typeof openTestGateway>): Promise<{ g
   return { gateway, owner: await gateway.openOwner() }
 }
 
-/** A client that does not try again by itself. */
+/** Creates a client that does not retry. */
 function clientOf(gateway: TestGateway, owner: Owner): S3Client {
   return gateway.clientOf(owner, { maxAttempts: 1 })
 }
@@ -42,7 +42,7 @@ async function refusalOf(request: Promise<unknown>): Promise<{ code: string; sta
 const slowDown = { code: 'SlowDown', status: 503 }
 
 describe('WAITING_IMPORTS_LIMIT', () => {
-  test('is kept by uploads of one moment, whole and in parts; another app is not held up', async () => {
+  test('holds for simultaneous uploads, whole and in parts, and does not affect other apps', async () => {
     const { gateway, owner } = await open({ WAITING_IMPORTS_LIMIT: '5' })
     const client = clientOf(gateway, owner)
     const begin = async (number: number) => {
@@ -65,7 +65,7 @@ describe('WAITING_IMPORTS_LIMIT', () => {
     expect(await refusalOf(clientOf(gateway, other).send(put))).toBeUndefined()
   })
 
-  test('says when to try again, and lets an upload pass after an import has ended', async () => {
+  test('is reported with Retry-After, and accepts an upload again after an import has ended', async () => {
     const { gateway, owner } = await open({ WAITING_IMPORTS_LIMIT: '1' })
     const put = (name: string) =>
       gateway.send(owner, { method: 'PUT', path: `/${gateway.bucket}/${owner.path}${name}`, body: csv })
@@ -78,7 +78,7 @@ describe('WAITING_IMPORTS_LIMIT', () => {
     expect((await put('b.csv')).status).toBe(200)
   })
 
-  test('leaves an unannounced file in its place until there is room, and that is no failure of the file', async () => {
+  test('leaves an unannounced file in its place until an import ends, without counting a failure', async () => {
     const { gateway, owner } = await open({ WAITING_IMPORTS_LIMIT: '1' })
     const { relay } = gateway.maintenance
     for (const name of ['a.csv', 'b.csv']) {
@@ -97,7 +97,7 @@ describe('WAITING_IMPORTS_LIMIT', () => {
   })
 })
 
-test('RATE_LIMIT_BUCKET_IMPORT counts the uploads that an app begins, and not their parts', async () => {
+test('RATE_LIMIT_BUCKET_IMPORT counts the uploads that an app begins, but not their parts', async () => {
   const settings = readSettings({ RATE_LIMIT_BUCKET_IMPORT: '3/1h', RATE_LIMIT_TIMEOUT: '1m' }, bucketLimitSettings)
   const { gateway, owner } = await open({}, (databaseUrl) =>
     openBucketLimiter({ databaseUrl }, settings, pino({ level: 'silent' })),
@@ -114,7 +114,7 @@ test('RATE_LIMIT_BUCKET_IMPORT counts the uploads that an app begins, and not th
 })
 
 describe('the parts of an upload', () => {
-  test('are refused as soon as they would be more than a file may have, before they are read', async () => {
+  test('are refused as soon as their total exceeds the limit of a file, before they are read', async () => {
     const { gateway, owner } = await open()
     const client = clientOf(gateway, owner)
     const named = { Bucket: gateway.bucket, Key: `${owner.path}parts.csv` }
@@ -122,12 +122,12 @@ describe('the parts of an upload', () => {
     const put = (PartNumber: number) =>
       refusalOf(client.send(new UploadPartCommand({ ...named, UploadId, PartNumber, Body: csv })))
     expect(await put(1)).toBeUndefined()
-    // As if parts of nearly a whole file had come.
+    // Simulates stored parts of nearly the maximum size.
     await sql`update bucket_uploads set part_bytes = ${limits.bucketBytes - csv.length}::bigint`.execute(gateway.db)
-    // A part that is sent again takes the place of the former one.
+    // A part that is sent again replaces the former part.
     expect([await put(1), await put(1), await put(2)]).toEqual([undefined, undefined, undefined])
     expect(await put(3)).toEqual({ code: 'EntityTooLarge', status: 400 })
-    // Those of one moment: the last room is given away once.
+    // Simultaneous parts: only one of them gets the remaining space.
     await sql`update bucket_uploads set part_bytes = ${limits.bucketBytes - 2 * csv.length}::bigint`.execute(gateway.db)
     const atOnce = await Promise.all([4, 5, 6, 7, 8].map(put))
     expect(atOnce.filter((refusal) => refusal === undefined)).toHaveLength(2)

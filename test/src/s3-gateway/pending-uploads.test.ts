@@ -8,7 +8,7 @@ import { listUploads } from '@sluice/bucket-uploads'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
 
-// The uploads in parts that an app has not completed, as the S3 gateway lists them.
+// How the S3 gateway lists multipart uploads that an app has not completed.
 let gateway: TestGateway
 let owner: Owner
 
@@ -58,7 +58,7 @@ test.each<[string, string | undefined, string[]]>([
   expect([shown(page), page.IsTruncated]).toEqual([expected, false])
 })
 
-test('pending uploads in pages of common prefixes', async () => {
+test('pending uploads are listed in pages of common prefixes', async () => {
   const first = await list({ Prefix: owner.path, Delimiter: '.', MaxUploads: 2 })
   expect([shown(first), first.IsTruncated]).toEqual([['B.', 'a-1.'], true])
   const second = await list({
@@ -74,7 +74,7 @@ test.each(['', 'uploads/'])('pending uploads of all apps (prefix "%s") are denie
   await expect(list({ Prefix, Delimiter: '/' })).rejects.toMatchObject({ name: 'AccessDenied' })
 })
 
-test('pending uploads of one name in pages', async () => {
+test('pending uploads of one name are listed in pages', async () => {
   const Prefix = owner.path
   const found: unknown[] = []
   let page: Awaited<ReturnType<typeof list>> | undefined
@@ -86,7 +86,7 @@ test('pending uploads of one name in pages', async () => {
   expect(found).toEqual(['B.csv', 'a-1.csv', 'a.csv', 'a.csv', 'b.csv', '\uffed.csv', '\u{1f600}.csv'])
 })
 
-test('pending uploads are looked up a page at a time, also where thousands are one common prefix', async () => {
+test('pending uploads are looked up a page at a time, even if thousands share a common prefix', async () => {
   const { appId, path } = owner
   const rows = Array.from({ length: 2_500 }, (_, index) => {
     return { app_id: appId, file_name: `many.${index}`, storage_upload_id: 'x' }
@@ -98,11 +98,11 @@ test('pending uploads are looked up a page at a time, also where thousands are o
   expect([shown(page), page.IsTruncated]).toEqual([['many.'], false])
   const whole = await list({ Prefix: `${path}many` })
   expect([whole.Uploads?.length, whole.IsTruncated]).toEqual([1000, true])
-  // Storage knows nothing of these.
+  // These uploads exist only in the database.
   await gateway.db.deleteFrom('bucket_uploads').where('app_id', '=', appId).execute()
 })
 
-test('the parts of an upload in pages', async () => {
+test('the parts of an upload are listed in pages', async () => {
   const target = { Bucket: gateway.bucket, Key: `${owner.path}parts.csv` }
   const client = gateway.clientOf(owner)
   const { UploadId } = await client.send(new CreateMultipartUploadCommand(target))

@@ -4,7 +4,7 @@ import { conditionalHeaders, type RawRequest } from '@sluice/s3-endpoint/testing
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
 
-// The S3 gateway obeys a condition or says that it cannot: a sender never gets more than it asked for.
+// The S3 gateway obeys a conditional header or refuses the request: a condition is never ignored.
 let gateway: TestGateway
 let owner: Owner
 let uploadId: string
@@ -34,7 +34,7 @@ beforeEach(async () => {
 const mine = (name: string) => `/${gateway.bucket}/${owner.path}${name}`
 const prefix = () => `prefix=${encodeURIComponent(owner.path)}`
 
-/** A request of each operation that a key may send. */
+/** A request for each operation that a key allows. */
 const requests: Record<string, () => RawRequest> = {
   AbortMultipartUpload: () => ({ method: 'DELETE', path: `${mine('parts.csv')}?uploadId=${uploadId}` }),
   CompleteMultipartUpload: () => ({

@@ -6,7 +6,7 @@ import { answerOf, begin, type RawRequest } from '@sluice/s3-endpoint/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
 
-// What the S3 gateway refuses: nothing of it reaches storage, and nothing becomes an import.
+// Requests that the S3 gateway refuses. No part of them reaches storage or becomes an import.
 let gateway: TestGateway
 let owner: Owner
 let other: Owner
@@ -29,7 +29,7 @@ const minute = 60_000
 const at = (key: string) => `/${gateway.bucket}/${key}`
 const mine = (name: string) => at(`${owner.path}${name}`)
 
-/** Everything that lies in the bucket. */
+/** Returns the keys of all objects in the bucket. */
 async function stored(): Promise<string[]> {
   const keys: string[] = []
   for await (const page of gateway.maintenance.relay.list('')) keys.push(...page.map(({ key }) => key))
@@ -40,32 +40,32 @@ const put = (path: string, more: Partial<RawRequest> = {}) => {
   return gateway.send(owner, { method: 'PUT', path, body: file, ...more })
 }
 
-describe('who may send', () => {
+describe('an upload is refused', () => {
   test.each<[string, Partial<RawRequest>, string]>([
     ['a wrong secret', { secretAccessKey: 'wrong' }, 'SignatureDoesNotMatch'],
     ['an unknown key', { accessKeyId: 'SLC1K0123456789ABCDEF' }, 'InvalidAccessKeyId'],
-    ['a key that is none', { accessKeyId: '../../etc/passwd' }, 'AuthorizationHeaderMalformed'],
+    ['a malformed key', { accessKeyId: '../../etc/passwd' }, 'AuthorizationHeaderMalformed'],
     ['another region', { region: 'eu-west-1' }, 'AuthorizationHeaderMalformed'],
     [
-      'a body that is not the signed one',
+      'another body than the signed body',
       { payloadHash: createHash('sha256').update('x').digest('hex') },
       'XAmzContentSHA256Mismatch',
     ],
-  ])('not with %s', async (_, more, code) => {
+  ])('with %s', async (_, more, code) => {
     expect(await put(mine('a.csv'), more)).toMatchObject({ code })
   })
 
-  test("not with the secret of another app's key", async () => {
+  test("with the secret of another app's key", async () => {
     const mixed = { accessKeyId: owner.accessKeyId, secretAccessKey: other.secretAccessKey }
     expect(await put(mine('a.csv'), mixed)).toMatchObject({ code: 'SignatureDoesNotMatch' })
   })
 
-  test('not without a signature', async () => {
+  test('without a signature', async () => {
     const answer = await fetch(`${gateway.url}${mine('a.csv')}`, { method: 'PUT', body: file })
     expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining('<Code>AccessDenied</Code>')])
   })
 
-  test('not with a key that was deleted a moment ago', async () => {
+  test('with a key that was deleted a moment ago', async () => {
     const late = await gateway.openOwner()
     const request = { path: at(`${late.path}a.csv`), method: 'HEAD' }
     expect(await gateway.send(late, request)).toMatchObject({ status: 404 })
@@ -73,18 +73,18 @@ describe('who may send', () => {
     expect(await gateway.send(late, request)).toMatchObject({ status: 403 })
   })
 
-  test.each([15.2, -15.2])('not with a clock that is %d minutes off', async (minutes) => {
+  test.each([15.2, -15.2])('with a clock that is %d minutes off', async (minutes) => {
     gateway.moveClock(minutes * minute)
     expect(await put(mine('a.csv'))).toMatchObject({ status: 403, code: 'RequestTimeTooSkewed' })
   })
 
-  test.each([14.8, -14.8])('a clock that is %d minutes off does no harm', async (minutes) => {
+  test.each([14.8, -14.8])('but not with a clock that is only %d minutes off', async (minutes) => {
     gateway.moveClock(minutes * minute)
     expect(await gateway.send(owner, { method: 'HEAD', path: mine('a.csv') })).toMatchObject({ status: 404 })
   })
 })
 
-describe('where to', () => {
+describe('an upload outside the own path', () => {
   test.each<[string, () => string]>([
     ["another app's path", () => at(`${other.path}a.csv`)],
     ["another app's path by way of its own", () => mine(`../${other.appId}/a.csv`)],
@@ -104,18 +104,18 @@ describe('where to', () => {
     ['a wide space', () => mine('a%E3%80%80b.csv')],
     ['the folder above', () => mine('..')],
     ['the path itself', () => mine('')],
-  ])('not to %s', async (_, path) => {
+  ])('is refused: %s', async (_, path) => {
     expect(await put(path())).toMatchObject({ status: 403, code: 'AccessDenied' })
     const begun = { method: 'POST', path: `${path()}?uploads` }
     expect(await gateway.send(owner, begun)).toMatchObject({ status: 403, code: 'AccessDenied' })
   })
 
-  test('a broken escape or a NUL is no key', async () => {
+  test('is refused if the key has a broken escape or a NUL', async () => {
     expect(await put(mine('a%ZZ.csv'))).toMatchObject({ status: 400, code: 'InvalidURI' })
     expect(await put(mine('a%00.csv'))).toMatchObject({ status: 400, code: 'InvalidArgument' })
   })
 
-  test("nothing of another app's is seen, changed or gone on with", async () => {
+  test("is refused in every operation on another app's files and uploads", async () => {
     const client = gateway.clientOf(other)
     const target = { Bucket: gateway.bucket, Key: `${other.path}a.csv` }
     const { UploadId: id = '' } = await client.send(new CreateMultipartUploadCommand(target))
@@ -135,7 +135,7 @@ describe('where to', () => {
     ] as const) {
       expect(await gateway.send(owner, { method, path }), `${method} ${path}`).toMatchObject({ status: 403 })
     }
-    // Under its own name their upload is none.
+    // The upload of the other app does not exist under a name in the own path.
     expect(await put(`${mine('a.csv')}?partNumber=1&${query}`)).toMatchObject({ status: 404, code: 'NoSuchUpload' })
     const { Uploads } = await client.send(
       new ListMultipartUploadsCommand({ Bucket: gateway.bucket, Prefix: other.path }),
@@ -152,7 +152,7 @@ test.each([
   ['PUT', '?tagging'],
   ['POST', '?select&select-type=2'],
   ['PATCH', ''],
-])('an operation that is not on the list is denied: %s a file %s', async (method, query) => {
+])('an operation that is not allowed is denied: %s a file %s', async (method, query) => {
   expect(await gateway.send(owner, { method, path: `${mine('a.csv')}${query}` })).toMatchObject({
     code: 'AccessDenied',
   })
@@ -165,18 +165,18 @@ test.each([
   ['PUT', '', '?policy'],
   ['POST', '', '?delete'],
   ['GET', '', '?versions'],
-])('an operation that is not on the list is denied: %s %s the bucket %s', async (method, root, query) => {
+])('an operation that is not allowed is denied: %s %s the bucket %s', async (method, root, query) => {
   const path = root === '/' ? '/' : `/${gateway.bucket}${query}`
   expect(await gateway.send(owner, { method, path })).toMatchObject({ status: 403, code: 'AccessDenied' })
 })
 
-test('no bucket is made: its own is there already, and others are denied', async () => {
+test('no bucket can be created: the own bucket exists, and other buckets are denied', async () => {
   const own = await gateway.send(owner, { method: 'PUT', path: `/${gateway.bucket}` })
   expect(own).toMatchObject({ status: 409, code: 'BucketAlreadyOwnedByYou' })
   expect(await gateway.send(owner, { method: 'PUT', path: '/new-bucket' })).toMatchObject({ code: 'AccessDenied' })
 })
 
-test('no copy is made into the path, nor out of it', async () => {
+test('no object can be copied into the path or out of it', async () => {
   const headers = { 'x-amz-copy-source': `/${gateway.bucket}/apps/${other.appId}/imports/x/upload` }
   expect(await put(mine('a.csv'), { headers })).toMatchObject({ status: 403, code: 'AccessDenied' })
 })
@@ -210,7 +210,7 @@ describe('a pre-signed address', () => {
 
 describe('sizes', () => {
   test.each(['', '?partNumber=1&uploadId=00000000-0000-4000-8000-000000000000'])(
-    'more than 1 GiB is refused before any of it is taken%s',
+    'more than 1 GiB is refused before any of it is read%s',
     async (query) => {
       const request = begin(gateway.url, {
         ...owner,
@@ -230,13 +230,13 @@ describe('sizes', () => {
     },
   )
 
-  test('parts that are more than 1 GiB together make no file', async () => {
+  test('parts with a total of more than 1 GiB cannot be completed to a file', async () => {
     const client = gateway.clientOf(owner)
     const target = { Bucket: gateway.bucket, Key: `${owner.path}a.csv` }
     const { UploadId } = await client.send(new CreateMultipartUploadCommand(target))
     const part = { ...target, UploadId, PartNumber: 1, Body: Buffer.alloc(5 * 2 ** 20) }
     const { ETag = '' } = await client.send(new UploadPartCommand(part))
-    // A gigabyte of parts is a matter of minutes; what storage says of their sizes is what counts.
+    // Uploading a gigabyte of parts would take minutes, so the sizes that storage reports are simulated.
     const { relay } = gateway.maintenance
     const listParts = relay.listParts
     relay.listParts = async (...args) => (await listParts(...args)).map((one) => ({ ...one, byteSize: 2 ** 30 + 1 }))
@@ -252,7 +252,7 @@ describe('sizes', () => {
 })
 
 describe('a chunked body', () => {
-  /** As clients send it that sign each chunk: the framing is right, the signatures are those of nothing. */
+  /** Returns a body with correct framing and invalid chunk signatures. */
   const chunked = (signature: string) =>
     `19;chunk-signature=${signature}\r\n${file}\r\n0;chunk-signature=${signature}\r\n\r\n`
 
@@ -283,7 +283,7 @@ describe('a chunked body', () => {
     expect(await put(mine('a.csv'), request)).toMatchObject({ code })
   })
 
-  test('that is cut off leaves nothing behind', async () => {
+  test('that is cut off leaves no upload', async () => {
     const request = begin(gateway.url, {
       ...owner,
       method: 'PUT',

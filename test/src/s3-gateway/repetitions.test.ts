@@ -6,7 +6,7 @@ import { until } from '../environment/wait.ts'
 import { importedContents } from './bucket-files.ts'
 import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
 
-// Uploads to one pre-signed address, which has one signature for everything that is sent to it.
+// Repeated uploads to one pre-signed address. All of them have the same signature.
 let gateway: TestGateway
 let owner: Owner
 let url: string
@@ -33,25 +33,25 @@ async function storedKeys(): Promise<string[]> {
   return pages.flat().map(({ key }) => key)
 }
 
-test('a file is imported again if another one came to the same address in between', async () => {
+test('a file is imported again if another file came to the same address in between', async () => {
   for (const body of [x, y, x]) await put(body)
   expect(await imported()).toEqual([x, y, x])
 })
 
-test('repetitions of the latest file make no import and leave no copy, however often the files alternate', async () => {
+test('repetitions of the latest file create no import and leave no copy, however often the files alternate', async () => {
   for (const body of [x, x, y, y, x, x, x, y]) await put(body)
   expect(await imported()).toEqual([x, y, x, y])
   expect(await storedKeys()).toHaveLength(4)
 })
 
-test('simultaneous repetitions make one import, whatever came to the address before', async () => {
+test('simultaneous repetitions create one import, whatever came to the address before', async () => {
   for (const body of [x, y]) await put(body)
   await Promise.all(Array.from({ length: 6 }, () => put(x)))
   expect(await imported()).toEqual([x, y, x])
   expect(await storedKeys()).toHaveLength(3)
 })
 
-test('a file that is still being sent does not count as one in between', async () => {
+test('a file that is still being sent does not count as a file in between', async () => {
   await put(x)
   const slow = request(url, { method: 'PUT', headers: { 'Content-Length': y.length } })
   const answered = new Promise<number>((resolve, reject) => {
@@ -59,7 +59,7 @@ test('a file that is still being sent does not count as one in between', async (
     slow.once('error', reject)
   })
   slow.write(y.slice(0, 10))
-  await until('the second file to be on its way', () =>
+  await until('the second file to be in flight', () =>
     gateway.db.selectFrom('bucket_uploads').select('import_id').where('app_id', '=', owner.appId).executeTakeFirst(),
   )
   await put(x)
@@ -70,9 +70,9 @@ test('a file that is still being sent does not count as one in between', async (
   expect(await imported()).toEqual([x, y, x])
 })
 
-test('a file waits for one that is about to be committed, and is imported again after it', async () => {
+test('a file waits for another file whose upload is about to be committed, and is imported again after it', async () => {
   await put(x)
-  // An upload of the other file whose transaction has inserted its import and is not committed yet.
+  // The transaction of the other upload has inserted its import and is not committed yet.
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   const { promise: inserted, resolve: insert } = Promise.withResolvers<void>()
   const holding = gateway.db.transaction().execute(async (tx) => {
@@ -111,7 +111,7 @@ test.each(['processing', 'completed'] as const)('a file whose import is %s is no
   expect(await imported()).toEqual([x])
 })
 
-test('the same bytes under another app or another name are another file', async () => {
+test('the same bytes of another app or under another name are another file', async () => {
   const other = await gateway.openOwner()
   const elsewhere = await gateway.presignPut(other, `${other.path}people.csv`, 600)
   await put(x)

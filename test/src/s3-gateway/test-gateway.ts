@@ -17,7 +17,7 @@ import { pino } from 'pino'
 import { inject } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
 
-/** An app and how its owner reaches its path in the bucket. */
+/** An app with access to its path in the bucket. */
 export interface Owner {
   appId: number
   path: string
@@ -25,28 +25,28 @@ export interface Owner {
   secretAccessKey: string
 }
 
-/** The S3 gateway in this process, on real Postgres and a bucket of its own. */
+/** The S3 gateway in this process, on real Postgres and its own bucket. */
 export interface TestGateway {
   url: string
   bucket: string
   db: Database
-  /** What maintenance works with; its relay reaches the bucket past the S3 gateway. */
+  /** Context for maintenance functions. Its relay accesses the bucket without the S3 gateway. */
   maintenance: MaintenanceContext
-  /** Moves the clock that signatures are held against, ms. */
+  /** Moves the clock that signatures are checked against, ms. */
   moveClock(by: number): void
   openOwner(): Promise<Owner>
-  /** A client of the AWS SDK, with its default settings where `config` says nothing else. */
+  /** Creates a client of the AWS SDK with default settings that `config` overrides. */
   clientOf(owner: Owner, config?: S3ClientConfig): S3Client
-  /** An address for PUTs to a key, good for so many seconds. */
+  /** Returns a pre-signed address for PUTs to a key, valid for `expiresIn` seconds. */
   presignPut(owner: Owner, key: string, expiresIn: number): Promise<string>
   /** Signs a request with the owner's key and sends it. */
   send(owner: Owner, request: RawRequest): Promise<RawAnswer>
-  /** The imports of an app, newest first. */
+  /** Returns the imports of an app, newest first. */
   importsOf(owner: Owner): Promise<ImportView[]>
   close(): Promise<void>
 }
 
-/** Opens an S3 gateway; `environment` overrides settings as environment variables do. It limits no rates unless `limiter` does. */
+/** Opens an S3 gateway. `environment` contains settings. Rates are unlimited unless a `limiter` is passed. */
 export async function openTestGateway(
   environment: Record<string, string> = {},
   openLimiter?: (databaseUrl: string) => Promise<AppLimiter>,
@@ -107,7 +107,7 @@ export async function openTestGateway(
     },
     clientOf,
     presignPut(owner, Key, expiresIn) {
-      // Otherwise the address carries the checksum of an empty body.
+      // Otherwise the SDK signs the checksum of an empty body.
       const client = clientOf(owner, { requestChecksumCalculation: 'WHEN_REQUIRED' })
       return getSignedUrl(client, new PutObjectCommand({ Bucket: bucket, Key }), { expiresIn })
     },
@@ -126,7 +126,7 @@ export async function openTestGateway(
   }
 }
 
-/** Makes a bucket in the storage that system tests share. */
+/** Creates a bucket in the storage that system tests share. */
 export async function makeBucket(bucket: string): Promise<void> {
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret' }
   const client = new S3Client({

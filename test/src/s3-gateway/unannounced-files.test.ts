@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { changingList, failingCopies, importedContents, importedNames, putPast, sweptCopies } from './bucket-files.ts'
 import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
 
-// Unannounced files: their order, and what happens to files that storage does not copy.
+// The order of unannounced files, and the handling of files that storage fails to copy.
 let gateway: TestGateway
 let owner: Owner
 
@@ -26,9 +26,9 @@ const names = () => importedNames(gateway, owner)
 const isInPath = async (name: string) =>
   (await gateway.maintenance.relay.describe(`${owner.path}${name}`)) !== undefined
 
-// Files of one second go by their names, as storage's times have no more.
+// Storage's times have a resolution of one second. Files of the same second are sorted by name.
 describe('the order of unannounced files', () => {
-  test('later files of an app wait for an earlier one that could not be copied', async () => {
+  test('later files of an app wait for an earlier file that could not be copied', async () => {
     for (const name of ['1.csv', '2.csv', '3.csv']) await put(name)
     await take(failingCopies(gateway.maintenance.relay, (key) => key.endsWith('/2.csv')))
     expect(await names()).toEqual(['1.csv'])
@@ -45,7 +45,7 @@ describe('the order of unannounced files', () => {
   })
 
   test.each([1, 2])(
-    'a file that comes between two pages of listing %i is not overtaken by a later one',
+    'a file that comes between two pages of listing %i is not overtaken by a later file',
     async (listing) => {
       await put('5.csv')
       const relay = changingList(gateway.maintenance.relay, `${owner.path}5`, listing, async () => {
@@ -60,7 +60,7 @@ describe('the order of unannounced files', () => {
   )
 })
 
-describe('a file that storage does not hand over', () => {
+describe('a file that storage fails to copy', () => {
   const broken = () => failingCopies(gateway.maintenance.relay, (key) => key.endsWith('/1.csv'))
   const fail = async (times: number) => {
     for (let time = 0; time < times; time++) await take(broken())
@@ -71,7 +71,7 @@ describe('a file that storage does not hand over', () => {
     return gateway.db.updateTable('unannounced_file_failures').set({ first_failed_at: hourAgo }).execute()
   }
 
-  test('holds up later files of its app for an hour, then it is refused for good with one mail', async () => {
+  test('blocks later files of its app for an hour, then it is refused for good with one mail', async () => {
     await put('1.csv')
     await put('2.csv')
     await fail(12)
@@ -83,7 +83,7 @@ describe('a file that storage does not hand over', () => {
     expect([await names(), mails.length]).toEqual([['2.csv'], 1])
     const [mail] = await gateway.db.selectFrom('mails').selectAll().where('app_id', '=', owner.appId).execute()
     expect(mail?.text).toContain('storage did not hand over the file for an hour')
-    // It must not be imported after files that have overtaken it.
+    // The file must not be imported after files that have overtaken it.
     expect(await take()).toEqual({ taken: 0, mails: [] })
     expect([await names(), await isInPath('1.csv')]).toEqual([['2.csv'], true])
   })
@@ -98,11 +98,11 @@ describe('a file that storage does not hand over', () => {
     expect(await names()).toEqual(['1.csv'])
   })
 
-  test('that somebody else’s lock kept from being taken on has not failed', async () => {
+  test('does not count a failure if somebody else’s lock prevented the import', async () => {
     await sql
       .raw(`
       create function lock_uploads() returns trigger language plpgsql as $$
-      begin raise exception using errcode = '55P03', message = 'as told'; end $$;
+      begin raise exception using errcode = '55P03', message = 'simulated'; end $$;
       create trigger lock_uploads before insert on bucket_uploads for each row execute function lock_uploads()
     `)
       .execute(gateway.db)
@@ -129,14 +129,14 @@ describe('a file that storage does not hand over', () => {
     expect(pages.flat()).toEqual([])
   })
 
-  test('is not blamed while storage has no room', async () => {
+  test('does not count a failure while storage has no space', async () => {
     await put('1.csv')
     const relay = { ...gateway.maintenance.relay, copy: () => Promise.reject(new StorageFull('the copy')) }
     await take(relay)
     expect(await failures()).toEqual([])
   })
 
-  test('is removed when it has been refused for so long as refused files are kept', async () => {
+  test('is removed after the retention time of refused files', async () => {
     await put('1.csv')
     await fail(1)
     await anHourLater()
@@ -152,7 +152,7 @@ describe('a file that storage does not hand over', () => {
     expect(await failures()).toEqual([])
   })
 
-  test('is forgotten when its owner replaces it: the new file is taken on', async () => {
+  test('is forgotten when its owner replaces it, and the new file is imported', async () => {
     await put('1.csv')
     await fail(1)
     await anHourLater()
@@ -164,7 +164,7 @@ describe('a file that storage does not hand over', () => {
     expect(await failures()).toEqual([])
   })
 
-  test('leaves the key of its copy known: a copy that comes late is swept', async () => {
+  test('leaves a record of its copy’s key, so that a copy that appears late is swept', async () => {
     await put('1.csv')
     await fail(1)
     const uploads = await gateway.db
@@ -176,7 +176,7 @@ describe('a file that storage does not hand over', () => {
   })
 })
 
-test('a run that is told to stop ends before its next file, and blames none', async () => {
+test('a run that is stopped ends before its next file, and counts no failure', async () => {
   for (const name of ['1.csv', '2.csv', '3.csv']) await put(name)
   const stop = new AbortController()
   const { relay } = gateway.maintenance
@@ -191,7 +191,7 @@ test('a run that is told to stop ends before its next file, and blames none', as
   expect(await names()).toEqual(['1.csv', '2.csv', '3.csv'])
 })
 
-test('an import whose file storage does not remove from the path holds up no other file', async () => {
+test('an imported file that storage fails to remove from the path blocks no other file', async () => {
   await put('1.csv')
   await put('2.csv')
   const remove = () => Promise.reject(new Error('storage did not remove the object'))
