@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openApp, openTestDashboard, type TestDashboard, testGateway } from './test-dashboard.ts'
 import { signIn, type Visitor } from './visitor.ts'
 
-// Access keys of the S3 gateway in the credentials tab (service.md, Authentication).
+// Access keys of the S3 gateway on the Credentials page (service.md, Authentication).
 let dashboard: TestDashboard
 beforeAll(async () => {
   dashboard = await openTestDashboard()
@@ -23,7 +23,7 @@ async function createKey({ appId, page, member }: Awaited<ReturnType<typeof open
   return { id, secret, text: shown.text }
 }
 
-test('the page shows bucket, path, endpoint, rules and the commands of the usual programs', async () => {
+test('the page shows bucket, path, endpoint, rules and commands for common programs', async () => {
   const { appId, page, member } = await openShop('where@example.com')
   const { text } = await member.get(page)
   for (const word of ['http://s3.test:3006', '>files<', `>uploads/${appId}/<`, '1.0 GiB', 'no white space']) {
@@ -45,7 +45,7 @@ test('a new key works, and its secret is shown once, also in the commands', asyn
   expect(listed.text).not.toContain(secret)
 })
 
-test('one more than 20 is refused in words', async () => {
+test('the page explains the limit when an app has 20 keys', async () => {
   const shop = await openShop('many@example.com')
   for (let number = 0; number < 20; number++) await createKey(shop)
   const refused = await shop.member.post(`${shop.page}/access-keys`, {}, shop.page)
@@ -56,7 +56,7 @@ test('one more than 20 is refused in words', async () => {
   ).toHaveLength(20)
 })
 
-test('a deleted key stops working at once, and is asked about before', async () => {
+test('deleting a key requires a confirmation, and the key then stops working at once', async () => {
   const shop = await openShop('delete@example.com')
   const [first, second] = [await createKey(shop), await createKey(shop)]
   const confirm = `${shop.page}/access-keys/delete?key=${first.id}`
@@ -70,7 +70,7 @@ test('a deleted key stops working at once, and is asked about before', async () 
   expect((await shop.member.get(confirm)).status).toBe(404)
 })
 
-test('the key of another app is neither shown nor deleted', async () => {
+test('a key of another app is neither shown nor deleted', async () => {
   const [own, foreign] = [await openShop('own@example.com'), await openShop('foreign@example.com')]
   const { id } = await createKey(foreign)
   expect((await own.member.get(`${own.page}/access-keys/delete?key=${id}`)).status).toBe(404)

@@ -15,7 +15,7 @@ async function openShop(email: string): Promise<{ appId: number; apiToken: strin
   return { ...app, member: await signIn(dashboard, email) }
 }
 
-test('a new API token is shown once, works, and shuts the old one out', async () => {
+test('a new API token is shown once, and the old token stops working', async () => {
   const { appId, apiToken, member } = await openShop('token@example.com')
   const path = `/apps/${appId}/credentials/api-token`
   expect((await member.get(`/apps/${appId}/credentials`)).text).toContain(`…${apiToken.slice(-4)}`)
@@ -27,7 +27,7 @@ test('a new API token is shown once, works, and shuts the old one out', async ()
   expect((await member.get(`/apps/${appId}/credentials`)).text).not.toContain(token)
 })
 
-test('a confirmation that is sent again, as by a reload, replaces nothing', async () => {
+test('a confirmation that is sent again, as by a reload, does not replace the token again', async () => {
   const { appId, apiToken, member } = await openShop('again@example.com')
   const path = `/apps/${appId}/credentials/api-token`
   const fields = { replaces: apiToken.slice(-4) }
@@ -35,14 +35,14 @@ test('a confirmation that is sent again, as by a reload, replaces nothing', asyn
   expect([again.status, again.headers.get('location')]).toEqual([303, `/apps/${appId}/credentials`])
 })
 
-test('members get mails or not, and are removed', async () => {
+test('members can be removed, and their mails can be switched on and off', async () => {
   const { appId, member } = await openShop('anna.settings@example.com')
   const settings = `/apps/${appId}/settings`
   await addMember(dashboard.db, appId, 'bert@example.com')
   expect((await member.post(`${settings}/members`, { email: 'BERT@example.com' }, settings)).status).toBe(409)
   expect((await member.post(`${settings}/members`, { email: 'nobody' }, settings)).status).toBe(400)
 
-  // One box is ticked, of the two that were shown.
+  // The form sends one ticked box of two.
   const form = 'shown=anna.settings%40example.com&shown=bert%40example.com&email=bert%40example.com'
   expect((await postQuery(member, `${settings}/mails`, form, settings)).status).toBe(303)
   const content = { subject: 'Test', text: 'Test', html: 'Test' }
@@ -56,7 +56,7 @@ test('members get mails or not, and are removed', async () => {
   expect((await member.get(settings)).text).not.toContain('bert@example.com')
 })
 
-test('the last member stays', async () => {
+test('the last member cannot be removed', async () => {
   const { appId, member } = await openShop('last@example.com')
   const settings = `/apps/${appId}/settings`
   const answer = await member.post(`${settings}/members/remove`, { member: 'last@example.com' }, settings)
@@ -64,7 +64,7 @@ test('the last member stays', async () => {
   expect((await member.get(settings)).status).toBe(200)
 })
 
-/** A form with fields that stand in it several times. */
+/** Builds a form that may contain a field several times. */
 async function postQuery(visitor: Visitor, path: string, fields: string, from: string) {
   const page = await visitor.get(from)
   const token = /name="form_token" value="([^"]+)"/.exec(page.text)?.[1] ?? ''

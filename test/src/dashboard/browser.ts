@@ -7,25 +7,25 @@ import { expect, inject } from 'vitest'
 import { signInAddress } from './sign-in-address.ts'
 import type { TestDashboard } from './test-dashboard.ts'
 
-/** Git-ignored: pictures to look at. */
+/** Git-ignored folder for screenshots. */
 const pictures = fileURLToPath(new URL('../../screenshots', import.meta.url))
 
-/** Starts Chromium without a window. Suites that need it are skipped where `inject('chromium')` is undefined. */
+/** Starts Chromium without a window. Suites that use it must be skipped if `inject('chromium')` is undefined. */
 export async function openBrowser(): Promise<Browser> {
   const executablePath = inject('chromium')
   if (executablePath === undefined) throw new Error('there is no Chromium: skip the suite')
-  // Its own sandbox needs rights that root in a container lacks; pages here are only ours.
+  // Chromium's sandbox needs rights that root in a container lacks. These tests open only Sluice's own pages.
   return await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
 }
 
-/** A browser without cookies. Nothing fades in it, so that a picture or a look at colours meets no state in between. */
+/** Opens a browser context without cookies and without animations, which would make screenshots and colour checks flaky. */
 export async function openContext(browser: Browser, { url }: TestDashboard): Promise<BrowserContext> {
   return await browser.newContext({ baseURL: url, viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
 }
 
 /**
- * A browser window in which a member or an operator is signed in. What pages break shows at the end: `problems` collects
- * errors of scripts and whatever the security policy refused.
+ * Opens a browser window in which a member or an operator is signed in. `problems` collects script errors and violations of
+ * the security policy.
  */
 export async function openWindow(
   browser: Browser,
@@ -45,7 +45,7 @@ export async function openWindow(
   return { page, context, problems }
 }
 
-/** Takes pictures of the page in both themes, and on a phone: `<name>-light.png`, `-dark.png`, `-phone.png`. */
+/** Takes screenshots in both themes and on a phone: `<name>-light.png`, `-dark.png`, `-phone.png`. */
 export async function takePictures(page: Page, name: string): Promise<void> {
   await mkdir(pictures, { recursive: true })
   const size = page.viewportSize()
@@ -67,7 +67,7 @@ interface Violation {
   nodes: { html: string }[]
 }
 
-/** Expects that axe-core finds nothing serious on the page, in either theme. */
+/** Expects that axe-core finds no serious problem on the page in either theme. */
 export async function expectAccessible(page: Page): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })

@@ -17,7 +17,7 @@ const people = [
   '',
 ].join('\n')
 
-/** Drops a file onto the page as a person would. */
+/** Drops a file onto the page. */
 async function drop(page: Page, name: string, content: Buffer): Promise<void> {
   const code = `(() => {
     const bytes = Uint8Array.from(atob('${content.toString('base64')}'), (character) => character.charCodeAt(0))
@@ -42,7 +42,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await dashboard.close()
   })
 
-  test('a dropped file is looked at before it is sent: its first rows, the type of each column, what is registered', async () => {
+  test('a dropped file is previewed before it is sent: first rows, column types, and what is registered', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
     const fixture = fixtureOf(dashboard)
     await importFile(fixture, appId, 'user_id,age\nuser-1,20\n')
@@ -74,7 +74,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await context.close()
   })
 
-  test('a compressed file is looked at, too, and its dry run applies nothing', async () => {
+  test('a compressed file is previewed as well, and its dry run applies nothing', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
     const { page, context, problems } = await openWindow(browser, dashboard, email)
     await page.goto(`/apps/${appId}/data-import`)
@@ -94,7 +94,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await context.close()
   })
 
-  test('mistakes are seen before anything is sent, and HTML in a file or its name is text', async () => {
+  test('mistakes are shown before anything is sent, and HTML in a file or its name is shown as text', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
     const { page, context, problems } = await openWindow(browser, dashboard, email)
     await page.goto(`/apps/${appId}/data-import`)
@@ -119,7 +119,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await context.close()
   })
 
-  test('the upload’s progress is shown, and a button stops it', async () => {
+  test('the progress of an upload is shown, and a button stops the upload', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
     const { page, context } = await openWindow(browser, dashboard, email)
     await page.goto(`/apps/${appId}/data-import`)

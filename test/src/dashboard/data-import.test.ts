@@ -7,8 +7,8 @@ import { fixtureOf, openAppWith } from './import-runs.ts'
 import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 import { signIn, type Visitor } from './visitor.ts'
 
-// Data import: a file that is sent by a plain form, or by a script, which sends the same form.
-const limit = 150 * 2 ** 20
+// Data import: uploads through the plain form. The page's script sends the same form.
+const limitBytes = 150 * 2 ** 20
 const boundary = 'the-boundary'
 const multipart = { 'Content-Type': `multipart/form-data; boundary=${boundary}` }
 const head = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="people.csv"\r\nContent-Type: text/csv\r\n\r\n`
@@ -32,11 +32,11 @@ beforeEach(async () => {
 
 const importsOf = () => dashboard.db.selectFrom('imports').selectAll().where('app_id', '=', appId).execute()
 
-/** The import that an answer leads to. */
+/** Returns the ID of the import that an answer redirects to. */
 const importAt = ({ headers }: { headers: Headers }) => headers.get('location')?.split('/').at(-1) ?? ''
 
-describe('a file that is sent', () => {
-  test('is stored, has its place in the line under its name, and is imported like any other', async () => {
+describe('an uploaded file', () => {
+  test('is stored under its name, gets the next sequence number, and is imported like any other file', async () => {
     const answer = await visitor.postFile(page, 'people.csv', new Blob([file]))
     expect(answer.status).toBe(303)
     const importId = importAt(answer)
@@ -53,7 +53,7 @@ describe('a file that is sent', () => {
     expect((await visitor.get(`/apps/${appId}/imports/${importId}`)).text).toContain('<h1>people.csv</h1>')
   })
 
-  test('is refused in words if too many imports of the app wait, and nothing is left of it', async () => {
+  test('is refused with an explanation if too many imports of the app wait, and leaves no trace', async () => {
     await dashboard.db
       .insertInto('imports')
       .values(
@@ -73,14 +73,24 @@ describe('a file that is sent', () => {
     expect(await importsOf()).toHaveLength(1_000)
   })
 
-  test('is taken for compressed by its content, whatever it is called', async () => {
+  test('of exactly 150 MiB is accepted', async () => {
+    const answer = await visitor.postBody(page, formWithFile(limitBytes), multipart, page)
+    expect(answer.status).toBe(303)
+    const [upload] = await importsOf()
+    expect(upload).toMatchObject({ import_id: importAt(answer), state: 'queued', byte_size: limitBytes })
+    const key = upload?.object_key ?? ''
+    expect(await dashboard.storage.stat(key)).toMatchObject({ byteSize: limitBytes })
+    await dashboard.storage.removeAll(key)
+  })
+
+  test('is treated as compressed according to its content, whatever its name', async () => {
     const importId = importAt(await visitor.postFile(page, 'people.csv', new Blob([gzipSync(file)])))
     const fixture = fixtureOf(dashboard)
     await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
     expect(await profilesOf(fixture, appId)).toEqual({ u1: { age: 34 } })
   })
 
-  test('with the other button is checked, and nothing is applied', async () => {
+  test('is only checked if it is sent as a dry run', async () => {
     const importId = importAt(await visitor.postFile(page, 'people.csv', new Blob([file]), `${page}/dry-run`))
     const fixture = fixtureOf(dashboard)
     await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
@@ -89,14 +99,14 @@ describe('a file that is sent', () => {
     expect(await profilesOf(fixture, appId)).toEqual({ u1: {} })
   })
 
-  test('that is no CSV is told so by its import, not by the upload', async () => {
+  test('that is not CSV is accepted, and its import reports the error', async () => {
     const importId = importAt(await visitor.postFile(page, 'empty.csv', new Blob([])))
     const fixture = fixtureOf(dashboard)
     await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
     expect((await resultOf(fixture, appId, importId)).view).toMatchObject({ state: 'failed', error: 'empty file' })
   })
 
-  test('under a name that is no name at all is taken, with what can be kept of it', async () => {
+  test('with an invalid name is accepted, and keeps the valid part of its name', async () => {
     await visitor.postFile(page, `../../\0${'<b>'.repeat(200)}.csv`, new Blob([file]))
     const [{ file_name: name } = { file_name: null }] = await importsOf()
     expect(name?.length).toBeLessThanOrEqual(255)
@@ -104,7 +114,7 @@ describe('a file that is sent', () => {
   })
 })
 
-describe('what is refused leaves nothing behind', () => {
+describe('a refused upload leaves no trace', () => {
   test('a form without a file', async () => {
     const answer = await visitor.postFile(page, '', new Blob([]))
     expect(answer.status).toBe(400)
@@ -121,7 +131,7 @@ describe('what is refused leaves nothing behind', () => {
     expect(await importsOf()).toEqual([])
   })
 
-  test('a file for another one’s app', async () => {
+  test('a file for another app', async () => {
     const other = await openAppWith(dashboard, [])
     const stranger = await signIn(dashboard, other.email)
     const theirs = `/apps/${other.appId}/data-import`
@@ -130,29 +140,23 @@ describe('what is refused leaves nothing behind', () => {
     expect(await importsOf()).toEqual([])
   })
 
-  test('a file that is too large by what the request says of its length', async () => {
-    const answer = await visitor.postFile(page, 'large.csv', new Blob([Buffer.alloc(limit + 100_000)]))
+  test('a file whose declared length is too large', async () => {
+    const answer = await visitor.postFile(page, 'large.csv', new Blob([Buffer.alloc(limitBytes + 100_000)]))
     expect(answer.status).toBe(413)
     expect(await importsOf()).toEqual([])
   })
 
-  test('a file that turns out to be too large, and is not in memory as a whole at any time', async () => {
+  test('a file of one byte more than 150 MiB, without being held in memory as a whole', async () => {
     const { arrayBuffers: before } = process.memoryUsage()
-    let most = 0
-    const chunk = Buffer.alloc(2 ** 20, 'somebody,1\n')
-    const parts = (async function* () {
-      yield Buffer.from(head)
-      for (let sent = 0; sent <= limit; sent += chunk.length) {
-        most = Math.max(most, process.memoryUsage().arrayBuffers)
-        yield chunk
-      }
-      yield Buffer.from(tail)
-    })()
-    const answer = await visitor.postBody(page, ReadableStream.from(parts), multipart, page)
+    let peak = 0
+    const form = formWithFile(limitBytes + 1, () => {
+      peak = Math.max(peak, process.memoryUsage().arrayBuffers)
+    })
+    const answer = await visitor.postBody(page, form, multipart, page)
     expect(answer.status).toBe(413)
     expect(answer.text).toContain('over the limit of 150 MB')
     expect(await importsOf()).toEqual([])
-    expect(most - before).toBeLessThan(limit / 2)
+    expect(peak - before).toBeLessThan(limitBytes / 2)
   })
 
   test('a file whose sender breaks off', async () => {
@@ -160,7 +164,7 @@ describe('what is refused leaves nothing behind', () => {
     const sending = visitor.postBody(page, body.stream, multipart, page)
     sending.catch(() => {})
     body.write(head + file)
-    await until('the place in the line', async () => (await importsOf()).length === 1)
+    await until('the import', async () => (await importsOf()).length === 1)
     const [{ object_key: key } = { object_key: '' }] = await importsOf()
     body.breakOff()
     await expect(sending).rejects.toThrow()
@@ -169,11 +173,11 @@ describe('what is refused leaves nothing behind', () => {
   })
 })
 
-test('an import that is cancelled while its file comes stays cancelled', async () => {
+test('an import that is cancelled while its file is uploaded stays cancelled', async () => {
   const body = openBody()
   const sending = visitor.postBody(page, body.stream, multipart, page)
   body.write(head + file)
-  const [{ import_id: importId } = { import_id: '' }] = await until('the place in the line', async () => {
+  const [{ import_id: importId } = { import_id: '' }] = await until('the import', async () => {
     const found = await importsOf()
     return found.length === 1 && found
   })
@@ -184,7 +188,21 @@ test('an import that is cancelled while its file comes stays cancelled', async (
   expect(await importsOf()).toMatchObject([{ state: 'cancelled' }])
 })
 
-/** A body that a test writes bit by bit. */
+/** Streams a form whose file has exactly `bytes` bytes. Calls `onChunk` before each chunk of 1 MiB. */
+function formWithFile(bytes: number, onChunk: () => void = () => {}): ReadableStream<Uint8Array> {
+  const chunk = Buffer.alloc(2 ** 20, 'somebody,1\n')
+  const parts = (async function* () {
+    yield Buffer.from(head)
+    for (let left = bytes; left > 0; left -= chunk.length) {
+      onChunk()
+      yield chunk.subarray(0, left)
+    }
+    yield Buffer.from(tail)
+  })()
+  return ReadableStream.from(parts)
+}
+
+/** Creates a request body that a test writes in pieces. */
 function openBody() {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   const writer = writable.getWriter()
@@ -193,6 +211,6 @@ function openBody() {
     stream: readable,
     write,
     end: () => void writer.close(),
-    breakOff: () => void writer.abort(new Error('as told')),
+    breakOff: () => void writer.abort(new Error('simulated')),
   }
 }

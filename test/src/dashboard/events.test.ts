@@ -8,7 +8,7 @@ import { signInAddress } from './sign-in-address.ts'
 import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 import { openVisitor } from './visitor.ts'
 
-// The events that keep an import's page up to date.
+// The event stream that keeps an import's page up to date.
 let dashboard: TestDashboard
 let fixture: ImportFixture
 let app: { appId: number; email: string }
@@ -25,13 +25,13 @@ beforeEach(async () => {
   }
 })
 
-/** Signs somebody in. Returns the cookie of the session. */
+/** Signs in. Returns the session cookie. */
 async function cookieOf(email: string): Promise<string> {
   const entered = await openVisitor(dashboard).post(await signInAddress(dashboard, email))
   return /sluice_session=[^;]+/.exec(entered.headers.getSetCookie().join())?.[0] ?? ''
 }
 
-/** Listens to an import; `heard` grows with what comes, and `over` resolves at its end. */
+/** Opens the event stream of an import. `heard` collects the events, and `over` resolves at the end of the stream. */
 async function listen(importId: string, own = cookie, appId = app.appId) {
   const stop = new AbortController()
   const response = await fetch(`${dashboard.url}/apps/${appId}/imports/${importId}/events`, {
@@ -46,7 +46,7 @@ async function listen(importId: string, own = cookie, appId = app.appId) {
   return { status: response.status, type: response.headers.get('content-type'), heard, over, stop: () => stop.abort() }
 }
 
-test('an import that another process runs is told of until it has ended; then the stream ends', async () => {
+test('a stream reports an import that another process runs, and ends with the import', async () => {
   const importId = await queueFile(fixture, app.appId, 'user_id,a\nu1,1\n')
   const { status, type, heard, over } = await listen(importId)
   expect([status, type]).toEqual([200, 'text/event-stream'])
@@ -56,7 +56,7 @@ test('an import that another process runs is told of until it has ended; then th
   expect(heard.text).toMatch(/event: parts\ndata: \{"progress".*Completed.*\n\nevent: ended\ndata:\n\n$/)
 })
 
-test('nothing is said while nothing changes, and the parts that stay the same are left out', async () => {
+test('a stream sends only the parts that have changed, and nothing while nothing changes', async () => {
   const first = await queueFile(fixture, app.appId, 'user_id,a\nu1,1\n')
   const second = await queueFile(fixture, app.appId, 'user_id,a\nu1,1\n')
   const { heard, stop, over } = await listen(second)
@@ -69,7 +69,7 @@ test('nothing is said while nothing changes, and the parts that stay the same ar
   await over
 })
 
-test('a visitor has a bounded number of streams; those that went away make room', async () => {
+test('a visitor has a bounded number of streams, and a closed stream makes room for a new one', async () => {
   const importId = await queueFile(fixture, app.appId, 'user_id,a\nu1,1\n')
   const streams = await Promise.all(Array.from({ length: 20 }, () => listen(importId)))
   expect(streams.map(({ status }) => status)).toEqual(streams.map(() => 200))
@@ -82,7 +82,7 @@ test('a visitor has a bounded number of streams; those that went away make room'
   })
 })
 
-test('all members of an app together have a share of the streams; another app has its own', async () => {
+test('the members of an app together have a bounded share of the streams, and another app has its own share', async () => {
   const importId = await queueFile(fixture, app.appId, 'user_id,a\nu1,1\n')
   const emails = Array.from({ length: 12 }, (_, index) => `member-${index}@example.com`)
   for (const email of emails) await addMember(dashboard.db, app.appId, email)
@@ -103,7 +103,7 @@ test('all members of an app together have a share of the streams; another app ha
   for (const stream of [...streams, { stop }]) stream.stop()
 })
 
-test('streams hold up no shutdown', async () => {
+test('open streams do not delay a shutdown', async () => {
   const importId = await queueFile(fixture, app.appId, 'user_id,a\nu1,1\n')
   const streams = await Promise.all(Array.from({ length: 3 }, () => listen(importId)))
   const started = performance.now()

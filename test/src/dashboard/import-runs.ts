@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import type { ImportFixture } from '../imports/import-fixture.ts'
 import { openApp, type TestDashboard } from './test-dashboard.ts'
 
-/** Runs imports on the database and storage of a dashboard, as a worker beside it would. */
+/** Returns a fixture that runs imports on the database and storage of a dashboard, as a worker does. */
 export function fixtureOf(
   { database, db, storage }: TestDashboard,
   environment: Record<string, string> = {},
@@ -15,7 +15,7 @@ export function fixtureOf(
   return { context, database, storage, close: async () => {} }
 }
 
-/** A new app with these users and one member, whose address is made up for it. */
+/** Creates an app with these users and one member with a new address. */
 export async function openAppWith(
   dashboard: TestDashboard,
   users: readonly string[],

@@ -11,7 +11,7 @@ import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 const users = Array.from({ length: 200 }, (_, index) => `user-${index}`)
 const never = new AbortController().signal
 
-/** Every twentieth age is none, every fiftieth user is unknown. */
+/** A file in which every twentieth age is invalid and every fiftieth user is unknown. */
 const file = [
   'user_id,age,plan,joined',
   ...Array.from({ length: 2_000 }, (_, index) => {
@@ -33,7 +33,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await dashboard.close()
   })
 
-  test('an import’s page moves while it runs, shows its errors, and lets the error file be downloaded', async () => {
+  test('an import’s page updates while the import runs, shows its errors, and offers the error file', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
     const fixture = fixtureOf(dashboard, { BATCH_ROWS: '200' })
     await importFile(fixture, appId, 'user_id,age\nuser-1,20\n')
@@ -84,7 +84,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await context.close()
   })
 
-  test('a page that gets no stream loads itself again, and moves all the same', async () => {
+  test('a page that gets no stream reloads itself, and so still updates', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
     const fixture = fixtureOf(dashboard)
     const importId = await queueFile(fixture, appId, 'user_id,age\nuser-1,20\n')
@@ -106,12 +106,12 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await runImport(fixture.context, await claim(fixture, appId, importId), never)
     await page.getByText('Completed').waitFor()
     stop.abort()
-    // The browser itself reports the refusal.
+    // The browser itself reports the refused stream.
     expect(problems.filter((problem) => !problem.includes('503'))).toEqual([])
     await context.close()
   })
 
-  test('an import that runs is cancelled with two clicks, and stays as far as it came', async () => {
+  test('a running import is cancelled with two clicks, and its committed batches stay applied', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
     const fixture = fixtureOf(dashboard, { BATCH_ROWS: '200' })
     const importId = await queueFile(fixture, appId, file)
@@ -142,7 +142,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await context.close()
   })
 
-  test('the list moves by itself while an import is under way', async () => {
+  test('the list updates itself while an import runs', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
     const fixture = fixtureOf(dashboard)
     const importId = await queueFile(fixture, appId, 'user_id,age\nuser-1,20\n')

@@ -5,7 +5,7 @@ import { fixtureOf, openAppWith } from './import-runs.ts'
 import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 import { signIn } from './visitor.ts'
 
-// The list of imports and an import's page, as they come from the server.
+// The list of imports and an import's page, as the server renders them.
 let dashboard: TestDashboard
 beforeAll(async () => {
   dashboard = await openTestDashboard()
@@ -15,7 +15,7 @@ afterAll(() => dashboard.close())
 const file = 'user_id,age,plan\nu1,34,basic\nu2,x,basic\nghost,1,pro\nghost,y,pro\n'
 
 describe('an import’s page', () => {
-  test('shows what came of it: counts, columns with types, errors by message, and the first rows with errors', async () => {
+  test('shows its result: counts, columns with types, errors by message, and the first rows with errors', async () => {
     const { appId, email } = await openAppWith(dashboard, ['u1', 'u2'])
     const fixture = fixtureOf(dashboard)
     await importFile(fixture, appId, 'user_id,age\nu1,1\n')
@@ -38,12 +38,12 @@ describe('an import’s page', () => {
     expect(await stored.text()).toContain('SERVICE_ERRORS,user_id,age,plan\n')
   })
 
-  test('shows the rows with errors while it runs, from the batches so far', async () => {
+  test('shows the rows with errors of the committed batches while the import runs', async () => {
     const { appId, email } = await openAppWith(dashboard, ['u1', 'u2'])
     const fixture = fixtureOf(dashboard, { BATCH_ROWS: '1' })
     await importFile(fixture, appId, 'user_id,age\nu1,1\n')
     const { view } = await importFile(fixture, appId, 'user_id,age\nu1,1\nu2,<i>x</i>\nu1,2\n')
-    // As it was before its end: the chunks are there, and no file.
+    // Restores the state before the end: error chunks instead of an error file.
     const { db } = dashboard
     await db
       .insertInto('import_error_chunks')
@@ -63,7 +63,7 @@ describe('an import’s page', () => {
     expect(text).toContain('data-events')
   })
 
-  test('says from which row on the error file leaves rows out', async () => {
+  test('shows from which row on the error file omits rows', async () => {
     const { appId, email } = await openAppWith(dashboard, ['u1'])
     const rows = 'u1,1\nghost,1\nu1,2\nghost,2\nghost,3\n'
     const visitor = await signIn(dashboard, email)
@@ -78,7 +78,7 @@ describe('an import’s page', () => {
     expect(await pageOf(1_000)).not.toContain('The error file ends')
   })
 
-  test('says what it waits for: its file, another import, a worker, the next attempt', async () => {
+  test('shows what the import waits for: its file, another import, a worker, or the next try', async () => {
     const { appId, email } = await openAppWith(dashboard, ['u1'])
     const fixture = fixtureOf(dashboard)
     const visitor = await signIn(dashboard, email)
@@ -99,7 +99,7 @@ describe('an import’s page', () => {
     expect((await visitor.get(`/apps/${appId}/imports`)).text).toContain('place 2')
   })
 
-  test('of a dry run says that nothing was applied', async () => {
+  test('states for a dry run that nothing was applied', async () => {
     const { appId, email } = await openAppWith(dashboard, ['u1'])
     const { view } = await importFile(fixtureOf(dashboard), appId, file, { dryRun: true })
     const { text } = await (await signIn(dashboard, email)).get(`/apps/${appId}/imports/${view.import_id}`)
@@ -110,7 +110,7 @@ describe('an import’s page', () => {
 })
 
 describe('cancelling', () => {
-  test('is asked for once more; then the page says how many rows stay, and so does the mail', async () => {
+  test('requires a confirmation; then the page and the mail show how many rows stay applied', async () => {
     const { appId, email } = await openAppWith(dashboard, ['u1'])
     const fixture = fixtureOf(dashboard)
     const importId = await queueFile(fixture, appId, file)
@@ -137,7 +137,7 @@ describe('cancelling', () => {
     expect(mail.text).toContain('stay applied: 1,200.')
   })
 
-  test('comes too late for an import that has ended meanwhile', async () => {
+  test('has no effect on an import that has ended meanwhile', async () => {
     const { appId, email } = await openAppWith(dashboard, ['u1'])
     const { view } = await importFile(fixtureOf(dashboard), appId, file)
     const visitor = await signIn(dashboard, email)
@@ -147,8 +147,8 @@ describe('cancelling', () => {
   })
 })
 
-describe('whatever belongs to another app', () => {
-  test('is not there: import, events, error file and cancellation', async () => {
+describe('an import of another app', () => {
+  test('is not found: page, events, error file and cancellation', async () => {
     const { appId } = await openAppWith(dashboard, ['u1'])
     const other = await openAppWith(dashboard, ['u1'])
     const { view } = await importFile(fixtureOf(dashboard), appId, file)
@@ -193,7 +193,7 @@ test('HTML in the name of a file, a header, a cell, a user ID or a message is sh
   }
 })
 
-test('the list has pages, newest first, whatever comes between', async () => {
+test('the list has pages, newest first, which stay consistent if imports are added', async () => {
   const { appId, email } = await openAppWith(dashboard, [])
   const fixture = fixtureOf(dashboard)
   const ids: string[] = []

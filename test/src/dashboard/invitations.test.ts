@@ -7,7 +7,7 @@ import { until } from '../environment/wait.ts'
 import { openApp, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 import { openVisitor, signIn, type Visitor } from './visitor.ts'
 
-// Nobody gets mails because somebody else typed their address: one mail asks for it, and few of those are sent.
+// An address that another person enters gets only confirmation mails, and their number is limited.
 let dashboard: TestDashboard
 beforeAll(async () => {
   dashboard = await openTestDashboard(async () => ({ memberLimit: 30 }))
@@ -36,7 +36,7 @@ const withdraw = async ({ owner, settings }: Shop, email: string) =>
 
 const mailsTo = async (email: string) => (await dashboard.mails()).filter(({ to }) => to.includes(email))
 
-/** The address in the mail that was sent last, when so many have come. */
+/** Waits for `mails` mails to an address. Returns the link in the last mail. */
 async function linkTo(email: string, mails = 1): Promise<string> {
   const sent = await until(`${mails} mails to ${email}`, async () => {
     const all = await mailsTo(email)
@@ -45,7 +45,7 @@ async function linkTo(email: string, mails = 1): Promise<string> {
   return /http\S+/.exec(sent[0]?.text ?? '')?.[0] ?? ''
 }
 
-/** Who gets the mail of an event. */
+/** Returns the recipients of an event's mail. */
 async function recipients({ appId }: Shop): Promise<string[]> {
   const event = crypto.randomUUID()
   await enqueueMails(dashboard.db, appId, event, content)
@@ -53,14 +53,14 @@ async function recipients({ appId }: Shop): Promise<string[]> {
   return mails.map(({ recipient }) => recipient).toSorted()
 }
 
-test('somebody who was added gets mails, and may sign in, only after confirming the address through a mailed link', async () => {
+test('an added person gets mails and may sign in only after confirming the address through a mailed link', async () => {
   const shop = await openShop('owner.a@example.com')
   expect(await add(shop, 'Guest.A@example.com')).toBe(303)
   const link = await linkTo('guest.a@example.com')
   expect(await recipients(shop)).toEqual(['owner.a@example.com'])
   const guest = openVisitor(dashboard)
   expect((await guest.post('/sign-in', { email: 'guest.a@example.com' })).status).toBe(200)
-  // A look, as mail scanners take it, confirms nothing.
+  // Opening the link, as mail scanners do, confirms nothing.
   expect((await guest.get(link)).text).toContain('Confirm guest.a@example.com')
   expect(await recipients(shop)).toEqual(['owner.a@example.com'])
 
@@ -68,7 +68,7 @@ test('somebody who was added gets mails, and may sign in, only after confirming 
   expect(await recipients(shop)).toEqual(['guest.a@example.com', 'owner.a@example.com'])
   expect((await (await signIn(dashboard, 'guest.a@example.com')).get(shop.settings)).status).toBe(200)
   expect(await add(shop, 'guest.a@example.com')).toBe(409)
-  // The request for a sign-in link was answered as any other, and mailed nothing.
+  // The request for a sign-in link was answered like any other request, but no mail was sent.
   await guest.post('/sign-in', { email: 'guest.a@example.com' })
   await linkTo('guest.a@example.com', 2)
   expect((await mailsTo('guest.a@example.com')).map(({ subject }) => subject)).toEqual([
@@ -78,7 +78,7 @@ test('somebody who was added gets mails, and may sign in, only after confirming 
 })
 
 describe('the link of an invitation', () => {
-  test('works once, however many try it at the same moment', async () => {
+  test('works once, however many visitors use it at the same moment', async () => {
     const shop = await openShop('owner.b@example.com')
     await add(shop, 'guest.b@example.com')
     const link = await linkTo('guest.b@example.com')
@@ -102,7 +102,7 @@ describe('the link of an invitation', () => {
     ['for another app', async () => {}],
   ])('is no longer good %s', async (when, end) => {
     const shop = await openShop('owner.c@example.com')
-    // Of the mails to this address, those of earlier cases lie in the inbox as well.
+    // The inbox also contains mails of earlier cases to this address.
     await dashboard.db.deleteFrom('invitation_mails').execute()
     const before = (await mailsTo('guest.c@example.com')).length
     await add(shop, 'guest.c@example.com')
@@ -123,7 +123,7 @@ describe('the link of an invitation', () => {
   }
 })
 
-test('the mail says who invites and whose link it is, and holds no text of the sender but the quoted, cut name of the app', async () => {
+test('the mail names inviter and addressee, and otherwise holds only the quoted, truncated app name', async () => {
   const name = `Prize” – your account is locked\n\n${'x'.repeat(150)}`
   const shop = await openShop('owner.d@example.com', name)
   await add(shop, 'guest.d@example.com')
@@ -140,8 +140,8 @@ test('the mail says who invites and whose link it is, and holds no text of the s
   expect(page.text).toMatch(/owner\.d@example\.com has added <strong>guest\.d@example\.com<\/strong>/)
 })
 
-describe('mails that ask for a confirmation are few', () => {
-  test('an app sends 20 in an hour, and has at most so many members and invitations', async () => {
+describe('confirmation mails are limited', () => {
+  test('an app sends at most 20 in an hour, and has a limited number of members and invitations', async () => {
     const shop = await openShop('owner.e@example.com')
     const statuses: number[] = []
     for (let n = 1; n <= 22; n++) statuses.push(await add(shop, `stranger-${n}@example.com`))
@@ -150,7 +150,7 @@ describe('mails that ask for a confirmation are few', () => {
     await sql`update invitation_mails set sent_at = sent_at - interval '1 hour'`.execute(dashboard.db)
     statuses.length = 0
     for (let n = 21; n <= 31; n++) statuses.push(await add(shop, `stranger-${n}@example.com`))
-    // The owner is a member as well.
+    // The owner counts as a member.
     expect(statuses).toEqual([...Array(9).fill(303), 409, 409])
     const mails = await until('the mails', async () => {
       const all = (await dashboard.mails()).filter(({ to }) => to[0]?.startsWith('stranger-'))
@@ -159,7 +159,7 @@ describe('mails that ask for a confirmation are few', () => {
     expect(mails).toHaveLength(29)
   })
 
-  test('an app sends three to one address in a day, and withdrawing does not begin the count anew', async () => {
+  test('an app sends at most three to one address in a day, even if invitations are withdrawn', async () => {
     const shop = await openShop('owner.f@example.com')
     const statuses: number[] = []
     for (let n = 1; n <= 4; n++) {
@@ -169,7 +169,7 @@ describe('mails that ask for a confirmation are few', () => {
     expect(statuses).toEqual([303, 303, 303, 429])
   })
 
-  test('all apps together send ten to one address in a day, however many ask at the same moment', async () => {
+  test('all apps together send at most ten to one address in a day, even at the same moment', async () => {
     const { db } = dashboard
     const apps: number[] = []
     for (let n = 0; n < 12; n++) apps.push((await openApp(dashboard, 'Shop', 'owner.g@example.com')).appId)
@@ -180,7 +180,7 @@ describe('mails that ask for a confirmation are few', () => {
   })
 })
 
-test('an invitation that is withdrawn leaves the sign-ins of the person for other apps alone', async () => {
+test('withdrawing an invitation does not affect the person’s sign-ins for other apps', async () => {
   const shop = await openShop('owner.h@example.com')
   const other = await openShop('person.h@example.com')
   await add(shop, 'person.h@example.com')
@@ -188,7 +188,7 @@ test('an invitation that is withdrawn leaves the sign-ins of the person for othe
   expect((await other.owner.get(other.settings)).status).toBe(200)
 })
 
-test('an address that an operator sets on the command line counts as confirmed, and an invitation of it ends', async () => {
+test('an address that an operator adds on the command line counts as confirmed, and its invitation ends', async () => {
   const shop = await openShop('owner.i@example.com')
   await add(shop, 'guest.i@example.com')
   const link = await linkTo('guest.i@example.com')

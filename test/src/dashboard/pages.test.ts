@@ -41,7 +41,7 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
       'not-found': ['/nowhere', 'Not found'],
     }) as const
 
-  test('every page of a member is accessible, fits a phone, and breaks no policy', async () => {
+  test('every page of a member is accessible, fits a phone, and violates no policy', async () => {
     const { page, context, problems } = await openWindow(browser, dashboard, 'anna@example.com')
     for (const [name, [address, title]] of Object.entries(pages())) {
       await page.goto(address)
@@ -53,7 +53,7 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
     await context.close()
   })
 
-  test('a member replaces the API token, and sees the new one once', async () => {
+  test('a member who replaces the API token sees the new token once', async () => {
     const { appId } = await openSampleApp(dashboard, 'Token shop', 'token@example.com')
     const { page, context, problems } = await openWindow(browser, dashboard, 'token@example.com')
     await page.goto(`/apps/${appId}/credentials`)
@@ -73,7 +73,7 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
     await context.close()
   })
 
-  test('times stand in the reader’s zone, and in UTC where no script runs', async () => {
+  test('times are shown in the reader’s time zone, or in UTC if no script runs', async () => {
     await dashboard.db
       .updateTable('api_tokens')
       .set({ created_at: '2026-03-07T23:30:00Z' })
@@ -97,7 +97,7 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
     }
   })
 
-  test('a member creates an access key, and sees the secret once', async () => {
+  test('a member who creates an access key sees the secret once', async () => {
     const { page, context, problems } = await openWindow(browser, dashboard, 'anna@example.com')
     await page.goto(`/apps/${appId}/credentials`)
     await page.getByRole('button', { name: 'Create an access key' }).click()
@@ -112,20 +112,20 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
     await context.close()
   })
 
-  test('the theme that somebody chooses stays, whatever the system prefers', async () => {
+  test('a chosen theme stays, whatever the system prefers', async () => {
     const { page, context } = await openWindow(browser, dashboard, 'anna@example.com')
     await page.emulateMedia({ colorScheme: 'light' })
     await page.goto(`/apps/${appId}/deletions`)
     await page.getByRole('button', { name: 'Dark' }).click()
     await page.waitForURL(`**/apps/${appId}/deletions`)
-    const ground = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
-    await expect.poll(ground).toBe('rgb(20, 23, 28)')
+    const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+    await expect.poll(background).toBe('rgb(20, 23, 28)')
     await page.goto(`/apps/${appId}/settings`)
-    expect(await ground()).toBe('rgb(20, 23, 28)')
+    expect(await background()).toBe('rgb(20, 23, 28)')
     await context.close()
   })
 
-  test('so are those before sign-in', async () => {
+  test('the pages before sign-in are accessible, fit a phone, and violate no policy', async () => {
     const context = await openContext(browser, dashboard)
     const page = await context.newPage()
     await page.goto('/')

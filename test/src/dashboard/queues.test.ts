@@ -19,7 +19,7 @@ describe('the overview of operators', () => {
   })
   afterAll(async () => await dashboard.close())
 
-  test('says first what is wrong, then shows who works on what, and how fast rows went', async () => {
+  test('shows problems first, then what each worker does and how many rows per second were imported', async () => {
     const operator = await signIn(dashboard, 'operator@example.com')
     expect((await operator.get('/queues')).text).toContain('No worker is alive')
 
@@ -36,7 +36,7 @@ describe('the overview of operators', () => {
     expect(text).toContain(`process ${process.pid}`)
     expect(text).toContain(`/apps/${appId}/imports/${processing}`)
     expect(text).toContain('file maybe corrupt')
-    // 600,000 rows within the last ten minutes, and those of the import that runs.
+    // 600,000 rows within the last ten minutes, plus the rows of the running import.
     expect(text).toContain('650,000 rows in the last hour')
     done.resolve()
     await work
@@ -44,10 +44,10 @@ describe('the overview of operators', () => {
     expect(await dashboard.db.selectFrom('workers').selectAll().execute()).toEqual([])
   })
 
-  test('a worker that falls silent is lost, and no longer alive', async () => {
+  test('a worker without heartbeats is shown as lost instead of alive', async () => {
     const heartbeat = openHeartbeat(dashboard.db, ['mails'], () => {})
     const workers = () => dashboard.db.selectFrom('workers').select('worker_id').execute()
-    await until('the sign of life', async () => (await workers()).length === 1)
+    await until('the first heartbeat', async () => (await workers()).length === 1)
     await heartbeat.stop()
     await dashboard.db
       .insertInto('workers')
@@ -87,7 +87,7 @@ describe.each(Object.entries(stores))('the queue board on %s', (name, redisUrl) 
       await dashboard.close()
     })
 
-    test('shows the jobs that wait, to operators only, without asking any other host', async () => {
+    test('shows waiting jobs to operators only, without requests to other hosts', async () => {
       const queues = openQueues(queueStore, () => {})
       const id = crypto.randomUUID()
       await queues.add('mails', [{ id, payload: { appId: 1, mailId: id } }])
@@ -103,7 +103,7 @@ describe.each(Object.entries(stores))('the queue board on %s', (name, redisUrl) 
       await queues.close()
     })
 
-    test('is not there for members, and takes nothing from other sites', async () => {
+    test('is not found by members, and refuses requests from other sites', async () => {
       const { appId } = await openSampleApp(dashboard, 'Shop', 'anna@example.com')
       const member = await signIn(dashboard, 'anna@example.com')
       expect((await member.get(`/apps/${appId}/settings`)).status).toBe(200)
@@ -121,7 +121,7 @@ describe.each(Object.entries(stores))('the queue board on %s', (name, redisUrl) 
       const send = (address: string) =>
         page.evaluate(async ([address, pause]) => (await fetch(address, pause)).status, [address, pause] as const)
       await page.goto('/queues')
-      // The cookies alone do not do: a browser has to say that the request comes from a page here.
+      // Cookies alone are not sufficient: the browser must state that the request comes from this site.
       const [cookies, address] = [await context.cookies(), `${dashboard.url}/queues/board/api/queues/mails/pause`]
       const Cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
       for (const [headers, status] of [
@@ -171,7 +171,7 @@ describe.skipIf(inject('chromium') === undefined)('the overview in a browser', (
   })
 })
 
-/** Sends a PUT with exactly these headers, and gives the status: `fetch` says by itself where it comes from. */
+/** Sends a PUT with exactly these headers, which `fetch` cannot: it sets the origin headers itself. Returns the status. */
 async function request(address: string, headers: Record<string, string>, body: string): Promise<number | undefined> {
   const sent = http.request(address, { method: 'PUT', headers })
   sent.end(body)

@@ -3,16 +3,16 @@ import { inviteMember } from '@sluice/sign-in'
 import { addDeletions, addUsers } from './sample-data.ts'
 import { openApp, type TestDashboard } from './test-dashboard.ts'
 
-/** Member of every sample app. */
+/** E-mail address of the second member of every sample app. */
 export const secondMember = 'bookkeeping@example.com'
 
-/** An app with something on each page. */
+/** An app with content for every page. */
 export interface SampleApp {
   appId: number
   apiToken: string
 }
 
-/** Makes an app with a second member, users that have profiles, and deletion requests. */
+/** Creates an app with a second member, an invitation, users with profiles, and deletion requests. */
 export async function openSampleApp(dashboard: TestDashboard, name: string, email: string): Promise<SampleApp> {
   const app = await openApp(dashboard, name, email)
   await addMember(dashboard.db, app.appId, secondMember)

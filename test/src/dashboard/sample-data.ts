@@ -1,13 +1,13 @@
 import { type Database, sql } from '@sluice/database'
 
-/** Users `user-1` and so on, with a plan, an age (half of them) and a date. */
+/** Adds users `user-1` and so on. All have a plan, a score and a date, and every second user has an age. */
 export async function addUsers(db: Database, appId: number, users: number): Promise<void> {
   await sql`
     insert into profile_keys (app_id, key, type) values
       (${appId}, 'plan', 'string'), (${appId}, 'age', 'int'), (${appId}, 'score', 'decimal'),
       (${appId}, 'last_seen', 'datetime'), (${appId}, 'unused', 'string')
   `.execute(db)
-  // A statement for all of a million would take longer than a statement may.
+  // One statement for a million users would exceed the statement timeout.
   for (let first = 1; first <= users; first += 100_000) {
     await addUsersFrom(db, appId, first, Math.min(users, first + 99_999))
   }
@@ -30,7 +30,7 @@ async function addUsersFrom(db: Database, appId: number, first: number, last: nu
   `.execute(db)
 }
 
-/** Deletion requests of the last ten weeks, in every state. */
+/** Adds deletion requests of the last ten weeks, in every state. */
 export async function addDeletions(db: Database, appId: number): Promise<void> {
   const day = 24 * 60 * 60 * 1000
   for (const [age, users, state] of [
@@ -61,8 +61,8 @@ export async function addDeletions(db: Database, appId: number): Promise<void> {
 }
 
 /**
- * Imports as they lie in the tables: six that completed in the last ten minutes with 100,000 rows each, one that failed, one that runs
- * since half a minute (50,000 rows so far), one that waits behind it. Gives the ID of the one that runs.
+ * Adds imports: six that completed within the last ten minutes with 100,000 rows each, a failed import, an import that has
+ * been running for half a minute (50,000 rows so far), and a waiting import. Returns the ID of the running import.
  */
 export async function addImports(db: Database, appId: number): Promise<{ processing: string }> {
   const ago = (seconds: number) => new Date(Date.now() - seconds * 1000)

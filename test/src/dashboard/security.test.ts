@@ -33,7 +33,7 @@ const pages = [
   'settings/members/remove?member=bert%40example.com',
 ]
 
-test.each(pages)('another app’s page is not there: %s', async (path) => {
+test.each(pages)('a page of another app is not found: %s', async (path) => {
   const answer = await member.get(`/apps/${foreignApp}/${path}`)
   expect(answer.status).toBe(404)
   expect(answer.text).not.toMatch(/Foreign|bert@|user-1|plan/)
@@ -46,7 +46,7 @@ test.each(['0', '-1', '1e3', '99999999', '1%00', '..%2f1', 'x', '%zz', 'x'.repea
   },
 )
 
-test('what is of another app is not found in one’s own', async () => {
+test('objects of another app are not found under the own app', async () => {
   await sql`insert into users (app_id, user_id) values (${foreignApp}, 'only-there')`.execute(dashboard.db)
   expect((await member.get(`/apps/${ownApp}/profiles/user?user=only-there`)).status).toBe(404)
   expect((await member.get(`/apps/${ownApp}/settings/members/remove?member=bert%40example.com`)).status).toBe(404)
@@ -74,7 +74,7 @@ describe.each(forms)('the form %s', (path, fields) => {
     expect(await state()).toEqual(before)
   })
 
-  test('is refused with somebody else’s token, and for another app', async () => {
+  test('is refused with the form token of another person, and for another app', async () => {
     const before = await state()
     const page = await (await signIn(dashboard, 'bert@example.com')).get(`/apps/${foreignApp}/settings`)
     const token = /name="form_token" value="([^"]+)"/.exec(page.text)?.[1] ?? ''
@@ -86,7 +86,7 @@ describe.each(forms)('the form %s', (path, fields) => {
   })
 })
 
-/** What the forms could change. */
+/** Returns everything that the forms could change. */
 async function state() {
   return {
     members: await dashboard.db.selectFrom('members').selectAll().orderBy('email').execute(),
@@ -95,7 +95,7 @@ async function state() {
   }
 }
 
-test('signing in and out takes forms of ours as well', async () => {
+test('signing in and out require a form token as well', async () => {
   const stranger = openVisitor(dashboard)
   for (const path of ['/sign-in', '/sign-in/abc', '/invitations/1/abc', '/sign-out', '/theme']) {
     expect((await stranger.postWithoutToken(path, { email: 'anna@example.com' })).status, path).toBe(403)
@@ -103,7 +103,7 @@ test('signing in and out takes forms of ours as well', async () => {
   expect((await dashboard.mails()).length).toBe(0)
 })
 
-test('every answer forbids whatever is not ours, and none may be kept or framed', async () => {
+test('every answer forbids foreign content, caching and framing', async () => {
   for (const path of [
     '/',
     '/sign-in',
@@ -132,7 +132,7 @@ test('no page has an inline script, an inline style or an address on another hos
   }
 })
 
-test('over https cookies are for https only, and tied to the host', async () => {
+test('with an https address, cookies are limited to https and to the host', async () => {
   const secure = await openTestDashboard(async () => ({ dashboardUrl: 'https://dashboard.example.com' }))
   try {
     const answer = await fetch(`${secure.url}/sign-in`)
@@ -144,7 +144,7 @@ test('over https cookies are for https only, and tied to the host', async () => 
   }
 })
 
-describe.skipIf(inject('chromium') === undefined)('whatever a name, key, value or ID holds', () => {
+describe.skipIf(inject('chromium') === undefined)('hostile text in a name, key, value or ID', () => {
   test('is shown as text on every page', async () => {
     const { appId } = await openApp(dashboard, hostile, 'careful@example.com')
     await sql`insert into profile_keys (app_id, key, type) values (${appId}, ${hostile}, 'string')`.execute(

@@ -10,7 +10,7 @@ let dashboard: TestDashboard
 let limiter: Awaited<ReturnType<typeof openSignInLimiter>>
 beforeAll(async () => {
   dashboard = await openTestDashboard(async ({ url }) => {
-    // The test is about counts: no slow moment of the machine may have a request counted by the process alone.
+    // With a long timeout, a slow machine does not make the process count a request locally, outside the shared count.
     const given = {
       RATE_LIMIT_SIGN_IN: '2/15m',
       RATE_LIMIT_SIGN_IN_ADDRESS: '6/15m',
@@ -27,7 +27,7 @@ afterAll(async () => {
   await dashboard.close()
 })
 
-/** Asks from a network address, as a proxy tells it. */
+/** Requests a link from a client address, as reported by a proxy. */
 async function ask(
   email: string,
   client: string,
@@ -39,7 +39,7 @@ async function ask(
   return { status: answer.status, retryAfter: answer.headers.get('retry-after'), text: answer.text }
 }
 
-test('an address gets so many links and no more from one client; a known one is told the same as an unknown one', async () => {
+test('one client gets a limited number of links for one address, and the same answers for unknown addresses', async () => {
   await openApp(dashboard, 'Shop', 'known@example.com')
   for (const email of ['known@example.com', 'unknown@example.com']) {
     expect((await ask(email, '192.0.2.1')).status).toBe(200)
@@ -52,9 +52,9 @@ test('an address gets so many links and no more from one client; a known one is 
   await until('both mails', async () => (await dashboard.mails()).length === 2)
 })
 
-test('a stranger who asks for somebody’s links as often as possible does not keep them from asking', async () => {
+test('a stranger who requests as many links as possible for an address does not lock out its owner', async () => {
   await openApp(dashboard, 'Shop', 'person@example.com')
-  // All from one /64: whoever has one address of it has all of them.
+  // All clients are in one /64: a client with one of its addresses usually has all of them.
   const strangers = Array.from({ length: 20 }, (_, index) => ask('person@example.com', `2001:db8:0:1::${index}`))
   const statuses = (await Promise.all(strangers)).map(({ status }) => status)
   expect(statuses.filter((status) => status === 200)).toHaveLength(2)
@@ -66,21 +66,21 @@ test('a stranger who asks for somebody’s links as often as possible does not k
   expect(mails).toHaveLength(3)
 })
 
-test('an address gets so many links in all, whoever asks', async () => {
+test('all clients together get a limited number of links for one address', async () => {
   const statuses: number[] = []
   for (let client = 1; client <= 8; client++)
     statuses.push((await ask('all@example.com', `203.0.113.${client}`)).status)
   expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 429, 429])
 })
 
-test('so many links are asked for from one client and no more, whatever for', async () => {
+test('one client gets a limited number of links for all addresses together', async () => {
   const ask11 = Array.from({ length: 11 }, (_, index) => ask(`someone-${index}@example.com`, '198.51.100.7'))
   const answers = await Promise.all(ask11)
   expect(answers.filter(({ status }) => status === 429)).toHaveLength(1)
   expect((await ask('someone-else@example.com', '198.51.100.8')).status).toBe(200)
 })
 
-describe('who asks is told apart by the address that the proxy names', () => {
+describe('clients are distinguished by the address that a trusted proxy reports', () => {
   const client = '192.0.2.1'
 
   test.each([
@@ -104,7 +104,7 @@ describe('who asks is told apart by the address that the proxy names', () => {
       expect((await visitor.postWithoutToken('/sign-in', fields, { 'X-Forwarded-For': client })).status).toBe(200)
     }
     expect(asked).toEqual([expected, expected])
-    // An operator hears once of a proxy that nobody named.
+    // The log warns once about a proxy that is not configured.
     const heard = log.filter(({ msg }) => msg.includes('DASHBOARD_TRUSTED_PROXIES'))
     expect(heard).toHaveLength(trustedProxies === undefined ? 1 : 0)
   })

@@ -12,7 +12,7 @@ afterAll(async () => {
   await dashboard.close()
 })
 
-test('a member asks for a link, gets it by mail, and is signed in by it until signing out', async () => {
+test('a member requests a link, gets it by mail, and is signed in with it until signing out', async () => {
   const email = 'anna@example.com'
   const { appId } = await openApp(dashboard, 'Anna’s shop', email)
   const visitor = openVisitor(dashboard)
@@ -35,7 +35,7 @@ test('a member asks for a link, gets it by mail, and is signed in by it until si
   expect((await visitor.get('/apps')).headers.get('location')).toBe('/sign-in')
 })
 
-test('what an address is told does not depend on whether it is known', async () => {
+test('the answer to a request for a link does not depend on whether the address is known', async () => {
   await openApp(dashboard, 'Known', 'known@example.com')
   const visitor = openVisitor(dashboard)
   const known = await visitor.post('/sign-in', { email: 'known@example.com' })
@@ -47,7 +47,7 @@ test('what an address is told does not depend on whether it is known', async () 
   ])
 })
 
-test('a link works once, however many try it at the same moment', async () => {
+test('a link works once, however many visitors use it at the same moment', async () => {
   await openApp(dashboard, 'Once', 'once@example.com')
   const address = await signInAddress(dashboard, 'once@example.com')
   const visitors = Array.from({ length: 8 }, () => openVisitor(dashboard))
@@ -55,14 +55,14 @@ test('a link works once, however many try it at the same moment', async () => {
   expect(answers.map(({ status }) => status).sort()).toEqual([303, ...Array.from({ length: 7 }, () => 410)])
 })
 
-test('a look at a link, as mail scanners take it, does not use it up', async () => {
+test('opening a link, as mail scanners do, does not use it up', async () => {
   await openApp(dashboard, 'Scanned', 'scanned@example.com')
   const address = await signInAddress(dashboard, 'scanned@example.com')
   await fetch(address)
   expect((await openVisitor(dashboard).post(address)).status).toBe(303)
 })
 
-test('a link is over after 15 minutes', async () => {
+test('a link expires after 15 minutes', async () => {
   await openApp(dashboard, 'Late', 'late@example.com')
   const address = await signInAddress(dashboard, 'late@example.com')
   const [row] = await dashboard.db
@@ -81,7 +81,7 @@ test('a link is over after 15 minutes', async () => {
   expect((await openVisitor(dashboard).post(address)).status).toBe(410)
 })
 
-test('who is removed from an app is out with the next look', async () => {
+test('a removed member loses access with the next request', async () => {
   await openApp(dashboard, 'Left', 'leaver@example.com')
   const visitor = await signIn(dashboard, 'leaver@example.com')
   expect((await visitor.get('/apps')).status).toBe(200)
@@ -89,7 +89,7 @@ test('who is removed from an app is out with the next look', async () => {
   expect((await visitor.get('/apps')).headers.get('location')).toBe('/sign-in')
 })
 
-test('members see their own apps only, operators all', async () => {
+test('members see only their own apps, and operators see all apps', async () => {
   const own = await openApp(dashboard, 'Own', 'owner@example.com')
   const other = await openApp(dashboard, 'Foreign', 'stranger@example.com')
   const owner = await signIn(dashboard, 'owner@example.com')

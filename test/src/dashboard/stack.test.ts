@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(async () => await stack.stop())
 
-/** What `sluice dashboard link` gives. */
+/** Returns the link that `sluice dashboard link` prints. */
 async function link(email: string): Promise<{ url: string; expires_at: string }> {
   const { code, json, stderr } = await stack.sluice('dashboard', 'link', '--email', email)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -30,7 +30,7 @@ test('npm start runs the dashboard, and stack.json names it', async () => {
   expect((await fetch(`${url}/readyz`)).status).toBe(200)
 })
 
-test('an operator who is added signs in by a printed link, and sees the worker; secrets stay out of the log', async () => {
+test('a new operator signs in with a printed link and sees the worker, and no secret is logged', async () => {
   const added = await stack.sluice('operator', 'add', '--email', 'Boss@example.com')
   expect(added.json).toEqual({ email: 'Boss@example.com', added: true })
   const { url: address, expires_at } = await link('boss@example.com')
@@ -39,7 +39,7 @@ test('an operator who is added signs in by a printed link, and sees the worker; 
   const visitor = openVisitor({ url })
   const answer = await visitor.post(address)
   expect(answer.status).toBe(303)
-  await until('a worker that is alive', async () => {
+  await until('a live worker', async () => {
     const { text } = await visitor.get('/queues')
     return /alive<\/span>/.test(text) && text.includes('imports, mails, maintenance') && text.includes('All is well')
   })
@@ -57,14 +57,14 @@ test('an operator who is added signs in by a printed link, and sees the worker; 
   expect(log).not.toContain(session)
 })
 
-test('a link for nobody is refused, and so is an operator without an address', async () => {
+test('a link for an unknown address and an operator with an invalid address are refused', async () => {
   const unknown = await stack.sluice('dashboard', 'link', '--email', 'nobody@example.com')
   expect([unknown.code, unknown.json]).toEqual([1, undefined])
   expect(unknown.stderr).toContain('neither a member of an app nor an operator')
   expect((await stack.sluice('operator', 'add', '--email', 'nonsense')).code).toBe(1)
 })
 
-test('a mailed link comes through the mail server of the stack', async () => {
+test('a sign-in link is mailed through the mail server of the stack', async () => {
   await stack.sluice('app', 'create', '--name', 'Shop', '--email', 'anna@example.com')
   await openVisitor({ url }).post('/sign-in', { email: 'anna@example.com' })
   const [mail] = await until('the mail', async () => {

@@ -16,20 +16,20 @@ import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { freePort } from '../environment/free-port.ts'
 import { openTestStorage } from '../environment/storage.ts'
 
-/** The dashboard in this process, listening, on real Postgres and storage and with a mail server. */
+/** The dashboard in this process, listening, with real Postgres, storage and a mail server. */
 export interface TestDashboard {
   url: string
   database: TestDatabase
   db: Database
   storage: Storage
-  /** Mails that came so far, newest first. */
+  /** Returns all received mails, newest first. */
   mails(): Promise<{ to: string[]; subject: string; text: string; html: string }[]>
   close(): Promise<void>
 }
 
 type Context = Parameters<typeof buildDashboard>[0]
 
-/** What dashboards of tests show of the S3 gateway. */
+/** Configuration of the S3 gateway that test dashboards show. */
 export const testGateway = {
   url: 'http://s3.test:3006',
   bucket: 'files',
@@ -37,14 +37,14 @@ export const testGateway = {
   encryptionKeys: [randomBytes(32)],
 }
 
-/** Opens a dashboard. Accepts what it has besides, such as limits, and a policy for clients. */
+/** Opens a dashboard. `more` adds to its context, such as limits. `clients` sets the policy for clients. */
 export async function openTestDashboard(
   more: (database: TestDatabase) => Promise<Partial<Context>> = async () => ({}),
   clients: ClientPolicy = clientPolicy,
 ): Promise<TestDashboard> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-dashboard-'))
   const inbox = await startInbox({ folder, host: '127.0.0.1', httpPort: 0, smtpPort: 0 })
-  // It must know its address before it listens.
+  // The dashboard must know its address before it listens.
   const port = await freePort()
   const database = await openTestDatabase()
   const storage = openTestStorage()
@@ -81,12 +81,12 @@ export async function openTestDashboard(
   }
 }
 
-/** A new app with one member. */
+/** Creates an app with one member. */
 export async function openApp({ db }: TestDashboard, name = 'Shop', email = 'member@example.com') {
   return await createApp(db, { name, email })
 }
 
-/** Makes somebody an operator. */
+/** Adds an operator. */
 export async function openOperator({ db }: TestDashboard, email = 'operator@example.com'): Promise<void> {
   await addOperator(db, email)
 }

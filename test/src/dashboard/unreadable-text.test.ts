@@ -4,7 +4,7 @@ import { openSampleApp } from './sample-app.ts'
 import { openOperator, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 import { openVisitor, signIn, type Visitor } from './visitor.ts'
 
-// Postgres stores no U+0000. Whatever field or parameter it comes in, it is the sender's fault, and not a failure of ours.
+// Postgres cannot store U+0000. In any field or parameter it is an error of the sender, never an internal error.
 let dashboard: TestDashboard
 let appId: number
 let member: Visitor
@@ -29,7 +29,7 @@ const forms = [
   ['settings/invitations/withdraw', 'email'],
 ] as const
 
-test.each(forms)('the form %s with U+0000 in %s is refused, and says why', async (path, field) => {
+test.each(forms)('the form %s with U+0000 in %s is refused with a reason', async (path, field) => {
   const address = `/apps/${appId}/${path}`
   const answer = await member.post(address, { [field]: 'a\0b' }, `/apps/${appId}/settings`)
   expect(answer.status).toBe(400)
@@ -48,7 +48,7 @@ test.each([
   expect([answer.status, answer.text.includes('A field holds the character U+0000')]).toEqual([400, true])
 })
 
-test('so is a form with a file', async () => {
+test('a form with a file and U+0000 is refused', async () => {
   const form = new FormData()
   form.set('byte_size', '1\0')
   form.set('file', new Blob(['user_id,a\nuser-1,1\n']), 'a.csv')
@@ -73,7 +73,7 @@ test.each([
   expect([answer.status, answer.text.includes('A field holds the character U+0000')]).toEqual([400, true])
 })
 
-test('so is a parameter of the queue board, in its own form', async () => {
+test('a parameter of the queue board with U+0000 is refused', async () => {
   expect((await operator.get('/queues/board/api/queues?activeQueue=%00')).status).toBe(400)
 })
 
@@ -91,14 +91,14 @@ test.each(['/sign-in/a%00b', '/invitations/1/a%00b', '/invitations/%00/ab'])(
   },
 )
 
-test('the page of a sign-in link says whose link it is before it is used', async () => {
+test('the page of a sign-in link shows whose link it is before it is used', async () => {
   const link = await createLink(dashboard.db, 'Anna@example.com')
   const page = await openVisitor(dashboard).get(`/sign-in/${link?.secret}`)
   expect(page.status).toBe(200)
   expect(page.text).toContain('Sign in as <strong>anna@example.com</strong>')
 })
 
-test('the page of a sign-in link that was used, is too old or was never made says so at once', async () => {
+test('the page of a used, expired or unknown sign-in link says so at once', async () => {
   const used = await createLink(dashboard.db, 'anna@example.com')
   const path = `/sign-in/${used?.secret}`
   expect((await openVisitor(dashboard).post(path)).status).toBe(303)

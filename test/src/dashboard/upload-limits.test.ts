@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openApp, openTestDashboard } from './test-dashboard.ts'
 import { signIn } from './visitor.ts'
 
-test('so many files are uploaded for an app in a window and no more, whoever sends them; other apps are not held up', async () => {
+test('the uploads of an app in a window are limited, whichever member sends them, and other apps are unaffected', async () => {
   let close = async () => {}
   const dashboard = await openTestDashboard(async ({ url }) => {
     const settings = readSettings(

@@ -2,25 +2,25 @@ import assert from 'node:assert/strict'
 import { signInAddress } from './sign-in-address.ts'
 import type { TestDashboard } from './test-dashboard.ts'
 
-/** What came back, redirects not followed. */
+/** An answer. Redirects are not followed. */
 interface Answer {
   status: number
   headers: Headers
   text: string
 }
 
-/** Somebody with a browser that keeps cookies and runs no scripts. */
+/** A visitor whose browser keeps cookies and runs no scripts. */
 export interface Visitor {
-  /** What the browser keeps, as it sends it. */
+  /** Returns the cookies as the value of a `Cookie` header. */
   cookies(): string
   get(path: string, headers?: Record<string, string>): Promise<Answer>
-  /** Sends a form with the token that the page at `from` (the same address, where it is left out) gave. */
+  /** Sends a form with the form token of the page at `from`, which defaults to `path`. */
   post(path: string, fields?: Record<string, string>, from?: string): Promise<Answer>
-  /** Chooses a file in the form at `path` and sends it. */
+  /** Sends a file with the form at `path`. */
   postFile(path: string, fileName: string, content: Blob, action?: string): Promise<Answer>
-  /** Sends a body of any form with the token that the page at `from` gave in a header, if there is a page. */
+  /** Sends any body. If `from` is set, a header has the form token of that page. */
   postBody(path: string, body: RequestInit['body'], headers: Record<string, string>, from?: string): Promise<Answer>
-  /** Sends a form as it stands. */
+  /** Sends a form without adding a form token. */
   postWithoutToken(
     path: string,
     fields: Record<string, string> | URLSearchParams,
@@ -28,7 +28,7 @@ export interface Visitor {
   ): Promise<Answer>
 }
 
-/** Somebody who is not signed in. */
+/** Opens a visitor who is not signed in. */
 export function openVisitor({ url }: { url: string }): Visitor {
   const cookies = new Map<string, string>()
   const cookieHeader = () => [...cookies].map((pair) => pair.join('=')).join('; ')
@@ -74,7 +74,7 @@ export function openVisitor({ url }: { url: string }): Visitor {
   }
 }
 
-/** A member or an operator who is signed in. */
+/** Signs in a member or an operator. Returns the visitor. */
 export async function signIn(dashboard: TestDashboard, email: string): Promise<Visitor> {
   const visitor = openVisitor(dashboard)
   const answer = await visitor.post(await signInAddress(dashboard, email))
