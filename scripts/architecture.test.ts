@@ -88,7 +88,7 @@ describe('who imports whom', () => {
     },
   )
 
-  test('profiles and csv know neither queue, HTTP nor S3', () => {
+  test('profiles and csv depend on neither queue, HTTP nor S3', () => {
     const reach = (name: string): string[] =>
       (moduleOf.get(name)?.dependencies ?? []).flatMap((next) => [next, ...reach(next)])
     const known = [...reach('@sluice/profiles'), ...reach('@sluice/csv')]
@@ -98,7 +98,7 @@ describe('who imports whom', () => {
   })
 })
 
-test('every HTTP server is made by packages/service, which bounds what clients may do', () => {
+test('every HTTP server is created by packages/service, which enforces the policy for clients', () => {
   const own = 'packages/service/src/clients/server.ts'
   const others = modules
     .flatMap(({ files }) => files)
@@ -112,7 +112,7 @@ test('every HTTP server is made by packages/service, which bounds what clients m
 
 describe('files', () => {
   const longest = 300
-  /** Longer ones, each with its reason. */
+  /** Longer files, each with its reason. */
   const longerFiles = new Map<string, string>([])
 
   test('are about one thing: none is longer than 300 lines', () => {

@@ -10,7 +10,7 @@ const documents = [
   ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
 ]
 
-test.each(documents)('%s names files, npm scripts and headings that are there', (document) => {
+test.each(documents)('%s names only files, npm scripts and headings that exist', (document) => {
   const text = readFileSync(join(root, document), 'utf8')
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   for (const [, path = ''] of text.matchAll(/`((?:apps|packages|test|infra|docs|scripts)\/[\w./-]+)`/g)) {
@@ -28,7 +28,7 @@ test.each(documents)('%s names files, npm scripts and headings that are there', 
   }
 })
 
-/** The anchors of a document's headings, as they are made where it is shown. */
+/** Returns the anchors that a Markdown renderer creates for a document's headings. */
 function anchorsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading

@@ -1,5 +1,5 @@
-// Every npm script starts here, on whatever Node the machine has: installs the dependencies if they are not those of the lockfile,
-// then runs the given entry point on the Node 24 that the dependencies bring.
+// Every npm script starts here, on any version of Node: installs the dependencies if they do not match the lockfile, then
+// runs the given entry point on the Node 24 from the dependencies.
 //   node scripts/launch.mjs <entry.ts> [arguments…]
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const nodeModules = join(root, 'node_modules')
 const node24 = join(nodeModules, '.bin', 'node')
 
-// Compiled code is kept for the next start: processes are up in about half the time.
+// Keeps compiled code for the next start, which roughly halves the start-up time.
 process.env.NODE_COMPILE_CACHE ??= join(nodeModules, '.cache', 'node-compile')
 
 const [entry, ...args] = process.argv.slice(2)
@@ -29,8 +29,9 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
 }
 
 /**
- * Runs `npm ci` if node_modules does not match the lockfile. npm's words and warnings go to stderr, so that stdout stays the entry's. A
- * setting of the environment must not leave packages out: they would be missed, and installed, each time.
+ * Runs `npm ci` if node_modules does not match the lockfile. The output of npm goes to stderr, so that stdout contains
+ * only the entry's output. The options override environment settings that omit packages, which would cause an
+ * installation at each start.
  */
 function installIfNeeded() {
   if (isInstalled(root)) return
@@ -45,7 +46,7 @@ function installIfNeeded() {
   }
 }
 
-/** Hands over to the bundled Node: the same arguments, streams, signals and exit code. */
+/** Runs the entry on the bundled Node with the same arguments, streams, signals and exit code. */
 function runOnNode24() {
   if (!existsSync(node24)) {
     console.error(
@@ -58,7 +59,7 @@ function runOnNode24() {
     env: { ...process.env, PATH: `${join(nodeModules, '.bin')}:${process.env.PATH}` },
   })
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
-  // A terminal sends Ctrl-C to the child as well; anything else that sends SIGINT means this process alone.
+  // A terminal sends Ctrl-C to the child as well. Any other SIGINT reaches only this process, which forwards it.
   process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'))
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code ?? 1)

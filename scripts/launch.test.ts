@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
-// The launcher in a project of its own, with npm itself. All packages are tarballs, so that no registry is needed.
+// Tests the launcher in a small project with npm itself. All packages are tarballs, so that no registry is needed.
 const scripts = dirname(fileURLToPath(import.meta.url))
 const run = promisify(execFile)
 let folder: string
@@ -63,7 +63,7 @@ async function pack(name: string, version: string, more: object = {}): Promise<v
   await npm(folder, 'pack', join(folder, path), '--pack-destination', join(folder, 'tarballs'))
 }
 
-/** The environment without what npm tells the scripts that it runs: it would mean this project. */
+/** Returns the environment without the variables that npm sets for scripts, which would refer to this project. */
 function environment(more: Record<string, string> = {}): Record<string, string | undefined> {
   const kept = Object.entries(process.env).filter(([name]) => !/^npm_|^NODE_ENV$|^NODE_OPTIONS$/i.test(name))
   return { ...Object.fromEntries(kept), ...more }
@@ -73,14 +73,14 @@ async function npm(cwd: string, ...args: string[]): Promise<void> {
   await run('npm', [...args, '--offline', '--loglevel=error'], { cwd, env: environment() })
 }
 
-/** Starts the project. Returns what it printed, and whether its dependencies were installed first. */
-async function start(env: Record<string, string> = {}): Promise<{ output: string; installed: boolean; said: string }> {
+/** Starts the project. Returns its output, and whether the dependencies were installed first. */
+async function start(env: Record<string, string> = {}): Promise<{ output: string; installed: boolean; log: string }> {
   const args = ['scripts/launch.mjs', 'start.mjs']
   const { stdout, stderr } = await run(process.execPath, args, { cwd: project, env: environment(env) })
-  return { output: stdout.trim(), installed: stderr.includes('Installing dependencies'), said: stderr }
+  return { output: stdout.trim(), installed: stderr.includes('Installing dependencies'), log: stderr }
 }
 
-/** Changes the project's package.json and lockfile as a colleague would, and leaves what is installed alone. */
+/** Changes the project's package.json and lockfile, as a colleague's commit does, without installing anything. */
 async function change(...args: string[]): Promise<void> {
   await npm(project, 'install', '--package-lock-only', ...args)
 }
@@ -106,7 +106,7 @@ describe('the launcher installs once', () => {
   test.each<[string, () => Promise<void>]>([
     ['if nothing is installed', () => remove('node_modules')],
     ['after an npm ci that was interrupted', () => remove('node_modules/.package-lock.json')],
-    ['if the list of what is installed is cut off', () => truncate('node_modules/.package-lock.json')],
+    ['if the list of installed packages is truncated', () => truncate('node_modules/.package-lock.json')],
     ['if a package is gone', () => remove('node_modules/dep')],
     ['if a package for this platform is gone', () => remove('node_modules/native')],
     ['if npm was told to leave optional packages out', () => npm(project, 'ci', '--omit=optional')],
@@ -121,7 +121,7 @@ describe('the launcher installs once', () => {
     expect(await start()).toMatchObject({ installed: false })
   })
 
-  test('all packages, also if the environment is a production one', async () => {
+  test('all packages, even in a production environment', async () => {
     await remove('node_modules')
     expect(await start({ NODE_ENV: 'production' })).toMatchObject({ installed: true })
     expect(await start({ NODE_ENV: 'production' })).toMatchObject({ installed: false })
@@ -132,7 +132,7 @@ describe('an install script', () => {
   const ran = () => existsSync(join(folder, 'script-ran'))
   beforeEach(() => rm(join(folder, 'script-ran'), { force: true }))
 
-  test('of a package that nobody allowed it does not run: the installation fails, and names the package', async () => {
+  test('of a package without permission does not run: the installation fails and names the package', async () => {
     await npm(project, 'install', '--package-lock-only', '--ignore-scripts', tarball('scripted', '1.0.0'))
     await expect(npm(project, 'ci')).rejects.toThrow('scripted@1.0.0 (')
     await remove('node_modules')
@@ -153,7 +153,7 @@ describe('an install script', () => {
 test("the launcher shows npm's warnings", async () => {
   await remove('node_modules')
   await writeFile(join(project, '.npmrc'), `${await readFile(join(project, '.npmrc'), 'utf8')}\nno-such-setting=true\n`)
-  expect((await start()).said).toContain('no-such-setting')
+  expect((await start()).log).toContain('no-such-setting')
 })
 
 async function remove(path: string): Promise<void> {
@@ -170,7 +170,7 @@ async function changeAfterUninstall(name: string): Promise<void> {
   await change('--save-dev', tarball(name, '1.0.0'))
 }
 
-/** Installs a second version of `dep` for a workspace alone, and takes the wish back in the lockfile. */
+/** Installs a second version of `dep` for a workspace alone, and then reverts the lockfile and the manifest. */
 async function leaveNestedVersion(): Promise<void> {
   const before = await readFile(join(project, 'package-lock.json'), 'utf8')
   await npm(project, 'install', '--workspace=one', tarball('dep', '2.0.0'))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { dependencies } from './licences.ts'
 
-/** Licences that ask for no more than to be named. */
+/** Licences that require only attribution. */
 const permissive = [
   '0BSD',
   'Apache-2.0',
@@ -14,7 +14,7 @@ const permissive = [
   'Unlicense',
 ]
 
-test('everything that a deployment installs has a licence that asks for no more than to be named', () => {
+test('every package of a deployment has a licence that requires only attribution', () => {
   const others = dependencies().filter(({ licence }) => !permissive.includes(licence))
   expect(others).toEqual([])
   expect(dependencies().length).toBeGreaterThan(50)

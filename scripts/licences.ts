@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 
-// npm run licences: what the image holds that others wrote, by licence, as the lockfile says.
+// npm run licences: lists the third-party packages of the image by licence, according to the lockfile.
 
 const lockfile = z.object({
   packages: z.record(
@@ -17,21 +17,21 @@ const lockfile = z.object({
   ),
 })
 
-/** A package of others, without tools and without what only some machines install. */
+/** A third-party package. Development tools and optional packages are not included. */
 interface Dependency {
   name: string
   version: string
-  /** As SPDX names it; `unknown` where the package does not say. */
+  /** SPDX identifier, or `unknown` if the package names none. */
   licence: string
 }
 
-/** The packages that a deployment installs, by name and version, each once. */
+/** Returns the packages that a deployment installs, without duplicates, sorted by name. */
 export function dependencies(): Dependency[] {
-  const path = fileURLToPath(new URL('../package-lock.json', import.meta.url))
-  const { packages } = lockfile.parse(JSON.parse(readFileSync(path, 'utf8')))
-  const found = Object.entries(packages).flatMap(([place, { version, license, dev, optional, link }]) => {
-    const name = place.split('node_modules/').at(-1) ?? ''
-    if (!place.includes('node_modules/') || version === undefined || dev || optional || link) return []
+  const lockfilePath = fileURLToPath(new URL('../package-lock.json', import.meta.url))
+  const { packages } = lockfile.parse(JSON.parse(readFileSync(lockfilePath, 'utf8')))
+  const found = Object.entries(packages).flatMap(([path, { version, license, dev, optional, link }]) => {
+    const name = path.split('node_modules/').at(-1) ?? ''
+    if (!path.includes('node_modules/') || version === undefined || dev || optional || link) return []
     return [{ name, version, licence: license ?? 'unknown' }]
   })
   const unique = new Map(found.map((each) => [`${each.name} ${each.version}`, each]))

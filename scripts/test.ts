@@ -12,7 +12,7 @@ try {
   const tests = await runTool('vitest', ['run', ...reporters, ...process.argv.slice(2)])
   console.log(await summary(report))
   process.exitCode = checks === 0 && tests === 0 ? 0 : 1
-  if (checks !== 0) console.error('The checks before the tests failed: see the top of this output.')
+  if (checks !== 0) console.error('The static checks failed: see the top of this output.')
 } finally {
   await rm(folder, { recursive: true, force: true })
 }

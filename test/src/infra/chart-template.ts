@@ -1,23 +1,23 @@
 import { stringify } from 'yaml'
 
-// Renders the part of Helm's template language that infra/helm keeps to: values by path, variables, `range` over a map or a
-// list, `if` with `not`, `and`, `eq`, and the functions `fail`, `quote`, `toYaml` and `nindent`. Anything else is an error, so that
-// a chart which goes beyond it is not taken for checked.
+// Renders the subset of Helm's template language that infra/helm uses: values by path, variables, `range` over a map or a
+// list, `if` with `not`, `and`, `eq`, and the functions `fail`, `quote`, `toYaml` and `nindent`. Everything else is an
+// error, so that the tests do not silently skip other constructs.
 
-/** Variables by name, `$` being the root; a path without a variable begins at the root as well. */
+/** Variables by name. `$` is the root, where paths without a variable also begin. */
 type Scope = ReadonlyMap<string, unknown>
 
 type Part = { text: string } | { action: string; body: Part[] }
 
-/** Renders a template with the root object that Helm gives it. Throws where the template uses anything else than the above. */
+/** Renders a template with the root object that Helm passes to it. Throws if the template uses any other construct. */
 export function renderTemplate(template: string, root: object): string {
   const tokens = tokensOf(template)
   const parts = parse(tokens)
-  if (tokens.length > 0) throw new Error('an end without a beginning')
+  if (tokens.length > 0) throw new Error('unexpected end')
   return render(parts, new Map([['$', root]]))
 }
 
-/** Texts and actions, one after the other; a dash inside the braces eats the white space beside them. */
+/** Splits a template into texts and actions. A dash inside the braces removes the adjacent white space. */
 function tokensOf(template: string): { text?: string; action?: string }[] {
   const tokens: { text?: string; action?: string }[] = []
   let rest = template
@@ -35,7 +35,7 @@ function tokensOf(template: string): { text?: string; action?: string }[] {
   }
 }
 
-/** Takes tokens up to the `end` of the block that they begin in. */
+/** Consumes tokens up to the `end` of the current block. */
 function parse(tokens: { text?: string; action?: string }[]): Part[] {
   const parts: Part[] = []
   for (let token = tokens.shift(); token !== undefined; token = tokens.shift()) {
@@ -57,8 +57,8 @@ function renderAction(action: string, body: readonly Part[], scope: Scope): stri
   const [, key, item, list] = /^range (?:(\$\w+), )?(\$\w+) := (\S+)$/.exec(action) ?? []
   if (item === undefined || list === undefined) return String(evaluate(action, scope))
   const values = evaluate(list, scope)
-  if (typeof values !== 'object' || values === null) throw new Error(`${list} is nothing to range over`)
-  // Helm goes through a map by its keys in order.
+  if (typeof values !== 'object' || values === null) throw new Error(`${list} cannot be iterated`)
+  // Helm iterates over a map in the order of its keys.
   const entries = Array.isArray(values)
     ? [...values.entries()]
     : Object.entries(values).toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -74,7 +74,7 @@ function isTrue(value: unknown): boolean {
   return Boolean(value)
 }
 
-/** A pipeline: what stands before a bar is the last argument of what follows it. */
+/** Evaluates a pipeline: the value before a bar is the last argument of the function after it. */
 function evaluate(pipeline: string, scope: Scope): unknown {
   let value: unknown
   for (const [index, command] of pipeline.split(' | ').entries()) {
@@ -83,7 +83,7 @@ function evaluate(pipeline: string, scope: Scope): unknown {
   return value
 }
 
-/** Words, of which one in brackets is a pipeline of its own. */
+/** Splits a command into words. A group in brackets is one word, and is evaluated as a pipeline. */
 function wordsOf(command: string): string[] {
   return command.match(/\((?:[^()]|\([^()]*\))*\)|"[^"]*"|\S+/g) ?? []
 }
@@ -106,7 +106,7 @@ function call([name = '', ...words]: readonly string[], scope: Scope, last: read
     case 'nindent':
       return `\n${String(args()[1]).replaceAll(/^/gm, ' '.repeat(Number(args()[0])))}`
     default:
-      if (words.length > 0 || last.length > 0) throw new Error(`the function ${name} is not known here`)
+      if (words.length > 0 || last.length > 0) throw new Error(`unsupported function ${name}`)
       return operand(name, scope)
   }
 }
@@ -116,7 +116,7 @@ function operand(word: string, scope: Scope): unknown {
   if (word.startsWith('"')) return JSON.parse(word)
   if (/^\d+$/.test(word)) return Number(word)
   const [, variable = '$', path = ''] = /^(\$\w*)?((?:\.\w+)*)$/.exec(word) ?? []
-  if (word !== `${word.startsWith('$') ? variable : ''}${path}`) throw new Error(`${word} is not known here`)
+  if (word !== `${word.startsWith('$') ? variable : ''}${path}`) throw new Error(`unsupported expression ${word}`)
   if (!scope.has(variable)) throw new Error(`there is no variable ${variable}`)
   return path
     .split('.')

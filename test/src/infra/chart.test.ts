@@ -32,7 +32,7 @@ const manifest = z.looseObject({
   data: z.record(z.string(), z.string()).optional(),
 })
 
-/** All manifests of the chart, with what it requires and changed values. */
+/** Renders all manifests of the chart with its required values and with changes. */
 function rendered(change: (values: Record<string, Record<string, unknown>>) => void = () => {}) {
   const values = parse(readFileSync(new URL('values.yaml', chart), 'utf8'))
   values.settings.DASHBOARD_TRUSTED_PROXIES = '10.244.0.0/16'
@@ -72,7 +72,7 @@ const podSpec = z.object({
   }),
 })
 
-/** The secrets that the pods of a Deployment or a Job are given, sorted. */
+/** Returns the secrets that the pods of a Deployment or a Job get, sorted. */
 function secretsGivenTo(kind: string, name: string): string[] {
   const found = rendered().find((each) => each.kind === kind && each.metadata.name === `sluice-${name}`)
   const [{ envFrom, env }] = podSpec.parse(found).spec.template.spec.containers
@@ -105,12 +105,12 @@ describe('the Helm chart', () => {
     }
   })
 
-  test('the schemas refuse what is wrong', () => {
+  test('the schemas reject invalid manifests', () => {
     const [deployment] = rendered().filter(({ kind }) => kind === 'Deployment')
     expect(() => Reflect.construct(Deployment, [{ ...deployment, spec: { replicas: 'many' } }]).validate()).toThrow()
   })
 
-  test('has for every app a deployment, a disruption budget and a network policy, and a service where it has a port', () => {
+  test('has a deployment, a disruption budget and a network policy for every app, and a service for each port', () => {
     const manifests = rendered()
     const apps = ['sluice-api', 'sluice-dashboard', 'sluice-s3-gateway', 'sluice-worker']
     for (const kind of ['Deployment', 'PodDisruptionBudget', 'NetworkPolicy'])
@@ -118,7 +118,7 @@ describe('the Helm chart', () => {
     expect(named(manifests, 'Service')).toEqual(['sluice-api', 'sluice-dashboard', 'sluice-s3-gateway'])
   })
 
-  test('leaves the number of workers to KEDA, where that is on', () => {
+  test('leaves the number of workers to KEDA if KEDA is enabled', () => {
     const replicas = (manifests: ReturnType<typeof rendered>) =>
       z
         .object({ replicas: z.number().optional() })
@@ -128,7 +128,7 @@ describe('the Helm chart', () => {
     expect(replicas(rendered((values) => Object.assign(values.autoscaling ?? {}, { enabled: false })))).toBe(2)
   })
 
-  test('sets known settings only, every one that has no default, and no secret', () => {
+  test('sets only known settings, all settings without a default, and no secret', () => {
     const { data = {} } = rendered().find(({ kind }) => kind === 'ConfigMap') ?? {}
     for (const [name, value] of Object.entries(data)) {
       expect(settings[name as SettingName]?.schema.safeParse(value).success, name).toBe(true)
@@ -141,7 +141,7 @@ describe('the Helm chart', () => {
     expect(required.map(([name]) => name).filter((name) => !given.includes(name))).toEqual([])
   })
 
-  test('does not render without the proxies before the dashboard, by which clients are told apart', () => {
+  test('does not render without the trusted proxies of the dashboard, which are needed to distinguish clients', () => {
     const without = (values: Record<string, Record<string, unknown>>) => {
       if (values.settings !== undefined) values.settings.DASHBOARD_TRUSTED_PROXIES = ''
     }
@@ -150,13 +150,13 @@ describe('the Helm chart', () => {
     expect(values.settings.DASHBOARD_TRUSTED_PROXIES).toBe('')
   })
 
-  test.each(appNames)('gives the pods of %s exactly the secrets that the app reads', async (app) => {
+  test.each(appNames)('passes to the pods of %s exactly the secrets that the app reads', async (app) => {
     const read = await secretsOfApp(app)
     expect(read).toContain('DATABASE_URL')
     expect(secretsGivenTo('Deployment', app)).toEqual(read)
   })
 
-  test('gives the migration only what it reads, and the encryption keys to those who encrypt', () => {
+  test('passes only the required secrets to the migration, and the encryption keys only to apps that encrypt', () => {
     expect(secretsGivenTo('Job', 'migrate')).toEqual(secretsOfMigration)
     expect(appNames.filter((app) => secretsGivenTo('Deployment', app).includes('ENCRYPTION_KEYS'))).toEqual([
       'dashboard',
@@ -168,7 +168,7 @@ describe('the Helm chart', () => {
     expect(JSON.stringify(rendered())).not.toContain('PUBLISHED_SECRETS')
   })
 
-  test('says in its template language no more than what is checked here', () => {
+  test('uses no construct of the template language that this test cannot render', () => {
     expect(() => renderTemplate('{{ include "x" . }}', {})).toThrow()
     expect(() => renderTemplate('{{ .Values.a | upper }}', { Values: { a: 'x' } })).toThrow()
     expect(

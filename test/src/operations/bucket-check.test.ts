@@ -2,7 +2,7 @@ import { openStorage } from '@sluice/storage'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { openTestStorage } from '../environment/storage.ts'
 
-test('where the bucket is not there, or its key is wrong, the reason says which bucket, and what storage answers', async () => {
+test('if the bucket is missing or its key is wrong, the reason names the bucket and the answer of storage', async () => {
   const storage = openTestStorage()
   onTestFinished(() => storage.close())
   await storage.check()

@@ -5,11 +5,11 @@ import { json } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 
-/** A span as it was sent, with the name of the service that made it. */
+/** A received span, with the name of the service that sent it. */
 export interface Span {
   service: string
   traceId: string
-  /** OTLP's number: 2 for a request that was received. */
+  /** Span kind as an OTLP number: 2 is a server span. */
   kind: number
   name: string
   attributes: unknown
@@ -34,7 +34,7 @@ const exported = z.object({
   ),
 })
 
-/** Starts a collector of OTLP over HTTP that keeps every span whole. It closes when the test ends. */
+/** Starts a collector of OTLP over HTTP that records every span. It closes when the test ends. */
 export async function startCollector(): Promise<{ url: string; spans: Span[] }> {
   const spans: Span[] = []
   const server = createServer(async (request, response) => {

@@ -11,7 +11,7 @@ import { sendRaw } from '../api-limits/raw-connection.ts'
 import { openTestDashboard, type TestDashboard } from '../dashboard/test-dashboard.ts'
 import { openTestGateway, type TestGateway } from '../s3-gateway/test-gateway.ts'
 
-// What holds for clients holds on every server of the service, under the policy of a deployment.
+// Every server of the service enforces the policy for clients that a deployment has.
 const names = ['api', 'dashboard', 'gateway', 'storage', 'inbox', 'operations'] as const
 type Name = (typeof names)[number]
 
@@ -58,7 +58,7 @@ describe.each(names)('%s', (name) => {
     await sendRaw(urlOf(name), ['GET / HTTP/1.1\r\nHost: a\r\nX-A'])
   })
 
-  test.concurrent('ends a connection whose body goes on after a refusal', async () => {
+  test.concurrent('ends a connection whose body continues after a refusal', async () => {
     const path = name === 'api' ? '/v2/user_profiles/bulk_import' : '/nothing'
     const head = `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/csv\r\nContent-Length: 100000000\r\n\r\n`
     const { status } = await sendRaw(urlOf(name), [head, ...Array.from({ length: 150 }, () => 'x')], { pause: 100 })
@@ -66,17 +66,17 @@ describe.each(names)('%s', (name) => {
     expect(status).toBeLessThan(500)
   })
 
-  test.concurrent('serves others beside 600 connections of one address that send nothing', async () => {
+  test.concurrent('serves other clients during 600 idle connections of one address', async () => {
     const { status } = await fetch(`${urlOf(name)}/healthz`)
-    const silent = Array.from({ length: clientPolicy.waiting.perAddress + 100 }, () =>
+    const idle = Array.from({ length: clientPolicy.waiting.perAddress + 100 }, () =>
       sendRaw(urlOf(name), ['GET / HTTP/1.1\r\n']),
     )
     for (let request = 0; request < 5; request++) expect((await fetch(`${urlOf(name)}/healthz`)).status).toBe(status)
-    await Promise.all(silent)
+    await Promise.all(idle)
   })
 })
 
-test('a token lets nobody hold a v2 upload open for as long as a file may take, once it was refused', async () => {
+test('a refused v2 upload is not kept open for as long as a file may take, even with a valid token', async () => {
   const { apiToken } = await createApp(dashboard.db, { name: 'Test', email: 'member@example.com' })
   const head = `POST /v2/user_profiles/bulk_import HTTP/1.1\r\nHost: a\r\nX-Service-Token: ${apiToken}\r\n`
   const answer = await sendRaw(urlOf('api'), [`${head}Content-Type: text/plain\r\nContent-Length: 1000\r\n\r\nx`])

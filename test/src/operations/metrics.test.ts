@@ -9,7 +9,7 @@ import { untilAllEnded } from '../faults/harness/comparison.ts'
 import { startDeployment } from '../faults/harness/deployment.ts'
 import { generateSoundFile } from '../faults/harness/generate.ts'
 
-test('API and worker show what they did and what waits, in a form that Prometheus takes', async () => {
+test('API and worker export their work and what waits, in a format that Prometheus accepts', async () => {
   const deployment = await startDeployment({ workers: 1, env: { RATE_LIMIT_IMPORT_STATUS: '3/60s' } })
   onTestFinished(() => deployment.close())
   const [api, worker] = [...deployment.apis(), ...deployment.workers()]
@@ -18,7 +18,7 @@ test('API and worker show what they did and what waits, in a form that Prometheu
   const importId = await upload(deployment, app, generateSoundFile(seeded(1), 1, 300))
   const path = '/v3/user_profiles/bulk_import'
   const headers = { 'X-Service-Token': app.token }
-  for (let look = 0; look < 5; look++) await fetch(`${deployment.api}${path}/${importId}`, { headers })
+  for (let request = 0; request < 5; request++) await fetch(`${deployment.api}${path}/${importId}`, { headers })
   await untilAllEnded(deployment, [app], 60_000)
   await until('the mails', async () => (await metric(worker, 'sluice_mail_attempts_total{outcome="failed"}')) === 1)
 
@@ -44,7 +44,7 @@ test('API and worker show what they did and what waits, in a form that Prometheu
   const shown = new Set(await namesOf([api, worker]))
   expect(namesInInfra().filter((name) => !shown.has(name))).toEqual([])
 
-  // What waits is asked for every few seconds only.
+  // Waiting imports are counted only every few seconds.
   await deployment.db
     .insertInto('imports')
     .values({ ...waiting, app_id: app.appId })
@@ -58,15 +58,15 @@ test('API and worker show what they did and what waits, in a form that Prometheu
   if (await hasProgram('promtool')) {
     for (const each of [api, worker]) {
       const { code, output } = await runProgram('promtool', ['check', 'metrics'], { input: await metricsOf(each) })
-      const complaints = output
+      const warnings = output
         .split('\n')
         .filter((line) => /^(sluice|bullmq)_/.test(line) && !line.startsWith('bullmq_job_count'))
-      expect([code === 0 || code === 3, complaints]).toEqual([true, []])
+      expect([code === 0 || code === 3, warnings]).toEqual([true, []])
     }
   }
 })
 
-/** The names of everything that processes show, those of a histogram's parts included. */
+/** Returns the names of all exported metrics, including the parts of histograms. */
 async function namesOf(processes: readonly AppProcess[]): Promise<string[]> {
   const texts = await Promise.all(processes.map(metricsOf))
   const declared = [...texts.join('\n').matchAll(/^# TYPE (\w+) (\w+)$/gm)]
@@ -75,7 +75,7 @@ async function namesOf(processes: readonly AppProcess[]): Promise<string[]> {
   )
 }
 
-/** The metrics of ours that alerts and the dashboard go by. */
+/** Returns the metric names that the alerts and the dashboard use. */
 function namesInInfra(): string[] {
   const files = ['prometheus/alerts.yml', 'grafana/sluice.json']
   const texts = files.map((file) => readFileSync(new URL(`../../../infra/${file}`, import.meta.url), 'utf8'))
@@ -94,7 +94,7 @@ async function metricsOf({ info }: AppProcess): Promise<string> {
   return await (await fetch(String(info.metrics))).text()
 }
 
-/** The value of a metric with exactly these labels; undefined where it is not shown. */
+/** Returns the value of a metric with exactly these labels, or undefined if it is not exported. */
 async function metric(process: AppProcess, name: string): Promise<number | undefined> {
   const line = (await metricsOf(process)).split('\n').find((line) => line.startsWith(`${name} `))
   return line === undefined ? undefined : Number(line.slice(name.length + 1))

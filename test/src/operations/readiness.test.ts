@@ -5,52 +5,52 @@ import { until } from '../environment/wait.ts'
 import type { AppProcess } from '../faults/harness/app-process.ts'
 import { type Deployment, type DeploymentOptions, startDeployment } from '../faults/harness/deployment.ts'
 
-test('every process is ready, is not while Postgres is away or silent, and is again when it is back', async () => {
+test('a process is not ready while Postgres is unreachable or does not answer, and is ready again afterwards', async () => {
   const { postgres, ...deployment } = await start()
   const processes = [...deployment.apis(), ...deployment.workers()]
   expect(processes).toHaveLength(2)
   for (const kind of ['refuse', 'stall'] as const) {
-    await becomes(processes, 200)
+    await untilReadiness(processes, 200)
     postgres.proxy.set({ kind })
-    await becomes(processes, 503)
+    await untilReadiness(processes, 503)
     for (const each of processes) expect(await statusOf(each, '/healthz')).toBe(200)
     postgres.proxy.set({ kind: 'fine' })
     postgres.proxy.reset()
   }
-  await becomes(processes, 200)
+  await untilReadiness(processes, 200)
 })
 
 test.skipIf(inject('redisUrl') === undefined)(
-  'a worker is not ready while Redis is away; the API, which adds no jobs and counts requests itself, is',
+  'a worker is not ready while Redis is unreachable, but the API is, because it then counts requests itself',
   async () => {
     const { redis, ...deployment } = await start({ queue: 'redis' })
-    await becomes(deployment.workers(), 200)
+    await untilReadiness(deployment.workers(), 200)
     redis?.proxy.set({ kind: 'refuse' })
-    await becomes(deployment.workers(), 503)
+    await untilReadiness(deployment.workers(), 503)
     for (const api of deployment.apis()) expect(await statusOf(api, '/readyz')).toBe(200)
     redis?.proxy.set({ kind: 'fine' })
-    await becomes(deployment.workers(), 200)
+    await untilReadiness(deployment.workers(), 200)
   },
 )
 
-test('an API that is told to stop is not ready at once, and takes requests until load balancers know', async () => {
+test('a stopping API is not ready at once, but accepts requests until load balancers have noticed', async () => {
   const { api, ...deployment } = await start({ workers: 0, env: { DRAIN_DELAY: '2s' } })
   const [process] = deployment.apis()
   if (process === undefined) throw new Error('there is no API')
   process.kill('SIGTERM')
-  await becomes([process], 503)
-  // It listens on its own port all the while, and says the same there.
+  await untilReadiness([process], 503)
+  // The API still listens on its own port, and reports the same status there.
   expect((await fetch(`${api}/readyz`)).status).toBe(503)
   expect((await fetch(`${api}/openapi.json`)).status).toBe(200)
   expect(await process.exited).toBe(0)
 })
 
-test('a worker that is told to stop is never ready again', async () => {
+test('a stopping worker is never ready again', async () => {
   const deployment = await start({ workers: 1 })
   const [process] = deployment.workers()
   if (process === undefined) throw new Error('there is no worker')
   process.kill('SIGTERM')
-  await until('the word of its stop', () =>
+  await until('the log line of the stop', () =>
     deployment.log.some(({ pid, msg }) => pid === process.pid && msg === 'stopping'),
   )
   expect([503, undefined]).toContain(await statusOf(process, '/readyz'))
@@ -63,14 +63,14 @@ async function start(options: DeploymentOptions = {}): Promise<Deployment> {
   return deployment
 }
 
-async function becomes(processes: readonly AppProcess[], status: number): Promise<void> {
+async function untilReadiness(processes: readonly AppProcess[], status: number): Promise<void> {
   await until(`${status} at /readyz`, async () => {
     const statuses = await Promise.all(processes.map((each) => statusOf(each, '/readyz')))
     return statuses.every((each) => each === status)
   })
 }
 
-/** The status of an answer at `METRICS_PORT`; undefined where nothing answers there any more. */
+/** Returns the status of an answer at `METRICS_PORT`, or undefined if there is no answer. */
 async function statusOf({ info }: AppProcess, path: string): Promise<number | undefined> {
   const agent = new Agent({ keepAlive: false })
   try {

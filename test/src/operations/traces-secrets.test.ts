@@ -9,7 +9,7 @@ import { startCollector } from './collector.ts'
 
 const register = new URL('../../../packages/traces/src/register.ts', import.meta.url).href
 
-test('traces of all apps name routes, and hold no secret of a link, token or signature', async () => {
+test('traces of all apps contain routes, but no secret of a link, token or signature', async () => {
   const collector = await startCollector()
   const env = { NODE_OPTIONS: `--import=${register}`, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }
   const stack = await startStack({ env })

@@ -8,7 +8,7 @@ import { startCollector } from './collector.ts'
 
 const register = new URL('../../../packages/traces/src/register.ts', import.meta.url).href
 
-test('an import has one trace under its own ID, from the request over the worker to Postgres and storage', async () => {
+test('an import has one trace with its own ID, from the request through the worker to Postgres and storage', async () => {
   const collector = await startCollector()
   const deployment = await start({ NODE_OPTIONS: `--import=${register}`, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })
   const app = await openClientApp(deployment)
@@ -24,7 +24,7 @@ test('an import has one trace under its own ID, from the request over the worker
   expect(seen('worker', /^import$/)).toBe(true)
   expect(seen('worker', /^pg\.query/)).toBe(true)
   expect(seen('worker', /GetObject/)).toBe(true)
-  // The job's way, which ends in the import's span, and the request itself.
+  // The queue's span of the job and the span of the request are recorded as well.
   const jobs = collector.spans.filter(({ service, name }) => service === 'sluice-worker' && / imports$/.test(name))
   expect(jobs.length).toBeGreaterThan(0)
   expect(collector.spans.some(({ service, name }) => service === 'sluice-api' && /^POST/.test(name))).toBe(true)
@@ -35,7 +35,7 @@ test('an import has one trace under its own ID, from the request over the worker
   expect(completed).toMatchObject({ import_id: importId, trace_id: importId.replaceAll('-', '') })
 })
 
-test('without an address for them no traces are made, and nothing of their SDK is loaded', async () => {
+test('without an OTLP endpoint no traces are recorded, and no module of the SDK is loaded', async () => {
   const listModules = `data:text/javascript,import{registerHooks}from'node:module';registerHooks({load(u,c,n){if(u.includes('@opentelemetry/')||u.includes('bullmq-otel'))console.log(JSON.stringify({level:'info',msg:'loaded '+u}));return n(u,c)}})`
   const deployment = await start({ NODE_OPTIONS: `--import=${encodeURI(listModules)} --import=${register}` })
   const app = await openClientApp(deployment)
@@ -43,7 +43,7 @@ test('without an address for them no traces are made, and nothing of their SDK i
   await untilAllEnded(deployment, [app], 60_000)
   await deployment.stopApps()
   const loaded = deployment.log.map(({ msg }) => msg).filter((msg) => msg.startsWith('loaded '))
-  // prom-client has the bare API, for whoever makes traces.
+  // prom-client loads the API package, which does nothing without an SDK.
   expect(loaded.filter((msg) => !msg.includes('/@opentelemetry/api/'))).toEqual([])
   expect(deployment.log.some((line) => 'trace_id' in line)).toBe(false)
 })

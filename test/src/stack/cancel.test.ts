@@ -8,7 +8,7 @@ import { signal } from './processes.ts'
 import { type RunningStack, startStack } from './running-stack.ts'
 import { importLog, lastClaim } from './worker-log.ts'
 
-// Cancelling with real processes: the next import goes on at once, also where the worker is dead.
+// Cancelling with real processes: the next import starts at once, even if the worker is dead.
 let stack: RunningStack
 let file: Buffer
 const users = 20_000
@@ -17,7 +17,7 @@ const batchRows = 1_000
 const next = Buffer.from('user_id,mark\nuser-0,7\n')
 
 beforeAll(async () => {
-  // A dead worker's import would be waited for this long, if cancelling did not end it.
+  // If cancelling did not end a dead worker's import, the next import would wait for this lease.
   stack = await startStack({ workers: 2, env: { IMPORT_LEASE: '60s', BATCH_ROWS: String(batchRows) } })
   ;({ file } = largeFileInMemory({ rows, users }))
 }, 60_000)
@@ -30,7 +30,7 @@ async function cancel({ token }: App, importId: string): Promise<void> {
   assert.equal(response.status, 200)
 }
 
-/** An import with some batches done, and one behind it. */
+/** Starts an import and a following import. Waits until the first import has committed some batches. */
 async function runningImport(): Promise<{ app: App; importId: string; following: string }> {
   const app = await openApp(stack, [...userIds(users)])
   const importId = await upload(stack.api, app.token, file)
@@ -39,8 +39,8 @@ async function runningImport(): Promise<{ app: App; importId: string; following:
   return { app, importId, following }
 }
 
-/** What is the same of every import that was cancelled while it ran. */
-async function expectCut(app: App, importId: string): Promise<void> {
+/** Expects the results that all imports have in common if they are cancelled while they run. */
+async function expectCancelled(app: App, importId: string): Promise<void> {
   const cut = await until('the error file', async () => {
     const view = await statusOf(stack.api, app.token, importId)
     return view.error_file_url !== null && view
@@ -58,17 +58,17 @@ async function expectCut(app: App, importId: string): Promise<void> {
   expect(mails[0]?.text).toContain(`stay applied: ${cut.rows_applied.toLocaleString('en-US')}.`)
 }
 
-test('a running import is cut off, and the one behind it runs', async () => {
+test('cancelling a running import ends it between batches, and the following import runs', async () => {
   const { app, importId, following } = await runningImport()
   await cancel(app, importId)
   expect((await ended(stack.api, app.token, following)).state).toBe('completed')
-  await expectCut(app, importId)
-  await until('the worker to let go', async () =>
+  await expectCancelled(app, importId)
+  await until('the worker to notice the cancellation', async () =>
     (await importLog(stack.home, importId)).some(({ msg }) => msg === 'import cancelled'),
   )
 }, 120_000)
 
-test('so is one whose worker was killed: nobody waits for its lease', async () => {
+test('cancelling an import whose worker was killed ends it without waiting for its lease', async () => {
   const { app, importId, following } = await runningImport()
   const claim = (await lastClaim(stack.home, importId)) ?? expect.fail('nobody has claimed the import')
   signal(claim.pid, 'SIGKILL')
@@ -76,5 +76,5 @@ test('so is one whose worker was killed: nobody waits for its lease', async () =
   await cancel(app, importId)
   expect((await ended(stack.api, app.token, following, 30_000)).state).toBe('completed')
   expect(performance.now() - started).toBeLessThan(30_000)
-  await expectCut(app, importId)
+  await expectCancelled(app, importId)
 }, 120_000)

@@ -13,15 +13,15 @@ import type { RunningStack } from './running-stack.ts'
 
 export const bulkImport = '/v3/user_profiles/bulk_import'
 
-/** An app of a running stack, and how its owner reaches it. */
+/** An app of a running stack, with its owner's credentials. */
 export interface App {
   appId: number
   token: string
-  /** Address of its only member, which no other app has. */
+  /** E-mail address of the only member. No other app uses it. */
   email: string
 }
 
-/** A new app with these users. */
+/** Creates an app with these users. */
 export async function openApp({ db }: RunningStack, users: readonly string[] = []): Promise<App> {
   const email = `${crypto.randomUUID()}@example.com`
   const { appId, apiToken } = await createApp(db, { name: 'Test', email })
@@ -29,7 +29,7 @@ export async function openApp({ db }: RunningStack, users: readonly string[] = [
   return { appId, token: apiToken, email }
 }
 
-/** What the first request sends for a file. */
+/** Body of the first request. */
 export interface Declaration {
   checksum: string
   byte_size: string
@@ -41,7 +41,7 @@ export function declare(file: Buffer, contentType?: string): Declaration {
   return { checksum, byte_size: String(file.length), ...(contentType !== undefined && { content_type: contentType }) }
 }
 
-/** Sends the first request as it stands; `headers` beside those that every request has. */
+/** Sends a first request with any body. `headers` are added to the content type. */
 export function firstRequest(api: string, body: unknown, headers: Record<string, string>): Promise<Response> {
   return fetch(`${api}${bulkImport}`, {
     method: 'POST',
@@ -50,7 +50,7 @@ export function firstRequest(api: string, body: unknown, headers: Record<string,
   })
 }
 
-/** An import that has its place in the line, and awaits its file. */
+/** An import that awaits its upload. */
 export interface RequestedImport {
   importId: string
   /** The pre-signed address. */
@@ -59,7 +59,7 @@ export interface RequestedImport {
   headers: Record<string, string>
 }
 
-/** Makes the first request for a file. Throws where it is refused. */
+/** Makes the first request for a file. Throws if it is refused. */
 export async function requestImport(api: string, token: string, declaration: Declaration): Promise<RequestedImport> {
   const response = await firstRequest(api, declaration, { 'X-Service-Token': token })
   assert.equal(response.status, 200, 'status of the first request')
@@ -67,7 +67,7 @@ export async function requestImport(api: string, token: string, declaration: Dec
   return { importId: response.headers.get('x-import-id') ?? '', url: upload.url, headers: upload.headers }
 }
 
-/** What storage answered. */
+/** An answer of storage. */
 export interface StorageAnswer {
   status: number
   /** The error code of its XML, such as `BadDigest`. */
@@ -75,8 +75,8 @@ export interface StorageAnswer {
 }
 
 /**
- * Sends a PUT with exactly these headers, the host's and the length's beside them. A body that is a stream needs its
- * `Content-Length` among them.
+ * Sends a PUT with exactly these headers, plus `Host` and, for a buffer, `Content-Length`. For a stream, `headers` must
+ * contain `Content-Length`.
  */
 export async function put(
   url: string,
@@ -86,40 +86,40 @@ export async function put(
   const length = Buffer.isBuffer(body) ? { 'Content-Length': body.length } : {}
   const sending = request(url, { method: 'PUT', headers: { ...length, ...headers } })
   const answered = once(sending, 'response')
-  // Storage may answer, and hang up, before it has read the body: its answer says why.
+  // Storage may answer and close the connection before it has read the body. The answer then contains the reason.
   pipeline(Buffer.isBuffer(body) ? Readable.from([body]) : body, sending).catch(() => {})
   const [response] = (await answered) as [IncomingMessage]
   const xml = await text(response)
   return { status: response.statusCode ?? 0, code: /<Code>(\w+)<\/Code>/.exec(xml)?.[1] }
 }
 
-/** Takes a file through both requests. Gives the import's ID. */
+/** Uploads a file with both requests. Returns the import ID. */
 export async function upload(api: string, token: string, file: Buffer, contentType?: string): Promise<string> {
   const { importId, url, headers } = await requestImport(api, token, declare(file, contentType))
   assert.deepEqual(await put(url, headers, file), { status: 200, code: undefined }, 'answer of storage')
   return importId
 }
 
-/** Asks the API for an import. */
+/** Gets the status of an import from the API. */
 export async function statusOf(api: string, token: string, importId: string): Promise<ImportView> {
   const response = await fetch(`${api}${bulkImport}/${importId}`, { headers: { 'X-Service-Token': token } })
   assert.equal(response.status, 200, `status of GET ${importId}`)
   return importView.parse(await response.json())
 }
 
-/** Waits for the end of an import. */
-export async function ended(api: string, token: string, importId: string, deadline = 60_000): Promise<ImportView> {
+/** Waits for the end of an import. Returns its status. */
+export async function ended(api: string, token: string, importId: string, timeoutMs = 60_000): Promise<ImportView> {
   return await until(
     `the end of import ${importId}`,
     async () => {
       const view = await statusOf(api, token, importId)
       return view.finished_at !== null && view
     },
-    deadline,
+    timeoutMs,
   )
 }
 
-/** Downloads an error file by its link. */
+/** Downloads an error file from its link. */
 export async function download(link: string): Promise<Buffer> {
   const response = await fetch(link)
   assert.equal(response.status, 200, `status of ${link}`)

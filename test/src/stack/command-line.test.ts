@@ -20,7 +20,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-test('app create gives the app’s ID and a token that the API takes', async () => {
+test('app create prints the app’s ID and a token that the API accepts', async () => {
   const { code, json, stderr } = await stack.sluice('app', 'create', '--name', 'Shop', '--email', 'a@example.com')
   expect({ code, json, stderr }).toEqual({
     code: 0,
@@ -31,7 +31,7 @@ test('app create gives the app’s ID and a token that the API takes', async () 
   expect(await statusWith(token)).toBe(400)
 })
 
-test('token register gives a new token, and the old one is refused at once', async () => {
+test('token register prints a new token, and the old token is refused at once', async () => {
   const { appId, token } = await openApp(stack)
   expect(await statusWith(token)).toBe(400)
   const { code, json } = await stack.sluice('token', 'register', '--app', String(appId))
@@ -40,7 +40,7 @@ test('token register gives a new token, and the old one is refused at once', asy
   expect(await statusWith((json as { api_token: string }).api_token)).toBe(400)
 })
 
-test('member add adds a member at once, and says if it was one', async () => {
+test('member add adds a member at once, and reports if the member existed', async () => {
   const { appId } = await openApp(stack)
   const add = (email: string, app = String(appId)) => stack.sluice('member', 'add', '--app', app, '--email', email)
   const result = (email: string, added: boolean) => ({ code: 0, json: { app_id: appId, email, added }, stderr: '' })
@@ -49,7 +49,7 @@ test('member add adds a member at once, and says if it was one', async () => {
   expect(await add('second@example.com', '999999')).toEqual(refusal('sluice: there is no app 999999\n'))
 })
 
-test('users register counts what is new and what was there, from stdin and from a file', async () => {
+test('users register counts new and known IDs, from stdin and from a file', async () => {
   const { appId } = await openApp(stack, ['b'])
   const fromStdin = await stack.pipeToSluice('a\nb\r\n\n ü \n', 'users', 'register', '--app', String(appId))
   expect(fromStdin).toEqual({ code: 0, json: { registered: 2, already_registered: 1 }, stderr: '' })
@@ -69,7 +69,7 @@ test.for([
   expect(await stack.pipeToSluice(input, 'users', 'register', '--app', String(appId))).toEqual(refusal(message))
 })
 
-test('user show gives a user with and without values', async () => {
+test('user show prints users with and without values', async () => {
   const app = await importedApp()
   const show = (user: string) => stack.sluice('user', 'show', '--app', String(app.appId), user)
   expect((await show('u1')).json).toEqual({
@@ -81,7 +81,7 @@ test('user show gives a user with and without values', async () => {
   expect((await show('u2')).json).toEqual({ user_id: 'u2', profiles: {}, campaign_target: true, deletion: null })
 })
 
-test('keys, imports and import show give what the API and the tables say', async () => {
+test('keys, imports and import show print the same data as the API', async () => {
   const app = await importedApp()
   const keys = await stack.sluice('keys', '--app', String(app.appId))
   expect(keys.json).toEqual([
@@ -98,7 +98,7 @@ test('keys, imports and import show give what the API and the tables say', async
   expect((await stack.sluice('imports', '--app', String(empty.appId))).json).toEqual([])
 })
 
-test('import uploads a file and gives the import’s ID; with --wait the finished import', async () => {
+test('import uploads a file and prints the import ID, or with --wait the finished import', async () => {
   const { appId, token } = await openApp(stack, ['u1'])
   const file = await write('plain.csv', 'user_id,age\nu1,1\n')
   const first = await stack.sluice('import', file, '--token', token)
@@ -122,7 +122,7 @@ test('import --dry-run checks the file and applies nothing', async () => {
   expect((await stack.sluice('keys', '--app', String(appId))).json).toEqual([])
 })
 
-test('import cancel cancels an import that has not ended, and says so of one that has', async () => {
+test('import cancel cancels an import that has not ended, and fails for an import that has ended', async () => {
   const { token } = await openApp(stack)
   const { importId } = await requestImport(stack.api, token, declare(Buffer.from('user_id,age\nu1,1\n')))
   const cancelled = await stack.sluice('import', 'cancel', importId)
@@ -160,7 +160,7 @@ test.for<[string, (files: { csv: string; token: string }) => string[], string]>(
   ['token', ({ csv }) => ['import', csv, '--token', 'x'], 'The API token is invalid'],
   ['API', ({ csv }) => ['import', csv, '--token', 'x', '--api', 'http://127.0.0.1:1'], 'cannot be reached'],
   ['e-mail address', () => ['app', 'create', '--name', 'x', '--email', 'nobody'], '"nobody" is not an e-mail address'],
-])('an unknown %s is told on stderr, with exit code 1 and nothing on stdout', async ([, args, words]) => {
+])('an unknown %s is reported on stderr, with exit code 1 and nothing on stdout', async ([, args, words]) => {
   const { token } = await openApp(stack)
   const csv = await write('any.csv', 'user_id\n')
   const { stderr, ...rest } = await stack.sluice(...args({ csv, token }))
@@ -172,13 +172,13 @@ test.for([
   ['no such command', ['nonsense']],
   ['no such option', ['keys', '--app', '1', '--nonsense']],
   ['no app', ['keys']],
-  ['an app that is no number', ['keys', '--app', 'x']],
+  ['an app ID that is not a number', ['keys', '--app', 'x']],
   ['no file', ['import', '--token', 'x']],
   ['no token', ['import', 'x.csv']],
-  ['an API that is no address', ['import', 'x.csv', '--token', 'x', '--api', 'x']],
+  ['an API that is not a URL', ['import', 'x.csv', '--token', 'x', '--api', 'x']],
   ['no user', ['user', 'show', '--app', '1']],
   ['half a command', ['token']],
-] as const)('wrong usage (%s) is told on stderr, with exit code 2 and nothing on stdout', async ([, args]) => {
+] as const)('wrong usage (%s) is reported on stderr, with exit code 2 and nothing on stdout', async ([, args]) => {
   const { stderr, ...rest } = await stack.sluice(...args)
   expect(rest).toEqual({ code: 2, json: undefined })
   expect(stderr).not.toBe('')
@@ -188,7 +188,7 @@ function refusal(stderr: string): CommandResult {
   return { code: 1, json: undefined, stderr }
 }
 
-/** The status of a first request with a token: 400 means that the token is good. */
+/** Returns the status of an empty first request with a token: 400 means that the token is valid. */
 async function statusWith(token: string): Promise<number> {
   return (await firstRequest(stack.api, {}, { 'X-Service-Token': token })).status
 }

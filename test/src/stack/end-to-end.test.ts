@@ -17,7 +17,7 @@ import {
 } from './client.ts'
 import { type RunningStack, startStack } from './running-stack.ts'
 
-// One app per test: first requests are limited per token.
+// One app per test, because first requests are limited per token.
 let stack: RunningStack
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ afterAll(() => stack.stop())
 
 const declaration = { checksum: 'CY9rzUYh03PK3k6DJie09g==', byte_size: '4', content_type: 'text/csv' }
 
-test('a request without a token is answered 401, with a wrong one 403, of an unknown path 404', async () => {
+test('a request is answered 401 without a token, 403 with a wrong token, and 404 for an unknown path', async () => {
   const { token } = await openApp(stack)
   const refusals = [
     { status: 401, name: 'unauthorized', request: firstRequest(stack.api, declaration, {}) },
@@ -83,7 +83,7 @@ test.for<[unknown, string]>([
   expect(await response.json()).toEqual({ error: { messages: [message] } })
 })
 
-test('the first request answers the descriptor and nothing else, and the import awaits its upload', async () => {
+test('the first request returns the descriptor and nothing else, and the import awaits its upload', async () => {
   const { token } = await openApp(stack)
   const { checksum, byte_size } = declaration
   const response = await firstRequest(stack.api, { checksum, byte_size }, { 'X-Service-Token': token })
@@ -176,7 +176,7 @@ name should be UTF-8,u2,\xff,,,
   'latin1',
 )
 
-test('a file with errors is applied as far as it goes, and its mail leads to the error file', async () => {
+test('the valid rows of a file with errors are applied, and the mail links to the error file', async () => {
   const { token, email } = await openApp(stack, ['u1', 'u2'])
   await ended(stack.api, token, await upload(stack.api, token, Buffer.from(sound)))
   await onlyMail(email)
@@ -200,7 +200,7 @@ test('a file with errors is applied as far as it goes, and its mail leads to the
   expect(file.headers.get('content-type')).toBe('text/csv; charset=utf-8')
   expect(Buffer.from(await file.arrayBuffer())).toEqual(errorFile)
 
-  // A corrected error file goes in as it is: its first column is ignored.
+  // A corrected error file can be uploaded unchanged, because its first column is ignored.
   const corrected = Buffer.from('SERVICE_ERRORS,user_id,age\nage should be integer,u1,7\n')
   const again = await ended(stack.api, token, await upload(stack.api, token, corrected))
   expect(again).toMatchObject({ state: 'completed', rows_applied: 1, rows_failed: 0, types: { age: 'int' } })
@@ -229,14 +229,14 @@ test('an altered link, a link to no import, and another app’s import are not f
   }
 })
 
-test('a file that is refused as a whole changes nothing, and its mail says why', async () => {
+test('a file that is refused as a whole changes nothing, and its mail states the reason', async () => {
   const { token, email } = await openApp(stack, ['u1'])
   const view = await ended(stack.api, token, await upload(stack.api, token, Buffer.from('id,age\nu1,1\n')))
   expect(view).toMatchObject({ state: 'failed', rows_total: 0, error: 'user_id column is required', types: {} })
   expect((await onlyMail(email)).text).toContain('user_id column is required')
 })
 
-test('a gzip file is read like a plain one', async () => {
+test('a gzip file is imported like a plain file', async () => {
   const { token } = await openApp(stack, ['u1', 'u2'])
   const importId = await upload(stack.api, token, gzipSync(sound), 'application/gzip')
   expect(await ended(stack.api, token, importId)).toMatchObject({ state: 'completed', rows_applied: 2 })
@@ -249,17 +249,17 @@ test('the end of an upload is noticed within 2 s', async () => {
   await put(url, headers, file)
   const uploaded = Date.now()
   const { started_at: startedAt } = await ended(stack.api, token, importId)
-  // Half a second beyond the promise is for the claim, and for a machine that runs other tests as well.
+  // Allows half a second more than promised for the claim and for a busy machine.
   expect(Date.parse(startedAt ?? '') - uploaded).toBeLessThan(2500)
 })
 
-test('where the processor is scarce, a worker lets the API go first', async () => {
+test('a worker has a lower processor priority than the API', async () => {
   const { api, worker } = (await stack.info()).processes
   const [ofApi, ofWorker] = [api?.[0] ?? Number.NaN, worker?.[0] ?? Number.NaN].map((pid) => getPriority(pid))
   expect(ofWorker).toBeGreaterThan(ofApi ?? Number.NaN)
 })
 
-test('files apply in the order of their first requests, whatever order they are uploaded in', async () => {
+test('files are applied in the order of their first requests, whatever the order of their uploads', async () => {
   const { appId, token } = await openApp(stack, ['u1'])
   const files = ['first', 'second', 'third'].map((plan) => Buffer.from(`user_id,plan,${plan}\nu1,${plan},yes\n`))
   const requested = []
@@ -278,7 +278,7 @@ test('files apply in the order of their first requests, whatever order they are 
   expect(json).toMatchObject({ profiles: { plan: { value: 'third' }, first: { value: 'yes' } } })
 })
 
-/** The one mail that an address has got; waits for it. */
+/** Waits for the mail to an address. Returns it, and expects that there is only one. */
 async function onlyMail(email: string) {
   const mails = await until(`a mail to ${email}`, async () => {
     const found = await stack.mailsTo(email)

@@ -8,7 +8,7 @@ import { signal } from './processes.ts'
 import { type RunningStack, startStack } from './running-stack.ts'
 import { importLog, lastClaim } from './worker-log.ts'
 
-// What design.md §4 guarantees when workers die or hang in the middle of a file: against a run that nothing disturbed.
+// The guarantees of design.md §4 if workers die or hang in the middle of a file, compared with an undisturbed run.
 let stack: RunningStack
 let file: Buffer
 let counts: LargeFileCounts
@@ -17,19 +17,19 @@ let undisturbed: Outcome
 const users = 100_000
 const rows = 300_000
 
-/** For a machine that runs much else at the same time, ms: here the whole takes about a minute. */
-const patience = 120_000
+/** Timeout for a busy machine, ms. On an idle machine the whole file takes about a minute. */
+const timeoutMs = 120_000
 
 beforeAll(async () => {
   stack = await startStack({ workers: 2, env: { IMPORT_LEASE: '2s' } })
   ;({ file, counts } = largeFileInMemory({ rows, users }))
   const app = await openAppOfFile()
   undisturbed = await outcome(app, await upload(stack.api, app.token, file))
-}, 2 * patience)
+}, 2 * timeoutMs)
 
 afterAll(() => stack.stop())
 
-test('an undisturbed run counts what the file holds', () => {
+test('an undisturbed run counts the rows of the file', () => {
   expect(undisturbed).toMatchObject({
     state: 'completed',
     rows_total: rows,
@@ -41,13 +41,13 @@ test('an undisturbed run counts what the file holds', () => {
 })
 
 test(
-  'a worker that is killed again and again is replaced, and nothing is lost or doubled',
+  'workers that are killed repeatedly are replaced, and no row is lost or applied twice',
   async () => {
     const app = await openAppOfFile()
     const importId = await upload(stack.api, app.token, file)
     const killed = new Set<number>()
     for (const progress of [0.1, 0.4, 0.7]) {
-      await progressOf(app, importId, progress)
+      await untilProgress(app, importId, progress)
       const claim = await lastClaim(stack.home, importId)
       expect(claim?.attempt).toBe(killed.size + 1)
       if (claim === undefined) continue
@@ -62,20 +62,20 @@ test(
     expect(killed.size).toBe(3)
     expect((await lastClaim(stack.home, importId))?.attempt).toBe(4)
   },
-  2 * patience,
+  2 * timeoutMs,
 )
 
 test(
-  'a worker that hangs in a transaction is replaced, and writes nothing when it wakes up',
+  'a worker that hangs in a transaction is replaced, and cannot write when it wakes up',
   async () => {
     const app = await openAppOfFile()
     const importId = await upload(stack.api, app.token, file)
-    await progressOf(app, importId, 0.2)
+    await untilProgress(app, importId, 0.2)
     const sleeper = (await lastClaim(stack.home, importId)) ?? expect.fail('nobody has claimed the import')
     onTestFinished(() => signal(sleeper.pid, 'SIGCONT'))
     await hangInTransaction(sleeper.pid)
     await until('the successor', async () => (await lastClaim(stack.home, importId))?.attempt === sleeper.attempt + 1)
-    await progressOf(app, importId, 0.5)
+    await untilProgress(app, importId, 0.5)
     signal(sleeper.pid, 'SIGCONT')
     await until('the end of the lost claim', async () => {
       const log = await importLog(stack.home, importId)
@@ -83,7 +83,7 @@ test(
     })
     expect(await outcome(app, importId)).toEqual(undisturbed)
   },
-  2 * patience,
+  2 * timeoutMs,
 )
 
 function openAppOfFile(): Promise<App> {
@@ -91,21 +91,21 @@ function openAppOfFile(): Promise<App> {
 }
 
 /**
- * Stops a worker in a transaction, between the look at its users and the writes: tries until it is caught there, each time
- * for less than a lease.
+ * Stops a worker in a transaction, between the lookup of users and the writes. Repeats this until the worker is caught
+ * there, each time for less than a lease.
  */
 async function hangInTransaction(pid: number): Promise<void> {
   await until('a worker caught in a transaction', async () => {
     signal(pid, 'SIGSTOP')
-    await until('the end of its query', async () => (await looksIn('active')) === 0)
-    if ((await looksIn('idle in transaction')) > 0) return true
+    await until('the end of its query', async () => (await lookupsIn('active')) === 0)
+    if ((await lookupsIn('idle in transaction')) > 0) return true
     signal(pid, 'SIGCONT')
     return false
   })
 }
 
-/** Connections whose last query is a batch's look for its users. */
-async function looksIn(state: string): Promise<number> {
+/** Returns the number of connections in a state whose last query is a batch's lookup of users. */
+async function lookupsIn(state: string): Promise<number> {
   const { rows: found } = await sql<{ count: number }>`
     select count(*) from pg_stat_activity
     where state = ${state} and query ~ 'array_agg.*from (users|profiles)' and pid <> pg_backend_pid()
@@ -113,17 +113,17 @@ async function looksIn(state: string): Promise<number> {
   return found[0]?.count ?? 0
 }
 
-/** Waits until a share of the rows is committed, and not all of them. */
-async function progressOf(app: App, importId: string, share: number): Promise<void> {
-  const look = async () => {
+/** Waits until a share of the rows, but not all of them, is committed. */
+async function untilProgress(app: App, importId: string, share: number): Promise<void> {
+  const committedRows = async () => {
     const { rows_total: total } = await statusOf(stack.api, app.token, importId)
     return total >= share * rows && total
   }
-  const committed = await until(`${share} of the rows`, look, patience)
+  const committed = await until(`${share} of the rows`, committedRows, timeoutMs)
   expect(committed).toBeLessThan(rows)
 }
 
-/** All that an import leaves, without what differs between two runs: IDs, times and links. */
+/** Everything that an import leaves, except values that differ between runs: IDs, times and links. */
 interface Outcome {
   state: string
   rows_total: number
@@ -132,14 +132,15 @@ interface Outcome {
   types: Record<string, string>
   keys: string
   users: number
-  /** Digests of all users with their values, and of the error file. */
+  /** Digest of all users with their values. */
   profiles: string
+  /** Digest of the error file. */
   errorFile: string
   mails: number
 }
 
 async function outcome(app: App, importId: string): Promise<Outcome> {
-  const view = await ended(stack.api, app.token, importId, patience)
+  const view = await ended(stack.api, app.token, importId, timeoutMs)
   const errorFile = await download(view.error_file_url ?? '')
   const { rows: found } = await sql<{ users: number; profiles: string }>`
     select (select count(*) from users where app_id = ${app.appId}) as users,
@@ -162,7 +163,7 @@ async function outcome(app: App, importId: string): Promise<Outcome> {
   }
 }
 
-/** The mails in the inbox, once none waits to be sent any more. */
+/** Waits until no mail of the app is waiting. Returns the number of mails in the inbox. */
 async function mailsSent({ appId, email }: App): Promise<number> {
   await until('the end of sending', async () => {
     const mails = await stack.db.selectFrom('mails').select('state').where('app_id', '=', appId).execute()

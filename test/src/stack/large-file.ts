@@ -1,32 +1,32 @@
 import { pick, type Random, seeded } from '../environment/random.ts'
 
-/** What {@link largeFile} makes. */
+/** Options of {@link largeFile}. */
 export interface LargeFileOptions {
-  /** The file ends before the first row that would be one too many. */
+  /** Maximum number of rows. */
   rows?: number
-  /** The file ends before the first row that would take it over this size. */
+  /** Maximum size, bytes. */
   bytes?: number
-  /** Rows are about {@link userIds} of this many users. */
+  /** Number of users in the rows, with the IDs of {@link userIds}. */
   users: number
 }
 
-/** What a made file holds: what an import of it must count. */
+/** Counts that an import of the file must report. */
 export interface LargeFileCounts {
   rows: number
-  /** Rows with an error: their user is not registered, or a value is not of its column's type. */
+  /** Rows with an error: the user is not registered, or a value does not have its column's type. */
   invalid: number
 }
 
-/** The IDs that have to be registered for a file. */
+/** Returns the user IDs that must be registered for a file. */
 export function* userIds(users: number): Generator<string> {
   for (let user = 0; user < users; user++) yield userId(user)
 }
 
 /**
- * Makes a CSV file of customers with nine attributes, about 110 bytes a row, in chunks of some 256 KiB. The same options
- * give the same bytes. Users come up again and again, with other values and with empty ones, so that the order of rows
- * counts. One row in a hundred is about a user who is not registered, and one in two hundred has a wrong value, behind
- * the rows from which types are inferred.
+ * Generates a CSV file with nine attributes and about 110 bytes per row, in chunks of about 256 KiB. The same options
+ * produce the same bytes. Users occur repeatedly, with other values and with empty values, so that the order of rows
+ * matters. One row in a hundred has an unregistered user. One row in two hundred has an invalid value, after the rows
+ * that types are inferred from.
  */
 export function* largeFile(options: LargeFileOptions): Generator<Buffer, LargeFileCounts> {
   const random = seeded(20_260_101)
@@ -49,12 +49,12 @@ export function* largeFile(options: LargeFileOptions): Generator<Buffer, LargeFi
   return counts
 }
 
-/** The whole file at once. */
+/** Generates the whole file in memory. */
 export function largeFileInMemory(options: LargeFileOptions): { file: Buffer; counts: LargeFileCounts } {
   const chunks: Buffer[] = []
-  const making = largeFile(options)
+  const generator = largeFile(options)
   for (;;) {
-    const next = making.next()
+    const next = generator.next()
     if (next.done === true) return { file: Buffer.concat(chunks), counts: next.value }
     chunks.push(next.value)
   }

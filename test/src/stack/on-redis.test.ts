@@ -7,7 +7,7 @@ import { startStack } from './running-stack.ts'
 const redisUrl = inject('redisUrl')
 
 test.skipIf(redisUrl === undefined)(
-  'with REDIS_URL the whole way of a file works, and its jobs live in Redis',
+  'with REDIS_URL an import works from end to end, and its jobs are in Redis',
   async () => {
     const url = `${redisUrl}/8`
     const redis = new Redis(url)

@@ -7,21 +7,21 @@ interface Process {
   parent: number
 }
 
-/** The process and everything that descends from it, as far as it runs. A zombie holds nothing: it counts as ended. */
+/** Returns a process and its descendants that are still running. A zombie holds no resources, so it counts as ended. */
 export async function processTree(root: number): Promise<number[]> {
   const running = await runningProcesses()
   const tree = running.filter(({ pid }) => pid === root).map(({ pid }) => pid)
-  // The list grows while it is walked.
+  // The loop also visits the children that it appends.
   for (const pid of tree) tree.push(...running.filter(({ parent }) => parent === pid).map((child) => child.pid))
   return tree
 }
 
-/** Those of the given processes that still run. */
+/** Returns the given processes that are still running. */
 export async function stillRunning(pids: readonly number[]): Promise<number[]> {
   return (await runningProcesses()).map(({ pid }) => pid).filter((pid) => pids.includes(pid))
 }
 
-/** Sends a signal; a process that has ended meanwhile is none to complain about. */
+/** Sends a signal. Does nothing if the process has ended. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
@@ -38,7 +38,7 @@ async function runningProcesses(): Promise<Process[]> {
   })
 }
 
-/** `/proc/<pid>/stat` without the command in brackets, which may hold anything. */
+/** Reads `/proc/<pid>/stat` of all processes, without the command in brackets, which may contain any character. */
 async function linesOfProc(): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')))

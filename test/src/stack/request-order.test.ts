@@ -12,7 +12,7 @@ afterAll(() => stack.stop())
 
 const file = (plan: string) => Buffer.from(`user_id,plan\nu1,${plan}\n`)
 
-test('a file waits UPLOAD_ORDER_WAIT for an earlier one that is still to come, then goes ahead', async () => {
+test('a file waits UPLOAD_ORDER_WAIT for an earlier import that is still uploading, then it is imported', async () => {
   const { token } = await openApp(stack, ['u1'])
   const earlier = await requestImport(stack.api, token, declare(file('earlier')))
   const importId = await upload(stack.api, token, file('later'))
@@ -22,12 +22,12 @@ test('a file waits UPLOAD_ORDER_WAIT for an earlier one that is still to come, t
   expect(Date.parse(startedAt ?? '') - uploaded).toBeGreaterThanOrEqual(3000)
   expect((await statusOf(stack.api, token, earlier.importId)).state).toBe('awaiting_upload')
 
-  // The one that was passed by is not lost: it applies when its file has come.
+  // The overtaken import is not lost: it runs when its file has been uploaded.
   expect((await put(earlier.url, earlier.headers, file('earlier'))).status).toBe(200)
   expect(await ended(stack.api, token, earlier.importId)).toMatchObject({ state: 'completed', rows_applied: 1 })
 })
 
-test('an app’s file that waits holds up no other app’s', async () => {
+test('a waiting file of one app does not delay files of another app', async () => {
   const waiting = await openApp(stack, ['u1'])
   await requestImport(stack.api, waiting.token, declare(file('earlier')))
   const held = await upload(stack.api, waiting.token, file('later'))

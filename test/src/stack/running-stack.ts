@@ -27,28 +27,28 @@ const ports = [
 const anyPorts = Object.fromEntries(ports.map((name) => [name, '0']))
 
 export interface StackOptions {
-  /** Worker processes; 1 where it is left out. */
+  /** Number of worker processes. Defaults to 1. */
   workers?: number
-  /** Redis for the queues; they live in Postgres where it is left out. */
+  /** Redis for the queues. Without it, the queues are in Postgres. */
   redisUrl?: string
-  /** Further settings, as environment variables. */
+  /** Additional settings, as environment variables. */
   env?: Record<string, string>
-  /** Folder that an earlier stack left; a new one where it is left out. */
+  /** Folder of an earlier stack. Defaults to a new folder. */
   home?: string
 }
 
-/** What a process needs of this one's environment to run as fast as it did. */
+/** The variables of this process's environment that child processes need. */
 const ofNode = { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }
 
-/** What a command printed, and its exit code. */
+/** Output and exit code of a command. */
 export interface CommandResult {
   code: number | null
-  /** The JSON document on stdout; undefined where there is nothing on stdout. */
+  /** The JSON document on stdout, or undefined if stdout is empty. */
   json: unknown
   stderr: string
 }
 
-/** A mail as the inbox shows it (design.md §2). */
+/** A mail as the inbox returns it (design.md §2). */
 interface Mail {
   to: string[]
   subject: string
@@ -57,31 +57,31 @@ interface Mail {
   received_at: string
 }
 
-/** What `npm start` runs, in a folder of its own. */
+/** The stack of `npm start`, in its own folder. */
 export interface RunningStack {
   home: string
   /** Address of the API. */
   api: string
   db: Database
-  /** What `stack.json` says at this moment. */
+  /** Reads the current `stack.json`. */
   info(): Promise<StackInfo>
-  /** Runs a command of `sluice` with `--json` on this stack. */
+  /** Runs a `sluice` command with `--json` on this stack. */
   sluice(...args: string[]): Promise<CommandResult>
-  /** The same with something on stdin. */
+  /** Runs a `sluice` command with `--json` and with `input` on stdin. */
   pipeToSluice(input: string | Readable, ...args: string[]): Promise<CommandResult>
-  /** The mails that came so far for an address, newest first. */
+  /** Returns the received mails to an address, newest first. */
   mailsTo(email: string): Promise<Mail[]>
-  /** Ends it as Ctrl-C does, keeping the folder. Throws unless the exit code is 0 and every process has ended. */
+  /** Ends the stack as Ctrl-C does, and keeps the folder. Throws unless the exit code is 0 and all processes have ended. */
   terminate(): Promise<void>
   /** Ends the supervisor, the apps and Postgres with SIGKILL, keeping the folder. */
   crash(): Promise<void>
-  /** Ends it as {@link terminate} does, unless it has ended, and removes the folder. */
+  /** Ends the stack as {@link terminate} does, unless it has ended. Removes the folder. */
   stop(): Promise<void>
 }
 
 /**
- * Starts the app behind `npm start` in a temporary folder, on free ports, and waits until it is ready. It reads nothing of
- * the caller's environment, and ends when the caller's process does, however that ends.
+ * Starts the app behind `npm start` in a temporary folder on free ports, and waits until it is ready. The stack does not use
+ * the caller's environment, and ends when the caller's process ends for any reason.
  */
 export async function startStack(options: StackOptions = {}): Promise<RunningStack> {
   const home = options.home ?? (await mkdtemp(join(tmpdir(), 'sluice-stack-')))
@@ -127,7 +127,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       try {
         if (!ended()) await stack.terminate()
       } finally {
-        child.kill('SIGKILL') // does nothing to what has ended
+        child.kill('SIGKILL') // no effect if the process has ended
         await rm(home, { recursive: true, force: true, maxRetries: 5 })
       }
     },
@@ -135,12 +135,12 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
   return stack
 }
 
-/** Starts the app behind `npm start` on a folder without waiting for anything. */
+/** Starts the app behind `npm start` on a folder, and does not wait until it is ready. */
 export function spawnStack(home: string, { workers = 1, redisUrl, env = {} }: StackOptions = {}): ChildProcess {
   const settings = { ...anyPorts, WORKERS: String(workers), ...(redisUrl && { REDIS_URL: redisUrl }), ...env }
   const child = spawn(process.execPath, [appEntry('local')], {
     env: { ...ofNode, SLUICE_HOME: home, ...settings },
-    // It stops when this channel closes: a test run that is killed leaves nothing running.
+    // The process stops when this channel closes, so that a killed test run leaves nothing running.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   const kill = () => void child.kill('SIGKILL')
@@ -149,12 +149,12 @@ export function spawnStack(home: string, { workers = 1, redisUrl, env = {} }: St
   return child
 }
 
-/** Waits for the line `ready`. Throws with what the process said where it ends before. */
+/** Waits for the line `ready`. Throws with the error output if the process ends before. */
 async function ready(child: ChildProcess): Promise<void> {
   assert(child.stdout && child.stderr)
-  const complaints = text(child.stderr)
+  const errorOutput = text(child.stderr)
   for await (const line of createInterface({ input: child.stdout })) if (line === 'ready') return
-  throw new Error(`the stack ended before it was ready: ${await complaints}`)
+  throw new Error(`the stack ended before it was ready: ${await errorOutput}`)
 }
 
 async function infoOf(home: string): Promise<StackInfo> {
@@ -168,7 +168,7 @@ async function runCommand(home: string, input: string | Readable, args: string[]
     env: { ...ofNode, SLUICE_HOME: home },
     stdio: 'pipe',
   })
-  // A command may end without having read its input.
+  // A command may end before it has read its input.
   pipeline(typeof input === 'string' ? Readable.from([input]) : input, child.stdin).catch(() => {})
   const [[code], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)])
   return { code, json: stdout === '' ? undefined : JSON.parse(stdout), stderr }

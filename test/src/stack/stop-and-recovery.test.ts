@@ -10,7 +10,7 @@ const users = 20_000
 const rows = 60_000
 const shortLease = { env: { IMPORT_LEASE: '2s' } }
 
-test('a second start on the same folder refuses in clear words, and the first one goes on', async () => {
+test('a second start on the same folder fails with a clear message, and the first stack keeps running', async () => {
   const stack = await start()
   const second = spawnStack(stack.home)
   if (second.stderr === null) expect.fail('no stderr')
@@ -22,9 +22,9 @@ test('a second start on the same folder refuses in clear words, and the first on
   expect((await fetch(`${stack.api}/readyz`)).status).toBe(200)
 })
 
-test('a stop hands the import under way back, and the next start ends it with exact totals', async () => {
+test('a stop releases the running import, and the next start completes it with exact totals', async () => {
   const stack = await start()
-  const { app, importId, expected } = await importUnderWay(stack)
+  const { app, importId, expected } = await startImport(stack)
   // Throws unless the exit code is 0 and no process is left.
   await stack.terminate()
 
@@ -34,9 +34,9 @@ test('a stop hands the import under way back, and the next start ends it with ex
   await expectOneMail(next, app)
 })
 
-test('after SIGKILL of the supervisor, the apps and Postgres the next start recovers by itself', async () => {
+test('after SIGKILL of the supervisor, the apps and Postgres, the next start recovers without help', async () => {
   const stack = await start(shortLease)
-  const { app, importId, expected } = await importUnderWay(stack)
+  const { app, importId, expected } = await startImport(stack)
   await stack.crash()
 
   const next = await start({ ...shortLease, home: stack.home })
@@ -44,7 +44,7 @@ test('after SIGKILL of the supervisor, the apps and Postgres the next start reco
   await expectOneMail(next, app)
   const { json } = await next.sluice('imports', '--app', String(app.appId))
   expect(json).toHaveLength(1)
-  // And it takes new work.
+  // The stack also accepts new imports.
   const second = await upload(next.api, app.token, Buffer.from('user_id,plan\ncustomer-0000001,pro\n'))
   expect(await ended(next.api, app.token, second)).toMatchObject({ state: 'completed', rows_applied: 1 })
 })
@@ -55,8 +55,8 @@ async function start(options?: StackOptions): Promise<RunningStack> {
   return stack
 }
 
-/** An import of which a part is committed, and what it has to come to. */
-async function importUnderWay(stack: RunningStack): Promise<{ app: App; importId: string; expected: object }> {
+/** Starts an import, and waits until some rows are committed. Returns it with its expected result. */
+async function startImport(stack: RunningStack): Promise<{ app: App; importId: string; expected: object }> {
   const app = await openApp(stack, [...userIds(users)])
   const { file, counts } = largeFileInMemory({ rows, users })
   const importId = await upload(stack.api, app.token, file)

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { declare, ended, openApp, put, type RequestedImport, requestImport, statusOf } from './client.ts'
 import { type RunningStack, startStack } from './running-stack.ts'
 
-// What storage does with a second request that is not what the first one said (design.md §3, Upload binding).
+// How storage handles a second request that differs from the first request's declaration (design.md §3, Upload binding).
 let stack: RunningStack
 
 beforeAll(async () => {
@@ -74,7 +74,7 @@ const refusals: Refusal[] = [
     answers: [{ status: 403, code: 'SignatureDoesNotMatch' }],
   },
   {
-    name: 'another import’s place',
+    name: 'another import’s key',
     send: ({ importId, url, headers }) => put(url.replace(importId, crypto.randomUUID()), headers, file),
     answers: [{ status: 403, code: 'SignatureDoesNotMatch' }],
   },
@@ -86,14 +86,15 @@ const refusals: Refusal[] = [
 ]
 
 test.concurrent.for(refusals)(
-  'storage refuses $name; the import goes on waiting, and the right upload works',
+  'storage refuses $name; the import keeps waiting, and the declared upload succeeds',
   async (refusal) => {
     const { token } = await openApp(stack, ['u1'])
     const requested = await requestImport(stack.api, token, declare(file))
     const { status, code } = await refusal.send(requested)
     expect(refusal.answers.map((answer) => ({ code, ...answer }))).toContainEqual({ status, code })
 
-    // Uploads are noticed in the order of their first requests: had the refused one been taken, this would show it.
+    // Uploads are noticed in the order of their first requests. If storage had accepted the refused upload, it would be
+    // noticed before this later upload.
     const later = await openApp(stack, ['u1'])
     const after = await requestImport(stack.api, later.token, declare(file))
     expect(await put(after.url, after.headers, file)).toEqual({ status: 200, code: undefined })
@@ -105,7 +106,7 @@ test.concurrent.for(refusals)(
   },
 )
 
-test('an upload that breaks off is not taken for the file, and can be made again', async () => {
+test('an upload that breaks off is not imported, and can be repeated', async () => {
   const { token } = await openApp(stack, ['u1'])
   const { importId, url, headers } = await requestImport(stack.api, token, declare(file))
   const broken = request(url, { method: 'PUT', headers: { ...headers, 'Content-Length': file.length } })
@@ -117,7 +118,7 @@ test('an upload that breaks off is not taken for the file, and can be made again
   expect(await ended(stack.api, token, importId)).toMatchObject({ state: 'completed', rows_applied: 1 })
 })
 
-test('an address is good for five minutes', async () => {
+test('an upload address is valid for five minutes', async () => {
   const { token } = await openApp(stack, ['u1'])
   const { importId, headers } = await requestImport(stack.api, token, declare(file))
   expect(await put(await addressSigned(5 * 60_000 + 1000, importId), headers, file)).toEqual({
@@ -127,8 +128,8 @@ test('an address is good for five minutes', async () => {
   expect((await put(await addressSigned(4 * 60_000, importId), headers, file)).status).toBe(200)
 })
 
-/** The address that the API would have given out some time ago (ms), by the storage package's own means. */
-async function addressSigned(ago: number, importId: string): Promise<string> {
+/** Returns the address that the API would have returned `agoMs` ms ago, with the signing code of the storage package. */
+async function addressSigned(agoMs: number, importId: string): Promise<string> {
   const credentials = JSON.parse(await readFile(join(stack.home, 'storage-credentials.json'), 'utf8'))
   const storage = openStorage({
     S3_ENDPOINT: (await stack.info()).storage,
@@ -142,7 +143,7 @@ async function addressSigned(ago: number, importId: string): Promise<string> {
     .select('app_id')
     .where('import_id', '=', importId)
     .executeTakeFirstOrThrow()
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - ago })
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - agoMs })
   try {
     const terms = { contentType: 'text/csv', byteSize: file.length, checksum }
     return await storage.presignUpload(`apps/${appId}/imports/${importId}/upload`, terms, 5 * 60_000)

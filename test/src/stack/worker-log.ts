@@ -1,14 +1,14 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** A line of a worker's log about an import. */
+/** A log line of a worker about an import. */
 export interface LogLine {
   pid: number
   attempt: number
   msg: string
 }
 
-/** What all workers of a stack have logged about an import under its claims, in the order of the claims. */
+/** Returns the log lines of all workers about an import's attempts, sorted by attempt. */
 export async function importLog(home: string, importId: string): Promise<LogLine[]> {
   const lines = await linesWith(home, importId)
   return lines
@@ -16,24 +16,25 @@ export async function importLog(home: string, importId: string): Promise<LogLine
     .toSorted((a, b) => a.attempt - b.attempt)
 }
 
-/** The last claim of an import: the process that has it, and the attempt. Undefined before the first claim. */
+/** Returns the log line of an import's last claim, or undefined before the first claim. */
 export async function lastClaim(home: string, importId: string): Promise<LogLine | undefined> {
   return (await importLog(home, importId)).findLast(({ msg }) => msg === 'import claimed')
 }
 
-/** A batch of users that a worker has deleted, and how long its transaction took, ms. */
+/** A batch of users that a worker has deleted. */
 export interface DeletedBatch {
   pid: number
+  /** Duration of the transaction. */
   ms: number
 }
 
-/** The batches that all workers of a stack have deleted of an app. */
+/** Returns the batches of an app's users that all workers of a stack have deleted. */
 export async function deletedBatches(home: string, appId: number): Promise<DeletedBatch[]> {
   const lines = await linesWith(home, 'users deleted')
   return lines.flatMap(({ pid, app_id, ms }) => (app_id === appId && ms !== undefined ? [{ pid, ms }] : []))
 }
 
-/** What lines of different kinds say. */
+/** The fields of a log line that tests use. */
 interface Line {
   pid: number
   msg: string
@@ -49,7 +50,7 @@ async function linesWith(home: string, text: string): Promise<Line[]> {
   return logs.flatMap((log) => log.split('\n').filter((line) => line.includes(text))).flatMap((line) => readLine(line))
 }
 
-/** The last line of a log may not be written to its end yet. */
+/** Parses a line. Returns nothing for an incomplete last line. */
 function readLine(line: string): Line[] {
   try {
     const entry: Partial<Line> = JSON.parse(line)
