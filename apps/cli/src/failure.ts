@@ -1,4 +1,4 @@
-/** A command that cannot do what it was asked, in words for its user; exit code 1, or 2 for wrong usage. */
+/** The failure of a command, with a message for its user. The exit code is 1, or 2 for wrong usage. */
 export class Failure extends Error {
   override readonly name = 'Failure'
   readonly exitCode: 1 | 2

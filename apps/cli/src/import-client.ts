@@ -13,9 +13,10 @@ import { openProgress } from './progress.ts'
 const path = '/v3/user_profiles/bulk_import'
 
 /**
- * Uploads a file in the two steps of the API, as any client would: checksum, first request, PUT, with a progress bar.
+ * Uploads a file with a progress bar, in the two steps that every client of the API uses: a first request with the checksum, then
+ * a PUT to storage.
  *
- * Gives the import's ID. Throws {@link Failure} with the API's or the storage's own words.
+ * Returns the import's ID. Throws {@link Failure} with the error message of the API or of storage.
  */
 export async function uploadFile(api: string, token: string, file: string, dryRun: boolean): Promise<string> {
   const found = await stat(file).catch(() => undefined)
@@ -39,28 +40,31 @@ export async function uploadFile(api: string, token: string, file: string, dryRu
   return importId
 }
 
-/** Follows an import until it has ended. Gives it as the API shows it. An API that restarts meanwhile is waited for. */
+/**
+ * Polls an import until it has ended, and returns it as the API shows it. An outage of the API, such as a restart, may last up to
+ * {@link outagePatienceMsMs}.
+ */
 export async function waitForEnd(api: string, token: string, importId: string): Promise<ImportView> {
-  let patience = performance.now() + outagePatience
-  for (let pause = 200; ; pause = Math.min(pause * 1.5, 2000)) {
+  let deadline = performance.now() + outagePatienceMs
+  for (let pauseMs = 200; ; pauseMs = Math.min(pauseMs * 1.5, 2000)) {
     try {
       const response = await call(`${api}${path}/${importId}`, { headers: { 'X-Service-Token': token } })
       const view = importView.parse(await response.json())
       if (view.finished_at !== null) return view
-      patience = performance.now() + outagePatience
+      deadline = performance.now() + outagePatienceMs
     } catch (error) {
       const mayPass =
         error instanceof Unanswered || (error instanceof Refused && (error.status >= 500 || error.status === 429))
-      if (!mayPass || performance.now() > patience) throw error
+      if (!mayPass || performance.now() > deadline) throw error
     }
-    await delay(pause)
+    await delay(pauseMs)
   }
 }
 
-/** How long an API that does not answer is waited for, ms. */
-const outagePatience = 3 * 60_000
+/** For how long to wait for an API that does not answer. */
+const outagePatienceMs = 3 * 60_000
 
-/** The API could not be reached, or broke off. */
+/** The API could not be reached, or closed the connection early. */
 class Unanswered extends Failure {}
 
 /** The API answered with an error. */
@@ -79,7 +83,7 @@ async function md5(file: string): Promise<string> {
   return hash.digest('base64')
 }
 
-/** By the file's ending; what was renamed is told by its first bytes. */
+/** Checks whether a file is gzip: by its extension, or by its first bytes if the extension is unknown. */
 async function isCompressed(file: string): Promise<boolean> {
   if (/\.(gz|gzip)$/i.test(file)) return true
   if (/\.csv$/i.test(file)) return false
@@ -102,35 +106,36 @@ async function call(url: string, init: RequestInit): Promise<Response> {
   throw new Refused(body?.error?.messages?.join(', ') ?? 'the API answered', response.status)
 }
 
-/** A connection on which nothing moves for this long is given up, ms. */
-const silence = 60_000
+/** An upload times out after so long without progress. */
+const uploadTimeoutMs = 60_000
 
-/** Storage that refuses an upload may close while the file is still being sent: its words come this much later, ms. */
-const lastWords = 1_000
+/** Storage may refuse an upload and close the connection while the file is being sent. Its answer may arrive this much later. */
+const lateAnswerMs = 1_000
 
-/** The second request. Node's own client streams a body of known length with back-pressure, which fetch does not. */
+/** Sends the file to storage. Uses Node's own client because `fetch` cannot stream a body of known length with back-pressure. */
 async function put(upload: UploadDescriptor['direct_upload'], file: string, size: number): Promise<void> {
   const progress = openProgress('Uploading', size)
   const send = upload.url.startsWith('https:') ? httpsRequest : httpRequest
   const request = send(upload.url, { method: 'PUT', headers: { ...upload.headers, 'Content-Length': size } })
-  request.setTimeout(silence, () => request.destroy(new Error(`nothing moved for ${silence / 1000} s`)))
+  const timeout = new Error(`nothing moved for ${uploadTimeoutMs / 1000} s`)
+  request.setTimeout(uploadTimeoutMs, () => request.destroy(timeout))
   const answered = readAnswer(request)
-  // A file that grew is cut at the size that was declared: storage then compares its checksum.
+  // If the file has grown meanwhile, only the declared size is sent, and storage compares the checksum.
   const body = createReadStream(file, { highWaterMark: 2 ** 18, end: size - 1 })
   const sending = pipeline(body, progress.count, request).catch(async (error: Error) => {
-    await delay(lastWords)
+    await delay(lateAnswerMs)
     throw error
   })
   const { status, text } = await Promise.race([answered, sending.then(() => answered)]).catch((error: Error) => {
     throw new Failure(`the upload broke off: ${error.message}`)
   })
-  sending.catch(() => {}) // storage has said what there is to say
+  sending.catch(() => {}) // storage has answered already
   progress.end()
   if (status === 200) return
   throw new Failure(`storage refused the upload (${status}): ${/<Message>(.*?)<\/Message>/s.exec(text)?.[1] ?? text}`)
 }
 
-/** The answer to a request. Its errors are those of sending, which are waited for elsewhere. */
+/** Reads the answer to a request. Does not reject if the request itself fails: the caller awaits that error with the sending. */
 function readAnswer(request: ClientRequest): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     request.on('error', () => {})

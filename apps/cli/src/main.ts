@@ -25,7 +25,7 @@ addKeyCommands(program)
 addMemberCommand(program)
 addMigrateCommand(program)
 
-// `sluice imports | head` ends as its reader likes it.
+// If the reader of the output closes it early (`sluice imports | head`), that is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
   throw error
@@ -41,7 +41,7 @@ try {
   }
 }
 
-/** An AggregateError (both addresses of a host refused) has no message of its own. */
+/** Returns an error's message. An AggregateError (both addresses of a host refused) has only the messages of its causes. */
 function describe(error: Error): string {
   return error instanceof AggregateError ? error.errors.map((cause: Error) => cause.message).join(', ') : error.message
 }

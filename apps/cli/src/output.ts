@@ -1,22 +1,20 @@
 import { printable, printableJson } from '@sluice/local-stack'
 import type { Command } from 'commander'
 
-/**
- * Prints a command's result: with `--json` the document, else the text for people.
- */
+/** Prints a command's result: the document if `--json` is given, else the text for people. */
 export function print(command: Command, document: unknown, text: () => string): void {
   const json = command.optsWithGlobals<{ json?: boolean }>().json === true
   process.stdout.write(`${json ? printableJson(document) : text()}\n`)
 }
 
-/** Lines of `name  value`, the names padded to one width. */
+/** Returns one line `name  value` for each field, with the values aligned. */
 export function fields(values: Record<string, unknown>): string {
   const lines = Object.entries(values).map(([name, value]) => [shown(name), shown(value)] as const)
   const width = Math.max(...lines.map(([name]) => name.length))
   return lines.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n')
 }
 
-/** A table with a header line; `empty` where there is no row. */
+/** Returns a table with a header line, or `empty` if there are no rows. */
 export function table(rows: readonly Record<string, unknown>[], empty: string): string {
   const [first] = rows
   if (first === undefined) return empty
@@ -33,7 +31,7 @@ export function table(rows: readonly Record<string, unknown>[], empty: string): 
     .join('\n')
 }
 
-/** A value for people, `-` if there is none. */
+/** Returns a value as printable text, `-` if there is none. */
 function shown(value: unknown): string {
   return printable(String(value ?? '-'))
 }

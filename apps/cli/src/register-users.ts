@@ -2,30 +2,31 @@ import type { Database } from '@sluice/database'
 import { registerUsers, userIdProblem } from '@sluice/profiles'
 import { Failure } from './failure.ts'
 
-/** User IDs in one statement. */
+/** User IDs that one statement registers. */
 const idsAtATime = 20_000
 
-/** A line cannot be longer than a user ID may be, with room for a line break; more is no list of IDs, bytes. */
+/** A line with more characters cannot be a user ID. The limit keeps a file without line breaks from filling the memory. */
 const longestLine = 4096
 
 /**
- * Registers the user IDs of a stream, one a line, with flat memory: the next lines are read while the last are written.
+ * Registers the user IDs of a stream, one per line. Reads the next lines while the preceding ones are written, with constant
+ * memory.
  *
- * Empty lines are skipped, everything else is taken as it stands. Throws {@link Failure}, which names the line, for an ID
- * that cannot be registered; the IDs before it may be registered then, and doing it again is harmless.
+ * Empty lines are skipped; all other lines are used unchanged. Throws {@link Failure} with the number of the line if an ID cannot
+ * be registered. Preceding IDs may then be registered already, and registering them again is harmless.
  */
 export async function registerFrom(
   db: Database,
   appId: number,
   input: AsyncIterable<Buffer>,
 ): Promise<{ registered: number; already_registered: number }> {
-  let given = 0
+  let received = 0
   let registered = 0
   let writing: Promise<void> = Promise.resolve()
   try {
     for await (const ids of blocksOfIds(input)) {
       await writing
-      given += ids.length
+      received += ids.length
       writing = registerUsers(db, appId, ids).then((added) => {
         registered += added
       })
@@ -34,7 +35,7 @@ export async function registerFrom(
   } finally {
     await writing
   }
-  return { registered, already_registered: given - registered }
+  return { registered, already_registered: received - registered }
 }
 
 async function* blocksOfIds(input: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
@@ -42,7 +43,7 @@ async function* blocksOfIds(input: AsyncIterable<Buffer>): AsyncGenerator<string
   let block: string[] = []
   let rest = ''
   let line = 0
-  const take = (text: string) => {
+  const addLine = (text: string) => {
     line++
     const id = text.endsWith('\r') ? text.slice(0, -1) : text
     if (id === '') return
@@ -53,14 +54,14 @@ async function* blocksOfIds(input: AsyncIterable<Buffer>): AsyncGenerator<string
   for await (const chunk of input) {
     const lines = (rest + decode(decoder, chunk, line)).split('\n')
     rest = lines.pop() ?? ''
-    for (const text of lines) take(text)
+    for (const text of lines) addLine(text)
     if (rest.length > longestLine) throw new Failure(`line ${line + 1}: a user ID should be at most 255 characters`)
     if (block.length >= idsAtATime) {
       yield block
       block = []
     }
   }
-  take(rest + decode(decoder, undefined, line))
+  addLine(rest + decode(decoder, undefined, line))
   if (block.length > 0) yield block
 }
 

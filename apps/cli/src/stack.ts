@@ -5,15 +5,15 @@ import { openStorage, type Storage, storageSettings } from '@sluice/storage'
 import { InvalidArgumentError } from 'commander'
 import { Failure } from './failure.ts'
 
-/** The folder of the stack that this command is about. */
+/** The folder of the stack that this command works on. */
 const home = () => process.env.SLUICE_HOME || defaultHome
 
-/** The running stack of `SLUICE_HOME`, for what the environment does not name. */
+/** Returns the running stack of `SLUICE_HOME`, which supplies the settings that the environment does not set. */
 async function runningStack() {
   return await readStackInfo(home())
 }
 
-/** The database that operator commands talk to: `DATABASE_URL`, or that of the running stack. */
+/** Returns the URL of the database for operator commands: `DATABASE_URL`, or the database of the running stack. */
 export async function databaseUrl(): Promise<string> {
   if (process.env.DATABASE_URL) return readSettings(process.env, ['DATABASE_URL']).DATABASE_URL
   const stack = await runningStack()
@@ -21,7 +21,7 @@ export async function databaseUrl(): Promise<string> {
   return stack.database
 }
 
-/** The API that client commands talk to: `--api`, `API_URL`, or that of the running stack. */
+/** Returns the URL of the API for client commands: `--api`, `API_URL`, or the API of the running stack. */
 export async function apiUrl(option: string | undefined): Promise<string> {
   const given = option ?? process.env.API_URL
   if (given) {
@@ -29,16 +29,16 @@ export async function apiUrl(option: string | undefined): Promise<string> {
     return given.replace(/\/+$/, '')
   }
   const stack = await runningStack()
-  if (stack === undefined) throw new Failure('no stack is running here: start one with npm start, or give --api')
+  if (stack === undefined) throw new Failure('no stack is running here: start one with npm start, or use --api')
   return stack.api
 }
 
-/** What links to error files begin with; undefined where neither `API_URL` nor a running stack tells. */
+/** Returns the beginning of links to error files; undefined if neither `API_URL` is set nor a stack is running. */
 export async function linkBase(): Promise<string | undefined> {
   return process.env.API_URL || (await runningStack())?.api
 }
 
-/** The dashboard that links are for: `DASHBOARD_URL`, or that of the running stack. */
+/** Returns the URL of the dashboard for links: `DASHBOARD_URL`, or the dashboard of the running stack. */
 export async function dashboardUrl(): Promise<string> {
   if (process.env.DASHBOARD_URL) return readSettings(process.env, ['DASHBOARD_URL']).DASHBOARD_URL
   const url = (await runningStack())?.dashboard
@@ -46,7 +46,7 @@ export async function dashboardUrl(): Promise<string> {
   return url
 }
 
-/** Runs an operator's command with the database, and closes it whatever happens. */
+/** Runs an operator's command with a connection to the database, and closes the connection at the end. */
 export async function withDatabase<Result>(work: (db: Database) => Promise<Result>): Promise<Result> {
   const { db, close } = connect(await databaseUrl(), { connections: 4 })
   try {
@@ -56,7 +56,7 @@ export async function withDatabase<Result>(work: (db: Database) => Promise<Resul
   }
 }
 
-/** The keys that secrets are encrypted with: `ENCRYPTION_KEYS`, or that of the running stack. */
+/** Returns the keys that encrypt secrets: `ENCRYPTION_KEYS`, or the key of the running stack. */
 export async function encryptionKeys(): Promise<readonly Buffer[]> {
   if (!process.env.ENCRYPTION_KEYS && (await runningStack()) === undefined) {
     throw new Failure('no stack is running here: start one with npm start, or set ENCRYPTION_KEYS')
@@ -65,7 +65,7 @@ export async function encryptionKeys(): Promise<readonly Buffer[]> {
   return readSettings({ ...process.env, ENCRYPTION_KEYS }, ['ENCRYPTION_KEYS']).ENCRYPTION_KEYS
 }
 
-/** Runs an operator's command with the storage that `S3_ENDPOINT` names, or that of the running stack. */
+/** Runs an operator's command with the storage that `S3_ENDPOINT` names, or with the storage of the running stack. */
 export async function withStorage<Result>(work: (storage: Storage) => Promise<Result>): Promise<Result> {
   const storage = openStorage(readSettings({ ...process.env, ...(await stackStorage()) }, storageSettings))
   try {
@@ -84,6 +84,6 @@ async function stackStorage(): Promise<Record<string, string>> {
 
 /** Parses `--app`. */
 export function parseAppId(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be the number that sluice app create gave.')
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be the number that sluice app create returned.')
   return Number(text)
 }

@@ -8,7 +8,7 @@ import { settings } from '@sluice/config'
 import { printableLines } from '@sluice/local-stack'
 import { sampleUserIds } from './sample.ts'
 
-// The whole way of a file, once, on a stack of its own: nothing is left behind.
+// Runs one import from start to end, on a temporary stack that is removed afterwards.
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
 const localApp = path('../../local/src/main.ts')
 const cliApp = path('../../cli/src/main.ts')
@@ -24,16 +24,16 @@ const ports = [
   'SMTP_PORT',
   'POSTGRES_PORT',
 ]
-// Whatever the shell has set for a deployment is none of the demo's business.
-const own = Object.entries(process.env).filter(([name]) => !(name in settings) && !name.startsWith('SLUICE_'))
+// Settings of a deployment in the shell's environment must not reach the demo's stack.
+const inherited = Object.entries(process.env).filter(([name]) => !(name in settings) && !name.startsWith('SLUICE_'))
 const environment = {
-  ...Object.fromEntries(own),
+  ...Object.fromEntries(inherited),
   ...Object.fromEntries(ports.map((name) => [name, '0'])),
   SLUICE_HOME: home,
 }
 
 const stack = spawn(process.execPath, [localApp], { env: environment, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
-process.on('SIGINT', () => {}) // Ctrl-C reaches the stack and the command under way as well; then this ends too
+process.on('SIGINT', () => {}) // Ctrl-C ends the stack and the current command as well, and then this process
 
 try {
   heading('Starting Postgres, object storage, a mail inbox, the API and a worker on this machine')
@@ -52,12 +52,12 @@ async function demonstrate(): Promise<void> {
   const { app_id: id, api_token: token } = JSON.parse(created) as { app_id: number; api_token: string }
   const app = String(id)
 
-  heading('Its users: only who is registered can get profile values')
+  heading('Its users: only registered users can have profile values')
   const users = join(home, 'users.txt')
   await writeFile(users, sampleUserIds())
   await sluice('users', 'register', '--app', app, '--file', users)
 
-  heading('A CSV file of 12,000 rows, in two steps: POST for an address, PUT to storage; then the worker')
+  heading('A CSV file of 12,000 rows, uploaded in two steps (POST for an address, PUT to storage), then imported')
   const started = performance.now()
   await sluice('import', sample, '--token', token, '--wait')
   console.log(
@@ -68,7 +68,7 @@ async function demonstrate(): Promise<void> {
   const mail = await resultMail()
   console.log(indent(printableLines(mail)))
 
-  heading('The error file behind its link: the first lines')
+  heading('The first lines of the error file that the mail links to')
   const link = /http\S+error_files\S+/.exec(mail)?.[0]
   if (link === undefined) throw new Error('the mail has no link to the error file')
   const errorFile = await (await fetch(link)).text()
@@ -78,7 +78,7 @@ async function demonstrate(): Promise<void> {
   await sluice('user', 'show', '--app', app, 'customer-00004')
 }
 
-/** Shows a command of `sluice` as a user would type it, runs it, shows what it prints, and gives that. */
+/** Shows a command of `sluice` as a user would type it, runs it, and shows and returns its output. */
 async function sluice(...args: string[]): Promise<string> {
   console.log(`$ npm run -s sluice -- ${args.map((arg) => shorten(arg)).join(' ')}`)
   const child = spawn(process.execPath, [cliApp, ...args], { env: environment, stdio: ['ignore', 'pipe', 'inherit'] })
@@ -105,7 +105,7 @@ async function untilReady(process: ChildProcess): Promise<void> {
   console.log(indent(text.trim()))
 }
 
-/** The mail is sent after the import has ended: it takes a moment. */
+/** Waits for the result mail, which is sent after the end of the import. */
 async function resultMail(): Promise<string> {
   const { inbox } = JSON.parse(await readFile(join(home, 'stack.json'), 'utf8')) as { inbox: string }
   const deadline = performance.now() + 30_000
@@ -117,7 +117,7 @@ async function resultMail(): Promise<string> {
     }[]
     const [mail] = mails
     if (mail !== undefined) return `To: ${mail.to.join(', ')}\nSubject: ${mail.subject}\n\n${mail.text.trim()}`
-    if (performance.now() > deadline) throw new Error('no mail came within 30 s')
+    if (performance.now() > deadline) throw new Error('no mail arrived within 30 s')
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }
@@ -134,7 +134,7 @@ function clip(line: string): string {
   return line.length > 150 ? `${line.slice(0, 149)}…` : line
 }
 
-/** Paths and tokens in a few characters: what is shown is read, not copied. */
+/** Shortens paths and tokens, because the shown commands are for reading, not for copying. */
 function shorten(arg: string): string {
   if (arg.startsWith('slc_')) return `${arg.slice(0, 10)}…`
   return arg.startsWith('/') ? (arg.split('/').at(-1) ?? arg) : arg

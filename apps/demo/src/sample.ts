@@ -1,10 +1,11 @@
 import { Random } from './random.ts'
 
-/** Users of the sample app, and data rows of its file. */
+/** Number of users of the sample app. */
 const userCount = 12_000
+/** Number of data rows of the sample file. */
 const rowCount = 12_000
 
-/** Types are inferred from the first 1,000 rows: cells of a wrong type come after them, as they do in real files. */
+/** Types are inferred from the first 1,000 rows. Cells of a wrong type follow after these rows, as in real files. */
 const cleanRows = 1_000
 
 const firstNames = [
@@ -70,7 +71,7 @@ const header = [
   'note',
 ]
 
-/** The IDs that the sample's app registers, one a line. */
+/** Returns the user IDs that the sample app registers, one per line. */
 export function sampleUserIds(): string {
   return Array.from({ length: userCount }, (_, i) => `${userId(i)}\n`).join('')
 }
@@ -80,10 +81,10 @@ function userId(i: number): string {
 }
 
 /**
- * Makes the sample file: a CRM's export with UTF-8 names, quoted cells, empty ones, all four types, and about one row in
- * a hundred with one of the documented errors.
+ * Makes the sample file: an export of a CRM with UTF-8 names, quoted and empty cells, and all four types. About one row in a
+ * hundred has one of the documented errors.
  *
- * Takes a seed. Gives the file's bytes; some of them are no UTF-8, on purpose.
+ * Returns the bytes of the file. Some rows are deliberately not UTF-8.
  */
 export function sampleFile(seed: number): Buffer {
   const random = new Random(seed)
@@ -97,7 +98,7 @@ export function sampleFile(seed: number): Buffer {
   return Buffer.concat(lines)
 }
 
-/** One row; every cell is a latin1 string of its UTF-8 bytes, so that a mistake can put any byte there. */
+/** Makes one row. Every cell is the latin1 string of its UTF-8 bytes, so that a mistake can contain any byte. */
 function customer(random: Random, row: number): string[] {
   const orders = random.integer(0, 60)
   const signedUp = new Date(Date.UTC(2019, 0, 1) + random.integer(0, 2000) * 86_400_000)
@@ -121,7 +122,7 @@ const column = (name: string) => header.indexOf(name)
 
 type Mistake = (cells: string[]) => void
 
-/** The mistakes of real files, one for each message that a row can get. */
+/** The mistakes of real files, one for each error message of a row. */
 const mistakes: [Mistake, ...Mistake[]] = [
   (cells) => cells.push('left over'),
   (cells) => cells.splice(0, 1, 'customer-without-account'),

@@ -29,7 +29,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(home, { recursive: true }))
 
-test('prints the addresses and ready, refuses a second start, and ends cleanly on Ctrl-C', async () => {
+test('npm start prints the addresses and ready, refuses a second start, and ends cleanly on Ctrl-C', async () => {
   const first = start()
   const lines = await linesUntilReady(first)
   const info = await readStackInfo(home)
@@ -39,8 +39,8 @@ test('prints the addresses and ready, refuses a second start, and ends cleanly o
   const second = start()
   const said = text(second.stderr ?? process.stdin)
   expect(await once(second, 'exit')).toEqual([1, null])
-  const where = `API ${info?.api}, dashboard ${info?.dashboard}, storage ${info?.storage}`
-  expect(await said).toBe(`Sluice already runs on ${home} (process ${first.pid}): ${where}\n`)
+  const addresses = `API ${info?.api}, dashboard ${info?.dashboard}, storage ${info?.storage}`
+  expect(await said).toBe(`Sluice already runs on ${home} (process ${first.pid}): ${addresses}\n`)
 
   first.kill('SIGINT')
   expect(await once(first, 'exit')).toEqual([0, null])
@@ -49,7 +49,7 @@ test('prints the addresses and ready, refuses a second start, and ends cleanly o
   expect(left).not.toContain('lock.json')
 })
 
-test('a second signal ends everything at once', async () => {
+test('a second signal kills all processes at once', async () => {
   const stack = start()
   await linesUntilReady(stack)
   const info = await readStackInfo(home)
@@ -57,12 +57,12 @@ test('a second signal ends everything at once', async () => {
   stack.kill('SIGINT')
   expect(await once(stack, 'exit')).toEqual([1, null])
   for (const pid of Object.values(info?.processes ?? {}).flat()) {
-    await expect.poll(() => isThere(pid), { timeout: 10_000 }).toBe(false)
+    await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false)
   }
   await expect.poll(async () => (await readdir(join(home, 'postgres'))).includes('postmaster.pid')).toBe(false)
 })
 
-test('a bad setting is named, and ends it with exit code 1', async () => {
+test('an invalid setting is named on stderr, and the exit code is 1', async () => {
   const stack = start({ API_PORT: 'x' })
   const said = text(stack.stderr ?? process.stdin)
   expect(await once(stack, 'exit')).toEqual([1, null])
@@ -84,10 +84,10 @@ async function linesUntilReady(child: ChildProcess): Promise<string[]> {
     if (line === 'ready') return lines
     lines.push(line)
   }
-  throw new Error(`it ended: ${lines.join('\n')}`)
+  throw new Error(`the process ended early: ${lines.join('\n')}`)
 }
 
-function isThere(pid: number): boolean {
+function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch {

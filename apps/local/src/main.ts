@@ -24,7 +24,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     stopping.abort()
   })
 }
-// Whoever started this with a channel to it (the demo, a test) may be killed: then nothing is left behind either.
+// A parent that started this process with a channel (the demo, a test) may be killed. Then the stack stops as well.
 process.once('disconnect', () => stopping.abort())
 
 try {
@@ -43,7 +43,7 @@ try {
   await aborted(stopping.signal)
   await stack.stop()
 } catch (error) {
-  // A start that was given up has left nothing behind, as was asked for.
+  // An aborted start is not a failure: startStack has stopped everything.
   if (error !== stopping.signal.reason) {
     console.error(printableLines(error instanceof Error ? error.message : String(error)))
     process.exit(1)
@@ -60,7 +60,7 @@ function apps(): AppDefinition[] {
       entry: entry('dashboard'),
       count: 1,
       web: { prefix: 'DASHBOARD', port: 3001 },
-      // Taking the types out of the browser's scripts works, and says at each start that it is experimental.
+      // The dashboard strips the types from the browser's scripts, and Node warns at every start that this is experimental.
       nodeOptions: ['--disable-warning=ExperimentalWarning'],
     },
     {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { html } from './html.ts'
 
-test('whatever a value holds, it ends no text and no quoted attribute', () => {
+test('no value can end the text or the quoted attribute that it is in', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (value) => {
       const { text } = html`<p title="${value}">${value}</p>`
@@ -15,16 +15,16 @@ test('whatever a value holds, it ends no text and no quoted attribute', () => {
 
 test.each([
   ['text', html`${'<b>&"\''}`, '&lt;b&gt;&amp;&quot;&#39;'],
-  ['HTML stays', html`${html`<b>${'<'}</b>`}`, '<b>&lt;</b>'],
+  ['HTML is not escaped again', html`${html`<b>${'<'}</b>`}`, '<b>&lt;</b>'],
   ['lists are joined', html`${[1, html`<i></i>`, ['<', null]]}`, '1<i></i>&lt;'],
-  ['nothing is nothing', html`${undefined}${null}${false}${''}`, ''],
+  ['undefined, null, false and the empty string render as nothing', html`${undefined}${null}${false}${''}`, ''],
   ['an address with a query', html`<a href="/?a=${'x&y'}&b=${1}">`, '<a href="/?a=x&amp;y&b=1">'],
-  ['zero is a number', html`${0}`, '0'],
+  ['zero is shown', html`${0}`, '0'],
 ])('%s', (_, { text }, expected) => {
   expect(text).toBe(expected)
 })
 
-test('a value that no quote guards is a mistake of the template', () => {
+test('a template with an unquoted attribute value or a value as tag name is refused', () => {
   expect(() => html`<a href=${'x'}>`).toThrow('quoted')
   expect(() => html`<${'script'}>`).toThrow('quoted')
 })

@@ -1,4 +1,4 @@
-/** A piece of HTML that is safe to send: everything from outside in it is escaped. */
+/** A piece of HTML that is safe to send: every value from outside is escaped. */
 export class Html {
   readonly text: string
   constructor(text: string) {
@@ -6,12 +6,15 @@ export class Html {
   }
 }
 
-/** What a template may hold. Nothing stands for nothing, so that `${found && html`…`}` works; lists are joined. */
+/**
+ * A value in a template. False, null and undefined render as nothing, so that `${found && html`…`}` works. Lists are
+ * joined.
+ */
 export type Content = Html | string | number | false | null | undefined | readonly Content[]
 
 /**
- * Template tag that escapes every value, except what is {@link Html} already. Values may stand in text and in quoted
- * attributes, where escaping makes them harmless. Throws where one follows `=` without a quote, or stands in a tag's name.
+ * Renders a template and escapes every value that is not {@link Html}. Escaping makes values harmless in text and in
+ * quoted attributes, but nowhere else. Throws if a value directly follows `=`, or is the name of a tag.
  */
 export function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {
   if (!checked.has(parts)) check(parts)
@@ -20,7 +23,7 @@ export function html(parts: TemplateStringsArray, ...values: readonly Content[])
   return new Html(text)
 }
 
-/** Templates that were looked at: their fixed parts are the same objects each time. */
+/** Templates that passed the check. Every evaluation of a template passes the same array of fixed parts. */
 const checked = new WeakSet<TemplateStringsArray>()
 
 function check(parts: TemplateStringsArray): void {
@@ -39,7 +42,7 @@ function render(value: Content): string {
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
-/** Text as it stands safely inside HTML, quoted attributes included. */
+/** Escapes text for HTML, including quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? '')
 }

@@ -1,24 +1,25 @@
 import { type Html, html } from '@sluice/html'
 
-/** What a mail says, in both forms. */
+/** The subject and the body of a mail; the body as plain text and as HTML. */
 export interface Content {
   subject: string
   text: string
   html: string
 }
 
-/** A paragraph, or facts by their names, which stand below each other. */
+/** A paragraph, or a list of named facts. */
 type Block = string | { facts: Readonly<Record<string, string>> }
 
-/** Where the mail leads. */
+/** The link at the end of a mail. */
 interface Link {
   url: string
   label: string
 }
 
 /**
- * A mail body from paragraphs, facts and at most one link: plain text, and HTML without anything that loads from elsewhere. Mail
- * programs know tables and inline styles best; what they do not know of the style sheet (dark colours) they leave out.
+ * Renders a mail from paragraphs, facts and at most one link. The HTML loads nothing from elsewhere. Mail programs
+ * support tables and inline styles best; the style sheet only adds dark colours, and programs that do not support it
+ * ignore it.
  */
 export function renderContent(subject: string, blocks: readonly Block[], link?: Link): Content {
   const linkText = link === undefined ? [] : [`${link.label}:\n${link.url}`]

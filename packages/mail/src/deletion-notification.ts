@@ -1,16 +1,16 @@
 import { type Content, renderContent } from './content.ts'
 import { quoted } from './quoted.ts'
 
-/** All deletions of an app that complete on one day, as their mail tells of them (service.md, Events). */
+/** All deletions of an app that complete on one day (service.md, Events). */
 export interface CompletedDeletion {
   appName: string
   /** `YYYY-MM-DD`. */
   day: string
-  /** Those who were registered. */
+  /** Deleted users who were registered. */
   usersDeleted: number
 }
 
-/** The deletion complete e-mail. It names nobody: their IDs are gone. */
+/** Returns the deletion complete mail. It names no user, because the user IDs are deleted. */
 export function deletionNotification({ appName, day, usersDeleted }: CompletedDeletion): Content {
   const count = new Intl.NumberFormat('en-US').format(usersDeleted)
   return renderContent(`User deletion completed: ${count} ${usersDeleted === 1 ? 'user' : 'users'} deleted`, [

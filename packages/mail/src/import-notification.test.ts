@@ -16,14 +16,14 @@ const ended = {
 }
 const failed = { ...ended, state: 'failed' as const }
 
-test('a completed import without errors: counts, and no link', () => {
+test('the mail of a completed import without errors has counts and no link', () => {
   const mail = importNotification(ended)
   expect(mail.subject).toBe('Profile import completed: 1,200 rows applied')
   expect(mail.text).toContain('Rows applied: 1,200')
   expect(mail.text + mail.html).not.toContain('http')
 })
 
-test('a failed import says why, and what became of the rows before the failure', () => {
+test('the mail of a failed import states the reason, and whether the preceding rows stay applied', () => {
   const nothing = importNotification({ ...failed, error: 'empty file', rowsTotal: 0, rowsApplied: 0 })
   expect(nothing.subject).toBe('Profile import failed: empty file')
   expect(nothing.text).toContain('Nothing was applied.')
@@ -32,7 +32,7 @@ test('a failed import says why, and what became of the rows before the failure',
   expect(partly.text).toContain('Rows applied: 1,000')
 })
 
-test('a cancelled import says how many rows were applied, and that they stay', () => {
+test('the mail of a cancelled import states how many rows were applied, and that they stay applied', () => {
   const partly = importNotification({ ...ended, state: 'cancelled', rowsTotal: 1500, rowsApplied: 1497, rowsFailed: 3 })
   expect(partly.subject).toBe('Profile import cancelled: 1,497 rows applied, 3 rows with errors')
   expect(partly.text).toContain('A profile import of the app “Shop” was cancelled.')
@@ -42,7 +42,7 @@ test('a cancelled import says how many rows were applied, and that they stay', (
   expect(waiting.text).toContain('Nothing was applied.')
 })
 
-test('a dry run says how many rows are good, and that nothing was applied', () => {
+test('the mail of a dry run states how many rows have no errors, and that nothing was applied', () => {
   const mail = importNotification({ ...ended, dryRun: true, rowsApplied: 0, rowsFailed: 200 })
   expect(mail.subject).toBe('Profile dry run completed: 1,000 rows without errors, 200 rows with errors')
   expect(mail.text).toContain('The file was only checked: nothing was applied.')
@@ -50,7 +50,7 @@ test('a dry run says how many rows are good, and that nothing was applied', () =
   expect(mail.text).not.toContain('Rows applied')
 })
 
-test('an error file that leaves rows out: the mail says from which row on, or that there is no file', () => {
+test('if the error file omits rows, the mail states the first omitted row, or that there is no file', () => {
   const partial = { url: 'http://api.test/error_files/x', days: 7 }
   const mail = importNotification({ ...ended, rowsFailed: 900, errorFile: partial, errorFileEndsBeforeRow: 1_234_567 })
   expect(mail.text).toContain('The error file holds rows that were not applied')
@@ -60,7 +60,7 @@ test('an error file that leaves rows out: the mail says from which row on, or th
   expect(none.text).not.toContain('http')
 })
 
-test('names from a file stand in the body only, in quotes, in one line and cut', () => {
+test('names from a file appear only in the body, quoted, shortened and in one line', () => {
   const bait = 'Your account is locked. Sign in at http://evil.example'
   const mail = importNotification({ ...failed, error: `duplicate columns ${bait}\n\n${'x'.repeat(500)}, b` })
   expect(mail.subject).toBe('Profile import failed: duplicate columns')
@@ -77,19 +77,19 @@ test.each([
   ],
   [`${'a'.repeat(400)} should be at most 255 characters`, 'a column should be at most 255 characters', '“aaa'],
   ['header size over 102400 bytes', 'header size over 102400 bytes', 'has failed: header size over 102400 bytes'],
-])('the subject of an import that failed by %s has our own words only', (error, inSubject, inText) => {
+])('the subject of an import that failed with %s contains no text of the file', (error, inSubject, inText) => {
   const mail = importNotification({ ...failed, error })
   expect(mail.subject).toBe(`Profile import failed: ${inSubject}`)
   expect(mail.text).toContain(inText)
 })
 
-test('an error of a form that is not known stands in quotes as a whole, and not in the subject', () => {
+test('an error of an unknown form is quoted as a whole, and does not appear in the subject', () => {
   const mail = importNotification({ ...failed, error: 'empty file http://evil.example\nSign in' })
   expect(mail.subject).toBe('Profile import failed')
   expect(mail.text).toContain('has failed: “empty file http://evil.example Sign in”')
 })
 
-test('whatever stands in a header or an app’s name, the subject is one line and the HTML shows it as text', () => {
+test('for every header and app name, the subject is one line, and the HTML shows the text escaped', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (error, appName) => {
       const mail = importNotification({ ...failed, error, appName })

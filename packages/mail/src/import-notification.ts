@@ -1,7 +1,7 @@
 import { type Content, renderContent } from './content.ts'
 import { quoted } from './quoted.ts'
 
-/** An import that has ended, as its mail tells of it (service.md, Events). */
+/** An import that has ended, with the facts that its mail needs (service.md, Events). */
 export interface EndedImport {
   importId: string
   appName: string
@@ -11,15 +11,15 @@ export interface EndedImport {
   state: 'completed' | 'failed' | 'cancelled'
   /** The file was only checked. */
   dryRun: boolean
-  /** Why it failed; undefined for any other. */
+  /** Why the import failed; undefined if it did not fail. */
   error: string | undefined
-  /** Where the error file is, and for how many days; undefined where no row was invalid. */
+  /** The link to the error file, and the days for which it is valid; undefined if there is no error file. */
   errorFile: { url: string; days: number } | undefined
-  /** The first row that the error file leaves out; undefined if it leaves out none. */
+  /** The first row that the error file omits; undefined if it omits none. */
   errorFileEndsBeforeRow: number | undefined
 }
 
-/** The import notification e-mail. */
+/** Returns the import notification mail. */
 export function importNotification(ended: EndedImport): Content {
   const { subject, opening } = headline(ended)
   const facts = {
@@ -53,36 +53,36 @@ function headline(ended: EndedImport): { subject: string; opening: string } {
   }
 }
 
-/** The messages that hold nothing of the file: they may stand in a subject. */
+/** Error messages that contain no text of the file, so that they may appear in a subject. */
 const fixedReason =
   /^(?:empty file|empty columns|newline character not found|user_id column is required|not in gzip format|file maybe corrupt|quote is not closed in header|(?:header|file|uncompressed) size over \d+ bytes|This app has exceeded the limit of enabled user profile\(\d+\)|could not be processed in \d+ attempts)$/
 
-/** Characters of a message with names from a file that a mail shows, most. */
+/** The most characters that a mail shows of a message with names from a file. */
 const longestReason = 300
 
 /**
- * Why an import failed: as a subject may say it, where only our own words stand, and as a whole, in quotes if it holds anything
- * that comes from the file.
+ * Returns why an import failed, in two forms. `fixed` is for the subject and contains no text of the file. `whole` is
+ * for the body, and is quoted if it contains text of the file.
  */
 function reasonOf(error: string): { fixed: string | undefined; whole: string } {
   if (fixedReason.test(error)) return { fixed: error, whole: error }
   return { fixed: inOwnWords(error), whole: quoted(error, longestReason) }
 }
 
-/** What a message says without the names from the file; undefined if its form is not known. */
+/** Returns a message without the names from the file; undefined if its form is not known. */
 function inOwnWords(error: string): string | undefined {
   const [before] = /^(?:duplicate columns|standard user profile cannot be updated)\b/.exec(error) ?? []
   const [after] = /\bshould be (?:at most \d+ characters|UTF-8)$/.exec(error) ?? []
   return before ?? (after === undefined ? undefined : `a column ${after.slice(0, 60)}`)
 }
 
-/** `1,200 rows applied, 3 rows with errors` */
+/** Returns the counts in words: `1,200 rows applied, 3 rows with errors`. */
 function counts({ dryRun, rowsTotal, rowsApplied, rowsFailed }: EndedImport): string {
   const applied = dryRun ? `${rows(rowsTotal - rowsFailed)} without errors` : `${rows(rowsApplied)} applied`
   return rowsFailed > 0 ? `${applied}, ${rows(rowsFailed)} with errors` : applied
 }
 
-/** What became of the rows, where that is not plain from the counts. */
+/** Returns a sentence about the applied rows; undefined if the counts say everything. */
 function whatStays({ dryRun, state, rowsApplied }: EndedImport): string | undefined {
   if (dryRun) return 'The file was only checked: nothing was applied.'
   if (state === 'completed') return undefined
@@ -90,7 +90,7 @@ function whatStays({ dryRun, state, rowsApplied }: EndedImport): string | undefi
   return `The rows that had been applied before the ${state === 'failed' ? 'failure' : 'cancellation'} stay applied: ${count.format(rowsApplied)}.`
 }
 
-/** Which rows are not in the error file, although they have errors. */
+/** Returns a sentence about the rows with errors that the error file omits; undefined if it omits none. */
 function whatIsMissing({ errorFile, errorFileEndsBeforeRow: row }: EndedImport): string | undefined {
   if (row === undefined) return undefined
   return errorFile === undefined

@@ -1,18 +1,22 @@
 import { type Content, renderContent } from './content.ts'
 import { quoted } from './quoted.ts'
 
-/** Somebody who was added to an app, as the mail that has the address confirmed tells of it. */
+/** A person who was added to an app and has to confirm the address. */
 export interface Invited {
-  /** Whose link it is. */
+  /** The address to confirm. */
   email: string
-  /** The address of whoever added them. */
+  /** The address of the member who added the person. */
   invitedBy: string
   appName: string
   url: string
+  /** Days for which the link is valid. */
   days: number
 }
 
-/** The mail that has an address confirmed. Of what others chose it holds two addresses, and the app's name in quotes. */
+/**
+ * Returns the mail that asks a person to confirm an address. Its only parts that another person chose are two
+ * addresses, and the app's name in quotes.
+ */
 export function invitation({ email, invitedBy, appName, url, days }: Invited): Content {
   return renderContent(
     'Confirm your address for Sluice',

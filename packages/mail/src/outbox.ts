@@ -1,17 +1,19 @@
 import { type Database, isDue, isFarAhead, type RawBuilder, sql } from '@sluice/database'
 import type { Content } from './content.ts'
 
-/** A mail that is due. */
+/** The key of a mail in the outbox. */
 export interface MailId {
   appId: number
   mailId: string
 }
 
 /**
- * Puts a mail to every member of the app who gets its mails into the outbox, in the transaction of the event that it tells of: the event
- * and its mail happen together or not at all. One statement, however many members there are.
+ * Adds a mail about an event to the outbox, for every member who gets the app's mails. `tx` is the transaction of the
+ * event, so that the event and its mails are committed together or not at all. One statement serves any number of
+ * members.
  *
- * Takes the event's name, such as `import:<id>`: a second mail of the same event is not added. Gives the new mails.
+ * `event` names the event, such as `import:<id>`: a second mail about the same event is not added. Returns the new
+ * mails.
  */
 export async function enqueueMails(tx: Database, appId: number, event: string, content: Content): Promise<MailId[]> {
   const { rows } = await sql<{ mail_id: string }>`
@@ -24,17 +26,17 @@ export async function enqueueMails(tx: Database, appId: number, event: string, c
   return rows.map((row) => ({ appId, mailId: row.mail_id }))
 }
 
-/** The hour in which an app's mails are counted is over. A condition on `mail_counts`. */
+/** Condition on `mail_counts`: the hour in which an app's mails are counted is over. */
 export const isHourOver = isDue(sql`(mail_counts.began_at + interval '1 hour')`, 60 * 60_000)
 
-/** The app of `mails` has sent as many as it may in an hour. */
+/** Condition on `mails`: the app has sent as many mails as it may send in an hour. */
 const isHourFull = sql`exists (
   select from mail_counts where mail_counts.app_id = mails.app_id and mail_counts.mails >= most and not ${isHourOver}
 )`
 
 /**
- * Counts the mails that wait, and how long the one that is due the longest has been due, seconds; 0 where none is. Mails that
- * wait for their app's next hour are not due.
+ * Returns the number of waiting mails, and for how many seconds the most overdue mail has been due (0 if no mail is
+ * due). Mails that wait for their app's next hour are not due.
  */
 export async function mailBacklog(db: Database): Promise<{ waiting: number; overdue: number }> {
   const { rows } = await sql<{ waiting: number; overdue: number }>`
@@ -45,30 +47,33 @@ export async function mailBacklog(db: Database): Promise<{ waiting: number; over
   return rows[0] ?? { waiting: 0, overdue: 0 }
 }
 
-/** Longest pause before another attempt, seconds. */
+/** The longest pause before another attempt, seconds. */
 export const longestRetrySeconds = 4500
 
-/** The two halves of {@link isAttemptDue}. */
+// The two halves of isAttemptDue.
 const isPast = sql`next_attempt_at <= now()`
 const isTooFarAhead = isFarAhead(sql`next_attempt_at`, longestRetrySeconds * 1000)
 
-/** The time of the next attempt has come; a mail that is being sent has its next attempt after its lease. */
+/**
+ * Condition on `mails`: the next attempt is due. While a mail is being sent, its next attempt is after the end of the
+ * lease.
+ */
 export const isAttemptDue = isDue(sql`next_attempt_at`, longestRetrySeconds * 1000)
 
 /**
- * Most mails of one app that are handed to the queue at a time. The queue is first in, first out: a mail waits behind so many
- * of each other app, and not behind a backlog.
+ * The most mails of one app that enter the queue at a time. The queue is first in, first out. This limit keeps a mail
+ * from waiting for the whole backlog of another app.
  */
 const mailsAtATime = 10
 
-/** The next mails of the app `appId`, an expression: those whose time has come, oldest first, none where its hour is full. */
+/** Selects the due mails of an app, oldest first; no mail if the app's hour is full. `appId` is an SQL expression. */
 function nextOf(appId: RawBuilder<unknown>): RawBuilder<unknown> {
   const some = (condition: RawBuilder<unknown>) => sql`(
     select app_id, mail_id, next_attempt_at from mails
     where app_id = ${appId} and state = 'waiting' and ${condition}
     order by next_attempt_at limit ${mailsAtATime}
   )`
-  // Each half reads its own end of the index: what was tried before and waits is not gone through.
+  // Each half reads its own end of the index, and skips the mails in between, which wait for another attempt.
   return sql`
     select app_id, mail_id, next_attempt_at, row_number() over (order by next_attempt_at) as place
     from (${some(isPast)} union all ${some(isTooFarAhead)}) each
@@ -80,8 +85,9 @@ function nextOf(appId: RawBuilder<unknown>): RawBuilder<unknown> {
 }
 
 /**
- * Returns at most `limit` mails whose time has come, in turn by app: first one of each app, then the second of each, at most
- * {@link mailsAtATime} of one. What it costs depends on the number of apps that have mails, not on how many they have.
+ * Returns at most `limit` due mails, and at most {@link mailsAtATime} of one app. The order is round-robin: the first
+ * mail of each app, then the second of each. The cost depends on the number of apps with mails, not on the number of
+ * mails.
  */
 export async function dueMails(db: Database, limit: number): Promise<MailId[]> {
   const { rows } = await sql<{ app_id: number; mail_id: string }>`
@@ -97,7 +103,7 @@ export async function dueMails(db: Database, limit: number): Promise<MailId[]> {
   return rows.map((row) => ({ appId: row.app_id, mailId: row.mail_id }))
 }
 
-/** Returns the next mails of one app whose time has come. */
+/** Returns the due mails of one app, oldest first, at most {@link mailsAtATime}. */
 export async function nextMails(db: Database, appId: number): Promise<MailId[]> {
   const { rows } = await sql<{ mail_id: string }>`select mail_id from (${nextOf(sql`${appId}::integer`)}) next`.execute(
     db,

@@ -1,6 +1,6 @@
 /**
- * Returns a name that somebody else chose (of a file, a column, an app) as a mail may hold it: in one line, not longer than
- * `longest` characters, and between quotes that it cannot close. So it stays a name, whatever it says.
+ * Quotes a name that comes from outside (of a file, a column, an app) for a mail. The result is one line of at most
+ * `longest` characters, in quotes that the name cannot close. A reader therefore sees a name, even if it reads like a sentence.
  */
 export function quoted(name: string, longest = 100): string {
   const characters = [

@@ -1,18 +1,18 @@
 import { type Content, renderContent } from './content.ts'
 import { quoted } from './quoted.ts'
 
-/** A file in the bucket that cannot become an import, as its mail tells of it. */
+/** A file in the bucket that cannot become an import. */
 export interface RefusedFile {
   appName: string
-  /** What follows the app's path in the bucket. */
+  /** The object's key without the app's path. */
   fileName: string
-  /** What is wrong, such as `the file name must contain no white space`. */
+  /** The rule that the file breaks, such as `the file name must contain no white space`. */
   problem: string
   /** Days until the file is removed. */
   removedAfterDays: number
 }
 
-/** The mail about a file that breaks the rules of the bucket. */
+/** Returns the mail about a file that breaks the rules of the bucket. */
 export function refusedFileNotification({ appName, fileName, problem, removedAfterDays }: RefusedFile): Content {
   return renderContent('File not imported', [
     `A file in the bucket of the app ${quoted(appName)} has not become a profile import: ${problem}.`,

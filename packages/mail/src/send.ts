@@ -8,9 +8,9 @@ export const mailerSettings = [...mailSettings, 'MAILS_PER_HOUR'] as const
 
 export interface Mailer {
   /**
-   * Sends one mail of the outbox, if it is due. The Message-ID is the same at every attempt, so that a mail whose
-   * acknowledgement was lost can be told from a new one. A refusal for good (5xx) ends it; anything else is tried again, for
-   * five days.
+   * Sends one mail of the outbox, if it is due. Every attempt uses the same Message-ID, so that mail servers can
+   * recognize a mail whose acknowledgement was lost. After a permanent refusal (5xx) the mail has failed. After any
+   * other error it is tried again, for five days.
    */
   send(mail: MailId): Promise<SendOutcome>
   close(): void
@@ -21,37 +21,37 @@ export type SendOutcome =
   | { outcome: 'not due' }
   | { outcome: 'postponed' | 'failed'; error: string; attempt: number }
 
-/** Nobody else takes a mail while one process talks to the mail server, ms. */
-const lease = 120_000
+/** For how long no other process may claim a mail that is being sent. */
+const leaseMs = 120_000
 
 /**
- * The dialogue with the mail server about one mail takes no longer than this in all, ms: each answer may come late, but the
- * dialogue must end before another process may take the mail.
+ * The longest dialogue with the mail server about one mail. Each single answer may come late, but the dialogue must end
+ * before another process may claim the mail.
  */
-const longestDialogue = 90_000
+const longestDialogueMs = 90_000
 
-/** A mail that could not be sent for so long has failed, days: mail servers are away for hours, and come back. */
+/** After so many days without success, a mail has failed. Most outages of mail servers last hours. */
 const longestWaitDays = 5
 
-/** Opens the sending side of the outbox. A dialogue may take 90 s in all if `options` say nothing else (ms). */
+/** Opens the sending side of the outbox. Tests shorten the longest dialogue. */
 export function openMailer(
   db: Database,
   settings: Settings<(typeof mailerSettings)[number]>,
-  options: { longestDialogue?: number } = {},
+  options: { longestDialogueMs?: number } = {},
 ): Mailer {
   const transport = openTransport(settings)
-  const limit = options.longestDialogue ?? longestDialogue
+  const limitMs = options.longestDialogueMs ?? longestDialogueMs
 
   return {
     async send(id) {
-      // Before the claim: its answer may be late, and the lease runs from then on.
-      const deadline = AbortSignal.timeout(limit)
+      // The time runs from before the claim: the lease begins in Postgres, and the answer to the claim may come late.
+      const deadline = AbortSignal.timeout(limitMs)
       const mail = await claim(db, id, settings.MAILS_PER_HOUR)
       if (mail === undefined) return { outcome: 'not due' }
       try {
         await transport.deliver({ ...mail, id: mail.mail_id }, deadline)
       } catch (error) {
-        const tooLong = new Error(`the mail server took longer than ${limit / 1000} s in all`)
+        const tooLong = new Error(`the mail server took longer than ${limitMs / 1000} s in all`)
         return await postpone(db, id, mail.attempt, deadline.aborted ? tooLong : error)
       }
       await attempt(db, id, mail.attempt).set({ state: 'sent', sent_at: sql<Date>`now()`, last_error: null }).execute()
@@ -71,8 +71,9 @@ interface ClaimedMail {
 }
 
 /**
- * Claims the mail for one attempt, and counts it in its app's hour. Past `mailsPerHour` it is left for the next hour. A process that
- * dies in the attempt leaves the mail to be due again when the lease ends.
+ * Claims a mail for one attempt, and counts it in its app's hour. Returns undefined if the mail is not due, or if the
+ * app has sent `mailsPerHour` mails in this hour. If the process dies during the attempt, the mail is due again when
+ * the lease ends.
  */
 async function claim(db: Database, { appId, mailId }: MailId, mailsPerHour: number): Promise<ClaimedMail | undefined> {
   const { rows } = await sql<ClaimedMail>`
@@ -90,7 +91,7 @@ async function claim(db: Database, { appId, mailId }: MailId, mailsPerHour: numb
       returning app_id
     )
     update mails
-    set attempt = attempt + 1, next_attempt_at = now() + make_interval(secs => ${lease / 1000})
+    set attempt = attempt + 1, next_attempt_at = now() + make_interval(secs => ${leaseMs / 1000})
     from counted where mails.app_id = ${appId} and mails.mail_id = ${mailId}
     returning mail_id, recipient, subject, text, html, attempt
   `.execute(db)
@@ -113,7 +114,7 @@ async function postpone(db: Database, id: MailId, attempts: number, cause: unkno
   return { outcome: postponed?.state === 'failed' ? 'failed' : 'postponed', error, attempt: attempts }
 }
 
-/** A mail that the mail server did not take counts when it is sent: an outage uses up nobody's hour. */
+/** Removes a postponed mail from its app's count: an outage of the mail server must not use up the app's limit. */
 async function uncount(db: Database, appId: number): Promise<void> {
   await db
     .updateTable('mail_counts')
@@ -127,21 +128,21 @@ function update(db: Database, { appId, mailId }: MailId) {
   return db.updateTable('mails').where('app_id', '=', appId).where('mail_id', '=', mailId)
 }
 
-/** The mail, as long as nobody else has taken it for a later attempt: a slow process must not undo what that one did. */
+/** Updates a mail only during its attempt `number`: a slow process must not overwrite the result of a later attempt. */
 function attempt(db: Database, id: MailId, number: number) {
   return update(db, id).where('state', '=', 'waiting').where('attempt', '=', number)
 }
 
 /**
- * The mail server refused this mail for good: its answer to the recipient or the message begins with 5. Such an answer to
- * anything before that, a password that is being changed for one, is about us, and may pass.
+ * Whether the mail server refused this mail permanently: it answered the recipient or the message with 5xx. A 5xx to an
+ * earlier command, during a change of the password for example, concerns this client and may be temporary.
  */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof Error) || !('responseCode' in error) || !('command' in error)) return false
   return Number(error.responseCode) >= 500 && (error.command === 'RCPT TO' || error.command === 'DATA')
 }
 
-/** 5 s, 10 s, 20 s … an hour, with up to a quarter of jitter: never more than `longestRetrySeconds`. */
+/** Returns 5 s, 10 s, 20 s … up to an hour, plus up to 25 % of jitter; at most `longestRetrySeconds`. */
 function retryDelaySeconds(attempt: number): number {
   return Math.min(5 * 2 ** (attempt - 1), longestRetrySeconds / 1.25) * (1 + Math.random() / 4)
 }

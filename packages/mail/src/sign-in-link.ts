@@ -1,6 +1,6 @@
 import { type Content, renderContent } from './content.ts'
 
-/** The e-mail with the link that signs somebody in to the dashboard. It names neither app nor person. */
+/** Returns the mail with a sign-in link for the dashboard. It names neither an app nor a person. */
 export function signInLink({ url, minutes }: { url: string; minutes: number }): Content {
   return renderContent(
     'Sign in to Sluice',

@@ -5,27 +5,27 @@ import type { Content } from './content.ts'
 /** The settings that {@link openTransport} needs. */
 export const mailSettings = ['SMTP_URL', 'MAIL_FROM'] as const
 
-/** Tells programs that answer mails, such as out-of-office replies, to leave these alone (RFC 3834). */
+/** Keeps automatic responders, such as out-of-office replies, from answering (RFC 3834). */
 const automatic = { 'Auto-Submitted': 'auto-generated' }
 
-/** A mail on its way. */
+/** A mail with its recipient. */
 interface Outgoing extends Content {
   recipient: string
-  /** The part of its Message-ID before the `@`. */
+  /** The part of the Message-ID that precedes the `@`. */
   id: string
 }
 
-/** The way to the mail server. */
+/** The connection to the mail server. */
 export interface Transport {
   /**
-   * Hands a mail over. Throws what the server answered otherwise. When the signal aborts, the connection is closed, so that
-   * nothing more of the mail is sent.
+   * Sends a mail, and waits until the mail server has accepted it. Throws the server's answer if it refuses the mail.
+   * An abort of `signal` closes the connection, so that nothing more of the mail is sent.
    */
   deliver(mail: Outgoing, signal?: AbortSignal): Promise<void>
   close(): void
 }
 
-/** Opens the way to the mail server: connections are kept for the next mail, and opened on first use. */
+/** Opens the transport to the mail server. It connects on first use, and keeps connections for the next mail. */
 export function openTransport(settings: Settings<(typeof mailSettings)[number]>): Transport {
   const transport = createTransport({
     url: settings.SMTP_URL,

@@ -2,34 +2,37 @@ import { changeMembers, requireEmail } from '@sluice/accounts'
 import { type Database, sql } from '@sluice/database'
 import { hashSecret, makeSecret } from './secret.ts'
 
-/** How long the link of an invitation is good, days. */
+/** How long the link of an invitation is valid, days. */
 export const invitationDays = 3
 
 /**
- * Most mails that ask to confirm an address. The first two keep an app from mailing strangers; the last one keeps several apps from
- * it, and no single app reaches it.
+ * Limits of the mails that ask a person to confirm an address. The first two keep one app from flooding strangers. The
+ * last one keeps several apps from flooding the same address; one app alone cannot reach it.
  */
-const most = { ofAppInAnHour: 20, ofAppToAddressInADay: 3, toAddressInADay: 10 }
+const mailLimits = { ofAppPerHour: 20, ofAppToAddressPerDay: 3, toAddressPerDay: 10 }
 
-/** Somebody who was added to an app, and has not confirmed their address. */
+/** A person who was added to an app and has not confirmed the address. */
 export interface Invitation {
   /** In its normal form. */
   email: string
-  /** The address of whoever added them. */
+  /** The address of the member who added the person. */
   invitedBy: string
   expiresAt: Date
 }
 
-/** What becomes of an invitation: its link's secret, which is to be mailed to the address, or why there is none. */
+/**
+ * The outcome of an invitation: the secret of the link, which the caller mails to `email`, or the reason for a refusal.
+ */
 export type InvitationOutcome =
   | { outcome: 'invited'; secret: string; email: string }
   | { outcome: 'member' | 'too many members' | 'too many mails' }
 
 /**
- * Adds somebody to an app, who becomes a member by confirming the address: until then nothing but the link goes there. Another
- * invitation of the same address replaces the link.
+ * Invites a person to an app. The person becomes a member by confirming the address; until then, only the link is
+ * mailed to it. Another invitation of the same address replaces the link.
  *
- * `by` is the address of whoever adds them, and `memberLimit` counts members and invitations. Throws {@link InvalidAccount}.
+ * `by` is the address of the inviting member. `memberLimit` counts members and invitations. Throws `InvalidAccount` if
+ * the address is not valid.
  */
 export async function inviteMember(
   db: Database,
@@ -38,9 +41,9 @@ export async function inviteMember(
 ): Promise<InvitationOutcome> {
   const address = requireEmail(email)
   return await changeMembers(db, appId, async (tx) => {
-    await forgetOld(tx, appId)
-    const place = await placeIn(tx, appId, address, memberLimit)
-    if (place !== 'free') return { outcome: place }
+    await deleteExpired(tx, appId)
+    const room = await roomFor(tx, appId, address, memberLimit)
+    if (room !== 'free') return { outcome: room }
     if (!(await countMail(tx, appId, address))) return { outcome: 'too many mails' }
     const secret = makeSecret()
     await sql`
@@ -53,8 +56,8 @@ export async function inviteMember(
   })
 }
 
-/** Whether an app has room for somebody who is none of its members. */
-async function placeIn(
+/** Checks whether an app has room for another member with this address. */
+async function roomFor(
   tx: Database,
   appId: number,
   email: string,
@@ -70,27 +73,28 @@ async function placeIn(
   return (found?.others ?? 0) < limit ? 'free' : 'too many members'
 }
 
-/** Counts a mail of an app to an address, if it may be sent. */
+/** Counts a mail from an app to an address if the limits permit it. Returns whether the mail may be sent. */
 async function countMail(tx: Database, appId: number, email: string): Promise<boolean> {
-  // Apps that invite one address at the same moment count one after the other.
+  // Serializes apps that invite the same address at the same moment, so that they cannot exceed the address's limit
+  // together.
   await sql`select pg_advisory_xact_lock(hashtext('invitation'), hashtext(${email}))`.execute(tx)
   const { numAffectedRows } = await sql`
     insert into invitation_mails (app_id, email)
     select ${appId}::integer, ${email}::text
     where (
-      select count(*) filter (where sent_at > now() - interval '1 hour') < ${most.ofAppInAnHour}
-        and count(*) filter (where email = ${email}) < ${most.ofAppToAddressInADay}
+      select count(*) filter (where sent_at > now() - interval '1 hour') < ${mailLimits.ofAppPerHour}
+        and count(*) filter (where email = ${email}) < ${mailLimits.ofAppToAddressPerDay}
       from invitation_mails where app_id = ${appId} and sent_at > now() - interval '1 day'
     ) and (
-      select count(*) < ${most.toAddressInADay} from invitation_mails
+      select count(*) < ${mailLimits.toAddressPerDay} from invitation_mails
       where email = ${email} and sent_at > now() - interval '1 day'
     )
   `.execute(tx)
   return Number(numAffectedRows ?? 0) > 0
 }
 
-/** Forgets invitations whose link is no longer good, and mails that no longer count. */
-async function forgetOld(tx: Database, appId: number): Promise<void> {
+/** Deletes invitations whose link has expired, and mails that no longer count. */
+async function deleteExpired(tx: Database, appId: number): Promise<void> {
   await tx.deleteFrom('invitations').where('app_id', '=', appId).where('expires_at', '<', sql<Date>`now()`).execute()
   await tx
     .deleteFrom('invitation_mails')
@@ -99,7 +103,7 @@ async function forgetOld(tx: Database, appId: number): Promise<void> {
     .execute()
 }
 
-/** Returns the invitations of an app that can be accepted, by address. */
+/** Returns the invitations of an app that can still be accepted, sorted by address. */
 export async function listInvitations(db: Database, appId: number): Promise<Invitation[]> {
   const rows = await db
     .selectFrom('invitations')
@@ -111,7 +115,10 @@ export async function listInvitations(db: Database, appId: number): Promise<Invi
   return rows.map((row) => ({ email: row.email, invitedBy: row.invited_by, expiresAt: row.expires_at }))
 }
 
-/** Returns whom the link of an invitation is for, and the app's name; undefined if the link is unknown, used or too old. */
+/**
+ * Returns the invitation that a link belongs to; undefined if the link is unknown, used or expired. Does not use up the
+ * link.
+ */
 export async function findInvitation(
   db: Database,
   appId: number,
@@ -129,8 +136,8 @@ export async function findInvitation(
 }
 
 /**
- * Confirms an address by its link, which is used up: it is a member's from then on, and gets the app's mails. Returns whether the
- * link was good.
+ * Confirms an address and uses up the link. From then on the address belongs to a member, who gets the app's mails.
+ * Returns whether the link was valid.
  */
 export async function acceptInvitation(db: Database, appId: number, secret: string): Promise<boolean> {
   return await changeMembers(db, appId, async (tx) => {
@@ -152,7 +159,7 @@ export async function acceptInvitation(db: Database, appId: number, secret: stri
   })
 }
 
-/** Withdraws an invitation: its link works no longer. */
+/** Withdraws an invitation, so that its link stops working. */
 export async function withdrawInvitation(db: Database, appId: number, email: string): Promise<void> {
   await db.deleteFrom('invitations').where('app_id', '=', appId).where('email', '=', email).execute()
 }

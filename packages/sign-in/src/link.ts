@@ -2,26 +2,27 @@ import { normalEmail } from '@sluice/accounts'
 import { type Database, sql } from '@sluice/database'
 import { hashSecret, makeSecret } from './secret.ts'
 
-/** How long a link is good, minutes. */
+/** How long a link is valid, minutes. */
 export const linkMinutes = 15
 
-/** A link that signs somebody in once. */
+/** A link that signs a person in once. */
 export interface SignInLink {
-  /** Its last part: whoever has it can sign in. */
+  /** The last part of the link. Anyone who has it can sign in. */
   secret: string
-  /** Whose it is: the normal form of the address. Mails go there, and not to what somebody typed. */
+  /** The owner's address in its normal form. The mail must go to this address, not to the text that was typed. */
   email: string
   expiresAt: Date
 }
 
 /**
- * Makes a sign-in link for a member of some app or an operator. Returns undefined if the address belongs to nobody.
+ * Creates a sign-in link for a member of any app or for an operator. Returns undefined if the address belongs to
+ * neither.
  */
 export async function createLink(db: Database, email: string): Promise<SignInLink | undefined> {
   const secret = makeSecret()
   const address = normalEmail(email)
   if (address === undefined) return undefined
-  // Long expired ones go on the way, so that the table stays as small as its use.
+  // Deleting expired links here keeps the table small without a job of its own.
   await db.deleteFrom('sign_in_links').where('expires_at', '<', sql<Date>`now() - interval '1 day'`).execute()
   const { rows } = await sql<{ expires_at: Date }>`
     insert into sign_in_links (secret_hash, email, expires_at)
@@ -33,7 +34,10 @@ export async function createLink(db: Database, email: string): Promise<SignInLin
   return made && { secret, email: address, expiresAt: made.expires_at }
 }
 
-/** Returns the address that a link signs in; undefined if the link is unknown, used or too old. Does not use it up. */
+/**
+ * Returns the address that a link signs in; undefined if the link is unknown, used or expired. Does not use up the
+ * link.
+ */
 export async function findLink(db: Database, secret: string): Promise<string | undefined> {
   const link = await db
     .selectFrom('sign_in_links')

@@ -1,7 +1,10 @@
 import { endSignIns, normalEmail, requireEmail } from '@sluice/accounts'
 import type { Database } from '@sluice/database'
 
-/** Lets somebody see every app and the queues. Gives whether they are new to it. Throws {@link InvalidAccount}. */
+/**
+ * Makes an address an operator's, who may see every app and the queues. Returns false if the address is an operator's
+ * already. Throws `InvalidAccount` if the address is not valid.
+ */
 export async function addOperator(db: Database, email: string): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('operators')
@@ -11,7 +14,7 @@ export async function addOperator(db: Database, email: string): Promise<boolean>
   return Number(numInsertedOrUpdatedRows) > 0
 }
 
-/** Removes an operator: every sign-in of theirs ends. Returns whether they were one. */
+/** Removes an operator and ends their sessions. Returns false if the address is not an operator's. */
 export async function removeOperator(db: Database, email: string): Promise<boolean> {
   const address = normalEmail(email)
   if (address === undefined) return false

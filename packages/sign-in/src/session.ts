@@ -4,20 +4,20 @@ import { hashSecret, makeSecret } from './secret.ts'
 /** How long a session lasts, days. */
 export const sessionDays = 7
 
-/** Somebody who is signed in. */
+/** A person who is signed in. */
 export interface Visitor {
   /** In its normal form. */
   email: string
   /** Operators see every app and the queues. */
   isOperator: boolean
-  /** The apps that they are members of, by name. */
+  /** The apps that the visitor is a member of, sorted by name. */
   apps: { appId: number; name: string }[]
 }
 
 /**
- * Signs in by a link, which is used up by it: of several calls at once, one succeeds.
+ * Starts a session and uses up the link. Of several simultaneous calls with one link, only one succeeds.
  *
- * Takes the link's secret. Gives the secret of the new session, or undefined where the link is unknown, used or too old.
+ * Returns the secret of the new session, or undefined if the link is unknown, used or expired.
  */
 export async function redeemLink(db: Database, linkSecret: string): Promise<string | undefined> {
   const secret = makeSecret()
@@ -35,8 +35,9 @@ export async function redeemLink(db: Database, linkSecret: string): Promise<stri
 }
 
 /**
- * Finds who a session belongs to, as they stand at this moment: somebody who was removed from an app loses it with the next
- * look. Undefined where the session is unknown or over, or its owner is neither member nor operator any more.
+ * Returns the owner of a session with their current apps: a member who is removed from an app loses access with the
+ * next request. Returns undefined if the session is unknown or expired, or its owner is no longer a member or an
+ * operator.
  */
 export async function findVisitor(db: Database, secret: string): Promise<Visitor | undefined> {
   const { rows } = await sql<{ email: string; is_operator: boolean; apps: Visitor['apps'] }>`
@@ -54,7 +55,7 @@ export async function findVisitor(db: Database, secret: string): Promise<Visitor
   return { email: found.email, isOperator: found.is_operator, apps: found.apps }
 }
 
-/** Signs out: the session is over in every process. */
+/** Ends a session in every process. */
 export async function endSession(db: Database, secret: string): Promise<void> {
   await db.deleteFrom('sessions').where('secret_hash', '=', hashSecret(secret)).execute()
 }

@@ -1,16 +1,16 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Database } from '@sluice/database'
 
-/** Signs texts for one purpose, such as a cookie's name: a signature for one is none for another. */
+/** Signs texts for one purpose, such as a cookie's name. A signature for one purpose is not valid for another. */
 export interface Signer {
   sign(purpose: string, text: string): Promise<string>
-  /** Whether the signature is this text's. It takes as long for a wrong one as for a right one. */
+  /** Whether the signature belongs to this text. Takes constant time, so that the duration reveals nothing. */
   verify(purpose: string, text: string, signature: string): Promise<boolean>
 }
 
 /**
- * Opens the signatures that all processes of a deployment share. Their key lives in Postgres, made by the migration: there
- * is none to hand out or to lose. It is read when it is first needed.
+ * Opens a signer whose signatures all processes of a deployment accept. The migration puts the key into Postgres, so
+ * operators have no key to distribute or to lose. The signer reads the key on first use.
  */
 export function openSigner(db: Database): Signer {
   let reading: Promise<Buffer> | undefined
@@ -30,8 +30,8 @@ export function openSigner(db: Database): Signer {
   return {
     sign: async (purpose, text) => (await digest(purpose, text)).toString('base64url'),
     async verify(purpose, text, signature) {
-      const [right, given] = [await digest(purpose, text), Buffer.from(signature, 'base64url')]
-      return given.length === right.length && timingSafeEqual(given, right)
+      const [expected, actual] = [await digest(purpose, text), Buffer.from(signature, 'base64url')]
+      return actual.length === expected.length && timingSafeEqual(actual, expected)
     },
   }
 }

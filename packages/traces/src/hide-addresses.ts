@@ -1,16 +1,17 @@
 import type { SpanProcessor } from '@opentelemetry/sdk-trace'
 
-/** Attributes that hold an address or a part of it, by their present and their earlier names. */
-const ofAddresses = ['url.full', 'url.path', 'url.query', 'http.url', 'http.target']
+/** Attributes that hold a URL or a part of a URL, with their current and their former names. */
+const addressAttributes = ['url.full', 'url.path', 'url.query', 'http.url', 'http.target']
 
 /**
- * Removes addresses from every span before it ends. Paths hold the secrets of sign-in and error-file links, and queries hold
- * signatures of pre-signed requests. A list of secrets to hide would miss the next one; spans name routes instead.
+ * Removes URLs from every span before it ends. Paths hold the secrets of sign-in and error-file links, and queries hold
+ * the signatures of pre-signed requests. A list of secrets would miss the next kind of secret, so spans name routes
+ * instead.
  */
 export const hideAddresses: SpanProcessor = {
   onStart() {},
   onEnding({ attributes }) {
-    for (const name of ofAddresses) delete attributes[name]
+    for (const name of addressAttributes) delete attributes[name]
   },
   onEnd() {},
   async forceFlush() {},

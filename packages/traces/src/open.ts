@@ -13,13 +13,13 @@ import { BullMQOtel } from 'bullmq-otel'
 import { hideAddresses } from './hide-addresses.ts'
 import { useTracing } from './tracing.ts'
 
-/** What asks for these comes every few seconds, and tells nothing. */
-const unseen = new Set(['/metrics', '/healthz', '/readyz'])
+/** Paths that monitoring requests every few seconds. Their traces would be of no use. */
+const untracedPaths = new Set(['/metrics', '/healthz', '/readyz'])
 
 /**
- * Starts making traces of this process: HTTP, Postgres and S3 by OpenTelemetry's own instrumentations, the queue by
- * BullMQ's, imports by our own. They go to OTEL_EXPORTER_OTLP_ENDPOINT as OTLP over HTTP. Statements are shown without
- * their parameters, which hold users' data. Spans name routes, and never addresses.
+ * Starts tracing this process. OpenTelemetry instruments HTTP, Postgres and S3, BullMQ instruments the queue, and this
+ * package instruments imports. Traces go to OTEL_EXPORTER_OTLP_ENDPOINT as OTLP over HTTP. Spans show statements
+ * without their parameters, which hold users' data. Spans name routes and never URLs.
  */
 export function startTracing(): void {
   register('@opentelemetry/instrumentation/hook.mjs', import.meta.url)
@@ -35,7 +35,7 @@ export function startTracing(): void {
   registerInstrumentations({
     instrumentations: [
       new HttpInstrumentation({
-        ignoreIncomingRequestHook: ({ url }) => unseen.has(url?.split('?')[0] ?? ''),
+        ignoreIncomingRequestHook: ({ url }) => untracedPaths.has(url?.split('?')[0] ?? ''),
       }),
       new PgInstrumentation({ requireParentSpan: true }),
       new AwsInstrumentation({ suppressInternalInstrumentation: true }),
@@ -75,7 +75,9 @@ export function startTracing(): void {
   })
 }
 
-/** The trace of an import, below a span that stands for the import itself, and that nobody writes. */
+/**
+ * Returns the trace of an import as a context. Its parent span stands for the import itself, and no process writes it.
+ */
 function traceOf(importId: string): Context {
   const traceId = importId.replaceAll('-', '')
   const spanContext = { traceId, spanId: traceId.slice(0, 16), traceFlags: TraceFlags.SAMPLED, isRemote: true }

@@ -152,7 +152,7 @@ describe('a mail that the server does not accept', () => {
   test('within the time limit of a whole dialogue, though each answer is in time, is postponed before anything is accepted', async () => {
     const [mail] = await enqueue()
     if (mail === undefined) throw new Error('no mail')
-    const hasty = openMailer(database.db, settings, { longestDialogue: 500 })
+    const hasty = openMailer(database.db, settings, { longestDialogueMs: 500 })
     onTestFinished(() => hasty.close())
     slowness = 300
     expect(await hasty.send(mail)).toMatchObject({

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { fields, print } from '../output.ts'
 import { parseAppId, withDatabase } from '../stack.ts'
 
-/** `sluice app create` and `sluice token register`. */
+/** Adds `sluice app create` and `sluice token register`. */
 export function addAppCommands(program: Command): void {
   const create = program
     .command('app')

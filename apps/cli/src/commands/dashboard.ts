@@ -4,14 +4,14 @@ import { Failure } from '../failure.ts'
 import { fields, print } from '../output.ts'
 import { dashboardUrl, withDatabase } from '../stack.ts'
 
-/** `sluice dashboard link`, `sluice operator add` and `remove`. */
+/** Adds `sluice dashboard link`, `sluice operator add` and `sluice operator remove`. */
 export function addDashboardCommands(program: Command): void {
   const link = program
     .command('dashboard')
     .description('the dashboard')
     .command('link')
-    .description('make a link that signs a member or an operator in, once')
-    .requiredOption('--email <address>', 'whom it is for')
+    .description('create a link that signs in a member or an operator, once')
+    .requiredOption('--email <address>', 'address of the member or operator')
     .option('--json')
     .action(async ({ email }: { email: string }) => {
       const dashboard = await dashboardUrl()
@@ -25,23 +25,23 @@ export function addDashboardCommands(program: Command): void {
   const operator = program.command('operator').description('people who see every app and the queues')
   const add = operator
     .command('add')
-    .description('let somebody sign in to the dashboard as an operator')
+    .description('add an operator, who can sign in to the dashboard')
     .requiredOption('--email <address>', 'their e-mail address')
     .option('--json')
     .action(async ({ email }: { email: string }) => {
       const added = await withDatabase((db) => addOperator(db, email))
-      print(add, { email, added }, () => (added ? `${email} is an operator.` : `${email} was one already.`))
+      print(add, { email, added }, () => (added ? `${email} is an operator.` : `${email} was an operator already.`))
     })
 
   const remove = operator
     .command('remove')
-    .description('let them be one no more, at once')
+    .description('remove an operator and end their sessions at once')
     .requiredOption('--email <address>', 'their e-mail address')
     .option('--json')
     .action(async ({ email }: { email: string }) => {
       if (!(await withDatabase((db) => removeOperator(db, email)))) {
-        throw new Failure(`${JSON.stringify(email)} is no operator`)
+        throw new Failure(`${JSON.stringify(email)} is not an operator`)
       }
-      print(remove, { email, removed: true }, () => `${email} is no operator any more.`)
+      print(remove, { email, removed: true }, () => `${email} is no longer an operator.`)
     })
 }

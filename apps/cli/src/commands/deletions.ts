@@ -10,7 +10,7 @@ import { parseAppId, withDatabase, withStorage } from '../stack.ts'
 
 const listed = 1000
 
-/** `sluice deletions` and `sluice deletions run`. */
+/** Adds `sluice deletions` and `sluice deletions run`. */
 export function addDeletionCommands(program: Command): void {
   const list = program
     .command('deletions')
@@ -18,7 +18,7 @@ export function addDeletionCommands(program: Command): void {
     .option('--app <id>', 'app', parseAppId)
     .option('--json')
     .action(async ({ app }: { app?: number }) => {
-      // Commander would ask `deletions run` for a required option as well.
+      // With requiredOption, commander would require --app for `deletions run` as well.
       if (app === undefined) throw new Failure('--app is missing', 2)
       const requests = await withDatabase(async (db) => {
         await requireApp(db, app)
@@ -30,9 +30,9 @@ export function addDeletionCommands(program: Command): void {
   const run = list
     .command('run')
     .description(
-      'start and complete the deletions that are due, as the workers do every minute; what is deleted is gone',
+      'start and complete the deletions that are due, as the workers do every minute; deleted data cannot be restored',
     )
-    .option('--now <time>', 'as if it were that time (ISO 8601)', parseTime)
+    .option('--now <time>', 'run as if this were the current time (ISO 8601)', parseTime)
     .option('--json')
     .action(async ({ now }: { now?: Date }) => {
       const settings = readSettings(process.env, deletionSettings)
@@ -59,7 +59,7 @@ export function addDeletionCommands(program: Command): void {
     })
 }
 
-/** Parses `--now`; without an offset it is UTC, a date alone its midnight. */
+/** Parses `--now`. A time without an offset is in UTC; a date alone means midnight. */
 function parseTime(text: string): Date {
   const parts = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(Z|[+-]\d\d:\d\d)?$/.exec(text)
   const [, day = '', time = 'T00:00', offset = 'Z'] = parts ?? []

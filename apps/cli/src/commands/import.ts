@@ -9,17 +9,17 @@ import { apiUrl, linkBase, parseAppId, withDatabase } from '../stack.ts'
 
 const listed = 1000
 
-/** `sluice import FILE`, `sluice imports`, `sluice import show` and `sluice import cancel`. */
+/** Adds `sluice import FILE`, `sluice imports`, `sluice import show` and `sluice import cancel`. */
 export function addImportCommands(program: Command): void {
   const importCommand = program
     .command('import')
-    .description('upload a CSV file (or .gz) as a client of the API')
+    .description('upload a CSV file (plain or .gz) as a client of the API')
     .argument('<file>')
     .addOption(new Option('--token <token>', 'API token of the app').env('SLUICE_TOKEN'))
-    .option('--api <url>', 'address of the API; API_URL or the running stack if not given')
+    .option('--api <url>', 'address of the API; default: API_URL or the running stack')
     .option('--wait', 'wait until the import has ended, and show it')
-    .option('--dry-run', 'check the whole file and report, apply nothing')
-    .option('--app <id>', 'the app that the token should belong to', parseAppId)
+    .option('--dry-run', 'check the whole file and report errors, but apply nothing')
+    .option('--app <id>', 'refuse a token of another app', parseAppId)
     .option('--json')
     .action(async (file: string, options: ImportOptions) => {
       const api = await apiUrl(options.api)
@@ -45,7 +45,7 @@ export function addImportCommands(program: Command): void {
 
   const cancel = importCommand
     .command('cancel')
-    .description('cancel an import that waits or runs; what it has applied stays')
+    .description('cancel an import that waits or runs; rows applied so far stay applied')
     .argument('<import-id>')
     .option('--json')
     .action(async (importId: string) => {
@@ -83,16 +83,16 @@ interface ImportOptions {
   app?: number
 }
 
-/** How an import that did not complete has ended, in words. */
+/** Returns how an import that did not complete has ended, in words. */
 function endOf({ state, error }: ImportView): string {
   if (state === 'cancelled') return 'was cancelled'
   return `has ${state}: ${error ?? 'no file came'}`
 }
 
-/** A token begins with the ID of its app, so that a mix-up is seen before anything is uploaded. */
+/** Returns the token. A token contains the ID of its app, so a token of another app is refused without uploading anything. */
 function checkToken({ token, app }: ImportOptions): string {
   if (!token) throw new Failure('--token (or SLUICE_TOKEN) is missing', 2)
-  if (app !== undefined && !token.startsWith(`slc_${app}_`)) throw new Failure(`the token is not one of app ${app}`)
+  if (app !== undefined && !token.startsWith(`slc_${app}_`)) throw new Failure(`the token does not belong to app ${app}`)
   return token
 }
 

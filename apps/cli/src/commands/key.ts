@@ -11,7 +11,7 @@ import { Failure } from '../failure.ts'
 import { fields, print, table } from '../output.ts'
 import { encryptionKeys, parseAppId, withDatabase } from '../stack.ts'
 
-/** `sluice key create`, `list`, `delete` and `reencrypt`. */
+/** Adds `sluice key create`, `sluice key list`, `sluice key delete` and `sluice key reencrypt`. */
 export function addKeyCommands(program: Command): void {
   const key = program.command('key').description('access keys of the S3 gateway')
 
@@ -67,11 +67,11 @@ export function addKeyCommands(program: Command): void {
 
   const reencrypt = key
     .command('reencrypt')
-    .description('encrypt all secrets with the first of ENCRYPTION_KEYS; the others are then needed no more')
+    .description('encrypt all secrets with the first of ENCRYPTION_KEYS; the other keys can then be removed')
     .option('--json')
     .action(async () => {
       const keys = await encryptionKeys()
       const reencrypted = await withDatabase((db) => reencryptSecrets(db, keys))
-      print(reencrypt, { reencrypted }, () => `Secrets encrypted anew: ${reencrypted}`)
+      print(reencrypt, { reencrypted }, () => `Secrets re-encrypted: ${reencrypted}`)
     })
 }

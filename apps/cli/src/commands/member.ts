@@ -3,13 +3,13 @@ import type { Command } from 'commander'
 import { print } from '../output.ts'
 import { parseAppId, withDatabase } from '../stack.ts'
 
-/** `sluice member add`. */
+/** Adds `sluice member add`. */
 export function addMemberCommand(program: Command): void {
   const add = program
     .command('member')
     .description('people who may sign in to an app’s dashboard and get its mails')
     .command('add')
-    .description('add a member; the address counts as confirmed, and is asked nothing')
+    .description('add a member; the address counts as confirmed, so no link is mailed')
     .requiredOption('--app <id>', 'app', parseAppId)
     .requiredOption('--email <address>', 'their e-mail address')
     .option('--json')
@@ -19,7 +19,7 @@ export function addMemberCommand(program: Command): void {
         return await addMember(db, app, email)
       })
       print(add, { app_id: app, email, added }, () =>
-        added ? `${email} is a member of app ${app}.` : `${email} was one already.`,
+        added ? `${email} is a member of app ${app}.` : `${email} was a member already.`,
       )
     })
 }

@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { print } from '../output.ts'
 import { databaseUrl } from '../stack.ts'
 
-/** `sluice migrate`. */
+/** Adds `sluice migrate`. */
 export function addMigrateCommand(program: Command): void {
   const command = program
     .command('migrate')

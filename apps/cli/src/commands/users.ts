@@ -8,15 +8,15 @@ import { fields, print, table } from '../output.ts'
 import { registerFrom } from '../register-users.ts'
 import { parseAppId, withDatabase } from '../stack.ts'
 
-/** `sluice users register`, `sluice user show` and `sluice keys`. */
+/** Adds `sluice users register`, `sluice user show` and `sluice keys`. */
 export function addUserCommands(program: Command): void {
   const register = program
     .command('users')
     .description('users of an app')
     .command('register')
-    .description('register user IDs, one a line, from a file or stdin')
+    .description('register user IDs, one per line, from a file or stdin')
     .requiredOption('--app <id>', 'app', parseAppId)
-    .option('--file <file>', 'file to read; stdin if not given')
+    .option('--file <file>', 'file to read; default: stdin')
     .option('--json')
     .action(async ({ app, file }: { app: number; file?: string }) => {
       const input = file === undefined ? process.stdin : await openFile(file)
