@@ -13,8 +13,8 @@ import { openProgress } from './progress.ts'
 const path = '/v3/user_profiles/bulk_import'
 
 /**
- * Uploads a file with a progress bar, in the two steps that every client of the API uses: a first request with the checksum, then
- * a PUT to storage.
+ * Uploads a file with a progress bar. Uses the two steps of the API: a first request with the checksum, then a PUT to
+ * storage.
  *
  * Returns the import's ID. Throws {@link Failure} with the error message of the API or of storage.
  */
@@ -41,8 +41,8 @@ export async function uploadFile(api: string, token: string, file: string, dryRu
 }
 
 /**
- * Polls an import until it has ended, and returns it as the API shows it. An outage of the API, such as a restart, may last up to
- * {@link outagePatienceMsMs}.
+ * Polls an import until it has ended, and returns it as the API shows it. An outage of the API, such as a restart, may
+ * last up to {@link outagePatienceMsMs}.
  */
 export async function waitForEnd(api: string, token: string, importId: string): Promise<ImportView> {
   let deadline = performance.now() + outagePatienceMs
@@ -109,10 +109,16 @@ async function call(url: string, init: RequestInit): Promise<Response> {
 /** An upload times out after so long without progress. */
 const uploadTimeoutMs = 60_000
 
-/** Storage may refuse an upload and close the connection while the file is being sent. Its answer may arrive this much later. */
+/**
+ * Storage may refuse an upload and close the connection while the file is being sent. Its answer may arrive this much
+ * later.
+ */
 const lateAnswerMs = 1_000
 
-/** Sends the file to storage. Uses Node's own client because `fetch` cannot stream a body of known length with back-pressure. */
+/**
+ * Sends the file to storage. Uses Node's own client because `fetch` cannot stream a body of known length with
+ * back-pressure.
+ */
 async function put(upload: UploadDescriptor['direct_upload'], file: string, size: number): Promise<void> {
   const progress = openProgress('Uploading', size)
   const send = upload.url.startsWith('https:') ? httpsRequest : httpRequest
@@ -135,7 +141,10 @@ async function put(upload: UploadDescriptor['direct_upload'], file: string, size
   throw new Failure(`storage refused the upload (${status}): ${/<Message>(.*?)<\/Message>/s.exec(text)?.[1] ?? text}`)
 }
 
-/** Reads the answer to a request. Does not reject if the request itself fails: the caller awaits that error with the sending. */
+/**
+ * Reads the answer to a request. Does not reject if the request itself fails: the caller awaits that error with the
+ * sending.
+ */
 function readAnswer(request: ClientRequest): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     request.on('error', () => {})

@@ -41,7 +41,9 @@ try {
   }
 }
 
-/** Returns an error's message. An AggregateError (both addresses of a host refused) has only the messages of its causes. */
+/**
+ * Returns an error's message. An AggregateError (both addresses of a host refused) has only the messages of its causes.
+ */
 function describe(error: Error): string {
   return error instanceof AggregateError ? error.errors.map((cause: Error) => cause.message).join(', ') : error.message
 }

@@ -5,15 +5,17 @@ import { Failure } from './failure.ts'
 /** User IDs that one statement registers. */
 const idsAtATime = 20_000
 
-/** A line with more characters cannot be a user ID. The limit keeps a file without line breaks from filling the memory. */
+/**
+ * A line with more characters cannot be a user ID. The limit keeps a file without line breaks from filling the memory.
+ */
 const longestLine = 4096
 
 /**
- * Registers the user IDs of a stream, one per line. Reads the next lines while the preceding ones are written, with constant
- * memory.
+ * Registers the user IDs of a stream, one per line. Reads the next lines while the preceding ones are written, with
+ * constant memory.
  *
- * Empty lines are skipped; all other lines are used unchanged. Throws {@link Failure} with the number of the line if an ID cannot
- * be registered. Preceding IDs may then be registered already, and registering them again is harmless.
+ * Empty lines are skipped; all other lines are used unchanged. Throws {@link Failure} with the number of the line if an
+ * ID cannot be registered. Preceding IDs may then be registered already, and registering them again is harmless.
  */
 export async function registerFrom(
   db: Database,

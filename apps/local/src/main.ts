@@ -60,7 +60,8 @@ function apps(): AppDefinition[] {
       entry: entry('dashboard'),
       count: 1,
       web: { prefix: 'DASHBOARD', port: 3001 },
-      // The dashboard strips the types from the browser's scripts, and Node warns at every start that this is experimental.
+      // The dashboard strips the types from the browser's scripts, and Node warns at every start that this is
+      // experimental.
       nodeOptions: ['--disable-warning=ExperimentalWarning'],
     },
     {

@@ -1,23 +1,23 @@
 import { type FileHandle, open, rename, stat } from 'node:fs/promises'
 
-const LARGEST_LOG = 10 * 1024 * 1024
+const largestLogBytes = 10 * 1024 * 1024
 
 /**
  * Opens a log file for appending, readable by its owner only.
  *
- * A log over `largest` bytes first becomes `<path>.1`, in place of an older one, so that one log takes at most two
- * files. The caller closes the handle.
+ * First renames a log over `limitBytes` to `<path>.1`, replacing an older file, so that one log has at most two files.
+ * The caller closes the handle.
  */
-export async function openLog(path: string, largest = LARGEST_LOG): Promise<FileHandle> {
+export async function openLog(path: string, limitBytes = largestLogBytes): Promise<FileHandle> {
   const size = await stat(path).then(
     (found) => found.size,
     () => 0,
   )
-  if (size > largest) await rename(path, `${path}.1`)
+  if (size > limitBytes) await rename(path, `${path}.1`)
   return open(path, 'a', 0o600)
 }
 
-/** Gives at most `count` of the last lines that were written to a log after byte `from`, without blank lines. */
+/** Returns the last lines that were written to a log after byte `from`, at most `count`, without blank lines. */
 export async function lastLines(path: string, from: number, count: number): Promise<string[]> {
   const file = await open(path, 'r')
   try {

@@ -1,8 +1,9 @@
 /**
- * Node's options that bound a process's memory, by app; README.md and what lies in infra/ name the same. Node lets garbage pile up
- * as long as the machine has memory: without them a worker takes three times what it needs. The initial size keeps it from
- * collecting everything whenever some buffers are garbage. The S3 gateway passes bytes on: what it was given before is garbage at
- * once, and is to be collected as soon.
+ * Node's options that limit a process's memory, by app. README.md and infra/ must use the same values. Node postpones
+ * garbage collection as long as the machine has free memory: without these limits a worker uses three times the memory
+ * that it needs. The initial size keeps the worker from running a full collection whenever a few buffers are garbage.
+ * The S3 gateway passes bytes on, so its buffers become garbage at once. A small young generation collects them as
+ * early.
  */
 export const memoryLimits = {
   worker: ['--max-semi-space-size=16', '--initial-old-space-size=64', '--max-old-space-size=256'],

@@ -2,10 +2,13 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below those that systems give to outgoing connections: what is free stays so until it is listened on, but for other servers. */
+/**
+ * The range of free ports. Systems assign higher ports to outgoing connections. An outgoing connection can therefore
+ * not occupy a free port before the server listens on it.
+ */
 const [lowest, highest] = [20_000, 32_000]
 
-/** Gives a TCP port that is free on `host` right now. Throws the system's error where the host can't be bound. */
+/** Returns a TCP port that is free on `host` at this moment. Throws the system's error if the host cannot be bound. */
 export async function freePort(host: string): Promise<number> {
   for (;;) {
     const port = randomInt(lowest, highest)
@@ -13,7 +16,10 @@ export async function freePort(host: string): Promise<number> {
   }
 }
 
-/** Tells whether `port` (1 to 65535) can be bound on `host`. Throws for any other reason than the port being taken. */
+/**
+ * Checks whether `port` (1 to 65535) can be bound on `host`. Throws if it cannot be bound for another reason than being
+ * in use.
+ */
 export async function isFree(host: string, port: number): Promise<boolean> {
   try {
     const server = await listen(host, port)
@@ -33,7 +39,7 @@ async function listen(host: string, port: number) {
   return server
 }
 
-/** Gives the address under which a server bound to `host` is reached from this machine, such as `http://[::1]:3000`. */
+/** Returns the URL by which this machine reaches a server that is bound to `host`, such as `http://[::1]:3000`. */
 export function addressOf(scheme: string, host: string, port: number): string {
   const loopback = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host
   return `${scheme}://${loopback.includes(':') ? `[${loopback}]` : loopback}:${port}`

@@ -1,17 +1,17 @@
-/** Characters that could command a terminal, look like a line of their own, or reverse what follows. */
+/** Characters that could control a terminal, start a new line, or reverse the following text. */
 const unprintable = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu
 
-/** Returns a text as one line for a terminal: bytes of a file or a client become visible characters. */
+/** Returns a text as one line for a terminal: every unprintable character becomes a visible replacement character. */
 export function printable(text: string): string {
   return text.replace(unprintable, '\ufffd')
 }
 
-/** Returns a text of several lines for a terminal: as {@link printable}, but line breaks stay. */
+/** Returns a text of several lines for a terminal: as {@link printable}, but keeps line breaks. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n')
 }
 
-/** Returns JSON that means the same, with every unprintable character escaped. */
+/** Returns a value as JSON with every unprintable character escaped. */
 export function printableJson(value: unknown): string {
   const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
   return JSON.stringify(value, null, 2).replace(unprintable, (found) => (found === '\n' ? found : escaped(found)))

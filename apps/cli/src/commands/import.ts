@@ -89,10 +89,14 @@ function endOf({ state, error }: ImportView): string {
   return `has ${state}: ${error ?? 'no file came'}`
 }
 
-/** Returns the token. A token contains the ID of its app, so a token of another app is refused without uploading anything. */
+/**
+ * Returns the token. A token contains the ID of its app, so a token of another app is refused without uploading
+ * anything.
+ */
 function checkToken({ token, app }: ImportOptions): string {
   if (!token) throw new Failure('--token (or SLUICE_TOKEN) is missing', 2)
-  if (app !== undefined && !token.startsWith(`slc_${app}_`)) throw new Failure(`the token does not belong to app ${app}`)
+  if (app !== undefined && !token.startsWith(`slc_${app}_`))
+    throw new Failure(`the token does not belong to app ${app}`)
   return token
 }
 

@@ -1,24 +1,24 @@
 import PostalMime from 'postal-mime'
 
-/** A mail as the inbox shows it and as `GET /api/mails` gives it. */
+/** A mail as the inbox shows it and as `GET /api/mails` returns it. */
 export interface Mail {
   /** Digits only; a later mail has a larger one. */
   id: string
-  /** Whom it was delivered to: the recipients of the envelope. */
+  /** The recipients of the envelope. */
   to: string[]
   /** The sender, as `Name <address>`. */
   from: string
   subject: string
-  /** The plain text; empty where the mail has none. */
+  /** The plain text; empty if the mail has none. */
   text: string
-  /** The HTML as it came, scripts and all; null where the mail has none. */
+  /** The unchanged HTML, including scripts; null if the mail has none. */
   html: string | null
   message_id: string | null
   /** ISO 8601, UTC. */
   received_at: string
 }
 
-/** Reads a mail as it came over SMTP. Throws where it can't be understood. */
+/** Parses a mail as received by SMTP. Throws if it is malformed. */
 export async function readMail(
   raw: Uint8Array,
   envelope: { to: string[]; from: string },

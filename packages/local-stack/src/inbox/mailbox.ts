@@ -2,29 +2,29 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path'
 import type { Mail } from './mail.ts'
 
-/** How many mails a mailbox keeps, and of how many bytes together; the oldest make room. */
+/** The most mails, and the most bytes of all mails, that a mailbox keeps. The oldest mails are removed first. */
 interface MailboxLimits {
   mails: number
   bytes: number
 }
 
-/** A folder of mails, one file each, which survive a restart. */
+/** A folder with one file for each mail. Mails survive a restart. */
 export interface Mailbox {
-  /** Keeps a mail; once this settles, the mail is on disk. */
+  /** Stores a mail. When the promise resolves, the mail is on disk. */
   add(mail: Omit<Mail, 'id' | 'received_at'>): Promise<void>
-  /** All mails, newest first. */
+  /** Returns all mails, newest first. */
   list(): Mail[]
   find(id: string): Mail | undefined
 }
 
-const LIMITS: MailboxLimits = { mails: 1000, bytes: 64 * 1024 * 1024 }
+const defaultLimits: MailboxLimits = { mails: 1000, bytes: 64 * 1024 * 1024 }
 
-/** Opens the mailbox in a folder, which is made where it is missing. Files in it that are no mails are left alone. */
-export async function openMailbox(folder: string, limits = LIMITS): Promise<Mailbox> {
+/** Opens the mailbox in a folder, and creates the folder if it is missing. Ignores files that are not mails. */
+export async function openMailbox(folder: string, limits = defaultLimits): Promise<Mailbox> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const kept = await readFolder(folder)
 
-  /** Removes the oldest mails until the limits hold again. The newest stays whatever its size. */
+  /** Removes the oldest mails until the mailbox is within its limits. The newest mail stays even if it is too large. */
   async function makeRoom(): Promise<void> {
     let bytes = kept.reduce((sum, { size }) => sum + size, 0)
     while (kept.length > 1 && (kept.length > limits.mails || bytes > limits.bytes)) {
@@ -39,7 +39,7 @@ export async function openMailbox(folder: string, limits = LIMITS): Promise<Mail
   let lastId = Number(kept.at(-1)?.mail.id ?? 0)
   return {
     async add(received) {
-      // Two mails of one millisecond, or of a clock that was set back, still differ and keep their order.
+      // IDs increase even if two mails arrive in one millisecond, or if the clock was set back.
       lastId = Math.max(Date.now(), lastId + 1)
       const mail: Mail = { id: String(lastId), ...received, received_at: new Date(lastId).toISOString() }
       const text = JSON.stringify(mail)
@@ -57,11 +57,11 @@ export async function openMailbox(folder: string, limits = LIMITS): Promise<Mail
 
 interface KeptMail {
   mail: Mail
-  /** Length of the file, about in bytes. */
+  /** Approximate size of the file in bytes: its length in UTF-16 units. */
   size: number
 }
 
-/** Reads the mails of a folder, oldest first, and clears away what a crash left half written. */
+/** Reads the mails of a folder, oldest first. Removes files that were incomplete when the process crashed. */
 async function readFolder(folder: string): Promise<KeptMail[]> {
   const kept: KeptMail[] = []
   for (const name of await readdir(folder)) {
@@ -74,7 +74,7 @@ async function readFolder(folder: string): Promise<KeptMail[]> {
   return kept.sort((a, b) => Number(a.mail.id) - Number(b.mail.id))
 }
 
-/** Undefined for a file that a power failure left without its content. */
+/** Parses a stored mail. Returns undefined if a power failure has left the file without content. */
 function readStored(text: string): Mail | undefined {
   try {
     return JSON.parse(text)

@@ -1,8 +1,8 @@
 import { type Html, html } from '@sluice/html'
 import type { Mail } from './mail.ts'
 
-/** The one style sheet of the inbox. */
-export const STYLE = `
+/** The style sheet of the inbox. */
+export const styleSheet = `
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
 body { max-width: 60rem; margin: 0 auto; padding: 1rem }
 h1 { font-size: 1.5rem; overflow-wrap: anywhere }
@@ -15,7 +15,7 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; border-top: 1px solid #888
 iframe { width: 100%; height: 32rem; border: 1px solid #8886; background: #fff; color-scheme: light }
 `
 
-/** The page that lists the mails, newest first. */
+/** Renders the page that lists the mails, newest first. */
 export function listPage(mails: readonly Mail[]): string {
   const rows = mails.map(
     (mail) => html`<li><a href="/mails/${mail.id}">${title(mail)}</a><br>
@@ -25,12 +25,12 @@ export function listPage(mails: readonly Mail[]): string {
   return page(
     'Inbox',
     html`<h1>Inbox</h1>
-<p>Mails that Sluice sent on this machine. They go no further. <a href="/">Reload</a></p>
+<p>Mails that Sluice sent on this machine. They are not delivered to anyone. <a href="/">Reload</a></p>
 ${list}`,
   )
 }
 
-/** The page of one mail. Its HTML stands in a frame of its own, which runs no scripts. */
+/** Renders the page of one mail. The mail's HTML is in a frame that runs no scripts. */
 export function mailPage(mail: Mail): string {
   const frame = html`<h2>HTML</h2>
 <iframe title="The mail's HTML" src="/mails/${mail.id}/html" sandbox="allow-popups allow-popups-to-escape-sandbox"></iframe>`
@@ -46,12 +46,12 @@ ${mail.html === null ? '' : frame}`,
   )
 }
 
-/** What the frame shows: the mail's HTML as it came, with its links opening in a tab of their own. */
+/** Renders the content of the frame: the mail's unchanged HTML, with links that open in new tabs. */
 export function framedHtml(source: string): string {
   return `<!doctype html><meta charset="utf-8"><base target="_blank">${source}`
 }
 
-/** The page for an address that has nothing. */
+/** Renders the page for an unknown address. */
 export function missingPage(): string {
   return page(
     'Not found',
@@ -83,9 +83,9 @@ function time(mail: Mail): Html {
   return html`<time datetime="${mail.received_at}">${mail.received_at.replace('T', ' ').slice(0, 19)} UTC</time>`
 }
 
-/** Makes the web addresses in a text links. */
+/** Turns the web addresses in a text into links. */
 function linked(text: string): Html[] {
-  // Split by a group, every second piece is an address.
+  // Splitting by a capturing group makes every second piece an address.
   return text
     .split(/(https?:\/\/[^\s<>"']+[^\s<>"'.,;:!?)\]])/)
     .map((piece, index) =>

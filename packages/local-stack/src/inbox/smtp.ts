@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server'
 import { type Mail, readMail } from './mail.ts'
 
-/** Largest mail taken, in bytes. */
-const LARGEST_MAIL = 2 * 1024 * 1024
+/** The largest mail that the server accepts. */
+const largestMailBytes = 2 * 1024 * 1024
 
 /** An SMTP server that catches every mail. */
 export interface SmtpServer {
@@ -12,9 +12,11 @@ export interface SmtpServer {
 }
 
 /**
- * Starts an SMTP server that takes mails to anybody and hands each to `keep`; a mail is confirmed once that settles.
+ * Starts an SMTP server that accepts mails to every recipient and passes them to `keep`. It confirms a mail when `keep`
+ * resolves.
  *
- * No log-in and no TLS: it is for the machine it runs on. Throws the system's error where the port can't be bound.
+ * The server has no login and no TLS, because it is for its own machine only. Throws the system's error if the port
+ * cannot be bound.
  */
 export async function startSmtp(
   host: string,
@@ -24,7 +26,7 @@ export async function startSmtp(
   const server = new SMTPServer({
     name: 'sluice',
     banner: 'Sluice inbox',
-    size: LARGEST_MAIL,
+    size: largestMailBytes,
     authOptional: true,
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
@@ -39,7 +41,7 @@ export async function startSmtp(
   })
   const listening = server.listen(port, host)
   await once(listening, 'listening')
-  // A client that goes away in the middle of a mail is no reason to end.
+  // A client that disconnects in the middle of a mail must not end the process.
   server.on('error', () => {})
   const address = listening.address()
   return {
@@ -48,16 +50,16 @@ export async function startSmtp(
   }
 }
 
-/** Reads one mail to its end; rejects with the SMTP answer for one that is too large or makes no sense. */
+/** Reads one mail to its end. Rejects with the SMTP answer if the mail is too large or malformed. */
 async function receive(
   stream: SMTPServerDataStream,
   session: SMTPServerSession,
   keep: (mail: Omit<Mail, 'id' | 'received_at'>) => Promise<void>,
 ): Promise<void> {
   const chunks: Buffer[] = []
-  // Past the limit the rest is read and dropped: the client listens for an answer only when it has sent everything.
+  // Beyond the limit, the rest is read and dropped: the client reads the answer only after it has sent everything.
   for await (const chunk of stream) if (!stream.sizeExceeded) chunks.push(chunk)
-  if (stream.sizeExceeded) throw answer(552, `a mail has at most ${LARGEST_MAIL} bytes here`)
+  if (stream.sizeExceeded) throw answer(552, `a mail has at most ${largestMailBytes} bytes here`)
   const { mailFrom, rcptTo } = session.envelope
   const envelope = {
     to: rcptTo.map(({ address }) => address),

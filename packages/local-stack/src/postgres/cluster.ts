@@ -3,22 +3,22 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { access, chown, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { readIfThere } from '../read-if-there.ts'
+import { readIfExists } from '../read-if-exists.ts'
 import type { PostgresBinaries } from './binaries.ts'
 import { commandFor, type Launcher } from './launcher.ts'
 
-/** The one database, and the role that owns it. */
-export const DATABASE = 'sluice'
+/** The name of the database, and of the role that owns it. */
+export const databaseName = 'sluice'
 
-/** Postgres's own messages and the time zone do not depend on the machine; nor do its settings on PG* variables. */
-export const POSTGRES_ENVIRONMENT = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }
+/** The environment of Postgres: messages, time zone and settings must not depend on the machine or on PG* variables. */
+export const postgresEnvironment = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }
 
 /**
- * Makes the data directory where it isn't there yet, with the database and its role, and gives the role's password.
+ * Creates the data directory with the database and its role, if it does not exist yet. Returns the role's password.
  *
- * The password stays in `<data directory>.password`, readable by its owner only. The directory is made under another
- * name and renamed when it is complete, so one that a crash cut short is never used. `durable` makes sure that it also
- * survives a power failure. Throws with initdb's words.
+ * The password is kept in `<data directory>.password`, readable by its owner only. The directory is created under
+ * another name and renamed when it is complete, so that an incomplete directory is never used after a crash. If
+ * `durable` is set, the directory also survives a power failure. Throws with the output of initdb if it fails.
  */
 export async function ensureCluster(
   binaries: PostgresBinaries,
@@ -27,12 +27,12 @@ export async function ensureCluster(
   durable: boolean,
 ): Promise<string> {
   const passwordFile = `${dataDirectory}.password`
-  const password = await readIfThere(passwordFile)
+  const password = await readIfExists(passwordFile)
   if (await exists(join(dataDirectory, 'PG_VERSION'))) {
     if (password === undefined) {
       throw new Error(`${passwordFile} is missing: put it back, or remove ${dataDirectory} to start with no data`)
     }
-    await giveAway(launcher, dataDirectory)
+    await changeOwner(launcher, dataDirectory)
     return password
   }
   const chosen = password ?? randomBytes(24).toString('base64url')
@@ -59,11 +59,11 @@ async function createCluster(
     const passwordFile = join(directory, 'password')
     await mkdir(cluster, { mode: 0o700 })
     await writeFile(passwordFile, password, { mode: 0o600 })
-    await giveAway(launcher, directory)
+    await changeOwner(launcher, directory)
     await run(launcher, [
       binaries.initdb,
       `--pgdata=${cluster}`,
-      `--username=${DATABASE}`,
+      `--username=${databaseName}`,
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
@@ -71,37 +71,41 @@ async function createCluster(
       // Postgres's own collation: the same order on every machine, whatever its C library.
       ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
     ])
-    await run(launcher, [binaries.postgres, '--single', '-D', cluster, 'postgres'], `create database ${DATABASE};\n`)
+    await run(
+      launcher,
+      [binaries.postgres, '--single', '-D', cluster, 'postgres'],
+      `create database ${databaseName};\n`,
+    )
     await rename(cluster, dataDirectory)
   } finally {
     await rm(directory, { recursive: true, force: true })
   }
 }
 
-/** Where Postgres runs as another user than this process, that user gets the directory. */
-async function giveAway(launcher: Launcher, directory: string): Promise<void> {
+/** Makes the user that Postgres runs as the owner of a directory, if that is another user than this process's. */
+async function changeOwner(launcher: Launcher, directory: string): Promise<void> {
   if (launcher.as.kind !== 'user') return
   const { uid, gid } = launcher.as
   if ((await stat(directory)).uid === uid) return
   for (const entry of await readdir(directory, { recursive: true })) await chown(join(directory, entry), uid, gid)
-  // Last, because it marks the rest as done.
+  // The directory comes last: its owner marks that its content is done.
   await chown(directory, uid, gid)
 }
 
-/** Runs a program to its end; throws with its last words where it fails. */
+/** Runs a program to its end. Throws with the last lines of its output if it fails. */
 async function run(launcher: Launcher, program: readonly string[], input = ''): Promise<void> {
-  const child = spawn('env', commandFor(launcher, program), { env: POSTGRES_ENVIRONMENT, detached: true })
-  const words = collect(child)
-  // A program that fails at once closes its input early; its exit says why.
+  const child = spawn('env', commandFor(launcher, program), { env: postgresEnvironment, detached: true })
+  const output = collectOutput(child)
+  // A program that fails at once closes its input early; its output states the reason.
   child.stdin.on('error', () => {})
   child.stdin.end(input)
   const [code] = await once(child, 'close')
   if (code !== 0) {
-    throw new Error(`${basename(program[0] ?? '')} failed:\n${words().trim().split('\n').slice(-10).join('\n')}`)
+    throw new Error(`${basename(program[0] ?? '')} failed:\n${output().trim().split('\n').slice(-10).join('\n')}`)
   }
 }
 
-function collect(child: ChildProcess): () => string {
+function collectOutput(child: ChildProcess): () => string {
   const chunks: Buffer[] = []
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => chunks.push(chunk))
   return () => Buffer.concat(chunks).toString('utf8')

@@ -4,32 +4,32 @@ import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 
 /**
- * How to run Postgres's programs here. Two things stand in the way of plainly spawning them:
+ * How to run Postgres's programs on this machine. Two problems prevent spawning them directly:
  *
- * - Postgres refuses to run as root. Under root on Linux it runs in a user namespace in which root's own number reads
- *   as `nobody`: files stay root's, and directories that only root can enter do no harm. Where the kernel refuses
- *   namespaces (as in most containers), or they don't help because somebody else's directory is in the way, it runs as
- *   another user, with the one capability that lets it reach its files all the same.
- * - Postgres outlives a parent that is killed. Linux sends it SIGINT (a fast shutdown) when the parent dies. Elsewhere
- *   a shell in between notices that the pipe from the parent has closed.
+ * - Postgres refuses to run as root. Under root on Linux it runs in a user namespace that shows root's user ID as
+ *   `nobody`. Root keeps owning the files, and directories that only root can enter are no obstacle. The kernel may
+ *   refuse namespaces (as in most containers), or a directory of another user may be inaccessible in one. Then Postgres
+ *   runs as another user, with the single capability that lets it access its files.
+ * - Postgres outlives a killed parent. Linux sends it SIGINT (a fast shutdown) when the parent dies. On other systems,
+ *   an intermediate shell notices that the pipe from the parent has closed.
  */
 export interface Launcher {
   as: { kind: 'self' } | { kind: 'namespace' } | { kind: 'user'; uid: number; gid: number }
   parentDeath: 'signal' | 'pipe'
 }
 
-/** `nobody`, which initdb finds in /etc/passwd everywhere. */
-const NOBODY = 65_534
+/** The ID of `nobody`, a user that initdb finds in /etc/passwd on every system. */
+const nobodyId = 65_534
 
-const NAMESPACE = ['unshare', '-U', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`]
+const namespaceCommand = ['unshare', '-U', `--map-user=${nobodyId}`, `--map-group=${nobodyId}`]
 
 const run = promisify(execFile)
 
 /**
- * Chooses the way to run Postgres on a data directory, which need not exist yet, but stands in a folder that does.
+ * Chooses how to run Postgres on a data directory. The directory need not exist yet, but its parent must.
  *
- * Whose the directory is decides, so that a directory keeps the way that it was made with. `postgres` is the server's
- * program. Throws where root has no way to run it.
+ * The choice depends on the owner of the directory, so that an existing directory keeps the choice that it was created
+ * with. `postgres` is the path of the server's program. Throws if the process is root and has no way to run it.
  */
 export async function chooseLauncher(postgres: string, dataDirectory: string): Promise<Launcher> {
   const signal = await works(['setpriv', '--pdeathsig', 'INT', 'true'])
@@ -38,9 +38,9 @@ export async function chooseLauncher(postgres: string, dataDirectory: string): P
 
   const probe = ['sh', '-c', 'test -w "$1" && "$2" --version', 'sh', dirname(dataDirectory), postgres]
   const owner = await stat(dataDirectory).catch(() => undefined)
-  const ofRoot = owner === undefined || owner.uid === 0
-  if (ofRoot && (await works([...NAMESPACE, ...probe]))) return { as: { kind: 'namespace' }, parentDeath }
-  const user = { uid: ofRoot ? NOBODY : owner.uid, gid: ofRoot ? NOBODY : owner.gid }
+  const isRoots = owner === undefined || owner.uid === 0
+  if (isRoots && (await works([...namespaceCommand, ...probe]))) return { as: { kind: 'namespace' }, parentDeath }
+  const user = { uid: isRoots ? nobodyId : owner.uid, gid: isRoots ? nobodyId : owner.gid }
   if (signal && (await works([...asUser(user.uid, user.gid), ...probe])))
     return { as: { kind: 'user', ...user }, parentDeath }
   throw new Error(
@@ -49,30 +49,33 @@ export async function chooseLauncher(postgres: string, dataDirectory: string): P
   )
 }
 
-/** Gives the arguments for `env` that run a program of Postgres the launcher's way. */
+/** Returns the arguments for `env` that run a program of Postgres with this launcher. */
 export function commandFor(launcher: Launcher, program: readonly string[]): string[] {
   const deathSignal = launcher.parentDeath === 'signal' ? ['--pdeathsig', 'INT'] : []
   if (launcher.as.kind === 'user') return [...asUser(launcher.as.uid, launcher.as.gid), ...deathSignal, ...program]
-  // setpriv comes last: a change of user takes the death signal away again.
+  // setpriv comes last, because a change of user clears the death signal.
   return [
-    ...(launcher.as.kind === 'namespace' ? NAMESPACE : []),
+    ...(launcher.as.kind === 'namespace' ? namespaceCommand : []),
     ...(launcher.parentDeath === 'signal' ? ['setpriv', ...deathSignal] : []),
     ...program,
   ]
 }
 
-/** As {@link commandFor}, for the server: without a death signal, it ends when its standard input closes. */
+/**
+ * Returns the same as {@link commandFor} for the server: without a death signal, it ends when its standard input
+ * closes.
+ */
 export function serverCommandFor(launcher: Launcher, program: readonly string[]): string[] {
   const command = commandFor(launcher, program)
-  return launcher.parentDeath === 'signal' ? command : ['sh', '-c', END_WITH_INPUT, 'sh', ...command]
+  return launcher.parentDeath === 'signal' ? command : ['sh', '-c', endWithInput, 'sh', ...command]
 }
 
-const END_WITH_INPUT = '"$@" </dev/null & p=$!; trap "" INT TERM; cat >/dev/null; kill -INT $p; wait $p'
+const endWithInput = '"$@" </dev/null & p=$!; trap "" INT TERM; cat >/dev/null; kill -INT $p; wait $p'
 
 function asUser(uid: number, gid: number): string[] {
   const user = ['--reuid', String(uid), '--regid', String(gid), '--clear-groups']
   const capability = ['--inh-caps', '+dac_override', '--ambient-caps', '+dac_override']
-  // Without this bit access(2), with which Postgres looks for its own programs, overlooks the capability.
+  // Postgres finds its own programs with access(2), which ignores the capability without this bit.
   return ['setpriv', ...user, ...capability, '--securebits', '+no_setuid_fixup']
 }
 

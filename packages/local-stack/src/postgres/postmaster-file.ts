@@ -1,26 +1,30 @@
 import { join } from 'node:path'
 import { commandLine, isRunning } from '../process-state.ts'
-import { readIfThere } from '../read-if-there.ts'
+import { readIfExists } from '../read-if-exists.ts'
 
-/** What a running Postgres writes into its data directory as `postmaster.pid`; it stays behind after a crash. */
+/**
+ * The file `postmaster.pid`, which a running Postgres writes into its data directory. The file remains after a crash.
+ */
 export interface PostmasterFile {
   pid: number
-  /** Whether it takes connections. */
+  /** Whether the server accepts connections. */
   ready: boolean
-  /** The whole file: another run of Postgres never writes the same. */
+  /** The content of the file, which is different for each run of Postgres. */
   content: string
 }
 
-/** Reads `postmaster.pid`; gives undefined where there is none, or where Postgres is just writing it. */
+/** Reads `postmaster.pid`. Returns undefined if the file does not exist or is incomplete. */
 export async function readPostmasterFile(dataDirectory: string): Promise<PostmasterFile | undefined> {
-  const content = (await readIfThere(join(dataDirectory, 'postmaster.pid'))) ?? ''
+  const content = (await readIfExists(join(dataDirectory, 'postmaster.pid'))) ?? ''
   const lines = content.split('\n')
   const pid = Number(lines[0])
   if (!Number.isInteger(pid) || pid <= 0) return undefined
   return { pid, ready: lines[7]?.trim() === 'ready', content }
 }
 
-/** Tells whether `pid` is a running Postgres server on this data directory, and not a process that got its number. */
+/**
+ * Checks whether `pid` is a running Postgres server on this data directory, and not another process that reuses its ID.
+ */
 export async function isPostmasterOf(pid: number, dataDirectory: string): Promise<boolean> {
   if (!(await isRunning(pid))) return false
   const command = await commandLine(pid)

@@ -18,7 +18,7 @@ const onLinux = process.platform === 'linux'
 const nobody = { kind: 'user', uid: 65_534, gid: 65_534 } as const
 
 let home: string
-/** Shared by the tests, which stop their servers: making one takes over a second. */
+/** The data directory that the tests share, because creating one takes over a second. Every test stops its server. */
 let dataDirectory: string
 const running: RunningPostgres[] = []
 
@@ -62,13 +62,13 @@ describe('startPostgres', () => {
     }
   })
 
-  test('takes server settings', async () => {
+  test('applies server settings', async () => {
     const { url } = await start({ dataDirectory, settings: { work_mem: '7MB' } })
     expect(await query(url, 'show work_mem')).toEqual([{ work_mem: '7MB' }])
     expect(await query(url, 'show max_connections')).toEqual([{ max_connections: '300' }])
   })
 
-  test('starts over where an earlier start was cut short while it made the data directory', async () => {
+  test('starts after a start that was interrupted while it created the data directory', async () => {
     const folder = await emptyFolder()
     await mkdir(join(folder, 'data.init-abc', 'data', 'base'), { recursive: true })
     const { url } = await start({ dataDirectory: join(folder, 'data'), settings: { fsync: 'off' } })
@@ -76,7 +76,7 @@ describe('startPostgres', () => {
     expect((await readdir(folder)).sort()).toEqual(['data', 'data.log', 'data.password'])
   })
 
-  test('says why it did not start, in the words of the log', async () => {
+  test('rejects with the last lines of the log if the server does not start', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     onTestFinished(() => void taken.close())
@@ -85,7 +85,7 @@ describe('startPostgres', () => {
     await expect(start({ dataDirectory, port })).rejects.toThrow(/could not bind.*in use/)
   })
 
-  test('says what to do where the password is gone', async () => {
+  test('rejects with instructions if the password file is missing', async () => {
     const dataDirectory = await ownCopy()
     await rm(`${dataDirectory}.password`)
     await expect(start({ dataDirectory })).rejects.toThrow('data.password is missing')
@@ -101,7 +101,7 @@ describe('after a crash', () => {
     expect(await query(second.url, `select mark from marks where mark = 'committed'`)).toHaveLength(1)
   })
 
-  test('starts although another program got the number of the killed server', async () => {
+  test('starts although another program has the process ID of the killed server', async () => {
     const first = await start({ dataDirectory })
     process.kill(await postmaster(dataDirectory), 'SIGKILL')
     await first.exited
@@ -116,10 +116,10 @@ describe('after a crash', () => {
     expect(other.exitCode).toBeNull()
   })
 
-  test('shuts down a server that still runs on the directory', async () => {
-    const left = await start({ dataDirectory })
+  test('first shuts down a server that still runs on the directory', async () => {
+    const leftover = await start({ dataDirectory })
     const next = await start({ dataDirectory })
-    await left.exited
+    await leftover.exited
     expect(await query(next.url, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
@@ -129,7 +129,7 @@ describe('after a crash', () => {
     ...(onLinux ? [{ as: self, parentDeath: 'signal' } as const] : []),
     ...(onLinux && isRoot ? [{ as: nobody, parentDeath: 'signal' } as const] : []),
   ]
-  test.each(launchers)('the server ends with a killed parent: $as.kind, by $parentDeath', async (launcher) => {
+  test.each(launchers)('the server ends if its parent is killed: $as.kind, by $parentDeath', async (launcher) => {
     const directory = launcher.as.kind === 'user' ? await ownCopy() : dataDirectory
     const { child, url } = await startInChild({ dataDirectory: directory, port: 0, launcher })
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }])
@@ -141,7 +141,7 @@ describe('after a crash', () => {
 })
 
 describe.runIf(onLinux && isRoot)('under root', () => {
-  test('works as another user below a directory that only root can enter, and keeps to that user', async () => {
+  test('runs as another user in a directory that only root can enter, and keeps that user', async () => {
     const copy = await ownCopy()
     await chmod(dirname(copy), 0o700)
     const first = await start({ dataDirectory: copy, launcher: { as: nobody, parentDeath: 'signal' } })
@@ -153,7 +153,7 @@ describe.runIf(onLinux && isRoot)('under root', () => {
     expect((await stat(join(copy, 'PG_VERSION'))).uid).toBe(nobody.uid)
   })
 
-  test("makes a data directory below another user's private directory", async () => {
+  test("creates a data directory in another user's private directory", async () => {
     const folder = await emptyFolder()
     await chown(folder, 1000, 1000)
     const { url } = await start({ dataDirectory: join(folder, 'data'), settings: { fsync: 'off' } })
@@ -161,7 +161,7 @@ describe.runIf(onLinux && isRoot)('under root', () => {
   })
 
   const nobodyCanRead = spawnSync('test', ['-r', fixture], { uid: nobody.uid, gid: nobody.gid }).status === 0
-  test.runIf(nobodyCanRead)('works started by a plain user', async () => {
+  test.runIf(nobodyCanRead)('can be started by an ordinary user', async () => {
     const folder = await emptyFolder()
     await chmod(home, 0o755)
     await chown(folder, nobody.uid, nobody.gid)
@@ -213,7 +213,7 @@ async function postmaster(dataDirectory: string): Promise<number> {
 
 async function query(url: string, sql: string): Promise<unknown[]> {
   const client = new pg.Client(url)
-  // The server may end under a connection; the query itself then rejects.
+  // If the server ends during a connection, the query rejects by itself.
   client.on('error', () => {})
   await client.connect()
   try {

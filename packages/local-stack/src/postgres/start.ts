@@ -4,46 +4,51 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { lastLines, openLog } from '../log-file.ts'
 import { freePort } from '../ports.ts'
-import { howItEnds, isRunning } from '../process-state.ts'
+import { isRunning, waitForExit } from '../process-state.ts'
 import { findBinaries, type PostgresBinaries } from './binaries.ts'
-import { DATABASE, ensureCluster, POSTGRES_ENVIRONMENT } from './cluster.ts'
+import { databaseName, ensureCluster, postgresEnvironment } from './cluster.ts'
 import { chooseLauncher, type Launcher, serverCommandFor } from './launcher.ts'
 import { isPostmasterOf, readPostmasterFile } from './postmaster-file.ts'
 
-/** What {@link startPostgres} takes. */
+/** Options of {@link startPostgres}. */
 export interface PostgresOptions {
-  /** Made on the first start. Its password and log stand beside it: `<directory>.password`, `<directory>.log`. */
+  /** Created on the first start. Its password and log are next to it: `<directory>.password`, `<directory>.log`. */
   dataDirectory: string
   /** Port on 127.0.0.1; 0 picks a free one. */
   port: number
-  /** Further server settings, such as `{ work_mem: '64MB' }`. With `fsync` off, making the directory is faster too. */
+  /**
+   * Further server settings, such as `{ work_mem: '64MB' }`. With `fsync` off, creating the directory is faster too.
+   */
   settings?: Readonly<Record<string, string>>
-  /** How to run Postgres's programs; chosen for the machine where it is left out. */
+  /** How to run Postgres's programs. By default, chosen for the machine. */
   launcher?: Launcher
 }
 
-/** A Postgres server that takes connections. */
+/** A Postgres server that accepts connections. */
 export interface RunningPostgres {
   /** `postgres://user:password@127.0.0.1:port/database` */
   url: string
   port: number
-  /** Settles when the server has ended, whatever ended it, with how: `exit code 1`, `SIGKILL`. */
+  /** Settles when the server has ended for any reason, with how it ended: `exit code 1`, `SIGKILL`. */
   exited: Promise<string>
-  /** Shuts down: ends the connections, rolls back what is open, and waits for the end. Can be called again. */
+  /** Shuts down: closes the connections, rolls back open transactions, and waits for the end. Can be called again. */
   stop(): Promise<void>
 }
 
-/** How long a start waits for what a killed server left behind: its last connections, its place in the process table. */
-const LEFTOVERS_MS = 10_000
-/** After this time a shutdown stops writing its last checkpoint; the next start then recovers as after a crash. */
-const SHUTDOWN_MS = 30_000
-const POLL_MS = 20
+/**
+ * For how long a start waits for the leftovers of a killed server: its last connections, its entry in the process
+ * table.
+ */
+const leftoverWaitMs = 10_000
+/** After this time a shutdown aborts its last checkpoint. The next start then recovers as after a crash. */
+const shutdownMs = 30_000
+const pollMs = 20
 
 /**
- * Starts an embedded Postgres on 127.0.0.1, making its data directory on the first start.
+ * Starts an embedded Postgres on 127.0.0.1. The first start creates the data directory.
  *
- * The server ends when this process dies, however it dies. One that an earlier process left on the same directory is
- * shut down first. Throws with the last lines of the server's log where it doesn't start.
+ * The server ends when this process dies, even if it is killed. A server that an earlier process left running on the
+ * same directory is shut down first. Throws with the last lines of the server's log if the server does not start.
  */
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
   const parent = dirname(options.dataDirectory)
@@ -52,20 +57,20 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   const binaries = await findBinaries()
   const launcher = options.launcher ?? (await chooseLauncher(binaries.postgres, dataDirectory))
   const password = await ensureCluster(binaries, launcher, dataDirectory, options.settings?.fsync !== 'off')
-  await endLeftServer(dataDirectory)
+  await stopLeftoverServer(dataDirectory)
 
-  const deadline = Date.now() + LEFTOVERS_MS
+  const deadline = Date.now() + leftoverWaitMs
   for (;;) {
     const port = options.port === 0 ? await freePort('127.0.0.1') : options.port
     const server = await launch(binaries, launcher, { ...options, dataDirectory, port })
     if (server.state === 'ready') {
-      const url = `postgres://${DATABASE}:${password}@127.0.0.1:${port}/${DATABASE}`
+      const url = `postgres://${databaseName}:${password}@127.0.0.1:${port}/${databaseName}`
       return { url, port, exited: server.exited, stop: server.stop }
     }
-    const passes =
+    const isTemporary =
       /lock file ".*" already exists|pre-existing shared memory block/.test(server.log) ||
       (options.port === 0 && server.log.includes('could not bind'))
-    if (!passes || Date.now() > deadline) {
+    if (!isTemporary || Date.now() > deadline) {
       throw new Error(`Postgres did not start (${dataDirectory}.log):\n${server.log}`)
     }
     await delay(200)
@@ -74,23 +79,24 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
 
 type Launched = { state: 'ready'; exited: Promise<string>; stop(): Promise<void> } | { state: 'failed'; log: string }
 
-/** Starts the server once, and waits until it takes connections or has ended. */
+/** Starts the server once, and waits until it accepts connections or has ended. */
 async function launch(binaries: PostgresBinaries, launcher: Launcher, options: PostgresOptions): Promise<Launched> {
   const { dataDirectory } = options
   const before = await readPostmasterFile(dataDirectory)
   const log = await openLog(`${dataDirectory}.log`)
   const { size: logStart } = await log.stat()
   const child = spawn('env', serverCommandFor(launcher, [binaries.postgres, ...serverArguments(options)]), {
-    // A number in postmaster.pid that a zombie holds, or another program got, would stop the server from starting. It
-    // overlooks its grandparent's, and then still finds out by the shared memory whether the directory is in use.
-    env: { ...POSTGRES_ENVIRONMENT, ...(before && { PG_GRANDPARENT_PID: String(before.pid) }) },
+    // The process ID in postmaster.pid may belong to a zombie or to another program by now, and the server would refuse
+    // to start. It ignores its grandparent's ID, and still detects by the shared memory whether the directory is in
+    // use.
+    env: { ...postgresEnvironment, ...(before && { PG_GRANDPARENT_PID: String(before.pid) }) },
     stdio: ['pipe', log.fd, log.fd],
-    // In a process group of its own, Ctrl-C in a terminal doesn't reach it before the apps have stopped.
+    // In a process group of its own, Ctrl-C in a terminal does not reach the server before the apps have stopped.
     detached: true,
   })
   child.stdin?.on('error', () => {})
   let ended = false
-  const exited = howItEnds(child).finally(() => {
+  const exited = waitForExit(child).finally(() => {
     ended = true
   })
   await log.close()
@@ -101,7 +107,7 @@ async function launch(binaries: PostgresBinaries, launcher: Launcher, options: P
       const end = () => (ended ? Promise.resolve() : stop(now.pid, exited))
       return { state: 'ready', exited, stop: end }
     }
-    await Promise.race([delay(POLL_MS), exited])
+    await Promise.race([delay(pollMs), exited])
   }
   return { state: 'failed', log: (await lastLines(`${dataDirectory}.log`, logStart, 10)).join('\n') }
 }
@@ -119,20 +125,20 @@ function serverArguments(options: PostgresOptions): string[] {
 
 async function stop(pid: number, exited: Promise<string>): Promise<void> {
   await signal(pid, 'SIGINT')
-  const impatient = setTimeout(() => void signal(pid, 'SIGQUIT'), SHUTDOWN_MS)
+  const timer = setTimeout(() => void signal(pid, 'SIGQUIT'), shutdownMs)
   await exited
-  clearTimeout(impatient)
+  clearTimeout(timer)
 }
 
-/** Shuts down a server that still runs on the directory: its parent was killed, and it didn't notice. */
-async function endLeftServer(dataDirectory: string): Promise<void> {
-  const left = await readPostmasterFile(dataDirectory)
-  if (left === undefined || !(await isPostmasterOf(left.pid, dataDirectory))) return
-  await signal(left.pid, 'SIGINT')
-  const deadline = Date.now() + SHUTDOWN_MS
-  while (await isRunning(left.pid)) {
-    if (Date.now() > deadline) throw new Error(`Postgres (process ${left.pid}) still runs on ${dataDirectory}`)
-    await delay(POLL_MS)
+/** Shuts down a server that still runs on the directory because it did not notice that its parent was killed. */
+async function stopLeftoverServer(dataDirectory: string): Promise<void> {
+  const leftover = await readPostmasterFile(dataDirectory)
+  if (leftover === undefined || !(await isPostmasterOf(leftover.pid, dataDirectory))) return
+  await signal(leftover.pid, 'SIGINT')
+  const deadline = Date.now() + shutdownMs
+  while (await isRunning(leftover.pid)) {
+    if (Date.now() > deadline) throw new Error(`Postgres (process ${leftover.pid}) still runs on ${dataDirectory}`)
+    await delay(pollMs)
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { worthNotice } from './app-output.ts'
+import { warningIn } from './app-output.ts'
 
 test.each([
   ['{"level":"info","msg":"fine"}', false, undefined],
@@ -10,6 +10,6 @@ test.each([
   ['TypeError: x is not a function', true, 'TypeError: x is not a function'],
   ['{ not JSON', true, '{ not JSON'],
   ['', true, undefined],
-])('of the line %s (on stderr: %s), people see %s', (line, isStderr, expected) => {
-  expect(worthNotice(line, isStderr)).toBe(expected)
+])('for the line %s (on stderr: %s), the terminal shows %s', (line, isStderr, expected) => {
+  expect(warningIn(line, isStderr)).toBe(expected)
 })

@@ -4,12 +4,12 @@ import type { FileHandle } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
 
-/** Levels of log lines that people should see at once. */
-const NOTICED = ['warn', 'error', 'fatal']
+/** Levels of log lines that the terminal shows. */
+const noticedLevels = ['warn', 'error', 'fatal']
 
 /**
- * Copies what a process prints to its log as it stands, and hands the lines that people should see at once to
- * `notice`. Settles, with the log closed, when the process has closed its output. Never rejects.
+ * Copies the output of a process unchanged to its log, and calls `notice` with the lines that the terminal should show.
+ * Resolves when the process has closed its output and the log is closed. Never rejects.
  */
 export async function recordOutput(
   child: ChildProcess,
@@ -17,15 +17,15 @@ export async function recordOutput(
   notice: (line: string) => void,
 ): Promise<void> {
   const log = logFile.createWriteStream()
-  // A full disk ends the log, and not the app.
+  // A full disk ends the log, but not the app.
   const logged = finished(log).catch(() => {})
   const closed = once(child, 'close').catch(() => {})
   for (const stream of [child.stdout, child.stderr]) {
     if (!stream) continue
     stream.on('data', (chunk: Buffer) => void log.write(chunk))
     createInterface({ input: stream }).on('line', (line) => {
-      const worth = worthNotice(line, stream === child.stderr)
-      if (worth !== undefined) notice(worth)
+      const warning = warningIn(line, stream === child.stderr)
+      if (warning !== undefined) notice(warning)
     })
   }
   await closed
@@ -33,16 +33,19 @@ export async function recordOutput(
   await logged
 }
 
-/** Gives a line's message where it is a warning or an error: by its level where it is a log line, else by the stream. */
-export function worthNotice(line: string, isStderr: boolean): string | undefined {
+/**
+ * Returns the message of a line if it is a warning or an error, else undefined. The level decides if it is a log line,
+ * otherwise the stream.
+ */
+export function warningIn(line: string, isStderr: boolean): string | undefined {
   if (line.startsWith('{')) {
     try {
       const { level, msg, err } = JSON.parse(line)
       if (typeof level === 'string') {
-        return NOTICED.includes(level) ? [msg, err?.message].filter(Boolean).join(': ') : undefined
+        return noticedLevels.includes(level) ? [msg, err?.message].filter(Boolean).join(': ') : undefined
       }
     } catch {
-      // Not a log line after all.
+      // The line is not JSON, and therefore not a log line.
     }
   }
   return isStderr && line.trim() !== '' ? line : undefined

@@ -3,41 +3,41 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { lastLines, openLog } from '../log-file.ts'
 import { printable } from '../printable.ts'
-import { howItEnds } from '../process-state.ts'
+import { waitForExit } from '../process-state.ts'
 import { recordOutput } from './app-output.ts'
 import type { Run } from './keep-running.ts'
 
 /** An app that the stack runs, in processes of its own. */
 export interface AppDefinition {
-  /** Names its logs, and its processes in `stack.json`. */
+  /** The name of the app in its logs' names and in `stack.json`. */
   name: string
-  /** The file that Node runs, an absolute path. It sends `{ type: 'ready' }` once it serves. */
+  /** The absolute path of the file that Node runs. The app sends `{ type: 'ready' }` when it serves. */
   entry: string
   /** Number of processes. */
   count: number
   /** Variables for this app only. */
   env?: Readonly<Record<string, string>>
-  /** Options of Node for this app, such as limits of its memory. */
+  /** Node's options for this app, such as memory limits. */
   nodeOptions?: readonly string[]
   /**
-   * An app that listens: `{ prefix: 'API', port: 3000 }` says that it reads `API_HOST` and `API_PORT`, and that its
-   * address is `API_URL`; `port` is the default.
+   * The settings of an app that listens. `{ prefix: 'API', port: 3000 }` means: it reads `API_HOST` and `API_PORT`, its
+   * address is `API_URL`, and its default port is 3000.
    */
   web?: { prefix: string; port: number }
 }
 
-/** What {@link startApp} takes. */
+/** Options of {@link startApp}. */
 export interface AppProcessOptions {
-  /** In messages, such as `worker 2`. */
+  /** The name in messages, such as `worker 2`. */
   name: string
   entry: string
   env: Readonly<Record<string, string | undefined>>
   nodeOptions: readonly string[]
-  /** Where everything goes that the app prints. */
+  /** The file for all output of the app. */
   logFile: string
-  /** Takes warnings and errors that the app prints. */
+  /** Accepts warnings and errors that the app prints. */
   log(line: string): void
-  /** Gives the start up. */
+  /** Aborts the start. */
   signal: AbortSignal
 }
 
@@ -46,19 +46,23 @@ export interface AppProcess extends Run {
   pid: number
 }
 
-const READY_MS = 60_000
-/** An app that takes longer to end is killed. */
-const STOP_MS = 15_000
-/** How long the last words of an app that failed may take to arrive. */
-const WORDS_MS = 1000
+const readyMs = 60_000
+/** An app that needs longer to end is killed. */
+const stopMs = 15_000
+/** For how long to wait for the last output of an app that failed. */
+const lastOutputMs = 1000
 
-/** Where this process ends without having ended the apps, by a crash or by force, they end with it. */
+/**
+ * The running apps. If this process ends without having stopped them, because of a crash for example, it kills them.
+ */
 const living = new Set<ChildProcess>()
 process.on('exit', () => {
   for (const child of living) child.kill('SIGKILL')
 })
 
-/** Starts one process of an app and waits until it is ready. Throws with its last words where it ends before. */
+/**
+ * Starts one process of an app and waits until it is ready. Throws with its last output if it ends or times out before.
+ */
 export async function startApp(options: AppProcessOptions): Promise<AppProcess> {
   options.signal.throwIfAborted()
   const logFile = await openLog(options.logFile)
@@ -67,28 +71,29 @@ export async function startApp(options: AppProcessOptions): Promise<AppProcess> 
     env: options.env,
     execArgv: [...options.nodeOptions],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    // In a process group of its own: Ctrl-C in a terminal is for this process, which ends the apps in order.
+    // In a process group of its own, the app does not get Ctrl-C from the terminal: this process stops the apps in
+    // order.
     detached: true,
   })
-  const exited = howItEnds(child)
+  const exited = waitForExit(child)
   const recorded = recordOutput(child, logFile, (line) => options.log(`${options.name}: ${line}`))
   living.add(child)
   void exited.then(() => living.delete(child))
 
-  const limit = AbortSignal.any([options.signal, AbortSignal.timeout(READY_MS)])
-  const outcome = await Promise.race([ready(child, limit), exited])
+  const deadline = AbortSignal.any([options.signal, AbortSignal.timeout(readyMs)])
+  const outcome = await Promise.race([ready(child, deadline), exited])
   if (outcome === 'ready' && child.pid !== undefined) {
     return { pid: child.pid, exited, stop: () => stop(child, exited) }
   }
   await stop(child, exited)
   options.signal.throwIfAborted()
-  await Promise.race([recorded, delay(WORDS_MS, undefined, { ref: false })])
-  // Indented: no line of theirs looks like one of ours.
-  const words = (await lastLines(options.logFile, logStart, 20)).map((line) => `  ${printable(line)}`).join('\n')
-  throw new Error(`${options.name} did not start: ${outcome} (${options.logFile})\n${words}`)
+  await Promise.race([recorded, delay(lastOutputMs, undefined, { ref: false })])
+  // The output is indented, so that it cannot imitate a line of the stack.
+  const output = (await lastLines(options.logFile, logStart, 20)).map((line) => `  ${printable(line)}`).join('\n')
+  throw new Error(`${options.name} did not start: ${outcome} (${options.logFile})\n${output}`)
 }
 
-/** Settles with `ready` when the app says so; with something else when the signal aborts before. */
+/** Returns `ready` when the app reports that it is ready, or another text if the signal aborts before. */
 async function ready(child: ChildProcess, signal: AbortSignal): Promise<string> {
   try {
     for (;;) {
@@ -96,14 +101,14 @@ async function ready(child: ChildProcess, signal: AbortSignal): Promise<string> 
       if (message?.type === 'ready') return 'ready'
     }
   } catch {
-    return `not ready after ${READY_MS / 1000} s`
+    return `not ready after ${readyMs / 1000} s`
   }
 }
 
 async function stop(child: ChildProcess, exited: Promise<string>): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   child.kill('SIGTERM')
-  const impatient = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+  const timer = setTimeout(() => child.kill('SIGKILL'), stopMs)
   await exited
-  clearTimeout(impatient)
+  clearTimeout(timer)
 }

@@ -1,4 +1,4 @@
-// An app in miniature: answers on its port with its environment as JSON, or fails at once where it is told to.
+// A minimal app: answers on its port with its environment as JSON, or fails at once if FIXTURE is `fails`.
 import { createServer } from 'node:http'
 
 if (process.env.FIXTURE === 'fails') throw new Error(`the fixture fails${process.env.HOSTILE ?? ''}`)
@@ -7,7 +7,7 @@ process.on('disconnect', () => process.exit(0))
 process.on('SIGTERM', () => process.exit(0))
 console.log('an ordinary line')
 console.log(JSON.stringify({ level: 'warn', msg: 'a warning' }))
-// What a client sent, as far as a message quotes it.
+// Imitates a log message that quotes a client.
 if (process.env.HOSTILE) console.log(JSON.stringify({ level: 'error', msg: process.env.HOSTILE }))
 
 const port = process.env.FIXTURE === 'worker' ? 0 : Number(process.env.API_PORT)

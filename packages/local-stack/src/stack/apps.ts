@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import { addressOf } from '../ports.ts'
 import { type AppDefinition, startApp } from './app-process.ts'
 import type { WantedPort } from './choose-ports.ts'
-import { type Backoff, type Kept, keepRunning } from './keep-running.ts'
+import { type Backoff, keepRunning, type Supervisor } from './keep-running.ts'
 import { type Environment, portSetting } from './settings.ts'
 
-/** The ports that the apps listen on. */
+/** Returns the ports that the apps listen on. */
 export function appPorts(apps: readonly AppDefinition[], env: Environment): WantedPort[] {
   return apps.flatMap(({ web }) =>
     web === undefined
@@ -20,7 +20,7 @@ export function appPorts(apps: readonly AppDefinition[], env: Environment): Want
   )
 }
 
-/** Gives `<PREFIX>_HOST`, `_PORT` and `_URL` of the apps that listen, and their addresses by the apps' names. */
+/** Returns `<PREFIX>_HOST`, `_PORT` and `_URL` of the apps that listen, and their URLs by the apps' names. */
 export function appAddresses(
   apps: readonly AppDefinition[],
   env: Environment,
@@ -41,34 +41,34 @@ export function appAddresses(
   return { settings, urls }
 }
 
-/** What {@link keepApps} takes. */
+/** Options of {@link keepApps}. */
 export interface KeepAppsOptions {
   apps: readonly AppDefinition[]
   env: Environment
   /** Folder of the logs: `<name>-<n>.log`. */
   logs: string
-  /** Takes the processes that are ready, by app, whenever they change. */
+  /** Called with the IDs of the ready processes, by app, whenever they change. */
   onChange(processes: Record<string, number[]>): void
   log(line: string): void
-  /** Gives the start up. */
+  /** Aborts the start. */
   signal: AbortSignal
-  /** Waits before restarts, where they are to differ from the usual ones. */
+  /** Replaces the default waits before restarts. */
   backoff?: Backoff | undefined
 }
 
 /**
- * Starts every process of every app, waits until all are ready, and starts again those that end.
+ * Starts every process of every app, waits until all are ready, and restarts a process that ends.
  *
- * Throws where one doesn't start; none is left running then.
+ * If a process does not start, stops the others and throws.
  */
-export async function keepApps(options: KeepAppsOptions): Promise<Kept> {
+export async function keepApps(options: KeepAppsOptions): Promise<Supervisor> {
   const processes: Record<string, number[]> = Object.fromEntries(options.apps.map(({ name }) => [name, []]))
   const change = (name: string, pids: number[]) => {
     processes[name] = pids
     options.onChange(processes)
   }
 
-  function keep(app: AppDefinition, index: number, signal: AbortSignal): Promise<Kept> {
+  function keep(app: AppDefinition, index: number, signal: AbortSignal): Promise<Supervisor> {
     const name = app.count === 1 ? app.name : `${app.name} ${index}`
     return keepRunning({
       name,
@@ -97,19 +97,19 @@ export async function keepApps(options: KeepAppsOptions): Promise<Kept> {
     })
   }
 
-  // One that doesn't start makes the others give up.
+  // A process that does not start aborts the start of the others.
   const failing = new AbortController()
   const signal = AbortSignal.any([options.signal, failing.signal])
   const starting = options.apps.flatMap((app) =>
     Array.from({ length: app.count }, (_, index) => keep(app, index + 1, signal)),
   )
-  for (const one of starting) one.catch((error: unknown) => failing.abort(error))
+  for (const start of starting) start.catch((error: unknown) => failing.abort(error))
   const outcomes = await Promise.allSettled(starting)
-  const kept = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+  const supervisors = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
   const stop = async () => {
-    await Promise.all(kept.map((one) => one.stop()))
+    await Promise.all(supervisors.map((supervisor) => supervisor.stop()))
   }
-  if (kept.length < outcomes.length) {
+  if (supervisors.length < outcomes.length) {
     await stop()
     signal.throwIfAborted()
   }

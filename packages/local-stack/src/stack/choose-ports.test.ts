@@ -7,7 +7,7 @@ import { portSetting, workerCount } from './settings.ts'
 
 const host = '127.0.0.1'
 
-test('0 picks a free port for each setting, a given port stays', async () => {
+test('0 picks a different free port for each setting, and a given port stays', async () => {
   const given = await freePort(host)
   const settings = ['A', 'B', 'C'].map((setting) => ({ setting, host, port: 0 }))
   const ports = await choosePorts([...settings, { setting: 'D', host, port: given }])
@@ -16,7 +16,7 @@ test('0 picks a free port for each setting, a given port stays', async () => {
   expect([...ports.values()].every((port) => port > 0)).toBe(true)
 })
 
-test('a port in use is named by its setting', async () => {
+test('a port in use is refused with the name of its setting', async () => {
   const server = createServer().listen(0, host)
   await once(server, 'listening')
   onTestFinished(() => void server.close())
@@ -25,7 +25,7 @@ test('a port in use is named by its setting', async () => {
   await expect(choosePorts([{ setting: 'API_PORT', host, port }])).rejects.toThrow(`API_PORT ${port} is in use`)
 })
 
-test('one port for two settings is named by both', async () => {
+test('one port for two settings is refused with the names of both', async () => {
   const port = await freePort(host)
   const wanted = ['API_PORT', 'SMTP_PORT'].map((setting) => ({ setting, host, port }))
   await expect(choosePorts(wanted)).rejects.toThrow(`API_PORT and SMTP_PORT are both ${port}`)

@@ -1,8 +1,8 @@
 import { freePort, isFree } from '../ports.ts'
 
-/** A port that a part of the stack is going to listen on. */
+/** A port that a part of the stack will listen on. */
 export interface WantedPort {
-  /** The setting that chooses it, such as `API_PORT`. */
+  /** The setting that determines the port, such as `API_PORT`. */
   setting: string
   host: string
   /** 0 for any free one. */
@@ -10,22 +10,22 @@ export interface WantedPort {
 }
 
 /**
- * Gives each setting its port. Free ones are picked here and not by the parts, so that a part that is started again
- * keeps its address. Throws naming the setting whose port is in use, or the two that want the same.
+ * Returns the port of each setting. Free ports are picked here and not by the parts, so that a restarted part keeps its
+ * address. Throws an error that names the setting if its port is in use, or both settings if two have the same port.
  */
 export async function choosePorts(wanted: readonly WantedPort[]): Promise<Map<string, number>> {
   const chosen = new Map<string, number>()
   const taken = new Map<number, string>()
-  // The given ports first, so that no free one that is picked is among them.
+  // Given ports come first, so that none of them is picked as a free port.
   for (const { setting, host, port } of wanted.toSorted((a, b) => b.port - a.port)) {
-    const given = port === 0 ? await otherFreePort(host, taken) : port
-    const rival = taken.get(given)
-    if (rival !== undefined) throw new Error(`${rival} and ${setting} are both ${given}`)
+    const choice = port === 0 ? await otherFreePort(host, taken) : port
+    const rival = taken.get(choice)
+    if (rival !== undefined) throw new Error(`${rival} and ${setting} are both ${choice}`)
     if (port !== 0 && !(await isFree(host, port))) {
       throw new Error(`${setting} ${port} is in use. Set ${setting} to another port, or to 0 for any free one`)
     }
-    taken.set(given, setting)
-    chosen.set(setting, given)
+    taken.set(choice, setting)
+    chosen.set(setting, choice)
   }
   return chosen
 }

@@ -8,26 +8,26 @@ import { keepRunning } from './keep-running.ts'
 import { type Environment, portSetting } from './settings.ts'
 
 /** The embedded parts listen for this machine only. */
-const HOST = '127.0.0.1'
+const loopback = '127.0.0.1'
 
-/** What {@link startEmbeddedParts} takes. */
+/** Options of {@link startEmbeddedParts}. */
 export interface EmbeddedPartsOptions {
   home: string
   env: Environment
   /** The port of each setting in {@link embeddedPorts}. */
   ports: ReadonlyMap<string, number>
-  /** Takes what has to be ended at last; what comes last ends first. */
+  /** Collects the stop functions of the parts. The part that was started last stops first. */
   parts: AsyncDisposableStack
   log(line: string): void
-  /** Gives the start up. */
+  /** Aborts the start. */
   signal: AbortSignal
 }
 
-/** The ports that the embedded parts need: those of a part that the environment names are left out (design.md §2). */
+/** Returns the ports of the embedded parts. A part that the environment configures is not embedded (design.md §2). */
 export function embeddedPorts(env: Environment): WantedPort[] {
   const wanted = (setting: string, fallback: number) => ({
     setting,
-    host: HOST,
+    host: loopback,
     port: portSetting(env, setting, fallback),
   })
   return [
@@ -38,9 +38,9 @@ export function embeddedPorts(env: Environment): WantedPort[] {
 }
 
 /**
- * Starts the parts that the environment doesn't name.
+ * Starts the parts that the environment does not configure.
  *
- * Gives the settings that lead the apps to them, and the address of the inbox where there is one.
+ * Returns the settings by which the apps find the parts, and the URL of the inbox if it was started.
  */
 export async function startEmbeddedParts(
   options: EmbeddedPartsOptions,
@@ -57,7 +57,7 @@ export async function startEmbeddedParts(
 
 async function embedPostgres({ home, ports, parts, log, signal }: EmbeddedPartsOptions) {
   let url = ''
-  const kept = await keepRunning({
+  const supervisor = await keepRunning({
     name: 'Postgres',
     log,
     signal,
@@ -70,7 +70,7 @@ async function embedPostgres({ home, ports, parts, log, signal }: EmbeddedPartsO
       return postgres
     },
   })
-  parts.defer(kept.stop)
+  parts.defer(supervisor.stop)
   return { DATABASE_URL: url }
 }
 
@@ -78,7 +78,7 @@ async function embedStorage({ home, env, ports, parts, log }: EmbeddedPartsOptio
   const access = await embeddedStorageAccess(home, env)
   const storage = await startS3Endpoint({
     root: join(home, 'storage'),
-    host: HOST,
+    host: loopback,
     port: portOf(ports, 'STORAGE_PORT'),
     credentials: { accessKeyId: access.S3_ACCESS_KEY_ID, secretAccessKey: access.S3_SECRET_ACCESS_KEY },
     region: access.S3_REGION,
@@ -91,7 +91,7 @@ async function embedStorage({ home, env, ports, parts, log }: EmbeddedPartsOptio
 
 async function embedInbox({ home, ports, parts }: EmbeddedPartsOptions) {
   const inbox = await startInbox({
-    host: HOST,
+    host: loopback,
     httpPort: portOf(ports, 'INBOX_PORT'),
     smtpPort: portOf(ports, 'SMTP_PORT'),
     folder: join(home, 'mails'),

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readIfThere } from '../read-if-there.ts'
+import { readIfExists } from '../read-if-exists.ts'
 import type { Environment } from './settings.ts'
 
-/** How the embedded storage of a stack is reached, beside its address: settings of `@sluice/storage`. */
+/** The settings of `@sluice/storage` for the embedded storage of a stack, except for its address. */
 export interface StorageAccess {
   S3_REGION: string
   S3_BUCKET: string
@@ -13,8 +13,8 @@ export interface StorageAccess {
 }
 
 /**
- * Gives region and bucket of the embedded storage, and its access key: made once, and kept in a file of the folder `home`
- * that only its owner reads. Throws where that file holds no key.
+ * Returns region, bucket and access key of the embedded storage. The key is created once, and kept in a file of the
+ * folder `home` that only its owner can read. Throws if the file contains no key.
  */
 export async function embeddedStorageAccess(home: string, env: Environment): Promise<StorageAccess> {
   const { accessKeyId, secretAccessKey } = await storageCredentials(join(home, 'storage-credentials.json'))
@@ -27,11 +27,11 @@ export async function embeddedStorageAccess(home: string, env: Environment): Pro
 }
 
 async function storageCredentials(path: string): Promise<{ accessKeyId: string; secretAccessKey: string }> {
-  const kept = await readIfThere(path)
-  if (kept !== undefined) {
-    const { accessKeyId, secretAccessKey } = JSON.parse(kept)
+  const stored = await readIfExists(path)
+  if (stored !== undefined) {
+    const { accessKeyId, secretAccessKey } = JSON.parse(stored)
     if (typeof accessKeyId === 'string' && typeof secretAccessKey === 'string') return { accessKeyId, secretAccessKey }
-    throw new Error(`${path} holds no access key: remove it to have a new one made`)
+    throw new Error(`${path} contains no access key: remove the file to have a new key created`)
   }
   const credentials = {
     accessKeyId: `SLUICE${randomBytes(7).toString('hex').toUpperCase()}`,

@@ -10,7 +10,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(home, { recursive: true }))
 
-test('a key is made once, and kept for its owner only', async () => {
+test('the key is created once, and only its owner can read it', async () => {
   const made = await encryptionKeysOf(home, {})
   expect(await encryptionKeysOf(home, {})).toBe(made)
   expect(made).toMatch(/^[\w+/]{43}=$/)
@@ -19,7 +19,7 @@ test('a key is made once, and kept for its owner only', async () => {
   expect(await encryptionKeysOf(await mkdtemp(join(home, 'other-')), {})).not.toBe(made)
 })
 
-test('keys of the environment go first, and none is made', async () => {
+test('keys in the environment take precedence, and no key is created', async () => {
   expect(await encryptionKeysOf(home, { ENCRYPTION_KEYS: 'given' })).toBe('given')
   expect(await readdir(home)).toEqual([])
 })

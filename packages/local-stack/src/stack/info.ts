@@ -1,31 +1,31 @@
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readIfThere } from '../read-if-there.ts'
+import { readIfExists } from '../read-if-exists.ts'
 import { lockHolder } from './lock.ts'
 
-/** A running stack, as `stack.json` in its folder says (design.md §2). Addresses are URLs. */
+/** The content of `stack.json`, which describes a running stack (design.md §2). Addresses are URLs. */
 export interface StackInfo {
-  /** Empty in a stack without an app named `api`. */
+  /** Empty if the stack has no app named `api`. */
   api: string
   dashboard?: string
-  /** Where clients of S3 put files. */
+  /** The address for S3 clients of customers. */
   s3_gateway?: string
   storage: string
-  /** Absent where mails go to a mail server outside the stack. */
+  /** Absent if mails go to a mail server outside the stack. */
   inbox?: string
-  /** With the password: keep it to the machine. */
+  /** Contains the password, and must therefore stay on this machine. */
   database: string
-  /** The process that holds the stack together. */
+  /** The process that starts and stops the other processes. */
   pid: number
-  /** The processes of each app that are ready. */
+  /** The IDs of the ready processes of each app. */
   processes: Record<string, number[]>
 }
 
-/** Gives what runs on the folder `home`, or undefined where nothing does, or where it isn't ready yet. */
+/** Returns the stack that runs on the folder `home`; undefined if none runs, or if it is not ready yet. */
 export async function readStackInfo(home: string): Promise<StackInfo | undefined> {
   const holder = await lockHolder(home)
   if (holder === undefined) return undefined
-  const text = await readIfThere(fileIn(home))
+  const text = await readIfExists(fileIn(home))
   if (text === undefined) return undefined
   const info: StackInfo = JSON.parse(text)
   return info.pid === holder.pid ? info : undefined
@@ -33,13 +33,13 @@ export async function readStackInfo(home: string): Promise<StackInfo | undefined
 
 /** The file `stack.json` of a stack. */
 export interface InfoFile {
-  /** Replaces the file; writes happen one after the other. */
+  /** Replaces the file. Writes are serialized. */
   write(info: StackInfo): Promise<void>
-  /** Removes the file for good. */
+  /** Removes the file. Later writes have no effect. */
   remove(): Promise<void>
 }
 
-/** Opens `stack.json` in the folder `home`, and removes one that an earlier stack left. */
+/** Opens `stack.json` in the folder `home`, and removes a file that an earlier stack left. */
 export async function openInfoFile(home: string): Promise<InfoFile> {
   const path = fileIn(home)
   await rm(path, { force: true })
@@ -47,7 +47,7 @@ export async function openInfoFile(home: string): Promise<InfoFile> {
   let removed = false
   return {
     write(info) {
-      // A write that failed, on a full disk say, doesn't keep the next one from trying.
+      // A failed write (full disk) must not prevent the next write.
       last = last
         .catch(() => {})
         .then(async () => {

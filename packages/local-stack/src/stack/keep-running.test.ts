@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest'
 import { keepRunning } from './keep-running.ts'
 
-/** A run that its test ends. */
+/** Makes a run that the test ends. */
 function controlledRun() {
   const ended = Promise.withResolvers<string>()
   return { exited: ended.promise, end: () => ended.resolve('exit code 1'), stop: async () => ended.resolve('SIGTERM') }
 }
 
-test('waits longer before each restart in a row, up to the longest wait', async () => {
+test('the wait doubles with each restart, up to the longest wait', async () => {
   const startedAt: number[] = []
   const log: string[] = []
   const up = Promise.withResolvers<void>()
-  const kept = await keepRunning({
+  const supervisor = await keepRunning({
     name: 'it',
     log: (line) => log.push(line),
-    backoff: { first: 10, most: 40, settled: 60_000 },
+    backoff: { firstMs: 10, mostMs: 40, settledMs: 60_000 },
     async start() {
       startedAt.push(performance.now())
       const run = controlledRun()
@@ -25,22 +25,22 @@ test('waits longer before each restart in a row, up to the longest wait', async 
     },
   })
   await up.promise
-  await kept.stop()
+  await supervisor.stop()
   const waits = startedAt.slice(1).map((time, index) => time - (startedAt[index] ?? 0))
-  // A timer may fire up to 1 ms early.
+  // A timer may fire 1 ms early.
   for (const [index, least] of [10, 20, 40, 40, 40].entries()) expect(waits[index]).toBeGreaterThanOrEqual(least - 1)
   expect(log).toEqual(['it ended (exit code 1); starting it again', ...[2, 3, 4, 5].map((n) => `try ${n} failed`)])
 })
 
-test('begins with the shortest wait again after a long run', async () => {
+test('after a long run, the wait before a restart is the shortest again', async () => {
   let starts = 0
   const done = Promise.withResolvers<void>()
   const since = performance.now()
-  const kept = await keepRunning({
+  const supervisor = await keepRunning({
     name: 'it',
     log: () => {},
-    // Every run counts as long; without that, 18 doublings would take over eight minutes.
-    backoff: { first: 2, most: 600_000, settled: 0 },
+    // With `settledMs: 0`, every run counts as long. Otherwise, 18 doublings would take over eight minutes.
+    backoff: { firstMs: 2, mostMs: 600_000, settledMs: 0 },
     async start() {
       const run = controlledRun()
       starts += 1
@@ -50,11 +50,11 @@ test('begins with the shortest wait again after a long run', async () => {
     },
   })
   await done.promise
-  await kept.stop()
+  await supervisor.stop()
   expect(performance.now() - since).toBeLessThan(30_000)
 })
 
-test('a first start that fails is an error, and is not tried again', async () => {
+test('if the first start fails, keepRunning rejects and does not retry', async () => {
   let tries = 0
   const start = async () => {
     tries += 1
@@ -64,15 +64,15 @@ test('a first start that fails is an error, and is not tried again', async () =>
   expect(tries).toBe(1)
 })
 
-test('a stop during a restart ends what is starting', async () => {
+test('a stop during a restart stops the new run', async () => {
   const restarting = Promise.withResolvers<void>()
   const started = Promise.withResolvers<void>()
   let runs = 0
   const second = controlledRun()
-  const kept = await keepRunning({
+  const supervisor = await keepRunning({
     name: 'it',
     log: () => {},
-    backoff: { first: 1, most: 1, settled: 60_000 },
+    backoff: { firstMs: 1, mostMs: 1, settledMs: 60_000 },
     async start() {
       runs += 1
       if (runs > 1) {
@@ -86,7 +86,7 @@ test('a stop during a restart ends what is starting', async () => {
     },
   })
   await restarting.promise
-  const stopped = kept.stop()
+  const stopped = supervisor.stop()
   started.resolve()
   await stopped
   expect(await second.exited).toBe('SIGTERM')

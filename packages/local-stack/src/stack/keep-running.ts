@@ -1,60 +1,60 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** One run of something that may end by itself. */
+/** One run of a server or an app, which may end by itself. */
 export interface Run {
-  /** Settles when it has ended, whatever ended it, with how. */
+  /** Resolves when the run has ended for any reason, with how it ended. */
   exited: Promise<string>
-  /** Ends it and waits for that; does nothing where it has ended. */
+  /** Stops the run and waits for its end. Does nothing if it has ended. */
   stop(): Promise<void>
 }
 
-/** Something that is started again whenever it ends. */
-export interface Kept {
-  /** Ends it for good. */
+/** Restarts a server or an app whenever it ends. */
+export interface Supervisor {
+  /** Stops the current run, and does not restart it. */
   stop(): Promise<void>
 }
 
-/** What {@link keepRunning} takes. */
+/** Options of {@link keepRunning}. */
 export interface KeepOptions {
-  /** In messages, such as `worker 2`. */
+  /** The name in messages, such as `worker 2`. */
   name: string
-  /** Starts it; gives up and rejects when the signal aborts. */
+  /** Starts a run. Must reject when the signal aborts. */
   start(signal: AbortSignal): Promise<Run>
-  /** Takes lines for the people at the terminal. */
+  /** Accepts lines for the terminal. */
   log(line: string): void
-  /** Ends the first start early. */
+  /** Aborts the first start. */
   signal?: AbortSignal | undefined
-  /** Waits before a restart, in ms; tests shorten them. */
+  /** Waits before a restart. Tests shorten them. */
   backoff?: Backoff
 }
 
-/** The wait before a restart doubles from `first` to `most`, and begins anew after `settled` of running. All in ms. */
+/** The wait before a restart doubles from `firstMs` to `mostMs`, and is reset after a run of `settledMs`. */
 export interface Backoff {
-  first: number
-  most: number
-  settled: number
+  firstMs: number
+  mostMs: number
+  settledMs: number
 }
 
-const BACKOFF: Backoff = { first: 100, most: 5000, settled: 30_000 }
+const defaultBackoff: Backoff = { firstMs: 100, mostMs: 5000, settledMs: 30_000 }
 
-/** Starts something, and starts it again whenever it ends. Throws where the first start fails. */
-export async function keepRunning(options: KeepOptions): Promise<Kept> {
-  const backoff = options.backoff ?? BACKOFF
+/** Starts a server or an app, and restarts it whenever it ends. Throws if the first start fails. */
+export async function keepRunning(options: KeepOptions): Promise<Supervisor> {
+  const backoff = options.backoff ?? defaultBackoff
   const stopping = new AbortController()
   let run = await options.start(options.signal ?? stopping.signal)
   const watching = watch()
 
   async function watch(): Promise<void> {
-    let wait = backoff.first
+    let waitMs = backoff.firstMs
     while (!stopping.signal.aborted) {
-      const since = Date.now()
+      const startedAt = Date.now()
       const how = await run.exited
-      if (Date.now() - since >= backoff.settled) wait = backoff.first
+      if (Date.now() - startedAt >= backoff.settledMs) waitMs = backoff.firstMs
       if (!stopping.signal.aborted) options.log(`${options.name} ended (${how}); starting it again`)
       let restarted = false
       while (!restarted && !stopping.signal.aborted) {
-        await delay(wait, undefined, { signal: stopping.signal }).catch(() => {})
-        wait = Math.min(wait * 2, backoff.most)
+        await delay(waitMs, undefined, { signal: stopping.signal }).catch(() => {})
+        waitMs = Math.min(waitMs * 2, backoff.mostMs)
         restarted = await restart()
       }
     }
@@ -68,7 +68,7 @@ export async function keepRunning(options: KeepOptions): Promise<Kept> {
       if (!stopping.signal.aborted) options.log(error instanceof Error ? error.message : String(error))
       return false
     }
-    // A stop that came meanwhile has not seen this run.
+    // A stop during the start has only stopped the preceding run.
     if (stopping.signal.aborted) await run.stop()
     return true
   }

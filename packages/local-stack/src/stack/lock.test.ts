@@ -19,20 +19,20 @@ afterEach(async () => {
   await rm(home, { recursive: true })
 })
 
-/** Gives true where the lock could be taken. */
+/** Tries to take the lock. Returns whether it was taken. */
 async function take(): Promise<boolean> {
   const taken = await takeLock(home)
   if ('lock' in taken) held.push(taken.lock)
   return 'lock' in taken
 }
 
-test('only one can hold it, whoever else tries at the same time', async () => {
+test('of several simultaneous attempts, only one gets the lock', async () => {
   const outcomes = await Promise.all(Array.from({ length: 8 }, take))
   expect(outcomes.filter(Boolean)).toHaveLength(1)
   expect((await lockHolder(home))?.pid).toBe(process.pid)
 })
 
-test('it can be taken again after its release, which leaves no file', async () => {
+test('a release leaves no file, and the lock can be taken again', async () => {
   expect(await take()).toBe(true)
   await held.pop()?.release()
   expect(await readdir(home)).toEqual([])
@@ -40,13 +40,13 @@ test('it can be taken again after its release, which leaves no file', async () =
   expect(await take()).toBe(true)
 })
 
-test('a lock whose port nobody answers is stale, although its process number is in use', async () => {
+test('a lock is stale if no program answers on its port, even if its process ID is in use', async () => {
   await leaveLock(await freePort('127.0.0.1'))
   expect(await lockHolder(home)).toBeUndefined()
   expect(await take()).toBe(true)
 })
 
-test('a lock whose port another program answers is stale', async () => {
+test('a lock is stale if another program answers on its port', async () => {
   const other = createServer((socket) => socket.end('220 mail.example.com ESMTP\r\n')).listen(0, '127.0.0.1')
   await once(other, 'listening')
   onTestFinished(() => void other.close())
@@ -55,7 +55,7 @@ test('a lock whose port another program answers is stale', async () => {
   expect(await take()).toBe(true)
 })
 
-test('a stale lock goes to one of those who try at the same time', async () => {
+test('of several simultaneous attempts to take a stale lock, only one gets it', async () => {
   await leaveLock(await freePort('127.0.0.1'))
   const outcomes = await Promise.all([take(), take()])
   expect(outcomes.toSorted()).toEqual([false, true])
@@ -70,14 +70,14 @@ test.each(['', '{', '{}', '{"pid":1,"port":99999999,"word":"x"}', 'null'])(
   },
 )
 
-test('a release leaves the lock of somebody else alone', async () => {
+test('a release does not remove the lock of another process', async () => {
   expect(await take()).toBe(true)
   await leaveLock(1)
   await held.pop()?.release()
   expect(await readFile(join(home, 'lock.json'), 'utf8')).toContain('"port":1')
 })
 
-/** Leaves a lock as a killed stack does; its process number now belongs to a program that runs. */
+/** Writes a lock as a killed stack leaves it. Its process ID now belongs to a running program. */
 function leaveLock(port: number): Promise<void> {
   return writeFile(join(home, 'lock.json'), JSON.stringify({ pid: process.pid, port, word: 'gone' }))
 }

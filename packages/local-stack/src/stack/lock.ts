@@ -4,13 +4,13 @@ import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { isRunning } from '../process-state.ts'
-import { readIfThere } from '../read-if-there.ts'
+import { readIfExists } from '../read-if-exists.ts'
 
-// One stack at a time runs on a folder. Its lock file names a process, a port on 127.0.0.1 and a random word, and the
-// process answers on that port with that word: so a lock left by a killed stack is told from a held one, even where
-// its process number and its port have gone to other programs.
+// Only one stack at a time runs on a folder. Its lock file contains a process ID, a port on 127.0.0.1 and a random
+// word. The process answers on that port with that word. A lock that a killed stack has left is therefore recognized,
+// even if other programs now have its process ID and its port.
 
-/** What a lock file says about the stack that holds it. */
+/** The content of a lock file, which identifies the stack that holds the lock. */
 export interface LockHolder {
   pid: number
   port: number
@@ -22,12 +22,12 @@ export interface Lock {
   release(): Promise<void>
 }
 
-const ANSWER_MS = 2000
+const answerTimeoutMs = 2000
 
 /**
- * Takes the lock of a folder; a lock whose holder is gone is replaced.
+ * Takes the lock of a folder. A lock is replaced if its holder no longer runs.
  *
- * Gives the lock, or who holds it.
+ * Returns the lock, or the current holder if the lock is held.
  */
 export async function takeLock(home: string): Promise<{ lock: Lock } | { holder: LockHolder }> {
   const word = randomUUID()
@@ -40,8 +40,8 @@ export async function takeLock(home: string): Promise<{ lock: Lock } | { holder:
   try {
     await writeFile(mine, content, { mode: 0o600 })
     for (;;) {
-      if (await linked(mine, path)) return { lock: { release: () => release(path, content, server) } }
-      const found = await readIfThere(path)
+      if (await tryLink(mine, path)) return { lock: { release: () => release(path, content, server) } }
+      const found = await readIfExists(path)
       if (found === undefined) continue
       const holder = await livingHolder(found)
       if (holder !== undefined) {
@@ -58,9 +58,9 @@ export async function takeLock(home: string): Promise<{ lock: Lock } | { holder:
   }
 }
 
-/** Gives the running stack that holds the lock of a folder, or undefined. */
+/** Returns the running stack that holds the lock of a folder; undefined if no running stack holds it. */
 export async function lockHolder(home: string): Promise<LockHolder | undefined> {
-  const content = await readIfThere(join(home, 'lock.json'))
+  const content = await readIfExists(join(home, 'lock.json'))
   return content === undefined ? undefined : livingHolder(content)
 }
 
@@ -71,7 +71,7 @@ async function answerWith(word: string): Promise<Server> {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // The lock alone is no reason for the process to live on.
+  // The lock alone must not keep the process running.
   server.unref()
   return server
 }
@@ -79,16 +79,18 @@ async function answerWith(word: string): Promise<Server> {
 async function livingHolder(content: string): Promise<LockHolder | undefined> {
   const holder = parse(content)
   if (holder === undefined) return undefined
-  const answer = await ask(holder.port)
-  // A stack that is stopped in a terminal (Ctrl-Z) takes the connection but can't answer.
+  const answer = await readAnswer(holder.port)
+  // A stack that is suspended in a terminal (Ctrl-Z) accepts the connection but cannot answer.
   const alive = answer === undefined ? await isRunning(holder.pid) : answer === holder.word
   return alive ? holder : undefined
 }
 
-/** Gives what the port answers: an empty answer where nobody is there, undefined where somebody keeps silent. */
-function ask(port: number): Promise<string | undefined> {
+/**
+ * Reads the answer on a port: an empty text if no program listens, undefined if the program does not answer in time.
+ */
+function readAnswer(port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port, timeout: ANSWER_MS })
+    const socket = connect({ host: '127.0.0.1', port, timeout: answerTimeoutMs })
     let answer = ''
     socket.setEncoding('utf8')
     socket.on('data', (chunk) => {
@@ -104,24 +106,27 @@ function ask(port: number): Promise<string | undefined> {
   })
 }
 
-/** Takes a stale lock away, unless somebody else was quicker: then what was moved is theirs, and goes back. */
+/**
+ * Removes a stale lock. If another process has replaced it meanwhile, the moved file is that new lock, and is moved
+ * back.
+ */
 async function removeStale(path: string, stale: string, aside: string): Promise<void> {
   try {
     await rename(path, aside)
   } catch {
     return
   }
-  if ((await readFile(aside, 'utf8')) !== stale) await linked(aside, path)
+  if ((await readFile(aside, 'utf8')) !== stale) await tryLink(aside, path)
   await rm(aside)
 }
 
 async function release(path: string, content: string, server: Server): Promise<void> {
-  if ((await readIfThere(path)) === content) await rm(path)
+  if ((await readIfExists(path)) === content) await rm(path)
   server.close()
 }
 
-/** Makes `path` a second name of a file in one step; false where `path` is there already. */
-async function linked(file: string, path: string): Promise<boolean> {
+/** Makes `path` a second name of a file, atomically. Returns false if `path` exists already. */
+async function tryLink(file: string, path: string): Promise<boolean> {
   try {
     await link(file, path)
     return true
@@ -134,8 +139,8 @@ async function linked(file: string, path: string): Promise<boolean> {
 function parse(content: string): LockHolder | undefined {
   try {
     const { pid, port, word } = JSON.parse(content)
-    const sound = Number.isInteger(pid) && Number.isInteger(port) && port > 0 && port < 65_536
-    return sound && typeof word === 'string' ? { pid, port, word } : undefined
+    const isValid = Number.isInteger(pid) && Number.isInteger(port) && port > 0 && port < 65_536
+    return isValid && typeof word === 'string' ? { pid, port, word } : undefined
   } catch {
     return undefined
   }

@@ -3,15 +3,18 @@ import { fileURLToPath } from 'node:url'
 /** Environment variables; an empty one counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The folder of the stack where `SLUICE_HOME` is unset: `.sluice` at the root of the repository. */
+/** The folder of the stack if `SLUICE_HOME` is unset: `.sluice` at the root of the repository. */
 export const defaultHome = fileURLToPath(new URL('../../../../.sluice', import.meta.url))
 
-/** How many worker processes `npm start` runs: `WORKERS`, 1 where it is unset. Throws naming the variable. */
+/**
+ * Returns the number of worker processes of `npm start`: `WORKERS`, or 1 if it is unset. Throws if the value is
+ * invalid.
+ */
 export function workerCount(env: Environment): number {
   return wholeNumber(env, 'WORKERS', 1, 1, 64)
 }
 
-/** A port: `fallback` where the variable is unset, 0 for any free one. Throws naming the variable. */
+/** Returns a port: `fallback` if the variable is unset, 0 for any free port. Throws if the value is invalid. */
 export function portSetting(env: Environment, name: string, fallback: number): number {
   return wholeNumber(env, name, fallback, 0, 65_535)
 }

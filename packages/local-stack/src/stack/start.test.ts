@@ -18,7 +18,7 @@ const api: AppDefinition = { name: 'api', entry, count: 1, web: { prefix: 'API',
 const worker: AppDefinition = { name: 'worker', entry, count: 2, env: { FIXTURE: 'worker' } }
 
 const anyPorts = { API_PORT: '0', STORAGE_PORT: '0', INBOX_PORT: '0', SMTP_PORT: '0', POSTGRES_PORT: '0' }
-/** With every part outside, a stack of apps alone. Nobody connects to these. */
+/** Settings with every part outside the stack, so that it runs only apps. No test connects to these addresses. */
 const outside: Environment = {
   ...anyPorts,
   DATABASE_URL: 'postgres://somebody@127.0.0.1:1/outside',
@@ -40,7 +40,7 @@ afterEach(async () => {
 })
 
 describe('a stack', () => {
-  test('starts every part, tells the apps where they are, and leaves nothing running', async () => {
+  test('starts every part, passes their addresses to the apps, and leaves nothing running', async () => {
     let prepared: Environment = {}
     const prepare = async (env: Environment) => {
       await query(env.DATABASE_URL ?? '')
@@ -67,7 +67,7 @@ describe('a stack', () => {
     })
     expect(prepared.S3_SECRET_ACCESS_KEY).toBe(env.S3_SECRET_ACCESS_KEY)
     expect(await (await fetch(`${info.inbox}/api/mails`)).json()).toEqual([])
-    expect((await fetch(info.storage)).status, 'storage takes no anonymous request').toBe(403)
+    expect((await fetch(info.storage)).status, 'storage refuses anonymous requests').toBe(403)
 
     await stack.stop()
     for (const url of [info.api, info.storage, info.inbox ?? '', info.database]) {
@@ -75,7 +75,7 @@ describe('a stack', () => {
     }
   })
 
-  test('says in stack.json what runs, for its owner only, and removes it at the end', async () => {
+  test('describes itself in stack.json, readable by its owner only, and removes the file at the end', async () => {
     const stack = await start({ env: outside, apps: [api, worker] })
     const path = join(home, 'stack.json')
     expect((await stat(path)).mode & 0o077).toBe(0)
@@ -98,7 +98,7 @@ describe('a stack', () => {
     expect(await readStackInfo(home)).toBeUndefined()
   })
 
-  test('keeps what the apps print, and passes on their warnings', async () => {
+  test('logs the output of the apps, and shows their warnings on the terminal', async () => {
     const lines: string[] = []
     await start({ env: outside, log: (line) => lines.push(line) })
     await expect.poll(() => lines).toEqual(['api: a warning'])
@@ -106,7 +106,7 @@ describe('a stack', () => {
   })
 })
 
-// It would clear the screen, print a line that looks like the stack's own, and reverse the rest.
+// Would clear the screen, imitate a line of the stack, and reverse the rest.
 const hostile = ' \x1b[2J\nready\r\x9b2J\u202etxt'
 const control = /[\p{Cc}\u202e]/u
 
@@ -118,7 +118,7 @@ describe('bytes of a client', () => {
     expect(lines.filter((line) => control.test(line))).toEqual([])
   })
 
-  test('in the last words of an app that does not start are visible characters, too', async () => {
+  test('in the last output of an app that does not start become visible characters, too', async () => {
     const failing = { ...worker, env: { FIXTURE: 'fails', HOSTILE: hostile } }
     const error = await start({ env: outside, apps: [failing] }).catch((thrown: Error) => thrown)
     expect(error).toMatchObject({ message: expect.stringContaining('the fixture fails') })
@@ -128,7 +128,7 @@ describe('bytes of a client', () => {
 })
 
 describe('an app that ends', () => {
-  test('is started again at the same address, and stack.json says so', async () => {
+  test('is restarted at the same address, and stack.json names the new process', async () => {
     const { info } = await start({ env: outside, apps: [api, worker] })
     for (const app of ['api', 'worker']) {
       const [killed = 0, ...others] = info.processes[app] ?? []
@@ -139,7 +139,7 @@ describe('an app that ends', () => {
     expect((await environmentOf(info.api)).API_URL).toBe(info.api)
   })
 
-  test('before it is ready makes the start fail with its last words, and nothing stays', async () => {
+  test('before it is ready makes the start fail with its last output, and nothing keeps running', async () => {
     const failing = { ...worker, env: { FIXTURE: 'fails' } }
     await expect(start({ env: outside, apps: [api, failing] })).rejects.toThrow(
       /worker \d did not start: exit code 1 .*worker-\d\.log[\s\S]*the fixture fails/,
@@ -157,7 +157,7 @@ describe('on one folder', () => {
     expect(await readStackInfo(home)).toEqual(info)
   })
 
-  test('a killed stack takes its apps and Postgres along, and the next one starts on its data', async () => {
+  test('the apps and Postgres of a killed stack end, and the next stack starts on its data', async () => {
     const env = { ...outside, DATABASE_URL: '' }
     const killed = await startInChild({ home, env, apps: [api] })
     const postgres = Number((await readFile(join(home, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0])
@@ -173,22 +173,22 @@ describe('on one folder', () => {
   })
 })
 
-test('Postgres is started again when it was killed', async () => {
+test('Postgres is restarted after it was killed', async () => {
   const { info } = await start({ env: { ...outside, DATABASE_URL: '' }, apps: [] })
   const path = join(home, 'postgres', 'postmaster.pid')
   process.kill(Number((await readFile(path, 'utf8')).split('\n')[0]), 'SIGKILL')
   await expect.poll(() => query(info.database).catch(() => 'down'), { timeout: 10_000 }).toBe('up')
 })
 
-test('a start that is given up leaves nothing behind', async () => {
-  const given = new AbortController()
-  const prepare = async () => given.abort(new Error('given up'))
-  await expect(start({ env: outside, signal: given.signal, prepare })).rejects.toThrow('given up')
+test('an aborted start leaves nothing running', async () => {
+  const aborting = new AbortController()
+  const prepare = async () => aborting.abort(new Error('aborted by the test'))
+  await expect(start({ env: outside, signal: aborting.signal, prepare })).rejects.toThrow('aborted by the test')
   expect(await readdir(home)).toEqual(['logs'])
 })
 
 async function start(options: Partial<StackOptions>): Promise<RunningStack> {
-  const backoff = { first: 20, most: 200, settled: 60_000 }
+  const backoff = { firstMs: 20, mostMs: 200, settledMs: 60_000 }
   const stack = await startStack({ home, env: outside, apps: [api], log: () => {}, backoff, ...options })
   stacks.push(stack)
   return stack

@@ -11,44 +11,44 @@ import type { Backoff } from './keep-running.ts'
 import { takeLock } from './lock.ts'
 import type { Environment } from './settings.ts'
 
-/** What {@link startStack} takes. */
+/** Options of {@link startStack}. */
 export interface StackOptions {
-  /** Folder of the data, the logs and `stack.json`: an absolute path, made where it is missing. */
+  /** Folder of the data, the logs and `stack.json`: an absolute path, created if it is missing. */
   home: string
-  /** What the environment says: the settings of the stack itself, and everything that the apps read. */
+  /** The environment: the settings of the stack itself and of the apps. */
   env: Environment
   /** Runs before the apps start, with their environment; migrates the database, for example. */
   prepare?(appEnv: Environment): Promise<void>
   apps?: readonly AppDefinition[]
-  /** Accepts lines for the people at the terminal: restarts, and the apps' warnings and errors. They are printable. */
+  /** Accepts lines for the terminal: restarts, and the apps' warnings and errors. All characters are printable. */
   log(line: string): void
-  /** Gives the start up: what runs already is stopped, and the start rejects with the signal's reason. */
+  /** Aborts the start: the parts that run already are stopped, and the start rejects with the signal's reason. */
   signal?: AbortSignal
-  /** Waits before the restart of an app; 100 ms doubling to 5 s, anew after 30 s, where it is left out. */
+  /** Replaces the default waits before the restart of an app. */
   backoff?: Backoff
 }
 
 /** A stack that is ready. */
 export interface RunningStack {
-  /** As `stack.json` says at this moment. */
+  /** The current content of `stack.json`. */
   readonly info: StackInfo
-  /** Ends the apps, then the embedded parts, then removes `stack.json` and the lock. Can be called again. */
+  /** Stops the apps, then the embedded parts, then removes `stack.json` and the lock. Can be called again. */
   stop(): Promise<void>
-  /** Settles when the stack has ended. */
+  /** Resolves when the stack has ended. */
   exited: Promise<void>
 }
 
-/** Another stack runs on the folder; the message names its process and its addresses. */
+/** Another stack runs on the folder. The message names its process and its addresses. */
 export class StackRunningError extends Error {
   override readonly name = 'StackRunningError'
 }
 
 /**
- * Starts everything on one machine (design.md §2): the embedded parts that the environment doesn't name, then
- * `prepare`, then the apps; writes `stack.json` when all are ready.
+ * Starts a stack on one machine (design.md §2). Starts the embedded parts that the environment does not configure, then
+ * calls `prepare`, then starts the apps. Writes `stack.json` when all apps are ready.
  *
- * Throws {@link StackRunningError}; and an error that names the setting or the part where anything else is in the way.
- * Nothing is left running then.
+ * Throws {@link StackRunningError} if a stack runs on the folder already. Any other error names the setting or the part
+ * that failed. After an error, nothing is left running.
  */
 export async function startStack(options: StackOptions): Promise<RunningStack> {
   const parts = new AsyncDisposableStack()
@@ -72,7 +72,9 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
   }
 }
 
-/** Starts one part after the other and puts the end of each on the stack of parts; gives how to read the state. */
+/**
+ * Starts the parts in order, and adds the stop function of each to `parts`. Returns a function that reads the state.
+ */
 async function startParts(options: StackOptions, parts: AsyncDisposableStack): Promise<() => StackInfo> {
   const { home, env, apps = [], signal = new AbortController().signal } = options
   const log = (line: string) => options.log(printable(line))
@@ -124,6 +126,6 @@ async function lockHome(home: string, parts: AsyncDisposableStack): Promise<void
   }
   const info = await readStackInfo(home)
   const urls = [info?.api && `API ${info.api}`, info?.dashboard && `dashboard ${info.dashboard}`].filter(Boolean)
-  const where = info === undefined ? 'it is still starting' : [...urls, `storage ${info.storage}`].join(', ')
-  throw new StackRunningError(`Sluice already runs on ${home} (process ${taken.holder.pid}): ${where}`)
+  const addresses = info === undefined ? 'it is still starting' : [...urls, `storage ${info.storage}`].join(', ')
+  throw new StackRunningError(`Sluice already runs on ${home} (process ${taken.holder.pid}): ${addresses}`)
 }

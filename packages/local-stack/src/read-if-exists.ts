@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 
-/** Reads a text file; undefined where there is none. Throws where it is there but can't be read. */
-export async function readIfThere(path: string): Promise<string | undefined> {
+/** Reads a text file. Returns undefined if it does not exist. Throws if it exists but cannot be read. */
+export async function readIfExists(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
