@@ -7,7 +7,7 @@ import type { Signer } from '@sluice/sign-in'
 import type { Storage } from '@sluice/storage'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import type { SignInLimiter } from './sign-in/limits.ts'
+import type { SignInLimiter } from './sign-in/sign-in-limiter.ts'
 
 /** What the pages work with. */
 export interface DashboardContext {

@@ -5,8 +5,8 @@ import { countConnections, runService } from '@sluice/service'
 import { openSigner } from '@sluice/sign-in'
 import { openStorage, storageSettings } from '@sluice/storage'
 import { buildDashboard } from './dashboard.ts'
-import { openUploadLimiter, uploadLimitSettings } from './data-import/limits.ts'
-import { openSignInLimiter, signInLimitSettings } from './sign-in/limits.ts'
+import { openUploadLimiter, uploadLimitSettings } from './data-import/upload-limiter.ts'
+import { openSignInLimiter, signInLimitSettings } from './sign-in/sign-in-limiter.ts'
 
 /** Requests under way have 10 s to end, ms. */
 const stopDeadline = 15_000

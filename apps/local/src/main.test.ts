@@ -33,7 +33,7 @@ test('npm start prints the addresses and ready, refuses a second start, and ends
   const first = start()
   const lines = await linesUntilReady(first)
   const info = await readStackInfo(home)
-  expect(lines).toContain(`API       ${info?.api}`)
+  expect(lines).toContain(`API         ${info?.api}`)
   expect((await fetch(info?.api ?? '')).status).toBe(404)
 
   const second = start()

@@ -1,5 +1,5 @@
 import { readSettings } from '@sluice/config'
-import { openSignInLimiter, signInLimitSettings } from '@sluice/dashboard-app/src/sign-in/limits.ts'
+import { openSignInLimiter, signInLimitSettings } from '@sluice/dashboard-app/src/sign-in/sign-in-limiter.ts'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { until } from '../environment/wait.ts'

@@ -1,5 +1,5 @@
 import { readSettings } from '@sluice/config'
-import { openUploadLimiter, uploadLimitSettings } from '@sluice/dashboard-app/src/data-import/limits.ts'
+import { openUploadLimiter, uploadLimitSettings } from '@sluice/dashboard-app/src/data-import/upload-limiter.ts'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { openApp, openTestDashboard } from './test-dashboard.ts'

@@ -1,4 +1,4 @@
-import { showLocalTimes } from './times.ts'
+import { showLocalTimes } from './local-times.ts'
 
 // Keeps an import's page up to date by server-sent events. Nothing is heard while nobody looks: a browser has few connections to a
 // server, and every tab would hold one.

@@ -6,7 +6,7 @@ import { formOf } from '../access/forms.ts'
 import { PageNotFound, visitedApp } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
-import { confirmDeletion, gatewaySection, newAccessKey } from './access-keys.ts'
+import { confirmDeletion, gatewaySection, newAccessKey } from './access-key-pages.ts'
 import type { GatewayAddress } from './upload-commands.ts'
 
 interface KeyQuery {

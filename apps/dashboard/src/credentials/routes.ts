@@ -6,7 +6,7 @@ import { visitedApp } from '../access/guard.ts'
 import type { PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
 import { accessKeyRoutes, showGateway } from './access-key-routes.ts'
-import { confirmRegistration, newToken, tokenSection } from './api-token.ts'
+import { confirmRegistration, newToken, tokenSection } from './api-token-pages.ts'
 
 /** Credentials: the API token and how to register another one, and the access keys of the S3 gateway. */
 export const credentialRoutes: PageRoutes = (dashboard, context) => {

@@ -8,7 +8,7 @@ import { visitedApp, visitorOf } from '../access/guard.ts'
 import type { PageRoutes } from '../context.ts'
 import { counted } from '../layout/format.ts'
 import { FileForm, FileTooLarge, parseFileForms } from './file-form.ts'
-import { sendDataImport } from './page.ts'
+import { sendDataImport } from './data-import-page.ts'
 
 /**
  * Uploads at a time: in one process, as each takes some megabytes and a connection to storage, and of one app or one person.

@@ -2,7 +2,7 @@ import { listDeletions, openDeletions } from '@sluice/deletions'
 import { visitedApp } from '../access/guard.ts'
 import type { PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
-import { deletionsContent } from './page.ts'
+import { deletionsContent } from './deletions-page.ts'
 
 /** Requests that the list shows. */
 const listed = 200

@@ -4,9 +4,9 @@ import type { FastifyReply } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
 import { counted } from '../layout/format.ts'
 import { sendPage } from '../layout/page.ts'
-import { type Parts, partsOf } from './parts.ts'
+import { type Parts, partsOf } from './page-parts.ts'
 import type { Snapshot } from './snapshot.ts'
-import { importName } from './words.ts'
+import { importName } from './labels.ts'
 
 /** Answers with an import's page. Where it has not ended, a script keeps it up to date. */
 export function sendImport(reply: FastifyReply, appId: number, snapshot: Snapshot): FastifyReply {

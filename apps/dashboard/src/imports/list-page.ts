@@ -3,7 +3,7 @@ import type { ListedImport } from '@sluice/imports'
 import type { FastifyReply } from 'fastify'
 import { count, duration, time } from '../layout/format.ts'
 import { sendPage } from '../layout/page.ts'
-import { importName, sourceName, stateMark } from './words.ts'
+import { importName, sourceName, stateMark } from './labels.ts'
 
 /** Answers with a page of an app's imports; `older` is where the next one begins, if there is one. */
 export function sendList(
@@ -16,7 +16,7 @@ export function sendList(
   return sendPage(reply, {
     title: 'Imports',
     area: 'imports',
-    scripts: ['live-list.ts'],
+    scripts: ['live-import-list.ts'],
     content: html`
       <p class="actions"><a class="button main" href="/apps/${appId}/data-import">Import a file…</a></p>
       <div data-live-list="${imports.some(({ place }) => place !== null) ? 'moving' : 'still'}">

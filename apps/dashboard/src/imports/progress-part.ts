@@ -2,7 +2,7 @@ import { type Html, html } from '@sluice/html'
 import type { ImportDetails, Wait } from '@sluice/imports'
 import { bytes, count, counted, duration, time } from '../layout/format.ts'
 import type { Snapshot } from './snapshot.ts'
-import { sourceName, stateMark } from './words.ts'
+import { sourceName, stateMark } from './labels.ts'
 
 /** How far an import is and what comes next: the part of its page that moves most. Holds nothing of its visitor. */
 export function progressPart(appId: number, snapshot: Snapshot): Html {

@@ -2,10 +2,10 @@ import { cancelImport, followErrorLink, listImportsBefore } from '@sluice/import
 import type { FastifyRequest } from 'fastify'
 import { PageNotFound, visitedApp } from '../access/guard.ts'
 import type { PageRoutes } from '../context.ts'
-import { EventStreams } from './events.ts'
+import { EventStreams } from './event-streams.ts'
 import { sendCancelQuestion, sendImport, sendTooLate } from './import-page.ts'
 import { sendList } from './list-page.ts'
-import { openLiveImports } from './live.ts'
+import { openLiveImports } from './live-imports.ts'
 import { type Snapshot, takeSnapshot } from './snapshot.ts'
 
 /** Imports on one page of the list. */

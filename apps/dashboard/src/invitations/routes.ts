@@ -1,6 +1,6 @@
 import { acceptInvitation, findInvitation } from '@sluice/sign-in'
 import type { PageRoutes } from '../context.ts'
-import { acceptedPage, deadInvitationPage, invitationPage } from './pages.ts'
+import { acceptedPage, deadInvitationPage, invitationPage } from './invitation-pages.ts'
 
 interface OneInvitation {
   Params: { app: string; secret: string }

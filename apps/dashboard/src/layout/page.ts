@@ -32,7 +32,7 @@ function layout(request: FastifyRequest, { title, area, content, scripts = [] }:
   <title>${where}</title>
   <link rel="icon" href="${assetPath('icon.svg')}">
   <link rel="stylesheet" href="${assetPath('style.css')}">
-  ${['times.ts', ...scripts].map((name) => html`<script type="module" src="${assetPath(name)}"></script>`)}
+  ${['local-times.ts', ...scripts].map((name) => html`<script type="module" src="${assetPath(name)}"></script>`)}
 </head>
 <body>
   <a class="skip" href="#content">Skip to the content</a>

@@ -3,8 +3,8 @@ import { profileStatistics, showUser, userIdProblem } from '@sluice/profiles'
 import { visitedApp } from '../access/guard.ts'
 import type { PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
-import { keysContent } from './keys.ts'
-import { lookUpForm, userContent } from './user.ts'
+import { keysContent } from './key-table.ts'
+import { lookUpForm, userContent } from './user-sections.ts'
 
 /** The registered keys with what stands under them, and the look-up of one user. */
 export const profileRoutes: PageRoutes = (dashboard, { db }) => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { concerns } from './concerns.ts'
-import type { Overview } from './state.ts'
+import type { Overview } from './overview.ts'
 
 const now = new Date('2026-03-07T12:00:00Z')
 const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000)

@@ -1,5 +1,5 @@
 import { counted, duration } from '../layout/format.ts'
-import type { Overview } from './state.ts'
+import type { Overview } from './overview.ts'
 
 /** A mail that has not gone out for so long says that the mail server is away, ms. */
 const lateMail = 10 * 60_000

@@ -1,87 +1,11 @@
-import { type Html, html } from '@sluice/html'
-import type { AliveWorker, Failure, ImportOverview } from '@sluice/operations'
-import { count, counted, duration, time } from '../layout/format.ts'
-import { concerns } from './concerns.ts'
-import type { Overview } from './state.ts'
-import { throughputChart } from './throughput.ts'
+import type { AliveWorker, ImportOverview, MailOverview } from '@sluice/operations'
 
-/** First whether all is well, then the figures that say so, then what they are made of. */
-export function overviewContent(overview: Overview): Html {
-  const { imports, workers, rows } = overview
-  return html`<div data-refresh="5000" aria-live="off">
-    ${verdict(overview)}
-    ${figures(overview)}
-    <section aria-labelledby="throughput"><h2 id="throughput">Rows per second, last hour</h2>${throughputChart(rows)}</section>
-    <section aria-labelledby="workers"><h2 id="workers">Workers</h2>${workerTable(workers)}</section>
-    <section aria-labelledby="failures"><h2 id="failures">Failed imports, last 24 hours</h2>${failureTable(imports)}</section>
-    </div>
-    <p><a class="button" href="/queues/board">Open the queue board…</a></p>`
-}
-
-function verdict(overview: Overview): Html {
-  const found = concerns(overview)
-  if (found.length === 0) return html`<p class="notice good"><strong>All is well.</strong></p>`
-  const tone = found.some(({ isGrave }) => isGrave) ? 'bad' : 'warn'
-  return html`<div class="notice ${tone}">${found.map(({ text }) => html`<p><strong>${text}</strong></p>`)}</div>`
-}
-
-function figures({ imports: { active, ended, oldestWaiting }, workers, rows, now }: Overview): Html {
-  const alive = workers.filter(({ isLost }) => !isLost).length
-  // The minute under way has hardly begun: the two before it.
-  const recent = rows.slice(-3, -1)
-  const rate = recent.reduce((sum, minute) => sum + minute.rows, 0) / Math.max(1, recent.length * 60)
-  const failed = ended.failed ?? 0
-  return html`<ul class="cards figures">
-    ${tile('waiting for their turn', count(active.queued ?? 0), oldestWaiting && html`oldest: ${duration(Math.max(0, now.getTime() - oldestWaiting.since.getTime()))}, <a href="/apps/${oldestWaiting.appId}/imports/${oldestWaiting.importId}">${oldestWaiting.appName}</a>`)}
-    ${tile('running', count(active.processing ?? 0), html`${count(Math.round(rate))} rows/s`)}
-    ${tile('uploads awaited', count(active.awaiting_upload ?? 0))}
-    ${tile(alive === 1 ? 'worker alive' : 'workers alive', count(alive), undefined, alive === 0 && 'bad')}
-    ${tile('completed in 24 h', count(ended.completed ?? 0))}
-    ${tile('failed in 24 h', count(failed), undefined, failed > 0 && 'bad')}
-    ${Object.entries(ended)
-      .filter(([state]) => state !== 'completed' && state !== 'failed')
-      .map(([state, imports]) => tile(`${state} in 24 h`, count(imports)))}
-  </ul>`
-}
-
-function tile(name: string, figure: string, more?: Html, tone: string | false = false): Html {
-  return html`<li class="tile ${tone}"><span class="figure">${figure}</span><span class="name">${name}</span>${more && html`<span class="name">${more}</span>`}</li>`
-}
-
-function workerTable(workers: readonly AliveWorker[]): Html {
-  if (workers.length === 0) return html`<p class="card">No worker has shown itself within the last hour.</p>`
-  const doing = ({ imports, isLost }: AliveWorker) => {
-    if (imports.length === 0) return isLost ? '–' : 'idle'
-    return html`<ul class="plain">${imports.map(
-      ({ appId, appName, importId, rowsTotal }) =>
-        html`<li><a href="/apps/${appId}/imports/${importId}">${appName}</a>, ${counted(rowsTotal, 'row')} so far</li>`,
-    )}</ul>`
-  }
-  return html`<div class="scroll" tabindex="0" role="region" aria-labelledby="workers"><table>
-    <thead><tr><th scope="col">Worker</th><th scope="col">State</th><th scope="col">At work on</th><th scope="col">Queues</th><th scope="col">Since</th></tr></thead>
-    <tbody>${workers.map(
-      (worker) => html`<tr>
-        <th scope="row">${worker.host} <span class="hint">process ${String(worker.pid)}</span></th>
-        <td>${worker.isLost ? html`<span class="mark bad">lost</span> last seen ${time(worker.seenAt, 'distance')}` : html`<span class="mark good">alive</span>`}</td>
-        <td>${doing(worker)}</td>
-        <td>${worker.queues.join(', ')}</td>
-        <td>${time(worker.startedAt)}</td>
-      </tr>`,
-    )}</tbody>
-  </table></div>`
-}
-
-function failureTable({ failures, ended }: ImportOverview): Html {
-  if (failures.length === 0) return html`<p class="card">None.</p>`
-  const row = ({ appId, appName, importId, error, failedAt }: Failure) => html`<tr>
-    <td>${time(failedAt, 'distance')}</td>
-    <th scope="row"><a href="/apps/${appId}/imports/${importId}">${appName}</a></th>
-    <td class="as-is">${error}</td>
-  </tr>`
-  const more = (ended.failed ?? 0) - failures.length
-  return html`<div class="scroll" tabindex="0" role="region" aria-labelledby="failures"><table>
-      <thead><tr><th scope="col">When</th><th scope="col">App</th><th scope="col">Why</th></tr></thead>
-      <tbody>${failures.map(row)}</tbody>
-    </table></div>
-    ${more > 0 && html`<p class="hint">And ${count(more)} more.</p>`}`
+/** What the overview is made of. */
+export interface Overview {
+  imports: ImportOverview
+  workers: readonly AliveWorker[]
+  mails: MailOverview
+  /** Rows read by all imports in each of the last minutes, oldest first. */
+  rows: readonly { minute: Date; rows: number }[]
+  now: Date
 }

@@ -2,7 +2,7 @@ import { importOverview, listWorkers, mailOverview, rowsByMinute } from '@sluice
 import type { PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
 import { mountBoard } from './board.ts'
-import { overviewContent } from './overview.ts'
+import { overviewContent } from './overview-page.ts'
 
 /** What operators watch: all apps at a glance, and the queues one by one. */
 export const queueRoutes: PageRoutes = (dashboard, context) => {
@@ -15,7 +15,7 @@ export const queueRoutes: PageRoutes = (dashboard, context) => {
       rowsByMinute(db),
     ])
     const content = overviewContent({ imports, workers, mails, rows, now: new Date() })
-    return sendPage(reply, { title: 'Queues', area: 'queues', content, scripts: ['refresh.ts'] })
+    return sendPage(reply, { title: 'Queues', area: 'queues', content, scripts: ['refresh-parts.ts'] })
   })
   mountBoard(dashboard, queueStore, context)
 }

@@ -12,8 +12,8 @@ import { formOf } from '../access/forms.ts'
 import { PageNotFound, visitedApp, visitorOf } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
-import { openLinkMails } from '../mailing.ts'
-import { confirmRemoval, settingsContent } from './pages.ts'
+import { openLinkMails } from '../link-mails.ts'
+import { confirmRemoval, settingsContent } from './settings-page.ts'
 
 interface MemberQuery {
   Querystring: { member?: string }

@@ -4,8 +4,8 @@ import { createLink, findLink, linkMinutes, redeemLink } from '@sluice/sign-in'
 import { formOf } from '../access/forms.ts'
 import { leaveSession, startSession } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
-import { type LinkMail, openLinkMails } from '../mailing.ts'
-import { confirmPage, deadLinkPage, requestPage, sentPage, tooManyPage } from './pages.ts'
+import { type LinkMail, openLinkMails } from '../link-mails.ts'
+import { confirmPage, deadLinkPage, requestPage, sentPage, tooManyPage } from './sign-in-pages.ts'
 
 interface OneLink {
   Params: { secret: string }

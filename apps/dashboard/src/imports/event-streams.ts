@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { openShares } from '@sluice/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { visitorOf } from '../access/guard.ts'
-import type { LiveImports } from './live.ts'
+import type { LiveImports } from './live-imports.ts'
 
 /** A connection is ended after this, ms; the browser opens another, and is asked again who it is. */
 const longest = 60_000

@@ -1,4 +1,4 @@
-import { showLocalTimes } from './times.ts'
+import { showLocalTimes } from './local-times.ts'
 
 // Keeps the list of imports up to date while some of them move: asks for the page again, and takes the table out of it.
 

@@ -1,8 +1,8 @@
 import { listApps } from '@sluice/accounts'
 import { html } from '@sluice/html'
-import { visitedApp, visitorOf } from './access/guard.ts'
-import type { PageRoutes } from './context.ts'
-import { sendPage } from './layout/page.ts'
+import { visitedApp, visitorOf } from '../access/guard.ts'
+import type { PageRoutes } from '../context.ts'
+import { sendPage } from '../layout/page.ts'
 
 /** Apps that the list shows at once; the search finds the others. */
 const listed = 100

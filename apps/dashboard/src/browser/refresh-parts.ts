@@ -1,5 +1,5 @@
 // Keeps the parts of a page fresh that say so by `data-refresh`, in ms: the page is fetched anew, and they are exchanged.
-import { showLocalTimes } from './times.ts'
+import { showLocalTimes } from './local-times.ts'
 
 async function refresh(part: HTMLElement): Promise<void> {
   const answer = await fetch(location.href, { headers: { Accept: 'text/html' } })

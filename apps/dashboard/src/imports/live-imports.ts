@@ -1,7 +1,7 @@
 import { sql } from '@sluice/database'
 import type { DashboardContext } from '../context.ts'
 import { hasEnded } from './import-page.ts'
-import { type Parts, partNames, partsOf } from './parts.ts'
+import { type Parts, partNames, partsOf } from './page-parts.ts'
 import { type Snapshot, takeSnapshot } from './snapshot.ts'
 
 /** How often what is watched is looked at, ms. */
