@@ -9,34 +9,34 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { SignInLimiter } from './sign-in/sign-in-limiter.ts'
 
-/** What the pages work with. */
+/** The services and settings that pages use. */
 export interface DashboardContext {
   db: Database
   storage: Storage
-  /** Where the queues live. */
+  /** The store of the queues. */
   queueStore: SharedStore
-  /** The way of sign-in mails. */
+  /** The transport of mails with links, which do not use the outbox. */
   mails: Transport
   signer: Signer
-  /** Nothing is limited where it is left out. */
+  /** If it is missing, sign-in is not limited. */
   signInLimiter?: SignInLimiter
-  /** Members and invitations that an app may have. */
+  /** The most members and invitations of an app. */
   memberLimit: number
   uploadLimiter?: AppLimiter
   settings: Settings<'WAITING_IMPORTS_LIMIT'>
-  /** The address under which people reach the dashboard. */
+  /** The address of the dashboard for people. */
   dashboardUrl: string
-  /** The address under which clients reach the API: links to error files begin with it. */
+  /** The address of the API for clients. Links to error files begin with it. */
   apiUrl: string
-  /** The way for clients of S3: its address, what they name, and what the secrets of access keys are encrypted with. */
+  /** The S3 gateway as its clients see it, and the keys that encrypt the secrets of access keys. */
   s3Gateway: { url: string; bucket: string; region: string; encryptionKeys: EncryptionKeys }
-  /** Addresses or networks, separated by commas, whose `X-Forwarded-For` is believed. */
+  /** Addresses or networks of trusted proxies, separated by commas. Their `X-Forwarded-For` is used. */
   trustedProxies?: string | undefined
   log: Logger
 }
 
 /**
- * Adds the routes of one area of pages. Unless a route says otherwise in `config.access`, its visitor is signed in, and may see
- * the app that `:appId` in its address names.
+ * Adds the routes of one area of pages. Visitors of a route are signed in and may see the app of `:appId`, unless
+ * `config.access` of the route states otherwise.
  */
 export type PageRoutes = (dashboard: FastifyInstance, context: DashboardContext) => void

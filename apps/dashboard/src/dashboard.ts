@@ -32,10 +32,10 @@ import { queueRoutes } from './queues/routes.ts'
 import { settingsRoutes } from './settings/routes.ts'
 import { signInRoutes } from './sign-in/routes.ts'
 
-/** Largest form, bytes. A route that takes a file has a limit of its own. */
-const bodyLimit = 65_536
+/** The largest form. Routes that accept a file have a limit of their own. */
+const formLimitBytes = 65_536
 
-/** Areas of pages, each in a folder of its own. */
+/** The areas of pages. */
 const areas: readonly PageRoutes[] = [
   homeRoutes,
   themeRoutes,
@@ -51,8 +51,8 @@ const areas: readonly PageRoutes[] = [
 ]
 
 /**
- * Builds the dashboard: parse, call a package, answer with a page. It listens when the caller says so. It shows itself by
- * `operations` to those who run it.
+ * Builds the dashboard: routes parse a request, call a package, and answer with a page. The caller makes the dashboard
+ * listen. `operations` exposes its metrics and its readiness.
  */
 export function buildDashboard(
   context: DashboardContext,
@@ -64,7 +64,7 @@ export function buildDashboard(
   const dashboard = fastify({
     loggerInstance,
     genReqId: () => crypto.randomUUID(),
-    bodyLimit,
+    bodyLimit: formLimitBytes,
     serverFactory: (listener: RequestListener) => createClientServer(listener, { policy: clients }),
     trustProxy: context.trustedProxies?.split(',').map((address) => address.trim()) ?? false,
     forceCloseConnections: 'idle',
@@ -75,7 +75,7 @@ export function buildDashboard(
   dashboard.addHook('onRequest', async ({ routeOptions }) => nameRoute(routeOptions.url ?? 'none'))
   dashboard.addHook('preClose', async () => closeConnections(dashboard.server))
   dashboard.addHook('onResponse', async (request, reply) => {
-    // The route, not the address: an address may hold the secret of a sign-in link.
+    // Logs the route instead of the address, because an address may contain the secret of a sign-in link.
     const { method, routeOptions } = request
     const labels = { method, route: routeOptions.url ?? 'none', status: reply.statusCode }
     requests.observe(labels, reply.elapsedTime / 1000)

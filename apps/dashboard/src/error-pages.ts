@@ -5,7 +5,9 @@ import { PageNotFound } from './access/guard.ts'
 import { UnreadableText } from './access/readable-text.ts'
 import { sendPage } from './layout/page.ts'
 
-/** Answers what goes wrong with a page: what is not there, forms from elsewhere, too large or unreadable ones, and failures of ours. */
+/**
+ * Answers errors with pages: unknown addresses, foreign, oversized or unreadable forms, and failures of the service.
+ */
 export function answerErrors(dashboard: FastifyInstance): void {
   dashboard.setNotFoundHandler((_, reply) => notFound(reply))
   dashboard.setErrorHandler((error, request, reply) => {
@@ -28,40 +30,40 @@ function statusOf(error: unknown): number {
 function notFound(reply: FastifyReply): FastifyReply {
   return sendPage(reply.code(404), {
     title: 'Not found',
-    content: html`<p>There is no such page, or it is not yours to see.</p><p><a href="/">To the first page</a></p>`,
+    content: html`<p>There is no such page, or you may not see it.</p><p><a href="/">Go to the start page</a></p>`,
   })
 }
 
 function foreignForm(reply: FastifyReply): FastifyReply {
   return sendPage(reply.code(403), {
     title: 'This form is too old',
-    content: html`<p>Nothing was changed. You may have signed in or out since the page was opened: open it again, and send the form once more.</p>
-      <p><a href="/">To the first page</a></p>`,
+    content: html`<p>Nothing was changed. You may have signed in or out since you opened the page. Open it again, and send the form again.</p>
+      <p><a href="/">Go to the start page</a></p>`,
   })
 }
 
 function unreadable(reply: FastifyReply): FastifyReply {
   return sendPage(reply.code(400), {
-    title: 'That could not be read',
+    title: 'The request could not be read',
     content: html`<p>A field holds the character U+0000, which cannot be stored. Nothing was changed.</p>`,
   })
 }
 
 function refused(reply: FastifyReply, status: number): FastifyReply {
-  const title = status === 413 ? 'That was too large' : 'That could not be read'
+  const title = status === 413 ? 'The request was too large' : 'The request could not be read'
   return sendPage(reply.code(status), { title, content: html`<p>Nothing was changed.</p>` })
 }
 
 function busy(reply: FastifyReply): FastifyReply {
   return sendPage(reply.code(429).header('Retry-After', 1), {
-    title: 'Too many forms at the same moment',
+    title: 'Too many forms at once',
     content: html`<p>Nothing was changed. Please send the form again.</p>`,
   })
 }
 
 function failed(reply: FastifyReply): FastifyReply {
   return sendPage(reply.code(500), {
-    title: 'Something went wrong here',
-    content: html`<p>It has been logged with the number <code>${reply.request.id}</code>. Please try again.</p>`,
+    title: 'Something went wrong',
+    content: html`<p>The error was logged with the request ID <code>${reply.request.id}</code>. Please try again.</p>`,
   })
 }

@@ -3,7 +3,7 @@ import { isReady, type Readiness } from '@sluice/service'
 import type { FastifyInstance } from 'fastify'
 import type { DashboardContext } from './context.ts'
 
-/** `/healthz`: the process runs; `/readyz`: it can serve pages. */
+/** Adds `/healthz` (the process runs) and `/readyz` (the process can serve pages). */
 export function healthRoutes(
   dashboard: FastifyInstance,
   { db, storage }: DashboardContext,

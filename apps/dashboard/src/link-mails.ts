@@ -2,21 +2,22 @@ import type { Content } from '@sluice/mail'
 import type { FastifyInstance } from 'fastify'
 import type { DashboardContext } from './context.ts'
 
-/** Mails with links that sign somebody in or confirm an address. */
+/** Sends mails with links that sign a person in or confirm an address. */
 export interface LinkMails {
   /**
-   * Sends the mail that `make` returns, if any, while the answer goes out: how long it takes would tell whether the address is known.
-   * Not by the outbox: the link would lie there readable, and a late one is of no use.
+   * Sends the mail that `make` returns, if any. Does not wait for the sending, because the duration of the answer would
+   * reveal whether the address is known. Does not use the outbox, which would store the link in plain text. A link that
+   * arrives late is useless anyway.
    */
   send(make: () => Promise<LinkMail | undefined>): void
 }
 
-/** A mail and the address that it goes to. */
+/** A mail with its recipient. */
 export interface LinkMail extends Content {
   recipient: string
 }
 
-/** Opens them. A dashboard that closes waits for those in flight. */
+/** Opens the sending of mails with links. When the dashboard closes, it waits for mails in flight. */
 export function openLinkMails(dashboard: FastifyInstance, { mails, log }: DashboardContext): LinkMails {
   const inFlight = new Set<Promise<void>>()
   dashboard.addHook('onClose', async () => {

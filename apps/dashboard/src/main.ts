@@ -8,7 +8,7 @@ import { buildDashboard } from './dashboard.ts'
 import { openUploadLimiter, uploadLimitSettings } from './data-import/upload-limiter.ts'
 import { openSignInLimiter, signInLimitSettings } from './sign-in/sign-in-limiter.ts'
 
-/** Requests under way have 10 s to end, ms. */
+/** The time for stopping, ms. Requests in flight have 10 s of it. */
 const stopDeadline = 15_000
 
 await runService('dashboard', { stopDeadlineMs: stopDeadline }, async (log, operations) => {

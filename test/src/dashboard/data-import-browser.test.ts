@@ -54,7 +54,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await page.getByRole('heading', { name: 'people.csv' }).waitFor()
     const columns = await page.getByRole('columnheader').allInnerTexts()
     expect(columns.map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([
-      ...['user_id names the user', 'age int registered', 'joined datetime', 'note string'],
+      ...['user_id identifies the user', 'age int registered', 'joined datetime', 'note string'],
     ])
     await page.getByText('age: 1 of the first 50 rows has a value that is not of the registered type int').waitFor()
     expect(await page.getByRole('cell', { name: 'Hello, "3"' }).count()).toBe(1)

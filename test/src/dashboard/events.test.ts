@@ -60,7 +60,7 @@ test('a stream sends only the parts that have changed, and nothing while nothing
   const first = await queueFile(fixture, app.appId, 'user_id,a\nu1,1\n')
   const second = await queueFile(fixture, app.appId, 'user_id,a\nu1,1\n')
   const { heard, stop, over } = await listen(second)
-  await until('the first parts', () => heard.text.includes('which is in line'))
+  await until('the first parts', () => heard.text.includes('which is queued'))
   await claim(fixture, app.appId, first)
   await until('the next', () => heard.text.includes('which is running'))
   const [, , last = ''] = heard.text.split('event: parts\ndata: ')

@@ -148,7 +148,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     const importId = await queueFile(fixture, appId, 'user_id,age\nuser-1,20\n')
     const { page, context, problems } = await openWindow(browser, dashboard, email)
     await page.goto(`/apps/${appId}/imports`)
-    await page.getByText('In line').waitFor()
+    await page.getByText('Queued').waitFor()
     await runImport(fixture.context, await claim(fixture, appId, importId), never)
     await page.getByText('Completed').waitFor()
     expect(problems).toEqual([])

@@ -87,7 +87,7 @@ describe('an import’s page', () => {
     const second = await queueFile(fixture, appId, file)
     expect(await show(first)).toContain('a worker takes it within seconds')
     expect(await show(second)).toMatch(
-      /Waits for 1 import of this app, first for\s*<a [^>]*>\w{8}<\/a>, which is in line/,
+      /Waits for 1 import of this app, first for\s*<a [^>]*>\w{8}<\/a>, which is queued/,
     )
     await claim(fixture, appId, first)
     expect(await show(second)).toContain('which is running')
@@ -96,7 +96,7 @@ describe('an import’s page', () => {
     expect(await show(first)).toContain('The next attempt is at')
     await dashboard.db.updateTable('imports').set({ state: 'awaiting_upload' }).where('import_id', '=', first).execute()
     expect(await show(first)).toContain('The upload has not ended')
-    expect((await visitor.get(`/apps/${appId}/imports`)).text).toContain('place 2')
+    expect((await visitor.get(`/apps/${appId}/imports`)).text).toContain('position 2')
   })
 
   test('states for a dry run that nothing was applied', async () => {

@@ -133,7 +133,7 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
     await takePictures(page, 'sign-in')
     await page.getByLabel('E-mail address').fill('anna@example.com')
     await page.getByRole('button', { name: 'Send me a link' }).click()
-    await page.getByRole('heading', { name: 'Look into your mail' }).waitFor()
+    await page.getByRole('heading', { name: 'Check your mail' }).waitFor()
     await expectAccessible(page)
     await takePictures(page, 'sign-in-sent')
     await context.close()

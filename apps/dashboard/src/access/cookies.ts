@@ -2,16 +2,22 @@ import type { Signer } from '@sluice/sign-in'
 import { parseCookie, stringifySetCookie } from 'cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** Cookies whose text this service has signed, so that nobody else makes one up. */
+/** Cookies that the dashboard signs, so that they cannot be forged. */
 export interface SignedCookies {
-  /** Gives the text, or undefined where there is no such cookie or its signature is wrong. */
+  /** Returns the text of a cookie, or undefined if the cookie is missing or its signature is invalid. */
   read(request: FastifyRequest, name: string): Promise<string | undefined>
-  /** Sets it, out of the reach of scripts. It ends with the browser, or after `maxAge` seconds. The text has no dot. */
+  /**
+   * Sets a cookie that scripts cannot read. It expires when the browser closes, or after `maxAge` seconds. The text
+   * must not contain a dot.
+   */
   write(reply: FastifyReply, name: string, text: string, maxAge?: number): Promise<void>
   clear(reply: FastifyReply, name: string): void
 }
 
-/** Opens cookies for a dashboard at this address. Over https browsers send them over nothing else, and tie them to the host. */
+/**
+ * Opens signed cookies for a dashboard at this address. If it is https, browsers send them only by https and to this
+ * host.
+ */
 export function openCookies(signer: Signer, dashboardUrl: string): SignedCookies {
   const secure = dashboardUrl.startsWith('https:')
   const options = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const

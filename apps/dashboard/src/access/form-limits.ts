@@ -1,18 +1,18 @@
 import { clientNetwork, openShares } from '@sluice/service'
 import type { FastifyInstance } from 'fastify'
 
-/** Forms that are received at the same moment: in one process, and from one person or one address without a session. */
-const most = { all: 400, each: 40 }
+/** The most forms in flight in one process, and from one person or from one address without a session. */
+const formLimits = { all: 400, each: 40 }
 
-/** One person, or one address, sends as many forms at the same moment as it may. */
+/** A person or an address has too many forms in flight. */
 class TooManyForms extends Error {
   override readonly name = 'TooManyForms'
   readonly statusCode = 429
 }
 
-/** Bounds the forms that are in flight, so that slow senders leave room for others. Files have shares of their own. */
+/** Limits the forms in flight, so that slow senders cannot use up the capacity. Files have a limit of their own. */
 export function limitForms(dashboard: FastifyInstance): void {
-  const shares = openShares(most)
+  const shares = openShares(formLimits)
   dashboard.addHook('preParsing', async (request, reply) => {
     const { visitor, ip, method, routeOptions } = request
     if (method === 'GET' || routeOptions.config.upload === true) return
@@ -24,7 +24,7 @@ export function limitForms(dashboard: FastifyInstance): void {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The body is a file. */
+    /** The body is a file, which does not count as a form. */
     upload?: boolean
   }
 }

@@ -6,23 +6,26 @@ const field = 'form_token'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The route is asked by scripts of others that know no form token: the browser itself must say that they are of this host. */
+    /**
+     * Scripts of a library send the requests without a form token. Headers of the browser must show that they come from
+     * this host.
+     */
     sender?: 'script'
   }
 }
 
-/** A form that another site sent, or one from before the visitor signed in or out. */
+/** A form of another site, or a form that the visitor opened before signing in or out. */
 export class ForeignForm extends Error {
   override readonly name = 'ForeignForm'
   readonly statusCode = 403
 }
 
-/** The hidden field that every form needs. Scripts send its value as the header `X-Form-Token`. */
+/** Returns the hidden field that every form needs. Scripts send its value as the header `X-Form-Token`. */
 export function formTokenField({ formToken }: FastifyRequest): Html {
   return html`<input type="hidden" name="${field}" value="${formToken}">`
 }
 
-/** Reads the bodies of forms; there are no others, but where a route brings a parser of its own. */
+/** Accepts forms as the only kind of request body. A route with other bodies needs a parser of its own. */
 export function parseForms(dashboard: FastifyInstance): void {
   dashboard.removeAllContentTypeParsers()
   dashboard.addContentTypeParser(
@@ -32,28 +35,31 @@ export function parseForms(dashboard: FastifyInstance): void {
   )
 }
 
-/** The fields of the form that was sent. */
+/** Returns the fields of the form in a request. */
 export function formOf({ body }: FastifyRequest): URLSearchParams {
   return body instanceof URLSearchParams ? body : new URLSearchParams()
 }
 
-/** Refuses whatever would change something and does not come from a page that this visitor was given. */
+/** Refuses requests other than GET if they do not come from a page that was served to this visitor. */
 export function guardForms(dashboard: FastifyInstance): void {
   dashboard.addHook('preHandler', async (request) => {
     if (request.method === 'GET' || request.is404) return
     if (request.routeOptions.config.sender === 'script') {
-      if (!isFromHere(request)) throw new ForeignForm()
+      if (!isSameOrigin(request)) throw new ForeignForm()
       return
     }
     const header = request.headers['x-form-token']
-    const given = Buffer.from((typeof header === 'string' ? header : formOf(request).get(field)) ?? '')
-    const right = Buffer.from(request.formToken)
-    if (right.length === 0 || given.length !== right.length || !timingSafeEqual(given, right)) throw new ForeignForm()
+    const actual = Buffer.from((typeof header === 'string' ? header : formOf(request).get(field)) ?? '')
+    const expected = Buffer.from(request.formToken)
+    const isValid = expected.length > 0 && actual.length === expected.length && timingSafeEqual(actual, expected)
+    if (!isValid) throw new ForeignForm()
   })
 }
 
-/** What the browser says of where a request comes from. Over plain http it only names the origin. */
-function isFromHere({ headers }: FastifyRequest): boolean {
+/**
+ * Checks by the browser's headers that a request comes from this host. Over plain http, browsers only send the origin.
+ */
+function isSameOrigin({ headers }: FastifyRequest): boolean {
   const { 'sec-fetch-site': site, origin, host } = headers
   if (site !== undefined) return site === 'same-origin'
   return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { DashboardContext } from '../context.ts'
 import { openCookies, type SignedCookies } from './cookies.ts'
 
-/** An app as pages name it. */
+/** The ID and the name of an app. */
 export interface AppName {
   appId: number
   name: string
@@ -13,17 +13,18 @@ export interface AppName {
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Whom the route lets in: `anyone` without a look at who it is (style sheets), `guests` as well as those who are signed in
-     * (the sign-in pages), `operators` only. Without it, those who are signed in, and may see the app of `:appId`, if any.
+     * Who may use the route. `anyone`: the session is not even read (style sheets). `guests`: people with or without a
+     * session (the sign-in pages). `operators`: only operators. By default, only people who are signed in and may see
+     * the app of `:appId`, if the route has one.
      */
     access?: 'anyone' | 'guests' | 'operators'
   }
   interface FastifyRequest {
-    /** Who is signed in; read by {@link visitorOf}. */
+    /** The person who is signed in. Routes use {@link visitorOf}. */
     visitor: Visitor | undefined
-    /** The app of `:appId`; read by {@link visitedApp}. */
+    /** The app of `:appId`. Routes use {@link visitedApp}. */
     visitedApp: AppName | undefined
-    /** What forms of this visitor must carry. */
+    /** The token that forms of this visitor must contain. */
     formToken: string
   }
   interface FastifyInstance {
@@ -31,15 +32,15 @@ declare module 'fastify' {
   }
 }
 
-/** What somebody asks for who may not know whether it is there. */
+/** The page does not exist, or the visitor may not see it. The answer does not reveal which. */
 export class PageNotFound extends Error {
   override readonly name = 'PageNotFound'
   readonly statusCode = 404
 }
 
 /**
- * Lets nobody see what is not theirs: routes are closed unless they say otherwise. Another one's app is answered as one that
- * is not there.
+ * Restricts every route to visitors who may use it. Routes are closed by default. An app that the visitor may not see
+ * is answered like an app that does not exist.
  */
 export function guardRoutes(dashboard: FastifyInstance, { db, signer, dashboardUrl }: DashboardContext): void {
   const cookies = openCookies(signer, dashboardUrl)
@@ -61,13 +62,15 @@ export function guardRoutes(dashboard: FastifyInstance, { db, signer, dashboardU
     if (appId !== undefined) request.visitedApp = await appForVisitor(request.visitor, appId)
   })
 
-  /** Who is not signed in has forms as well: a cookie of their own ties them to the browser. */
+  /**
+   * Returns the ID of a visitor without a session. It is kept in a cookie, and ties the visitor's forms to the browser.
+   */
   async function guest(request: FastifyRequest, reply: FastifyReply): Promise<string> {
     const known = await cookies.read(request, 'guest')
     if (known !== undefined) return known
-    const made = crypto.randomUUID()
-    await cookies.write(reply, 'guest', made)
-    return made
+    const id = crypto.randomUUID()
+    await cookies.write(reply, 'guest', id)
+    return id
   }
 
   async function appForVisitor(visitor: Visitor, idInAddress: string): Promise<AppName> {
@@ -79,13 +82,13 @@ export function guardRoutes(dashboard: FastifyInstance, { db, signer, dashboardU
   }
 }
 
-/** Pages lead to the sign-in page; scripts get an answer that they understand. */
+/** Redirects requests for pages to the sign-in page, and answers scripts with JSON. */
 function askToSignIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const isPage = request.headers.accept?.includes('text/html') ?? false
   return isPage ? reply.redirect('/sign-in', 303) : reply.code(401).send({ status: 'unauthorized' })
 }
 
-/** Keeps somebody signed in, in place of whoever was before. */
+/** Starts a session in the browser, and ends the preceding session if there is one. */
 export async function startSession(
   context: DashboardContext,
   request: FastifyRequest,
@@ -96,7 +99,7 @@ export async function startSession(
   await reply.server.signedCookies.write(reply, 'session', secret, sessionDays * 24 * 60 * 60)
 }
 
-/** Signs out, in this browser and in the database. */
+/** Ends the session in the browser and in the database. */
 export async function leaveSession(
   context: DashboardContext,
   request: FastifyRequest,
@@ -111,13 +114,13 @@ async function endCurrent({ db }: DashboardContext, request: FastifyRequest): Pr
   if (session !== undefined) await endSession(db, session)
 }
 
-/** Who asks. */
+/** Returns the person who is signed in. Throws if the route also accepts guests. */
 export function visitorOf({ visitor, routeOptions }: FastifyRequest): Visitor {
-  if (visitor === undefined) throw new Error(`${routeOptions.url} lets in who is not signed in`)
+  if (visitor === undefined) throw new Error(`${routeOptions.url} is open to guests`)
   return visitor
 }
 
-/** The app that the address names. */
+/** Returns the app that the address names. Throws if the route has no `:appId`. */
 export function visitedApp({ visitedApp: app, routeOptions }: FastifyRequest): AppName {
   if (app === undefined) throw new Error(`${routeOptions.url} names no app`)
   return app

@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 
-/** A field of a form, or a parameter of an address, holds U+0000, which Postgres does not store. */
+/** A field of a form or a query parameter contains U+0000, which Postgres cannot store. */
 export class UnreadableText extends Error {
   override readonly name = 'UnreadableText'
   readonly statusCode = 400
 }
 
 /**
- * Refuses requests with U+0000 in a field of a form or in a parameter, whichever the route reads: no handler has to think of it.
- * Parts of the path need no such check: handlers look for what has their form, or for a hash of them.
+ * Refuses requests with U+0000 in a form field or a query parameter, so that handlers need no check of their own. Parts
+ * of the path need no check: handlers validate their form, or look up their hash.
  */
 export function refuseUnreadableText(dashboard: FastifyInstance): void {
   dashboard.addHook('preHandler', async ({ is404, query, body }) => {

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { DashboardContext } from '../context.ts'
 
-/** Where something may come from, by directive. */
+/** The permitted sources, by directive. */
 type Sources = Readonly<Record<string, readonly string[]>>
 
-/** Pages load and do what this server gives them, and are framed by nobody. */
+/** Pages load only resources of this server, and must not be framed. */
 const sources: Sources = {
   'default-src': ["'none'"],
   'script-src': ["'self'"],
@@ -16,22 +16,23 @@ const sources: Sources = {
   'frame-ancestors': ["'none'"],
 }
 
-/** The Content-Security-Policy of pages; a page that needs more than others names it. */
-export function contentSecurityPolicy(more: Sources = {}): string {
-  return Object.entries({ ...sources, ...more })
+/** Returns the Content-Security-Policy of pages. `overrides` replaces directives for a page that needs more. */
+export function contentSecurityPolicy(overrides: Sources = {}): string {
+  return Object.entries({ ...sources, ...overrides })
     .map(([directive, from]) => `${directive} ${from.join(' ')}`)
     .join('; ')
 }
 
 const policy = contentSecurityPolicy()
 
-/** The headers of every answer: what a browser may do with it, and that nobody keeps it. */
+/** Returns the headers of every answer. They restrict the browser, and forbid caching. */
 function securityHeaders({ dashboardUrl }: DashboardContext): Record<string, string> {
   return {
     'Content-Security-Policy': policy,
     'X-Content-Type-Options': 'nosniff',
     'X-Frame-Options': 'DENY',
-    // An address may hold the secret of a sign-in link. Forms have to send their origin, though.
+    // Addresses may contain the secret of a sign-in link, so other sites must not see them. Forms must send their
+    // origin.
     'Referrer-Policy': 'same-origin',
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Cross-Origin-Resource-Policy': 'same-origin',
@@ -40,7 +41,7 @@ function securityHeaders({ dashboardUrl }: DashboardContext): Record<string, str
   }
 }
 
-/** Gives every answer its security headers. */
+/** Adds the security headers to every answer. */
 export function secureAnswers(dashboard: FastifyInstance, context: DashboardContext): void {
   const headers = securityHeaders(context)
   dashboard.addHook('onRequest', async (request, reply) => {
@@ -48,7 +49,7 @@ export function secureAnswers(dashboard: FastifyInstance, context: DashboardCont
   })
 }
 
-/** Answers addresses that cannot be decoded: no hook runs for them, and there is no page. */
+/** Answers addresses that cannot be decoded. Hooks do not run for them, so the headers are set here. */
 export function answerBrokenAddresses(context: DashboardContext) {
   const headers = securityHeaders(context)
   return (_error: Error, { id }: FastifyRequest, reply: FastifyReply): void => {

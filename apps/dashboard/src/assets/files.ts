@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { sharedModules, useSharedModules } from './shared-modules.ts'
 
-/** What browsers load beside pages. */
+/** A file that browsers load in addition to pages. */
 interface Asset {
   type: string
   body: Buffer
@@ -11,7 +11,7 @@ interface Asset {
 
 const script = 'text/javascript; charset=utf-8'
 
-/** Scripts are written in TypeScript as everything is; Node takes the types out of them, and nothing else happens to them. */
+/** The folder of the scripts. They are TypeScript; Node strips the types, and there is no other build step. */
 const scripts = new URL('../browser/', import.meta.url)
 
 const assets = new Map<string, Asset>([
@@ -32,18 +32,18 @@ function javaScript(name: string, source: string): Buffer {
   return Buffer.from(stripTypeScriptTypes(source, { sourceUrl: name }))
 }
 
-/** One name for the state of all assets, so that scripts may import each other by relative paths. */
+/** A hash of all assets. It is one for all, so that scripts can import each other by relative paths. */
 export const version = createHash('sha256')
   .update([...assets].map(([name, { body }]) => `${name}\0${body.length}\0${body.toString('latin1')}`).join('\0'))
   .digest('hex')
   .slice(0, 16)
 
-/** Gives an asset; undefined where there is none of this name. */
+/** Returns the asset of this name; undefined if there is none. */
 export function findAsset(name: string): Asset | undefined {
   return assets.get(name)
 }
 
-/** Where browsers find an asset. Throws for a name that is not there: it is a mistake of the page. */
+/** Returns the path of an asset. Throws if there is no asset of this name. */
 export function assetPath(name: string): string {
   if (!assets.has(name)) throw new Error(`there is no asset ${name}`)
   return `/assets/${version}/${name}`

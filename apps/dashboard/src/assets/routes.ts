@@ -2,7 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import { PageNotFound } from '../access/guard.ts'
 import { findAsset, version } from './files.ts'
 
-/** Style sheet and scripts: kept by browsers for good, since another state of them has another address. */
+/**
+ * Adds the routes of style sheet and scripts. Browsers may cache them without limit, because a new version has a new
+ * address.
+ */
 export function assetRoutes(dashboard: FastifyInstance): void {
   dashboard.get<{ Params: { version: string; name: string } }>(
     '/assets/:version/:name',
@@ -10,7 +13,7 @@ export function assetRoutes(dashboard: FastifyInstance): void {
     async ({ params }, reply) => {
       const asset = findAsset(params.name)
       if (asset === undefined) throw new PageNotFound()
-      // While one process after the other is replaced, a page of the one may ask the other.
+      // During a rolling update, a page of one version may request assets from a process of another version.
       const caching = params.version === version ? 'public, max-age=31536000, immutable' : 'no-store'
       return reply.header('Cache-Control', caching).type(asset.type).send(asset.body)
     },

@@ -3,17 +3,20 @@ import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 
 /**
- * Modules of packages that scripts for browsers may import: what an import does with a file is shown by the very code that does
- * it. They import their neighbours only.
+ * Modules of packages that scripts for browsers may import, so that the preview uses the same code as the import. They
+ * may import only modules of their own folder.
  */
 const shared = ['@sluice/profiles/text-inference']
 
 const { resolve } = createRequire(import.meta.url)
 
-/** Those modules and what they import, by the names under which they are served, with their sources. */
+/**
+ * Returns the shared modules and the modules that they import, by the names under which they are served, with their
+ * sources.
+ */
 export function sharedModules(): [name: string, source: string][] {
   const files = new Set(shared.map((name) => resolve(name)))
-  // What is added on the way is gone through, too.
+  // Iterating over a set includes entries that are added during the iteration.
   for (const file of files) {
     const imports = readFileSync(file, 'utf8').matchAll(/^import .* from '(\.\/[^']+)'$/gm)
     for (const [, path = ''] of imports) files.add(join(dirname(file), path))
@@ -21,7 +24,7 @@ export function sharedModules(): [name: string, source: string][] {
   return [...files].map((file) => [basename(file), readFileSync(file, 'utf8')])
 }
 
-/** A script for browsers with the names of shared modules replaced by where browsers find them. */
+/** Replaces the names of shared modules in a script by the paths that browsers can load. */
 export function useSharedModules(source: string): string {
   return shared.reduce((text, name) => text.replaceAll(`'${name}'`, `'./${basename(resolve(name))}'`), source)
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { lookAtColumns } from './column-check.ts'
+import { checkColumns } from './column-check.ts'
 
-const problemsOf = (...header: string[]) => lookAtColumns({ header, rows: [] }, {}).problems
+const problemsOf = (...header: string[]) => checkColumns({ header, rows: [] }, {}).problems
 
-describe('a file that would be refused', () => {
+describe('a file is refused with', () => {
   test.each([
     ['no user_id', ['name'], /user_id/],
     ['a name twice', ['user_id', 'age', 'age'], /same name: age\.$/],
@@ -14,26 +14,26 @@ describe('a file that would be refused', () => {
     expect(problemsOf(...header)).toEqual([expect.stringMatching(message)])
   })
 
-  test('and one that would not', () => {
+  test('no problem if all its columns are valid', () => {
     expect(problemsOf('SERVICE_ERRORS', 'name', 'user_id', '😀'.repeat(255))).toEqual([])
   })
 })
 
-test('a registered key keeps its type, and values that are not of it are counted; others are inferred', () => {
+test('values that do not have the type of their registered key are counted; types of new keys are inferred', () => {
   const rows = [
     ['u1', '12', '1', '2026-01-01', '', 'x'],
     ['u2', 'x', '1.5', '2026-01-01T10:00Z', '', 'y'],
     ['u3', ''],
   ]
   const header = ['user_id', 'age', 'score', 'joined', 'empty', 'SERVICE_ERRORS']
-  const { columns, problems } = lookAtColumns({ header, rows }, { age: 'int' })
+  const { columns, problems } = checkColumns({ header, rows }, { age: 'int' })
   expect(problems).toEqual([])
   expect(columns.map(({ name, type, isRegistered, misfits }) => [name, type, isRegistered, misfits])).toEqual([
-    ['user_id', 'names the user', false, 0],
+    ['user_id', 'identifies the user', false, 0],
     ['age', 'int', true, 1],
     ['score', 'decimal', false, 0],
     ['joined', 'datetime', false, 0],
-    ['empty', 'no value so far', false, 0],
+    ['empty', 'no value yet', false, 0],
     ['SERVICE_ERRORS', 'ignored', false, 0],
   ])
 })

@@ -18,25 +18,25 @@ describe('readPreview', () => {
     ['quotes, commas and line breaks in values', 'a,b\r\n"x, ""y""","l1\nl2"\r\n', ['a', 'b'], [['x, "y"', 'l1\nl2']]],
     ['a quote inside a plain value', 'a\nx"y\n', ['a'], [['x"y']]],
     ['blank lines', '\n\r\na\n\n1\n\n', ['a'], [['1']]],
-    ['a quoted empty value, which is no blank line', 'a\n""\n', ['a'], [['']]],
+    ['a quoted empty value, which is not a blank line', 'a\n""\n', ['a'], [['']]],
     ['a byte order mark', '\uFEFFa\n1\n', ['a'], [['1']]],
-    ['an empty value at the very end', 'a,b\n1,', ['a', 'b'], [['1', '']]],
+    ['a trailing empty value', 'a,b\n1,', ['a', 'b'], [['1', '']]],
     ['a quote that never closes', 'a\n1\n"2\n3\n', ['a'], [['1']]],
   ])('%s', (_, text, header, rows) => {
     expect(readPreview(text, true, 100)).toEqual({ header, rows })
   })
 
-  test('no header, no preview', () => {
+  test('returns undefined if there is no header', () => {
     expect(readPreview('', true, 10)).toBeUndefined()
     expect(readPreview('\n\n', true, 10)).toBeUndefined()
   })
 
-  test('a row that may be cut off is left out, and so are those beyond the most', () => {
+  test('omits a last row that may be incomplete, and rows beyond the limit', () => {
     expect(readPreview('a\n1\n23', false, 100)?.rows).toEqual([['1']])
     expect(readPreview('a\n1\n2\n3\n', true, 2)?.rows).toEqual([['1'], ['2']])
   })
 
-  test('well-formed files read as the import reads them', async () => {
+  test('reads well-formed files in the same way as the import', async () => {
     const cell = fc.oneof(
       fc.constantFrom('', ' ', '"', '""', ',', 'a"b', '\r', '\n', 'x\r\ny', '2024-01-01', 'ä😀'),
       fc.string({ unit: 'grapheme', maxLength: 4 }).filter((text) => !text.includes('\0')),

@@ -1,15 +1,15 @@
-/** The beginning of a CSV file. */
+/** The header and the first rows of a CSV file. */
 export interface Preview {
   header: string[]
   rows: string[][]
 }
 
 /**
- * Reads the beginning of a CSV file for a look at it: comma, quotes, CRLF or LF, blank lines skipped, a byte order mark dropped.
- * Well-formed files read as the import reads them; where a quote does not close, the preview ends before it.
+ * Reads the beginning of a CSV file for a preview. Skips blank lines and a byte order mark. Well-formed files are read
+ * in the same way as by the import. If a quote is not closed, the preview ends before that row.
  *
- * Takes the text, whether it is the whole file (else the last row may be cut off, and is left out), and how many rows to give
- * at most. Gives undefined where there is no header.
+ * If `isWhole` is false, the last row may be incomplete and is omitted. Returns at most `mostRows` rows, or undefined
+ * if there is no header.
  */
 export function readPreview(text: string, isWhole: boolean, mostRows: number): Preview | undefined {
   const records: string[][] = []
@@ -23,7 +23,7 @@ export function readPreview(text: string, isWhole: boolean, mostRows: number): P
     if (quoted === undefined && plain.startsWith('"')) break
     record.push(quoted?.replaceAll('""', '"') ?? plain)
     if (end === ',' && form.lastIndex < text.length) continue
-    if (end === ',') record.push('') // the file ends behind a comma
+    if (end === ',') record.push('') // the file ends with a comma
     const isCutOff = form.lastIndex === text.length && !isWhole
     const isBlank = record.length === 1 && record[0] === '' && quoted === undefined
     if (!isCutOff && !isBlank) records.push(record)

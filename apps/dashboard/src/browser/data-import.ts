@@ -1,26 +1,26 @@
-import { type Keys, lookAtColumns } from './column-check.ts'
+import { checkColumns, type Keys } from './column-check.ts'
 import { readPreview } from './csv-preview.ts'
 import { readStart } from './file-start.ts'
 import { previewView } from './preview-view.ts'
 
-// The data import page: a look at the file before it is sent, dropping it, and progress while it is sent. Without this script
-// the form sends the file by itself.
+// The data import page: previews the file, accepts it by drag and drop, and shows the progress of the upload. Without
+// this script, the browser submits the form by itself.
 
-/** Rows that types are inferred from: as many as the import itself looks at, unless it was told another number. */
+/** The number of rows from which types are inferred: the default of the import's setting `INFERENCE_ROWS`. */
 const sampleRows = 1_000
 
 const form = document.querySelector<HTMLFormElement>('[data-upload]')
-if (form !== null) enliven(form)
+if (form !== null) enhance(form)
 
-function enliven(form: HTMLFormElement): void {
+function enhance(form: HTMLFormElement): void {
   const input = form.querySelector<HTMLInputElement>('input[type="file"]')
   const drop = form.querySelector<HTMLElement>('[data-drop]')
   if (input === null || drop === null) return
   const keys: Keys = JSON.parse(form.dataset.keys ?? '{}')
-  const limit = Number(form.dataset.limit)
+  const limitBytes = Number(form.dataset.limit)
   show('[data-drop-hint]', true)
 
-  input.addEventListener('change', () => void preview(input.files?.[0], keys, limit))
+  input.addEventListener('change', () => void preview(input.files?.[0], keys, limitBytes))
   for (const event of ['dragenter', 'dragover']) {
     drop.addEventListener(event, (dragged) => {
       dragged.preventDefault()
@@ -33,48 +33,48 @@ function enliven(form: HTMLFormElement): void {
     const files = dropped.dataTransfer?.files
     if (files === undefined || files.length === 0) return
     input.files = files
-    void preview(files[0], keys, limit)
+    void preview(files[0], keys, limitBytes)
   })
   form.addEventListener('submit', (submitted) => {
     const file = input.files?.[0]
     if (file === undefined) return
     submitted.preventDefault()
-    if (file.size > limit) return
+    if (file.size > limitBytes) return
     send(form, submitted.submitter)
   })
 }
 
-let looks = 0
+let lastPreview = 0
 
-/** Shows what can be seen of a file. */
-async function preview(file: File | undefined, keys: Keys, limit: number): Promise<void> {
-  const look = ++looks
+/** Shows a preview of a file and its problems. */
+async function preview(file: File | undefined, keys: Keys, limitBytes: number): Promise<void> {
+  const number = ++lastPreview
   const place = document.querySelector('[data-preview]')
   place?.replaceChildren()
-  tell(undefined)
+  showProblem(undefined)
   if (file === undefined) return
-  if (file.size > limit) {
-    tell(
-      `The file has ${(file.size / 2 ** 20).toFixed(1)} MB, more than the ${limit / 2 ** 20} MB that can be uploaded here.`,
+  if (file.size > limitBytes) {
+    showProblem(
+      `The file has ${(file.size / 2 ** 20).toFixed(1)} MB, more than the ${limitBytes / 2 ** 20} MB that can be uploaded here.`,
     )
     return
   }
   try {
     const { text, isWhole } = await readStart(file)
     const found = readPreview(text, isWhole, sampleRows)
-    if (look !== looks) return // another file was chosen meanwhile
+    if (number !== lastPreview) return // another file was chosen meanwhile
     if (found === undefined) {
-      tell('The file has no rows.')
+      showProblem('The file has no rows.')
       return
     }
-    const { columns, problems } = lookAtColumns(found, keys)
+    const { columns, problems } = checkColumns(found, keys)
     place?.replaceChildren(...previewView(file.name, found, columns, problems))
   } catch {
-    if (look === looks) tell('The file cannot be read. If it is compressed, it is damaged.')
+    if (number === lastPreview) showProblem('The file cannot be read. If it is compressed, it is damaged.')
   }
 }
 
-/** Sends the form with its file, shows how far that is, and goes to the import's page. */
+/** Sends the form with its file, shows the progress, and opens the import's page. */
 function send(form: HTMLFormElement, button: HTMLElement | null): void {
   const request = new XMLHttpRequest()
   const bar = form.querySelector<HTMLProgressElement>('[data-sending] progress')
@@ -97,12 +97,12 @@ function send(form: HTMLFormElement, button: HTMLElement | null): void {
     if (request.status === 200) location.assign(request.responseURL)
     else {
       lock(false)
-      tell(problemOf(request.status))
+      showProblem(problemOf(request.status))
     }
   })
   request.addEventListener('error', () => {
     lock(false)
-    tell('The upload broke off. Nothing was imported.')
+    showProblem('The upload was interrupted. Nothing was imported.')
   })
   request.addEventListener('abort', () => lock(false))
   stop?.addEventListener('click', () => request.abort(), { once: true })
@@ -110,20 +110,20 @@ function send(form: HTMLFormElement, button: HTMLElement | null): void {
   const body = new FormData(form)
   const file = body.get('file')
   if (file instanceof File) body.set('byte_size', String(file.size))
-  tell(undefined)
+  showProblem(undefined)
   lock(true)
   request.send(body)
 }
 
 function problemOf(status: number): string {
   if (status === 413) return 'The file is too large. Nothing was imported.'
-  if (status === 403) return 'This page is too old: load it again, and choose the file once more.'
+  if (status === 403) return 'This page is too old: reload it, and choose the file again.'
   if (status === 503) return 'Too many files are being uploaded at the moment. Please try again in a minute.'
-  return 'The file could not be taken. Nothing was imported.'
+  return 'The file could not be uploaded. Nothing was imported.'
 }
 
-/** Says what is wrong; undefined for nothing. */
-function tell(problem: string | undefined): void {
+/** Shows a problem, or hides the last one if `problem` is undefined. */
+function showProblem(problem: string | undefined): void {
   write('[data-problem]', problem ?? '')
   show('[data-problem]', problem !== undefined)
 }

@@ -1,14 +1,14 @@
-/** Bytes of the uncompressed file that a preview is made from. */
-const most = 2 ** 20
+/** The number of uncompressed bytes that a preview uses. */
+const previewBytes = 2 ** 20
 
 /** The beginning of a chosen file as text. */
 export interface FileStart {
   text: string
-  /** The file has no more than this. */
+  /** Whether `text` is the whole file. */
   isWhole: boolean
 }
 
-/** Reads the beginning of a file, which may be compressed with gzip. Rejects where it says so and is not. */
+/** Reads the beginning of a file, which may be compressed with gzip. Rejects if the compressed data is damaged. */
 export async function readStart(file: Blob): Promise<FileStart> {
   const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer())
   const isGzip = first === 0x1f && second === 0x8b
@@ -20,10 +20,10 @@ export async function readStart(file: Blob): Promise<FileStart> {
   for (;;) {
     const { done, value } = await reader.read()
     if (done) return { text: text + decoder.decode(), isWhole: true }
-    const wanted = value.subarray(0, most - count)
+    const wanted = value.subarray(0, previewBytes - count)
     text += decoder.decode(wanted, { stream: true })
     count += wanted.length
-    if (count < most) continue
+    if (count < previewBytes) continue
     void reader.cancel()
     return { text, isWhole: false }
   }

@@ -1,9 +1,9 @@
 import { showLocalTimes } from './local-times.ts'
 
-// Keeps the list of imports up to date while some of them move: asks for the page again, and takes the table out of it.
+// Keeps the list of imports up to date as long as an import waits or runs: fetches the page again, and replaces the
+// table.
 
-/** ms */
-const interval = 3_000
+const intervalMs = 3_000
 
 async function refresh(): Promise<void> {
   const list = document.querySelector<HTMLElement>('[data-live-list="moving"]')
@@ -17,7 +17,7 @@ async function refresh(): Promise<void> {
       list.replaceWith(fresh)
     }
   }
-  setTimeout(() => void refresh(), interval)
+  setTimeout(() => void refresh(), intervalMs)
 }
 
-setTimeout(() => void refresh(), interval)
+setTimeout(() => void refresh(), intervalMs)

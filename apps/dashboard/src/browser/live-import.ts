@@ -1,13 +1,13 @@
 import { showLocalTimes } from './local-times.ts'
 
-// Keeps an import's page up to date by server-sent events. Nothing is heard while nobody looks: a browser has few connections to a
-// server, and every tab would hold one.
+// Keeps an import's page up to date by server-sent events. The stream is closed while the page is hidden: a browser has
+// only a few connections to a server, and every tab would occupy one.
 const page = document.querySelector<HTMLElement>('[data-events]')
 let source: EventSource | undefined
 let ended = false
 
-/** After the server has refused the stream, ms: it has as many as it takes. Meanwhile the page is fetched as a whole. */
-const pause = 5_000
+/** The pause after the server has refused a stream because it has too many. The whole page is fetched instead. */
+const pauseMs = 5_000
 
 function open(): void {
   const address = page?.dataset.events
@@ -20,15 +20,15 @@ function open(): void {
     close()
   })
   stream.addEventListener('error', () => {
-    if (stream.readyState !== EventSource.CLOSED) return // it opens itself again
+    if (stream.readyState !== EventSource.CLOSED) return // the browser reconnects by itself
     close()
     reload()
-      .catch(() => {}) // the server is away: what is there stays
-      .finally(() => setTimeout(open, pause))
+      .catch(() => {}) // the server does not answer: the page stays as it is
+      .finally(() => setTimeout(open, pauseMs))
   })
 }
 
-/** Replaces the parts by those of the page as it is now. */
+/** Replaces the parts by the parts of a newly fetched page. */
 async function reload(): Promise<void> {
   const answer = await fetch(location.href, { headers: { Accept: 'text/html' } })
   if (!answer.ok || answer.redirected) return
@@ -43,7 +43,7 @@ function close(): void {
   source = undefined
 }
 
-/** Puts in the parts that changed; the server has escaped all that is in them. */
+/** Replaces the parts that changed. The server has escaped all text in them. */
 function show(parts: Record<string, string>): void {
   for (const [name, content] of Object.entries(parts)) {
     const part = page?.querySelector(`[data-part="${name}"]`)

@@ -1,9 +1,9 @@
-// Shows times in the reader's own zone and words; without this script they stand in UTC.
+// Shows times in the reader's own time zone and language. Without this script, pages show UTC.
 const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 const relativeFormat = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
 
-/** Lengths of what people count time in, ms; the longest that fits at least once is shown. */
+/** Units of time and their lengths in ms. A distance is shown in the longest unit that fits at least once. */
 const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400_000],
   ['hour', 3_600_000],
@@ -17,7 +17,7 @@ function relative(time: Date): string {
   return relativeFormat.format(Math.round(distance / length), unit)
 }
 
-/** Rewrites every `<time>` in a part of the page: `data-form` asks for a distance or a day instead of day and time. */
+/** Rewrites every `<time>` in a part of the page. `data-form` selects a distance or a day instead of day and time. */
 export function showLocalTimes(part: ParentNode): void {
   for (const element of part.querySelectorAll('time')) {
     const time = new Date(element.dateTime)

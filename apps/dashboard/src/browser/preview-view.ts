@@ -1,23 +1,23 @@
-import type { ColumnLook } from './column-check.ts'
+import type { ColumnCheck } from './column-check.ts'
 import type { Preview } from './csv-preview.ts'
 
-/** Rows and columns that are shown. */
+/** The most rows and columns that the preview shows. */
 const shownRows = 5
 const shownColumns = 30
 
-/** An element with children; texts are texts, whatever is in them. */
+/** Creates an element. String children become text nodes, so they need no escaping. */
 function element(name: string, attributes: Record<string, string>, ...children: (Node | string)[]): HTMLElement {
-  const made = document.createElement(name)
-  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value)
-  made.append(...children)
-  return made
+  const created = document.createElement(name)
+  for (const [attribute, value] of Object.entries(attributes)) created.setAttribute(attribute, value)
+  created.append(...children)
+  return created
 }
 
-/** What stands before the upload: the problems that can be seen already, the columns with their types, and the first rows. */
+/** Creates the preview of a file: its problems, the columns with their types, and the first rows. */
 export function previewView(
   fileName: string,
   { rows }: Preview,
-  columns: readonly ColumnLook[],
+  columns: readonly ColumnCheck[],
   problems: readonly string[],
 ): HTMLElement[] {
   const shown = columns.slice(0, shownColumns)
@@ -49,7 +49,7 @@ export function previewView(
   ]
 }
 
-function marks({ type, isRegistered, isRefused }: ColumnLook): Node[] {
+function marks({ type, isRegistered, isRefused }: ColumnCheck): Node[] {
   const mark = element('span', { class: isRefused ? 'mark bad' : isRegistered ? 'mark good' : 'mark' }, type)
   return [element('br', {}), mark, ...(isRegistered ? [element('span', { class: 'hint' }, ' registered')] : [])]
 }
@@ -59,7 +59,7 @@ function refusal(problems: readonly string[]): HTMLElement {
   return element('div', { class: 'notice bad' }, element('p', {}, 'An import would refuse this file:'), list)
 }
 
-function misfitText({ name, type, misfits }: ColumnLook, rows: number): string {
+function misfitText({ name, type, misfits }: ColumnCheck, rows: number): string {
   const values = misfits === 1 ? 'has a value that is' : 'have values that are'
   return `${name}: ${number(misfits)} of the first ${counted(rows)} ${values} not of the registered type ${type}. Such rows are not applied.`
 }

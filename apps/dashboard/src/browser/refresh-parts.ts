@@ -1,21 +1,22 @@
-// Keeps the parts of a page fresh that say so by `data-refresh`, in ms: the page is fetched anew, and they are exchanged.
+// Refreshes the parts of a page that have the attribute `data-refresh` (an interval in ms): fetches the page again, and
+// replaces the parts.
 import { showLocalTimes } from './local-times.ts'
 
 async function refresh(part: HTMLElement): Promise<void> {
   const answer = await fetch(location.href, { headers: { Accept: 'text/html' } })
-  // Signed out meanwhile, or the server is away: what is there stays, until somebody reloads.
+  // If the visitor was signed out or the server fails, the part stays as it is.
   if (!answer.ok || answer.redirected) return
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
   const fresh = page.querySelector('[data-refresh]')
   if (fresh === null) return
   showLocalTimes(fresh)
-  // Children alone: what is focused or scrolled outside them stays so.
+  // Replacing only the children keeps focus and scroll positions outside of them.
   part.replaceChildren(...fresh.childNodes)
 }
 
 for (const part of document.querySelectorAll<HTMLElement>('[data-refresh]')) {
   setInterval(() => {
-    // Nobody looks at a hidden page, and what somebody is at is not taken away.
+    // Hidden pages need no refresh, and a part that has the focus must not be replaced.
     if (document.hidden || part.contains(document.activeElement)) return
     refresh(part).catch(() => {})
   }, Number(part.dataset.refresh))

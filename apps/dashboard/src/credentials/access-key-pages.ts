@@ -7,12 +7,12 @@ import { visitedApp } from '../access/guard.ts'
 import { bytes, time } from '../layout/format.ts'
 import { type GatewayAddress, type KeyPair, placeholders, uploadCommands } from './upload-commands.ts'
 
-/** Where files are put with a client of S3, the keys for it, and the commands of the usual programs. */
+/** Renders the address for S3 clients, the app's access keys, and ready-made commands. */
 export function gatewaySection(request: FastifyRequest, address: GatewayAddress, keys: readonly AccessKey[]): Html {
   const { appId } = visitedApp(request)
   return html`<section class="card" aria-labelledby="s3-gateway">
       <h2 id="s3-gateway">Files by S3</h2>
-      <p>A file that is put here with any client of S3 becomes an import as soon as it is complete. Its name must contain no slash and no white space, and it must be at most ${bytes(limits.bucketBytes)}; it may be compressed with gzip.</p>
+      <p>Upload a file to this path with any S3 client: it becomes an import as soon as the upload is complete. The file name must contain no slash and no white space. The file must be at most ${bytes(limits.bucketBytes)}, and may be compressed with gzip.</p>
       <dl class="facts">
         <dt>Endpoint</dt><dd><code>${address.endpoint}</code></dd>
         <dt>Bucket</dt><dd><code>${address.bucket}</code></dd>
@@ -22,7 +22,7 @@ export function gatewaySection(request: FastifyRequest, address: GatewayAddress,
     </section>
     <section aria-labelledby="access-keys">
       <h2 id="access-keys">Access keys</h2>
-      ${keys.length === 0 ? html`<p>There is none yet.</p>` : keyTable(appId, keys)}
+      ${keys.length === 0 ? html`<p>There are no access keys yet.</p>` : keyTable(appId, keys)}
       <form method="post" action="/apps/${appId}/credentials/access-keys">
         ${formTokenField(request)}
         <p><button>Create an access key</button></p>
@@ -54,10 +54,10 @@ function commandSection(address: GatewayAddress, key: KeyPair): Html {
   </section>`
 }
 
-/** The only place where the secret is ever shown. */
+/** Renders a new access key. No other page ever shows the secret. */
 export function newAccessKey(appId: number, address: GatewayAddress, key: NewAccessKey): Html {
   return html`<div class="card">
-      <p>Copy the secret now: it is shown only here, once.</p>
+      <p>Copy the secret now: it is shown only once.</p>
       <dl class="facts">
         <dt>Access key ID</dt><dd><code>${key.accessKeyId}</code></dd>
       </dl>
@@ -67,12 +67,12 @@ export function newAccessKey(appId: number, address: GatewayAddress, key: NewAcc
     ${commandSection(address, key)}`
 }
 
-/** Asks once more, and says what it means. */
+/** Asks for confirmation, and states the consequences. */
 export function confirmDeletion(request: FastifyRequest, accessKeyId: string): Html {
   const { appId, name } = visitedApp(request)
   return html`<div class="notice warn">
-      <p><strong><code>${accessKeyId}</code> stops working at once, and cannot be brought back.</strong></p>
-      <p>Whoever puts files of ${name} with it is refused. Files that are complete are still imported.</p>
+      <p><strong><code>${accessKeyId}</code> stops working at once, and cannot be restored.</strong></p>
+      <p>Uploads for ${name} with this key are refused. Files that are uploaded completely are still imported.</p>
     </div>
     <div class="actions">
       <form method="post">

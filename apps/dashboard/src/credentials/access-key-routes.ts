@@ -13,7 +13,7 @@ interface KeyQuery {
   Querystring: { key?: string }
 }
 
-/** Access keys: creating and deleting them; they are listed with the other credentials. */
+/** Adds the routes that create and delete access keys. The page of credentials lists the keys. */
 export const accessKeyRoutes: PageRoutes = (dashboard, context) => {
   const { db, s3Gateway } = context
 
@@ -42,13 +42,13 @@ export const accessKeyRoutes: PageRoutes = (dashboard, context) => {
 
   dashboard.post('/apps/:appId/credentials/access-keys/delete', async (request, reply) => {
     const { appId } = visitedApp(request)
-    // Sent a second time, it is gone as well.
+    // If the form is sent twice, the key is already deleted, which is no error.
     await deleteAccessKey(db, appId, formOf(request).get('key') ?? '')
     return reply.redirect(`/apps/${appId}/credentials`, 303)
   })
 }
 
-/** What the page of credentials shows of the S3 gateway. */
+/** Returns the part of the credentials page about the S3 gateway. */
 export async function showGateway(context: DashboardContext, request: FastifyRequest): Promise<Html> {
   const { appId } = visitedApp(request)
   return gatewaySection(request, addressOf(context, appId), await listAccessKeys(context.db, appId))

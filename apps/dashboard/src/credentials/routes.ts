@@ -8,7 +8,7 @@ import { sendPage } from '../layout/page.ts'
 import { accessKeyRoutes, showGateway } from './access-key-routes.ts'
 import { confirmRegistration, newToken, tokenSection } from './api-token-pages.ts'
 
-/** Credentials: the API token and how to register another one, and the access keys of the S3 gateway. */
+/** Adds the page of credentials, and the routes that register a new API token. */
 export const credentialRoutes: PageRoutes = (dashboard, context) => {
   const { db } = context
   accessKeyRoutes(dashboard, context)
@@ -31,7 +31,7 @@ export const credentialRoutes: PageRoutes = (dashboard, context) => {
   dashboard.post('/apps/:appId/credentials/api-token', async (request, reply) => {
     const { appId } = visitedApp(request)
     const token = await replaceToken(db, appId, formOf(request).get('replaces') ?? '')
-    // Sent a second time, or two members at once: the first one counts.
+    // If the form is sent twice, or by two members at once, only the first request replaces the token.
     if (token === undefined) return reply.redirect(`/apps/${appId}/credentials`, 303)
     return sendCredentials(reply, 'Your new API token', newToken(appId, token))
   })

@@ -1,22 +1,22 @@
-/** How clients of S3 reach an app's path in the bucket. */
+/** The address of an app's path in the bucket, as S3 clients need it. */
 export interface GatewayAddress {
-  /** Address of the S3 gateway. */
+  /** URL of the S3 gateway. */
   endpoint: string
   bucket: string
   path: string
   region: string
 }
 
-/** An access key, or words that stand for one. */
+/** An access key, or placeholders for one. */
 export interface KeyPair {
   accessKeyId: string
   secretAccessKey: string
 }
 
-/** What stands in a command until its reader puts in a key of their own. */
+/** The placeholders that the reader of a command replaces with an access key. */
 export const placeholders: KeyPair = { accessKeyId: 'ACCESS_KEY_ID', secretAccessKey: 'SECRET_ACCESS_KEY' }
 
-/** Commands that put the file `people.csv` into the path, for a POSIX shell, by the names of the programs. */
+/** Returns commands for a POSIX shell that upload the file `people.csv` to the path, one for each program. */
 export function uploadCommands(
   { endpoint, bucket, path, region }: GatewayAddress,
   { accessKeyId, secretAccessKey }: KeyPair,

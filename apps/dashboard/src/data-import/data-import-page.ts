@@ -6,7 +6,7 @@ import { sendPage } from '../layout/page.ts'
 
 const megabytes = limits.uploadBytesDashboard / 2 ** 20
 
-/** Answers with the page that takes a file; `problem` is what was wrong with the last one. */
+/** Answers with the page that accepts a file. `problem` is the reason why the last file was refused. */
 export function sendDataImport(
   reply: FastifyReply,
   appId: number,
@@ -25,14 +25,14 @@ export function sendDataImport(
         ${formTokenField(reply.request)}
         <input type="hidden" name="byte_size">
         <div class="drop" data-drop>
-          <label>A CSV file, or one compressed with gzip, of at most ${megabytes} MB
+          <label>A CSV file of at most ${megabytes} MB, plain or compressed with gzip
             <input type="file" name="file" required accept=".csv,.gz,text/csv,application/gzip">
           </label>
           <p class="hint" data-drop-hint hidden>Or drop it here.</p>
         </div>
-        <p class="hint">Its first row names the columns, one of which is <code>user_id</code>. A value goes into the profile of the row’s
-          user under its column’s name; an empty one changes nothing. A row may have fewer values than columns: missing values count as
-          empty, so their keys stay unchanged.</p>
+        <p class="hint">The first row names the columns. One of them must be <code>user_id</code>. Each value is stored in the profile of
+          the row’s user, under the name of its column. An empty value changes nothing. A row may have fewer values than columns: missing
+          values count as empty, so their keys stay unchanged.</p>
         <p class="actions">
           <button class="main">Import</button>
           <button formaction="${address}/dry-run">Dry run</button>

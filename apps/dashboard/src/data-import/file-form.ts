@@ -3,36 +3,36 @@ import type { Readable } from 'node:stream'
 import { Busboy } from '@fastify/busboy'
 import type { FastifyInstance } from 'fastify'
 
-/** A form with a file in it, which is still coming: it stands behind the fields. */
+/** A form with a file, whose bytes still arrive. Only the fields that precede the file are available. */
 export class FileForm extends URLSearchParams {
   file: { name: string; bytes: Readable } | undefined
 }
 
-/** The file is larger than it may be. */
+/** The file exceeds the limit. */
 export class FileTooLarge extends Error {
   override readonly name = 'FileTooLarge'
   readonly statusCode = 413
 }
 
-/** The form is none, or its sender broke off. */
+/** The body is not a valid form, or the sender closed the connection early. */
 class BrokenForm extends Error {
   override readonly name = 'BrokenForm'
   readonly statusCode = 400
 }
 
-/** What stands around the file in a body, bytes at most. */
-const framing = 65_536
+/** The most bytes of a body in addition to the file: its fields, headers and boundaries. */
+const framingBytes = 65_536
 
 /**
- * Has the forms of a scope parsed that carry a file. A handler gets the {@link FileForm} as soon as the file begins, and reads it
- * as it comes; nothing of it is kept.
+ * Adds a parser of forms with a file to a scope. A handler gets the {@link FileForm} as soon as the file begins, and
+ * reads the file as a stream. The parser buffers no file.
  *
- * Takes the size (bytes) above which a file is refused by what the request says of its length.
+ * A request whose declared length exceeds `limitBytes` is refused without reading it.
  */
-export function parseFileForms(scope: FastifyInstance, limit: number): void {
+export function parseFileForms(scope: FastifyInstance, limitBytes: number): void {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('multipart/form-data', (request, body, done) => {
-    if (Number(request.headers['content-length']) > limit + framing) {
+    if (Number(request.headers['content-length']) > limitBytes + framingBytes) {
       body.resume()
       return done(new FileTooLarge())
     }
@@ -46,7 +46,7 @@ export function parseFileForms(scope: FastifyInstance, limit: number): void {
   })
 }
 
-/** Reads up to the file, or to the end where there is none. */
+/** Reads a form up to its file, or to the end if it has no file. */
 function readForm(body: IncomingMessage, contentType: string): Promise<FileForm> {
   const form = new FileForm()
   return new Promise((resolve, reject) => {
@@ -58,16 +58,16 @@ function readForm(body: IncomingMessage, contentType: string): Promise<FileForm>
     }
     parser.on('field', (name, value) => form.set(name, value))
     parser.on('file', (_, bytes, fileName) => {
-      // A form without a choice has a part without a name.
+      // If no file was chosen, browsers send a part without a file name.
       if (!fileName) return bytes.resume()
       form.file = { name: fileName, bytes }
-      bytes.on('error', () => {}) // whoever reads it hears of it
+      bytes.on('error', () => {}) // the reader of the file gets the error
       resolve(form)
     })
     parser.on('finish', () => resolve(form))
     parser.on('error', () => fail(new BrokenForm('the form cannot be read')))
     body.on('close', () => {
-      if (!body.complete) fail(new BrokenForm('the sender broke off'))
+      if (!body.complete) fail(new BrokenForm('the sender closed the connection early'))
     })
     body.on('error', () => {})
     body.pipe(parser)

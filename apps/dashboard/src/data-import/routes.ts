@@ -2,128 +2,89 @@ import type { Readable } from 'node:stream'
 import { limits } from '@sluice/contract'
 import { receiveUpload, TooManyWaiting } from '@sluice/imports'
 import { registeredKeys } from '@sluice/profiles'
-import { allowUpload, clientPolicy, openShares } from '@sluice/service'
+import { clientPolicy } from '@sluice/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { visitedApp, visitorOf } from '../access/guard.ts'
-import type { PageRoutes } from '../context.ts'
-import { counted } from '../layout/format.ts'
-import { FileForm, FileTooLarge, parseFileForms } from './file-form.ts'
+import { visitedApp } from '../access/guard.ts'
+import type { DashboardContext, PageRoutes } from '../context.ts'
 import { sendDataImport } from './data-import-page.ts'
+import { FileForm, FileTooLarge, parseFileForms } from './file-form.ts'
+import { dropRest, type Refusal, refuseFile } from './refuse-file.ts'
+import { openUploadReservations } from './upload-reservations.ts'
+
+const limitBytes = limits.uploadBytesDashboard
+
+/** The most characters of a file's name that are kept. */
+const longestFileName = 255
 
 /**
- * Uploads at a time: in one process, as each takes some megabytes and a connection to storage, and of one app or one person.
- * No tenant takes more than a quarter.
+ * Adds the page that imports a file. The file is streamed to storage and queued as an import (service.md, Endpoints,
+ * 4).
  */
-const mostUploads = { all: 20, each: 5 }
-
-/** After so many seconds a refused upload is worth another try. */
-const busySeconds = 10
-const again = 'Please try again when another upload has ended.'
-
-/** Characters of a file's name that are kept. */
-const nameLength = 255
-
-/** Data import: a file from the browser goes to storage as it comes, and into the app's line (service.md, Endpoints, 4). */
 export const dataImportRoutes: PageRoutes = (dashboard, context) => {
-  const uploads = openShares(mostUploads)
-
   dashboard.get('/apps/:appId/data-import', async (request, reply) => {
     const { appId } = visitedApp(request)
     return sendDataImport(reply, appId, await registeredKeys(context.db, appId))
   })
 
-  const take = (dryRun: boolean) => async (request: FastifyRequest, reply: FastifyReply) => {
-    const { appId } = visitedApp(request)
-    const refuse = async (status: number, problem: string) => {
-      const keys = await registeredKeys(context.db, appId)
-      return sendDataImport(reply.code(status), appId, keys, problem)
-    }
-    const file = request.body instanceof FileForm ? request.body.file : undefined
-    if (file === undefined) return await refuse(400, 'Choose a file first.')
-    try {
-      const fileName = file.name.replaceAll('\0', '').toWellFormed().slice(0, nameLength).toWellFormed()
-      const upload = {
-        fileName,
-        dryRun,
-        longestMs: clientPolicy.upload.totalMs,
-        byteSize: sizeIn(request.body),
-        bytes: atMost(file.bytes, limits.uploadBytesDashboard),
-      }
-      const importId = await receiveUpload(context, appId, upload)
-      request.log.info({ app_id: appId, import_id: importId, by: request.visitor?.email }, 'file uploaded')
-      return reply.redirect(
-        importId === undefined ? `/apps/${appId}/imports` : `/apps/${appId}/imports/${importId}`,
-        303,
-      )
-    } catch (error) {
-      dropRest(request)
-      if (error instanceof TooManyWaiting) {
-        reply.header('Retry-After', error.retryAfter)
-        return await refuse(
-          429,
-          `${error.limit.toLocaleString('en-US')} imports wait already. Please try again when some of them have ended. Nothing was imported.`,
-        )
-      }
-      if (!(error instanceof FileTooLarge)) throw error
-      return await refuse(
-        413,
-        `The file is over the limit of ${limits.uploadBytesDashboard / 2 ** 20} MB. Nothing was imported.`,
-      )
-    }
-  }
-
-  /** Reserves a place for a file before anything of it is read. */
-  const takePlace = async (request: FastifyRequest, reply: FastifyReply) => {
-    const { appId } = visitedApp(request)
-    const refuse = async (status: number, seconds: number, problem: string) => {
-      dropRest(request)
-      const keys = await registeredKeys(context.db, appId)
-      return sendDataImport(reply.code(status).header('Retry-After', seconds), appId, keys, problem)
-    }
-    const release = uploads.take([`app ${appId}`, `person ${visitorOf(request).email}`])
-    if (release === undefined) {
-      return await refuse(503, busySeconds, `Too many files are being uploaded at the moment. ${again}`)
-    }
-    reply.raw.once('close', release)
-    const seconds = await context.uploadLimiter?.refuse(appId)
-    if (seconds !== undefined) {
-      return await refuse(429, seconds, `Too many files were uploaded lately. Please try again in ${inWords(seconds)}.`)
-    }
-    allowUpload(request.raw)
-  }
-
   dashboard.register(async (scope) => {
-    parseFileForms(scope, limits.uploadBytesDashboard)
-    scope.addHook('preParsing', takePlace)
+    parseFileForms(scope, limitBytes)
+    scope.addHook('preParsing', openUploadReservations(context))
     const config = { upload: true }
-    scope.post('/apps/:appId/data-import', { config }, take(false))
-    scope.post('/apps/:appId/data-import/dry-run', { config }, take(true))
+    scope.post('/apps/:appId/data-import', { config }, (request, reply) => receiveFile(context, request, reply, false))
+    scope.post('/apps/:appId/data-import/dry-run', { config }, (request, reply) =>
+      receiveFile(context, request, reply, true),
+    )
   })
 }
 
-/** The file's size (bytes) by the form, which the script of the page fills in: it saves storing the file in parts. */
+/** Stores the file of a form as an import, and redirects to the import's page. */
+async function receiveFile(
+  context: DashboardContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dryRun: boolean,
+): Promise<FastifyReply> {
+  const { appId } = visitedApp(request)
+  const file = request.body instanceof FileForm ? request.body.file : undefined
+  const refuse = (refusal: Refusal) => refuseFile(context, request, reply, refusal)
+  if (file === undefined) return await refuse({ status: 400, problem: 'Choose a file first.' })
+  try {
+    const importId = await receiveUpload(context, appId, {
+      fileName: file.name.replaceAll('\0', '').toWellFormed().slice(0, longestFileName).toWellFormed(),
+      dryRun,
+      longest: clientPolicy.upload.totalMs,
+      byteSize: sizeIn(request.body),
+      bytes: atMost(file.bytes, limitBytes),
+    })
+    request.log.info({ app_id: appId, import_id: importId, by: request.visitor?.email }, 'file uploaded')
+    const page = importId === undefined ? 'imports' : `imports/${importId}`
+    return reply.redirect(`/apps/${appId}/${page}`, 303)
+  } catch (error) {
+    dropRest(request)
+    if (error instanceof TooManyWaiting) {
+      const problem = `${error.limit.toLocaleString('en-US')} imports wait already. Please try again when some of them have ended. Nothing was imported.`
+      return await refuse({ status: 429, problem, retryAfter: error.retryAfter })
+    }
+    if (!(error instanceof FileTooLarge)) throw error
+    const problem = `The file is over the limit of ${limitBytes / 2 ** 20} MB. Nothing was imported.`
+    return await refuse({ status: 413, problem })
+  }
+}
+
+/**
+ * Returns the file's size in bytes, if the page's script has added it to the form. The size saves a multipart upload.
+ */
 function sizeIn(form: unknown): number | undefined {
   const size = form instanceof FileForm ? (form.get('byte_size') ?? '') : ''
   return /^\d{1,10}$/.test(size) ? Number(size) : undefined
 }
 
-/** How long to wait, for people. */
-function inWords(seconds: number): string {
-  return seconds < 60 ? counted(seconds, 'second') : counted(Math.ceil(seconds / 60), 'minute')
-}
-
-/** Reads and drops what is left of a file, so that the browser comes to read the answer. */
-function dropRest({ raw }: FastifyRequest): void {
-  raw.unpipe()
-  raw.resume()
-}
-
-/** The bytes of a file as they come; throws {@link FileTooLarge} where they are more. */
-async function* atMost(bytes: Readable, limit: number): AsyncGenerator<Buffer> {
+/** Yields the bytes of a file. Throws {@link FileTooLarge} if there are more than `mostBytes`. */
+async function* atMost(bytes: Readable, mostBytes: number): AsyncGenerator<Buffer> {
   let count = 0
   for await (const chunk of bytes.iterator({ destroyOnReturn: false })) {
     count += chunk.length
-    if (count > limit) throw new FileTooLarge()
+    if (count > mostBytes) throw new FileTooLarge()
     yield chunk
   }
 }

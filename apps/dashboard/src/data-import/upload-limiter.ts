@@ -5,8 +5,8 @@ import type { Logger } from 'pino'
 export const uploadLimitSettings = ['RATE_LIMIT_DASHBOARD_IMPORT', 'RATE_LIMIT_TIMEOUT'] as const
 
 /**
- * Opens the limit of uploads for an app, in the store that all processes share. While the store is away, each process counts alone,
- * and it is logged.
+ * Opens the rate limit of uploads for each app, in the store that all processes share. During an outage of the store,
+ * each process counts alone and logs a warning.
  */
 export function openUploadLimiter(
   store: SharedStore,

@@ -3,15 +3,15 @@ import { type Html, html } from '@sluice/html'
 import { count, counted, time } from '../layout/format.ts'
 import { timeline } from './timeline.ts'
 
-/** What the page shows. */
-interface Shown {
+/** The content of the page. */
+interface Deletions {
   /** Deletions that have not completed. */
   groups: readonly DeletionGroup[]
-  /** There are more of them than were looked at. */
+  /** There are more groups than `groups` contains. */
   isCut: boolean
-  /** The newest requests, at most `listed`. */
+  /** The newest requests, at most `listLimit`. */
   requests: readonly DeletionRequestView[]
-  listed: number
+  listLimit: number
   now: Date
 }
 
@@ -21,13 +21,13 @@ const states = {
   completed: html`<span class="mark good">completed</span>`,
 }
 
-export function deletionsContent({ groups, isCut, requests, listed, now }: Shown): Html {
+export function deletionsContent({ groups, isCut, requests, listLimit, now }: Deletions): Html {
   if (requests.length === 0) {
-    return html`<p class="card">Nobody has asked to delete users. Requests come by the API; each one starts about six days after it was accepted, and completes on the 7th of the month after that.</p>`
+    return html`<p class="card">There are no deletion requests. Clients send them through the API. Each request starts about six days after it was accepted, and completes on the 7th of the month after that.</p>`
   }
   return html`
     ${due(groups, isCut)}
-    ${groups.length > 0 && html`<section aria-labelledby="line"><h2 id="line">On the calendar</h2>${timeline(groups, now)}</section>`}
+    ${groups.length > 0 && html`<section aria-labelledby="calendar"><h2 id="calendar">Calendar</h2>${timeline(groups, now)}</section>`}
     <section aria-labelledby="requests">
       <h2 id="requests">Requests</h2>
       <div class="scroll" tabindex="0" role="region" aria-labelledby="requests"><table>
@@ -37,17 +37,17 @@ export function deletionsContent({ groups, isCut, requests, listed, now }: Shown
         </tr></thead>
         <tbody>${requests.map(requestRow)}</tbody>
       </table></div>
-      ${requests.length === listed && html`<p class="hint">These are the newest ${listed}.</p>`}
+      ${requests.length === listLimit && html`<p class="hint">Only the newest ${listLimit} requests are shown.</p>`}
     </section>`
 }
 
-/** The next dates, and how much falls on each. */
+/** Renders the next dates of completion, with the number of users and requests for each date. */
 function due(groups: readonly DeletionGroup[], isCut: boolean): Html {
   const dates = Map.groupBy(groups, ({ completesAt }) => completesAt.getTime())
   const sum = (list: readonly DeletionGroup[], field: 'users' | 'requests') =>
     list.reduce((total, group) => total + group[field], 0)
   return html`<section aria-labelledby="due">
-    <h2 id="due">What is due</h2>
+    <h2 id="due">Due next</h2>
     ${dates.size === 0 && html`<p class="card">Nothing: every request has completed.</p>`}
     <ul class="cards">${[...dates].map(
       ([date, list]) => html`<li class="tile">
@@ -56,7 +56,7 @@ function due(groups: readonly DeletionGroup[], isCut: boolean): Html {
         <span class="name">users named in ${counted(sum(list, 'requests'), 'request')}</span>
       </li>`,
     )}</ul>
-    ${isCut && html`<p class="hint">There are more: this is what falls due first.</p>`}
+    ${isCut && html`<p class="hint">There are more deletions. Only those that are due first are shown.</p>`}
   </section>`
 }
 

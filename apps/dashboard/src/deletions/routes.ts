@@ -4,15 +4,15 @@ import type { PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
 import { deletionsContent } from './deletions-page.ts'
 
-/** Requests that the list shows. */
-const listed = 200
+/** The most requests that the list shows. */
+const listLimit = 200
 
-/** Deletion requests with their dates, and what is due. */
+/** Adds the page of deletion requests with their dates. */
 export const deletionRoutes: PageRoutes = (dashboard, { db }) => {
   dashboard.get('/apps/:appId/deletions', async (request, reply) => {
     const { appId } = visitedApp(request)
-    const [open, requests] = await Promise.all([openDeletions(db, appId), listDeletions(db, appId, listed)])
-    const content = deletionsContent({ ...open, requests, listed, now: new Date() })
+    const [open, requests] = await Promise.all([openDeletions(db, appId), listDeletions(db, appId, listLimit)])
+    const content = deletionsContent({ ...open, requests, listLimit, now: new Date() })
     return sendPage(reply, { title: 'Deletions', area: 'deletions', content })
   })
 }

@@ -2,22 +2,22 @@ import type { DeletionGroup } from '@sluice/deletions'
 import { type Html, html } from '@sluice/html'
 import { counted } from '../layout/format.ts'
 
-/** Lines of the picture; what falls due later is in the list below it. */
+/** The most lines of the picture. Later deletions are only in the list of requests. */
 const lines = 12
 
 const width = 800
 const lineHeight = 26
 const headHeight = 34
-const day = 24 * 60 * 60 * 1000
+const dayMs = 24 * 60 * 60 * 1000
 
 /**
- * A line for each day of acceptance: from the acceptance to the start the users are still there, from the start to the
- * completion they are excluded. The names of months stand at their firsts, in UTC as the dates are.
+ * Draws a line for each day of acceptance. From acceptance to start the users are unchanged; from start to completion
+ * they are excluded from campaigns. The name of a month is at its first day, in UTC like all dates.
  */
 export function timeline(groups: readonly DeletionGroup[], now: Date): Html {
   const shown = groups.slice(0, lines)
-  const from = Math.min(now.getTime(), ...shown.map(({ acceptedAt }) => acceptedAt.getTime())) - 2 * day
-  const to = Math.max(now.getTime(), ...shown.map(({ completesAt }) => completesAt.getTime())) + 4 * day
+  const from = Math.min(now.getTime(), ...shown.map(({ acceptedAt }) => acceptedAt.getTime())) - 2 * dayMs
+  const to = Math.max(now.getTime(), ...shown.map(({ completesAt }) => completesAt.getTime())) + 4 * dayMs
   const x = (moment: Date | number) => Math.round(((Number(moment) - from) / (to - from)) * width * 10) / 10
   const height = headHeight + shown.length * lineHeight + 6
   return html`<figure class="card chart" tabindex="0">
@@ -31,11 +31,11 @@ export function timeline(groups: readonly DeletionGroup[], now: Date): Html {
       <text class="now" x="${x(now) + 3}" y="29">today</text>
     </svg>
     <figcaption class="legend">
-      <span><i class="key waiting"></i> accepted, users still there</span>
+      <span><i class="key waiting"></i> accepted, users unchanged</span>
       <span><i class="key excluded"></i> started, excluded from campaigns</span>
       <span><i class="key done"></i> completes</span>
     </figcaption>
-    ${groups.length > shown.length && html`<p class="hint">${counted(groups.length - shown.length, 'more day')} of acceptance fall due later.</p>`}
+    ${groups.length > shown.length && html`<p class="hint">${counted(groups.length - shown.length, 'more day')} of acceptance are due later.</p>`}
   </figure>`
 }
 
@@ -70,7 +70,7 @@ function monthName(first: number): string {
   return date.getUTCMonth() === 0 ? String(date.getUTCFullYear()) : names.format(date)
 }
 
-/** The firsts of the months within a time, epoch ms. */
+/** Returns the first moments of the months between two times, all in epoch ms. */
 function monthsBetween(from: number, to: number): number[] {
   const begin = new Date(from)
   const months: number[] = []

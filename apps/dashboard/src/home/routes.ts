@@ -4,10 +4,13 @@ import { visitedApp, visitorOf } from '../access/guard.ts'
 import type { PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
 
-/** Apps that the list shows at once; the search finds the others. */
-const listed = 100
+/** The most apps that the list shows. The search finds the others. */
+const listLimit = 100
 
-/** The first page: an app's imports for a member, the choice of an app where there are several. */
+/**
+ * Adds the start page: the imports of a member's only app, the list of apps if there are several, or the operators'
+ * queues.
+ */
 export const homeRoutes: PageRoutes = (dashboard, { db }) => {
   dashboard.get('/', async (request, reply) => {
     const { apps, isOperator } = visitorOf(request)
@@ -23,7 +26,7 @@ export const homeRoutes: PageRoutes = (dashboard, { db }) => {
   dashboard.get<{ Querystring: { search?: string } }>('/apps', async (request, reply) => {
     const visitor = visitorOf(request)
     const search = String(request.query.search ?? '')
-    const apps = visitor.isOperator ? await listApps(db, search, listed) : visitor.apps
+    const apps = visitor.isOperator ? await listApps(db, search, listLimit) : visitor.apps
     return sendPage(reply, {
       title: 'Apps',
       area: 'apps',
@@ -38,7 +41,7 @@ export const homeRoutes: PageRoutes = (dashboard, { db }) => {
           ${apps.map(({ appId, name }) => html`<li><a href="/apps/${appId}"><strong>${name}</strong><span class="hint">app ${appId}</span></a></li>`)}
         </ul>
         ${apps.length === 0 && html`<p>No app matches.</p>`}
-        ${apps.length === listed && html`<p class="hint">These are the first ${listed}. Search to find others.</p>`}`,
+        ${apps.length === listLimit && html`<p class="hint">Only the first ${listLimit} apps are shown. Search to find others.</p>`}`,
     })
   })
 }

@@ -4,70 +4,75 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { visitorOf } from '../access/guard.ts'
 import type { LiveImports } from './live-imports.ts'
 
-/** A connection is ended after this, ms; the browser opens another, and is asked again who it is. */
-const longest = 60_000
+/** The longest time of a stream. Then the browser opens another stream, and its session is checked again. */
+const longestStreamMs = 60_000
 
-/** How soon it does, ms. */
-const reopenAfter = 500
+/** The pause before the browser opens another stream. */
+const reopenAfterMs = 500
 
-/** Streams at a time in one process, each of which is a connection: of everybody, and of one app, whoever its members are. */
-const ofApps = { all: 200, each: 40 }
+/** The most open streams of one process, and of one app in it. Each stream is a connection. */
+const appLimits = { all: 200, each: 40 }
 
-/** Streams of one visitor, in all sessions: browsers open no more than six to a host themselves, unless over HTTP/2. */
-const ofVisitors = { all: ofApps.all, each: 20 }
+/**
+ * The most open streams of one visitor, in all sessions. Over HTTP/1, browsers themselves open at most six to a host.
+ */
+const visitorLimits = { all: appLimits.all, each: 20 }
 
-/** Past a share, a page loads itself again after so many seconds, and asks for a stream once more. */
+/** After a refusal, a page is fetched again after so many seconds, and requests a stream again. */
 const busySeconds = 5
 
 const tooMany = {
   status: 'too_many_streams',
-  error: { messages: ['Too many pages of this app are open. Load the page again to see changes.'] },
+  error: { messages: ['Too many pages of this app are open. Reload the page to see changes.'] },
 }
 
-/** A reader that is so far behind misses what comes next, bytes. */
-const mostUnread = 2 ** 20
+/** A client that has not read so many bytes misses further changes. */
+const mostUnreadBytes = 2 ** 20
 
-/** Answers with server-sent events of imports: bounded in number and time, and ended when the process stops. */
+/** Sends the changes of imports as server-sent events. Limits the number and the duration of streams. */
 export class EventStreams {
   readonly #live: LiveImports
   readonly #open = new Set<PassThrough>()
-  readonly #apps = openShares(ofApps)
-  readonly #visitors = openShares(ofVisitors)
+  readonly #apps = openShares(appLimits)
+  readonly #visitors = openShares(visitorLimits)
 
   constructor(live: LiveImports) {
     this.#live = live
   }
 
-  /** Begins a stream about an import of an app, which the visitor may see. */
+  /**
+   * Answers with a stream about an import of an app that the visitor may see; with 503 if there are too many streams.
+   */
   send(request: FastifyRequest, reply: FastifyReply, appId: number, importId: string): FastifyReply {
     const { email } = visitorOf(request)
     const releases = [this.#apps.take([String(appId)]), this.#visitors.take([email])]
     const release = () => {
-      for (const each of releases) each?.()
+      for (const releaseShare of releases) releaseShare?.()
     }
     const stream = new PassThrough()
     const stop = releases.includes(undefined)
       ? undefined
       : this.#live.watch(appId, importId, (changed, ended) => {
           if (stream.writableEnded) return
-          if (stream.writableLength < mostUnread) stream.write(`event: parts\ndata: ${JSON.stringify(changed)}\n\n`)
+          if (stream.writableLength < mostUnreadBytes)
+            stream.write(`event: parts\ndata: ${JSON.stringify(changed)}\n\n`)
           if (ended) stream.end('event: ended\ndata:\n\n')
         })
     if (stop === undefined) {
       release()
-      request.log.warn({ app_id: appId }, 'too many pages are watched')
+      request.log.warn({ app_id: appId }, 'event stream refused: too many are open')
       return reply.code(503).header('Retry-After', busySeconds).send(tooMany)
     }
     this.#open.add(stream)
-    const timer = setTimeout(() => stream.end(), longest)
-    // However it ends: the import ended, time is up, the browser went, or the process stops.
+    const timer = setTimeout(() => stream.end(), longestStreamMs)
+    // Covers every end: the import ended, the time is up, the browser disconnected, or the process stops.
     stream.once('close', () => {
       clearTimeout(timer)
       stop()
       this.#open.delete(stream)
       release()
     })
-    stream.write(`retry: ${reopenAfter}\n\n`)
+    stream.write(`retry: ${reopenAfterMs}\n\n`)
     return reply.type('text/event-stream').header('X-Accel-Buffering', 'no').send(stream)
   }
 

@@ -5,7 +5,10 @@ import { count, duration, time } from '../layout/format.ts'
 import { sendPage } from '../layout/page.ts'
 import { importName, sourceName, stateMark } from './labels.ts'
 
-/** Answers with a page of an app's imports; `older` is where the next one begins, if there is one. */
+/**
+ * Answers with a page of an app's imports. `older` is the sequence number from which the next page begins, if there is
+ * one.
+ */
 export function sendList(
   reply: FastifyReply,
   appId: number,
@@ -20,7 +23,7 @@ export function sendList(
     content: html`
       <p class="actions"><a class="button main" href="/apps/${appId}/data-import">Import a file…</a></p>
       <div data-live-list="${imports.some(({ place }) => place !== null) ? 'moving' : 'still'}">
-        ${imports.length === 0 ? html`<p>No imports${!isFirst && ' before these'}.</p>` : table(address, imports)}
+        ${imports.length === 0 ? html`<p>No ${!isFirst && 'older '}imports.</p>` : table(address, imports)}
       </div>
       <p class="actions">
         ${!isFirst && html`<a class="button" href="${address}">Newest</a>`}
@@ -43,7 +46,7 @@ function row(address: string, listed: ListedImport): Html {
   const { view, place, tookMs } = listed
   return html`<tr>
     <th scope="row" class="wrap"><a href="${address}/${view.import_id}">${importName(listed)}</a></th>
-    <td>${stateMark(view)}${place !== null && view.state !== 'processing' && html` <span class="hint">place ${place}</span>`}</td>
+    <td>${stateMark(view)}${place !== null && view.state !== 'processing' && html` <span class="hint">position ${place}</span>`}</td>
     <td>${sourceName(view)}</td>
     <td class="number">${count(view.rows_total)}</td>
     <td class="number">${view.rows_failed > 0 ? html`<span class="bad-text">${count(view.rows_failed)}</span>` : '0'}</td>

@@ -4,10 +4,10 @@ import { hasEnded } from './import-page.ts'
 import { type Parts, partNames, partsOf } from './page-parts.ts'
 import { type Snapshot, takeSnapshot } from './snapshot.ts'
 
-/** How often what is watched is looked at, ms. */
-const interval = 1_000
+/** How often watched imports are read from Postgres. */
+const intervalMs = 1_000
 
-/** Hears of an import: the parts whose HTML is another one, by name; `ended` when nothing will change any more. */
+/** Called with the parts of an import's page whose HTML has changed, by name. `ended`: nothing will change any more. */
 type Watcher = (changed: Texts, ended: boolean) => void
 
 /** Parts as HTML texts. */
@@ -17,25 +17,28 @@ interface Watched {
   appId: number
   watchers: Set<Watcher>
   snapshot: Snapshot | undefined
-  /** As they were sent last. */
+  /** The parts that were sent last. */
   parts: Texts
-  /** What the import's row said when they were made. */
+  /** The version of the import's row from which `parts` were made. */
   version: string
 }
 
-/** Keeps pages of imports up to date, whichever process runs the imports: one look at Postgres a second for all of them. */
+/**
+ * Keeps pages of imports up to date, with one query a second for all watched imports. Any process may run the imports.
+ */
 export interface LiveImports {
   /**
-   * Tells a watcher all parts at the next look and then what changes. Returns how to stop that; undefined after the end.
+   * Calls the watcher with all parts, and then with every change. Returns a function that stops the watching, or
+   * undefined after {@link close}.
    */
   watch(appId: number, importId: string, watcher: Watcher): (() => void) | undefined
-  /** Ends: nobody is told anything any more. */
+  /** Stops all watching. */
   close(): void
 }
 
 type Context = Pick<DashboardContext, 'db' | 'storage' | 'apiUrl' | 'log'>
 
-/** Opens it; nothing is asked for as long as nobody watches. */
+/** Opens live imports. While no import is watched, no queries are sent. */
 export function openLiveImports(context: Context): LiveImports {
   const watched = new Map<string, Watched>()
   let timer: NodeJS.Timeout | undefined
@@ -44,10 +47,12 @@ export function openLiveImports(context: Context): LiveImports {
   const schedule = () => {
     if (timer !== undefined || watched.size === 0 || closed) return
     timer = setTimeout(async () => {
-      await look(context, watched).catch((error: unknown) => context.log.warn({ err: error }, 'imports not looked at'))
+      await notifyWatchers(context, watched).catch((error: unknown) =>
+        context.log.warn({ err: error }, 'watched imports could not be read'),
+      )
       timer = undefined
       schedule()
-    }, interval)
+    }, intervalMs)
   }
 
   return {
@@ -71,12 +76,12 @@ export function openLiveImports(context: Context): LiveImports {
   }
 }
 
-/** Looks at all watched imports once, and tells who watches those that changed. */
-async function look(context: Context, watched: Map<string, Watched>): Promise<void> {
+/** Reads all watched imports once, and notifies the watchers of those that changed. */
+async function notifyWatchers(context: Context, watched: Map<string, Watched>): Promise<void> {
   const versions = await readVersions(context, [...watched.keys()])
   for (const [importId, entry] of watched) {
     const version = versions.get(importId)
-    // One that waits may have another reason now, which is not in its own row.
+    // The reason for which an import waits may change without a change of its own row.
     if (version === entry.version && !version.startsWith('queued')) continue
     const snapshot = await takeSnapshot(context, entry.appId, importId, entry.snapshot)
     if (snapshot === undefined) continue
@@ -89,7 +94,7 @@ async function look(context: Context, watched: Map<string, Watched>): Promise<vo
   }
 }
 
-/** What an import's row says of it, as one text that changes when anything of it does. */
+/** Returns a text for each import that changes whenever the state or the progress in its row changes. */
 async function readVersions({ db }: Context, importIds: string[]): Promise<Map<string, string>> {
   const { rows } = await sql<{ import_id: string; version: string }>`
     /* prepared */

@@ -4,17 +4,16 @@ import { progressPart } from './progress-part.ts'
 import { reportPart } from './report-part.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** The parts of an import's page that change while somebody looks at it. They are the same for every visitor. */
+/** The parts of an import's page that change while the page is open. They are the same for every visitor. */
 export interface Parts {
   progress: Html
   actions: Html
   report: Html
 }
 
-/** The names of the parts. */
 export const partNames = ['progress', 'actions', 'report'] as const satisfies readonly (keyof Parts)[]
 
-/** Makes all parts from one snapshot. */
+/** Renders all parts from one snapshot. */
 export function partsOf(appId: number, snapshot: Snapshot): Parts {
   const { view } = snapshot.details
   return {

@@ -1,23 +1,23 @@
 import { type Html, html } from '@sluice/html'
 import type { ImportDetails, Wait } from '@sluice/imports'
 import { bytes, count, counted, duration, time } from '../layout/format.ts'
-import type { Snapshot } from './snapshot.ts'
 import { sourceName, stateMark } from './labels.ts'
+import type { Snapshot } from './snapshot.ts'
 
-/** How far an import is and what comes next: the part of its page that moves most. Holds nothing of its visitor. */
+/** Renders the state and the progress of an import. The result must not depend on the visitor. */
 export function progressPart(appId: number, snapshot: Snapshot): Html {
-  const { details, rowsPerSecond, timeLeft } = snapshot
-  const { view, tookMs } = details
+  const { details, rowsPerSecond, timeLeftMs } = snapshot
+  const { view, took } = details
   return html`<section class="card">
-      <p role="status">${stateMark(view)} ${whatHappens(appId, details)}</p>
+      <p role="status">${stateMark(view)} ${statusText(appId, details)}</p>
       ${view.state === 'processing' && bar(snapshot)}
       <ul class="cards figures">
         ${tile('Rows read', count(view.rows_total))}
         ${view.dry_run ? tile('Rows without errors', count(view.rows_total - view.rows_failed)) : tile('Rows applied', count(view.rows_applied))}
         ${tile('Rows with errors', count(view.rows_failed), view.rows_failed > 0)}
         ${rowsPerSecond !== undefined && tile('Rows a second', count(Math.round(rowsPerSecond)))}
-        ${timeLeft !== undefined && tile('Time left, about', duration(Math.max(1000, timeLeft)))}
-        ${view.finished_at !== null && tookMs !== null && tile('Took', duration(tookMs))}
+        ${timeLeftMs !== undefined && tile('Time left, about', duration(Math.max(1000, timeLeftMs)))}
+        ${view.finished_at !== null && took !== null && tile('Took', duration(took))}
       </ul>
       ${facts(details)}
     </section>`
@@ -28,7 +28,7 @@ function tile(name: string, figure: string, isBad = false): Html {
 }
 
 function bar({ details, totalBytes }: Snapshot): Html {
-  // The end of a file of several gzip members says too little: then there is no telling.
+  // The trailer of a gzip file with several members states only the size of the last one, so the total may be wrong.
   if (totalBytes === undefined || details.position > totalBytes || totalBytes === 0) {
     return html`<progress aria-label="Progress"></progress>`
   }
@@ -36,7 +36,7 @@ function bar({ details, totalBytes }: Snapshot): Html {
   return html`<div class="progress"><progress aria-label="Progress" max="100" value="${percent}"></progress><span>${percent} %</span></div>`
 }
 
-function whatHappens(appId: number, details: ImportDetails): Html | undefined {
+function statusText(appId: number, details: ImportDetails): Html | undefined {
   const { view, wait } = details
   if (wait !== null) return waitText(appId, wait)
   switch (view.state) {
@@ -45,15 +45,15 @@ function whatHappens(appId: number, details: ImportDetails): Html | undefined {
     case 'completed':
       return view.dry_run ? html`The file was only checked: nothing was applied.` : undefined
     case 'failed':
-      return html`<strong>${view.error}</strong>. ${whatStays(details)}`
+      return html`<strong>${view.error}</strong>. ${appliedText(details)}`
     case 'expired':
-      return html`A file that still comes within a day is taken.`
+      return html`A file that still arrives within a day is imported.`
     default:
-      return html`${whatStays(details)} ${details.reportDue && 'The error file is being made.'}`
+      return html`${appliedText(details)} ${details.reportDue && 'The error file is being created.'}`
   }
 }
 
-function whatStays({ view }: ImportDetails): string {
+function appliedText({ view }: ImportDetails): string {
   if (view.dry_run) return 'The file was only checked: nothing was applied.'
   return view.rows_applied === 0
     ? 'Nothing was applied.'
@@ -65,18 +65,18 @@ function waitText(appId: number, wait: Wait): Html {
     case 'upload':
       return html`The upload has not ended${wait.until && html`; it must begin before ${time(wait.until)}`}.`
     case 'retry':
-      return html`Something went wrong that may pass. The next attempt is at ${time(wait.until)}.`
+      return html`A temporary error occurred. The next attempt is at ${time(wait.until)}.`
     case 'worker':
-      return html`It is next: a worker takes it within seconds, as soon as one is free.`
-    case 'order':
-      return html`Waits for ${counted(wait.preceding, 'import')} of this app, first for
-        <a href="/apps/${appId}/imports/${wait.importId}">${wait.importId.slice(0, 8)}</a>, ${precedingWords[wait.state]}.`
+      return html`It is next in order: a worker takes it within seconds, as soon as one is free.`
+    case 'turn':
+      return html`Waits for ${counted(wait.ahead, 'import')} of this app, first for
+        <a href="/apps/${appId}/imports/${wait.importId}">${wait.importId.slice(0, 8)}</a>, ${aheadWords[wait.state]}.`
   }
 }
 
-const precedingWords = {
-  awaiting_upload: 'whose file is still coming; after a while it is not waited for any more',
-  queued: 'which is in line',
+const aheadWords = {
+  awaiting_upload: 'whose file has not arrived yet; the wait for it is limited',
+  queued: 'which is queued',
   processing: 'which is running',
 } as const
 

@@ -3,13 +3,15 @@ import type { ErrorRows, ImportDetails } from '@sluice/imports'
 import { count } from '../layout/format.ts'
 import { type Snapshot, shownErrorRows } from './snapshot.ts'
 
-/** Columns of the error file that the page shows; the file has all. */
+/** The most columns of the error file that the page shows. */
 const shownColumns = 30
 
-/** Characters of a value that the page shows. */
+/** The most characters of a value that the page shows. */
 const shownCharacters = 120
 
-/** What came of the file so far: errors by message, the first rows that have some, and the types of the columns. */
+/**
+ * Renders the result of an import so far: errors by message, the first rows with errors, and the types of the columns.
+ */
 export function reportPart(appId: number, { details, errors }: Snapshot): Html {
   return html`
     ${Object.keys(details.errorCounts).length > 0 && errorChart(details)}
@@ -18,7 +20,7 @@ export function reportPart(appId: number, { details, errors }: Snapshot): Html {
     ${details.columns !== null && columnTable(details)}`
 }
 
-/** Bars of a table: readable as one, and a picture at the same time. */
+/** Renders the errors as a table with bars, so that it is accessible as a table. */
 function errorChart({ errorCounts }: ImportDetails): Html {
   const counts = Object.entries(errorCounts).sort(([, a], [, b]) => b - a)
   const most = counts[0]?.[1] ?? 1
@@ -37,7 +39,7 @@ function errorChart({ errorCounts }: ImportDetails): Html {
   </section>`
 }
 
-/** Says which rows the error file leaves out. */
+/** Renders a notice about the rows that the error file omits. */
 function missingRows({ error_file_ends_before_row: row = 1 }: ImportDetails['view']): Html {
   return row === 1
     ? html`<p class="notice warn">The rows with errors are counted, but could not be kept: there is no error file.</p>`
@@ -52,9 +54,9 @@ function errorTable(appId: number, { view, columns }: ImportDetails, { rows }: E
     <p class="actions">
       ${
         view.error_file_url === null
-          ? html`<span class="hint">The file of all rows with errors can be had when the import has ended.</span>`
+          ? html`<span class="hint">A file with all these rows is available when the import has ended.</span>`
           : html`<a class="button" href="/apps/${appId}/imports/${view.import_id}/error-file">Download the error file</a>
-            <span class="hint">Correct its rows and import it again: its first column is ignored. Values are as they were uploaded: a spreadsheet takes those that begin with =, +, - or @ for formulas, so import them there as text.</span>`
+            <span class="hint">Correct the rows and import the file again: its first column is ignored. Values are unchanged: a spreadsheet takes those that begin with =, +, - or @ for formulas, so open the file with all columns as text.</span>`
       }
     </p>
     <div class="scroll" tabindex="0" role="region" aria-labelledby="rows"><table class="cells">
@@ -81,9 +83,9 @@ function columnTable({ view, columns }: ImportDetails): Html {
 }
 
 function typeOf(name: string, types: ImportDetails['view']['types']): string | Html {
-  if (name === 'user_id') return 'names the user'
+  if (name === 'user_id') return 'identifies the user'
   if (name === 'SERVICE_ERRORS') return html`<span class="hint">ignored</span>`
-  return Object.hasOwn(types, name) ? (types[name] ?? '') : html`<span class="hint">has had no value yet</span>`
+  return Object.hasOwn(types, name) ? (types[name] ?? '') : html`<span class="hint">no value yet</span>`
 }
 
 function cut(text: string): string {

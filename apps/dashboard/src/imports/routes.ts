@@ -8,14 +8,14 @@ import { sendList } from './list-page.ts'
 import { openLiveImports } from './live-imports.ts'
 import { type Snapshot, takeSnapshot } from './snapshot.ts'
 
-/** Imports on one page of the list. */
+/** The number of imports on one page of the list. */
 const pageSize = 25
 
 interface OneImport {
   Params: { importId: string }
 }
 
-/** The imports of an app: the list, and a page for each that is live and lets it be cancelled. */
+/** Adds the list of an app's imports, the live page of each import, its error file, and its cancellation. */
 export const importRoutes: PageRoutes = (dashboard, context) => {
   const { db, storage, apiUrl } = context
   const streams = new EventStreams(openLiveImports(context))
@@ -23,8 +23,8 @@ export const importRoutes: PageRoutes = (dashboard, context) => {
 
   dashboard.get<{ Querystring: { before?: string } }>('/apps/:appId/imports', async (request, reply) => {
     const { appId } = visitedApp(request)
-    const given = String(request.query.before ?? '')
-    const before = /^\d{1,15}$/.test(given) ? Number(given) : undefined
+    const text = String(request.query.before ?? '')
+    const before = /^\d{1,15}$/.test(text) ? Number(text) : undefined
     const page = before === undefined ? {} : { before }
     const imports = await listImportsBefore(db, apiUrl, appId, { ...page, limit: pageSize + 1 })
     const shown = imports.slice(0, pageSize)

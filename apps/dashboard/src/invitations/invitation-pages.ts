@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
 import { sendPage } from '../layout/page.ts'
 
-/** Says whose invitation it is, and to what, before anything is confirmed. */
+/** Answers with a page that shows who invited whom to which app, and asks for confirmation. */
 export function invitationPage(
   reply: FastifyReply,
   { email, invitedBy, appName }: { email: string; invitedBy: string; appName: string },
@@ -14,7 +14,7 @@ export function invitationPage(
     content: html`<form method="post" class="card narrow">
       ${formTokenField(reply.request)}
       <p>${invitedBy} has added <strong>${email}</strong> to the members of <strong>${appName}</strong>.</p>
-      <p>Members may sign in and see all of the app. They get mails about its imports and deletions.</p>
+      <p>Members can sign in and see everything in the app. They get mails about its imports and deletions.</p>
       <button class="main">Confirm ${email}</button>
     </form>`,
   })
@@ -29,7 +29,7 @@ export function acceptedPage(reply: FastifyReply): FastifyReply {
 
 export function deadInvitationPage(reply: FastifyReply): FastifyReply {
   return sendPage(reply.code(410), {
-    title: 'This link is no longer good',
-    content: html`<p class="card narrow">It was used or withdrawn, or it is older than ${invitationDays} days. Whoever added you can send another one.</p>`,
+    title: 'This link is no longer valid',
+    content: html`<p class="card narrow">It was used or withdrawn, or it is older than ${invitationDays} days. The member who added you can send another link.</p>`,
   })
 }

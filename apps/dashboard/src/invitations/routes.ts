@@ -6,12 +6,12 @@ interface OneInvitation {
   Params: { app: string; secret: string }
 }
 
-/** Where the link of an invitation leads: somebody who was added to an app confirms the address. */
+/** Adds the pages that the link of an invitation opens, on which a new member confirms the address. */
 export const invitationRoutes: PageRoutes = (dashboard, { db }) => {
   const guests = { config: { access: 'guests' } } as const
   const appIn = (id: string) => (/^[1-9]\d{0,8}$/.test(id) ? Number(id) : 0)
 
-  // Mail scanners follow links: only the button uses it up.
+  // Mail scanners follow links, so only the button uses up the link.
   dashboard.get<OneInvitation>('/invitations/:app/:secret', guests, async ({ params }, reply) => {
     const found = await findInvitation(db, appIn(params.app), params.secret)
     return found === undefined ? deadInvitationPage(reply) : invitationPage(reply, found)

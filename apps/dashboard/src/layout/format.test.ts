@@ -19,7 +19,7 @@ test.each([
   expect(shown).toBe(expected)
 })
 
-test('a time stands in UTC until a script has put it into the reader’s zone', () => {
+test('a time is rendered in UTC, and a script converts it to the reader’s time zone', () => {
   const moment = new Date('2026-03-07T23:59:30Z')
   expect(time(moment).text).toBe(
     '<time datetime="2026-03-07T23:59:30.000Z" data-form="full">2026-03-07 23:59 UTC</time>',

@@ -1,7 +1,7 @@
 import { type Html, html } from '@sluice/html'
 import type { FastifyRequest } from 'fastify'
 
-/** The areas of an app's pages, in the order of the navigation; the address of each is `/apps/{app}/{area}`. */
+/** The areas of an app's pages, in the order of the navigation. The address of an area is `/apps/{app}/{area}`. */
 const appAreas = {
   imports: 'Imports',
   'data-import': 'Data import',
@@ -14,7 +14,7 @@ const appAreas = {
 /** The area that a page belongs to. */
 export type Area = keyof typeof appAreas | 'queues' | 'apps'
 
-/** Links to every area that the visitor may see, and the switch between their apps. */
+/** Renders links to every area that the visitor may see, and the switch between apps. */
 export function navigation({ visitor, visitedApp: app }: FastifyRequest, area: Area | undefined): Html | undefined {
   if (visitor === undefined) return undefined
   return html`<nav class="navigation" aria-label="Areas">

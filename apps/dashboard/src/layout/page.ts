@@ -5,18 +5,18 @@ import { assetPath } from '../assets/files.ts'
 import { type Area, navigation } from './navigation.ts'
 import { themeOf, themeSwitch } from './theme.ts'
 
-/** What stands on a page. */
+/** The content of a page. */
 export interface Page {
-  /** Its heading, and its name in the browser's tab. */
+  /** The heading of the page, and the title of the browser's tab. */
   title: string
-  /** Marked in the navigation. */
+  /** The area that the navigation marks as current. */
   area?: Area
   content: Content
-  /** Names of scripts in `browser/` that the page works better with. */
+  /** Names of scripts in `browser/` that enhance the page. */
   scripts?: readonly string[]
 }
 
-/** Answers with a page inside the common layout. The status is 200 unless the reply has another one. */
+/** Answers with a page in the common layout. The status is 200 unless the reply has another status already. */
 export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
   return reply.type('text/html; charset=utf-8').send(layout(reply.request, page).text)
 }

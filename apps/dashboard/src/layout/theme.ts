@@ -4,24 +4,24 @@ import type { FastifyRequest } from 'fastify'
 import { formOf, formTokenField } from '../access/forms.ts'
 import type { PageRoutes } from '../context.ts'
 
-/** `auto` follows what the reader's system prefers. */
+/** The themes. `auto` follows the preference of the reader's system. */
 const themes = { auto: 'Auto', light: 'Light', dark: 'Dark' } as const
 
 type Theme = keyof typeof themes
 
 const cookieName = 'sluice_theme'
-const aYear = 365 * 24 * 60 * 60
+const yearSeconds = 365 * 24 * 60 * 60
 
 function parseTheme(text: string | null | undefined): Theme {
   return text === 'light' || text === 'dark' ? text : 'auto'
 }
 
-/** The theme that this browser chose. It is no secret, so its cookie is not signed. */
+/** Returns the theme that was chosen in this browser. It is no secret, so its cookie is not signed. */
 export function themeOf({ headers }: FastifyRequest): Theme {
   return parseTheme(parseCookie(headers.cookie ?? '')[cookieName])
 }
 
-/** A button for each theme. */
+/** Renders a button for each theme. */
 export function themeSwitch(request: FastifyRequest): Html {
   const current = themeOf(request)
   return html`<form method="post" action="/theme" class="theme" role="group" aria-label="Theme">
@@ -33,7 +33,7 @@ export function themeSwitch(request: FastifyRequest): Html {
   </form>`
 }
 
-/** Keeps the choice, and leads back to where it was made. */
+/** Adds the route that stores the theme in a cookie, and redirects to the page of the form. */
 export const themeRoutes: PageRoutes = (dashboard, { dashboardUrl }) => {
   dashboard.post('/theme', { config: { access: 'guests' } }, async (request, reply) => {
     const value = parseTheme(formOf(request).get('theme'))
@@ -42,20 +42,22 @@ export const themeRoutes: PageRoutes = (dashboard, { dashboardUrl }) => {
       name: cookieName,
       value,
       path: '/',
-      maxAge: aYear,
+      maxAge: yearSeconds,
       sameSite: 'lax',
       httpOnly: true,
       secure,
     } as const
-    return reply.header('Set-Cookie', stringifySetCookie(cookie)).redirect(cameFrom(request, dashboardUrl), 303)
+    return reply.header('Set-Cookie', stringifySetCookie(cookie)).redirect(returnPath(request, dashboardUrl), 303)
   })
 }
 
-/** The page of ours that a form stood on; the first page where the browser does not say. */
-function cameFrom({ headers: { referer, host } }: FastifyRequest, dashboardUrl: string): string {
+/**
+ * Returns the path of the page that sent the form; the start page if the browser does not state a page of this host.
+ */
+function returnPath({ headers: { referer, host } }: FastifyRequest, dashboardUrl: string): string {
   if (referer === undefined || !URL.canParse(referer)) return '/'
   const from = new URL(referer)
-  // A proxy may ask by another name than people do.
+  // Behind a proxy, the Host header may differ from the public address.
   const isOurs = from.host === host || from.host === new URL(dashboardUrl).host
   return isOurs ? `${from.pathname}${from.search}`.replace(/^\/+/, '/') : '/'
 }

@@ -2,15 +2,15 @@ import { type Html, html } from '@sluice/html'
 import type { KeyStatistics, ProfileStatistics } from '@sluice/profiles'
 import { count, counted } from '../layout/format.ts'
 
-/** A table of the keys; it says what the figures were taken from. */
+/** Renders a table of the keys, and states whether its figures are from all users or from a sample. */
 export function keysContent({ keys, sampled, isComplete }: ProfileStatistics): Html {
   if (keys.length === 0) {
-    return html`<p class="card">No key is registered. The first import or profile update that has one registers it, and fixes its type for good.</p>`
+    return html`<p class="card">No keys are registered yet. The first import or profile update that uses a key registers it with a permanent type.</p>`
   }
   const users = isComplete ? `all ${counted(sampled, 'user')}` : `a sample of ${counted(sampled, 'user')}`
   return html`<section aria-labelledby="keys">
     <h2 id="keys">${counted(keys.length, 'registered key')}</h2>
-    <p class="hint">A key and its type are for good. Fill rates and examples are from ${users}.</p>
+    <p class="hint">Keys and their types are permanent. Fill rates and examples are from ${users}.</p>
     <div class="scroll" tabindex="0" role="region" aria-labelledby="keys"><table>
       <thead><tr><th scope="col">Key</th><th scope="col">Type</th><th scope="col">Filled</th><th scope="col">Examples</th></tr></thead>
       <tbody>${keys.map((key) => keyRow(key, sampled))}</tbody>
@@ -28,7 +28,7 @@ function keyRow({ key, type, filled, examples }: KeyStatistics, sampled: number)
   </tr>`
 }
 
-/** Whole percent; what is not nothing and not all is not shown as such. */
+/** Formats a share in whole percent. A share that is not exactly 0 or 100 is never shown as 0 % or 100 %. */
 function percent(share: number): string {
   if (share > 0 && share < 1) return 'under 1 %'
   if (share > 99 && share < 100) return 'over 99 %'

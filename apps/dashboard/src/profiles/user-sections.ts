@@ -3,35 +3,38 @@ import { type Html, html } from '@sluice/html'
 import type { UserView } from '@sluice/profiles'
 import { count, time } from '../layout/format.ts'
 
-/** A field that asks for one user. */
-export function lookUpForm(appId: number, userId: string): Html {
+/** Renders the form that looks up one user. */
+export function lookupForm(appId: number, userId: string): Html {
   return html`<form method="get" action="/apps/${appId}/profiles/user" class="search" role="search">
     <label>User ID <input type="search" name="user" value="${userId}" required maxlength="255"></label>
     <button>Look up</button>
   </form>`
 }
 
-/** What was found under an ID. */
-interface Found {
+/** The result of a lookup. */
+interface UserLookup {
   userId: string
   user: UserView | undefined
   deletion: Awaited<ReturnType<typeof showUserDeletion>>
 }
 
-/** One user: deletion state and every profile value. Somebody may be named for deletion and not registered (yet). */
-export function userContent({ userId, user, deletion }: Found): Html {
+/**
+ * Renders one user: the deletion state and every profile value. A deletion request may name a user who is not
+ * registered.
+ */
+export function userContent({ userId, user, deletion }: UserLookup): Html {
   return html`
     ${user === undefined && html`<p class="notice warn">No user <code class="as-is">${userId}</code> is registered.</p>`}
     ${(user !== undefined || deletion !== null) && deletionSection(user, deletion)}
     ${user !== undefined && valuesSection(user)}`
 }
 
-function deletionSection(user: UserView | undefined, deletion: Found['deletion']): Html {
+function deletionSection(user: UserView | undefined, deletion: UserLookup['deletion']): Html {
   return html`<section class="card" aria-labelledby="state">
     <h2 id="state">${user === undefined ? 'Deletion' : html`<code class="as-is">${user.user_id}</code>`}</h2>
     <dl class="facts">
       ${user !== undefined && html`<dt>Campaign target</dt><dd>${user.campaign_target ? 'yes' : 'no'}</dd>`}
-      <dt>Deletion</dt><dd>${deletion === null ? 'not asked for' : html`<span class="mark ${deletion.state === 'started' ? 'bad' : 'warn'}">${deletion.state}</span>`}</dd>
+      <dt>Deletion</dt><dd>${deletion === null ? 'not requested' : html`<span class="mark ${deletion.state === 'started' ? 'bad' : 'warn'}">${deletion.state}</span>`}</dd>
       ${
         deletion !== null &&
         html`<dt>Accepted</dt><dd>${time(new Date(deletion.accepted_at))}</dd>

@@ -9,25 +9,25 @@ import type { DashboardContext } from '../context.ts'
 
 const basePath = '/queues/board'
 
-/** The one style sheet that its script writes into the page; another release may need another one. */
-const writtenStyle = "'sha256-r2N1TB/gHbBtBZFKg7ejmq1acVSREzucTAEw6ga4hoU='"
+/** The hash of the style sheet that bull-board's script adds to the page. A new release may need another hash. */
+const scriptStyleHash = "'sha256-r2N1TB/gHbBtBZFKg7ejmq1acVSREzucTAEw6ga4hoU='"
 
-/** The board has its own address as base, and draws its icons as data. */
+/** The board needs a base address, and draws its icons from data URLs. */
 const policy = contentSecurityPolicy({
   'base-uri': ["'self'"],
   'img-src': ["'self'", 'data:'],
-  'style-src': ["'self'", writtenStyle],
+  'style-src': ["'self'", scriptStyleHash],
 })
 
 /**
- * What its page holds that the policy would refuse: a style sheet on another host, for fonts, and an animation with inline styles
- * that shows until its script has come.
+ * Parts of the board's page that violate the policy. One is a style sheet of another host, for fonts. The other is an
+ * animation with inline styles that is shown until the script is loaded.
  */
-const refused = [/<link href="https:[^>]*>/g, /(?<=<div id="root">).*?<\/style>(?=\s*<\/div>)/gs]
+const forbiddenParts = [/<link href="https:[^>]*>/g, /(?<=<div id="root">).*?<\/style>(?=\s*<\/div>)/gs]
 
 /**
- * Mounts bull-board for operators. It brings routes of its own, which know neither access nor form tokens, so that both are
- * said here for all of them. The queues are opened when somebody first looks, again and again while their store is away.
+ * Mounts bull-board for operators. Its own routes know neither access rules nor form tokens, so both are set here for
+ * all of them. The first request opens the queues. If the store does not answer, the next request tries again.
  */
 export function mountBoard(dashboard: FastifyInstance, store: SharedStore, { log }: DashboardContext): void {
   const serverAdapter = new FastifyAdapter().setBasePath(basePath)
@@ -70,7 +70,7 @@ export function mountBoard(dashboard: FastifyInstance, store: SharedStore, { log
     mount.addHook('onSend', async (_, reply, payload) => {
       const isPage = String(reply.getHeader('content-type')).startsWith('text/html')
       if (!isPage || typeof payload !== 'string') return payload
-      const page = refused.reduce((text, part) => text.replace(part, ''), payload)
+      const page = forbiddenParts.reduce((text, part) => text.replace(part, ''), payload)
       reply.header('Content-Length', Buffer.byteLength(page))
       return page
     })

@@ -27,30 +27,30 @@ test.each<[string, Partial<Overview>, string[]]>([
   ['no worker', { workers: [] }, ['No worker is alive']],
   ['a lost worker', { workers: [worker, { ...worker, isLost: true }] }, ['1 worker lost']],
   [
-    'an import that waits behind a running one',
+    'an import that waits for a running one',
     { imports: { ...well.imports, active: { queued: 1, processing: 1 }, oldestWaiting: waiting } },
     [],
   ],
   [
-    'an import that waits while nothing runs',
+    'an import that waits while no import runs',
     { imports: { ...well.imports, active: { queued: 1 }, oldestWaiting: waiting } },
-    ['Nothing runs, and an import has waited 2 min 0 s'],
+    ['No import is running, although one has been waiting for 2 min 0 s'],
   ],
   ['failed imports', { imports: { ...well.imports, ended: { failed: 3 } } }, ['3 imports failed']],
-  ['a mail on its way', { mails: { waiting: 1, waitingSince: ago(30), failed: 0 } }, []],
+  ['a mail in flight', { mails: { waiting: 1, waitingSince: ago(30), failed: 0 } }, []],
   [
-    'a mail server that is away',
+    'an outage of the mail server',
     { mails: { waiting: 2, waitingSince: ago(1200), failed: 0 } },
     ['2 mails cannot be sent, the oldest for 20 min'],
   ],
   ['refused mails', { mails: { waiting: 0, waitingSince: undefined, failed: 1 } }, ['1 mail refused']],
-])('%s is what an operator is told of', (_, changes, expected) => {
+])('the concerns about %s are complete', (_, changes, expected) => {
   const found = concerns({ ...well, ...changes })
   expect(found).toHaveLength(expected.length)
-  for (const [index, begin] of expected.entries()) expect(found[index]?.text).toContain(begin)
+  for (const [index, beginning] of expected.entries()) expect(found[index]?.text).toContain(beginning)
 })
 
-test('a failed import may be its file’s fault; that nobody works is grave, and comes first', () => {
+test('failed imports alone are not grave, as the files may be to blame; a missing worker is grave and comes first', () => {
   const imports = { ...well.imports, ended: { failed: 3 } }
   expect(concerns({ ...well, imports }).map(({ isGrave }) => isGrave)).toEqual([false])
   expect(concerns({ ...well, imports, workers: [] }).map(({ isGrave }) => isGrave)).toEqual([true, false])

@@ -1,34 +1,40 @@
 import { counted, duration } from '../layout/format.ts'
 import type { Overview } from './overview.ts'
 
-/** A mail that has not gone out for so long says that the mail server is away, ms. */
-const lateMail = 10 * 60_000
+/** A mail that has waited longer indicates an outage of the mail server. */
+const lateMailMs = 10 * 60_000
 
-/** An import may wait long behind another one of its app; where nothing runs at all, this is too long, ms. */
-const lateImport = 60_000
+/**
+ * An import that has waited longer while no import runs is a problem. Waiting for a running import of the app is
+ * normal.
+ */
+const lateImportMs = 60_000
 
-/** What an operator should look at, in words. Grave is what keeps work from being done; the rest may be an app's own doing. */
+/**
+ * A problem that operators should know about. Grave problems keep work from being done; an app may have caused the
+ * others.
+ */
 interface Concern {
   text: string
   isGrave: boolean
 }
 
-/** Gives what an operator should look at, gravest first; nothing where all is well. */
+/** Returns the problems that operators should know about, the grave problems first. */
 export function concerns({ imports, workers, mails, now }: Overview): Concern[] {
   const alive = workers.filter(({ isLost }) => !isLost)
   const lost = workers.length - alive.length
   const { oldestWaiting, active } = imports
-  const waited = oldestWaiting === undefined ? 0 : now.getTime() - oldestWaiting.since.getTime()
-  const mailWaited = mails.waitingSince === undefined ? 0 : now.getTime() - mails.waitingSince.getTime()
+  const importWaitMs = oldestWaiting === undefined ? 0 : now.getTime() - oldestWaiting.since.getTime()
+  const mailWaitMs = mails.waitingSince === undefined ? 0 : now.getTime() - mails.waitingSince.getTime()
   const failed = imports.ended.failed ?? 0
   const grave = [
     alive.length === 0 && 'No worker is alive: nothing is imported and no mail is sent.',
     lost > 0 && `${counted(lost, 'worker')} lost within the last hour.`,
     (active.processing ?? 0) === 0 &&
-      waited > lateImport &&
-      `Nothing runs, and an import has waited ${duration(waited)}.`,
-    mailWaited > lateMail &&
-      `${counted(mails.waiting, 'mail')} cannot be sent, the oldest for ${duration(mailWaited)}.`,
+      importWaitMs > lateImportMs &&
+      `No import is running, although one has been waiting for ${duration(importWaitMs)}.`,
+    mailWaitMs > lateMailMs &&
+      `${counted(mails.waiting, 'mail')} cannot be sent, the oldest for ${duration(mailWaitMs)}.`,
   ]
   const mild = [
     failed > 0 && `${counted(failed, 'import')} failed within 24 hours.`,

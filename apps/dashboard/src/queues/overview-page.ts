@@ -5,7 +5,7 @@ import { concerns } from './concerns.ts'
 import type { Overview } from './overview.ts'
 import { throughputChart } from './throughput-chart.ts'
 
-/** First whether all is well, then the figures that say so, then what they are made of. */
+/** Renders the overview: first the problems, then the figures, then their details. */
 export function overviewContent(overview: Overview): Html {
   const { imports, workers, rows } = overview
   return html`<div data-refresh="5000" aria-live="off">
@@ -27,14 +27,14 @@ function verdict(overview: Overview): Html {
 
 function figures({ imports: { active, ended, oldestWaiting }, workers, rows, now }: Overview): Html {
   const alive = workers.filter(({ isLost }) => !isLost).length
-  // The minute under way has hardly begun: the two before it.
+  // The current minute is incomplete, so the rate is from the two preceding minutes.
   const recent = rows.slice(-3, -1)
   const rate = recent.reduce((sum, minute) => sum + minute.rows, 0) / Math.max(1, recent.length * 60)
   const failed = ended.failed ?? 0
   return html`<ul class="cards figures">
-    ${tile('waiting for their turn', count(active.queued ?? 0), oldestWaiting && html`oldest: ${duration(Math.max(0, now.getTime() - oldestWaiting.since.getTime()))}, <a href="/apps/${oldestWaiting.appId}/imports/${oldestWaiting.importId}">${oldestWaiting.appName}</a>`)}
+    ${tile('queued', count(active.queued ?? 0), oldestWaiting && html`oldest: ${duration(Math.max(0, now.getTime() - oldestWaiting.since.getTime()))}, <a href="/apps/${oldestWaiting.appId}/imports/${oldestWaiting.importId}">${oldestWaiting.appName}</a>`)}
     ${tile('running', count(active.processing ?? 0), html`${count(Math.round(rate))} rows/s`)}
-    ${tile('uploads awaited', count(active.awaiting_upload ?? 0))}
+    ${tile('awaiting upload', count(active.awaiting_upload ?? 0))}
     ${tile(alive === 1 ? 'worker alive' : 'workers alive', count(alive), undefined, alive === 0 && 'bad')}
     ${tile('completed in 24 h', count(ended.completed ?? 0))}
     ${tile('failed in 24 h', count(failed), undefined, failed > 0 && 'bad')}
@@ -49,7 +49,7 @@ function tile(name: string, figure: string, more?: Html, tone: string | false = 
 }
 
 function workerTable(workers: readonly AliveWorker[]): Html {
-  if (workers.length === 0) return html`<p class="card">No worker has shown itself within the last hour.</p>`
+  if (workers.length === 0) return html`<p class="card">No worker was alive within the last hour.</p>`
   const doing = ({ imports, isLost }: AliveWorker) => {
     if (imports.length === 0) return isLost ? '–' : 'idle'
     return html`<ul class="plain">${imports.map(
@@ -58,7 +58,7 @@ function workerTable(workers: readonly AliveWorker[]): Html {
     )}</ul>`
   }
   return html`<div class="scroll" tabindex="0" role="region" aria-labelledby="workers"><table>
-    <thead><tr><th scope="col">Worker</th><th scope="col">State</th><th scope="col">At work on</th><th scope="col">Queues</th><th scope="col">Since</th></tr></thead>
+    <thead><tr><th scope="col">Worker</th><th scope="col">State</th><th scope="col">Working on</th><th scope="col">Queues</th><th scope="col">Since</th></tr></thead>
     <tbody>${workers.map(
       (worker) => html`<tr>
         <th scope="row">${worker.host} <span class="hint">process ${String(worker.pid)}</span></th>

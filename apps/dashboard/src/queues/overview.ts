@@ -1,6 +1,6 @@
 import type { AliveWorker, ImportOverview, MailOverview } from '@sluice/operations'
 
-/** What the overview is made of. */
+/** The data of the overview. */
 export interface Overview {
   imports: ImportOverview
   workers: readonly AliveWorker[]

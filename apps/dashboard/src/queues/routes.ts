@@ -4,7 +4,7 @@ import { sendPage } from '../layout/page.ts'
 import { mountBoard } from './board.ts'
 import { overviewContent } from './overview-page.ts'
 
-/** What operators watch: all apps at a glance, and the queues one by one. */
+/** Adds the operators' pages: the overview of all apps, and the queue board. */
 export const queueRoutes: PageRoutes = (dashboard, context) => {
   const { db, queueStore } = context
   dashboard.get('/queues', { config: { access: 'operators' } }, async (_, reply) => {

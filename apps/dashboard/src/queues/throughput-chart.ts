@@ -7,7 +7,7 @@ const left = 64
 const top = 10
 const bottom = 24
 
-/** A bar for each minute, with the rows per second that imports of all apps read in it. */
+/** Draws a bar for each minute: the rows per second that imports of all apps have read. */
 export function throughputChart(minutes: readonly { minute: Date; rows: number }[]): Html {
   const rates = minutes.map(({ rows }) => rows / 60)
   const most = Math.max(...rates, 0)
@@ -25,11 +25,11 @@ export function throughputChart(minutes: readonly { minute: Date; rows: number }
       ${[60, 45, 30, 15].map((ago) => html`<text x="${left + ((60 - ago) / 60) * (width - left)}" y="${height - 6}">${ago} min ago</text>`)}
       <text x="${width}" y="${height - 6}" text-anchor="end">now</text>
     </svg>
-    <figcaption class="hint">${counted(total, 'row')} in the last hour. An import’s rows count as read evenly over the time that it ran.</figcaption>
+    <figcaption class="hint">${counted(total, 'row')} in the last hour. The rows of an import are distributed evenly over its running time.</figcaption>
   </figure>`
 }
 
-/** The next number above that reads well and halves well: 10, 20, 40, 100, 200 … */
+/** Returns the next round number that can be halved: 10, 20, 40, 60, 80, 100, 200 … */
 function niceCeiling(value: number): number {
   const power = 10 ** Math.max(1, Math.floor(Math.log10(Math.max(1, value))))
   return power * ([1, 2, 4, 6, 8].find((factor) => factor * power >= value) ?? 10)

@@ -19,17 +19,17 @@ interface MemberQuery {
   Querystring: { member?: string }
 }
 
-/** How an invitation that is refused is answered. */
+/** The answers to refused invitations. */
 const refusals: Record<Exclude<InvitationOutcome['outcome'], 'invited'>, { status: number; problem: string }> = {
-  member: { status: 409, problem: 'They are a member already.' },
-  'too many members': { status: 409, problem: 'The app has as many members and invitations as it can have.' },
+  member: { status: 409, problem: 'This person is a member already.' },
+  'too many members': { status: 409, problem: 'The app has reached its limit of members and invitations.' },
   'too many mails': {
     status: 429,
-    problem: 'This app, or this address, has had as many mails with such links as may be sent. Try again later.',
+    problem: 'Too many such links were mailed by this app or to this address. Try again later.',
   },
 }
 
-/** Settings of an app: its members, who of them gets its mails, and who has still to confirm their address. */
+/** Adds the settings of an app: its members, which of them get mails, and the invitations. */
 export const settingsRoutes: PageRoutes = (dashboard, context) => {
   const { db, dashboardUrl, memberLimit } = context
   const linkMails = openLinkMails(dashboard, context)
@@ -81,7 +81,7 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
       await removeMember(db, appId, email)
     } catch (error) {
       if (!(error instanceof LastMember)) throw error
-      const problem = 'The last member stays: somebody has to be able to sign in.'
+      const problem = 'The last member cannot be removed: somebody must be able to sign in.'
       return await sendSettings(context, request, reply.code(409), { email: '', problem })
     }
     const { isOperator, email: own } = visitorOf(request)

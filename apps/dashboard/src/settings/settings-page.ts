@@ -6,7 +6,10 @@ import { formTokenField } from '../access/forms.ts'
 import { visitedApp, visitorOf } from '../access/guard.ts'
 import { time } from '../layout/format.ts'
 
-/** Members with their mails, who was invited, and a form for another one; `refused` is what could not be done. */
+/**
+ * Renders the members, the invitations, and the form that adds a member. `refused` is the address that could not be
+ * added.
+ */
 export function settingsContent(
   request: FastifyRequest,
   { members, invitations }: { members: readonly Member[]; invitations: readonly Invitation[] },
@@ -29,7 +32,7 @@ function memberList(request: FastifyRequest, members: readonly Member[]): Html {
   </tr>`
   return html`<section aria-labelledby="members">
     <h2 id="members">Members</h2>
-    <p>Members may sign in here and see all of this app. Those who get mails are told of every import that ends and every deletion that completes.</p>
+    <p>Members can sign in here and see everything in this app. Members with mails enabled are notified of every import that ends and every deletion that completes.</p>
     ${members.every(({ getsMails }) => !getsMails) && html`<p class="notice warn">Nobody gets this app’s mails.</p>`}
     <form method="post" action="/apps/${appId}/settings/mails">
       ${formTokenField(request)}
@@ -61,7 +64,7 @@ function invitationList(request: FastifyRequest, invitations: readonly Invitatio
   </tr>`
   return html`<section aria-labelledby="invitations">
     <h2 id="invitations">Invitations</h2>
-    <p>These addresses have a link by mail. They are no members, and get no other mail, until somebody confirms them with it.</p>
+    <p>Each of these addresses was sent a link. It does not belong to a member and gets no other mail until it is confirmed with the link.</p>
     <div class="scroll"><table>
       <thead><tr><th scope="col">Address</th><th scope="col">Invited by</th><th scope="col">Until</th><th scope="col">Link</th></tr></thead>
       <tbody>${invitations.map(row)}</tbody>
@@ -72,7 +75,7 @@ function invitationList(request: FastifyRequest, invitations: readonly Invitatio
 function additionForm(request: FastifyRequest, refused: string | undefined): Html {
   return html`<section class="card narrow" aria-labelledby="addition">
     <h2 id="addition">Add a member</h2>
-    <p>They get a link by mail, and are a member when they have confirmed the address with it.</p>
+    <p>The person gets a link by mail, and becomes a member by confirming the address.</p>
     <form method="post" action="/apps/${visitedApp(request).appId}/settings/members">
       ${formTokenField(request)}
       <label>E-mail address
@@ -84,11 +87,11 @@ function additionForm(request: FastifyRequest, refused: string | undefined): Htm
   </section>`
 }
 
-/** Asks once more, and says what it means. */
+/** Asks for confirmation, and states the consequences. */
 export function confirmRemoval(request: FastifyRequest, email: string): Html {
   const { appId, name } = visitedApp(request)
   return html`<div class="notice warn">
-      <p><strong>${email}</strong> gets no more mails of ${name}, and cannot see it any more, from the next page on. They can be added again.</p>
+      <p><strong>${email}</strong> gets no more mails of ${name}, and loses access to it at once. They can be added again.</p>
     </div>
     <div class="actions">
       <form method="post">

@@ -11,14 +11,14 @@ interface OneLink {
   Params: { secret: string }
 }
 
-/** Sign-in by a link that is mailed, and sign-out. */
+/** Adds the pages for signing in by a mailed link, and for signing out. */
 export const signInRoutes: PageRoutes = (dashboard, context) => {
   const guests = { config: { access: 'guests' } } as const
   const linkMails = openLinkMails(dashboard, context)
 
   const warnOfProxy = once(() => {
     context.log.warn(
-      'requests come through a proxy, and DASHBOARD_TRUSTED_PROXIES names none: everybody counts as one client',
+      'requests come through a proxy, but DASHBOARD_TRUSTED_PROXIES is not set: all visitors count as one client',
     )
   })
 
@@ -31,13 +31,13 @@ export const signInRoutes: PageRoutes = (dashboard, context) => {
     const email = normalEmail(typed)
     if (email === undefined) return requestPage(reply.code(400), typed)
     if (context.trustedProxies === undefined && request.headers['x-forwarded-for'] !== undefined) warnOfProxy()
-    const wait = await context.signInLimiter?.refuse(email, request.ip)
-    if (wait !== undefined) return tooManyPage(reply, wait)
+    const waitMs = await context.signInLimiter?.refuse(email, request.ip)
+    if (waitMs !== undefined) return tooManyPage(reply, waitMs)
     linkMails.send(() => makeMail(context, email))
     return sentPage(reply, typed)
   })
 
-  // Mail scanners follow links: only the button uses it up.
+  // Mail scanners follow links, so only the button uses up the link.
   dashboard.get<OneLink>('/sign-in/:secret', guests, async ({ params }, reply) => {
     const email = await findLink(context.db, params.secret)
     return email === undefined ? deadLinkPage(reply) : confirmPage(reply, email)
@@ -56,7 +56,7 @@ export const signInRoutes: PageRoutes = (dashboard, context) => {
   })
 }
 
-/** Has something done the first time only. */
+/** Returns a function that calls `act` only the first time. */
 function once(act: () => void): () => void {
   let isDone = false
   return () => {
@@ -65,7 +65,7 @@ function once(act: () => void): () => void {
   }
 }
 
-/** The mail with a link for whoever may sign in; undefined for anybody else. */
+/** Returns the mail with a link if the address may sign in, else undefined. */
 async function makeMail({ db, dashboardUrl }: DashboardContext, email: string): Promise<LinkMail | undefined> {
   const link = await createLink(db, email)
   if (link === undefined) return undefined

@@ -11,17 +11,21 @@ export const signInLimitSettings = [
   'RATE_LIMIT_TIMEOUT',
 ] as const
 
-/** How often links may be asked for. */
+/** The rate limits of sign-in links. */
 export interface SignInLimiter {
   /**
-   * Counts a request for a link to an e-mail address in its normal form, from a network address. Gives undefined where it may pass, else after
-   * how many ms the next one may. It does not matter whether the address belongs to anybody.
+   * Counts a request for a link. `email` is the e-mail address in its normal form, `client` the network address of the
+   * sender. Returns undefined if the request is permitted, else the time (ms) until the next one is. Known and unknown
+   * addresses count alike.
    */
   refuse(email: string, client: string): Promise<number | undefined>
   close(): Promise<void>
 }
 
-/** Opens the limits in the store that all processes share. While that is away, each process counts alone, and it is logged. */
+/**
+ * Opens the limits in the store that all processes share. During an outage of the store, each process counts alone and
+ * logs a warning.
+ */
 export async function openSignInLimiter(
   store: SharedStore,
   settings: Settings<(typeof signInLimitSettings)[number]>,
@@ -39,15 +43,16 @@ export async function openSignInLimiter(
   return {
     async refuse(email, clientAddress) {
       const client = clientNetwork(clientAddress)
-      // What one count refuses does not reach the next: no client uses up more of an address's count than its own share.
-      for (const [name, whose] of [
+      // A request that one limit refuses is not counted by the next. A client can therefore not use up the limit of an
+      // address beyond its own limit for that address.
+      for (const [name, key] of [
         ['sign_in_client', client],
         ['sign_in', `${client} ${email}`],
         ['sign_in_address', email],
       ] as const) {
-        // Any length may come: its digest has always the same.
-        const count = await limiter.count(createHash('sha256').update(whose).digest('base64url'), name)
-        if (!count.allowed) return count.resetAfterMs
+        // Keys may have any length, so their digest is counted.
+        const count = await limiter.count(createHash('sha256').update(key).digest('base64url'), name)
+        if (!count.allowed) return count.resetAfter
       }
       return undefined
     },

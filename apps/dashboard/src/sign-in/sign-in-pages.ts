@@ -6,7 +6,7 @@ import { formTokenField } from '../access/forms.ts'
 import { duration } from '../layout/format.ts'
 import { sendPage } from '../layout/page.ts'
 
-/** Asks for an e-mail address; `refused` is one that cannot be any. */
+/** Answers with the page that asks for an e-mail address. `refused` is an address that is not valid. */
 export function requestPage(reply: FastifyReply, refused?: string): FastifyReply {
   return sendPage(reply, {
     title: 'Sign in',
@@ -23,25 +23,28 @@ export function requestPage(reply: FastifyReply, refused?: string): FastifyReply
   })
 }
 
-/** The same for every address, known or not. */
+/** Answers a request for a link. The page must be the same for known and unknown addresses. */
 export function sentPage(reply: FastifyReply, email: string): FastifyReply {
   return sendPage(reply, {
-    title: 'Look into your mail',
+    title: 'Check your mail',
     content: html`<div class="card narrow">
       <p>If <strong>${email}</strong> belongs to a member of an app or an operator, a link is on its way there. It works once, within ${linkMinutes} minutes.</p>
-      <p><a href="/sign-in">Another address</a></p>
+      <p><a href="/sign-in">Use another address</a></p>
     </div>`,
   })
 }
 
-export function tooManyPage(reply: FastifyReply, wait: number): FastifyReply {
-  return sendPage(reply.code(429).header('Retry-After', retryAfter(wait)), {
+export function tooManyPage(reply: FastifyReply, waitMs: number): FastifyReply {
+  return sendPage(reply.code(429).header('Retry-After', retryAfter(waitMs)), {
     title: 'Too many links',
-    content: html`<p class="card narrow">So many links were asked for that the next one has to wait ${duration(wait)}.</p>`,
+    content: html`<p class="card narrow">Too many links were requested. Please try again in ${duration(waitMs)}.</p>`,
   })
 }
 
-/** Says whose link it is: somebody who was lured into another one's account would enter data there. */
+/**
+ * Answers with a page that shows the link's address. A visitor might otherwise be lured into a foreign account and
+ * enter data there.
+ */
 export function confirmPage(reply: FastifyReply, email: string): FastifyReply {
   return sendPage(reply, {
     title: 'Sign in',
@@ -55,10 +58,10 @@ export function confirmPage(reply: FastifyReply, email: string): FastifyReply {
 
 export function deadLinkPage(reply: FastifyReply): FastifyReply {
   return sendPage(reply.code(410), {
-    title: 'This link is no longer good',
+    title: 'This link is no longer valid',
     content: html`<div class="card narrow">
       <p>It was used, or it is older than ${linkMinutes} minutes.</p>
-      <p><a href="/sign-in">Ask for a new one</a></p>
+      <p><a href="/sign-in">Request a new link</a></p>
     </div>`,
   })
 }
