@@ -21,10 +21,10 @@ export function invitation({ email, invitedBy, appName, url, days }: Invited): C
   return renderContent(
     'Confirm your address for Sluice',
     [
-      `${invitedBy} has added ${email} to the members of the app ${quoted(appName, 60)} in Sluice. Members may sign in to its dashboard, and get mails about its imports.`,
+      `${invitedBy} has added ${email} to the members of the app ${quoted(appName, 60)} in Sluice. Members can sign in to its dashboard, and get mails about its imports.`,
       `If you expect this, confirm the address. The link is for ${email}. It works once, within ${days} days.`,
-      'If you do not, ignore this mail: without the link no other mail comes to this address.',
+      'If you do not expect this, ignore this mail: no other mail is sent to this address unless it is confirmed.',
     ],
-    { url, label: 'Look at the invitation' },
+    { url, label: 'View the invitation' },
   )
 }

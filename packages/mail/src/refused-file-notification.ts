@@ -17,6 +17,6 @@ export function refusedFileNotification({ appName, fileName, problem, removedAft
   return renderContent('File not imported', [
     `A file in the bucket of the app ${quoted(appName)} has not become a profile import: ${problem}.`,
     `File: ${quoted(fileName)}`,
-    `Nothing was applied. Put the file into the bucket again in a form that the rules allow; this one is removed ${removedAfterDays} days after it came.`,
+    `Nothing was applied. Correct the problem and upload the file again. The refused file is removed ${removedAfterDays} days after its upload.`,
   ])
 }

@@ -6,7 +6,7 @@ export function signInLink({ url, minutes }: { url: string; minutes: number }): 
     'Sign in to Sluice',
     [
       `Somebody, hopefully you, asked to sign in to the Sluice dashboard with this address. The link works once, within ${minutes} minutes.`,
-      'If it was not you, ignore this mail: without the link nobody gets in.',
+      'If it was not you, ignore this mail: nobody can sign in without the link.',
     ],
     { url, label: 'Sign in' },
   )

@@ -103,7 +103,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await page.getByRole('heading', { name: `${evil}.csv` }).waitFor()
     const notices = await page.locator('.notice.bad li').allInnerTexts()
     expect(notices).toEqual([
-      'There is no column user_id: nobody knows whose values these are.',
+      'The column user_id is missing, so the values belong to no user.',
       'A column has no name.',
       'Columns have the same name: age.',
       'Standard profiles cannot be changed by an import: $name.',

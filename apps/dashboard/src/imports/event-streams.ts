@@ -23,7 +23,7 @@ const busySeconds = 5
 
 const tooMany = {
   status: 'too_many_streams',
-  error: { messages: ['Too many pages of this app are open. Reload the page to see changes.'] },
+  error: { messages: ['Too many pages of this app are open. Load the page again to see changes.'] },
 }
 
 /** A client that has not read so many bytes misses further changes. */
