@@ -11,7 +11,7 @@ import { addUserCommands } from './commands/users.ts'
 import { Failure } from './failure.ts'
 
 const program = new Command('sluice')
-  .description('Bulk import of user profile attributes: the operator’s and the API client’s command')
+  .description('Bulk import of user profile attributes: commands for operators and API clients')
   .option('--json', 'print one JSON document and nothing else on stdout')
   .showHelpAfterError()
   .exitOverride()

@@ -7,12 +7,12 @@ import { parseAppId, withDatabase } from '../stack.ts'
 export function addAppCommands(program: Command): void {
   const create = program
     .command('app')
-    .description('apps')
+    .description('manage apps')
     .command('create')
     .description('create an app; its API token is shown only here')
     .requiredOption('--name <name>', 'name of the app')
     .requiredOption('--email <address>', 'member who gets its mails')
-    .option('--json')
+    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (options: { name: string; email: string }) => {
       const { appId, apiToken } = await withDatabase((db) => createApp(db, options))
       print(create, { app_id: appId, api_token: apiToken }, () => fields({ 'App ID': appId, 'API token': apiToken }))
@@ -20,11 +20,11 @@ export function addAppCommands(program: Command): void {
 
   const register = program
     .command('token')
-    .description('API tokens')
+    .description('manage API tokens')
     .command('register')
     .description('issue a new API token; the old one stops working at once')
-    .requiredOption('--app <id>', 'app', parseAppId)
-    .option('--json')
+    .requiredOption('--app <id>', 'ID of the app', parseAppId)
+    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app }: { app: number }) => {
       const apiToken = await withDatabase((db) => db.transaction().execute((tx) => registerToken(tx, app)))
       print(register, { api_token: apiToken }, () => apiToken)

@@ -8,11 +8,11 @@ import { dashboardUrl, withDatabase } from '../stack.ts'
 export function addDashboardCommands(program: Command): void {
   const link = program
     .command('dashboard')
-    .description('the dashboard')
+    .description('links to the dashboard')
     .command('link')
     .description('create a link that signs in a member or an operator, once')
     .requiredOption('--email <address>', 'address of the member or operator')
-    .option('--json')
+    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ email }: { email: string }) => {
       const dashboard = await dashboardUrl()
       const made = await withDatabase((db) => createLink(db, email))
@@ -22,12 +22,12 @@ export function addDashboardCommands(program: Command): void {
       print(link, result, () => fields({ Link: result.url, 'Good until': result.expires_at }))
     })
 
-  const operator = program.command('operator').description('people who see every app and the queues')
+  const operator = program.command('operator').description('manage operators, who see every app and the queues')
   const add = operator
     .command('add')
     .description('add an operator, who can sign in to the dashboard')
     .requiredOption('--email <address>', 'their e-mail address')
-    .option('--json')
+    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ email }: { email: string }) => {
       const added = await withDatabase((db) => addOperator(db, email))
       print(add, { email, added }, () => (added ? `${email} is an operator.` : `${email} was an operator already.`))
@@ -37,7 +37,7 @@ export function addDashboardCommands(program: Command): void {
     .command('remove')
     .description('remove an operator and end their sessions at once')
     .requiredOption('--email <address>', 'their e-mail address')
-    .option('--json')
+    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ email }: { email: string }) => {
       if (!(await withDatabase((db) => removeOperator(db, email)))) {
         throw new Failure(`${JSON.stringify(email)} is not an operator`)

@@ -20,7 +20,7 @@ export function addImportCommands(program: Command): void {
     .option('--wait', 'wait until the import has ended, and show it')
     .option('--dry-run', 'check the whole file and report errors, but apply nothing')
     .option('--app <id>', 'refuse a token of another app', parseAppId)
-    .option('--json')
+    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (file: string, options: ImportOptions) => {
       const api = await apiUrl(options.api)
       const token = checkToken(options)
@@ -35,7 +35,7 @@ export function addImportCommands(program: Command): void {
     .command('show')
     .description('show one import')
     .argument('<import-id>')
-    .option('--json')
+    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (importId: string) => {
       const links = await linkBase()
       const found = await withDatabase((db) => showImport(db, links, importId))
@@ -47,7 +47,7 @@ export function addImportCommands(program: Command): void {
     .command('cancel')
     .description('cancel an import that waits or runs; rows applied so far stay applied')
     .argument('<import-id>')
-    .option('--json')
+    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (importId: string) => {
       const links = await linkBase()
       const [cancellation, view] = await withDatabase(async (db) => [
@@ -63,8 +63,8 @@ export function addImportCommands(program: Command): void {
   const list = program
     .command('imports')
     .description(`imports of an app, newest first (at most ${listed})`)
-    .requiredOption('--app <id>', 'app', parseAppId)
-    .option('--json')
+    .requiredOption('--app <id>', 'ID of the app', parseAppId)
+    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app }: { app: number }) => {
       const links = await linkBase()
       const imports = await withDatabase(async (db) => {

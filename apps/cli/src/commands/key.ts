@@ -13,13 +13,13 @@ import { encryptionKeys, parseAppId, withDatabase } from '../stack.ts'
 
 /** Adds `sluice key create`, `sluice key list`, `sluice key delete` and `sluice key reencrypt`. */
 export function addKeyCommands(program: Command): void {
-  const key = program.command('key').description('access keys of the S3 gateway')
+  const key = program.command('key').description('manage access keys of the S3 gateway')
 
   const create = key
     .command('create')
     .description('create an access key; its secret is shown only here')
-    .requiredOption('--app <id>', 'app', parseAppId)
-    .option('--json')
+    .requiredOption('--app <id>', 'ID of the app', parseAppId)
+    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app }: { app: number }) => {
       const keys = await encryptionKeys()
       const made = await withDatabase((db) => createAccessKey(db, keys, app)).catch((error: unknown) => {
@@ -33,8 +33,8 @@ export function addKeyCommands(program: Command): void {
   const list = key
     .command('list')
     .description('access keys of an app, newest first')
-    .requiredOption('--app <id>', 'app', parseAppId)
-    .option('--json')
+    .requiredOption('--app <id>', 'ID of the app', parseAppId)
+    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app }: { app: number }) => {
       const found = await withDatabase(async (db) => {
         await requireApp(db, app)
@@ -57,8 +57,8 @@ export function addKeyCommands(program: Command): void {
     .command('delete')
     .description('delete an access key; requests signed with it are refused at once')
     .argument('<access-key-id>')
-    .requiredOption('--app <id>', 'app', parseAppId)
-    .option('--json')
+    .requiredOption('--app <id>', 'ID of the app', parseAppId)
+    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (accessKeyId: string, { app }: { app: number }) => {
       const deleted = await withDatabase((db) => deleteAccessKey(db, app, accessKeyId))
       if (!deleted) throw new Failure(`app ${app} has no access key ${JSON.stringify(accessKeyId)}`)
@@ -68,7 +68,7 @@ export function addKeyCommands(program: Command): void {
   const reencrypt = key
     .command('reencrypt')
     .description('encrypt all secrets with the first of ENCRYPTION_KEYS; the other keys can then be removed')
-    .option('--json')
+    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async () => {
       const keys = await encryptionKeys()
       const reencrypted = await withDatabase((db) => reencryptSecrets(db, keys))

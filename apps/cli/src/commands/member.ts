@@ -7,12 +7,12 @@ import { parseAppId, withDatabase } from '../stack.ts'
 export function addMemberCommand(program: Command): void {
   const add = program
     .command('member')
-    .description('people who may sign in to an app’s dashboard and get its mails')
+    .description('manage members, who can sign in to an app’s dashboard and get its mails')
     .command('add')
     .description('add a member; the address counts as confirmed, so no link is mailed')
-    .requiredOption('--app <id>', 'app', parseAppId)
+    .requiredOption('--app <id>', 'ID of the app', parseAppId)
     .requiredOption('--email <address>', 'their e-mail address')
-    .option('--json')
+    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app, email }: { app: number; email: string }) => {
       const added = await withDatabase(async (db) => {
         await requireApp(db, app)

@@ -10,7 +10,7 @@ export function addMigrateCommand(program: Command): void {
   const command = program
     .command('migrate')
     .description('bring the database schema up to date')
-    .option('--json')
+    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async () => {
       const url = await databaseUrl()
       const store = sharedStore({ ...readSettings(process.env, ['REDIS_URL']), DATABASE_URL: url })

@@ -12,12 +12,12 @@ import { parseAppId, withDatabase } from '../stack.ts'
 export function addUserCommands(program: Command): void {
   const register = program
     .command('users')
-    .description('users of an app')
+    .description('manage the users of an app')
     .command('register')
     .description('register user IDs, one per line, from a file or stdin')
-    .requiredOption('--app <id>', 'app', parseAppId)
+    .requiredOption('--app <id>', 'ID of the app', parseAppId)
     .option('--file <file>', 'file to read; default: stdin')
-    .option('--json')
+    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app, file }: { app: number; file?: string }) => {
       const input = file === undefined ? process.stdin : await openFile(file)
       const counts = await withDatabase(async (db) => {
@@ -31,12 +31,12 @@ export function addUserCommands(program: Command): void {
 
   const show = program
     .command('user')
-    .description('one user')
+    .description('look up a user of an app')
     .command('show')
     .description('show a user with every profile value')
     .argument('<user-id>')
-    .requiredOption('--app <id>', 'app', parseAppId)
-    .option('--json')
+    .requiredOption('--app <id>', 'ID of the app', parseAppId)
+    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (userId: string, { app }: { app: number }) => {
       const user = await withDatabase(async (db) => {
         const found = await showUser(db, app, userId)
@@ -61,8 +61,8 @@ export function addUserCommands(program: Command): void {
   const keys = program
     .command('keys')
     .description('profile keys of an app with their types')
-    .requiredOption('--app <id>', 'app', parseAppId)
-    .option('--json')
+    .requiredOption('--app <id>', 'ID of the app', parseAppId)
+    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app }: { app: number }) => {
       const registered = await withDatabase(async (db) => {
         await requireApp(db, app)
