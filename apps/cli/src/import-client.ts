@@ -133,7 +133,7 @@ async function put(upload: UploadDescriptor['direct_upload'], file: string, size
     throw error
   })
   const { status, text } = await Promise.race([answered, sending.then(() => answered)]).catch((error: Error) => {
-    throw new Failure(`the upload broke off: ${error.message}`)
+    throw new Failure(`the upload was interrupted: ${error.message}`)
   })
   sending.catch(() => {}) // storage has answered already
   progress.end()

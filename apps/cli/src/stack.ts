@@ -23,10 +23,11 @@ export async function databaseUrl(): Promise<string> {
 
 /** Returns the URL of the API for client commands: `--api`, `API_URL`, or the API of the running stack. */
 export async function apiUrl(option: string | undefined): Promise<string> {
-  const given = option ?? process.env.API_URL
-  if (given) {
-    if (!/^https?:\/\//.test(given) || !URL.canParse(given)) throw new Failure(`${given} is not an http address`, 2)
-    return given.replace(/\/+$/, '')
+  const address = option ?? process.env.API_URL
+  if (address) {
+    if (!/^https?:\/\//.test(address) || !URL.canParse(address))
+      throw new Failure(`${address} is not an http address`, 2)
+    return address.replace(/\/+$/, '')
   }
   const stack = await runningStack()
   if (stack === undefined) throw new Failure('no stack is running here: start one with npm start, or use --api')

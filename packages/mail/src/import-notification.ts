@@ -71,9 +71,9 @@ function reasonOf(error: string): { fixed: string | undefined; whole: string } {
 
 /** Returns a message without the names from the file; undefined if its form is not known. */
 function inOwnWords(error: string): string | undefined {
-  const [before] = /^(?:duplicate columns|standard user profile cannot be updated)\b/.exec(error) ?? []
-  const [after] = /\bshould be (?:at most \d+ characters|UTF-8)$/.exec(error) ?? []
-  return before ?? (after === undefined ? undefined : `a column ${after.slice(0, 60)}`)
+  const [leading] = /^(?:duplicate columns|standard user profile cannot be updated)\b/.exec(error) ?? []
+  const [trailing] = /\bshould be (?:at most \d+ characters|UTF-8)$/.exec(error) ?? []
+  return leading ?? (trailing === undefined ? undefined : `a column ${trailing.slice(0, 60)}`)
 }
 
 /** Returns the counts in words: `1,200 rows applied, 3 rows with errors`. */

@@ -6,7 +6,7 @@ test.each([
   ['plain text', 'Corner shop', '“Corner shop”'],
   ['line breaks', 'a\r\nb\u2028c\u0085d', '“a b c d”'],
   ['quotes that would end the name', 'a” has failed. Sign in at “b"', '“a’ has failed. Sign in at ’b’”'],
-  ['marks that turn the reading direction', 'a\u202egnp.exe', '“a gnp.exe”'],
+  ['marks that reverse the reading direction', 'a\u202egnp.exe', '“a gnp.exe”'],
   ['a lone surrogate', 'a\ud800b', '“a\ufffdb”'],
 ])('a name with %s stays one name in quotes', (_, name, shown) => {
   expect(quoted(name)).toBe(shown)

@@ -30,8 +30,8 @@ export async function createLink(db: Database, email: string): Promise<SignInLin
     where exists (select from members where email = ${address}) or exists (select from operators where email = ${address})
     returning expires_at
   `.execute(db)
-  const [made] = rows
-  return made && { secret, email: address, expiresAt: made.expires_at }
+  const [row] = rows
+  return row && { secret, email: address, expiresAt: row.expires_at }
 }
 
 /**

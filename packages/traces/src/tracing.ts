@@ -13,8 +13,8 @@ export interface Tracing {
 let tracing: Tracing | undefined
 
 /** Starts tracing with these functions. Until it is called, every function of this module costs only a comparison. */
-export function useTracing(made: Tracing): void {
-  tracing = made
+export function useTracing(implementation: Tracing): void {
+  tracing = implementation
 }
 
 /**

@@ -15,10 +15,10 @@ export function addDashboardCommands(program: Command): void {
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ email }: { email: string }) => {
       const dashboard = await dashboardUrl()
-      const made = await withDatabase((db) => createLink(db, email))
-      if (made === undefined)
+      const created = await withDatabase((db) => createLink(db, email))
+      if (created === undefined)
         throw new Failure(`${JSON.stringify(email)} is neither a member of an app nor an operator`)
-      const result = { url: `${dashboard}/sign-in/${made.secret}`, expires_at: made.expiresAt.toISOString() }
+      const result = { url: `${dashboard}/sign-in/${created.secret}`, expires_at: created.expiresAt.toISOString() }
       print(link, result, () => fields({ Link: result.url, 'Good until': result.expires_at }))
     })
 

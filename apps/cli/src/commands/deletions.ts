@@ -8,13 +8,13 @@ import { Failure } from '../failure.ts'
 import { fields, print, table } from '../output.ts'
 import { parseAppId, withDatabase, withStorage } from '../stack.ts'
 
-const listed = 1000
+const listLimit = 1000
 
 /** Adds `sluice deletions` and `sluice deletions run`. */
 export function addDeletionCommands(program: Command): void {
   const list = program
     .command('deletions')
-    .description(`deletion requests of an app, newest first (at most ${listed})`)
+    .description(`deletion requests of an app, newest first (at most ${listLimit})`)
     .option('--app <id>', 'ID of the app', parseAppId)
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app }: { app?: number }) => {
@@ -22,7 +22,7 @@ export function addDeletionCommands(program: Command): void {
       if (app === undefined) throw new Failure('--app is missing', 2)
       const requests = await withDatabase(async (db) => {
         await requireApp(db, app)
-        return await listDeletions(db, app, listed)
+        return await listDeletions(db, app, listLimit)
       })
       print(list, requests, () => table(requests.map(summaryRow), 'No deletion requests.'))
     })

@@ -7,7 +7,7 @@ import { uploadFile, waitForEnd } from '../import-client.ts'
 import { fields, print, table } from '../output.ts'
 import { apiUrl, linkBase, parseAppId, withDatabase } from '../stack.ts'
 
-const listed = 1000
+const listLimit = 1000
 
 /** Adds `sluice import FILE`, `sluice imports`, `sluice import show` and `sluice import cancel`. */
 export function addImportCommands(program: Command): void {
@@ -62,14 +62,14 @@ export function addImportCommands(program: Command): void {
 
   const list = program
     .command('imports')
-    .description(`imports of an app, newest first (at most ${listed})`)
+    .description(`imports of an app, newest first (at most ${listLimit})`)
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app }: { app: number }) => {
       const links = await linkBase()
       const imports = await withDatabase(async (db) => {
         await requireApp(db, app)
-        return await listImports(db, links, app, listed)
+        return await listImports(db, links, app, listLimit)
       })
       print(list, imports, () => table(imports.map(summaryRow), 'No imports.'))
     })
@@ -86,7 +86,7 @@ interface ImportOptions {
 /** Returns how an import that did not complete has ended, in words. */
 function endOf({ state, error }: ImportView): string {
   if (state === 'cancelled') return 'was cancelled'
-  return `has ${state}: ${error ?? 'no file came'}`
+  return `has ${state}: ${error ?? 'no file arrived'}`
 }
 
 /**

@@ -22,11 +22,11 @@ export function addKeyCommands(program: Command): void {
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app }: { app: number }) => {
       const keys = await encryptionKeys()
-      const made = await withDatabase((db) => createAccessKey(db, keys, app)).catch((error: unknown) => {
+      const accessKey = await withDatabase((db) => createAccessKey(db, keys, app)).catch((error: unknown) => {
         throw error instanceof TooManyAccessKeys ? new Failure(error.message) : error
       })
-      print(create, { access_key_id: made.accessKeyId, secret_access_key: made.secretAccessKey }, () =>
-        fields({ 'Access key ID': made.accessKeyId, 'Secret access key': made.secretAccessKey }),
+      print(create, { access_key_id: accessKey.accessKeyId, secret_access_key: accessKey.secretAccessKey }, () =>
+        fields({ 'Access key ID': accessKey.accessKeyId, 'Secret access key': accessKey.secretAccessKey }),
       )
     })
 

@@ -49,8 +49,8 @@ let lastPreview = 0
 /** Shows a preview of a file and its problems. */
 async function preview(file: File | undefined, keys: Keys, limitBytes: number): Promise<void> {
   const number = ++lastPreview
-  const place = document.querySelector('[data-preview]')
-  place?.replaceChildren()
+  const container = document.querySelector('[data-preview]')
+  container?.replaceChildren()
   showProblem(undefined)
   if (file === undefined) return
   if (file.size > limitBytes) {
@@ -68,7 +68,7 @@ async function preview(file: File | undefined, keys: Keys, limitBytes: number): 
       return
     }
     const { columns, problems } = checkColumns(found, keys)
-    place?.replaceChildren(...previewView(file.name, found, columns, problems))
+    container?.replaceChildren(...previewView(file.name, found, columns, problems))
   } catch {
     if (number === lastPreview) showProblem('The file cannot be read. If it is compressed, it is damaged.')
   }

@@ -2,20 +2,20 @@ import type { ImportView } from '@sluice/contract'
 import { type Html, html } from '@sluice/html'
 import type { ListedImport } from '@sluice/imports'
 
-const states: Readonly<Record<ImportView['state'], { words: string; look: '' | 'good' | 'bad' | 'warn' | 'busy' }>> = {
-  awaiting_upload: { words: 'Waiting for its file', look: '' },
-  queued: { words: 'Queued', look: '' },
-  processing: { words: 'Running', look: 'busy' },
-  completed: { words: 'Completed', look: 'good' },
-  failed: { words: 'Failed', look: 'bad' },
-  expired: { words: 'No file arrived', look: 'warn' },
-  cancelled: { words: 'Cancelled', look: 'warn' },
+const states: Readonly<Record<ImportView['state'], { words: string; tone: '' | 'good' | 'bad' | 'warn' | 'busy' }>> = {
+  awaiting_upload: { words: 'Waiting for its file', tone: '' },
+  queued: { words: 'Queued', tone: '' },
+  processing: { words: 'Running', tone: 'busy' },
+  completed: { words: 'Completed', tone: 'good' },
+  failed: { words: 'Failed', tone: 'bad' },
+  expired: { words: 'No file arrived', tone: 'warn' },
+  cancelled: { words: 'Cancelled', tone: 'warn' },
 }
 
 /** Renders an import's state in words. The colour carries no further information. */
 export function stateMark({ state, dry_run: isDryRun }: ImportView): Html {
-  const { words, look } = states[state]
-  return html`<span class="mark ${look}">${words}</span>${isDryRun && html` <span class="mark">Dry run</span>`}`
+  const { words, tone } = states[state]
+  return html`<span class="mark ${tone}">${words}</span>${isDryRun && html` <span class="mark">Dry run</span>`}`
 }
 
 const sources: Readonly<Record<ImportView['source'], string>> = {

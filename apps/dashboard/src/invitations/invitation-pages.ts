@@ -27,7 +27,7 @@ export function acceptedPage(reply: FastifyReply): FastifyReply {
   })
 }
 
-export function deadInvitationPage(reply: FastifyReply): FastifyReply {
+export function invalidInvitationPage(reply: FastifyReply): FastifyReply {
   return sendPage(reply.code(410), {
     title: 'This link is no longer valid',
     content: html`<p class="card narrow">It was used or withdrawn, or it is older than ${invitationDays} days. The member who added you can send another link.</p>`,

@@ -1,6 +1,6 @@
 import { acceptInvitation, findInvitation } from '@sluice/sign-in'
 import type { PageRoutes } from '../context.ts'
-import { acceptedPage, deadInvitationPage, invitationPage } from './invitation-pages.ts'
+import { acceptedPage, invalidInvitationPage, invitationPage } from './invitation-pages.ts'
 
 interface OneInvitation {
   Params: { app: string; secret: string }
@@ -14,11 +14,11 @@ export const invitationRoutes: PageRoutes = (dashboard, { db }) => {
   // Mail scanners follow links, so only the button uses up the link.
   dashboard.get<OneInvitation>('/invitations/:app/:secret', guests, async ({ params }, reply) => {
     const found = await findInvitation(db, appIn(params.app), params.secret)
-    return found === undefined ? deadInvitationPage(reply) : invitationPage(reply, found)
+    return found === undefined ? invalidInvitationPage(reply) : invitationPage(reply, found)
   })
 
   dashboard.post<OneInvitation>('/invitations/:app/:secret', guests, async ({ params }, reply) => {
     const isAccepted = await acceptInvitation(db, appIn(params.app), params.secret)
-    return isAccepted ? acceptedPage(reply) : deadInvitationPage(reply)
+    return isAccepted ? acceptedPage(reply) : invalidInvitationPage(reply)
   })
 }

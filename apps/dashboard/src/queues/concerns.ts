@@ -38,7 +38,7 @@ export function concerns({ imports, workers, mails, now }: Overview): Concern[] 
   ]
   const mild = [
     failed > 0 && `${counted(failed, 'import')} failed within 24 hours.`,
-    mails.failed > 0 && `${counted(mails.failed, 'mail')} refused for good within 24 hours.`,
+    mails.failed > 0 && `${counted(mails.failed, 'mail')} refused permanently within 24 hours.`,
   ]
   const list = (texts: readonly (string | false)[], isGrave: boolean) =>
     texts.filter((text) => text !== false).map((text) => ({ text, isGrave }))

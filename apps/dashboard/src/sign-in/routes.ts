@@ -5,7 +5,7 @@ import { formOf } from '../access/forms.ts'
 import { leaveSession, startSession } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
 import { type LinkMail, openLinkMails } from '../link-mails.ts'
-import { confirmPage, deadLinkPage, requestPage, sentPage, tooManyPage } from './sign-in-pages.ts'
+import { confirmPage, invalidLinkPage, requestPage, sentPage, tooManyPage } from './sign-in-pages.ts'
 
 interface OneLink {
   Params: { secret: string }
@@ -40,12 +40,12 @@ export const signInRoutes: PageRoutes = (dashboard, context) => {
   // Mail scanners follow links, so only the button uses up the link.
   dashboard.get<OneLink>('/sign-in/:secret', guests, async ({ params }, reply) => {
     const email = await findLink(context.db, params.secret)
-    return email === undefined ? deadLinkPage(reply) : confirmPage(reply, email)
+    return email === undefined ? invalidLinkPage(reply) : confirmPage(reply, email)
   })
 
   dashboard.post<OneLink>('/sign-in/:secret', guests, async (request, reply) => {
     const session = await redeemLink(context.db, request.params.secret)
-    if (session === undefined) return deadLinkPage(reply)
+    if (session === undefined) return invalidLinkPage(reply)
     await startSession(context, request, reply, session)
     return reply.redirect('/', 303)
   })

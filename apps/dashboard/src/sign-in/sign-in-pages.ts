@@ -56,7 +56,7 @@ export function confirmPage(reply: FastifyReply, email: string): FastifyReply {
   })
 }
 
-export function deadLinkPage(reply: FastifyReply): FastifyReply {
+export function invalidLinkPage(reply: FastifyReply): FastifyReply {
   return sendPage(reply.code(410), {
     title: 'This link is no longer valid',
     content: html`<div class="card narrow">

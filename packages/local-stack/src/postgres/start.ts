@@ -82,14 +82,14 @@ type Launched = { state: 'ready'; exited: Promise<string>; stop(): Promise<void>
 /** Starts the server once, and waits until it accepts connections or has ended. */
 async function launch(binaries: PostgresBinaries, launcher: Launcher, options: PostgresOptions): Promise<Launched> {
   const { dataDirectory } = options
-  const before = await readPostmasterFile(dataDirectory)
+  const previous = await readPostmasterFile(dataDirectory)
   const log = await openLog(`${dataDirectory}.log`)
   const { size: logStart } = await log.stat()
   const child = spawn('env', serverCommandFor(launcher, [binaries.postgres, ...serverArguments(options)]), {
     // The process ID in postmaster.pid may belong to a zombie or to another program by now, and the server would refuse
     // to start. It ignores its grandparent's ID, and still detects by the shared memory whether the directory is in
     // use.
-    env: { ...postgresEnvironment, ...(before && { PG_GRANDPARENT_PID: String(before.pid) }) },
+    env: { ...postgresEnvironment, ...(previous && { PG_GRANDPARENT_PID: String(previous.pid) }) },
     stdio: ['pipe', log.fd, log.fd],
     // In a process group of its own, Ctrl-C in a terminal does not reach the server before the apps have stopped.
     detached: true,
@@ -102,9 +102,9 @@ async function launch(binaries: PostgresBinaries, launcher: Launcher, options: P
   await log.close()
 
   while (!ended) {
-    const now = await readPostmasterFile(dataDirectory)
-    if (now?.ready && now.content !== before?.content) {
-      const end = () => (ended ? Promise.resolve() : stop(now.pid, exited))
+    const current = await readPostmasterFile(dataDirectory)
+    if (current?.ready && current.content !== previous?.content) {
+      const end = () => (ended ? Promise.resolve() : stop(current.pid, exited))
       return { state: 'ready', exited, stop: end }
     }
     await Promise.race([delay(pollMs), exited])
