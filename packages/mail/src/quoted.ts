@@ -1,7 +1,7 @@
 /**
  * Quotes a name that comes from outside (of a file, a column, an app) for a mail. The result is one line of at most
- * `mostCharacters` characters, in quotes that the name cannot close. A reader therefore sees a name, even if it reads like a
- * sentence.
+ * `mostCharacters` characters, in quotes that the name cannot close. A reader therefore sees a name, even if it reads
+ * like a sentence.
  */
 export function quoted(name: string, mostCharacters = 100): string {
   const characters = [

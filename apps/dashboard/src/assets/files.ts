@@ -32,7 +32,7 @@ function javaScript(name: string, source: string): Buffer {
   return Buffer.from(stripTypeScriptTypes(source, { sourceUrl: name }))
 }
 
-/** A hash of all assets. It is one for all, so that scripts can import each other by relative paths. */
+/** The hash of all assets. Sharing one hash lets scripts import each other by relative paths. */
 export const version = createHash('sha256')
   .update([...assets].map(([name, { body }]) => `${name}\0${body.length}\0${body.toString('latin1')}`).join('\0'))
   .digest('hex')
