@@ -1,5 +1,5 @@
 /** HTTP status of each error code of the S3 protocol that this endpoint answers. */
-const STATUS = {
+const statusOfCode = {
   AccessControlListNotSupported: 400,
   AccessDenied: 403,
   AccessForbidden: 403,
@@ -43,7 +43,7 @@ const STATUS = {
   XAmzContentSHA256Mismatch: 400,
 } as const
 
-export type S3ErrorCode = keyof typeof STATUS
+export type S3ErrorCode = keyof typeof statusOfCode
 
 /**
  * A refusal in the words of the S3 protocol.
@@ -65,13 +65,13 @@ export class S3Error extends Error {
     super(message)
     this.name = 'S3Error'
     this.code = code
-    this.status = STATUS[code]
+    this.status = statusOfCode[code]
     this.fields = extra.fields ?? {}
     this.headers = extra.headers ?? {}
   }
 }
 
-const FULL_DISK = new Set(['ENOSPC', 'EDQUOT'])
+const fullDiskCodes = new Set(['ENOSPC', 'EDQUOT'])
 
 /**
  * Turns whatever was thrown into an answer for the client.
@@ -82,7 +82,7 @@ const FULL_DISK = new Set(['ENOSPC', 'EDQUOT'])
 export function toS3Error(error: unknown): S3Error {
   if (error instanceof S3Error) return error
   const code = systemErrorCode(error)
-  if (code !== undefined && FULL_DISK.has(code)) {
+  if (code !== undefined && fullDiskCodes.has(code)) {
     return new S3Error('InsufficientStorage', 'There is not enough room left to store this.')
   }
   return new S3Error('InternalError', 'We encountered an internal error. Please try again.')

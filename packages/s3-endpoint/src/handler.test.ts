@@ -12,38 +12,38 @@ import type { Authorize } from './handler.ts'
 import { createS3Server } from './server.ts'
 import { type RawRequest, send } from './testing/raw-request.ts'
 import {
-  BUCKET,
-  CREDENTIALS,
   fileTeardown,
   makeDirectory,
-  REGION,
   type RunningEndpoint,
   runEndpoint,
+  testBucket,
+  testCredentials,
+  testRegion,
 } from './testing/running-endpoint.ts'
 
-const PATH = `/${BUCKET}/k`
-const EMPTY_MD5 = createHash('md5').update('').digest('base64')
+const objectPath = `/${testBucket}/k`
+const emptyMd5 = createHash('md5').update('').digest('base64')
 
 let endpoint: RunningEndpoint
 beforeAll(async () => {
   const { until, end } = fileTeardown()
   endpoint = await runEndpoint({}, until)
-  await send(endpoint.url, { method: 'PUT', path: PATH, body: 'x' })
+  await send(endpoint.url, { method: 'PUT', path: objectPath, body: 'x' })
   return end
 })
 
 describe('without a signature everything is refused', () => {
   test.each([
     ['GET', '/'],
-    ['GET', `/${BUCKET}`],
-    ['GET', PATH],
-    ['HEAD', PATH],
-    ['PUT', PATH],
-    ['DELETE', PATH],
-    ['POST', `/${BUCKET}?delete`],
-    ['POST', `/${BUCKET}`],
+    ['GET', `/${testBucket}`],
+    ['GET', objectPath],
+    ['HEAD', objectPath],
+    ['PUT', objectPath],
+    ['DELETE', objectPath],
+    ['POST', `/${testBucket}?delete`],
+    ['POST', `/${testBucket}`],
     ['GET', '/no-bucket'],
-    ['PATCH', PATH],
+    ['PATCH', objectPath],
   ])('%s %s', async (method, path) => {
     const response = await fetch(endpoint.url + path, { method })
     expect(response.status).toBe(403)
@@ -60,40 +60,40 @@ describe('a request is refused', () => {
     ['from a clock that is fast', { signedAt: new Date(Date.now() + 16 * 60_000) }, 403, 'RequestTimeTooSkewed'],
     ['with an unsigned x-amz header', { unsigned: { 'x-amz-acl': 'private' } }, 403, 'AccessDenied'],
     ['with a session token', { headers: { 'x-amz-security-token': 't' } }, 400, 'InvalidToken'],
-    ['signed twice', { path: `${PATH}?X-Amz-Signature=${'a'.repeat(64)}` }, 400, 'InvalidArgument'],
+    ['signed twice', { path: `${objectPath}?X-Amz-Signature=${'a'.repeat(64)}` }, 400, 'InvalidArgument'],
     ['with two digests', { unsigned: { 'content-md5': ['a', 'b'] } }, 400, 'InvalidRequest'],
     ['with a header that means something else', { headers: { 'x-amz-object-lock-mode': 'X' } }, 501, 'NotImplemented'],
   ])('%s', async (_name, options, status, code) => {
-    expect(await send(endpoint.url, { path: PATH, ...options })).toMatchObject({ status, code })
+    expect(await send(endpoint.url, { path: objectPath, ...options })).toMatchObject({ status, code })
   })
 
   test('in the old form of a pre-signed address', async () => {
-    const response = await fetch(`${endpoint.url}${PATH}?AWSAccessKeyId=AKIDTEST&Expires=9999999999&Signature=x`)
+    const response = await fetch(`${endpoint.url}${objectPath}?AWSAccessKeyId=AKIDTEST&Expires=9999999999&Signature=x`)
     expect([response.status, (await response.text()).includes('AWS4-HMAC-SHA256')]).toEqual([400, true])
   })
 
   test('with a document that says why, of which, and which request it was', async () => {
-    const { text, headers } = await send(endpoint.url, { path: `/${BUCKET}/%3Cnone%3E` })
+    const { text, headers } = await send(endpoint.url, { path: `/${testBucket}/%3Cnone%3E` })
     const id = headers['x-amz-request-id']
     expect(headers['content-type']).toBe('application/xml')
     expect(text).toBe(
       '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>NoSuchKey</Code><Message>The specified key does not exist.' +
-        `</Message><Key>&#60;none&#62;</Key><Resource>/${BUCKET}/%3Cnone%3E</Resource><RequestId>${id}</RequestId></Error>`,
+        `</Message><Key>&#60;none&#62;</Key><Resource>/${testBucket}/%3Cnone%3E</Resource><RequestId>${id}</RequestId></Error>`,
     )
   })
 
   test('when it means an operation that is not there', async () => {
     const operations: [string, string][] = [
-      ['GET', `${PATH}?acl`],
-      ['PUT', `${PATH}?acl`],
-      ['PUT', `${PATH}?partNumber=1`],
-      ['DELETE', `${PATH}?versionId=1`],
-      ['GET', `/${BUCKET}?policy`],
-      ['DELETE', `/${BUCKET}`],
-      ['PUT', `/${BUCKET}?versioning`],
+      ['GET', `${objectPath}?acl`],
+      ['PUT', `${objectPath}?acl`],
+      ['PUT', `${objectPath}?partNumber=1`],
+      ['DELETE', `${objectPath}?versionId=1`],
+      ['GET', `/${testBucket}?policy`],
+      ['DELETE', `/${testBucket}`],
+      ['PUT', `/${testBucket}?versioning`],
       ['POST', '/'],
-      ['PATCH', PATH],
-      ['GET', `/${BUCKET}?list-type=3`],
+      ['PATCH', objectPath],
+      ['GET', `/${testBucket}?list-type=3`],
     ]
     for (const [method, path] of operations) {
       expect(await send(endpoint.url, { method, path }), `${method} ${path}`).toMatchObject({
@@ -101,28 +101,30 @@ describe('a request is refused', () => {
         code: 'NotImplemented',
       })
     }
-    expect(await send(endpoint.url, { path: PATH })).toMatchObject({ status: 200, text: 'x' })
+    expect(await send(endpoint.url, { path: objectPath })).toMatchObject({ status: 200, text: 'x' })
   })
 })
 
 test('a valid signature is not tied to how the client escapes its path', async () => {
   const body = 'x'
-  expect(await send(endpoint.url, { method: 'PUT', path: `/${BUCKET}/a(b)*'!$,`, body })).toMatchObject({ status: 200 })
-  expect(await send(endpoint.url, { path: `/${BUCKET}/a%28b%29%2a%27%21%24%2c` })).toMatchObject({ status: 200 })
+  expect(await send(endpoint.url, { method: 'PUT', path: `/${testBucket}/a(b)*'!$,`, body })).toMatchObject({
+    status: 200,
+  })
+  expect(await send(endpoint.url, { path: `/${testBucket}/a%28b%29%2a%27%21%24%2c` })).toMatchObject({ status: 200 })
 })
 
 test('buckets are listed, found, placed and made', async () => {
   const client = endpoint.client()
-  await client.send(new HeadBucketCommand({ Bucket: BUCKET }))
+  await client.send(new HeadBucketCommand({ Bucket: testBucket }))
   await expect(client.send(new HeadBucketCommand({ Bucket: 'no-bucket' }))).rejects.toMatchObject({ name: 'NotFound' })
-  expect((await client.send(new GetBucketLocationCommand({ Bucket: BUCKET }))).LocationConstraint).toBeUndefined()
+  expect((await client.send(new GetBucketLocationCommand({ Bucket: testBucket }))).LocationConstraint).toBeUndefined()
   await client.send(new CreateBucketCommand({ Bucket: 'another-bucket' }))
   const again = client.send(new CreateBucketCommand({ Bucket: 'another-bucket' }))
   await expect(again).rejects.toMatchObject({ name: 'BucketAlreadyOwnedByYou' })
   const elsewhere = { Bucket: 'third', CreateBucketConfiguration: { LocationConstraint: 'eu-west-1' as const } }
   await expect(client.send(new CreateBucketCommand(elsewhere))).rejects.toMatchObject({ name: 'InvalidArgument' })
   const { Buckets } = await client.send(new ListBucketsCommand({}))
-  expect(Buckets?.map(({ Name }) => Name)).toEqual(['another-bucket', BUCKET])
+  expect(Buckets?.map(({ Name }) => Name)).toEqual(['another-bucket', testBucket])
 })
 
 describe('the authorisation hook', () => {
@@ -130,12 +132,12 @@ describe('the authorisation hook', () => {
 
   async function runWith(authorize: Authorize<string>): Promise<string> {
     const backend = await createDiskBackend({ root: await makeDirectory() })
-    await backend.createBucket(BUCKET)
+    await backend.createBucket(testBucket)
     await backend.createBucket('other-bucket')
-    const { secretAccessKey } = CREDENTIALS
+    const { secretAccessKey } = testCredentials
     const server = createS3Server({
       backend,
-      region: REGION,
+      region: testRegion,
       authorize,
       // Two customers with one secret each, found by their access key.
       findCredentials: async (id) => (id.startsWith('AKID') ? { secretAccessKey, identity: id.slice(4) } : undefined),
@@ -154,10 +156,10 @@ describe('the authorisation hook', () => {
   test('makes every operation that is not there one that is denied, whatever it says', async () => {
     const url = await runWith(() => true)
     for (const [method, path] of [
-      ['GET', `${PATH}?acl`],
-      ['DELETE', `/${BUCKET}`],
-      ['GET', `/${BUCKET}?policy`],
-      ['PATCH', PATH],
+      ['GET', `${objectPath}?acl`],
+      ['DELETE', `/${testBucket}`],
+      ['GET', `/${testBucket}?policy`],
+      ['PATCH', objectPath],
     ] as const) {
       expect(await send(url, { method, path }), `${method} ${path}`).toMatchObject({
         status: 403,
@@ -173,40 +175,43 @@ describe('the authorisation hook', () => {
       return question[0] === 'TEST' && question[3].startsWith('mine/')
     })
     const put = { method: 'PUT', body: 'x' }
-    expect(await send(url, { ...put, path: `/${BUCKET}/mine/a` })).toMatchObject({ status: 200 })
-    expect(await send(url, { ...put, path: `/${BUCKET}/yours/a` })).toMatchObject({ status: 403, code: 'AccessDenied' })
-    expect(await send(url, { ...put, path: `/${BUCKET}/mine/a`, accessKeyId: 'AKIDOTHER' })).toMatchObject({
+    expect(await send(url, { ...put, path: `/${testBucket}/mine/a` })).toMatchObject({ status: 200 })
+    expect(await send(url, { ...put, path: `/${testBucket}/yours/a` })).toMatchObject({
+      status: 403,
+      code: 'AccessDenied',
+    })
+    expect(await send(url, { ...put, path: `/${testBucket}/mine/a`, accessKeyId: 'AKIDOTHER' })).toMatchObject({
       status: 403,
     })
-    expect(await send(url, { path: `/${BUCKET}?list-type=2&prefix=mine/` })).toMatchObject({ status: 200 })
-    expect(await send(url, { path: `/${BUCKET}?list-type=2` })).toMatchObject({ status: 403 })
+    expect(await send(url, { path: `/${testBucket}?list-type=2&prefix=mine/` })).toMatchObject({ status: 200 })
+    expect(await send(url, { path: `/${testBucket}?list-type=2` })).toMatchObject({ status: 403 })
     expect(asked).toEqual([
-      ['TEST', 'PutObject', BUCKET, 'mine/a'],
-      ['TEST', 'PutObject', BUCKET, 'yours/a'],
-      ['OTHER', 'PutObject', BUCKET, 'mine/a'],
-      ['TEST', 'ListObjectsV2', BUCKET, 'mine/'],
-      ['TEST', 'ListObjectsV2', BUCKET, ''],
+      ['TEST', 'PutObject', testBucket, 'mine/a'],
+      ['TEST', 'PutObject', testBucket, 'yours/a'],
+      ['OTHER', 'PutObject', testBucket, 'mine/a'],
+      ['TEST', 'ListObjectsV2', testBucket, 'mine/'],
+      ['TEST', 'ListObjectsV2', testBucket, ''],
     ])
   })
 
   test('cannot be passed by the other objects that a request names', async () => {
     const url = await runWith((_identity, operation, bucket, key) => {
-      return operation === 'DeleteObjects' || operation === 'ListBuckets' || (bucket === BUCKET && key !== 'secret')
+      return operation === 'DeleteObjects' || operation === 'ListBuckets' || (bucket === testBucket && key !== 'secret')
     })
-    const copy = { method: 'PUT', path: PATH, headers: { 'x-amz-copy-source': `/${BUCKET}/secret` } }
+    const copy = { method: 'PUT', path: objectPath, headers: { 'x-amz-copy-source': `/${testBucket}/secret` } }
     expect(await send(url, copy)).toMatchObject({ status: 403, code: 'AccessDenied' })
     const body = '<Delete><Object><Key>secret</Key></Object><Object><Key>k</Key></Object></Delete>'
     const headers = { 'content-md5': createHash('md5').update(body).digest('base64') }
-    const deleted = await send(url, { method: 'POST', path: `/${BUCKET}?delete`, body, headers })
+    const deleted = await send(url, { method: 'POST', path: `/${testBucket}?delete`, body, headers })
     expect(deleted.text).toContain('<Error><Key>secret</Key><Code>AccessDenied</Code>')
     expect(deleted.text).toContain('<Deleted><Key>k</Key></Deleted>')
     const buckets = await send(url, { path: '/' })
-    expect(buckets.text).toContain(BUCKET)
+    expect(buckets.text).toContain(testBucket)
     expect(buckets.text).not.toContain('other-bucket')
   })
 })
 
 test('a Content-MD5 that is signed but empty of meaning for a GET does no harm', async () => {
-  const answer = await send(endpoint.url, { path: PATH, headers: { 'content-md5': EMPTY_MD5 } })
+  const answer = await send(endpoint.url, { path: objectPath, headers: { 'content-md5': emptyMd5 } })
   expect(answer).toMatchObject({ status: 200 })
 })

@@ -7,15 +7,21 @@ import { PutObjectCommand } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { answerOf, begin, type RawRequest, send } from './testing/raw-request.ts'
-import { BUCKET, fileTeardown, makeDirectory, type RunningEndpoint, runEndpoint } from './testing/running-endpoint.ts'
+import {
+  fileTeardown,
+  makeDirectory,
+  type RunningEndpoint,
+  runEndpoint,
+  testBucket,
+} from './testing/running-endpoint.ts'
 
-const PATH = `/${BUCKET}/k`
-const ORIGIN = 'https://dashboard.example.com'
+const objectPath = `/${testBucket}/k`
+const allowedOrigin = 'https://dashboard.example.com'
 
 let endpoint: RunningEndpoint
 beforeAll(async () => {
   const { until, end } = fileTeardown()
-  endpoint = await runEndpoint({ corsOrigins: [ORIGIN] }, until)
+  endpoint = await runEndpoint({ corsOrigins: [allowedOrigin] }, until)
   return end
 })
 
@@ -23,7 +29,7 @@ describe('a sender that waits to be told to go on', () => {
   const put = (options: object) => {
     return begin(endpoint.url, {
       method: 'PUT',
-      path: PATH,
+      path: objectPath,
       headers: { expect: '100-continue', 'content-length': '5' },
       payloadHash: 'UNSIGNED-PAYLOAD',
       ...options,
@@ -41,7 +47,7 @@ describe('a sender that waits to be told to go on', () => {
   test.each([
     [{ secretAccessKey: 'wrong' }, 403],
     [{ path: '/no-bucket/k' }, 404],
-    [{ path: `${PATH}?uploadId=none&partNumber=1` }, 404],
+    [{ path: `${objectPath}?uploadId=none&partNumber=1` }, 404],
   ])('is refused before it sends anything: %o', async (options, status) => {
     const request = put(options)
     request.flushHeaders()
@@ -58,16 +64,18 @@ describe('a sender that waits to be told to go on', () => {
 test('a refused sender of a large body gets to read why, and the connection goes on', async () => {
   const body = Buffer.alloc(8 * 1024 * 1024)
   for (const secretAccessKey of ['wrong', 'wrong again']) {
-    const answer = await send(endpoint.url, { method: 'PUT', path: PATH, body, secretAccessKey })
+    const answer = await send(endpoint.url, { method: 'PUT', path: objectPath, body, secretAccessKey })
     expect(answer).toMatchObject({ status: 403, code: 'SignatureDoesNotMatch' })
   }
   const wrongDigest = { payloadHash: 'a'.repeat(64) }
-  expect(await send(endpoint.url, { method: 'PUT', path: PATH, body, ...wrongDigest })).toMatchObject({ status: 400 })
+  expect(await send(endpoint.url, { method: 'PUT', path: objectPath, body, ...wrongDigest })).toMatchObject({
+    status: 400,
+  })
 })
 
 test('a refused sender that never stops is cut off', async () => {
   const headers = { 'content-length': String(1024 ** 3) }
-  const request = begin(endpoint.url, { method: 'PUT', path: PATH, headers, secretAccessKey: 'wrong' })
+  const request = begin(endpoint.url, { method: 'PUT', path: objectPath, headers, secretAccessKey: 'wrong' })
   let sent = 0
   async function* megabytes() {
     for (; sent < 1024; sent += 1) yield Buffer.alloc(1024 * 1024)
@@ -98,61 +106,61 @@ test.each([
 
 describe('a browser is told to believe the type', () => {
   test.each<[string, RawRequest]>([
-    ['of an object', { path: PATH }],
-    ['of a part of an object', { path: PATH, headers: { range: 'bytes=0-1' } }],
-    ['of an object that is only asked about', { method: 'HEAD', path: PATH }],
-    ['of a listing', { path: `/${BUCKET}?list-type=2` }],
-    ['of a missing object', { path: `/${BUCKET}/none` }],
-    ['of a refusal', { path: PATH, secretAccessKey: 'wrong' }],
-    ['of a request that cannot be read', { path: `/${BUCKET}/%ZZ` }],
-    ['of what was stored', { method: 'PUT', path: PATH, body: '<script>' }],
-    ['of what a query replaces', { path: `${PATH}?response-content-type=text%2Fcsv` }],
+    ['of an object', { path: objectPath }],
+    ['of a part of an object', { path: objectPath, headers: { range: 'bytes=0-1' } }],
+    ['of an object that is only asked about', { method: 'HEAD', path: objectPath }],
+    ['of a listing', { path: `/${testBucket}?list-type=2` }],
+    ['of a missing object', { path: `/${testBucket}/none` }],
+    ['of a refusal', { path: objectPath, secretAccessKey: 'wrong' }],
+    ['of a request that cannot be read', { path: `/${testBucket}/%ZZ` }],
+    ['of what was stored', { method: 'PUT', path: objectPath, body: '<script>' }],
+    ['of what a query replaces', { path: `${objectPath}?response-content-type=text%2Fcsv` }],
   ])('%s', async (_name, request) => {
-    await send(endpoint.url, { method: 'PUT', path: PATH, body: '<script>' })
+    await send(endpoint.url, { method: 'PUT', path: objectPath, body: '<script>' })
     const answer = await send(endpoint.url, request)
     expect(answer.headers['x-content-type-options']).toBe('nosniff')
     if (answer.text !== '') expect(answer.headers['content-type']).toBeDefined()
   })
 
   test('of a preflight request', async () => {
-    const answer = await fetch(endpoint.url + PATH, { method: 'OPTIONS' })
+    const answer = await fetch(endpoint.url + objectPath, { method: 'OPTIONS' })
     expect([answer.status, answer.headers.get('x-content-type-options')]).toEqual([403, 'nosniff'])
   })
 })
 
 describe('pages of an allowed origin', () => {
   const preflight = (origin: string, headers: Record<string, string> = {}) => {
-    return fetch(endpoint.url + PATH, {
+    return fetch(endpoint.url + objectPath, {
       method: 'OPTIONS',
       headers: { origin, 'access-control-request-method': 'PUT', ...headers },
     })
   }
 
   test('may send to a pre-signed address and read the answer', async () => {
-    const asked = await preflight(ORIGIN, { 'access-control-request-headers': 'content-md5,content-type' })
+    const asked = await preflight(allowedOrigin, { 'access-control-request-headers': 'content-md5,content-type' })
     expect(asked.status).toBe(200)
-    expect(asked.headers.get('access-control-allow-origin')).toBe(ORIGIN)
+    expect(asked.headers.get('access-control-allow-origin')).toBe(allowedOrigin)
     expect(asked.headers.get('access-control-allow-methods')).toContain('PUT')
     expect(asked.headers.get('access-control-allow-headers')).toBe('content-md5,content-type')
     const url = await getSignedUrl(
       endpoint.client({ requestChecksumCalculation: 'WHEN_REQUIRED' }),
-      new PutObjectCommand({ Bucket: BUCKET, Key: 'browser' }),
+      new PutObjectCommand({ Bucket: testBucket, Key: 'browser' }),
     )
-    const put = await fetch(url, { method: 'PUT', body: 'x', headers: { origin: ORIGIN } })
-    expect([put.status, put.headers.get('access-control-allow-origin')]).toEqual([200, ORIGIN])
-    const refused = await fetch(endpoint.url + PATH, { headers: { origin: ORIGIN } })
-    expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([403, ORIGIN])
+    const put = await fetch(url, { method: 'PUT', body: 'x', headers: { origin: allowedOrigin } })
+    expect([put.status, put.headers.get('access-control-allow-origin')]).toEqual([200, allowedOrigin])
+    const refused = await fetch(endpoint.url + objectPath, { headers: { origin: allowedOrigin } })
+    expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([403, allowedOrigin])
   })
 
   test.each([
     ['https://evil.example.com', {}],
-    [`${ORIGIN}.evil.com`, {}],
+    [`${allowedOrigin}.evil.com`, {}],
     ['null', {}],
-    [ORIGIN, { 'access-control-request-method': 'TRACE' }],
+    [allowedOrigin, { 'access-control-request-method': 'TRACE' }],
   ])('are the only ones: not %s %o', async (origin, headers) => {
     const answer = await preflight(origin, headers)
     expect(answer.status).toBe(403)
-    const other = await fetch(endpoint.url + PATH, { headers: { origin: 'https://evil.example.com' } })
+    const other = await fetch(endpoint.url + objectPath, { headers: { origin: 'https://evil.example.com' } })
     expect(other.headers.get('access-control-allow-origin')).toBeNull()
   })
 })
@@ -162,17 +170,17 @@ describe('an upload that breaks off', () => {
     ['in a plain body', 'UNSIGNED-PAYLOAD', {}],
     ['in a chunked body', 'STREAMING-UNSIGNED-PAYLOAD-TRAILER', { 'x-amz-decoded-content-length': '1000' }],
   ])('%s leaves the old object as it was, and nothing else', async (_name, payloadHash, more) => {
-    await send(endpoint.url, { method: 'PUT', path: PATH, body: 'old' })
+    await send(endpoint.url, { method: 'PUT', path: objectPath, body: 'old' })
     const headers = { 'content-length': '2000', ...more }
-    const request = begin(endpoint.url, { method: 'PUT', path: PATH, headers, payloadHash })
+    const request = begin(endpoint.url, { method: 'PUT', path: objectPath, headers, payloadHash })
     const failed = once(request, 'error').catch((error: unknown) => [error])
     request.write('3e8\r\nnew')
     await vi.waitFor(async () => expect(await temporaryFiles()).toHaveLength(1), { timeout: 5000 })
-    expect(await send(endpoint.url, { path: PATH })).toMatchObject({ text: 'old' })
+    expect(await send(endpoint.url, { path: objectPath })).toMatchObject({ text: 'old' })
     request.destroy(new Error('broken off'))
     await failed
     await vi.waitFor(async () => expect(await temporaryFiles()).toEqual([]), { timeout: 5000 })
-    expect(await send(endpoint.url, { path: PATH })).toMatchObject({ text: 'old' })
+    expect(await send(endpoint.url, { path: objectPath })).toMatchObject({ text: 'old' })
   })
 
   const temporaryFiles = () => readdir(join(endpoint.root, 'temporary'))
@@ -185,12 +193,12 @@ describe('a download that has begun', () => {
     ['replaced', { method: 'PUT', body: 'new' }],
     ['deleted', { method: 'DELETE' }],
   ])('goes on with the old bytes when the object is %s', async (_name, change) => {
-    await send(endpoint.url, { method: 'PUT', path: PATH, body: Buffer.alloc(size, 'o') })
-    const request = begin(endpoint.url, { path: PATH })
+    await send(endpoint.url, { method: 'PUT', path: objectPath, body: Buffer.alloc(size, 'o') })
+    const request = begin(endpoint.url, { path: objectPath })
     request.end()
     const [response] = await once(request, 'response')
     response.pause()
-    await send(endpoint.url, { path: PATH, ...change })
+    await send(endpoint.url, { path: objectPath, ...change })
     let bytes = 0
     for await (const chunk of response) {
       bytes += chunk.length
@@ -200,12 +208,12 @@ describe('a download that has begun', () => {
   })
 
   test('may be broken off without harm', async () => {
-    await send(endpoint.url, { method: 'PUT', path: PATH, body: Buffer.alloc(size, 'o') })
-    const request = begin(endpoint.url, { path: PATH })
+    await send(endpoint.url, { method: 'PUT', path: objectPath, body: Buffer.alloc(size, 'o') })
+    const request = begin(endpoint.url, { path: objectPath })
     request.end()
     await once(request, 'response')
     request.destroy()
-    expect(await send(endpoint.url, { method: 'HEAD', path: PATH })).toMatchObject({ status: 200 })
+    expect(await send(endpoint.url, { method: 'HEAD', path: objectPath })).toMatchObject({ status: 200 })
   })
 })
 
@@ -216,7 +224,7 @@ describe('closing', () => {
     const running = await runEndpoint({ root }, () => undefined)
     const request = begin(running.url, {
       method: 'PUT',
-      path: PATH,
+      path: objectPath,
       headers: { 'content-length': '2000' },
       payloadHash: 'UNSIGNED-PAYLOAD',
     })
@@ -232,10 +240,10 @@ describe('closing', () => {
     const until = (end: () => Promise<void>) => context.onTestFinished(end)
     const root = await makeDirectory(until)
     const first = await runEndpoint({ root }, () => undefined)
-    await send(first.url, { method: 'PUT', path: PATH, body: 'kept' })
+    await send(first.url, { method: 'PUT', path: objectPath, body: 'kept' })
     await first.close()
     const second = await runEndpoint({ root }, until)
-    expect(await send(second.url, { path: PATH })).toMatchObject({ text: 'kept' })
+    expect(await send(second.url, { path: objectPath })).toMatchObject({ text: 'kept' })
   })
 
   test('a port that is taken is an error', async () => {

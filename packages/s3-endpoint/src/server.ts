@@ -10,20 +10,20 @@ import { parseHeaders, type RequestHeaders } from './protocol/headers.ts'
 import { writeErrorXml } from './protocol/xml-writer.ts'
 
 /** A connection on which nothing moves for so long is given up. */
-const IDLE_MS = 2 * 60 * 1000
+const idleTimeoutMs = 2 * 60 * 1000
 
 /** Every body may be a file of any size. A sender is too slow only if hardly anything moves, or it takes hours. */
-const FILE = { minimumBytesPerSecond: 8 * 1024, graceMs: IDLE_MS, totalMs: 4 * 60 * 60 * 1000 }
+const fileBodyPolicy = { minimumBytesPerSecond: 8 * 1024, graceMs: idleTimeoutMs, totalMs: 4 * 60 * 60 * 1000 }
 
 /** The policy for clients of S3. */
 export const s3ClientPolicy: ClientPolicy = {
   ...clientPolicy,
-  body: FILE,
+  body: fileBodyPolicy,
   drain: { ...clientPolicy.drain, bytes: 16 * 1024 * 1024 },
 }
 
 /** How writing fails when the receiver is gone. */
-const DISCONNECTED = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
+const disconnectCodes = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
 
 /** Options of the HTTP side. */
 export type S3ServerOptions<Identity> = S3Options<Identity> & {
@@ -49,7 +49,7 @@ export function createS3Server<Identity>(options: S3ServerOptions<Identity>): S3
     running.add(handling)
   }
   const http = createClientServer(serve, { policy: options.clients ?? s3ClientPolicy, holdsContinue: true })
-  http.setTimeout(IDLE_MS)
+  http.setTimeout(idleTimeoutMs)
   return {
     http,
     settled: async () => {
@@ -88,7 +88,7 @@ async function handle<Identity>(
     await send(response, { ...answer, headers: { ...common, ...answer.headers } }, method === 'HEAD')
   } catch (error) {
     // A receiver that goes away in the middle is everyday life; whatever happened, the answer cannot be finished.
-    if (!DISCONNECTED.has(systemErrorCode(error) ?? '')) report(error, { requestId, method, path }, options)
+    if (!disconnectCodes.has(systemErrorCode(error) ?? '')) report(error, { requestId, method, path }, options)
     response.destroy()
   }
   await drained

@@ -4,7 +4,7 @@ import type { ChecksumAlgorithm } from '../backend.ts'
 import { createCrc32c, createCrc64Nvme } from './crc.ts'
 import type { Hasher } from './hasher.ts'
 
-const HASHERS: Record<ChecksumAlgorithm, { bytes: number; create: () => Hasher }> = {
+const hashers: Record<ChecksumAlgorithm, { bytes: number; create: () => Hasher }> = {
   crc32: { bytes: 4, create: createCrc32 },
   crc32c: { bytes: 4, create: createCrc32c },
   crc64nvme: { bytes: 8, create: createCrc64Nvme },
@@ -13,16 +13,16 @@ const HASHERS: Record<ChecksumAlgorithm, { bytes: number; create: () => Hasher }
 }
 
 /** The algorithms that S3 knows, as they end `x-amz-checksum-…`. */
-export const CHECKSUM_ALGORITHMS: readonly ChecksumAlgorithm[] = ['crc32', 'crc32c', 'crc64nvme', 'sha1', 'sha256']
+export const checksumAlgorithms: readonly ChecksumAlgorithm[] = ['crc32', 'crc32c', 'crc64nvme', 'sha1', 'sha256']
 
 /** Begins a checksum. */
 export function createChecksum(algorithm: ChecksumAlgorithm): Hasher {
-  return HASHERS[algorithm].create()
+  return hashers[algorithm].create()
 }
 
 /** Tells whether a text is the base64 form of a checksum of this algorithm, by its length and letters. */
 export function isChecksum(algorithm: ChecksumAlgorithm, text: string): boolean {
-  return isBase64OfBytes(text, HASHERS[algorithm].bytes)
+  return isBase64OfBytes(text, hashers[algorithm].bytes)
 }
 
 /** Tells whether a text is base64, in the one canonical form, of so many bytes. */

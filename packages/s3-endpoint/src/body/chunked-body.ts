@@ -7,11 +7,11 @@ import { ByteReader } from './byte-reader.ts'
 /** What is needed to verify signed chunks: `seed` is the request's own signature, the first link of the chain. */
 export type ChunkSigning = { signer: Signer; seed: string }
 
-const MAX_CHUNK_LINE_BYTES = 256
-const MAX_TRAILER_BYTES = 4096
+const maxChunkLineBytes = 256
+const maxTrailerBytes = 4096
 /** Data of short frames is joined up to this size, so that what follows does its work per block and not per frame. */
-const BLOCK_BYTES = 64 * 1024
-const EMPTY_SHA256 = sha256Hex('')
+const blockBytes = 64 * 1024
+const emptySha256 = sha256Hex('')
 
 /**
  * Decodes an aws-chunked body: `size[;chunk-signature=…] CRLF data CRLF` up to a chunk of size 0, then the trailer.
@@ -39,7 +39,7 @@ async function* decode(
   let previous = options.signing?.seed ?? ''
   const block = new Block()
   for (;;) {
-    const line = reader.takeLine(MAX_CHUNK_LINE_BYTES) ?? (await reader.readLine(MAX_CHUNK_LINE_BYTES))
+    const line = reader.takeLine(maxChunkLineBytes) ?? (await reader.readLine(maxChunkLineBytes))
     const { size, signature } = parseChunkLine(line)
     const hash = options.signing === undefined ? undefined : createHash('sha256')
     for (let left = size; left > 0; ) {
@@ -47,19 +47,19 @@ async function* decode(
       left -= data.length
       hash?.update(data)
       block.add(data)
-      if (block.size >= BLOCK_BYTES || (reader.isEmpty && block.size > 0)) yield block.take()
+      if (block.size >= blockBytes || (reader.isEmpty && block.size > 0)) yield block.take()
     }
     if (options.signing !== undefined && hash !== undefined) {
-      const lines = [previous, EMPTY_SHA256, hash.digest('hex')]
+      const lines = [previous, emptySha256, hash.digest('hex')]
       checkSignature(sign(options.signing.signer, 'AWS4-HMAC-SHA256-PAYLOAD', lines), signature)
       previous = signature
     }
     if (size === 0) break
-    const end = reader.takeLine(MAX_CHUNK_LINE_BYTES) ?? (await reader.readLine(MAX_CHUNK_LINE_BYTES))
+    const end = reader.takeLine(maxChunkLineBytes) ?? (await reader.readLine(maxChunkLineBytes))
     if (end !== '') throw brokenFraming()
   }
   if (block.size > 0) yield block.take()
-  const lines = (await reader.readRest(MAX_TRAILER_BYTES)).split(/\r?\n/).filter((line) => line !== '')
+  const lines = (await reader.readRest(maxTrailerBytes)).split(/\r?\n/).filter((line) => line !== '')
   if (!options.trailer && lines.length > 0) throw brokenFraming()
   const trailer = parseTrailer(lines)
   if (options.trailer && options.signing !== undefined) verifyTrailer(trailer, options.signing.signer, previous)

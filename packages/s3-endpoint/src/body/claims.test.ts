@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readBodyClaims } from './claims.ts'
 
-const LENGTH: [string, string] = ['content-length', '5']
+const lengthHeader: [string, string] = ['content-length', '5']
 
 function read(headers: [string, string][], payloadHash = 'UNSIGNED-PAYLOAD') {
   return readBodyClaims(new Map(headers), payloadHash)
@@ -9,27 +9,29 @@ function read(headers: [string, string][], payloadHash = 'UNSIGNED-PAYLOAD') {
 
 describe('what headers say about a body', () => {
   test('is its size without the frames, and its digests', () => {
-    expect(read([['x-amz-decoded-content-length', '3'], LENGTH], 'STREAMING-UNSIGNED-PAYLOAD-TRAILER').size).toBe(3)
-    expect(read([LENGTH, ['content-md5', 'XUFAKrxLKna5cZ2REBfFkg==']])).toMatchObject({
+    expect(read([['x-amz-decoded-content-length', '3'], lengthHeader], 'STREAMING-UNSIGNED-PAYLOAD-TRAILER').size).toBe(
+      3,
+    )
+    expect(read([lengthHeader, ['content-md5', 'XUFAKrxLKna5cZ2REBfFkg==']])).toMatchObject({
       size: 5,
       contentMd5: 'XUFAKrxLKna5cZ2REBfFkg==',
     })
-    expect(read([LENGTH], 'a'.repeat(64)).form.sha256).toBe('a'.repeat(64))
+    expect(read([lengthHeader], 'a'.repeat(64)).form.sha256).toBe('a'.repeat(64))
   })
 
   test.each<[string, [string, string][], string]>([
     ['no length', [], 'MissingContentLength'],
     ['a negative length', [['content-length', '-1']], 'MissingContentLength'],
     ['a length over 5 GiB', [['content-length', String(5 * 1024 ** 3 + 1)]], 'EntityTooLarge'],
-    ['a Content-MD5 that is none', [LENGTH, ['content-md5', 'x']], 'InvalidDigest'],
-    ['a Content-MD5 in hex', [LENGTH, ['content-md5', '5d41402abc4b2a76b9719d911017c592']], 'InvalidDigest'],
-    ['a checksum that is none', [LENGTH, ['x-amz-checksum-crc32', 'AAAA']], 'InvalidRequest'],
+    ['a Content-MD5 that is none', [lengthHeader, ['content-md5', 'x']], 'InvalidDigest'],
+    ['a Content-MD5 in hex', [lengthHeader, ['content-md5', '5d41402abc4b2a76b9719d911017c592']], 'InvalidDigest'],
+    ['a checksum that is none', [lengthHeader, ['x-amz-checksum-crc32', 'AAAA']], 'InvalidRequest'],
     [
       'two checksums',
-      [LENGTH, ['x-amz-checksum-crc32', 'AAAAAA=='], ['x-amz-checksum-crc32c', 'AAAAAA==']],
+      [lengthHeader, ['x-amz-checksum-crc32', 'AAAAAA=='], ['x-amz-checksum-crc32c', 'AAAAAA==']],
       'InvalidRequest',
     ],
-    ['a trailer in a form without one', [LENGTH, ['x-amz-trailer', 'x-amz-checksum-crc32']], 'InvalidRequest'],
+    ['a trailer in a form without one', [lengthHeader, ['x-amz-trailer', 'x-amz-checksum-crc32']], 'InvalidRequest'],
   ])('is refused with %s', (_name, headers, code) => {
     expect(() => read(headers)).toThrow(expect.objectContaining({ code }))
   })
@@ -37,7 +39,7 @@ describe('what headers say about a body', () => {
   test.each(['', 'constructor', 'A'.repeat(64), 'STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD'])(
     'is refused with x-amz-content-sha256 "%s"',
     (hash) => {
-      expect(() => read([LENGTH], hash)).toThrow(expect.objectContaining({ code: 'InvalidArgument' }))
+      expect(() => read([lengthHeader], hash)).toThrow(expect.objectContaining({ code: 'InvalidArgument' }))
     },
   )
 

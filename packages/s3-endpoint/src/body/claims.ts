@@ -1,7 +1,7 @@
 import type { ChecksumAlgorithm, Checksums } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import type { RequestHeaders } from '../protocol/headers.ts'
-import { CHECKSUM_ALGORITHMS, isBase64OfBytes, isChecksum } from './checksums.ts'
+import { checksumAlgorithms, isBase64OfBytes, isChecksum } from './checksums.ts'
 
 /** How the body of a request is written on the wire, by the value of x-amz-content-sha256. */
 type BodyForm = {
@@ -29,9 +29,9 @@ export type BodyClaims = {
 }
 
 /** The largest body of one request, in bytes; S3's own figure. */
-const MAX_BODY_BYTES = 5 * 1024 ** 3
+const maxBodyBytes = 5 * 1024 ** 3
 
-const FORMS: Record<string, BodyForm> = {
+const bodyForms: Record<string, BodyForm> = {
   'UNSIGNED-PAYLOAD': { chunked: false, signedChunks: false, trailer: false, sha256: undefined },
   'STREAMING-UNSIGNED-PAYLOAD-TRAILER': { chunked: true, signedChunks: false, trailer: true, sha256: undefined },
   'STREAMING-AWS4-HMAC-SHA256-PAYLOAD': { chunked: true, signedChunks: true, trailer: false, sha256: undefined },
@@ -71,7 +71,7 @@ function checkAnnounced(headers: RequestHeaders, given: string[]): void {
 /** Reads the `x-amz-checksum-…` headers that name a digest. Throws InvalidRequest where a value cannot be one. */
 function readChecksums(headers: RequestHeaders): Checksums {
   const checksums: Checksums = {}
-  for (const algorithm of CHECKSUM_ALGORITHMS) {
+  for (const algorithm of checksumAlgorithms) {
     const value = headers.get(`x-amz-checksum-${algorithm}`)
     if (value === undefined) continue
     if (!isChecksum(algorithm, value)) {
@@ -83,7 +83,7 @@ function readChecksums(headers: RequestHeaders): Checksums {
 }
 
 function readForm(payloadHash: string): BodyForm {
-  const form = Object.hasOwn(FORMS, payloadHash) ? FORMS[payloadHash] : undefined
+  const form = Object.hasOwn(bodyForms, payloadHash) ? bodyForms[payloadHash] : undefined
   if (form !== undefined) return form
   if (/^[0-9a-f]{64}$/.test(payloadHash)) {
     return { chunked: false, signedChunks: false, trailer: false, sha256: payloadHash }
@@ -101,9 +101,9 @@ function readSize(headers: RequestHeaders, form: BodyForm): number {
     throw new S3Error('MissingContentLength', `You must provide the ${name} HTTP header.`)
   }
   const size = Number(text)
-  if (size > MAX_BODY_BYTES) {
+  if (size > maxBodyBytes) {
     throw new S3Error('EntityTooLarge', 'Your proposed upload exceeds the maximum allowed size.', {
-      fields: { ProposedSize: text, MaxSizeAllowed: String(MAX_BODY_BYTES) },
+      fields: { ProposedSize: text, MaxSizeAllowed: String(maxBodyBytes) },
     })
   }
   return size
@@ -114,7 +114,7 @@ function readTrailing(headers: RequestHeaders, form: BodyForm): ChecksumAlgorith
   if (declared === undefined) return []
   if (!form.trailer) throw new S3Error('InvalidRequest', 'x-amz-trailer needs a STREAMING form with a trailer.')
   return declared.split(',').map((name) => {
-    const found = CHECKSUM_ALGORITHMS.find((algorithm) => name.trim().toLowerCase() === `x-amz-checksum-${algorithm}`)
+    const found = checksumAlgorithms.find((algorithm) => name.trim().toLowerCase() === `x-amz-checksum-${algorithm}`)
     if (found === undefined) {
       throw new S3Error('InvalidRequest', 'The value specified in the x-amz-trailer header is not supported')
     }

@@ -3,11 +3,11 @@
 import type { Hasher } from './hasher.ts'
 
 /** Reflected polynomials: CRC-32C (Castagnoli), and CRC-64/NVME in halves of 32 bits. */
-const CRC32C = 0x82f63b78
-const CRC64_NVME = { high: 0x9a6c9329, low: 0xac4bc9b5 }
+const crc32cPolynomial = 0x82f63b78
+const crc64NvmePolynomial = { high: 0x9a6c9329, low: 0xac4bc9b5 }
 
-const crc32cTable = makeTable(0, CRC32C).low
-const crc64Table = makeTable(CRC64_NVME.high, CRC64_NVME.low)
+const crc32cTable = makeTable(0, crc32cPolynomial).low
+const crc64Table = makeTable(crc64NvmePolynomial.high, crc64NvmePolynomial.low)
 
 /** Begins a CRC-32C. */
 export function createCrc32c(): Hasher {

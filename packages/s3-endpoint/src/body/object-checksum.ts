@@ -3,7 +3,7 @@ import { S3Error } from '../errors.ts'
 import { createChecksum } from './checksums.ts'
 
 /** The types that S3 offers for each algorithm. The first one is the default. */
-const TYPES: Record<ChecksumAlgorithm, readonly ChecksumType[]> = {
+const typesOfAlgorithm: Record<ChecksumAlgorithm, readonly ChecksumType[]> = {
   crc32: ['COMPOSITE', 'FULL_OBJECT'],
   crc32c: ['COMPOSITE', 'FULL_OBJECT'],
   crc64nvme: ['FULL_OBJECT'],
@@ -13,9 +13,9 @@ const TYPES: Record<ChecksumAlgorithm, readonly ChecksumType[]> = {
 
 /** Returns the plan for an algorithm, of its default type if none is given. Throws InvalidRequest if S3 has no such type. */
 export function makePlan(algorithm: ChecksumAlgorithm, type: ChecksumType | undefined): ChecksumPlan {
-  const [standard = 'FULL_OBJECT'] = TYPES[algorithm]
+  const [standard = 'FULL_OBJECT'] = typesOfAlgorithm[algorithm]
   const plan = { algorithm, type: type ?? standard }
-  if (!TYPES[algorithm].includes(plan.type)) {
+  if (!typesOfAlgorithm[algorithm].includes(plan.type)) {
     throw new S3Error('InvalidRequest', `The ${plan.type} checksum type cannot be used with ${algorithm}.`)
   }
   return plan

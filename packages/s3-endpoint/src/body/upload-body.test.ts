@@ -7,7 +7,7 @@ import { createSigner } from '../signature/signing-key.ts'
 import { readBodyClaims } from './claims.ts'
 import { openUpload } from './upload-body.ts'
 
-const SIGNING = {
+const chunkSigning = {
   signer: createSigner('secret', { accessKeyId: 'a', date: '20250101', region: 'r' }, '20250101T000000Z'),
   seed: 'a'.repeat(64),
 }
@@ -35,7 +35,7 @@ async function* cut(data: Buffer, sizes: number[]): AsyncGenerator<Buffer> {
 }
 
 function open(source: AsyncIterable<Buffer>, headers: Record<string, string>, payloadHash: string): Upload {
-  return openUpload(source, readBodyClaims(new Map(Object.entries(headers)), payloadHash), SIGNING)
+  return openUpload(source, readBodyClaims(new Map(Object.entries(headers)), payloadHash), chunkSigning)
 }
 
 async function read(upload: Upload): Promise<Buffer> {

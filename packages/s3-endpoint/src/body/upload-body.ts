@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { ChecksumAlgorithm, Checksums, Upload, UploadDigests } from '../backend.ts'
 import { S3Error } from '../errors.ts'
-import { CHECKSUM_ALGORITHMS, createChecksum } from './checksums.ts'
+import { checksumAlgorithms, createChecksum } from './checksums.ts'
 import { type ChunkSigning, decodeChunked } from './chunked-body.ts'
 import type { BodyClaims } from './claims.ts'
 import type { Hasher } from './hasher.ts'
@@ -76,7 +76,7 @@ class BodyDigester {
   constructor(claims: BodyClaims) {
     this.#claims = claims
     this.#sha256 = claims.form.sha256 === undefined ? undefined : createHash('sha256')
-    const wanted = CHECKSUM_ALGORITHMS.filter((algorithm) => {
+    const wanted = checksumAlgorithms.filter((algorithm) => {
       return claims.checksums[algorithm] !== undefined || claims.trailing.includes(algorithm)
     })
     this.#checksums = new Map(wanted.map((algorithm) => [algorithm, createChecksum(algorithm)]))

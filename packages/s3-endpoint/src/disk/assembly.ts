@@ -10,7 +10,7 @@ import type {
   PartInfo,
   WriteCondition,
 } from '../backend.ts'
-import { CHECKSUM_ALGORITHMS, createChecksum } from '../body/checksums.ts'
+import { checksumAlgorithms, createChecksum } from '../body/checksums.ts'
 import type { Hasher } from '../body/hasher.ts'
 import { checkClaim, checkClaimedSize, compositeChecksum, planAtEnd } from '../body/object-checksum.ts'
 import { S3Error } from '../errors.ts'
@@ -18,7 +18,7 @@ import { openObjectFile, readHashed, wholeSecond } from './object-file.ts'
 import type { ObjectStore } from './object-store.ts'
 
 /** Parts but the last must have so many bytes; S3's own figure. */
-const MIN_PART_BYTES = 5 * 1024 * 1024
+const minPartBytes = 5 * 1024 * 1024
 
 /** What an object is made of: `parts` as the sender names them, `stored` as they are there. */
 export type AssemblyOptions = {
@@ -93,7 +93,7 @@ function choose(named: NamedPart[], stored: PartInfo[]): PartInfo[] {
   const byNumber = new Map(stored.map((part) => [part.partNumber, part]))
   return named.map(({ partNumber, etag, checksums }, index) => {
     const part = byNumber.get(partNumber)
-    const differs = CHECKSUM_ALGORITHMS.some((algorithm) => {
+    const differs = checksumAlgorithms.some((algorithm) => {
       return checksums[algorithm] !== undefined && checksums[algorithm] !== part?.checksums[algorithm]
     })
     if (part === undefined || part.etag !== etag || differs) {
@@ -101,7 +101,7 @@ function choose(named: NamedPart[], stored: PartInfo[]): PartInfo[] {
         fields: { PartNumber: String(partNumber) },
       })
     }
-    if (index < named.length - 1 && part.size < MIN_PART_BYTES) {
+    if (index < named.length - 1 && part.size < minPartBytes) {
       throw new S3Error('EntityTooSmall', 'Your proposed upload is smaller than the minimum allowed size', {
         fields: { PartNumber: String(partNumber), ProposedSize: String(part.size) },
       })

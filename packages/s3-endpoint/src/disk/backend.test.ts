@@ -5,12 +5,12 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Backend, Upload } from '../backend.ts'
 import { send } from '../testing/raw-request.ts'
-import { BUCKET as bucket, makeDirectory, runEndpoint } from '../testing/running-endpoint.ts'
+import { testBucket as bucket, makeDirectory, runEndpoint } from '../testing/running-endpoint.ts'
 import { createDiskBackend } from './backend.ts'
 
-const NAME = { bucket, key: 'k' }
-const METADATA = { contentType: 'text/csv', headers: {}, user: {} }
-const OPTIONS = { metadata: METADATA, condition: undefined }
+const objectName = { bucket, key: 'k' }
+const emptyMetadata = { contentType: 'text/csv', headers: {}, user: {} }
+const putOptions = { metadata: emptyMetadata, condition: undefined }
 
 function upload(body: string, end: () => void = () => undefined): Upload {
   async function* chunks() {
@@ -33,7 +33,7 @@ async function open(root: string): Promise<Backend> {
 }
 
 async function contents(backend: Backend): Promise<string | undefined> {
-  const object = await backend.openObject(NAME)
+  const object = await backend.openObject(objectName)
   if (object === undefined) return undefined
   const found = await text(object.read({ start: 0, end: object.info.size - 1 }))
   await object.close()
@@ -44,23 +44,23 @@ describe('a write', () => {
   test('that fails at its very end changes nothing and leaves no file', async () => {
     const root = await makeDirectory()
     const backend = await open(root)
-    await backend.putObject(NAME, upload('old'), OPTIONS)
+    await backend.putObject(objectName, upload('old'), putOptions)
     const failing = upload('new', () => {
       throw new Error('not what was signed')
     })
-    await expect(backend.putObject(NAME, failing, OPTIONS)).rejects.toThrow('not what was signed')
+    await expect(backend.putObject(objectName, failing, putOptions)).rejects.toThrow('not what was signed')
     expect(await contents(backend)).toBe('old')
     expect(await readdir(join(root, 'temporary'))).toEqual([])
   })
 
   test('is not seen before it is whole', async () => {
     const backend = await open(await makeDirectory())
-    await backend.putObject(NAME, upload('old'), OPTIONS)
+    await backend.putObject(objectName, upload('old'), putOptions)
     let during: Promise<string | undefined> | undefined
     const watched = upload('new', () => {
       during = contents(backend)
     })
-    await backend.putObject(NAME, watched, OPTIONS)
+    await backend.putObject(objectName, watched, putOptions)
     expect(await during).toBe('old')
     expect(await contents(backend)).toBe('new')
   })
@@ -70,13 +70,14 @@ test('a deletion under a condition never removes what a write stores at the same
   const backend = await open(await makeDirectory())
   const condition = { ifMatch: ['another'], modifiedAt: undefined, size: undefined }
   for (let round = 0; round < 30; round += 1) {
-    await backend.deleteObject(NAME, undefined)
+    await backend.deleteObject(objectName, undefined)
     let writing = true
-    const written = backend.putObject(NAME, upload('new'), OPTIONS).finally(() => {
+    const written = backend.putObject(objectName, upload('new'), putOptions).finally(() => {
       writing = false
     })
     // A missing object meets the condition; the one that is being written does not.
-    while (writing) await Promise.allSettled(Array.from({ length: 4 }, () => backend.deleteObject(NAME, condition)))
+    while (writing)
+      await Promise.allSettled(Array.from({ length: 4 }, () => backend.deleteObject(objectName, condition)))
     await written
     expect(await contents(backend)).toBe('new')
   }
@@ -85,7 +86,7 @@ test('a deletion under a condition never removes what a write stores at the same
 test('what a killed process left half-written is removed at the next start, and the objects are kept', async () => {
   const root = await makeDirectory()
   const backend = await open(root)
-  await backend.putObject(NAME, upload('kept'), OPTIONS)
+  await backend.putObject(objectName, upload('kept'), putOptions)
   await writeFile(join(root, 'temporary', 'left-over'), 'half')
   expect(await contents(await open(root))).toBe('kept')
   expect(await readdir(join(root, 'temporary'))).toEqual([])
@@ -95,13 +96,13 @@ test('a file that was damaged behind our back is an error and not an object', as
   const root = await makeDirectory()
   const backend = await open(root)
   await writeFile(join(root, 'buckets', bucket, 'objects', 'k.object'), 'no record at the end')
-  await expect(backend.headObject(NAME)).rejects.toThrow('damaged')
+  await expect(backend.headObject(objectName)).rejects.toThrow('damaged')
 })
 
 test('an object may begin or end like the record behind it', async () => {
   const backend = await open(await makeDirectory())
   const body = '{"key":"x"}\u0000\u0000\u0000\u000bSLUICEo1'
-  await backend.putObject(NAME, upload(body), OPTIONS)
+  await backend.putObject(objectName, upload(body), putOptions)
   expect(await contents(backend)).toBe(body)
 })
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 
-const SUFFIX = '.object'
+const objectSuffix = '.object'
 /** File systems take names of 255 bytes; a longer encoded key is cut and told apart by its hash. */
-const MAX_ENCODED = 200
-const KEPT_OF_LONG = 120
+const maxEncodedLength = 200
+const keptPrefixLength = 120
 
 /**
  * Gives the file name under which an object is kept, one to one with its key and always a single path segment.
@@ -13,9 +13,9 @@ const KEPT_OF_LONG = 120
  */
 export function fileNameOf(key: string): string {
   const encoded = Array.from(Buffer.from(key), encodeByte).join('')
-  if (encoded.length <= MAX_ENCODED) return encoded + SUFFIX
+  if (encoded.length <= maxEncodedLength) return encoded + objectSuffix
   // The tilde is always escaped above, so that no short key's name can look like this.
-  return `${encoded.slice(0, KEPT_OF_LONG)}~${createHash('sha256').update(key).digest('hex')}${SUFFIX}`
+  return `${encoded.slice(0, keptPrefixLength)}~${createHash('sha256').update(key).digest('hex')}${objectSuffix}`
 }
 
 /**
@@ -23,8 +23,8 @@ export function fileNameOf(key: string): string {
  * undefined where the file is no object.
  */
 export function keyOf(fileName: string): { key: string } | 'in-file' | undefined {
-  if (!fileName.endsWith(SUFFIX)) return undefined
-  const encoded = fileName.slice(0, -SUFFIX.length)
+  if (!fileName.endsWith(objectSuffix)) return undefined
+  const encoded = fileName.slice(0, -objectSuffix.length)
   if (encoded.includes('~')) return 'in-file'
   const bytes = encoded.replace(/%(..)/g, (_escape, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
   return { key: Buffer.from(bytes, 'latin1').toString('utf8') }

@@ -20,10 +20,10 @@ import { NamedLocks } from './locks.ts'
 import { infoOf, readObjectFile, wholeSecond, writeObjectFile } from './object-file.ts'
 import type { ObjectStore } from './object-store.ts'
 
-const MANIFEST = 'upload.json'
-const UPLOAD_ID = /^[0-9a-f]{32}$/
+const manifestName = 'upload.json'
+const uploadIdPattern = /^[0-9a-f]{32}$/
 /** A part is kept in the form of an object, of which these fields mean nothing. */
-const NO_METADATA: ObjectMetadata = { contentType: '', headers: {}, user: {} }
+const noMetadata: ObjectMetadata = { contentType: '', headers: {}, user: {} }
 
 /** What an upload's directory says of it. `startedAt` is in milliseconds since 1970. */
 type Manifest = { key: string; startedAt: number; metadata: ObjectMetadata; plan?: ChecksumPlan }
@@ -39,7 +39,7 @@ export function createDiskMultipart(directories: Directories, store: ObjectStore
     putPart: (name, uploadId, partNumber, upload) => {
       const makeRecord = () => {
         const { md5, checksums } = upload.digests()
-        return { key: name.key, etag: md5, modifiedAt: wholeSecond(), metadata: NO_METADATA, checksums }
+        return { key: name.key, etag: md5, modifiedAt: wholeSecond(), metadata: noMetadata, checksums }
       }
       return uploads.writePart(name, uploadId, partNumber, (path, { plan }) => {
         if (plan !== undefined) upload.requireChecksum(plan.algorithm)
@@ -113,7 +113,7 @@ class UploadDirectories {
     const manifest: Manifest = { key, startedAt: wholeSecond(), ...about }
     await this.#directories.withTemporary(async (temporary) => {
       await mkdir(temporary, { mode: 0o700 })
-      const file = await open(join(temporary, MANIFEST), 'wx', 0o600)
+      const file = await open(join(temporary, manifestName), 'wx', 0o600)
       try {
         await file.writeFile(JSON.stringify(manifest))
         await file.sync()
@@ -128,9 +128,9 @@ class UploadDirectories {
 
   /** Gives the manifest of a pending upload of that key. */
   async find({ bucket, key }: ObjectName, uploadId: string): Promise<Manifest | undefined> {
-    if (!UPLOAD_ID.test(uploadId)) return undefined
+    if (!uploadIdPattern.test(uploadId)) return undefined
     try {
-      const manifest = parseManifest(await readFile(join(this.#pathOf(bucket, uploadId), MANIFEST), 'utf8'))
+      const manifest = parseManifest(await readFile(join(this.#pathOf(bucket, uploadId), manifestName), 'utf8'))
       return manifest.key === key ? manifest : undefined
     } catch (error) {
       if (systemErrorCode(error) === 'ENOENT') return undefined
@@ -189,7 +189,7 @@ class UploadDirectories {
   async list(bucket: string): Promise<PendingUpload[]> {
     const uploads: PendingUpload[] = []
     for (const uploadId of (await namesIn(this.#directories.uploads(bucket))) ?? []) {
-      const path = join(this.#pathOf(bucket, uploadId), MANIFEST)
+      const path = join(this.#pathOf(bucket, uploadId), manifestName)
       const text = await readFile(path, 'utf8').catch(ignoreMissing)
       if (text === undefined) continue
       const { key, startedAt, plan } = parseManifest(text)

@@ -28,12 +28,12 @@ export type ObjectRecord = {
 /** An open file, its record, and the size of the object in it. */
 export type OpenObjectFile = { handle: FileHandle; record: ObjectRecord; size: number }
 
-const MAGIC = Buffer.from('SLUICEo1')
-const FOOTER_BYTES = 4 + MAGIC.length
+const magicBytes = Buffer.from('SLUICEo1')
+const footerBytes = 4 + magicBytes.length
 /** Most records fit, so that one read is enough. */
-const TAIL_BYTES = 2048
+const tailBytes = 2048
 /** Read ahead in pieces of this size, so that a download costs few system calls and little memory. */
-const READ_BYTES = 256 * 1024
+const readAheadBytes = 256 * 1024
 
 /**
  * Writes an object file anew at `path` and brings it to the disk. `makeRecord` is called after the last chunk.
@@ -56,7 +56,7 @@ export async function writeObjectFile(
     const json = Buffer.from(JSON.stringify(record))
     const length = Buffer.alloc(4)
     length.writeUInt32BE(json.length)
-    await handle.appendFile(Buffer.concat([json, length, MAGIC]))
+    await handle.appendFile(Buffer.concat([json, length, magicBytes]))
     await handle.sync()
     return { record, size }
   } finally {
@@ -93,7 +93,7 @@ export function wholeSecond(): number {
  */
 export function readBytes({ handle }: OpenObjectFile, { start, end }: { start: number; end: number }): Readable {
   if (end < start) return Readable.from([])
-  return handle.createReadStream({ start, end, autoClose: false, highWaterMark: READ_BYTES })
+  return handle.createReadStream({ start, end, autoClose: false, highWaterMark: readAheadBytes })
 }
 
 /** Reads all of an open file's object, and passes its bytes through a hasher if there is one. The handle stays open. */
@@ -121,13 +121,13 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
 
 async function readRecord(handle: FileHandle, path: string): Promise<{ record: ObjectRecord; size: number }> {
   const { size: fileSize } = await handle.stat()
-  let tail = await readTail(handle, fileSize, TAIL_BYTES)
-  const footer = tail.subarray(-FOOTER_BYTES)
-  if (footer.length < FOOTER_BYTES || !footer.subarray(4).equals(MAGIC)) throw damaged(path)
-  const trailerBytes = footer.readUInt32BE(0) + FOOTER_BYTES
+  let tail = await readTail(handle, fileSize, tailBytes)
+  const footer = tail.subarray(-footerBytes)
+  if (footer.length < footerBytes || !footer.subarray(4).equals(magicBytes)) throw damaged(path)
+  const trailerBytes = footer.readUInt32BE(0) + footerBytes
   if (trailerBytes > fileSize) throw damaged(path)
   if (trailerBytes > tail.length) tail = await readTail(handle, fileSize, trailerBytes)
-  const record: unknown = JSON.parse(tail.toString('utf8', tail.length - trailerBytes, tail.length - FOOTER_BYTES))
+  const record: unknown = JSON.parse(tail.toString('utf8', tail.length - trailerBytes, tail.length - footerBytes))
   if (!isObjectRecord(record)) throw damaged(path)
   return { record, size: fileSize - trailerBytes }
 }

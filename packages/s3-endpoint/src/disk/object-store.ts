@@ -19,7 +19,7 @@ import { NamedLocks } from './locks.ts'
 import { infoOf, type ObjectRecord, openObjectFile, readObjectFile, writeObjectFile } from './object-file.ts'
 
 /** How many files are read at a time for a page of a listing. */
-const PARALLEL_READS = 16
+const parallelReads = 16
 
 /** The objects of all buckets as files. Writing and the conditions of writes are in here alone. */
 export class ObjectStore {
@@ -144,8 +144,8 @@ export class ObjectStore {
 
 async function inBatches<Item, Result>(items: Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
   const results: Result[] = []
-  for (let start = 0; start < items.length; start += PARALLEL_READS) {
-    results.push(...(await Promise.all(items.slice(start, start + PARALLEL_READS).map(work))))
+  for (let start = 0; start < items.length; start += parallelReads) {
+    results.push(...(await Promise.all(items.slice(start, start + parallelReads).map(work))))
   }
   return results
 }

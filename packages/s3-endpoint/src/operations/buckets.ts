@@ -7,13 +7,13 @@ import type { OperationContext } from './context.ts'
 import { readXmlBody } from './xml-body.ts'
 
 /** There is one owner of everything behind an endpoint; clients only want to see some. */
-export const OWNER = [
+export const owner = [
   ['ID', 'owner'],
   ['DisplayName', 'owner'],
 ] as const
 
 /** The document has one short text; with its declaration and namespace it takes about 200 bytes. */
-const BUCKET_FORM: XmlForm<never> = {
+const bucketForm: XmlForm<never> = {
   root: 'CreateBucketConfiguration',
   texts: ['LocationConstraint'],
   items: undefined,
@@ -26,7 +26,7 @@ export async function listBuckets(context: OperationContext): Promise<Answer> {
   const allowed = await Promise.all(buckets.map(({ name }) => context.isAllowed('HeadBucket', name, '')))
   const shown = buckets.filter((_bucket, index) => allowed[index])
   return xmlAnswer('ListAllMyBucketsResult', [
-    ['Owner', OWNER],
+    ['Owner', owner],
     [
       'Buckets',
       shown.map(({ name, createdAt }) => [
@@ -56,7 +56,7 @@ export async function getBucketLocation(context: OperationContext): Promise<Answ
 export async function createBucket(context: OperationContext): Promise<Answer> {
   checkNewBucketName(context.bucket)
   if (Number(context.headers.get('content-length') ?? 0) > 0) {
-    const { texts } = await readXmlBody(context.openBody(), BUCKET_FORM)
+    const { texts } = await readXmlBody(context.openBody(), bucketForm)
     const location = texts.get('LocationConstraint')?.trim() || context.region
     if (location !== context.region) {
       throw new S3Error('InvalidArgument', `The location constraint must be ${context.region}.`)

@@ -1,5 +1,5 @@
 import type { ChecksumAlgorithm, ChecksumPlan, ChecksumType, ObjectClaims } from '../backend.ts'
-import { CHECKSUM_ALGORITHMS, isChecksum } from '../body/checksums.ts'
+import { checksumAlgorithms, isChecksum } from '../body/checksums.ts'
 import { makePlan } from '../body/object-checksum.ts'
 import { S3Error } from '../errors.ts'
 import type { RequestHeaders } from '../protocol/headers.ts'
@@ -8,7 +8,7 @@ import type { RequestHeaders } from '../protocol/headers.ts'
 export function readAlgorithm(headers: RequestHeaders): ChecksumAlgorithm | undefined {
   const text = headers.get('x-amz-checksum-algorithm')
   if (text === undefined) return undefined
-  const found = CHECKSUM_ALGORITHMS.find((algorithm) => algorithm === text.toLowerCase())
+  const found = checksumAlgorithms.find((algorithm) => algorithm === text.toLowerCase())
   if (found === undefined) throw new S3Error('NotImplemented', 'This checksum algorithm is not implemented.')
   return found
 }
@@ -24,7 +24,7 @@ export function readPlan(headers: RequestHeaders): ChecksumPlan | undefined {
 
 /** Reads what the end of an upload in parts says about the object. Throws InvalidRequest for a broken value. */
 export function readObjectClaims(headers: RequestHeaders): ObjectClaims {
-  const given = CHECKSUM_ALGORITHMS.flatMap((algorithm) => {
+  const given = checksumAlgorithms.flatMap((algorithm) => {
     const value = headers.get(`x-amz-checksum-${algorithm}`)
     return value === undefined ? [] : [parseClaim(algorithm, value)]
   })

@@ -9,13 +9,13 @@ import { requireBucket } from './buckets.ts'
 import type { OperationContext } from './context.ts'
 import { readXmlBody } from './xml-body.ts'
 
-const MAX_KEYS = 1000
+const maxDeletedKeys = 1000
 
 /** Deletes up to 1,000 objects; the answer says of each whether it went well. */
 export async function deleteObjects(context: OperationContext): Promise<Answer> {
   requireDigest(context)
   await requireBucket(context.backend, context.bucket)
-  const { texts, items: named } = await readXmlBody(context.openBody(), DELETE_FORM)
+  const { texts, items: named } = await readXmlBody(context.openBody(), deleteForm)
   if (named.length === 0) throw malformed()
   const quiet = texts.get('Quiet')?.trim() === 'true'
   const results: XmlElement[] = []
@@ -49,10 +49,10 @@ function requireDigest({ headers }: OperationContext): void {
 /** An object as the sender names it, with what must hold for it. */
 type NamedObject = { key: string; condition: DeleteCondition | undefined }
 
-const DELETE_FORM: XmlForm<NamedObject> = {
+const deleteForm: XmlForm<NamedObject> = {
   root: 'Delete',
   texts: ['Quiet'],
-  items: { name: 'Object', texts: ['Key', 'ETag', 'LastModifiedTime', 'Size'], most: MAX_KEYS, read: readObject },
+  items: { name: 'Object', texts: ['Key', 'ETag', 'LastModifiedTime', 'Size'], most: maxDeletedKeys, read: readObject },
   // Room for 1,000 keys of 1,024 bytes with all their conditions, some of them in escaped form.
   maxBytes: 2 * 1024 * 1024,
 }

@@ -9,12 +9,12 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { send } from '../testing/raw-request.ts'
-import { BUCKET, type RunningEndpoint, runEndpoint } from '../testing/running-endpoint.ts'
+import { type RunningEndpoint, runEndpoint, testBucket } from '../testing/running-endpoint.ts'
 
-const BODY = '0123456789'
-const Bucket = BUCKET
+const objectBody = '0123456789'
+const Bucket = testBucket
 const Key = 'k'
-const PATH = `/${BUCKET}/k`
+const objectPath = `/${testBucket}/k`
 
 let endpoint: RunningEndpoint
 beforeEach(async (context) => {
@@ -23,7 +23,7 @@ beforeEach(async (context) => {
     new PutObjectCommand({
       Bucket,
       Key,
-      Body: BODY,
+      Body: objectBody,
       ContentType: 'text/csv',
       ContentDisposition: 'inline',
       CacheControl: 'no-cache',
@@ -37,7 +37,7 @@ describe('reading an object', () => {
     const client = endpoint.client()
     const get = await client.send(new GetObjectCommand({ Bucket, Key }))
     const head = await client.send(new HeadObjectCommand({ Bucket, Key }))
-    expect(await get.Body?.transformToString()).toBe(BODY)
+    expect(await get.Body?.transformToString()).toBe(objectBody)
     for (const answer of [get, head]) {
       expect(answer).toMatchObject({
         ContentLength: 10,
@@ -56,15 +56,15 @@ describe('reading an object', () => {
     ['bytes=5-', '56789', 'bytes 5-9/10'],
     ['bytes=8-100', '89', 'bytes 8-9/10'],
   ])('in the range %s gives %s', async (range, text, contentRange) => {
-    const answer = await send(endpoint.url, { path: PATH, headers: { range } })
+    const answer = await send(endpoint.url, { path: objectPath, headers: { range } })
     expect(answer).toMatchObject({ status: 206, text })
     expect(answer.headers).toMatchObject({ 'content-range': contentRange, 'content-length': String(text.length) })
-    const head = await send(endpoint.url, { method: 'HEAD', path: PATH, headers: { range } })
+    const head = await send(endpoint.url, { method: 'HEAD', path: objectPath, headers: { range } })
     expect(head).toMatchObject({ status: 206, text: '', headers: { 'content-range': contentRange } })
   })
 
   test('in a range behind its end is refused with its size', async () => {
-    const answer = await send(endpoint.url, { path: PATH, headers: { range: 'bytes=10-' } })
+    const answer = await send(endpoint.url, { path: objectPath, headers: { range: 'bytes=10-' } })
     expect(answer).toMatchObject({ status: 416, code: 'InvalidRange' })
     expect(answer.headers['content-range']).toBe('bytes */10')
   })
@@ -72,16 +72,21 @@ describe('reading an object', () => {
   test('goes on with a range only if it is still the same object', async () => {
     const range = { range: 'bytes=5-' }
     const same = { ...range, 'if-range': '"781e5e245d69b566979b86e28d23f2c7"' }
-    expect(await send(endpoint.url, { path: PATH, headers: same })).toMatchObject({ status: 206, text: '56789' })
+    expect(await send(endpoint.url, { path: objectPath, headers: same })).toMatchObject({ status: 206, text: '56789' })
     const replaced = { ...range, 'if-range': '"other"' }
-    expect(await send(endpoint.url, { path: PATH, headers: replaced })).toMatchObject({ status: 200, text: BODY })
+    expect(await send(endpoint.url, { path: objectPath, headers: replaced })).toMatchObject({
+      status: 200,
+      text: objectBody,
+    })
   })
 
   test('obeys conditions', async () => {
-    const none = await send(endpoint.url, { path: PATH, headers: { 'if-none-match': '*' } })
+    const none = await send(endpoint.url, { path: objectPath, headers: { 'if-none-match': '*' } })
     expect(none).toMatchObject({ status: 304, text: '' })
     expect(none.headers.etag).toBe('"781e5e245d69b566979b86e28d23f2c7"')
-    expect(await send(endpoint.url, { path: PATH, headers: { 'if-match': '"x"' } })).toMatchObject({ status: 412 })
+    expect(await send(endpoint.url, { path: objectPath, headers: { 'if-match': '"x"' } })).toMatchObject({
+      status: 412,
+    })
   })
 
   test('by a pre-signed address can be given another type and file name, if these are signed', async () => {
@@ -93,7 +98,7 @@ describe('reading an object', () => {
     })
     const url = await getSignedUrl(endpoint.client(), command)
     const response = await fetch(url)
-    expect(await response.text()).toBe(BODY)
+    expect(await response.text()).toBe(objectBody)
     expect(response.headers.get('content-type')).toBe('text/plain')
     expect(response.headers.get('content-disposition')).toBe('attachment; filename="errors.csv"')
     expect((await fetch(url.replace('errors.csv', 'virus.exe'))).status).toBe(403)
@@ -101,19 +106,19 @@ describe('reading an object', () => {
   })
 
   test('cannot be used to write further headers', async () => {
-    const path = `${PATH}?response-content-type=${encodeURIComponent('a\r\nset-cookie: b')}`
+    const path = `${objectPath}?response-content-type=${encodeURIComponent('a\r\nset-cookie: b')}`
     expect(await send(endpoint.url, { path })).toMatchObject({ status: 400, code: 'InvalidArgument' })
   })
 
   test('that is not there is refused, and one that is empty is not', async () => {
-    expect(await send(endpoint.url, { path: `/${BUCKET}/none` })).toMatchObject({ status: 404, code: 'NoSuchKey' })
+    expect(await send(endpoint.url, { path: `/${testBucket}/none` })).toMatchObject({ status: 404, code: 'NoSuchKey' })
     expect(await send(endpoint.url, { path: '/no-bucket/none' })).toMatchObject({ status: 404, code: 'NoSuchBucket' })
-    expect(await send(endpoint.url, { method: 'HEAD', path: `/${BUCKET}/none` })).toMatchObject({
+    expect(await send(endpoint.url, { method: 'HEAD', path: `/${testBucket}/none` })).toMatchObject({
       status: 404,
       text: '',
     })
-    await send(endpoint.url, { method: 'PUT', path: `/${BUCKET}/empty`, body: '' })
-    expect(await send(endpoint.url, { path: `/${BUCKET}/empty` })).toMatchObject({ status: 200, text: '' })
+    await send(endpoint.url, { method: 'PUT', path: `/${testBucket}/empty`, body: '' })
+    expect(await send(endpoint.url, { path: `/${testBucket}/empty` })).toMatchObject({ status: 200, text: '' })
   })
 })
 
@@ -143,7 +148,7 @@ test('keys of any form are kept apart and stay inside the bucket', async () => {
     fc.asyncProperty(fc.uniqueArray(key, { minLength: 1, maxLength: 4 }), async (keys) => {
       for (const one of keys) await client.send(new PutObjectCommand({ Bucket, Key: one, Body: `body of ${one}` }))
       for (const one of keys) {
-        const path = `/${BUCKET}/${encodeURIComponent(one)}`
+        const path = `/${testBucket}/${encodeURIComponent(one)}`
         expect((await send(endpoint.url, { path })).text).toBe(`body of ${one}`)
       }
     }),
@@ -155,11 +160,11 @@ test('deleting removes the object, and succeeds as well where there is none', as
   const client = endpoint.client()
   await client.send(new DeleteObjectCommand({ Bucket, Key }))
   await client.send(new DeleteObjectCommand({ Bucket, Key }))
-  expect(await send(endpoint.url, { path: PATH })).toMatchObject({ code: 'NoSuchKey' })
+  expect(await send(endpoint.url, { path: objectPath })).toMatchObject({ code: 'NoSuchKey' })
 })
 
 describe('copying an object', () => {
-  const CopySource = `${BUCKET}/${Key}`
+  const CopySource = `${testBucket}/${Key}`
 
   test('takes its metadata along, or replaces it', async () => {
     const client = endpoint.client()
@@ -167,16 +172,16 @@ describe('copying an object', () => {
     const replace = { MetadataDirective: 'REPLACE', ContentType: 'text/plain', Metadata: { a: 'b' } } as const
     await client.send(new CopyObjectCommand({ Bucket, Key, CopySource, ...replace }))
     const copy = await client.send(new GetObjectCommand({ Bucket, Key: 'copy ü' }))
-    expect(await copy.Body?.transformToString()).toBe(BODY)
+    expect(await copy.Body?.transformToString()).toBe(objectBody)
     expect(copy).toMatchObject({ ContentType: 'text/csv', Metadata: { owner: 'someone' } })
     const same = await client.send(new GetObjectCommand({ Bucket, Key }))
-    expect(await same.Body?.transformToString()).toBe(BODY)
+    expect(await same.Body?.transformToString()).toBe(objectBody)
     expect(same).toMatchObject({ ContentType: 'text/plain', Metadata: { a: 'b' } })
   })
 
   test.each([
     ['onto itself unchanged', CopySource, {}, 'InvalidRequest'],
-    ['of nothing', `${BUCKET}/none`, {}, 'NoSuchKey'],
+    ['of nothing', `${testBucket}/none`, {}, 'NoSuchKey'],
     ['out of no bucket', 'no-bucket/k', {}, 'NoSuchBucket'],
     ['of a version', `${CopySource}?versionId=1`, {}, 'NotImplemented'],
     ['from outside', '../../etc/passwd', {}, 'InvalidBucketName'],

@@ -1,13 +1,13 @@
-import { CHECKSUM_ALGORITHMS } from '../body/checksums.ts'
+import { checksumAlgorithms } from '../body/checksums.ts'
 import { S3Error } from '../errors.ts'
 import type { RequestHeaders } from '../protocol/headers.ts'
 import type { OperationName } from './context.ts'
 
 /** Headers that steer a request: those of the S3 protocol, and all conditions, whatever their prefix. */
-const STEERING = /^x-amz-(?!meta-)|(?:^|-)if-/
+const controlHeader = /^x-amz-(?!meta-)|(?:^|-)if-/
 
 /** Headers that describe the request and its body, or whose only accepted values ask for nothing. */
-const GENERAL = new Set([
+const generalHeaders = new Set([
   'x-amz-acl',
   'x-amz-content-sha256',
   'x-amz-date',
@@ -18,9 +18,9 @@ const GENERAL = new Set([
 ])
 
 /** Checksums of the body, of operations that read one. */
-const BODY = [...CHECKSUM_ALGORITHMS.map((algorithm) => `x-amz-checksum-${algorithm}`), 'x-amz-trailer']
+const bodyHeaders = [...checksumAlgorithms.map((algorithm) => `x-amz-checksum-${algorithm}`), 'x-amz-trailer']
 
-const READING = [
+const readHeaders = [
   'if-match',
   'if-modified-since',
   'if-none-match',
@@ -30,8 +30,8 @@ const READING = [
 ]
 
 /** Further headers that an operation obeys: its conditions are all here. */
-const OBEYED: Partial<Record<OperationName, readonly string[]>> = {
-  CompleteMultipartUpload: [...BODY, 'if-match', 'if-none-match', 'x-amz-checksum-type', 'x-amz-mp-object-size'],
+const obeyedHeaders: Partial<Record<OperationName, readonly string[]>> = {
+  CompleteMultipartUpload: [...bodyHeaders, 'if-match', 'if-none-match', 'x-amz-checksum-type', 'x-amz-mp-object-size'],
   CopyObject: [
     'if-match',
     'if-none-match',
@@ -43,18 +43,18 @@ const OBEYED: Partial<Record<OperationName, readonly string[]>> = {
     'x-amz-copy-source-if-unmodified-since',
     'x-amz-metadata-directive',
   ],
-  CreateBucket: BODY,
+  CreateBucket: bodyHeaders,
   CreateMultipartUpload: ['x-amz-checksum-algorithm', 'x-amz-checksum-type'],
   DeleteObject: ['if-match', 'x-amz-if-match-last-modified-time', 'x-amz-if-match-size'],
-  DeleteObjects: BODY,
-  GetObject: READING,
-  HeadObject: READING,
-  PutObject: [...BODY, 'if-match', 'if-none-match'],
-  UploadPart: BODY,
+  DeleteObjects: bodyHeaders,
+  GetObject: readHeaders,
+  HeadObject: readHeaders,
+  PutObject: [...bodyHeaders, 'if-match', 'if-none-match'],
+  UploadPart: bodyHeaders,
 }
 
 /** Access lists that say no more than what always holds here: what is stored belongs to the bucket's owner alone. */
-const PRIVATE_ACLS = new Set(['private', 'bucket-owner-read', 'bucket-owner-full-control'])
+const privateAcls = new Set(['private', 'bucket-owner-read', 'bucket-owner-full-control'])
 
 /**
  * Refuses headers that the operation does not obey, such as a condition or encryption: to ignore them would be a lie.
@@ -62,14 +62,14 @@ const PRIVATE_ACLS = new Set(['private', 'bucket-owner-read', 'bucket-owner-full
  * Throws NotImplemented, AccessControlListNotSupported or InvalidStorageClass.
  */
 export function checkKnownHeaders(operation: OperationName, headers: RequestHeaders): void {
-  const obeyed = OBEYED[operation] ?? []
+  const obeyed = obeyedHeaders[operation] ?? []
   for (const name of headers.keys()) {
-    if (!STEERING.test(name) || GENERAL.has(name) || obeyed.includes(name)) continue
+    if (!controlHeader.test(name) || generalHeaders.has(name) || obeyed.includes(name)) continue
     throw new S3Error('NotImplemented', 'A header you provided implies functionality that is not implemented.', {
       fields: { Header: name },
     })
   }
-  if (!PRIVATE_ACLS.has(headers.get('x-amz-acl') ?? 'private')) {
+  if (!privateAcls.has(headers.get('x-amz-acl') ?? 'private')) {
     throw new S3Error('AccessControlListNotSupported', 'The bucket does not allow ACLs')
   }
   if ((headers.get('x-amz-storage-class') ?? 'STANDARD') !== 'STANDARD') {

@@ -9,28 +9,28 @@ import {
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { send } from '../testing/raw-request.ts'
-import { BUCKET, type RunningEndpoint, runEndpoint } from '../testing/running-endpoint.ts'
+import { type RunningEndpoint, runEndpoint, testBucket } from '../testing/running-endpoint.ts'
 
-const Bucket = BUCKET
+const Bucket = testBucket
 /** Includes what XML cannot hold, what sorts otherwise in UTF-16, and a key longer than a file name. */
-const KEYS = ['a', 'a/', 'a/b', 'a/c/d', 'a b+c&<d>', 'b\u0001', 'z/y', 'ü', '\uffee', '😀', `long/${'ü'.repeat(200)}`]
-const SORTED = KEYS.toSorted((left, right) => Buffer.compare(Buffer.from(left), Buffer.from(right)))
+const keys = ['a', 'a/', 'a/b', 'a/c/d', 'a b+c&<d>', 'b\u0001', 'z/y', 'ü', '\uffee', '😀', `long/${'ü'.repeat(200)}`]
+const sortedKeys = keys.toSorted((left, right) => Buffer.compare(Buffer.from(left), Buffer.from(right)))
 
 let endpoint: RunningEndpoint
 beforeEach(async (context) => {
   endpoint = await runEndpoint({}, (end) => context.onTestFinished(end))
   const client = endpoint.client()
-  await Promise.all(KEYS.map((Key) => client.send(new PutObjectCommand({ Bucket, Key, Body: Key }))))
+  await Promise.all(keys.map((Key) => client.send(new PutObjectCommand({ Bucket, Key, Body: Key }))))
 })
 
 describe('a listing', () => {
   test('shows all objects in the order of their bytes, with size, ETag and time', async () => {
     const { Contents, KeyCount, IsTruncated } = await endpoint.client().send(new ListObjectsV2Command({ Bucket }))
-    expect(Contents?.map(({ Key }) => Key)).toEqual(SORTED)
-    expect(Contents?.map(({ Size }) => Size)).toEqual(SORTED.map((key) => Buffer.byteLength(key)))
+    expect(Contents?.map(({ Key }) => Key)).toEqual(sortedKeys)
+    expect(Contents?.map(({ Size }) => Size)).toEqual(sortedKeys.map((key) => Buffer.byteLength(key)))
     expect(Contents?.[0]?.ETag).toBe('"0cc175b9c0f1b6a831c399e269772661"')
     expect(Math.abs(Date.now() - Number(Contents?.[0]?.LastModified))).toBeLessThan(60_000)
-    expect([KeyCount, IsTruncated]).toEqual([KEYS.length, false])
+    expect([KeyCount, IsTruncated]).toEqual([keys.length, false])
   })
 
   test('comes in pages that together are the whole, whatever the page size, prefix and delimiter', async () => {
@@ -62,7 +62,7 @@ describe('a listing', () => {
   })
 
   test('writes keys in URL form when asked, so that any key can be read', async () => {
-    const { text } = await send(endpoint.url, { path: `/${BUCKET}?list-type=2&encoding-type=url` })
+    const { text } = await send(endpoint.url, { path: `/${testBucket}?list-type=2&encoding-type=url` })
     expect(text).toContain('<Key>b%01</Key>')
     expect(text).toContain('<Key>a/c/d</Key>')
     expect(text).toContain('<Key>a%20b%2Bc%26%3Cd%3E</Key>')
@@ -94,7 +94,7 @@ describe('a listing', () => {
     ['continuation-token=%25', 400, 'InvalidArgument'],
     ['something-else=1', 501, 'NotImplemented'],
   ])('with %s answers %d', async (query, status, part) => {
-    const answer = await send(endpoint.url, { path: `/${BUCKET}?list-type=2&${query}` })
+    const answer = await send(endpoint.url, { path: `/${testBucket}?list-type=2&${query}` })
     expect(answer).toMatchObject({ status, text: expect.stringContaining(part) })
   })
 
@@ -110,7 +110,7 @@ describe('deleting many objects', () => {
     const answer = await client.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }))
     expect(answer.Deleted).toEqual(Objects)
     const left = await client.send(new ListObjectsV2Command({ Bucket }))
-    expect(left.Contents).toHaveLength(KEYS.length - 3)
+    expect(left.Contents).toHaveLength(keys.length - 3)
     const quiet = await client.send(
       new DeleteObjectsCommand({ Bucket, Delete: { Objects: [{ Key: 'a' }], Quiet: true } }),
     )
@@ -118,7 +118,7 @@ describe('deleting many objects', () => {
   })
 
   const remove = (body: string, headers: Record<string, string> = { 'content-md5': md5(body) }) => {
-    return send(endpoint.url, { method: 'POST', path: `/${BUCKET}?delete`, body, headers })
+    return send(endpoint.url, { method: 'POST', path: `/${testBucket}?delete`, body, headers })
   }
   const md5 = (text: string) => createHash('md5').update(text).digest('base64')
 

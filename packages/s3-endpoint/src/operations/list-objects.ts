@@ -4,11 +4,11 @@ import { type Answer, xmlAnswer } from '../protocol/answer.ts'
 import { quoteEtag } from '../protocol/object-headers.ts'
 import type { XmlElement } from '../protocol/xml-writer.ts'
 import { encodeStrictly } from '../signature/canonical-request.ts'
-import { OWNER } from './buckets.ts'
+import { owner } from './buckets.ts'
 import type { OperationContext } from './context.ts'
 
-const MAX_KEYS = 1000
-const NO_PAGE: ListPage = { objects: [], commonPrefixes: [], next: undefined }
+const maxPageKeys = 1000
+const emptyPage: ListPage = { objects: [], commonPrefixes: [], next: undefined }
 
 /** Lists a bucket with continuation tokens. */
 export async function listObjectsV2(context: OperationContext): Promise<Answer> {
@@ -47,9 +47,9 @@ export async function listObjects(context: OperationContext): Promise<Answer> {
 /** Reads a parameter such as max-keys: a count of at most 1,000, which is the default. Throws InvalidArgument. */
 export function readCount(query: ReadonlyMap<string, string>, name: string): number {
   const text = query.get(name)
-  if (text === undefined || text === '') return MAX_KEYS
+  if (text === undefined || text === '') return maxPageKeys
   if (!/^\d{1,10}$/.test(text)) throw new S3Error('InvalidArgument', `The argument ${name} must be a whole number.`)
-  return Math.min(Number(text), MAX_KEYS)
+  return Math.min(Number(text), maxPageKeys)
 }
 
 /** Reads encoding-type: gives what turns a key into the text for the answer. Throws InvalidArgument. */
@@ -75,7 +75,7 @@ async function listPage(context: OperationContext, request: ListParameters, afte
   const { prefix, delimiter, maxKeys } = request
   const limit = Math.max(1, maxKeys)
   const page = await context.backend.listObjects(context.bucket, { prefix, delimiter, after, limit })
-  return maxKeys === 0 ? NO_PAGE : page
+  return maxKeys === 0 ? emptyPage : page
 }
 
 function requestElements({ bucket, query }: OperationContext, request: ListParameters): XmlElement[] {
@@ -98,7 +98,7 @@ function pageElements(page: ListPage, show: { encode: (key: string) => string; w
         ['LastModified', object.modifiedAt.toISOString()],
         ['ETag', quoteEtag(object.etag)],
         ['Size', object.size],
-        ...(show.withOwner ? ([['Owner', OWNER]] as const) : []),
+        ...(show.withOwner ? ([['Owner', owner]] as const) : []),
         ['StorageClass', 'STANDARD'],
       ],
     ]

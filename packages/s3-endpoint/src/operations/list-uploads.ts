@@ -4,7 +4,7 @@ import { type Answer, xmlAnswer } from '../protocol/answer.ts'
 import { type CommonPrefixRequest, commonPrefix } from '../protocol/common-prefix.ts'
 import { checksumElements, quoteEtag } from '../protocol/object-headers.ts'
 import type { XmlElement } from '../protocol/xml-writer.ts'
-import { OWNER } from './buckets.ts'
+import { owner } from './buckets.ts'
 import type { OperationContext } from './context.ts'
 import { optional, readCount, readKeyEncoding } from './list-objects.ts'
 
@@ -82,7 +82,7 @@ export async function listMultipartUploads(context: OperationContext): Promise<A
 }
 
 /** So many uploads are looked up at a time: a page, and one more that shows whether there is a next page. */
-const BATCH = 1001
+const batchSize = 1001
 
 type EntriesRequest = CommonPrefixRequest & { keyMarker: string; idMarker: string }
 
@@ -98,14 +98,14 @@ async function findEntries(
   const entries: UploadsEntry[] = []
   let after = { key: request.keyMarker, uploadId: request.idMarker }
   for (;;) {
-    const uploads = await backend.multipart.listUploads(bucket, { prefix: request.prefix, after, limit: BATCH })
+    const uploads = await backend.multipart.listUploads(bucket, { prefix: request.prefix, after, limit: batchSize })
     for (const upload of uploads) {
       const name = commonPrefix(upload.key, request)
       if (name === undefined) entries.push({ name: upload.key, upload })
       else if (name !== entries.at(-1)?.name && name !== request.keyMarker) entries.push({ name, upload: undefined })
     }
     const last = uploads.at(-1)
-    if (last === undefined || uploads.length < BATCH || entries.length > limit) return entries
+    if (last === undefined || uploads.length < batchSize || entries.length > limit) return entries
     after = last
   }
 }
@@ -124,8 +124,8 @@ function uploadElement(upload: PendingUpload, encode: (key: string) => string): 
     [
       ['Key', encode(upload.key)],
       ['UploadId', upload.uploadId],
-      ['Initiator', OWNER],
-      ['Owner', OWNER],
+      ['Initiator', owner],
+      ['Owner', owner],
       ['StorageClass', 'STANDARD'],
       ['Initiated', upload.startedAt.toISOString()],
       ...planElements(upload.plan),

@@ -16,14 +16,14 @@ import {
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createChecksum } from '../body/checksums.ts'
 import { send } from '../testing/raw-request.ts'
-import { BUCKET, makeDirectory, type RunningEndpoint, runEndpoint } from '../testing/running-endpoint.ts'
+import { makeDirectory, type RunningEndpoint, runEndpoint, testBucket } from '../testing/running-endpoint.ts'
 
-const Bucket = BUCKET
+const Bucket = testBucket
 const Key = 'k'
-const PATH = `/${BUCKET}/${Key}`
-const PARTS = [randomBytes(5 * 1024 * 1024), randomBytes(10)] as const
-const ALGORITHMS = ['CRC32', 'CRC32C', 'CRC64NVME', 'SHA1', 'SHA256'] as const
-type Algorithm = (typeof ALGORITHMS)[number]
+const objectPath = `/${testBucket}/${Key}`
+const partBodies = [randomBytes(5 * 1024 * 1024), randomBytes(10)] as const
+const algorithms = ['CRC32', 'CRC32C', 'CRC64NVME', 'SHA1', 'SHA256'] as const
+type Algorithm = (typeof algorithms)[number]
 
 let endpoint: RunningEndpoint
 let client: S3Client
@@ -40,7 +40,7 @@ function digest(algorithm: Algorithm, ...chunks: Uint8Array[]): string {
 }
 
 function composite(algorithm: Algorithm): string {
-  return digest(algorithm, ...PARTS.map((part) => Buffer.from(digest(algorithm, part), 'base64')))
+  return digest(algorithm, ...partBodies.map((part) => Buffer.from(digest(algorithm, part), 'base64')))
 }
 
 async function begin(input: Partial<CreateMultipartUploadCommandInput> = {}): Promise<string> {
@@ -49,7 +49,7 @@ async function begin(input: Partial<CreateMultipartUploadCommandInput> = {}): Pr
 }
 
 async function sendParts(UploadId: string, ChecksumAlgorithm?: Algorithm) {
-  const sent = PARTS.map((Body, index) => {
+  const sent = partBodies.map((Body, index) => {
     const PartNumber = index + 1
     const part = { Bucket, Key, UploadId, PartNumber, Body, ...(ChecksumAlgorithm && { ChecksumAlgorithm }) }
     return client.send(new UploadPartCommand(part)).then(({ ETag }) => ({ PartNumber, ETag }))
@@ -84,13 +84,13 @@ describe('the checksum of an object in parts', () => {
     )
     expect([begun.ChecksumAlgorithm, begun.ChecksumType]).toEqual([algorithm, type])
     const parts = await sendParts(begun.UploadId ?? '', algorithm)
-    const value = type === 'COMPOSITE' ? `${composite(algorithm)}-2` : digest(algorithm, ...PARTS)
+    const value = type === 'COMPOSITE' ? `${composite(algorithm)}-2` : digest(algorithm, ...partBodies)
     const shown = { [`Checksum${algorithm}`]: value, ChecksumType: type }
     expect(await complete(begun.UploadId ?? '', parts)).toMatchObject(shown)
     expect(await head()).toMatchObject(shown)
     const get = await endpoint.client().send(new GetObjectCommand({ Bucket, Key, ChecksumMode: 'ENABLED' }))
     expect(get).toMatchObject(shown)
-    expect((await get.Body?.transformToByteArray())?.length).toBe(PARTS[0].length + PARTS[1].length)
+    expect((await get.Body?.transformToByteArray())?.length).toBe(partBodies[0].length + partBodies[1].length)
   })
 
   test('is made although a sender gives none with its parts, also after a restart', async (context) => {
@@ -120,7 +120,7 @@ describe('the checksum of an object in parts', () => {
     expect(await client.send(new ListMultipartUploadsCommand({ Bucket }))).toMatchObject({ Uploads: [plan] })
     expect(await client.send(new ListPartsCommand({ Bucket, Key, UploadId: uploadId }))).toMatchObject({
       ...plan,
-      Parts: PARTS.map((part) => ({ ChecksumCRC32C: digest('CRC32C', part) })),
+      Parts: partBodies.map((part) => ({ ChecksumCRC32C: digest('CRC32C', part) })),
     })
   })
 })
@@ -149,16 +149,16 @@ describe('beginning an upload is refused with', () => {
       'InvalidRequest',
     ],
   ])('%s', async (_name, headers, status, code) => {
-    const answer = await send(endpoint.url, { method: 'POST', path: `${PATH}?uploads`, headers })
+    const answer = await send(endpoint.url, { method: 'POST', path: `${objectPath}?uploads`, headers })
     expect(answer).toMatchObject({ status, code })
   })
 })
 
 test('a checksum is refused where there is no body that it could be of', async () => {
   const headers = { 'x-amz-checksum-crc32': 'AAAAAA==' }
-  const begin = { method: 'POST', path: `${PATH}?uploads`, headers }
+  const begin = { method: 'POST', path: `${objectPath}?uploads`, headers }
   expect(await send(endpoint.url, begin)).toMatchObject({ status: 501, code: 'NotImplemented' })
-  const copy = { method: 'PUT', path: PATH, headers: { ...headers, 'x-amz-copy-source': PATH } }
+  const copy = { method: 'PUT', path: objectPath, headers: { ...headers, 'x-amz-copy-source': objectPath } }
   expect(await send(endpoint.url, copy)).toMatchObject({ status: 501, code: 'NotImplemented' })
 })
 
@@ -169,14 +169,14 @@ describe('a part is refused', () => {
       await expect(sendParts(uploadId, name)).rejects.toMatchObject({ name: 'InvalidRequest' })
     }
     const trailing = endpoint.client()
-    const part = { Bucket, Key, UploadId: uploadId, PartNumber: 1, Body: PARTS[1] }
+    const part = { Bucket, Key, UploadId: uploadId, PartNumber: 1, Body: partBodies[1] }
     await expect(trailing.send(new UploadPartCommand(part))).rejects.toMatchObject({ name: 'InvalidRequest' })
     expect((await client.send(new ListPartsCommand({ Bucket, Key, UploadId: uploadId }))).Parts).toBeUndefined()
   })
 
   test('if it announces an algorithm but has no checksum of it', async () => {
     const uploadId = await begin()
-    const request = { method: 'PUT', path: `${PATH}?uploadId=${uploadId}&partNumber=1`, body: 'x' }
+    const request = { method: 'PUT', path: `${objectPath}?uploadId=${uploadId}&partNumber=1`, body: 'x' }
     const announced = { 'x-amz-sdk-checksum-algorithm': 'CRC32' }
     expect(await send(endpoint.url, { ...request, headers: announced })).toMatchObject({ code: 'InvalidRequest' })
     const another = { ...announced, 'x-amz-checksum-sha1': createHash('sha1').update('x').digest('base64') }
@@ -200,8 +200,8 @@ describe('completing an upload', () => {
   test.each<[string, object, string]>([
     ['another composite value', { ChecksumCRC32: `${wrong}-2` }, 'BadDigest'],
     ['another number of parts', { ChecksumCRC32: `${composite('CRC32')}-3` }, 'BadDigest'],
-    ["the whole object's value", { ChecksumCRC32: digest('CRC32', ...PARTS) }, 'BadDigest'],
-    ['another type', { ChecksumCRC32: digest('CRC32', ...PARTS), ChecksumType: 'FULL_OBJECT' }, 'BadDigest'],
+    ["the whole object's value", { ChecksumCRC32: digest('CRC32', ...partBodies) }, 'BadDigest'],
+    ['another type', { ChecksumCRC32: digest('CRC32', ...partBodies), ChecksumType: 'FULL_OBJECT' }, 'BadDigest'],
     ['another type alone', { ChecksumType: 'FULL_OBJECT' }, 'BadDigest'],
     ['a type that is none', { ChecksumType: 'PART' }, 'InvalidRequest'],
     ['another algorithm', { ChecksumCRC32C: `${composite('CRC32C')}-2` }, 'BadDigest'],
@@ -213,7 +213,7 @@ describe('completing an upload', () => {
     const parts = await sendParts(uploadId, 'CRC32')
     await expect(complete(uploadId, parts, claims)).rejects.toMatchObject({ name })
     await expect(head()).rejects.toMatchObject({ name: 'NotFound' })
-    await complete(uploadId, parts, { MpuObjectSize: PARTS[0].length + PARTS[1].length })
+    await complete(uploadId, parts, { MpuObjectSize: partBodies[0].length + partBodies[1].length })
   })
 
   test('verifies a checksum of the object that the beginning did not announce', async () => {
@@ -221,7 +221,7 @@ describe('completing an upload', () => {
     const parts = await sendParts(uploadId, 'SHA1')
     const claim = (ChecksumSHA1: string) => complete(uploadId, parts, { ChecksumSHA1 })
     await expect(claim(`${digest('SHA1')}-2`)).rejects.toMatchObject({ name: 'BadDigest' })
-    await expect(claim(digest('SHA1', ...PARTS))).rejects.toMatchObject({ name: 'BadDigest' })
+    await expect(claim(digest('SHA1', ...partBodies))).rejects.toMatchObject({ name: 'BadDigest' })
     const ChecksumSHA256 = `${composite('SHA256')}-2`
     await expect(complete(uploadId, parts, { ChecksumSHA256 })).rejects.toMatchObject({ name: 'InvalidRequest' })
     await claim(`${composite('SHA1')}-2`)
@@ -234,9 +234,9 @@ describe('completing an upload', () => {
       const [first, second] = await sendParts(uploadId, 'CRC32')
       const named = (checksums: object) => complete(uploadId, [{ ...first, ...checksums }, second ?? {}])
       await expect(named({ ChecksumCRC32: wrong })).rejects.toMatchObject({ name: 'InvalidPart' })
-      const ChecksumSHA1 = digest('SHA1', PARTS[0])
+      const ChecksumSHA1 = digest('SHA1', partBodies[0])
       await expect(named({ ChecksumSHA1 })).rejects.toMatchObject({ name: 'InvalidPart' })
-      await named({ ChecksumCRC32: digest('CRC32', PARTS[0]) })
+      await named({ ChecksumCRC32: digest('CRC32', partBodies[0]) })
     }
   })
 
@@ -245,20 +245,23 @@ describe('completing an upload', () => {
     const [first] = await sendParts(uploadId)
     const part = `<PartNumber>1</PartNumber><ETag>${first?.ETag}</ETag><ChecksumSHA512>x</ChecksumSHA512>`
     const body = `<CompleteMultipartUpload><Part>${part}</Part></CompleteMultipartUpload>`
-    const request = { method: 'POST', path: `${PATH}?uploadId=${uploadId}`, body }
+    const request = { method: 'POST', path: `${objectPath}?uploadId=${uploadId}`, body }
     expect(await send(endpoint.url, request)).toMatchObject({ status: 501, code: 'NotImplemented' })
   })
 })
 
 describe('a copy', () => {
-  const CopySource = `${BUCKET}/${Key}`
-  const BODY = Buffer.from('0123456789')
+  const CopySource = `${testBucket}/${Key}`
+  const objectBody = Buffer.from('0123456789')
 
   test('has the checksum that it asks for', async () => {
-    await client.send(new PutObjectCommand({ Bucket, Key, Body: BODY, ChecksumAlgorithm: 'CRC32' }))
-    for (const ChecksumAlgorithm of ALGORITHMS) {
+    await client.send(new PutObjectCommand({ Bucket, Key, Body: objectBody, ChecksumAlgorithm: 'CRC32' }))
+    for (const ChecksumAlgorithm of algorithms) {
       const copy = new CopyObjectCommand({ Bucket, Key: 'copy', CopySource, ChecksumAlgorithm })
-      const shown = { [`Checksum${ChecksumAlgorithm}`]: digest(ChecksumAlgorithm, BODY), ChecksumType: 'FULL_OBJECT' }
+      const shown = {
+        [`Checksum${ChecksumAlgorithm}`]: digest(ChecksumAlgorithm, objectBody),
+        ChecksumType: 'FULL_OBJECT',
+      }
       expect((await client.send(copy)).CopyObjectResult).toMatchObject(shown)
       const head = new HeadObjectCommand({ Bucket, Key: 'copy', ChecksumMode: 'ENABLED' })
       expect(await client.send(head)).toMatchObject(shown)
@@ -277,7 +280,7 @@ describe('a copy', () => {
   })
 
   test('is refused with an algorithm that is not there', async () => {
-    await client.send(new PutObjectCommand({ Bucket, Key, Body: BODY }))
+    await client.send(new PutObjectCommand({ Bucket, Key, Body: objectBody }))
     const ChecksumAlgorithm: ChecksumAlgorithm = 'SHA512'
     const copy = new CopyObjectCommand({ Bucket, Key: 'copy', CopySource, ChecksumAlgorithm })
     await expect(client.send(copy)).rejects.toMatchObject({ name: 'NotImplemented' })

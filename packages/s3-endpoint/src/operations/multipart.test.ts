@@ -18,11 +18,11 @@ import { Upload } from '@aws-sdk/lib-storage'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createChecksum } from '../body/checksums.ts'
 import { send } from '../testing/raw-request.ts'
-import { BUCKET, makeDirectory, type RunningEndpoint, runEndpoint } from '../testing/running-endpoint.ts'
+import { makeDirectory, type RunningEndpoint, runEndpoint, testBucket } from '../testing/running-endpoint.ts'
 
-const Bucket = BUCKET
+const Bucket = testBucket
 const Key = 'folder/large ü'
-const PART = 5 * 1024 * 1024
+const partBytes = 5 * 1024 * 1024
 
 let endpoint: RunningEndpoint
 let client: S3Client
@@ -60,7 +60,7 @@ describe('a multipart upload', () => {
   test.each([undefined, 'CRC32C', 'CRC64NVME', 'SHA256'] as const)(
     'by lib-storage with its default settings arrives whole (checksum: %s)',
     async (ChecksumAlgorithm) => {
-      const bytes = randomBytes(2 * PART + 1234)
+      const bytes = randomBytes(2 * partBytes + 1234)
       const params = { Bucket, Key, Body: Readable.from([bytes]), ...(ChecksumAlgorithm && { ChecksumAlgorithm }) }
       await new Upload({ client, params }).done()
       expect(await md5OfObject()).toBe(md5(bytes))
@@ -68,7 +68,7 @@ describe('a multipart upload', () => {
   )
 
   test('makes an object with the metadata of its beginning and the ETag of S3, and leaves nothing behind', async () => {
-    const parts = [randomBytes(PART), randomBytes(10)]
+    const parts = [randomBytes(partBytes), randomBytes(10)]
     const uploadId = await begin()
     const named = await Promise.all(parts.map((part, index) => sendPart(uploadId, index * 7 + 1, part)))
     await complete(uploadId, named)
@@ -76,7 +76,7 @@ describe('a multipart upload', () => {
     expect(head.ContentType).toBe('text/csv')
     expect(head.ETag).toBe(`"${md5(Buffer.concat(parts.map((part) => Buffer.from(md5(part), 'hex'))))}-2"`)
     expect(await md5OfObject()).toBe(md5(Buffer.concat(parts)))
-    expect(await readdir(join(endpoint.root, 'buckets', BUCKET, 'uploads'))).toEqual([])
+    expect(await readdir(join(endpoint.root, 'buckets', testBucket, 'uploads'))).toEqual([])
     expect(await readdir(join(endpoint.root, 'temporary'))).toEqual([])
   })
 
@@ -86,7 +86,7 @@ describe('a multipart upload', () => {
     const first = await runEndpoint({ root }, until)
     client = first.client()
     const uploadId = await begin()
-    const bytes = [randomBytes(PART), randomBytes(100)] as const
+    const bytes = [randomBytes(partBytes), randomBytes(100)] as const
     const one = await sendPart(uploadId, 1, bytes[0])
     await first.close()
 
@@ -160,11 +160,11 @@ test('an aborted upload is gone: its parts, and every further call', async () =>
   await expect(complete(uploadId, [part])).rejects.toMatchObject({ name: 'NoSuchUpload' })
   const list = new ListPartsCommand({ Bucket, Key, UploadId: uploadId })
   await expect(client.send(list)).rejects.toMatchObject({ name: 'NoSuchUpload' })
-  expect(await readdir(join(endpoint.root, 'buckets', BUCKET, 'uploads'))).toEqual([])
+  expect(await readdir(join(endpoint.root, 'buckets', testBucket, 'uploads'))).toEqual([])
 })
 
 test.each(['', '..', '../../objects', 'a'.repeat(32), '%2e%2e%2f'])('the upload ID "%s" is no way out', async (id) => {
-  const path = `/${BUCKET}/k?uploadId=${encodeURIComponent(id)}`
+  const path = `/${testBucket}/k?uploadId=${encodeURIComponent(id)}`
   expect(await send(endpoint.url, { method: 'DELETE', path })).toMatchObject({ status: 404, code: 'NoSuchUpload' })
   const put = { method: 'PUT', path: `${path}&partNumber=1`, body: 'x' }
   expect(await send(endpoint.url, put)).toMatchObject({ status: 404, code: 'NoSuchUpload' })
@@ -172,12 +172,12 @@ test.each(['', '..', '../../objects', 'a'.repeat(32), '%2e%2e%2f'])('the upload 
 
 test('an upload ID is of no use for another key', async () => {
   const uploadId = await begin()
-  const path = `/${BUCKET}/other?uploadId=${uploadId}&partNumber=1`
+  const path = `/${testBucket}/other?uploadId=${uploadId}&partNumber=1`
   expect(await send(endpoint.url, { method: 'PUT', path, body: 'x' })).toMatchObject({ code: 'NoSuchUpload' })
 })
 
 test.each(['0', '10001', '-1', 'x', ''])('part number "%s" is refused', async (number) => {
-  const path = `/${BUCKET}/k?uploadId=${await begin()}&partNumber=${number}`
+  const path = `/${testBucket}/k?uploadId=${await begin()}&partNumber=${number}`
   expect(await send(endpoint.url, { method: 'PUT', path, body: 'x' })).toMatchObject({ code: 'InvalidArgument' })
 })
 
@@ -196,10 +196,10 @@ test('pending uploads and their parts are listed in pages', async () => {
 })
 
 describe('pending uploads', () => {
-  const KEYS = ['a', 'a/1', 'a/1', 'a/2', 'a/b/3', 'b', 'c/', 'd-1', 'ü/x']
+  const uploadKeys = ['a', 'a/1', 'a/1', 'a/2', 'a/b/3', 'b', 'c/', 'd-1', 'ü/x']
 
   beforeEach(async () => {
-    for (const Key of KEYS) await client.send(new CreateMultipartUploadCommand({ Bucket, Key }))
+    for (const Key of uploadKeys) await client.send(new CreateMultipartUploadCommand({ Bucket, Key }))
   })
 
   const list = (input: object) => client.send(new ListMultipartUploadsCommand({ Bucket, ...input }))
@@ -210,11 +210,11 @@ describe('pending uploads', () => {
 
   type Input = { Delimiter?: string; EncodingType?: 'url'; KeyMarker?: string; Prefix?: string }
   test.each<[Input, string[]]>([
-    [{}, KEYS],
-    [{ Delimiter: '' }, KEYS],
+    [{}, uploadKeys],
+    [{ Delimiter: '' }, uploadKeys],
     [{ Delimiter: '/' }, ['a', 'b', 'd-1', 'a/', 'c/', 'ü/']],
     [{ Delimiter: '/', Prefix: 'a/' }, ['a/1', 'a/1', 'a/2', 'a/b/']],
-    [{ Delimiter: '-' }, [...KEYS.filter((key) => key !== 'd-1'), 'd-']],
+    [{ Delimiter: '-' }, [...uploadKeys.filter((key) => key !== 'd-1'), 'd-']],
     [{ Delimiter: '/', Prefix: 'none' }, []],
     [{ Delimiter: '/', KeyMarker: 'a/' }, ['b', 'd-1', 'c/', 'ü/']],
     [{ Delimiter: '/', KeyMarker: 'a' }, ['b', 'd-1', 'a/', 'c/', 'ü/']],
@@ -244,7 +244,7 @@ describe('pending uploads', () => {
   test('are not listed from a part number that is none', async () => {
     const uploadId = await begin()
     for (const marker of ['x', '-1', '1.5']) {
-      const path = `/${BUCKET}/${encodeURIComponent(Key)}?uploadId=${uploadId}&part-number-marker=${marker}`
+      const path = `/${testBucket}/${encodeURIComponent(Key)}?uploadId=${uploadId}&part-number-marker=${marker}`
       expect(await send(endpoint.url, { path })).toMatchObject({ code: 'InvalidArgument' })
     }
   })

@@ -1,5 +1,5 @@
 import type { Checksums, NamedPart, Upload } from '../backend.ts'
-import { CHECKSUM_ALGORITHMS, isChecksum } from '../body/checksums.ts'
+import { checksumAlgorithms, isChecksum } from '../body/checksums.ts'
 import { S3Error } from '../errors.ts'
 import { type Answer, emptyAnswer, xmlAnswer } from '../protocol/answer.ts'
 import { parseEtag, readWriteCondition } from '../protocol/conditions.ts'
@@ -10,9 +10,9 @@ import { readObjectClaims, readPlan } from './checksum-headers.ts'
 import type { OperationContext } from './context.ts'
 import { readXmlBody } from './xml-body.ts'
 
-const MAX_PART_NUMBER = 10_000
+const maxPartNumber = 10_000
 /** An ETag is 32 digits; storages of other makes may have longer ones. */
-const MAX_ETAG_LENGTH = 128
+const maxEtagLength = 128
 
 /** Begins a multipart upload. */
 export async function createMultipartUpload(context: OperationContext): Promise<Answer> {
@@ -35,8 +35,8 @@ export async function createMultipartUpload(context: OperationContext): Promise<
 export async function uploadPart(context: OperationContext): Promise<Answer> {
   const text = context.query.get('partNumber') ?? ''
   const partNumber = /^\d{1,5}$/.test(text) ? Number(text) : 0
-  if (partNumber < 1 || partNumber > MAX_PART_NUMBER) {
-    throw new S3Error('InvalidArgument', `Part number must be an integer between 1 and ${MAX_PART_NUMBER}, inclusive`)
+  if (partNumber < 1 || partNumber > maxPartNumber) {
+    throw new S3Error('InvalidArgument', `Part number must be an integer between 1 and ${maxPartNumber}, inclusive`)
   }
   const part = await context.backend.multipart.putPart(context, uploadIdOf(context), partNumber, context.openBody())
   return emptyAnswer(200, { etag: quoteEtag(part.etag), ...checksumHeaders(part.checksums) })
@@ -71,25 +71,25 @@ function uploadIdOf({ query }: OperationContext): string {
   return query.get('uploadId') ?? ''
 }
 
-const PART_CHECKSUMS = CHECKSUM_ALGORITHMS.map(
+const partChecksumElements = checksumAlgorithms.map(
   (algorithm) => [algorithm, `Checksum${algorithm.toUpperCase()}`] as const,
 )
 
-const PARTS_FORM: XmlForm<NamedPart> = {
+const partsForm: XmlForm<NamedPart> = {
   root: 'CompleteMultipartUpload',
   texts: [],
   items: {
     name: 'Part',
-    texts: ['PartNumber', 'ETag', ...PART_CHECKSUMS.map(([, element]) => element)],
-    most: MAX_PART_NUMBER,
+    texts: ['PartNumber', 'ETag', ...partChecksumElements.map(([, element]) => element)],
+    most: maxPartNumber,
     read: readPart,
   },
   // A part takes about 170 bytes: its number, its ETag and its longest checksum, in their elements.
-  maxBytes: MAX_PART_NUMBER * 256,
+  maxBytes: maxPartNumber * 256,
 }
 
 async function readNamedParts(body: Upload): Promise<NamedPart[]> {
-  const { items: parts } = await readXmlBody(body, PARTS_FORM)
+  const { items: parts } = await readXmlBody(body, partsForm)
   if (parts.length === 0) throw malformed()
   for (const [index, part] of parts.entries()) {
     if (part.partNumber <= (parts[index - 1]?.partNumber ?? 0)) {
@@ -102,9 +102,9 @@ async function readNamedParts(body: Upload): Promise<NamedPart[]> {
 function readPart(texts: XmlTexts): NamedPart {
   const number = texts.get('PartNumber')?.trim() ?? ''
   const etag = texts.get('ETag')
-  if (!/^\d{1,5}$/.test(number) || etag === undefined || etag.length > MAX_ETAG_LENGTH) throw malformed()
+  if (!/^\d{1,5}$/.test(number) || etag === undefined || etag.length > maxEtagLength) throw malformed()
   const checksums: Checksums = {}
-  for (const [algorithm, element] of PART_CHECKSUMS) {
+  for (const [algorithm, element] of partChecksumElements) {
     const value = texts.get(element)?.trim()
     if (value === undefined) continue
     if (!isChecksum(algorithm, value)) throw malformed()

@@ -3,37 +3,37 @@ import { CreateMultipartUploadCommand, UploadPartCommand } from '@aws-sdk/client
 import { beforeEach, describe, expect, test } from 'vitest'
 import { conditionalElements, conditionalHeaders, headersOfOperation } from '../testing/model.ts'
 import { type RawAnswer, type RawRequest, send } from '../testing/raw-request.ts'
-import { BUCKET, type RunningEndpoint, runEndpoint } from '../testing/running-endpoint.ts'
+import { type RunningEndpoint, runEndpoint, testBucket } from '../testing/running-endpoint.ts'
 import type { OperationName } from './context.ts'
 
-const PATH = `/${BUCKET}/k`
-const BODY = '0123456789'
-const ETAG = `"${md5(BODY).toString('hex')}"`
-const LONG_AGO = 'Sat, 01 Jan 2000 00:00:00 GMT'
-const NEVER = 'Tue, 01 Jan 2999 00:00:00 GMT'
+const objectPath = `/${testBucket}/k`
+const objectBody = '0123456789'
+const objectEtag = `"${md5(objectBody).toString('hex')}"`
+const longAgo = 'Sat, 01 Jan 2000 00:00:00 GMT'
+const farFuture = 'Tue, 01 Jan 2999 00:00:00 GMT'
 
 /** For each conditional header a value that does not hold for the object `k`. */
-const FAILING: Record<string, string> = {
+const failingValues: Record<string, string> = {
   'if-match': '"other"',
-  'if-modified-since': NEVER,
+  'if-modified-since': farFuture,
   'if-none-match': '*',
-  'if-unmodified-since': LONG_AGO,
+  'if-unmodified-since': longAgo,
   'x-amz-copy-source-if-match': '"other"',
-  'x-amz-copy-source-if-modified-since': NEVER,
-  'x-amz-copy-source-if-none-match': ETAG,
-  'x-amz-copy-source-if-unmodified-since': LONG_AGO,
-  'x-amz-if-match-initiated-time': LONG_AGO,
-  'x-amz-if-match-last-modified-time': LONG_AGO,
+  'x-amz-copy-source-if-modified-since': farFuture,
+  'x-amz-copy-source-if-none-match': objectEtag,
+  'x-amz-copy-source-if-unmodified-since': longAgo,
+  'x-amz-if-match-initiated-time': longAgo,
+  'x-amz-if-match-last-modified-time': longAgo,
   'x-amz-if-match-size': '1',
   'x-amz-object-if-match': '"other"',
   'x-amz-rename-source-if-match': '"other"',
-  'x-amz-rename-source-if-modified-since': NEVER,
-  'x-amz-rename-source-if-none-match': ETAG,
-  'x-amz-rename-source-if-unmodified-since': LONG_AGO,
+  'x-amz-rename-source-if-modified-since': farFuture,
+  'x-amz-rename-source-if-none-match': objectEtag,
+  'x-amz-rename-source-if-unmodified-since': longAgo,
 }
 
 /** The conditional headers that an operation obeys, with its answer if the condition fails. All others are 501. */
-const OBEYED: Partial<Record<OperationName, Record<string, number>>> = {
+const obeyedConditions: Partial<Record<OperationName, Record<string, number>>> = {
   GetObject: { 'if-match': 412, 'if-modified-since': 304, 'if-none-match': 304, 'if-unmodified-since': 412 },
   HeadObject: { 'if-match': 412, 'if-modified-since': 304, 'if-none-match': 304, 'if-unmodified-since': 412 },
   PutObject: { 'if-match': 412, 'if-none-match': 412 },
@@ -50,63 +50,63 @@ const OBEYED: Partial<Record<OperationName, Record<string, number>>> = {
 }
 
 /** The headers of the model that this endpoint knows, apart from conditions. Their values have tests of their own. */
-const KNOWN =
+const knownHeader =
   /^x-amz-(?:acl|storage-class|metadata-directive|copy-source|mp-object-size|sdk-checksum-algorithm|checksum-(?:algorithm|crc32|crc32c|crc64nvme|mode|sha1|sha256|type)|.*if-.*)$/
 
 let endpoint: RunningEndpoint
 let uploadId: string
 beforeEach(async (context) => {
   endpoint = await runEndpoint({}, (end) => context.onTestFinished(end))
-  await send(endpoint.url, { method: 'PUT', path: PATH, body: BODY })
+  await send(endpoint.url, { method: 'PUT', path: objectPath, body: objectBody })
   const client = endpoint.client()
-  const begun = await client.send(new CreateMultipartUploadCommand({ Bucket: BUCKET, Key: 'k' }))
+  const begun = await client.send(new CreateMultipartUploadCommand({ Bucket: testBucket, Key: 'k' }))
   uploadId = begun.UploadId ?? ''
-  const part = { Bucket: BUCKET, Key: 'k', UploadId: uploadId, PartNumber: 1, Body: BODY }
+  const part = { Bucket: testBucket, Key: 'k', UploadId: uploadId, PartNumber: 1, Body: objectBody }
   await client.send(new UploadPartCommand(part))
 })
 
 /** A request of each operation that succeeds, and would change the object `k` or the upload where it can. */
-const REQUESTS: Record<OperationName, () => RawRequest> = {
-  AbortMultipartUpload: () => ({ method: 'DELETE', path: `${PATH}?uploadId=${uploadId}` }),
+const requests: Record<OperationName, () => RawRequest> = {
+  AbortMultipartUpload: () => ({ method: 'DELETE', path: `${objectPath}?uploadId=${uploadId}` }),
   CompleteMultipartUpload: () => ({
     method: 'POST',
-    path: `${PATH}?uploadId=${uploadId}`,
-    body: `<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>${ETAG}</ETag></Part></CompleteMultipartUpload>`,
+    path: `${objectPath}?uploadId=${uploadId}`,
+    body: `<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>${objectEtag}</ETag></Part></CompleteMultipartUpload>`,
   }),
   CopyObject: () => ({
     method: 'PUT',
-    path: PATH,
-    headers: { 'x-amz-copy-source': PATH, 'x-amz-metadata-directive': 'REPLACE' },
+    path: objectPath,
+    headers: { 'x-amz-copy-source': objectPath, 'x-amz-metadata-directive': 'REPLACE' },
   }),
   CreateBucket: () => ({ method: 'PUT', path: '/new-bucket' }),
-  CreateMultipartUpload: () => ({ method: 'POST', path: `${PATH}?uploads` }),
-  DeleteObject: () => ({ method: 'DELETE', path: PATH }),
+  CreateMultipartUpload: () => ({ method: 'POST', path: `${objectPath}?uploads` }),
+  DeleteObject: () => ({ method: 'DELETE', path: objectPath }),
   DeleteObjects: () => deleteRequest('<Key>k</Key>'),
-  GetBucketLocation: () => ({ path: `/${BUCKET}?location` }),
-  GetObject: () => ({ path: PATH }),
-  HeadBucket: () => ({ method: 'HEAD', path: `/${BUCKET}` }),
-  HeadObject: () => ({ method: 'HEAD', path: PATH }),
+  GetBucketLocation: () => ({ path: `/${testBucket}?location` }),
+  GetObject: () => ({ path: objectPath }),
+  HeadBucket: () => ({ method: 'HEAD', path: `/${testBucket}` }),
+  HeadObject: () => ({ method: 'HEAD', path: objectPath }),
   ListBuckets: () => ({ path: '/' }),
-  ListMultipartUploads: () => ({ path: `/${BUCKET}?uploads` }),
-  ListObjects: () => ({ path: `/${BUCKET}` }),
-  ListObjectsV2: () => ({ path: `/${BUCKET}?list-type=2` }),
-  ListParts: () => ({ path: `${PATH}?uploadId=${uploadId}` }),
-  PutObject: () => ({ method: 'PUT', path: PATH, body: 'another' }),
-  UploadPart: () => ({ method: 'PUT', path: `${PATH}?uploadId=${uploadId}&partNumber=1`, body: 'another' }),
+  ListMultipartUploads: () => ({ path: `/${testBucket}?uploads` }),
+  ListObjects: () => ({ path: `/${testBucket}` }),
+  ListObjectsV2: () => ({ path: `/${testBucket}?list-type=2` }),
+  ListParts: () => ({ path: `${objectPath}?uploadId=${uploadId}` }),
+  PutObject: () => ({ method: 'PUT', path: objectPath, body: 'another' }),
+  UploadPart: () => ({ method: 'PUT', path: `${objectPath}?uploadId=${uploadId}&partNumber=1`, body: 'another' }),
 }
 
 function deleteRequest(object: string): RawRequest {
   const body = `<Delete><Object>${object}</Object></Delete>`
   return {
     method: 'POST',
-    path: `/${BUCKET}?delete`,
+    path: `/${testBucket}?delete`,
     body,
     headers: { 'content-md5': md5(body).toString('base64') },
   }
 }
 
 function sendUnder(name: OperationName, condition: Record<string, string>): Promise<RawAnswer> {
-  const request = REQUESTS[name]()
+  const request = requests[name]()
   return send(endpoint.url, { ...request, headers: { ...request.headers, ...condition } })
 }
 
@@ -117,7 +117,7 @@ function md5(text: string): Buffer {
 /** Everything that a request could have changed. */
 async function state(): Promise<unknown> {
   const texts = await Promise.all(
-    [PATH, `/${BUCKET}?uploads`, `${PATH}?uploadId=${uploadId}`, '/'].map(async (path) => {
+    [objectPath, `/${testBucket}?uploads`, `${objectPath}?uploadId=${uploadId}`, '/'].map(async (path) => {
       const { status, text, headers } = await send(endpoint.url, { path })
       return [status, text.replace(/<RequestId>.*<\/RequestId>/, ''), headers['last-modified']]
     }),
@@ -126,17 +126,17 @@ async function state(): Promise<unknown> {
 }
 
 test('the list of conditional headers is that of the installed model of S3', () => {
-  expect(conditionalHeaders()).toEqual(Object.keys(FAILING).sort())
+  expect(conditionalHeaders()).toEqual(Object.keys(failingValues).sort())
 })
 
-describe.each(Object.keys(REQUESTS) as OperationName[])('%s', (name) => {
+describe.each(Object.keys(requests) as OperationName[])('%s', (name) => {
   test('obeys each conditional header that fails, or says that it cannot, and changes nothing', async () => {
     const before = await state()
     const answers: Record<string, number> = {}
     const expected: Record<string, number> = {}
     for (const header of [...conditionalHeaders(), 'x-amz-some-if-match']) {
-      answers[header] = (await sendUnder(name, { [header]: FAILING[header] ?? '"other"' })).status
-      expected[header] = OBEYED[name]?.[header] ?? 501
+      answers[header] = (await sendUnder(name, { [header]: failingValues[header] ?? '"other"' })).status
+      expected[header] = obeyedConditions[name]?.[header] ?? 501
     }
     expect(answers).toEqual(expected)
     expect(await state()).toEqual(before)
@@ -144,7 +144,7 @@ describe.each(Object.keys(REQUESTS) as OperationName[])('%s', (name) => {
 
   test('answers 501 to every x-amz- header of the model that it does not know', async () => {
     const before = await state()
-    for (const header of headersOfOperation(name).filter((each) => !KNOWN.test(each))) {
+    for (const header of headersOfOperation(name).filter((each) => !knownHeader.test(each))) {
       expect(await sendUnder(name, { [header]: 'true' }), header).toMatchObject({ status: 501 })
     }
     expect(await state()).toEqual(before)
@@ -157,19 +157,19 @@ describe.each(Object.keys(REQUESTS) as OperationName[])('%s', (name) => {
 
 describe('a condition that holds lets the request pass:', () => {
   const held: [OperationName, Record<string, string>][] = [
-    ['GetObject', { 'if-match': ETAG, 'if-none-match': '"other"' }],
-    ['GetObject', { 'if-unmodified-since': NEVER, 'if-modified-since': LONG_AGO }],
-    ['HeadObject', { 'if-match': ETAG, 'if-none-match': '"other"' }],
-    ['HeadObject', { 'if-unmodified-since': NEVER, 'if-modified-since': LONG_AGO }],
-    ['PutObject', { 'if-match': ETAG }],
-    ['CompleteMultipartUpload', { 'if-match': ETAG }],
-    ['CopyObject', { 'if-match': ETAG, 'x-amz-copy-source-if-match': ETAG }],
+    ['GetObject', { 'if-match': objectEtag, 'if-none-match': '"other"' }],
+    ['GetObject', { 'if-unmodified-since': farFuture, 'if-modified-since': longAgo }],
+    ['HeadObject', { 'if-match': objectEtag, 'if-none-match': '"other"' }],
+    ['HeadObject', { 'if-unmodified-since': farFuture, 'if-modified-since': longAgo }],
+    ['PutObject', { 'if-match': objectEtag }],
+    ['CompleteMultipartUpload', { 'if-match': objectEtag }],
+    ['CopyObject', { 'if-match': objectEtag, 'x-amz-copy-source-if-match': objectEtag }],
     ['CopyObject', { 'x-amz-copy-source-if-none-match': '"other"' }],
-    ['CopyObject', { 'x-amz-copy-source-if-unmodified-since': NEVER }],
-    ['CopyObject', { 'x-amz-copy-source-if-modified-since': LONG_AGO }],
-    ['DeleteObject', { 'if-match': ETAG }],
+    ['CopyObject', { 'x-amz-copy-source-if-unmodified-since': farFuture }],
+    ['CopyObject', { 'x-amz-copy-source-if-modified-since': longAgo }],
+    ['DeleteObject', { 'if-match': objectEtag }],
     ['DeleteObject', { 'if-match': '*' }],
-    ['DeleteObject', { 'x-amz-if-match-size': String(BODY.length) }],
+    ['DeleteObject', { 'x-amz-if-match-size': String(objectBody.length) }],
   ]
   test.each(held)('%s under %o', async (name, condition) => {
     expect((await sendUnder(name, condition)).status).toBeLessThan(300)
@@ -178,14 +178,14 @@ describe('a condition that holds lets the request pass:', () => {
 
 describe('deleting under a condition', () => {
   test('names the object by its time of change', async () => {
-    const { headers } = await send(endpoint.url, { method: 'HEAD', path: PATH })
+    const { headers } = await send(endpoint.url, { method: 'HEAD', path: objectPath })
     const condition = { 'x-amz-if-match-last-modified-time': headers['last-modified'] ?? '' }
     expect(await sendUnder('DeleteObject', condition)).toMatchObject({ status: 204 })
-    expect(await send(endpoint.url, { path: PATH })).toMatchObject({ code: 'NoSuchKey' })
+    expect(await send(endpoint.url, { path: objectPath })).toMatchObject({ code: 'NoSuchKey' })
   })
 
   test('fails if one of several conditions fails', async () => {
-    const condition = { 'if-match': ETAG, 'x-amz-if-match-size': '11' }
+    const condition = { 'if-match': objectEtag, 'x-amz-if-match-size': '11' }
     expect(await sendUnder('DeleteObject', condition)).toMatchObject({ status: 412, code: 'PreconditionFailed' })
   })
 
@@ -195,35 +195,35 @@ describe('deleting under a condition', () => {
     ['x-amz-if-match-last-modified-time', 'yesterday'],
   ])('refuses %s "%s", and never takes it for no condition', async (header, value) => {
     expect(await sendUnder('DeleteObject', { [header]: value })).toMatchObject({ code: 'InvalidArgument' })
-    expect(await send(endpoint.url, { path: PATH })).toMatchObject({ status: 200 })
+    expect(await send(endpoint.url, { path: objectPath })).toMatchObject({ status: 200 })
   })
 
   test('succeeds if the object is not there, as in S3', async () => {
     await sendUnder('DeleteObject', {})
-    expect(await sendUnder('DeleteObject', { 'if-match': ETAG })).toMatchObject({ status: 204 })
+    expect(await sendUnder('DeleteObject', { 'if-match': objectEtag })).toMatchObject({ status: 204 })
   })
 })
 
 describe('DeleteObjects', () => {
   /** For each conditional element a value that fails, and one that holds, for the object `k`. */
-  const VALUES: Record<string, { fails: string; holds: () => Promise<string> }> = {
-    ETag: { fails: '"other"', holds: async () => ETAG },
-    LastModifiedTime: { fails: LONG_AGO, holds: lastModified },
-    Size: { fails: '1', holds: async () => String(BODY.length) },
+  const conditionValues: Record<string, { fails: string; holds: () => Promise<string> }> = {
+    ETag: { fails: '"other"', holds: async () => objectEtag },
+    LastModifiedTime: { fails: longAgo, holds: lastModified },
+    Size: { fails: '1', holds: async () => String(objectBody.length) },
   }
 
   async function lastModified(): Promise<string> {
-    return (await send(endpoint.url, { method: 'HEAD', path: PATH })).headers['last-modified'] ?? ''
+    return (await send(endpoint.url, { method: 'HEAD', path: objectPath })).headers['last-modified'] ?? ''
   }
 
   test.each(conditionalElements())('obeys <%s>', async (element) => {
-    const { fails, holds } = VALUES[element] ?? { fails: '', holds: async () => '' }
+    const { fails, holds } = conditionValues[element] ?? { fails: '', holds: async () => '' }
     const wrong = await send(endpoint.url, deleteRequest(`<Key>k</Key><${element}>${fails}</${element}>`))
     expect(wrong.text).toContain('<Error><Key>k</Key><Code>PreconditionFailed</Code>')
-    expect(await send(endpoint.url, { path: PATH })).toMatchObject({ status: 200 })
+    expect(await send(endpoint.url, { path: objectPath })).toMatchObject({ status: 200 })
     const right = await send(endpoint.url, deleteRequest(`<Key>k</Key><${element}>${await holds()}</${element}>`))
     expect(right.text).toContain('<Deleted><Key>k</Key></Deleted>')
-    expect(await send(endpoint.url, { path: PATH })).toMatchObject({ status: 404 })
+    expect(await send(endpoint.url, { path: objectPath })).toMatchObject({ status: 404 })
   })
 
   test('reads a time in the form of listings too', async () => {
@@ -240,7 +240,7 @@ describe('DeleteObjects', () => {
     ['<Key>k</Key><Colour>red</Colour>', 501, 'NotImplemented'],
   ])('refuses %s, and deletes nothing', async (object, status, code) => {
     expect(await send(endpoint.url, deleteRequest(object))).toMatchObject({ status, code })
-    expect(await send(endpoint.url, { path: PATH })).toMatchObject({ status: 200 })
+    expect(await send(endpoint.url, { path: objectPath })).toMatchObject({ status: 200 })
   })
 })
 
@@ -252,5 +252,5 @@ test.each(['x-amz-copy-source-if-modified-since', 'x-amz-copy-source-if-unmodifi
 )
 
 test('If-Range is refused by operations that send no bytes of an object', async () => {
-  expect(await sendUnder('ListObjects', { 'if-range': ETAG })).toMatchObject({ status: 501 })
+  expect(await sendUnder('ListObjects', { 'if-range': objectEtag })).toMatchObject({ status: 501 })
 })

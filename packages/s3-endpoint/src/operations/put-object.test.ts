@@ -4,12 +4,12 @@ import { HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { send } from '../testing/raw-request.ts'
-import { BUCKET, type RunningEndpoint, runEndpoint } from '../testing/running-endpoint.ts'
+import { type RunningEndpoint, runEndpoint, testBucket } from '../testing/running-endpoint.ts'
 
-const BODY = 'user_id,age\nu1,1\n'
-const MD5 = createHash('md5').update(BODY).digest('base64')
-const OTHER_MD5 = createHash('md5').update('other').digest('base64')
-const Bucket = BUCKET
+const objectBody = 'user_id,age\nu1,1\n'
+const objectMd5 = createHash('md5').update(objectBody).digest('base64')
+const otherMd5 = createHash('md5').update('other').digest('base64')
+const Bucket = testBucket
 
 let endpoint: RunningEndpoint
 beforeEach(async (context) => {
@@ -17,7 +17,7 @@ beforeEach(async (context) => {
 })
 
 async function stored(key: string): Promise<string | undefined> {
-  const answer = await send(endpoint.url, { path: `/${BUCKET}/${key}` })
+  const answer = await send(endpoint.url, { path: `/${testBucket}/${key}` })
   return answer.status === 200 ? answer.text : undefined
 }
 
@@ -29,8 +29,8 @@ describe('an upload by a pre-signed address', () => {
       Bucket,
       Key: 'pre signed.csv',
       ContentType: 'text/csv',
-      ContentLength: BODY.length,
-      ContentMD5: MD5,
+      ContentLength: objectBody.length,
+      ContentMD5: objectMd5,
     })
     const signableHeaders = new Set(['host', 'content-type', 'content-md5', 'content-length'])
     return getSignedUrl(client, command, { expiresIn, signingDate, signableHeaders })
@@ -43,31 +43,35 @@ describe('an upload by a pre-signed address', () => {
 
   test('is stored when it is what was signed', async () => {
     const url = await preSign()
-    expect(await upload(url, BODY, { 'content-type': 'text/csv', 'content-md5': MD5 })).toEqual({
+    expect(await upload(url, objectBody, { 'content-type': 'text/csv', 'content-md5': objectMd5 })).toEqual({
       status: 200,
       text: '',
     })
-    expect(await stored('pre%20signed.csv')).toBe(BODY)
+    expect(await stored('pre%20signed.csv')).toBe(objectBody)
     const head = await endpoint.client().send(new HeadObjectCommand({ Bucket, Key: 'pre signed.csv' }))
     expect(head.ContentType).toBe('text/csv')
-    expect(head.ETag).toBe(`"${createHash('md5').update(BODY).digest('hex')}"`)
+    expect(head.ETag).toBe(`"${createHash('md5').update(objectBody).digest('hex')}"`)
   })
 
   test.each<[string, string, Record<string, string>, number, string]>([
-    ['another body of the same size', BODY.replace('u1', 'u2'), {}, 400, 'BadDigest'],
-    ['a longer body', `${BODY}u2,2\n`, {}, 403, 'SignatureDoesNotMatch'],
-    ['a shorter body', BODY.slice(1), {}, 403, 'SignatureDoesNotMatch'],
-    ['another type', BODY, { 'content-type': 'application/gzip' }, 403, 'SignatureDoesNotMatch'],
-    ['another digest', BODY, { 'content-md5': OTHER_MD5 }, 403, 'SignatureDoesNotMatch'],
-    ['a further x-amz header', BODY, { 'x-amz-meta-a': 'b' }, 403, 'AccessDenied'],
+    ['another body of the same size', objectBody.replace('u1', 'u2'), {}, 400, 'BadDigest'],
+    ['a longer body', `${objectBody}u2,2\n`, {}, 403, 'SignatureDoesNotMatch'],
+    ['a shorter body', objectBody.slice(1), {}, 403, 'SignatureDoesNotMatch'],
+    ['another type', objectBody, { 'content-type': 'application/gzip' }, 403, 'SignatureDoesNotMatch'],
+    ['another digest', objectBody, { 'content-md5': otherMd5 }, 403, 'SignatureDoesNotMatch'],
+    ['a further x-amz header', objectBody, { 'x-amz-meta-a': 'b' }, 403, 'AccessDenied'],
   ])('is refused with %s', async (_name, body, headers, status, code) => {
-    const answer = await upload(await preSign(), body, { 'content-type': 'text/csv', 'content-md5': MD5, ...headers })
+    const answer = await upload(await preSign(), body, {
+      'content-type': 'text/csv',
+      'content-md5': objectMd5,
+      ...headers,
+    })
     expect(answer).toEqual({ status, text: expect.stringContaining(`<Code>${code}</Code>`) })
     expect(await stored('pre%20signed.csv')).toBeUndefined()
   })
 
   test('is refused without the signed digest', async () => {
-    const answer = await upload(await preSign(), BODY, { 'content-type': 'text/csv' })
+    const answer = await upload(await preSign(), objectBody, { 'content-type': 'text/csv' })
     expect(answer).toEqual({ status: 403, text: expect.stringContaining('SignatureDoesNotMatch') })
   })
 
@@ -80,16 +84,16 @@ describe('an upload by a pre-signed address', () => {
     const url = await preSign()
     const end = /X-Amz-Signature=[0-9a-f]{64}/.exec(url)?.[0] ?? ''
     // The signature is moved to the end, so that each alteration finds it there.
-    const answer = await upload(alter(`${url.replace(`&${end}`, '')}&${end}`), BODY, {
+    const answer = await upload(alter(`${url.replace(`&${end}`, '')}&${end}`), objectBody, {
       'content-type': 'text/csv',
-      'content-md5': MD5,
+      'content-md5': objectMd5,
     })
     expect(answer).toEqual({ status: 403, text: expect.stringContaining('SignatureDoesNotMatch') })
   })
 
   test('is refused once the address has expired', async () => {
     const url = await preSign(300, new Date(Date.now() - 301_000))
-    const answer = await upload(url, BODY, { 'content-type': 'text/csv', 'content-md5': MD5 })
+    const answer = await upload(url, objectBody, { 'content-type': 'text/csv', 'content-md5': objectMd5 })
     expect(answer.status).toBe(403)
     expect(answer.text).toContain('<Message>Request has expired</Message>')
   })
@@ -101,7 +105,7 @@ describe('an upload by a pre-signed address', () => {
 
   test('that signs the checksum of an empty body takes no other body, as in S3', async () => {
     const url = await getSignedUrl(endpoint.client(), new PutObjectCommand({ Bucket, Key: 'k' }), { expiresIn: 60 })
-    expect(await upload(url, BODY, {})).toMatchObject({ status: 400, text: expect.stringContaining('BadDigest') })
+    expect(await upload(url, objectBody, {})).toMatchObject({ status: 400, text: expect.stringContaining('BadDigest') })
   })
 })
 
@@ -110,20 +114,21 @@ describe('an upload with the SDK and its default settings', () => {
     'is verified by %s and gives that checksum back, for bytes and for streams',
     async (ChecksumAlgorithm) => {
       const client = endpoint.client()
-      const put = await client.send(new PutObjectCommand({ Bucket, Key: 'bytes', Body: BODY, ChecksumAlgorithm }))
-      const Body = Readable.from([Buffer.from(BODY)])
-      const ContentLength = BODY.length
+      const put = await client.send(new PutObjectCommand({ Bucket, Key: 'bytes', Body: objectBody, ChecksumAlgorithm }))
+      const Body = Readable.from([Buffer.from(objectBody)])
+      const ContentLength = objectBody.length
       await client.send(new PutObjectCommand({ Bucket, Key: 'stream', Body, ContentLength, ChecksumAlgorithm }))
       const head = await client.send(new HeadObjectCommand({ Bucket, Key: 'stream', ChecksumMode: 'ENABLED' }))
       expect(put[`Checksum${ChecksumAlgorithm}`]).toBeTruthy()
       expect(head[`Checksum${ChecksumAlgorithm}`]).toBe(put[`Checksum${ChecksumAlgorithm}`])
-      expect(await stored('stream')).toBe(BODY)
+      expect(await stored('stream')).toBe(objectBody)
     },
   )
 
   test('takes a condition: only if nothing is there, or only over what was seen', async () => {
     const client = endpoint.client()
-    const put = (condition: object) => client.send(new PutObjectCommand({ Bucket, Key: 'k', Body: BODY, ...condition }))
+    const put = (condition: object) =>
+      client.send(new PutObjectCommand({ Bucket, Key: 'k', Body: objectBody, ...condition }))
     await expect(put({ IfMatch: '"any"' })).rejects.toMatchObject({ name: 'NoSuchKey' })
     const { ETag } = await put({ IfNoneMatch: '*' })
     await expect(put({ IfNoneMatch: '*' })).rejects.toMatchObject({ name: 'PreconditionFailed' })
@@ -150,18 +155,18 @@ test.each([
   ['deflate, aws-chunked, gzip', 'deflate, gzip'],
   ['gzip,aws-chunked', 'gzip'],
 ])('Content-Encoding "%s" is returned as it was sent, without the framing', async (sent, returned) => {
-  const path = `/${BUCKET}/k`
-  await send(endpoint.url, { method: 'PUT', path, body: BODY, headers: { 'content-encoding': sent } })
+  const path = `/${testBucket}/k`
+  await send(endpoint.url, { method: 'PUT', path, body: objectBody, headers: { 'content-encoding': sent } })
   expect((await send(endpoint.url, { path })).headers['content-encoding']).toBe(returned)
 })
 
 describe('an upload is refused, and nothing stored, when', () => {
-  const path = `/${BUCKET}/k`
-  const put = (options: object) => send(endpoint.url, { method: 'PUT', path, body: BODY, ...options })
+  const path = `/${testBucket}/k`
+  const put = (options: object) => send(endpoint.url, { method: 'PUT', path, body: objectBody, ...options })
 
   test.each<[string, object, number, string]>([
     ['its SHA-256 is not the signed one', { payloadHash: 'a'.repeat(64) }, 400, 'XAmzContentSHA256Mismatch'],
-    ['its MD5 is not the given one', { headers: { 'content-md5': OTHER_MD5 } }, 400, 'BadDigest'],
+    ['its MD5 is not the given one', { headers: { 'content-md5': otherMd5 } }, 400, 'BadDigest'],
     ['its Content-MD5 is malformed', { headers: { 'content-md5': 'AAAA' } }, 400, 'InvalidDigest'],
     ['its CRC is not the given one', { headers: { 'x-amz-checksum-crc32': 'AAAAAA==' } }, 400, 'BadDigest'],
     [
@@ -176,7 +181,7 @@ describe('an upload is refused, and nothing stored, when', () => {
     ['it asks for cold storage', { headers: { 'x-amz-storage-class': 'GLACIER' } }, 400, 'InvalidStorageClass'],
     ['its metadata is too large', { headers: { 'x-amz-meta-a': 'x'.repeat(2048) } }, 400, 'MetadataTooLarge'],
     ['it sets a tag', { path: `${path}?tagging` }, 501, 'NotImplemented'],
-    ['its key is too long', { path: `/${BUCKET}/${'k'.repeat(1025)}` }, 400, 'KeyTooLongError'],
+    ['its key is too long', { path: `/${testBucket}/${'k'.repeat(1025)}` }, 400, 'KeyTooLongError'],
   ])('%s', async (_name, options, status, code) => {
     expect(await put(options)).toMatchObject({ status, code })
     expect(await stored('k')).toBeUndefined()

@@ -1,4 +1,4 @@
-import { SIGNATURE_PARAMETERS } from '../signature/query-auth.ts'
+import { signatureParameters } from '../signature/query-auth.ts'
 import { createBucket, getBucketLocation, headBucket, listBuckets } from './buckets.ts'
 import type { Operation, OperationName } from './context.ts'
 import { copyObject } from './copy-object.ts'
@@ -23,8 +23,8 @@ type Route = {
   copies: boolean
 }
 
-const LISTING = ['prefix', 'delimiter', 'encoding-type', 'max-keys']
-const OVERRIDES = [
+const listingParameters = ['prefix', 'delimiter', 'encoding-type', 'max-keys']
+const overrideParameters = [
   'response-cache-control',
   'response-content-disposition',
   'response-content-encoding',
@@ -33,7 +33,7 @@ const OVERRIDES = [
   'response-expires',
 ]
 
-const ROUTES: Route[] = [
+const routes: Route[] = [
   route('ListBuckets', listBuckets, 'GET', 'service'),
   route('HeadBucket', headBucket, 'HEAD', 'bucket'),
   route('CreateBucket', createBucket, 'PUT', 'bucket'),
@@ -52,13 +52,13 @@ const ROUTES: Route[] = [
     'GET',
     'bucket',
     ['list-type'],
-    [...LISTING, 'continuation-token', 'fetch-owner', 'start-after'],
+    [...listingParameters, 'continuation-token', 'fetch-owner', 'start-after'],
   ),
-  route('ListObjects', listObjects, 'GET', 'bucket', [], [...LISTING, 'marker']),
+  route('ListObjects', listObjects, 'GET', 'bucket', [], [...listingParameters, 'marker']),
   route('DeleteObjects', deleteObjects, 'POST', 'bucket', ['delete']),
   route('ListParts', listParts, 'GET', 'object', ['uploadId'], ['encoding-type', 'max-parts', 'part-number-marker']),
-  route('GetObject', getObject, 'GET', 'object', [], OVERRIDES),
-  route('HeadObject', headObject, 'HEAD', 'object', [], OVERRIDES),
+  route('GetObject', getObject, 'GET', 'object', [], overrideParameters),
+  route('HeadObject', headObject, 'HEAD', 'object', [], overrideParameters),
   route('UploadPart', uploadPart, 'PUT', 'object', ['partNumber', 'uploadId']),
   { ...route('CopyObject', copyObject, 'PUT', 'object'), copies: true },
   route('PutObject', putObject, 'PUT', 'object'),
@@ -86,9 +86,9 @@ export type RoutedRequest = {
 export function findRoute(request: RoutedRequest): { name: OperationName; run: Operation } | undefined {
   const level = request.key !== '' ? 'object' : request.bucket !== '' ? 'bucket' : 'service'
   const names = [...request.query.keys()].filter((name) => {
-    return !SIGNATURE_PARAMETERS.has(name) && !/^x-amz-[a-z0-9._-]+$/.test(name) && name !== 'x-id'
+    return !signatureParameters.has(name) && !/^x-amz-[a-z0-9._-]+$/.test(name) && name !== 'x-id'
   })
-  const found = ROUTES.find((candidate) => {
+  const found = routes.find((candidate) => {
     return (
       candidate.method === request.method &&
       candidate.level === level &&

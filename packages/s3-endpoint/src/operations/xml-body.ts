@@ -4,7 +4,7 @@ import { S3Error } from '../errors.ts'
 import { malformed, type XmlDocument, type XmlForm, XmlReader } from '../protocol/xml-reader.ts'
 
 /** How much of a document is read before others get their turn, bytes. */
-const BLOCK_BYTES = 16 * 1024
+const blockBytes = 16 * 1024
 
 /**
  * Reads a body that is a document, while it comes in. Other requests get their turn between two blocks of it.
@@ -32,17 +32,17 @@ export async function readXmlBody<Item>(upload: Upload, form: XmlForm<Item>): Pr
 
 /** Yields the bytes in blocks of one size: how they are cut on the wire makes no difference to the work. */
 async function* blocks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let block = Buffer.allocUnsafe(BLOCK_BYTES)
+  let block = Buffer.allocUnsafe(blockBytes)
   let filled = 0
   for await (const chunk of chunks) {
     for (let at = 0; at < chunk.length; ) {
-      const taken = chunk.subarray(at, at + BLOCK_BYTES - filled)
+      const taken = chunk.subarray(at, at + blockBytes - filled)
       block.set(taken, filled)
       at += taken.length
       filled += taken.length
-      if (filled < BLOCK_BYTES) continue
+      if (filled < blockBytes) continue
       yield block
-      block = Buffer.allocUnsafe(BLOCK_BYTES)
+      block = Buffer.allocUnsafe(blockBytes)
       filled = 0
     }
   }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { checkConditions, readConditions, readWriteCondition } from './conditions.ts'
 
-const OBJECT = { etag: 'abc', modifiedAt: new Date('2025-01-02T03:04:05Z') }
-const SAME = 'Thu, 02 Jan 2025 03:04:05 GMT'
-const BEFORE = 'Thu, 02 Jan 2025 03:04:04 GMT'
+const storedObject = { etag: 'abc', modifiedAt: new Date('2025-01-02T03:04:05Z') }
+const sameTime = 'Thu, 02 Jan 2025 03:04:05 GMT'
+const earlierTime = 'Thu, 02 Jan 2025 03:04:04 GMT'
 
 test.each<[Record<string, string>, string]>([
   [{}, 'proceed'],
@@ -16,15 +16,15 @@ test.each<[Record<string, string>, string]>([
   [{ 'if-none-match': 'W/"abc"' }, 'not-modified'],
   [{ 'if-none-match': '*' }, 'not-modified'],
   [{ 'if-none-match': '"x"' }, 'proceed'],
-  [{ 'if-modified-since': SAME }, 'not-modified'],
-  [{ 'if-modified-since': BEFORE }, 'proceed'],
+  [{ 'if-modified-since': sameTime }, 'not-modified'],
+  [{ 'if-modified-since': earlierTime }, 'proceed'],
   [{ 'if-modified-since': 'yesterday' }, 'proceed'],
-  [{ 'if-unmodified-since': SAME }, 'proceed'],
-  [{ 'if-unmodified-since': BEFORE }, 'failed'],
-  [{ 'if-match': '"abc"', 'if-unmodified-since': BEFORE }, 'proceed'],
-  [{ 'if-none-match': '"x"', 'if-modified-since': SAME }, 'proceed'],
+  [{ 'if-unmodified-since': sameTime }, 'proceed'],
+  [{ 'if-unmodified-since': earlierTime }, 'failed'],
+  [{ 'if-match': '"abc"', 'if-unmodified-since': earlierTime }, 'proceed'],
+  [{ 'if-none-match': '"x"', 'if-modified-since': sameTime }, 'proceed'],
 ])('reading under %o: %s', (headers, expected) => {
-  expect(checkConditions(OBJECT, readConditions(new Map(Object.entries(headers))))).toBe(expected)
+  expect(checkConditions(storedObject, readConditions(new Map(Object.entries(headers))))).toBe(expected)
 })
 
 test('a write takes If-None-Match: * or If-Match, and nothing else', () => {

@@ -2,9 +2,9 @@ import { S3Error } from '../errors.ts'
 import { type Answer, emptyAnswer } from './answer.ts'
 import type { RequestHeaders } from './headers.ts'
 
-const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE']
-const EXPOSED = 'ETag, Content-Range, x-amz-request-id'
-const MAX_AGE_S = 3000
+const allowedMethods = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE']
+const exposedHeaders = 'ETag, Content-Range, x-amz-request-id'
+const maxAgeS = 3000
 
 /**
  * Answers a browser's preflight request, which comes without a signature.
@@ -16,14 +16,14 @@ export function answerPreflight(headers: RequestHeaders, origins: readonly strin
   const method = headers.get('access-control-request-method') ?? ''
   const wanted = headers.get('access-control-request-headers') ?? ''
   const isToken = /^[A-Za-z0-9!#$%&'*+.^_`|~, -]*$/.test(wanted)
-  if (allowed['access-control-allow-origin'] === undefined || !METHODS.includes(method) || !isToken) {
+  if (allowed['access-control-allow-origin'] === undefined || !allowedMethods.includes(method) || !isToken) {
     throw new S3Error('AccessForbidden', 'CORSResponse: This CORS request is not allowed.')
   }
   return emptyAnswer(200, {
     ...allowed,
-    'access-control-allow-methods': METHODS.join(', '),
+    'access-control-allow-methods': allowedMethods.join(', '),
     ...(wanted === '' ? {} : { 'access-control-allow-headers': wanted }),
-    'access-control-max-age': String(MAX_AGE_S),
+    'access-control-max-age': String(maxAgeS),
   })
 }
 
@@ -33,7 +33,7 @@ export function corsHeaders(headers: RequestHeaders, origins: readonly string[])
   if (origin === undefined || !origins.includes(origin)) return {}
   return {
     'access-control-allow-origin': origin,
-    'access-control-expose-headers': EXPOSED,
+    'access-control-expose-headers': exposedHeaders,
     vary: 'Origin, Access-Control-Request-Headers, Access-Control-Request-Method',
   }
 }

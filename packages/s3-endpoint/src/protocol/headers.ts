@@ -4,7 +4,7 @@ import { S3Error } from '../errors.ts'
 export type RequestHeaders = ReadonlyMap<string, string>
 
 /** Headers that steer a request and mean nothing when repeated: which of them counts must not depend on the reader. */
-const SINGLE = new Set([
+const singleHeaders = new Set([
   'authorization',
   'content-encoding',
   'content-length',
@@ -50,5 +50,5 @@ export function checkHeaderValue(name: string, value: string): void {
 }
 
 function isSingle(name: string): boolean {
-  return SINGLE.has(name) || (name.startsWith('x-amz-') && !name.startsWith('x-amz-meta-'))
+  return singleHeaders.has(name) || (name.startsWith('x-amz-') && !name.startsWith('x-amz-meta-'))
 }

@@ -3,13 +3,13 @@ import { S3Error } from '../errors.ts'
 import { checkHeaderValue, type RequestHeaders } from './headers.ts'
 import type { XmlElement } from './xml-writer.ts'
 
-const STORED_HEADERS = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires']
-const USER_PREFIX = 'x-amz-meta-'
-const MAX_USER_METADATA_BYTES = 2048
+const storedHeaders = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires']
+const userMetadataPrefix = 'x-amz-meta-'
+const maxUserMetadataBytes = 2048
 /** S3's own answer to an upload that doesn't say what it is. */
-const DEFAULT_CONTENT_TYPE = 'binary/octet-stream'
+const defaultContentType = 'binary/octet-stream'
 /** Query parameters of a GET that replace headers of the answer. */
-const OVERRIDES: readonly [parameter: string, header: string][] = [
+const overrides: readonly [parameter: string, header: string][] = [
   ['response-cache-control', 'cache-control'],
   ['response-content-disposition', 'content-disposition'],
   ['response-content-encoding', 'content-encoding'],
@@ -21,21 +21,21 @@ const OVERRIDES: readonly [parameter: string, header: string][] = [
 /** Reads what an upload's headers say about the object. Throws MetadataTooLarge over 2 KiB of user metadata. */
 export function readMetadata(headers: RequestHeaders): ObjectMetadata {
   const stored: Record<string, string> = {}
-  for (const name of STORED_HEADERS) {
+  for (const name of storedHeaders) {
     const value = name === 'content-encoding' ? storedEncoding(headers) : headers.get(name)
     if (value !== undefined && value !== '') stored[name] = value
   }
   const user: Record<string, string> = {}
   let userBytes = 0
   for (const [name, value] of headers) {
-    if (!name.startsWith(USER_PREFIX)) continue
-    user[name.slice(USER_PREFIX.length)] = value
-    userBytes += name.length - USER_PREFIX.length + value.length
+    if (!name.startsWith(userMetadataPrefix)) continue
+    user[name.slice(userMetadataPrefix.length)] = value
+    userBytes += name.length - userMetadataPrefix.length + value.length
   }
-  if (userBytes > MAX_USER_METADATA_BYTES) {
+  if (userBytes > maxUserMetadataBytes) {
     throw new S3Error('MetadataTooLarge', 'Your metadata headers exceed the maximum allowed metadata size.')
   }
-  return { contentType: headers.get('content-type') || DEFAULT_CONTENT_TYPE, headers: stored, user }
+  return { contentType: headers.get('content-type') || defaultContentType, headers: stored, user }
 }
 
 /** Writes the headers of an answer that shows an object, with the overrides that the query asks for. */
@@ -47,8 +47,8 @@ export function objectHeaders(info: ObjectInfo, query: ReadonlyMap<string, strin
     'content-type': info.metadata.contentType,
     ...info.metadata.headers,
   }
-  for (const [name, value] of Object.entries(info.metadata.user)) headers[USER_PREFIX + name] = value
-  for (const [parameter, header] of OVERRIDES) {
+  for (const [name, value] of Object.entries(info.metadata.user)) headers[userMetadataPrefix + name] = value
+  for (const [parameter, header] of overrides) {
     const value = query.get(parameter)
     if (value === undefined) continue
     checkHeaderValue(parameter, value)

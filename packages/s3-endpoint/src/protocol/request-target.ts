@@ -8,7 +8,7 @@ import { checkBucketName } from './bucket-names.ts'
  */
 export type RequestTarget = { rawPath: string; query: Map<string, string>; bucket: string; key: string }
 
-const MAX_KEY_BYTES = 1024
+const maxKeyBytes = 1024
 
 /**
  * Reads a request line's target: path-style addresses only (`/bucket/key?query`).
@@ -36,8 +36,8 @@ export function parseRequestTarget(url: string): RequestTarget {
 /** Checks an object's key. Throws KeyTooLongError over 1024 bytes, and InvalidArgument for NUL or an empty key. */
 export function checkKey(key: string): void {
   if (key === '') throw new S3Error('InvalidArgument', 'A key must not be empty.')
-  if (Buffer.byteLength(key) > MAX_KEY_BYTES) {
-    throw new S3Error('KeyTooLongError', 'Your key is too long.', { fields: { MaxSizeAllowed: String(MAX_KEY_BYTES) } })
+  if (Buffer.byteLength(key) > maxKeyBytes) {
+    throw new S3Error('KeyTooLongError', 'Your key is too long.', { fields: { MaxSizeAllowed: String(maxKeyBytes) } })
   }
   if (key.includes('\0')) throw new S3Error('InvalidArgument', 'A key must not contain NUL.')
 }

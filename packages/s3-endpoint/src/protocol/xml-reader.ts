@@ -20,11 +20,13 @@ export type XmlForm<Item> = {
 export type XmlDocument<Item> = { texts: XmlTexts; items: Item[] }
 
 /** The longest tag, and the longest text between two tags, in characters. A key of 1,024 bytes may be all references. */
-const MAX_RUN = 8_192
-const ATTRIBUTE = /\s+[\w.:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*')/.source
+const maxRunLength = 8_192
+const attributePattern = /\s+[\w.:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*')/.source
 /** "<!" matches nothing here, so doctypes and their entities are refused. */
-const TAG = new RegExp(String.raw`^<(\/?)([A-Za-z_][\w.-]*(?::[A-Za-z_][\w.-]*)?)(?:${ATTRIBUTE})*\s*(\/?)>$`)
-const ENTITIES: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
+const tagPattern = new RegExp(
+  String.raw`^<(\/?)([A-Za-z_][\w.-]*(?::[A-Za-z_][\w.-]*)?)(?:${attributePattern})*\s*(\/?)>$`,
+)
+const namedEntities: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
 
 /**
  * Reads a document of one form, piece by piece: elements and text, no doctype, comments or CDATA. Prefixes of namespaces
@@ -60,7 +62,7 @@ export class XmlReader<Item> {
       at = end + 1
     }
     this.#rest = text.slice(at)
-    if (this.#rest.length > 2 * MAX_RUN) throw malformed()
+    if (this.#rest.length > 2 * maxRunLength) throw malformed()
   }
 
   /** Ends the document, and returns what it holds. */
@@ -70,9 +72,9 @@ export class XmlReader<Item> {
   }
 
   #readTag(tag: string): void {
-    if (tag.length > MAX_RUN) throw malformed()
+    if (tag.length > maxRunLength) throw malformed()
     if (!this.#isBegun && tag.startsWith('<?xml') && tag.endsWith('?>')) return
-    const [, closing, fullName, selfClosing] = TAG.exec(tag) ?? []
+    const [, closing, fullName, selfClosing] = tagPattern.exec(tag) ?? []
     if (fullName === undefined) throw malformed()
     const name = fullName.slice(fullName.indexOf(':') + 1)
     if (closing !== '/') this.#begin(name)
@@ -109,7 +111,7 @@ export class XmlReader<Item> {
   #readText(text: string): void {
     const [, second, third] = this.#open
     const inside = this.#item === undefined ? second : third
-    if (text.length > MAX_RUN) throw malformed()
+    if (text.length > maxRunLength) throw malformed()
     if (inside !== undefined) {
       const holder = this.#item ?? this.#document.texts
       holder.set(inside, decodeEntities(text))
@@ -142,7 +144,7 @@ function decodeEntities(text: string): string {
     if (!whole.endsWith(';')) throw malformed()
     const numeric = /^#(?:x([0-9a-fA-F]{1,6})|(\d{1,7}))$/.exec(name)
     if (numeric === null) {
-      const character = Object.hasOwn(ENTITIES, name) ? ENTITIES[name] : undefined
+      const character = Object.hasOwn(namedEntities, name) ? namedEntities[name] : undefined
       if (character === undefined) throw malformed()
       return character
     }

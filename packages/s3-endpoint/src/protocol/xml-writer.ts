@@ -2,11 +2,11 @@
 export type XmlElement = readonly [name: string, content: XmlContent]
 export type XmlContent = string | number | boolean | readonly XmlElement[]
 
-const NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/'
+const s3Namespace = 'http://s3.amazonaws.com/doc/2006-03-01/'
 
 /** Writes an XML document in S3's namespace. */
 export function writeXml(name: string, content: XmlContent): string {
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<${name} xmlns="${NAMESPACE}">${writeContent(content)}</${name}>`
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<${name} xmlns="${s3Namespace}">${writeContent(content)}</${name}>`
 }
 
 /** Writes an error's document, which has no namespace in S3. */

@@ -7,7 +7,7 @@ import { readQueryClaim } from './query-auth.ts'
 import { checkSignature, createSigner, type Signer, signRequest } from './signing-key.ts'
 
 /** How far a sender's clock may be off, in milliseconds; S3's own figure. */
-const MAX_SKEW_MS = 15 * 60 * 1000
+const maxSkewMs = 15 * 60 * 1000
 
 /** The secret that belongs to an access key ID, and whom it stands for: whatever `authorize` needs to know. */
 export type Credentials<Identity> = { secretAccessKey: string; identity: Identity }
@@ -90,8 +90,8 @@ function checkRegion(claim: SignatureClaim, region: string): void {
 
 function checkTime(claim: SignatureClaim, now: Date): void {
   const ageMs = now.getTime() - claim.signedAt
-  const tooOld = claim.validForS === undefined && ageMs > MAX_SKEW_MS
-  if (tooOld || ageMs < -MAX_SKEW_MS) {
+  const tooOld = claim.validForS === undefined && ageMs > maxSkewMs
+  if (tooOld || ageMs < -maxSkewMs) {
     throw new S3Error(
       'RequestTimeTooSkewed',
       'The difference between the request time and the current time is too large.',

@@ -2,20 +2,20 @@ import { describe, expect, test } from 'vitest'
 import { readHeaderClaim } from './header-auth.ts'
 import { readQueryClaim } from './query-auth.ts'
 
-const SCOPE = 'AKID/20250102/eu-west-1/s3/aws4_request'
-const SIGNATURE = 'a'.repeat(64)
-const HEADERS = { 'x-amz-date': '20250102T030405Z', 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' }
-const AUTHORIZATION = `AWS4-HMAC-SHA256 Credential=${SCOPE}, SignedHeaders=host;x-amz-date, Signature=${SIGNATURE}`
-const QUERY = {
+const credentialScope = 'AKID/20250102/eu-west-1/s3/aws4_request'
+const signatureHex = 'a'.repeat(64)
+const validHeaders = { 'x-amz-date': '20250102T030405Z', 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' }
+const validAuthorization = `AWS4-HMAC-SHA256 Credential=${credentialScope}, SignedHeaders=host;x-amz-date, Signature=${signatureHex}`
+const validQuery = {
   'X-Amz-Algorithm': 'AWS4-HMAC-SHA256',
-  'X-Amz-Credential': SCOPE,
+  'X-Amz-Credential': credentialScope,
   'X-Amz-Date': '20250102T030405Z',
   'X-Amz-Expires': '300',
   'X-Amz-SignedHeaders': 'host',
-  'X-Amz-Signature': SIGNATURE,
+  'X-Amz-Signature': signatureHex,
 }
 
-function headerCode(authorization: string, headers: Record<string, string> = HEADERS): string {
+function headerCode(authorization: string, headers: Record<string, string> = validHeaders): string {
   return codeOf(() => readHeaderClaim(authorization, new Map(Object.entries(headers))))
 }
 
@@ -30,47 +30,53 @@ function codeOf(work: () => unknown): string {
 
 describe('a signature in the Authorization header', () => {
   test('is read with or without spaces between its parts', () => {
-    const claim = readHeaderClaim(AUTHORIZATION, new Map(Object.entries(HEADERS)))
+    const claim = readHeaderClaim(validAuthorization, new Map(Object.entries(validHeaders)))
     expect(claim).toEqual({
       scope: { accessKeyId: 'AKID', date: '20250102', region: 'eu-west-1' },
       timestamp: '20250102T030405Z',
       signedAt: Date.UTC(2025, 0, 2, 3, 4, 5),
       validForS: undefined,
       signedHeaders: ['host', 'x-amz-date'],
-      signature: SIGNATURE,
+      signature: signatureHex,
       payloadHash: 'UNSIGNED-PAYLOAD',
     })
-    expect(readHeaderClaim(AUTHORIZATION.replaceAll(', ', ','), new Map(Object.entries(HEADERS)))).toEqual(claim)
+    expect(readHeaderClaim(validAuthorization.replaceAll(', ', ','), new Map(Object.entries(validHeaders)))).toEqual(
+      claim,
+    )
   })
 
   test('may be dated by the Date header', () => {
-    const { 'x-amz-date': _date, ...rest } = HEADERS
+    const { 'x-amz-date': _date, ...rest } = validHeaders
     const headers = new Map(Object.entries({ ...rest, date: 'Thu, 02 Jan 2025 03:04:05 GMT' }))
-    expect(readHeaderClaim(AUTHORIZATION, headers).timestamp).toBe('20250102T030405Z')
+    expect(readHeaderClaim(validAuthorization, headers).timestamp).toBe('20250102T030405Z')
   })
 
   test.each([
     ['another scheme', 'Basic dXNlcjpwYXNz', 'InvalidRequest'],
     ['the scheme of Signature V2', 'AWS AKID:signature', 'InvalidRequest'],
-    ['no credential', AUTHORIZATION.replace('Credential', 'Kredential'), 'AuthorizationHeaderMalformed'],
-    ['another service', AUTHORIZATION.replace('/s3/', '/sqs/'), 'AuthorizationHeaderMalformed'],
-    ['another end of the scope', AUTHORIZATION.replace('aws4_request', 'aws5'), 'AuthorizationHeaderMalformed'],
-    ['the date of another day', AUTHORIZATION.replace('20250102', '20250103'), 'AuthorizationHeaderMalformed'],
-    ['host not signed', AUTHORIZATION.replace('host;', ''), 'AuthorizationHeaderMalformed'],
-    ['headers not sorted', AUTHORIZATION.replace('host;x-amz-date', 'x-amz-date;host'), 'AuthorizationHeaderMalformed'],
-    ['a header twice', AUTHORIZATION.replace('host;', 'host;host;'), 'AuthorizationHeaderMalformed'],
-    ['a header in upper case', AUTHORIZATION.replace('host;', 'HOST;host;'), 'AuthorizationHeaderMalformed'],
-    ['a short signature', AUTHORIZATION.slice(0, -1), 'AuthorizationHeaderMalformed'],
-    ['two signatures', `${AUTHORIZATION}, Signature=${SIGNATURE}`, 'AuthorizationHeaderMalformed'],
+    ['no credential', validAuthorization.replace('Credential', 'Kredential'), 'AuthorizationHeaderMalformed'],
+    ['another service', validAuthorization.replace('/s3/', '/sqs/'), 'AuthorizationHeaderMalformed'],
+    ['another end of the scope', validAuthorization.replace('aws4_request', 'aws5'), 'AuthorizationHeaderMalformed'],
+    ['the date of another day', validAuthorization.replace('20250102', '20250103'), 'AuthorizationHeaderMalformed'],
+    ['host not signed', validAuthorization.replace('host;', ''), 'AuthorizationHeaderMalformed'],
+    [
+      'headers not sorted',
+      validAuthorization.replace('host;x-amz-date', 'x-amz-date;host'),
+      'AuthorizationHeaderMalformed',
+    ],
+    ['a header twice', validAuthorization.replace('host;', 'host;host;'), 'AuthorizationHeaderMalformed'],
+    ['a header in upper case', validAuthorization.replace('host;', 'HOST;host;'), 'AuthorizationHeaderMalformed'],
+    ['a short signature', validAuthorization.slice(0, -1), 'AuthorizationHeaderMalformed'],
+    ['two signatures', `${validAuthorization}, Signature=${signatureHex}`, 'AuthorizationHeaderMalformed'],
   ])('is refused with %s', (_name, authorization, code) => {
     expect(headerCode(authorization)).toBe(code)
   })
 
   test('is refused without a date, with a broken one, and without a word on the body', () => {
-    const { 'x-amz-date': _date, ...undated } = HEADERS
-    expect(headerCode(AUTHORIZATION, undated)).toBe('AccessDenied')
-    expect(headerCode(AUTHORIZATION, { ...HEADERS, 'x-amz-date': '2025-01-02' })).toBe('AccessDenied')
-    expect(headerCode(AUTHORIZATION, { 'x-amz-date': HEADERS['x-amz-date'] })).toBe('InvalidRequest')
+    const { 'x-amz-date': _date, ...undated } = validHeaders
+    expect(headerCode(validAuthorization, undated)).toBe('AccessDenied')
+    expect(headerCode(validAuthorization, { ...validHeaders, 'x-amz-date': '2025-01-02' })).toBe('AccessDenied')
+    expect(headerCode(validAuthorization, { 'x-amz-date': validHeaders['x-amz-date'] })).toBe('InvalidRequest')
   })
 })
 
@@ -78,13 +84,13 @@ describe('a signature in the query', () => {
   const read = (query: Record<string, string>) => readQueryClaim(new Map(Object.entries(query)), new Map())
 
   test('is read, with the body unsigned', () => {
-    expect(read(QUERY)).toMatchObject({ validForS: 300, signedHeaders: ['host'], payloadHash: 'UNSIGNED-PAYLOAD' })
+    expect(read(validQuery)).toMatchObject({ validForS: 300, signedHeaders: ['host'], payloadHash: 'UNSIGNED-PAYLOAD' })
   })
 
   test.each([
     ['X-Amz-Algorithm', 'AWS4-HMAC-SHA1'],
     ['X-Amz-Credential', 'AKID'],
-    ['X-Amz-Credential', SCOPE.replace('20250102', '20250103')],
+    ['X-Amz-Credential', credentialScope.replace('20250102', '20250103')],
     ['X-Amz-Date', '20251302T030405Z'],
     ['X-Amz-Date', ''],
     ['X-Amz-Expires', '0'],
@@ -96,10 +102,10 @@ describe('a signature in the query', () => {
     ['X-Amz-SignedHeaders', 'content-type'],
     ['X-Amz-Signature', 'A'.repeat(64)],
   ])('is refused with %s=%s', (name, value) => {
-    expect(codeOf(() => read({ ...QUERY, [name]: value }))).toBe('AuthorizationQueryParametersError')
+    expect(codeOf(() => read({ ...validQuery, [name]: value }))).toBe('AuthorizationQueryParametersError')
   })
 
   test('holds at most for seven days', () => {
-    expect(read({ ...QUERY, 'X-Amz-Expires': '604800' }).validForS).toBe(604_800)
+    expect(read({ ...validQuery, 'X-Amz-Expires': '604800' }).validForS).toBe(604_800)
   })
 })

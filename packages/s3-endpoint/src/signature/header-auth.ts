@@ -1,7 +1,7 @@
 import { S3Error } from '../errors.ts'
 import type { RequestHeaders } from '../protocol/headers.ts'
 import type { SignatureClaim } from './claim.ts'
-import { ALGORITHM, parseCredential, parseSignedHeaders, parseTimestamp } from './signing-key.ts'
+import { parseCredential, parseSignedHeaders, parseTimestamp, signatureAlgorithm } from './signing-key.ts'
 
 /**
  * Reads a Signature V4 claim from the Authorization header.
@@ -10,10 +10,10 @@ import { ALGORITHM, parseCredential, parseSignedHeaders, parseTimestamp } from '
  * of the header is broken, and AccessDenied where the request has no date.
  */
 export function readHeaderClaim(authorization: string, headers: RequestHeaders): SignatureClaim {
-  if (!authorization.startsWith(`${ALGORITHM} `)) {
+  if (!authorization.startsWith(`${signatureAlgorithm} `)) {
     throw unsupportedMechanism()
   }
-  const parts = parseParts(authorization.slice(ALGORITHM.length + 1))
+  const parts = parseParts(authorization.slice(signatureAlgorithm.length + 1))
   const scope = parseCredential(parts.get('Credential') ?? '')
   if (scope === undefined) throw malformed('the Credential is missing or broken')
   const signedHeaders = parseSignedHeaders(parts.get('SignedHeaders') ?? '')
@@ -31,7 +31,10 @@ export function readHeaderClaim(authorization: string, headers: RequestHeaders):
 
 /** The refusal of Signature V2 and of schemes that aren't S3's. */
 export function unsupportedMechanism(): S3Error {
-  return new S3Error('InvalidRequest', `The authorization mechanism is not supported. Please use ${ALGORITHM}.`)
+  return new S3Error(
+    'InvalidRequest',
+    `The authorization mechanism is not supported. Please use ${signatureAlgorithm}.`,
+  )
 }
 
 function parseParts(text: string): Map<string, string> {

@@ -10,10 +10,10 @@ import { parseHeaders } from '../protocol/headers.ts'
 import { parseRequestTarget } from '../protocol/request-target.ts'
 import { authenticate } from './authenticate.ts'
 
-const SECRET = 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'
-const SCOPE = 'AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request'
-const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
-const HOST = 'examplebucket.s3.amazonaws.com'
+const exampleSecret = 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'
+const exampleScope = 'AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request'
+const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+const exampleHost = 'examplebucket.s3.amazonaws.com'
 
 type Example = { method: string; url: string; headers: Record<string, string> }
 
@@ -25,21 +25,21 @@ function verify({ method, url, headers }: Example, now = '2013-05-24T00:00:00Z')
     region: 'us-east-1',
     now: new Date(now),
     findCredentials: async (id) =>
-      id === 'AKIAIOSFODNN7EXAMPLE' ? { secretAccessKey: SECRET, identity: id } : undefined,
+      id === 'AKIAIOSFODNN7EXAMPLE' ? { secretAccessKey: exampleSecret, identity: id } : undefined,
   })
 }
 
 function authorization(signedHeaders: string, signature: string): string {
-  return `AWS4-HMAC-SHA256 Credential=${SCOPE},SignedHeaders=${signedHeaders},Signature=${signature}`
+  return `AWS4-HMAC-SHA256 Credential=${exampleScope},SignedHeaders=${signedHeaders},Signature=${signature}`
 }
 
-const GET_RANGE: Example = {
+const getRange: Example = {
   method: 'GET',
   url: '/test.txt',
   headers: {
-    host: HOST,
+    host: exampleHost,
     range: 'bytes=0-9',
-    'x-amz-content-sha256': EMPTY,
+    'x-amz-content-sha256': emptySha256,
     'x-amz-date': '20130524T000000Z',
     authorization: authorization(
       'host;range;x-amz-content-sha256;x-amz-date',
@@ -47,12 +47,12 @@ const GET_RANGE: Example = {
     ),
   },
 }
-const PUT: Example = {
+const putObject: Example = {
   method: 'PUT',
   url: '/test$file.text',
   headers: {
     date: 'Fri, 24 May 2013 00:00:00 GMT',
-    host: HOST,
+    host: exampleHost,
     'x-amz-content-sha256': '44ce7dd67c959e0d3524ffac1771dfbba87d2b6b4b4e99e42034a8b803f8b072',
     'x-amz-date': '20130524T000000Z',
     'x-amz-storage-class': 'REDUCED_REDUNDANCY',
@@ -62,12 +62,12 @@ const PUT: Example = {
     ),
   },
 }
-const LIFECYCLE: Example = {
+const getLifecycle: Example = {
   method: 'GET',
   url: '/?lifecycle',
   headers: {
-    host: HOST,
-    'x-amz-content-sha256': EMPTY,
+    host: exampleHost,
+    'x-amz-content-sha256': emptySha256,
     'x-amz-date': '20130524T000000Z',
     authorization: authorization(
       'host;x-amz-content-sha256;x-amz-date',
@@ -75,38 +75,38 @@ const LIFECYCLE: Example = {
     ),
   },
 }
-const LIST: Example = {
+const listObjects: Example = {
   method: 'GET',
   url: '/?max-keys=2&prefix=J',
   headers: {
-    ...LIFECYCLE.headers,
+    ...getLifecycle.headers,
     authorization: authorization(
       'host;x-amz-content-sha256;x-amz-date',
       '34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7',
     ),
   },
 }
-const PRE_SIGNED: Example = {
+const preSignedGet: Example = {
   method: 'GET',
   url:
     '/test.txt?X-Amz-Algorithm=AWS4-HMAC-SHA256' +
     '&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2Faws4_request' +
     '&X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&X-Amz-SignedHeaders=host' +
     '&X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404',
-  headers: { host: HOST },
+  headers: { host: exampleHost },
 }
-const CHUNKED_HEADERS = {
+const chunkedHeaders = {
   'content-encoding': 'aws-chunked',
   host: 's3.amazonaws.com',
   'x-amz-date': '20130524T000000Z',
   'x-amz-decoded-content-length': '66560',
   'x-amz-storage-class': 'REDUCED_REDUNDANCY',
 }
-const CHUNKED: Example = {
+const chunkedPut: Example = {
   method: 'PUT',
   url: '/examplebucket/chunkObject.txt',
   headers: {
-    ...CHUNKED_HEADERS,
+    ...chunkedHeaders,
     'content-length': '66824',
     'x-amz-content-sha256': 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD',
     authorization: authorization(
@@ -115,11 +115,11 @@ const CHUNKED: Example = {
     ),
   },
 }
-const WITH_TRAILER: Example = {
+const chunkedPutWithTrailer: Example = {
   method: 'PUT',
   url: '/examplebucket/chunkObject.txt',
   headers: {
-    ...CHUNKED_HEADERS,
+    ...chunkedHeaders,
     'x-amz-content-sha256': 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER',
     'x-amz-trailer': 'x-amz-checksum-crc32c',
     authorization: authorization(
@@ -137,7 +137,7 @@ function chunkedBody(signatures: [string, string, string], trailer: string): str
     `0;chunk-signature=${last}\r\n${trailer}\r\n`,
   ].join('')
 }
-const CHUNKED_BODY = chunkedBody(
+const signedBody = chunkedBody(
   [
     'ad80c730a21e5b8d04586a2213dd63b9a0e99e0e2307b0ade35a65485a288648',
     '0055627c9e194cb4542bae2aa5492e3c1575bbb81b612b7d234b86a503ef5497',
@@ -145,7 +145,7 @@ const CHUNKED_BODY = chunkedBody(
   ],
   '',
 )
-const BODY_WITH_TRAILER = chunkedBody(
+const signedBodyWithTrailer = chunkedBody(
   [
     'b474d8862b1487a5145d686f57f013e54db672cee1c953b3010fb58501ef5aa2',
     '1c1344b170168f8e65b41376b44b20fe354e373826ccbbe2c1d40a8cae51e5c7',
@@ -173,13 +173,13 @@ async function read(upload: Upload): Promise<string> {
 
 describe('the published examples verify', () => {
   test.each([
-    ['GET of a range', GET_RANGE],
-    ['PUT of an object', PUT],
-    ['GET of a sub-resource', LIFECYCLE],
-    ['GET of a listing', LIST],
-    ['pre-signed GET', PRE_SIGNED],
-    ['PUT in signed chunks', CHUNKED],
-    ['PUT in signed chunks with a trailer', WITH_TRAILER],
+    ['GET of a range', getRange],
+    ['PUT of an object', putObject],
+    ['GET of a sub-resource', getLifecycle],
+    ['GET of a listing', listObjects],
+    ['pre-signed GET', preSignedGet],
+    ['PUT in signed chunks', chunkedPut],
+    ['PUT in signed chunks with a trailer', chunkedPutWithTrailer],
   ])('%s', async (_name, example) => {
     await expect(verify(example)).resolves.toMatchObject({ identity: 'AKIAIOSFODNN7EXAMPLE' })
   })
@@ -187,12 +187,12 @@ describe('the published examples verify', () => {
   test.each([1, 7, 1000, 100_000])(
     'the chunked body, however it is cut on its way (%d bytes a piece)',
     async (bytes) => {
-      expect(await read(await openExample(CHUNKED, CHUNKED_BODY, bytes))).toBe('a'.repeat(66560))
+      expect(await read(await openExample(chunkedPut, signedBody, bytes))).toBe('a'.repeat(66560))
     },
   )
 
   test('the chunked body with a trailer', async () => {
-    const upload = await openExample(WITH_TRAILER, BODY_WITH_TRAILER, 4096)
+    const upload = await openExample(chunkedPutWithTrailer, signedBodyWithTrailer, 4096)
     expect(await read(upload)).toBe('a'.repeat(66560))
     expect(upload.digests().checksums).toEqual({ crc32c: 'sOO8/Q==' })
   })
@@ -200,66 +200,62 @@ describe('the published examples verify', () => {
 
 describe('the published examples do not verify when altered', () => {
   test.each([
-    ['another method', { ...GET_RANGE, method: 'HEAD' }],
-    ['another path', { ...GET_RANGE, url: '/test.txt/' }],
-    ['a further parameter', { ...GET_RANGE, url: '/test.txt?x=y' }],
-    ['another range', { ...GET_RANGE, headers: { ...GET_RANGE.headers, range: 'bytes=0-10' } }],
-    ['another host', { ...GET_RANGE, headers: { ...GET_RANGE.headers, host: 'other' } }],
-    ['another order of parameters is the same, another value not', { ...LIST, url: '/?prefix=K&max-keys=2' }],
-    ['a longer validity', { ...PRE_SIGNED, url: PRE_SIGNED.url.replace('86400', '86401') }],
+    ['another method', { ...getRange, method: 'HEAD' }],
+    ['another path', { ...getRange, url: '/test.txt/' }],
+    ['a further parameter', { ...getRange, url: '/test.txt?x=y' }],
+    ['another range', { ...getRange, headers: { ...getRange.headers, range: 'bytes=0-10' } }],
+    ['another host', { ...getRange, headers: { ...getRange.headers, host: 'other' } }],
+    ['another order of parameters is the same, another value not', { ...listObjects, url: '/?prefix=K&max-keys=2' }],
+    ['a longer validity', { ...preSignedGet, url: preSignedGet.url.replace('86400', '86401') }],
   ])('%s', async (_name, example) => {
     await expect(verify(example)).rejects.toMatchObject({ code: 'SignatureDoesNotMatch', status: 403 })
   })
 
   test('a signed header that is left out', async () => {
-    const { range: _range, ...headers } = GET_RANGE.headers
-    await expect(verify({ ...GET_RANGE, headers })).rejects.toMatchObject({ code: 'SignatureDoesNotMatch' })
+    const { range: _range, ...headers } = getRange.headers
+    await expect(verify({ ...getRange, headers })).rejects.toMatchObject({ code: 'SignatureDoesNotMatch' })
   })
 
   test.each([
-    ['a byte of the first chunk', CHUNKED_BODY.replace('aaa', 'aba'), 'SignatureDoesNotMatch'],
-    ['a chunk that is left out', CHUNKED_BODY.replace(/400;.*\r\na+\r\n/, ''), 'SignatureDoesNotMatch'],
-    ['the last chunk left out', CHUNKED_BODY.replace(/0;chunk-signature=b6.*\r\n\r\n/, ''), 'IncompleteBody'],
-    ['the signature of the last chunk', CHUNKED_BODY.replace('b6c6', 'b6c7'), 'SignatureDoesNotMatch'],
-    [
-      'a chunk without a signature',
-      CHUNKED_BODY.replace(/;chunk-signature=ad80[0-9a-f]+/, ''),
-      'SignatureDoesNotMatch',
-    ],
-    ['bytes behind the last chunk', `${CHUNKED_BODY}more`, 'InvalidRequest'],
-    ['a size that is no number', CHUNKED_BODY.replace('10000;', '-1;'), 'InvalidRequest'],
+    ['a byte of the first chunk', signedBody.replace('aaa', 'aba'), 'SignatureDoesNotMatch'],
+    ['a chunk that is left out', signedBody.replace(/400;.*\r\na+\r\n/, ''), 'SignatureDoesNotMatch'],
+    ['the last chunk left out', signedBody.replace(/0;chunk-signature=b6.*\r\n\r\n/, ''), 'IncompleteBody'],
+    ['the signature of the last chunk', signedBody.replace('b6c6', 'b6c7'), 'SignatureDoesNotMatch'],
+    ['a chunk without a signature', signedBody.replace(/;chunk-signature=ad80[0-9a-f]+/, ''), 'SignatureDoesNotMatch'],
+    ['bytes behind the last chunk', `${signedBody}more`, 'InvalidRequest'],
+    ['a size that is no number', signedBody.replace('10000;', '-1;'), 'InvalidRequest'],
     ['a line that never ends', 'a'.repeat(70_000), 'InvalidRequest'],
   ])('%s', async (_name, body, code) => {
-    await expect(read(await openExample(CHUNKED, body, 1000))).rejects.toMatchObject({ code })
+    await expect(read(await openExample(chunkedPut, body, 1000))).rejects.toMatchObject({ code })
   })
 
   test.each([
-    ['the checksum', BODY_WITH_TRAILER.replace('sOO8', 'sOO9'), 'SignatureDoesNotMatch'],
+    ['the checksum', signedBodyWithTrailer.replace('sOO8', 'sOO9'), 'SignatureDoesNotMatch'],
     [
       'no signature of the trailer',
-      BODY_WITH_TRAILER.replace(/x-amz-trailer-signature.*\r\n/, ''),
+      signedBodyWithTrailer.replace(/x-amz-trailer-signature.*\r\n/, ''),
       'SignatureDoesNotMatch',
     ],
-    ['a line that is no header', BODY_WITH_TRAILER.replace('crc32c:', 'crc32c '), 'MalformedTrailerError'],
+    ['a line that is no header', signedBodyWithTrailer.replace('crc32c:', 'crc32c '), 'MalformedTrailerError'],
   ])('%s in the trailer', async (_name, body, code) => {
-    await expect(read(await openExample(WITH_TRAILER, body, 1000))).rejects.toMatchObject({ code })
+    await expect(read(await openExample(chunkedPutWithTrailer, body, 1000))).rejects.toMatchObject({ code })
   })
 })
 
 describe('time', () => {
   test.each([
-    ['2013-05-24T00:15:00Z', GET_RANGE],
-    ['2013-05-23T23:45:00Z', GET_RANGE],
-    ['2013-05-25T00:00:00Z', PRE_SIGNED],
+    ['2013-05-24T00:15:00Z', getRange],
+    ['2013-05-23T23:45:00Z', getRange],
+    ['2013-05-25T00:00:00Z', preSignedGet],
   ])('a signature still holds at %s', async (now, example) => {
     await expect(verify(example, now)).resolves.toBeDefined()
   })
 
   test.each([
-    ['2013-05-24T00:15:01Z', GET_RANGE, 'RequestTimeTooSkewed', 'too large'],
-    ['2013-05-23T23:44:59Z', GET_RANGE, 'RequestTimeTooSkewed', 'too large'],
-    ['2013-05-25T00:00:01Z', PRE_SIGNED, 'AccessDenied', 'Request has expired'],
-    ['2013-05-23T23:44:59Z', PRE_SIGNED, 'RequestTimeTooSkewed', 'too large'],
+    ['2013-05-24T00:15:01Z', getRange, 'RequestTimeTooSkewed', 'too large'],
+    ['2013-05-23T23:44:59Z', getRange, 'RequestTimeTooSkewed', 'too large'],
+    ['2013-05-25T00:00:01Z', preSignedGet, 'AccessDenied', 'Request has expired'],
+    ['2013-05-23T23:44:59Z', preSignedGet, 'RequestTimeTooSkewed', 'too large'],
   ])('and no longer at %s', async (now, example, code, message) => {
     await expect(verify(example, now)).rejects.toMatchObject({
       status: 403,

@@ -1,12 +1,12 @@
 import { S3Error } from '../errors.ts'
 import type { RequestHeaders } from '../protocol/headers.ts'
 import type { SignatureClaim } from './claim.ts'
-import { ALGORITHM, parseCredential, parseSignedHeaders, parseTimestamp } from './signing-key.ts'
+import { parseCredential, parseSignedHeaders, parseTimestamp, signatureAlgorithm } from './signing-key.ts'
 
-const MAX_EXPIRES_S = 7 * 24 * 60 * 60
+const maxValidityS = 7 * 24 * 60 * 60
 
 /** The query parameters that carry a pre-signed address's signature; all others belong to the operation. */
-export const SIGNATURE_PARAMETERS: ReadonlySet<string> = new Set([
+export const signatureParameters: ReadonlySet<string> = new Set([
   'X-Amz-Algorithm',
   'X-Amz-Content-Sha256',
   'X-Amz-Credential',
@@ -24,7 +24,8 @@ export const SIGNATURE_PARAMETERS: ReadonlySet<string> = new Set([
  * where a parameter is missing or broken.
  */
 export function readQueryClaim(query: ReadonlyMap<string, string>, headers: RequestHeaders): SignatureClaim {
-  if (query.get('X-Amz-Algorithm') !== ALGORITHM) throw broken(`X-Amz-Algorithm only supports "${ALGORITHM}"`)
+  if (query.get('X-Amz-Algorithm') !== signatureAlgorithm)
+    throw broken(`X-Amz-Algorithm only supports "${signatureAlgorithm}"`)
   const scope = parseCredential(query.get('X-Amz-Credential') ?? '')
   if (scope === undefined) throw broken('X-Amz-Credential is missing or broken')
   const signedHeaders = parseSignedHeaders(query.get('X-Amz-SignedHeaders') ?? '')
@@ -37,7 +38,7 @@ export function readQueryClaim(query: ReadonlyMap<string, string>, headers: Requ
   if (!timestamp.startsWith(scope.date)) throw broken('the date of X-Amz-Credential is not that of X-Amz-Date')
   const expires = query.get('X-Amz-Expires') ?? ''
   const validForS = /^\d{1,7}$/.test(expires) ? Number(expires) : 0
-  if (validForS < 1 || validForS > MAX_EXPIRES_S) throw broken(`X-Amz-Expires must be from 1 to ${MAX_EXPIRES_S}`)
+  if (validForS < 1 || validForS > maxValidityS) throw broken(`X-Amz-Expires must be from 1 to ${maxValidityS}`)
   const payloadHash = headers.get('x-amz-content-sha256') ?? query.get('X-Amz-Content-Sha256') ?? 'UNSIGNED-PAYLOAD'
   return { scope, timestamp, signedAt, validForS, signedHeaders, signature, payloadHash }
 }

@@ -3,7 +3,7 @@ import { S3Error } from '../errors.ts'
 import { sha256Hex } from './canonical-request.ts'
 
 /** The only algorithm that is accepted. */
-export const ALGORITHM = 'AWS4-HMAC-SHA256'
+export const signatureAlgorithm = 'AWS4-HMAC-SHA256'
 
 /** The part of a signature that says whose key it is and for which day and region it holds. */
 export type CredentialScope = { accessKeyId: string; date: string; region: string }
@@ -23,7 +23,7 @@ export function createSigner(secretAccessKey: string, scope: CredentialScope, ti
 }
 
 /**
- * Signs lines under the signer's time and scope. `algorithm` is the first line: {@link ALGORITHM}, or its variant for
+ * Signs lines under the signer's time and scope. `algorithm` is the first line: {@link signatureAlgorithm}, or its variant for
  * chunks and trailers. Gives the signature in hex.
  */
 export function sign(signer: Signer, algorithm: string, lines: string[]): string {
@@ -34,7 +34,7 @@ export function sign(signer: Signer, algorithm: string, lines: string[]): string
 
 /** Signs a canonical request. Gives the signature in hex. */
 export function signRequest(signer: Signer, canonicalRequest: string): string {
-  return sign(signer, ALGORITHM, [sha256Hex(canonicalRequest)])
+  return sign(signer, signatureAlgorithm, [sha256Hex(canonicalRequest)])
 }
 
 /** Throws SignatureDoesNotMatch unless both are the same. Takes the same time wherever they differ. */

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { test } from 'vitest'
 
-const MAX_OUTPUT_BYTES = 16 * 1024 * 1024
+const maxOutputBytes = 16 * 1024 * 1024
 
 /**
  * Defines a test that needs a program. Where that isn't on the path the test is skipped and its name says why, unless
@@ -33,7 +33,7 @@ export async function runProgram(
   const { PATH = '', TMPDIR = '/tmp' } = process.env
   const { stdout } = await promisify(execFile)(path, args, {
     env: { PATH, TMPDIR, ...environment },
-    maxBuffer: MAX_OUTPUT_BYTES,
+    maxBuffer: maxOutputBytes,
     timeout: 50_000,
   })
   return stdout

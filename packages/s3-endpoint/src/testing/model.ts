@@ -1,7 +1,7 @@
 import * as model from '@aws-sdk/client-s3'
 
 /** The elements by which DeleteObjects names an object; all others are preconditions. */
-const NAMING = new Set(['Key', 'VersionId'])
+const namingElements = new Set(['Key', 'VersionId'])
 
 /**
  * Returns the conditional headers of all operations in the installed SDK's model of S3, in lower case and sorted.
@@ -16,7 +16,7 @@ export function conditionalHeaders(): string[] {
 /** Returns the elements of an object in DeleteObjects that are preconditions, in the installed SDK's model of S3. */
 export function conditionalElements(): string[] {
   const [, , , , members] = model.ObjectIdentifier$
-  return members.filter((name) => !NAMING.has(name))
+  return members.filter((name) => !namingElements.has(name))
 }
 
 /** Returns the `x-amz-` headers of an operation's request in the installed SDK's model of S3, in lower case and sorted. */

@@ -2,7 +2,7 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage, type 
 import { text } from 'node:stream/consumers'
 import { canonicalRequest, sha256Hex } from '../signature/canonical-request.ts'
 import { createSigner, signRequest } from '../signature/signing-key.ts'
-import { CREDENTIALS, REGION } from './running-endpoint.ts'
+import { testCredentials, testRegion } from './running-endpoint.ts'
 
 /** A request below the level of an SDK: every part of it can be wrong. */
 export type RawRequest = {
@@ -68,11 +68,11 @@ function signedHeaders(url: string, options: RawRequest): Record<string, string>
   }
   const names = Object.keys(headers).sort()
   const scope = {
-    accessKeyId: options.accessKeyId ?? CREDENTIALS.accessKeyId,
+    accessKeyId: options.accessKeyId ?? testCredentials.accessKeyId,
     date: timestamp.slice(0, 8),
-    region: options.region ?? REGION,
+    region: options.region ?? testRegion,
   }
-  const signer = createSigner(options.secretAccessKey ?? CREDENTIALS.secretAccessKey, scope, timestamp)
+  const signer = createSigner(options.secretAccessKey ?? testCredentials.secretAccessKey, scope, timestamp)
   const [rawPath = '', search = ''] = options.path.split('?')
   const query = new Map(new URLSearchParams(search))
   const signature = signRequest(

@@ -5,9 +5,9 @@ import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { onTestFinished } from 'vitest'
 import { type S3Endpoint, type S3EndpointOptions, startS3Endpoint } from '../endpoint.ts'
 
-export const CREDENTIALS = { accessKeyId: 'AKIDTEST', secretAccessKey: 'test-secret/+key' }
-export const REGION = 'us-east-1'
-export const BUCKET = 'test-bucket'
+export const testCredentials = { accessKeyId: 'AKIDTEST', secretAccessKey: 'test-secret/+key' }
+export const testRegion = 'us-east-1'
+export const testBucket = 'test-bucket'
 
 /** An endpoint on a directory of its own; all of it is gone when the test that asked for it has ended. */
 export type RunningEndpoint = S3Endpoint & {
@@ -26,17 +26,17 @@ export async function runEndpoint(
     root,
     host: '127.0.0.1',
     port: 0,
-    credentials: CREDENTIALS,
-    region: REGION,
-    buckets: [BUCKET],
+    credentials: testCredentials,
+    region: testRegion,
+    buckets: [testBucket],
     ...options,
   })
   until(() => endpoint.close())
   const client = (config: S3ClientConfig = {}) => {
     const made = new S3Client({
       endpoint: endpoint.url,
-      region: REGION,
-      credentials: CREDENTIALS,
+      region: testRegion,
+      credentials: testCredentials,
       forcePathStyle: true,
       ...config,
     })
