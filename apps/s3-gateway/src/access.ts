@@ -4,13 +4,13 @@ import type { Database } from '@sluice/database'
 import type { Authorize, FindCredentials, OperationName } from '@sluice/s3-endpoint'
 import type { Logger } from 'pino'
 
-/** Whom a request was signed by. */
+/** The app and the access key that signed a request. */
 export interface Sender {
   appId: number
   accessKeyId: string
 }
 
-/** What a key may do with files in its app's path. */
+/** The operations that a key may use on files in its app's path. */
 const fileOperations = new Set<OperationName>([
   'AbortMultipartUpload',
   'CompleteMultipartUpload',
@@ -21,15 +21,18 @@ const fileOperations = new Set<OperationName>([
   'PutObject',
   'UploadPart',
 ])
-/** What it may list, where the prefix lies in the path. Some clients know the first version of the call only. */
+/**
+ * The listings that a key may use if their prefix is in the path. Some clients know only the first version of
+ * ListObjects.
+ */
 const listings = new Set<OperationName>(['ListMultipartUploads', 'ListObjects', 'ListObjectsV2'])
 /**
- * What clients ask of a bucket before they put anything into it; it tells nothing that the key's owner does not know. rclone
- * makes the bucket without asking, and takes it well that it is there already.
+ * The operations that clients use on a bucket before they upload to it. They reveal nothing that the key's owner does
+ * not know. rclone creates the bucket without checking, and accepts the answer that the bucket exists.
  */
 const bucketOperations = new Set<OperationName>(['CreateBucket', 'GetBucketLocation', 'HeadBucket'])
 
-/** Finds the secret of an access key, at every request anew: a key that is deleted stops working at once. */
+/** Looks up the secret of an access key. It does so for every request, so a deleted key stops working at once. */
 export function findSender(db: Database, keys: EncryptionKeys): FindCredentials<Sender> {
   const findKey = accessKeyFinder(db, keys)
   return async (accessKeyId) => {
@@ -39,7 +42,7 @@ export function findSender(db: Database, keys: EncryptionKeys): FindCredentials<
   }
 }
 
-/** Lets a verified sender reach its app's path in the bucket and nothing else, and notes that its key was used. */
+/** Allows a verified sender access to its app's path in the bucket, and to nothing else. Records the use of its key. */
 export function authorizeSender({ db, log }: { db: Database; log: Logger }, bucket: string): Authorize<Sender> {
   return ({ appId, accessKeyId }, operation, askedBucket, key) => {
     noteUse(db, appId, accessKeyId).catch((error: unknown) =>

@@ -6,13 +6,13 @@ import { countUpload, unlessTooManyWait } from './limits.ts'
 import { listPath } from './listing.ts'
 import { relayMultipart } from './multipart.ts'
 import { infoOf } from './objects.ts'
-import { checkSize, fileOf, newFileOf, refuseCondition, relayed } from './refusals.ts'
+import { checkSize, fileOf, newFileOf, refuseCondition, toS3Errors } from './refusals.ts'
 
 /**
- * The paths of apps in the deployment's bucket as clients see them. What is put there is passed on to storage as it comes,
- * and is an import when the answer goes out. Names that the rules forbid are refused before any of the body is taken.
+ * Creates the backend that shows clients the paths of apps in the deployment's bucket.
  *
- * It relies on `authorizeSender` for who may reach which path.
+ * An uploaded file is streamed to storage, and is queued as an import before the client gets its answer. A file whose
+ * name breaks the rules is refused before its body is read. `authorizeSender` decides which paths a sender may use.
  */
 export function createRelayBackend(context: RelayContext, bucket: string): Backend {
   return {
@@ -23,7 +23,7 @@ export function createRelayBackend(context: RelayContext, bucket: string): Backe
     hasBucket: async (name) => name === bucket,
     putObject: (name, upload, { metadata, condition }) => {
       refuseCondition(condition)
-      return relayed(put(context, name, upload, metadata))
+      return toS3Errors(put(context, name, upload, metadata))
     },
     headObject: ({ key }) => head(context, key),
     deleteObject: async ({ key }, condition) => {
@@ -55,23 +55,23 @@ async function put(
   }
   const { md5, checksums } = body.digests()
   const file = await finishUpload(context, upload, { kind: 'request', signature: body.signature, md5 })
-  if (file === undefined) throw new Error(`upload ${upload.importId} was removed while it came in`)
+  if (file === undefined) throw new Error(`upload ${upload.importId} was removed while it was in flight`)
   if (file.isNew)
-    context.log.info({ app_id: appId, import_id: upload.importId, byte_size: file.byteSize }, 'file taken')
+    context.log.info({ app_id: appId, import_id: upload.importId, byte_size: file.byteSize }, 'bucket upload imported')
   return infoOf(name.key, file, metadata, checksums)
 }
 
-/** A file that maintenance has yet to find is newer than one of its name that has become an import. */
+/** Describes the latest file of a name. An unannounced file in the path is later than an imported file of its name. */
 async function head({ db, relay }: RelayContext, key: string): Promise<ObjectInfo | undefined> {
-  const waiting = await relay.describe(key)
-  if (waiting !== undefined) return infoOf(key, waiting, waiting.metadata)
+  const unannounced = await relay.describe(key)
+  if (unannounced !== undefined) return infoOf(key, unannounced, unannounced.metadata)
   const { appId, fileName } = fileOf({ key })
   const file = await findFile(db, appId, fileName)
   const stored = file === undefined ? undefined : await relay.describe(file.objectKey)
   return file === undefined || stored === undefined ? undefined : infoOf(key, file, stored.metadata)
 }
 
-/** Deletes a file that is not an import yet. Throws AccessDenied for one that is: it cannot be called back. */
+/** Deletes an unannounced file. Throws AccessDenied for a file that has become an import, which cannot be undone. */
 async function remove({ db, relay }: RelayContext, key: string): Promise<void> {
   const { appId, fileName } = fileOf({ key })
   if ((await relay.describe(key)) !== undefined) await relay.remove(key)

@@ -1,10 +1,10 @@
-import type { BucketUploadContext } from '@sluice/bucket-uploads'
+import type { UploadContext } from '@sluice/bucket-uploads'
 import type { AppLimiter } from '@sluice/rate-limits'
 import type { Logger } from 'pino'
 
-/** What the S3 gateway works with. */
-export interface RelayContext extends BucketUploadContext {
+/** The services that the S3 gateway uses. */
+export interface RelayContext extends UploadContext {
   log: Logger
-  /** Nothing is limited if it is left out. */
+  /** Limits the rate of uploads. Without it, there is no limit. */
   limiter?: AppLimiter
 }

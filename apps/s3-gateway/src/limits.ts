@@ -7,8 +7,9 @@ import type { Logger } from 'pino'
 export const bucketLimitSettings = ['RATE_LIMIT_BUCKET_IMPORT', 'RATE_LIMIT_TIMEOUT'] as const
 
 /**
- * Opens the limit of uploads to the bucket for an app, in the store that all processes share. While the store is away, each process
- * counts alone, and it is logged.
+ * Opens the limiter of an app's bucket uploads, in the store that all processes share.
+ *
+ * While the store is unavailable, each process counts on its own and logs a warning.
  */
 export function openBucketLimiter(
   store: SharedStore,
@@ -21,13 +22,13 @@ export function openBucketLimiter(
   })
 }
 
-/** Counts an upload that begins. Throws SlowDown if it comes too early. */
+/** Counts a new upload. Throws SlowDown if the app has begun too many. */
 export async function countUpload({ limiter }: { limiter?: AppLimiter }, appId: number): Promise<void> {
   const seconds = await limiter?.refuse(appId)
   if (seconds !== undefined) throw slowDown('Uploads came too quickly.', seconds)
 }
 
-/** Begins an upload. Throws SlowDown if the app has as many imports waiting as it may have. */
+/** Waits for the begin of an upload. Throws SlowDown if the app has as many waiting imports as it may have. */
 export async function unlessTooManyWait<Result>(beginning: Promise<Result>): Promise<Result> {
   try {
     return await beginning

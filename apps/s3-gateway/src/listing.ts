@@ -5,21 +5,22 @@ import { listed } from './objects.ts'
 import { fileOf } from './refusals.ts'
 
 /**
- * Lists an app's path: the files that have become imports, as long as they are kept, and those that maintenance has yet to find.
+ * Lists an app's path: unannounced files, and the imported files that are still kept.
  *
- * Throws NotImplemented for a delimiter that file names may contain: only pages of all names could be rolled up by it.
+ * Throws NotImplemented for a delimiter other than a slash. File names may contain other delimiters, and rolling names
+ * up by them would need all names at once.
  */
 export async function listPath({ db, relay }: RelayContext, request: ListRequest): Promise<ListPage> {
   if (request.delimiter !== '' && request.delimiter !== '/') {
     throw new S3Error('NotImplemented', 'The delimiter must be a slash.')
   }
-  const { appId, fileName: namesBeginWith } = fileOf({ key: request.prefix })
+  const { appId, fileName: namePrefix } = fileOf({ key: request.prefix })
   const path = pathOf(appId)
   const objects = new Map<string, ListedObject>()
   const after = request.after.startsWith(path) ? request.after.slice(path.length) : ''
   if (after !== '' || compareKeys(request.after, path) <= 0) {
-    // One more than asked for: whether there is a next page shows in it.
-    for (const file of await listFiles(db, appId, { namesBeginWith, after, limit: request.limit + 1 })) {
+    // The additional file shows that there is a next page.
+    for (const file of await listFiles(db, appId, { namePrefix, after, limit: request.limit + 1 })) {
       const key = `${path}${file.fileName}`
       objects.set(key, listed({ key, ...file }))
     }

@@ -8,11 +8,12 @@ import { bucketLimitSettings, openBucketLimiter } from './limits.ts'
 import { observeRequests } from './metrics.ts'
 import { createGateway, gatewaySettings } from './server.ts'
 
-/** How long uploads under way have to end when the process is stopped, and when it is ended by force, ms. */
-const patience = 10_000
-const stopDeadline = 15_000
+/** How long uploads in flight may continue after the process is told to stop. */
+const uploadGraceMs = 10_000
+/** The process is ended by force after this time. */
+const stopDeadlineMs = 15_000
 
-await runService('s3-gateway', { stopDeadlineMs: stopDeadline }, async (log, operations) => {
+await runService('s3-gateway', { stopDeadline: stopDeadlineMs }, async (log, operations) => {
   const settings = readSettings(process.env, [
     ...bucketLimitSettings,
     ...gatewaySettings,
@@ -42,7 +43,7 @@ await runService('s3-gateway', { stopDeadlineMs: stopDeadline }, async (log, ope
     async stop() {
       const closed = once(server.http, 'close')
       server.http.close()
-      await Promise.race([server.settled(), delay(patience, undefined, { ref: false })])
+      await Promise.race([server.settled(), delay(uploadGraceMs, undefined, { ref: false })])
       server.http.closeAllConnections()
       await closed
       await server.settled()

@@ -1,13 +1,13 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { requestHistogram } from '@sluice/service'
 
-/** Counts the requests of the server and how long they took, by what they name: a file, a bucket, or neither. */
+/** Counts the server's requests and measures their duration. The route tells files, buckets and other requests apart. */
 export function observeRequests(server: Server, requests: ReturnType<typeof requestHistogram>): void {
   const observe = (request: IncomingMessage, response: ServerResponse) => {
-    const began = performance.now()
+    const startedAtMs = performance.now()
     response.once('close', () => {
       const labels = { method: request.method ?? '', route: routeOf(request.url ?? ''), status: response.statusCode }
-      requests.observe(labels, (performance.now() - began) / 1000)
+      requests.observe(labels, (performance.now() - startedAtMs) / 1000)
     })
   }
   server.on('request', observe)

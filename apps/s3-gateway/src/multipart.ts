@@ -28,15 +28,18 @@ import { StorageRefusal } from '@sluice/storage'
 import type { RelayContext } from './context.ts'
 import { countUpload, unlessTooManyWait } from './limits.ts'
 import { infoOf, withoutQuotes } from './objects.ts'
-import { checkSize, fileOf, newFileOf, noSuchUpload, refuseCondition, refuseSize, relayed } from './refusals.ts'
+import { checkSize, fileOf, newFileOf, noSuchUpload, refuseCondition, refuseSize, toS3Errors } from './refusals.ts'
 
-type InParts = NonNullable<Awaited<ReturnType<typeof findUpload>>>
+type UploadInParts = NonNullable<Awaited<ReturnType<typeof findUpload>>>
 
-/** Passes uploads in parts on to storage. The ID that clients get is that of the import to be. */
+/**
+ * Creates the backend that relays uploads in parts to storage. Clients get the ID of the future import as the upload
+ * ID.
+ */
 export function relayMultipart(context: RelayContext): MultipartBackend {
   const { db, relay } = context
 
-  async function find(name: ObjectName, uploadId: string): Promise<InParts> {
+  async function find(name: ObjectName, uploadId: string): Promise<UploadInParts> {
     const { appId, fileName } = fileOf(name)
     const upload = await findUpload(db, appId, fileName, uploadId)
     if (upload === undefined) throw noSuchUpload()
@@ -48,7 +51,7 @@ export function relayMultipart(context: RelayContext): MultipartBackend {
       const { appId, fileName } = newFileOf(name)
       await countUpload(context, appId)
       const beginning = beginUploadInParts(context, appId, fileName, metadata, plan ?? null)
-      return (await relayed(unlessTooManyWait(beginning))).importId
+      return (await toS3Errors(unlessTooManyWait(beginning))).importId
     },
     putPart: async (name, uploadId, partNumber, body) => {
       checkSize(body.size)
@@ -56,13 +59,13 @@ export function relayMultipart(context: RelayContext): MultipartBackend {
       const { objectKey, storageUploadId, checksum } = upload
       if (checksum !== null) body.requireChecksum(checksum.algorithm)
       refuseSize(await reservePart(context, upload, partNumber, body.size))
-      const passedOn = { byteSize: body.size, chunks: body.chunks }
-      const etag = withoutQuotes(await relayed(relay.putPart(objectKey, storageUploadId, partNumber, passedOn)))
+      const sizedBody = { byteSize: body.size, chunks: body.chunks }
+      const etag = withoutQuotes(await toS3Errors(relay.putPart(objectKey, storageUploadId, partNumber, sizedBody)))
       return { partNumber, size: body.size, etag, modifiedAt: new Date(), checksums: body.digests().checksums }
     },
     listParts: async (name, uploadId, page) => {
       const { objectKey, storageUploadId, checksum } = await find(name, uploadId)
-      const { parts, isTruncated } = await relayed(relay.pageOfParts(objectKey, storageUploadId, page))
+      const { parts, isTruncated } = await toS3Errors(relay.pageOfParts(objectKey, storageUploadId, page))
       const shown = parts.map(({ partNumber, byteSize, etag, modifiedAt }) => {
         return { partNumber, size: byteSize, etag: withoutQuotes(etag), modifiedAt, checksums: {} }
       })
@@ -70,30 +73,30 @@ export function relayMultipart(context: RelayContext): MultipartBackend {
     },
     complete: (name, uploadId, readParts, { condition, claims }) => {
       refuseCondition(condition)
-      return relayed(complete(context, name, uploadId, readParts, claims))
+      return toS3Errors(complete(context, name, uploadId, readParts, claims))
     },
     abort: async (name, uploadId) => forgetUpload(context, await find(name, uploadId)),
-    // A prefix that is let through lies in the sender's own path, so no other app's uploads are looked up.
     listUploads: (_bucket, request) => listPendingUploads(db, request),
   }
 }
 
-/** A prefix that is let through lies in the sender's own path, so no other app's uploads are looked up. */
+/** Lists uploads in parts that are in flight. An authorised prefix is in the sender's own path, so it names the app. */
 async function listPendingUploads(db: Database, { prefix, after, limit }: UploadsRequest): Promise<PendingUpload[]> {
-  const { appId, fileName: namesBeginWith } = fileOf({ key: prefix })
+  const { appId, fileName: namePrefix } = fileOf({ key: prefix })
   const path = pathOf(appId)
   const afterName = after.key.startsWith(path) ? after.key.slice(path.length) : ''
   if (afterName === '' && compareKeys(after.key, path) > 0) return []
-  const behind = { fileName: afterName, importId: after.uploadId }
-  const uploads = await listUploads(db, appId, { namesBeginWith, after: behind, limit })
+  const afterUpload = { fileName: afterName, importId: after.uploadId }
+  const uploads = await listUploads(db, appId, { namePrefix, after: afterUpload, limit })
   return uploads.map(({ importId, fileName, startedAt, checksum }) => {
     return { key: `${path}${fileName}`, uploadId: importId, startedAt, plan: checksum ?? undefined }
   })
 }
 
 /**
- * Has storage make the object, and makes the import of it. A client that never got the answer asks again: then the object,
- * or the import as well, is there already.
+ * Completes an upload: storage makes the object, and its import is queued.
+ *
+ * A client that never got the answer repeats the request. The object, or even the import, may therefore already exist.
  */
 async function complete(
   context: RelayContext,
@@ -107,19 +110,26 @@ async function complete(
   const upload = await findUpload(db, appId, fileName, uploadId)
   if (upload !== undefined) await assemble(context, upload, await readParts(), claims)
   const finished = upload && (await finishUpload(context, upload, { kind: 'parts' }))
-  if (finished?.isNew) log.info({ app_id: appId, import_id: uploadId, byte_size: finished.byteSize }, 'file taken')
+  if (finished?.isNew) {
+    log.info({ app_id: appId, import_id: uploadId, byte_size: finished.byteSize }, 'bucket upload imported')
+  }
   const file = finished ?? (await findImportedFile(db, appId, fileName, uploadId))
   if (file === undefined) throw noSuchUpload()
   return infoOf(name.key, file, { contentType: '', user: {} })
 }
 
 /**
- * Compares what the sender says of the whole file with the parts' checksums that it names: each part was verified.
+ * Compares the checksum of the whole file, if the sender claims one, with the checksums of the parts that it names.
+ * Each part was verified when it was received.
  *
- * Throws BadDigest if they differ. Throws NotImplemented if only the file's bytes, or unnamed checksums, could tell.
+ * Throws BadDigest if they differ. Throws NotImplemented if the checksum cannot be computed from the named checksums.
  */
-function checkObjectChecksum(begun: InParts['checksum'], parts: readonly NamedPart[], claims: ObjectClaims): void {
-  const plan = planAtEnd(begun ?? undefined, claims)
+function checkObjectChecksum(
+  planAtStart: UploadInParts['checksum'],
+  parts: readonly NamedPart[],
+  claims: ObjectClaims,
+): void {
+  const plan = planAtEnd(planAtStart ?? undefined, claims)
   if (plan === undefined || claims.checksum === undefined) return
   const composite = plan.type === 'COMPOSITE' ? compositeChecksum(plan.algorithm, parts) : undefined
   if (composite === undefined) {
@@ -129,12 +139,14 @@ function checkObjectChecksum(begun: InParts['checksum'], parts: readonly NamedPa
 }
 
 /**
- * Has storage make the object. Throws InvalidPart for a part that storage does not have, before storage reads the whole list.
- * Throws EntityTooLarge if the parts are more than a file may be; the upload is forgotten then.
+ * Makes storage assemble the object from its parts.
+ *
+ * Throws InvalidPart if storage does not have one of the parts, before it sends storage the list. Throws
+ * EntityTooLarge, and deletes the upload, if the parts together exceed the limit for a file.
  */
 async function assemble(
   context: RelayContext,
-  upload: InParts,
+  upload: UploadInParts,
   parts: readonly NamedPart[],
   claims: ObjectClaims,
 ): Promise<void> {
@@ -157,7 +169,7 @@ async function assemble(
     const named = parts.map(({ partNumber, etag }) => ({ partNumber, etag: `"${etag}"` }))
     await relay.completeParts(objectKey, storageUploadId, named)
   } catch (error) {
-    // Whether storage made the object before is for `finishUpload` to see.
+    // An earlier request may have completed the upload. `finishUpload` checks whether the object exists.
     if (!(error instanceof StorageRefusal) || error.code !== 'NoSuchUpload') throw error
   }
 }

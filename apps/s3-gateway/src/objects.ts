@@ -1,23 +1,23 @@
-import type { DroppedFile } from '@sluice/bucket-uploads'
+import type { ImportedFile } from '@sluice/bucket-uploads'
 import type { Checksums, ListedObject, ObjectInfo } from '@sluice/s3-endpoint'
 import type { RelayedMetadata, ListedObject as StoredObject } from '@sluice/storage'
 
-/** An ETag as the protocol's backend has it. */
+/** Removes the quotes of an ETag. Storage returns ETags in quotes; the backend of the S3 endpoint has none. */
 export function withoutQuotes(etag: string): string {
   return etag.replaceAll('"', '')
 }
 
-/** Shows a file that has become an import as the object that its sender put there. */
+/** Describes a file as the object that its sender uploaded. */
 export function infoOf(
   key: string,
-  file: Omit<DroppedFile, 'fileName' | 'objectKey'>,
+  file: Omit<ImportedFile, 'fileName' | 'objectKey'>,
   metadata: RelayedMetadata,
   checksums: Checksums = {},
 ): ObjectInfo {
   return { ...listed({ key, ...file }), metadata: { ...metadata, headers: {} }, checksums, checksumType: 'FULL_OBJECT' }
 }
 
-/** Shows an object as listings do. */
+/** Describes an object as listings show it. S3 shows times in whole seconds. */
 export function listed({ key, byteSize, etag, modifiedAt }: StoredObject): ListedObject {
   const second = new Date(Math.floor(modifiedAt.getTime() / 1000) * 1000)
   return { key, size: byteSize, etag: withoutQuotes(etag), modifiedAt: second }

@@ -2,7 +2,7 @@ import { type FileKey, fileNameProblem, fileSizeProblem, parseKey } from '@sluic
 import { type DeleteCondition, type ObjectName, S3Error, type WriteCondition } from '@sluice/s3-endpoint'
 import { StorageFull, StorageRefusal } from '@sluice/storage'
 
-/** Reads the key of a request that was let through; throws AccessDenied where it lies in no app's path. */
+/** Parses the key of an authorised request. Throws AccessDenied if the key is in no app's path. */
 export function fileOf({ key }: Pick<ObjectName, 'key'>): FileKey {
   const file = parseKey(key)
   if (file === undefined) throw new S3Error('AccessDenied', 'Access Denied')
@@ -10,8 +10,10 @@ export function fileOf({ key }: Pick<ObjectName, 'key'>): FileKey {
 }
 
 /**
- * The same for a file that is to be stored; throws AccessDenied where its name breaks the rules. Programs show its text; at
- * InvalidArgument s3cmd takes the endpoint for one that knows Signature V2 only.
+ * Parses the key of a file to be stored. Throws AccessDenied if its name breaks the rules.
+ *
+ * Clients show the message of AccessDenied. The code is not InvalidArgument, because s3cmd would then switch to
+ * Signature V2.
  */
 export function newFileOf(name: ObjectName): FileKey {
   const file = fileOf(name)
@@ -20,12 +22,12 @@ export function newFileOf(name: ObjectName): FileKey {
   return file
 }
 
-/** Throws EntityTooLarge for a file, or a part of one, over the limit. Takes bytes. */
+/** Throws EntityTooLarge if a file or a part has more bytes than a file may have. */
 export function checkSize(byteSize: number): void {
   refuseSize(fileSizeProblem(byteSize))
 }
 
-/** Throws EntityTooLarge if there is a problem with a size. */
+/** Throws EntityTooLarge with the description of a problem, if there is one. */
 export function refuseSize(problem: string | undefined): void {
   if (problem !== undefined) throw new S3Error('EntityTooLarge', sentence(problem))
 }
@@ -33,20 +35,21 @@ export function refuseSize(problem: string | undefined): void {
 /**
  * Throws NotImplemented if a write or a deletion has a condition.
  *
- * A file never replaces another, so a write has nothing to compare. Not every storage deletes under a condition.
+ * A file never replaces another file, so there is nothing to compare on a write. Not every storage supports conditional
+ * deletions.
  */
 export function refuseCondition(condition: WriteCondition | DeleteCondition | undefined): void {
   if (condition === undefined) return
   throw new S3Error('NotImplemented', 'Conditional writes and deletions are not supported here.')
 }
 
-/** The refusal of an upload that was completed, aborted or never begun. */
+/** Creates the error for an upload that was completed, aborted or never begun. */
 export function noSuchUpload(): S3Error {
   return new S3Error('NoSuchUpload', 'The specified upload does not exist, or was completed or aborted.')
 }
 
-/** Hands on what storage refused in the words of the protocol; other failures pass as they are. */
-export async function relayed<Result>(work: Promise<Result>): Promise<Result> {
+/** Converts storage's refusals to errors of the S3 protocol. Other errors are thrown unchanged. */
+export async function toS3Errors<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work
   } catch (error) {

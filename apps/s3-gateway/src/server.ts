@@ -5,7 +5,7 @@ import { createRelayBackend } from './backend.ts'
 import type { RelayContext } from './context.ts'
 import { admitSender } from './shares.ts'
 
-/** The settings that the S3 gateway itself takes. */
+/** The names of the settings that the gateway's server needs. */
 export const gatewaySettings = [
   'S3_GATEWAY_APP_UPLOADS',
   'S3_GATEWAY_BODY_GRACE',
@@ -17,8 +17,9 @@ export const gatewaySettings = [
 ] as const
 
 /**
- * Makes the S3 gateway: S3 over the apps' paths in the deployment's bucket, for whoever signs with an access key. The caller
- * makes it listen and closes it. `now` is the clock that signatures are held against.
+ * Creates the S3 gateway: an S3 server for the apps' paths in the deployment's bucket. Senders sign with an access key.
+ *
+ * The caller starts listening and closes the server. `now` is the clock for the verification of signatures.
  */
 export function createGateway(
   services: Omit<RelayContext, 'settings'>,

@@ -1,4 +1,4 @@
-import { relayRequests } from '@sluice/storage'
+import { maxRelayRequests } from '@sluice/storage'
 import { expect, test } from 'vitest'
 import { admitSender } from './shares.ts'
 
@@ -27,7 +27,7 @@ test('an app has its share of uploads, and each of its keys half of that', () =>
   expect(exhaust(() => admit(senderOf(2), 'PutObject'))).toHaveLength(5)
 })
 
-test('what has ended makes room again', () => {
+test('an upload that has ended releases its share', () => {
   const admit = admitSender(10)
   const upload = () => admit(senderOf(1), 'PutObject')
   const releases = exhaust(upload)
@@ -35,15 +35,15 @@ test('what has ended makes room again', () => {
   expect(exhaust(upload)).toHaveLength(2)
 })
 
-test('uploads leave other operations their own share, and the other way round', () => {
+test('uploads and other operations have separate shares', () => {
   const admit = admitSender(10)
   exhaust(() => admit(senderOf(1), 'PutObject'))
   expect(exhaust(() => admit(senderOf(1), 'ListObjectsV2'))).toHaveLength(25)
   expect(exhaust(() => admit(senderOf(2), 'CompleteMultipartUpload'))).toHaveLength(25)
 })
 
-test('uploads of all apps together leave requests to storage for short calls', () => {
+test('the uploads of all apps together leave some requests to storage for short calls', () => {
   const admit = admitSender(200)
   const admitted = Array.from({ length: 20 }, (_, index) => exhaust(() => admit(senderOf(index), 'PutObject')).length)
-  expect(admitted.reduce((sum, each) => sum + each)).toBe(relayRequests - 100)
+  expect(admitted.reduce((sum, each) => sum + each)).toBe(maxRelayRequests - 100)
 })

@@ -1,31 +1,32 @@
 import { type Admit, type OperationName, S3Error } from '@sluice/s3-endpoint'
 import { openShares } from '@sluice/service'
-import { relayRequests } from '@sluice/storage'
+import { maxRelayRequests } from '@sluice/storage'
 import type { Sender } from './access.ts'
 
-/** Operations whose body goes to storage while it arrives: each holds one of the relay's requests as long as its sender. */
+/** Operations whose body is streamed to storage. Each holds one of the relay's requests until its sender has finished. */
 const uploads = new Set<OperationName>(['PutObject', 'UploadPart'])
 
-/** Requests to storage that uploads leave to the short calls of all apps. */
+/** Requests to storage that are reserved for the short calls of all apps. */
 const reservedRequests = 100
 
-/** Other requests of an app in flight: short, unless storage or Postgres is slow. */
+/** The most calls of an app in flight that are not uploads. Calls are short unless storage or Postgres is slow. */
 const callsPerApp = 50
 
-/** How many requests may be in flight. */
+/** The most requests in flight, of all apps and of each app. */
 interface ShareLimits {
   total: number
   perApp: number
 }
 
 /**
- * Limits each app to a share of the requests that this process has in flight, and each access key to half of that. One app, or
- * one key that got into wrong hands, so never holds what the others need.
+ * Limits each app to a share of the requests that this process has in flight, and each access key to half of that
+ * share. One app, or one stolen key, can therefore never block the others.
  *
- * `uploadsPerApp` is the share of uploads; other operations have a share of their own. Throws SlowDown past a share.
+ * `uploadsPerApp` is the share of uploads. Other operations have a separate share. Throws SlowDown if a share is used
+ * up.
  */
 export function admitSender(uploadsPerApp: number): Admit<Sender> {
-  const admitUpload = openSenderShares({ total: relayRequests - reservedRequests, perApp: uploadsPerApp })
+  const admitUpload = openSenderShares({ total: maxRelayRequests - reservedRequests, perApp: uploadsPerApp })
   const admitCall = openSenderShares({ total: Number.POSITIVE_INFINITY, perApp: callsPerApp })
   return (sender, operation) => {
     const release = uploads.has(operation) ? admitUpload(sender) : admitCall(sender)
@@ -34,7 +35,10 @@ export function admitSender(uploadsPerApp: number): Admit<Sender> {
   }
 }
 
-/** Returns what takes a place for a sender. That returns the place's release, or undefined if a share is used up. */
+/**
+ * Returns a function that reserves a request for a sender. It returns the function that releases the request, or
+ * undefined if a share is used up.
+ */
 function openSenderShares({ total, perApp }: ShareLimits): (sender: Sender) => (() => void) | undefined {
   const apps = openShares({ all: total, each: perApp })
   const keys = openShares({ all: Number.POSITIVE_INFINITY, each: Math.ceil(perApp / 2) })

@@ -2,18 +2,18 @@ import type { Database } from '@sluice/database'
 import type { Relay, Storage } from '@sluice/storage'
 import type { Logger } from 'pino'
 
-/** What taking files on needs. */
-export interface BucketUploadContext {
+/** The services and settings that receiving bucket uploads uses. */
+export interface UploadContext {
   db: Database
   relay: Relay
   settings: { WAITING_IMPORTS_LIMIT: number }
 }
 
-/** What maintenance needs besides. */
-export interface MaintenanceContext extends BucketUploadContext {
+/** The services and settings that maintenance of the bucket uses. */
+export interface MaintenanceContext extends UploadContext {
   storage: Storage
   log: Logger
   settings: { FILE_RETENTION_DAYS: number; WAITING_IMPORTS_LIMIT: number }
-  /** Aborts when the process shuts down: a task ends before its next file. */
+  /** Aborts when the process shuts down. A task then ends before its next file. */
   shutdown?: AbortSignal
 }

@@ -1,11 +1,11 @@
 import { type Database, sql } from '@sluice/database'
 
-/** A file that has become an import. */
-export interface DroppedFile {
+/** A file of the bucket that has become an import. */
+export interface ImportedFile {
   fileName: string
-  /** Where it lies in storage. */
+  /** The key of its copy in storage. */
   objectKey: string
-  /** As storage gives it, with its quotes. */
+  /** In quotes, as storage returns it. */
   etag: string
   byteSize: number
   modifiedAt: Date
@@ -14,8 +14,8 @@ export interface DroppedFile {
 /** File names are compared by their bytes, as S3 does. */
 const nameBytes = sql<string>`file_name collate "C"`
 
-/** Gives the latest file of a name, as long as its import's files are kept. */
-export async function findFile(db: Database, appId: number, fileName: string): Promise<DroppedFile | undefined> {
+/** Looks up the latest file of a name. Returns undefined if there is none, or if the files of its import were removed. */
+export async function findFile(db: Database, appId: number, fileName: string): Promise<ImportedFile | undefined> {
   const row = await selectFiles(db, appId)
     .where(nameBytes, '=', fileName)
     .orderBy('sequence_number', 'desc')
@@ -26,18 +26,18 @@ export async function findFile(db: Database, appId: number, fileName: string): P
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Whether a text has the form of an import's ID. */
+/** Whether a text has the form of an import ID. */
 export function isImportId(text: string): boolean {
   return uuid.test(text)
 }
 
-/** Gives the file of an import, where it is one of that name. The ID is untrusted text. */
+/** Looks up the file of an import. `importId` is untrusted text. Returns undefined unless the file has that name. */
 export async function findImportedFile(
   db: Database,
   appId: number,
   fileName: string,
   importId: string,
-): Promise<DroppedFile | undefined> {
+): Promise<ImportedFile | undefined> {
   if (!isImportId(importId)) return undefined
   const row = await selectFiles(db, appId)
     .where(nameBytes, '=', fileName)
@@ -46,15 +46,19 @@ export async function findImportedFile(
   return row === undefined ? undefined : toFile(row)
 }
 
-/** Gives at most `limit` files whose names lie behind `after`, the latest of each name, in the order of the names' bytes. */
+/**
+ * Lists an app's files by the bytes of their names, and of each name only the latest file.
+ *
+ * Returns at most `limit` files whose names begin with `namePrefix` and follow `after`.
+ */
 export async function listFiles(
   db: Database,
   appId: number,
-  { namesBeginWith, after, limit }: { namesBeginWith: string; after: string; limit: number },
-): Promise<DroppedFile[]> {
+  { namePrefix, after, limit }: { namePrefix: string; after: string; limit: number },
+): Promise<ImportedFile[]> {
   const rows = await selectFiles(db, appId)
     .distinctOn(nameBytes)
-    .where(sql<boolean>`starts_with(file_name, ${namesBeginWith})`)
+    .where(sql<boolean>`starts_with(file_name, ${namePrefix})`)
     .where(nameBytes, '>', after)
     .orderBy(nameBytes)
     .orderBy('sequence_number', 'desc')
@@ -74,7 +78,7 @@ function selectFiles(db: Database, appId: number) {
 
 type Row = Awaited<ReturnType<ReturnType<typeof selectFiles>['execute']>>[number]
 
-function toFile(row: Row): DroppedFile {
+function toFile(row: Row): ImportedFile {
   return {
     fileName: row.file_name ?? '',
     objectKey: row.object_key,

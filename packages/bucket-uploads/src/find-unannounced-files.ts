@@ -4,27 +4,27 @@ import type { MaintenanceContext } from './context.ts'
 import { parseKey, uploadsPrefix } from './path.ts'
 import { hashOfObject } from './upload-hash.ts'
 
-/** A file that came past the S3 gateway, straight into the bucket. */
+/** A file that somebody put straight into the bucket, without the S3 gateway. */
 export interface UnannouncedFile extends ListedObject {
   appId: number
   fileName: string
-  /** Of the object: its key, ETag and time. */
+  /** A hash of the object's key, ETag and time. */
   hash: Buffer
 }
 
 /** The files in the paths of apps, oldest first. */
 export interface FoundFiles {
   all: UnannouncedFile[]
-  /** Those of `all` that no unseen file precedes in the order of its app. */
+  /** The files of `all` that cannot be preceded by an older file of their app that was not listed. */
   settled: UnannouncedFile[]
 }
 
 /**
  * Finds the files in the paths of apps.
  *
- * A listing of several pages may show a file on a late page and miss an older one that came to an earlier page meanwhile.
- * The bucket is therefore listed twice. Every file older than one that the first listing shows is in the second listing. So
- * an app's files are settled up to the last one that both listings show; later ones wait for the next run.
+ * A listing has several pages. An older file may appear on an earlier page after that page was read, and is then missed.
+ * The bucket is therefore listed twice: the second listing has every file that is older than a file of the first listing.
+ * An app's files are settled up to the last file that both listings show. Later files wait for the next run.
  */
 export async function findUnannouncedFiles(context: MaintenanceContext): Promise<FoundFiles> {
   const first = await listFiles(context)
@@ -52,7 +52,7 @@ async function listFiles({ relay, shutdown }: MaintenanceContext): Promise<Unann
   for await (const page of relay.list(uploadsPrefix)) {
     shutdown?.throwIfAborted()
     for (const object of page) {
-      // Storage's own tools mark a folder with an empty object.
+      // Tools that show folders mark a folder with an empty object.
       if (object.key.endsWith('/') && object.byteSize === 0) continue
       const key = parseKey(object.key)
       if (key !== undefined) files.push({ ...object, ...key, hash: hashOfObject(object) })
@@ -70,7 +70,7 @@ async function ofKnownApps({ db, log }: MaintenanceContext, files: UnannouncedFi
     .where(sql<boolean>`app_id = any(${appIds}::integer[])`)
     .execute()
   const known = new Set(apps.map((app) => app.app_id))
-  const lost = appIds.filter((appId) => !known.has(appId))
-  if (lost.length > 0) log.info({ app_ids: lost }, 'files in the bucket lie in paths of no app')
+  const unknown = appIds.filter((appId) => !known.has(appId))
+  if (unknown.length > 0) log.info({ app_ids: unknown }, 'files in the bucket are in paths of apps that do not exist')
   return files.filter(({ appId }) => known.has(appId))
 }

@@ -1,16 +1,16 @@
 export { type RemovalContext, removeAbandonedUploads, removeUploadsBeforeDeletion } from './abandoned-uploads.ts'
-export type { BucketUploadContext, MaintenanceContext } from './context.ts'
-export { type DroppedFile, findFile, findImportedFile, listFiles } from './files.ts'
+export type { MaintenanceContext, UploadContext } from './context.ts'
+export { findFile, findImportedFile, type ImportedFile, listFiles } from './files.ts'
 export { reservePart } from './part-sizes.ts'
 export { type FileKey, fileNameProblem, fileSizeProblem, hasDotSegment, parseKey, pathOf } from './path.ts'
 export { importUnannouncedFiles } from './unannounced-files.ts'
 export type { UploadOrigin } from './upload-hash.ts'
 export {
+  type BucketUpload,
   beginUpload,
   beginUploadInParts,
   findUpload,
   finishUpload,
   forgetUpload,
   listUploads,
-  type Upload,
 } from './uploads.ts'

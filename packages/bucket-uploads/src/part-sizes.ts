@@ -1,17 +1,17 @@
 import { sql } from '@sluice/database'
-import type { BucketUploadContext } from './context.ts'
+import type { UploadContext } from './context.ts'
 import { fileSizeProblem } from './path.ts'
-import type { Upload } from './uploads.ts'
+import type { BucketUpload } from './uploads.ts'
 
 /**
- * Reserves the bytes of a part that is about to come. A part that is sent again takes the place of the former one.
+ * Reserves the bytes of a part before it is received. A part that is sent again replaces the earlier part of its number.
  *
- * Returns what is wrong if the parts together would be more than a file may have: then nothing is reserved. Returns undefined
- * otherwise, also if the upload is in progress no longer: storage refuses the part then.
+ * Returns a description of the problem, and reserves nothing, if the parts together would exceed the limit for a file.
+ * Returns undefined otherwise. This includes an upload that has ended, because storage then refuses the part.
  */
 export async function reservePart(
-  { db }: Pick<BucketUploadContext, 'db'>,
-  { appId, importId }: Upload,
+  { db }: Pick<UploadContext, 'db'>,
+  { appId, importId }: BucketUpload,
   partNumber: number,
   byteSize: number,
 ): Promise<string | undefined> {
@@ -24,14 +24,14 @@ export async function reservePart(
       .forUpdate()
       .executeTakeFirst()
     if (upload === undefined) return undefined
-    const former = await tx
+    const earlier = await tx
       .selectFrom('bucket_upload_parts')
       .select('byte_size')
       .where('app_id', '=', appId)
       .where('import_id', '=', importId)
       .where('part_number', '=', partNumber)
       .executeTakeFirst()
-    const sum = upload.part_bytes - (former?.byte_size ?? 0) + byteSize
+    const sum = upload.part_bytes - (earlier?.byte_size ?? 0) + byteSize
     const problem = fileSizeProblem(sum)
     if (problem !== undefined) return problem
     await tx

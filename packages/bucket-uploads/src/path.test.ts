@@ -15,11 +15,11 @@ describe('a key', () => {
     ['uploads/9999999999/a', undefined],
     ['/uploads/7/a', undefined],
     ['apps/7/imports/x/upload', undefined],
-  ])('%j stands for %j', (key, expected) => {
+  ])('%j is parsed as %j', (key, expected) => {
     expect(parseKey(key)).toEqual(expected)
   })
 
-  test('of a path is that of its app, whatever the name', () => {
+  test('in an app’s path names that app, whatever follows the path', () => {
     const property = fc.property(fc.integer({ min: 1, max: 999_999_999 }), fc.string(), (appId, fileName) => {
       expect(parseKey(`${pathOf(appId)}${fileName}`)).toEqual({ appId, fileName })
     })
@@ -27,7 +27,7 @@ describe('a key', () => {
   })
 })
 
-describe('a segment of dots', () => {
+describe('a dot segment', () => {
   test.each(['.', '..', 'a/.', 'a/..', '../a', './a', 'a/../b', 'a\\..\\b', '%2e', 'a/%2E%2e', '.%2e/a', 'a%5c..%5cb'])(
     'is found in %s',
     (key) => {
@@ -35,9 +35,12 @@ describe('a segment of dots', () => {
     },
   )
 
-  test.each(['%252e%252e/a', 'a%255C%25252e.%252fb', 'a%2F..'])('is found in %s, which was encoded again', (key) => {
-    expect(hasDotSegment(key)).toBe(true)
-  })
+  test.each(['%252e%252e/a', 'a%255C%25252e.%252fb', 'a%2F..'])(
+    'is found in %s, which is encoded repeatedly',
+    (key) => {
+      expect(hasDotSegment(key)).toBe(true)
+    },
+  )
 
   test.each(['', 'a', '...', 'a..', '..a', 'a/...', 'a/.b', 'a/b.', 'v1..csv', '%2e%2ea', 'a%2e', '%', '2e'])(
     'is not found in %s',
@@ -75,7 +78,7 @@ describe('a file name', () => {
   })
 })
 
-test('a file has at most 1 GiB', () => {
+test('a file may have at most 1 GiB', () => {
   expect(fileSizeProblem(0)).toBeUndefined()
   expect(fileSizeProblem(2 ** 30)).toBeUndefined()
   expect(fileSizeProblem(2 ** 30 + 1)).toContain('larger')

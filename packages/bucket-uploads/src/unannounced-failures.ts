@@ -1,21 +1,22 @@
 import { type Database, sql } from '@sluice/database'
 
-/** A file is refused if so many runs of maintenance failed to take it on, over at least this time, seconds. */
-const mostFailures = 10
-const longestWait = 60 * 60
+/** A file is refused after this many failed attempts to import it, if they span at least `minFailingSeconds`. */
+const maxFailures = 10
+const minFailingSeconds = 60 * 60
 
-/** Why a file is refused that storage did not hand over, as its mail says. */
+/** The reason for refusing a file that could not be read from storage, as the mail states it. */
 export const unreadableProblem = 'storage did not hand over the file for an hour'
 
-/** An unannounced file: an object is known by its hash. */
+/** An unannounced file, identified by its hash. */
 interface FailedFile {
   appId: number
   hash: Buffer
 }
 
 /**
- * Notes that a file could not be taken on. Later files of its app wait for it until it is taken on or refused. It is
- * refused after ten failures over at least an hour, so that it blocks nobody for good.
+ * Records a failed attempt to import a file, and refuses the file after ten failures over at least an hour.
+ *
+ * Later files of the app wait until the file is imported or refused. The limit keeps it from blocking them forever.
  */
 export async function noteFailure(db: Database, { appId, hash }: FailedFile): Promise<void> {
   await sql`
@@ -23,15 +24,16 @@ export async function noteFailure(db: Database, { appId, hash }: FailedFile): Pr
     on conflict (app_id, file_hash) do update set
       failures = f.failures + 1,
       refused_at = coalesce(f.refused_at, case
-        when f.failures + 1 >= ${mostFailures} and f.first_failed_at <= now() - make_interval(secs => ${longestWait})
+        when f.failures + 1 >= ${maxFailures} and f.first_failed_at <= now() - make_interval(secs => ${minFailingSeconds})
         then now()
       end)
   `.execute(db)
 }
 
 /**
- * Returns when each refused file was refused, by the hash of the file in hex. Forgets the failures of files that are not
- * among those in the bucket.
+ * Returns the times at which files were refused, by the files' hashes in hex.
+ *
+ * Deletes the failures of files that are not in `inBucket`.
  */
 export async function refusedFiles(db: Database, inBucket: readonly FailedFile[]): Promise<Map<string, Date>> {
   const failures = await db
@@ -49,7 +51,10 @@ export async function refusedFiles(db: Database, inBucket: readonly FailedFile[]
   return refused
 }
 
-/** Whether a file is refused. Until the transaction ends, nobody else refuses a file that has failed before. */
+/**
+ * Whether a file is refused. Locks the file's failures, so that no other process refuses it before the transaction
+ * ends.
+ */
 export async function isRefused(tx: Database, { appId, hash }: FailedFile): Promise<boolean> {
   const row = await tx
     .selectFrom('unannounced_file_failures')

@@ -6,40 +6,40 @@ import type { MaintenanceContext } from './context.ts'
 import { findUnannouncedFiles, type UnannouncedFile } from './find-unannounced-files.ts'
 import { fileNameProblem, fileSizeProblem } from './path.ts'
 import { noteFailure, refusedFiles, unreadableProblem } from './unannounced-failures.ts'
-import { beginUpload, finishUpload, forgetUpload, type Upload } from './uploads.ts'
+import { type BucketUpload, beginUpload, finishUpload, forgetUpload } from './uploads.ts'
 
-/** What came of a run: the number of new imports, and the new mails. */
+/** The result of a run: the number of new imports, and the new mails. */
 interface Outcome {
-  taken: number
+  imported: number
   mails: MailId[]
 }
 
 /**
- * Takes on the files that were put straight into an app's path in the bucket: each becomes an import, oldest first, and
- * leaves the path. One that is refused stays for `FILE_RETENTION_DAYS`, and a mail says why it is no import.
+ * Imports the unannounced files, oldest first, and removes each from its path. A refused file stays for
+ * `FILE_RETENTION_DAYS`, and a mail states the reason.
  *
- * If a file cannot be taken on, later files of its app wait for the next run, until the file is refused. Any number of
- * processes may run this at once, and die in the middle: an object is known by its key, ETag and time, and never becomes
- * two imports. Ends before the next file when the process shuts down.
+ * If importing a file fails, later files of its app wait for the next run, until the file is refused. Any number of
+ * processes may run this at once, and may die at any point: a file is identified by its key, ETag and time, and never
+ * becomes two imports. Ends before the next file if the process shuts down.
  */
 export async function importUnannouncedFiles(context: MaintenanceContext): Promise<Outcome> {
   const { all, settled } = await findUnannouncedFiles(context)
   const refused = await refusedFiles(context.db, all)
-  const outcome: Outcome = { taken: 0, mails: [] }
-  const heldUp = new Set<number>()
+  const outcome: Outcome = { imported: 0, mails: [] }
+  const blockedApps = new Set<number>()
   for (const file of settled) {
     if (context.shutdown?.aborted) break
     const problem = problemOf(file, refused)
-    if (problem === undefined && heldUp.has(file.appId)) continue
+    if (problem === undefined && blockedApps.has(file.appId)) continue
     try {
-      if (problem === undefined || (await isImport(context, file))) outcome.taken += await takeOn(context, file)
+      if (problem === undefined || (await isImport(context, file))) outcome.imported += await importFile(context, file)
       else outcome.mails.push(...(await refuse(context, file, problem)))
     } catch (error) {
       if (context.shutdown?.aborted) break
-      context.log.warn({ ...named(file), err: error }, 'file in the bucket not taken on')
+      context.log.warn({ ...logFields(file), err: error }, 'file in the bucket not imported')
       if (problem !== undefined) continue
-      heldUp.add(file.appId)
-      // Neither a lack of room, nor somebody else's lock, nor how many imports wait is the file's fault.
+      blockedApps.add(file.appId)
+      // The file does not cause a lack of room, a lock of another process, or the number of waiting imports.
       const isOutage =
         [StorageFull, TooManyWaiting].some((each) => error instanceof each) ||
         isOutOfRoom(error) ||
@@ -50,12 +50,15 @@ export async function importUnannouncedFiles(context: MaintenanceContext): Promi
   return outcome
 }
 
-/** Names a file in the log without its name, which may hold a user's ID that is deleted some day. */
-function named({ appId, byteSize, modifiedAt }: UnannouncedFile) {
+/**
+ * Describes a file in the log without its name. The name may contain a user ID, which must not outlast the user's
+ * deletion.
+ */
+function logFields({ appId, byteSize, modifiedAt }: UnannouncedFile) {
   return { app_id: appId, byte_size: byteSize, modified_at: modifiedAt }
 }
 
-/** Why a file is no import, and since when that is known. */
+/** The reason for which a file cannot become an import. `since` is the time at which it was known. */
 interface Problem {
   text: string
   since: Date
@@ -69,44 +72,52 @@ function problemOf({ fileName, byteSize, hash, modifiedAt }: UnannouncedFile, re
 }
 
 /**
- * Copies the file to a place of its own, since a later one of its name would take its place in the path; then makes it an
- * import and takes it out of the path. Returns 1, or 0 if it was an import before, was replaced, or is gone.
+ * Copies a file to a key of its own, queues its import, and removes it from the path. It must be copied because a later
+ * file of its name would replace it.
+ *
+ * Returns the number of new imports: 0 if the file was imported before, was replaced, or is gone.
  */
-async function takeOn(context: MaintenanceContext, file: UnannouncedFile): Promise<number> {
-  let taken = 0
+async function importFile(context: MaintenanceContext, file: UnannouncedFile): Promise<number> {
+  let imported = 0
   if (!(await isImport(context, file))) {
     const { log } = context
     const upload = await beginUpload(context, file.appId, file.fileName, file.modifiedAt)
     if (!(await copyTo(context, file, upload))) return 0
     const finished = await finishUpload(context, upload, { kind: 'object', hash: file.hash })
-    // The copy may have been swept as an abandoned upload, and another process may have refused the file meanwhile.
+    // Meanwhile, the copy may have been removed as an abandoned upload, or another process may have refused the file.
     if (!(await isImport(context, file))) throw new Error(`upload ${upload.importId} has not become an import`)
     if (finished?.isNew === true) {
-      log.info({ app_id: file.appId, import_id: upload.importId, byte_size: file.byteSize }, 'file taken on')
-      taken = 1
+      log.info(
+        { app_id: file.appId, import_id: upload.importId, byte_size: file.byteSize },
+        'unannounced file imported',
+      )
+      imported = 1
     }
   }
   await removeImported(context, file)
-  return taken
+  return imported
 }
 
-/** Returns false if the file is no longer the one that was listed; what was begun for it is forgotten then. */
-async function copyTo(context: MaintenanceContext, file: UnannouncedFile, upload: Upload): Promise<boolean> {
+/**
+ * Copies a file to the key of an upload. Returns false, and forgets the upload, if the file is gone or was replaced
+ * since it was listed.
+ */
+async function copyTo(context: MaintenanceContext, file: UnannouncedFile, upload: BucketUpload): Promise<boolean> {
   try {
     await context.relay.copy(file.key, file.etag, upload.objectKey)
     return true
   } catch (error) {
-    const isOther = error instanceof ObjectGone || error instanceof ObjectReplaced
-    const isAnswer = isOther || error instanceof StorageFull || error instanceof StorageRefusal
-    // Without storage's answer, the copy may still come: the row stays, so that its key is known and the copy is swept.
-    if (isAnswer) await forgetUpload(context, upload)
+    const isChanged = error instanceof ObjectGone || error instanceof ObjectReplaced
+    const isAnswered = isChanged || error instanceof StorageFull || error instanceof StorageRefusal
+    // If storage did not answer, the copy may appear later. The row keeps its key known, so that the copy is removed then.
+    if (isAnswered) await forgetUpload(context, upload)
     else if (!context.shutdown?.aborted) await context.relay.remove(upload.objectKey).catch(() => undefined)
-    if (isOther) return false
+    if (isChanged) return false
     throw error
   }
 }
 
-/** Tells of the file once, and removes it when its time has come. Returns the new mails. */
+/** Sends one mail about a refused file, and removes the file after its retention time. Returns the new mails. */
 async function refuse(context: MaintenanceContext, file: UnannouncedFile, { text, since }: Problem): Promise<MailId[]> {
   const { db, log, settings } = context
   const days = settings.FILE_RETENTION_DAYS
@@ -115,13 +126,13 @@ async function refuse(context: MaintenanceContext, file: UnannouncedFile, { text
     return []
   }
   const event = `file:${file.hash.toString('hex')}`
-  const told = await db
+  const mailed = await db
     .selectFrom('mails')
     .select('event')
     .where('app_id', '=', file.appId)
     .where('event', '=', event)
     .executeTakeFirst()
-  if (told !== undefined) return []
+  if (mailed !== undefined) return []
   const app = await db.selectFrom('apps').select('name').where('app_id', '=', file.appId).executeTakeFirstOrThrow()
   const about = { appName: app.name, fileName: file.fileName, problem: text, removedAfterDays: days }
   log.info({ app_id: file.appId, problem: text }, 'file in the bucket refused')
@@ -138,22 +149,26 @@ async function isImport({ db }: MaintenanceContext, { appId, hash }: Unannounced
   return row !== undefined
 }
 
-/** Takes a file that is an import out of the path. The next run tries again if storage does not: no other file waits. */
+/** Removes an imported file from its path. If that fails, no other file waits: the next run tries again. */
 async function removeImported(context: MaintenanceContext, file: UnannouncedFile): Promise<void> {
   try {
     await removeUnlessReplaced(context, file)
   } catch (error) {
-    context.log.warn({ ...named(file), err: error }, 'imported file not removed from its path')
+    context.log.warn({ ...logFields(file), err: error }, 'imported file not removed from its path')
   }
 }
 
-/** S3 has no removal of one version of a key that every storage knows: a file that comes this very moment would be lost. */
+/**
+ * Removes a file from its path, unless another object has replaced it.
+ *
+ * A file that replaces it between the check and the removal is lost: not every storage supports conditional deletions.
+ */
 async function removeUnlessReplaced({ relay }: MaintenanceContext, file: UnannouncedFile): Promise<void> {
   const now = await relay.describe(file.key)
   if (now?.etag === file.etag && sameSecond(now.modifiedAt, file.modifiedAt)) await relay.remove(file.key)
 }
 
-/** Listings tell the time to the millisecond on some storages, headers to the second. */
+/** Some storages return milliseconds in listings, but headers have whole seconds. */
 function sameSecond(left: Date, right: Date): boolean {
   return Math.floor(left.getTime() / 1000) === Math.floor(right.getTime() / 1000)
 }

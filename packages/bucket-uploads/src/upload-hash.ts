@@ -3,14 +3,14 @@ import { type Database, sql } from '@sluice/database'
 import type { ListedObject } from '@sluice/storage'
 import { isRefused } from './unannounced-failures.ts'
 
-/** What brought a file into the bucket, by which a repetition is recognised. Signature and MD5 are in hex. */
+/** The origin of a file, by which a repeated upload is recognised. Signature and MD5 are in hex. */
 export type UploadOrigin =
   | { kind: 'request'; signature: string; md5: string }
   | { kind: 'object'; hash: Buffer }
-  /** A repeated completion names the import itself. */
+  /** An upload in parts needs no hash, because a repeated completion names the import itself. */
   | { kind: 'parts' }
 
-/** What an import keeps of its file's origin. */
+/** The hashes of a file's origin that its import stores. */
 interface OriginHashes {
   /** Unique among the app's imports. */
   uploadHash: Buffer | null
@@ -19,24 +19,28 @@ interface OriginHashes {
   checksum: string | null
 }
 
-/** First key of the lock, so that it is nobody else's: "sign" in ASCII. */
+/** The first key of the advisory lock, "sign" in ASCII. No other lock uses it. */
 const lockSpace = 0x7369676e
 
 /**
- * Returns what an import keeps of its file's origin. Returns undefined if the file must not become an import: it repeats the
- * latest upload with its signature, or was refused while it was copied.
+ * Returns the hashes of a file's origin for its import.
+ *
+ * Returns undefined if the file must not become an import: it repeats the latest upload with its signature, or it was
+ * refused while it was copied.
  */
 export async function hashesOf(tx: Database, appId: number, origin: UploadOrigin): Promise<OriginHashes | undefined> {
   if (origin.kind === 'request') return await hashesOfRequest(tx, appId, origin)
   if (origin.kind === 'parts') return { uploadHash: null, signatureHash: null, checksum: null }
-  // Later files may have overtaken a refused one.
+  // Later files of the app may already have overtaken a refused file.
   if (await isRefused(tx, { appId, hash: origin.hash })) return undefined
   return { uploadHash: origin.hash, signatureHash: null, checksum: null }
 }
 
 /**
- * A pre-signed address has one signature for everything that is sent to it. The same content therefore counts as new after
- * other content, and if nothing came of the latest import.
+ * Returns the hashes of a request, or undefined if it repeats the latest upload with its signature.
+ *
+ * Everything that is sent to one pre-signed address has the same signature. The same content is therefore new if it
+ * follows other content, or if the latest import failed or was cancelled.
  */
 async function hashesOfRequest(
   tx: Database,
@@ -45,7 +49,7 @@ async function hashesOfRequest(
 ): Promise<OriginHashes | undefined> {
   const signatureHash = hash('signature', signature)
   const checksum = Buffer.from(md5, 'hex').toString('base64')
-  // An upload with this signature that is about to commit may be the latest one.
+  // A concurrent upload with this signature may be about to commit, and would then be the latest.
   await sql`select pg_advisory_xact_lock(${lockSpace}::integer, ${signatureHash.readInt32BE()}::integer)`.execute(tx)
   const latest = await tx
     .selectFrom('imports')
@@ -55,14 +59,14 @@ async function hashesOfRequest(
     .orderBy('sequence_number', 'desc')
     .limit(1)
     .executeTakeFirst()
-  // Without an earlier one, the hash is the one that the release before this one knows.
+  // For the first upload with a signature, the hash is the same as in the preceding release.
   if (latest === undefined) return { uploadHash: hash('request', signature, md5), signatureHash, checksum }
   const isImported = latest.state !== 'failed' && latest.state !== 'cancelled'
   if (isImported && latest.checksum === checksum) return undefined
   return { uploadHash: hash('request', signature, md5, latest.import_id), signatureHash, checksum }
 }
 
-/** Returns the hash of an object in the bucket: of its key, ETag and second. */
+/** Hashes an object's key, its ETag, and the second in which it was stored. */
 export function hashOfObject({ key, etag, modifiedAt }: ListedObject): Buffer {
   return hash('object', key, etag, Math.floor(modifiedAt.getTime() / 1000))
 }

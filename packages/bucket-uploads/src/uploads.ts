@@ -2,38 +2,40 @@ import { gzipMagicBytes, isGzip } from '@sluice/csv'
 import { type Database, type ImportContentType, type RawBuilder, sql, type UploadChecksum } from '@sluice/database'
 import { queueStoredFile, sweepLater, uploadKey, withinWaitingLimit } from '@sluice/imports'
 import type { Relay } from '@sluice/storage'
-import type { BucketUploadContext } from './context.ts'
-import { type DroppedFile, findImportedFile, isImportId } from './files.ts'
+import type { UploadContext } from './context.ts'
+import { findImportedFile, type ImportedFile, isImportId } from './files.ts'
 import { hashesOf, type UploadOrigin } from './upload-hash.ts'
 
-/** A file on its way to the bucket. It lies under a key of its own, so that files of one name never touch each other. */
-export interface Upload {
+/** A bucket upload in flight. Its object has a key of its own, so files of the same name never replace each other. */
+export interface BucketUpload {
   appId: number
-  /** The import's, once the file is one. */
+  /** The ID that the import will have. */
   importId: string
   fileName: string
   objectKey: string
-  /** Of an upload in parts; null where the file comes whole. */
+  /** Storage's ID of an upload in parts; null if the file is sent in one request. */
   storageUploadId: string | null
-  /** What the parts, and the whole, are to have; null if the upload names no algorithm. */
+  /** The checksum that the parts and the object get; null if the sender named no algorithm. */
   checksum: UploadChecksum | null
   startedAt: Date
 }
 
 /**
- * Begins an upload: from here on its key in storage is known, and so is removed where nothing comes of it. `sentAt` is when its
- * sender began to send it, if that was before. Throws `TooManyWaiting`.
+ * Begins an upload. Its key in storage is recorded first, so that the object is removed if the upload never completes.
+ *
+ * `sentAt` is the time at which the sender began to send the file; now, if it is left out. Throws `TooManyWaiting` if
+ * the app has as many waiting imports as it may have.
  */
 export async function beginUpload(
-  { db, settings }: Pick<BucketUploadContext, 'db' | 'settings'>,
+  { db, settings }: Pick<UploadContext, 'db' | 'settings'>,
   appId: number,
   fileName: string,
   sentAt?: Date,
-): Promise<Upload> {
+): Promise<BucketUpload> {
   const values = {
     app_id: appId,
     file_name: fileName,
-    // A clock of storage that is ahead makes no file younger than it can be.
+    // If storage's clock is ahead, `sentAt` may be in the future.
     ...(sentAt !== undefined && { sent_at: sql<Date>`least(now(), ${sentAt}::timestamptz)` }),
   }
   const row = await withinWaitingLimit(db, appId, settings.WAITING_IMPORTS_LIMIT, (tx) =>
@@ -42,14 +44,14 @@ export async function beginUpload(
   return toUpload(row)
 }
 
-/** Begins an upload in parts. */
+/** Begins an upload in parts. Throws `TooManyWaiting` if the app has as many waiting imports as it may have. */
 export async function beginUploadInParts(
-  { db, relay, settings }: BucketUploadContext,
+  { db, relay, settings }: UploadContext,
   appId: number,
   fileName: string,
   metadata: Parameters<Relay['beginParts']>[1],
   checksum: UploadChecksum | null = null,
-): Promise<Upload> {
+): Promise<BucketUpload> {
   const upload = await beginUpload({ db, settings }, appId, fileName)
   const storageUploadId = await relay.beginParts(upload.objectKey, metadata)
   await db
@@ -61,13 +63,13 @@ export async function beginUploadInParts(
   return { ...upload, storageUploadId, checksum }
 }
 
-/** Finds an upload in parts that is under way. The ID is untrusted text. */
+/** Looks up an upload in parts that is in flight. `importId` is untrusted text. */
 export async function findUpload(
   db: Database,
   appId: number,
   fileName: string,
   importId: string,
-): Promise<(Upload & { storageUploadId: string }) | undefined> {
+): Promise<(BucketUpload & { storageUploadId: string }) | undefined> {
   if (!isImportId(importId)) return undefined
   const row = await db
     .selectFrom('bucket_uploads')
@@ -81,23 +83,24 @@ export async function findUpload(
 }
 
 /**
- * Returns at most `limit` uploads in parts that an app has in flight, in the order of their names' bytes, then of their IDs.
+ * Lists an app's uploads in parts that are in flight, ordered by the bytes of their names, then by their IDs.
  *
- * They lie behind `after`: their names are higher, or their IDs if it names one. Both are untrusted text.
+ * Returns at most `limit` uploads that follow `after`. Uploads with the name of `after` follow it only if it has an ID
+ * and theirs is higher. Name and ID are untrusted text.
  */
 export async function listUploads(
   db: Database,
   appId: number,
-  request: { namesBeginWith: string; after: { fileName: string; importId: string }; limit: number },
-): Promise<Upload[]> {
-  const { namesBeginWith, after, limit } = request
+  request: { namePrefix: string; after: { fileName: string; importId: string }; limit: number },
+): Promise<BucketUpload[]> {
+  const { namePrefix, after, limit } = request
   const hasHigherId = sql<boolean>`${after.importId} <> '' and import_id::text collate "C" > ${after.importId}`
   const rows = await db
     .selectFrom('bucket_uploads')
     .selectAll()
     .where('app_id', '=', appId)
     .where('storage_upload_id', 'is not', null)
-    .where(sql<boolean>`starts_with(file_name, ${namesBeginWith})`)
+    .where(sql<boolean>`starts_with(file_name, ${namePrefix})`)
     .where(sql<boolean>`(file_name > ${after.fileName} or (file_name = ${after.fileName} and ${hasHigherId}))`)
     .orderBy('file_name')
     .orderBy('import_id')
@@ -106,22 +109,22 @@ export async function listUploads(
   return rows.map(toUpload)
 }
 
-/** A file that is complete. */
-export interface FinishedFile extends DroppedFile {
-  /** False if this call made no import: an earlier upload or completion did, or the file was refused. */
+/** The file of a completed upload. */
+export interface FinishedFile extends ImportedFile {
+  /** False if this call queued no import: an earlier upload or completion did so, or the file was refused. */
   isNew: boolean
 }
 
 /**
- * Makes an import of an upload that storage has whole: it gets its sequence number now, so that files are applied in the
- * order in which they were complete (design.md §3, Request order).
+ * Queues the import of an upload of which storage has the whole file. The import gets its sequence number now, so files
+ * are imported in the order in which they were complete (design.md §3, Request order).
  *
- * Returns the file. If its origin must not be imported (again), the stored copy is removed. Returns undefined if the upload
- * is no longer in progress and has no import: nothing of it will be imported.
+ * Returns the file. Removes the stored copy if the file must not be imported, or was imported before. Returns undefined
+ * if the upload has ended without an import.
  */
 export async function finishUpload(
-  { db, relay }: Pick<BucketUploadContext, 'db' | 'relay'>,
-  upload: Upload,
+  { db, relay }: Pick<UploadContext, 'db' | 'relay'>,
+  upload: BucketUpload,
   origin: UploadOrigin,
 ): Promise<FinishedFile | undefined> {
   const { appId, importId, fileName, objectKey } = upload
@@ -149,27 +152,28 @@ export async function finishUpload(
     return 'repeated'
   })
   if (outcome === 'gone') return await findFinishedFile(db, upload)
-  // Nobody else knows of this copy.
+  // No import refers to this copy.
   if (outcome === 'repeated') await relay.remove(objectKey)
   return { fileName, objectKey, etag, byteSize, modifiedAt: stored.modifiedAt, isNew: outcome === 'queued' }
 }
 
-/** Returns the file of an upload that another completion has made an import. */
+/** Returns the file of an upload whose import another call of `finishUpload` has queued. */
 async function findFinishedFile(
   db: Database,
-  { appId, fileName, importId }: Upload,
+  { appId, fileName, importId }: BucketUpload,
 ): Promise<FinishedFile | undefined> {
   const file = await findImportedFile(db, appId, fileName, importId)
   return file && { ...file, isNew: false }
 }
 
 /**
- * Forgets an upload of which nothing comes, with what storage has of it, unless it has become an import. A completion of
- * the same moment finds it either there or gone.
+ * Deletes an upload and everything that storage has of it, unless it has become an import.
+ *
+ * It locks the upload's row, so a concurrent completion finds the upload either intact or gone.
  */
 export async function forgetUpload(
-  { db, relay }: Pick<BucketUploadContext, 'db' | 'relay'>,
-  upload: Upload,
+  { db, relay }: Pick<UploadContext, 'db' | 'relay'>,
+  upload: BucketUpload,
 ): Promise<void> {
   const { objectKey, storageUploadId } = upload
   await forgetWith(db, upload, async () => {
@@ -178,8 +182,11 @@ export async function forgetUpload(
   })
 }
 
-/** Forgets an upload after `removeStored` has removed what storage has of it; does nothing where it is an import. */
-export async function forgetWith(db: Database, upload: Upload, removeStored: () => Promise<void>): Promise<void> {
+/**
+ * Deletes an upload after `removeStored` has removed its bytes from storage. Does nothing if the upload has become an
+ * import.
+ */
+export async function forgetWith(db: Database, upload: BucketUpload, removeStored: () => Promise<void>): Promise<void> {
   await db.transaction().execute(async (tx) => {
     const row = await tx
       .selectFrom('bucket_uploads')
@@ -191,20 +198,20 @@ export async function forgetWith(db: Database, upload: Upload, removeStored: () 
     if (row === undefined) return
     await removeStored()
     await removeUpload(tx, upload)
-    // What is still on its way to storage may arrive there all the same.
+    // A request to storage that is still in flight may store something after this removal.
     await sweepLater(tx, upload)
   })
 }
 
-/** What a file is: by its ending, else by its first bytes. */
-async function contentTypeOf(relay: Relay, { fileName, objectKey }: Upload): Promise<ImportContentType> {
+/** Returns the type of a file: gzip if its name ends in `.gz` or it begins like gzip, otherwise CSV. */
+async function contentTypeOf(relay: Relay, { fileName, objectKey }: BucketUpload): Promise<ImportContentType> {
   if (/\.gz$/i.test(fileName)) return 'application/gzip'
   const start = await relay.readStart(objectKey, gzipMagicBytes)
   return isGzip(start) ? 'application/gzip' : 'text/csv'
 }
 
-/** Removes an upload's row. Returns when it was sent; undefined if it was not among them. */
-async function removeUpload(db: Database, { appId, importId }: Upload): Promise<string | undefined> {
+/** Deletes an upload's row. Returns the time at which the file was sent, or undefined if there is no row. */
+async function removeUpload(db: Database, { appId, importId }: BucketUpload): Promise<string | undefined> {
   const removed = await db
     .deleteFrom('bucket_uploads')
     .where('app_id', '=', appId)
@@ -214,8 +221,12 @@ async function removeUpload(db: Database, { appId, importId }: Upload): Promise<
   return removed?.sent_at
 }
 
-/** Returns at most `limit` uploads, oldest first, to which `condition` applies. */
-export async function uploadsWhere(db: Database, condition: RawBuilder<boolean>, limit: number): Promise<Upload[]> {
+/** Returns at most `limit` uploads for which `condition` holds, oldest first. */
+export async function uploadsWhere(
+  db: Database,
+  condition: RawBuilder<boolean>,
+  limit: number,
+): Promise<BucketUpload[]> {
   const rows = await db
     .selectFrom('bucket_uploads')
     .selectAll()
@@ -233,7 +244,7 @@ function toUpload(row: {
   storage_upload_id: string | null
   checksum: UploadChecksum | null
   started_at: Date
-}): Upload {
+}): BucketUpload {
   return {
     appId: row.app_id,
     importId: row.import_id,

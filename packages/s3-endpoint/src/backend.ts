@@ -102,8 +102,8 @@ export type ListPage = { objects: ListedObject[]; commonPrefixes: string[]; next
 export type PendingUpload = { key: string; uploadId: string; startedAt: Date; plan: ChecksumPlan | undefined }
 
 /**
- * Which pending uploads are listed: at most `limit` whose keys begin with `prefix`, from behind `after` on. Of the key of `after`,
- * only uploads with a higher ID are listed, and none if its ID is empty. Both are untrusted text.
+ * Which pending uploads are listed: at most `limit` whose keys begin with `prefix`, from behind `after` on. Of the key
+ * of `after`, only uploads with a higher ID are listed, and none if its ID is empty. Both are untrusted text.
  */
 export type UploadsRequest = { prefix: string; after: { key: string; uploadId: string }; limit: number }
 
@@ -134,8 +134,8 @@ export type MultipartBackend = {
   /** Stores a part, in place of an earlier one with the same number. Its checksum is by the algorithm of the plan. */
   putPart(name: ObjectName, uploadId: string, partNumber: number, upload: Upload): Promise<PartInfo>
   /**
-   * Returns parts whose numbers are above `after`, in the order of their numbers and at most `limit` of them, and the upload's
-   * plan. `limit` is 1 or more.
+   * Returns parts whose numbers are above `after`, in the order of their numbers and at most `limit` of them, and the
+   * upload's plan. `limit` is 1 or more.
    */
   listParts(
     name: ObjectName,

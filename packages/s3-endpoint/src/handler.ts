@@ -25,7 +25,8 @@ export type Authorize<Identity> = (
 ) => boolean | Promise<boolean>
 
 /**
- * Admits an authorised request before its body is read, and returns what ends its admission. Throws SlowDown to refuse it.
+ * Admits an authorised request before its body is read, and returns what ends its admission. Throws SlowDown to refuse
+ * it.
  */
 export type Admit<Identity> = (identity: Identity, operation: OperationName) => () => void
 

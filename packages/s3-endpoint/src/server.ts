@@ -154,8 +154,8 @@ async function send(response: ServerResponse, answer: Answer, isHead: boolean): 
 }
 
 /**
- * Reads and drops what a refused sender still sends. Resolves when the body has ended or the connection is gone, which the
- * policy for clients sees to.
+ * Reads and drops what a refused sender still sends. Resolves when the body has ended or the connection is gone, which
+ * the policy for clients sees to.
  *
  * Closing at once would reset the connection, and the sender would never see why it was refused.
  */

@@ -1,7 +1,7 @@
 import { S3Client, S3ServiceException } from '@aws-sdk/client-s3'
 import type { Settings } from '@sluice/config'
 
-/** The settings that connecting to storage takes. */
+/** The names of the settings that a connection to storage needs. */
 export const storageSettings = [
   'S3_ENDPOINT',
   'S3_PUBLIC_ENDPOINT',
@@ -13,54 +13,64 @@ export const storageSettings = [
 
 export type StorageSettings = Settings<(typeof storageSettings)[number]>
 
-/** How long storage is waited for, ms: for an answer once a request has begun (0: however long), and while nothing moves. */
-export interface Patience {
-  requestTimeout: number
-  socketTimeout: number
-  /** Requests at a time; further ones wait. The SDK's own figure is 50. */
+/** The limits of a client of storage. */
+export interface ClientLimits {
+  /** Longest time from the begin of a request to its answer. 0 means no limit. */
+  requestTimeoutMs: number
+  /** Longest time without a byte in either direction. */
+  socketTimeoutMs: number
+  /** Most requests in flight; further requests wait. The SDK's default is 50. */
   maxSockets?: number
 }
 
 /**
- * How long a connection is kept for the next request, ms. It is shorter than anyone waits for an answer: one that died without
- * a word is gone before a request is repeated, which would take it otherwise and wait in vain again.
+ * How long an idle connection is kept for the next request.
+ *
+ * It is shorter than every timeout of a request. A connection that died unnoticed is therefore closed before a request is
+ * repeated. Otherwise the repeated request would use the dead connection and time out again.
  */
-const idleTimeout = 5_000
+const idleTimeoutMs = 5_000
 
-/** What the SDK would write to the terminal, such as that a body broke off, is thrown as well, and logged where it matters. */
-const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {} }
+/** The SDK throws everything that it would write to the terminal. Callers log those errors if they matter. */
+const noLogger = { trace() {}, debug() {}, info() {}, warn() {}, error() {} }
 
 /**
- * Makes a client of the deployment's storage at the given address. Connects on first use. When `stop` aborts, each request
- * in flight ends with an AbortError, as does each later one.
+ * Creates a client of the deployment's storage at the given address. It connects on first use.
+ *
+ * When `stop` aborts, all requests in flight and all later requests reject with an AbortError.
  */
-export function connect(settings: StorageSettings, endpoint: string, patience: Patience, stop?: AbortSignal): S3Client {
-  const { requestTimeout, socketTimeout, maxSockets } = patience
-  const agent = { timeout: idleTimeout, ...(maxSockets !== undefined && { maxSockets }) }
+export function connect(
+  settings: StorageSettings,
+  endpoint: string,
+  limits: ClientLimits,
+  stop?: AbortSignal,
+): S3Client {
+  const { requestTimeoutMs, socketTimeoutMs, maxSockets } = limits
+  const agent = { timeout: idleTimeoutMs, ...(maxSockets !== undefined && { maxSockets }) }
   const client = new S3Client({
     endpoint,
     region: settings.S3_REGION,
     forcePathStyle: true,
     credentials: { accessKeyId: settings.S3_ACCESS_KEY_ID, secretAccessKey: settings.S3_SECRET_ACCESS_KEY },
-    // Otherwise a pre-signed URL carries the checksum of an empty body, which storage then holds against the real one.
+    // Otherwise a pre-signed URL carries the checksum of an empty body, and storage compares it with the real body.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    logger: silent,
+    logger: noLogger,
     requestHandler: {
       connectionTimeout: 5_000,
-      requestTimeout,
+      requestTimeout: requestTimeoutMs,
       throwOnRequestTimeout: true,
-      socketTimeout,
+      socketTimeout: socketTimeoutMs,
       httpAgent: agent,
       httpsAgent: agent,
     },
   })
-  if (stop !== undefined) endRequests(client, stop)
+  if (stop !== undefined) abortRequestsOn(stop, client)
   return client
 }
 
-/** Passes the signal to each request of the client, beside the request's own signal. */
-function endRequests(client: S3Client, stop: AbortSignal): void {
+/** Aborts each request of the client when `stop` aborts, or the request's own signal. */
+function abortRequestsOn(stop: AbortSignal, client: S3Client): void {
   const send = client.send
   Object.assign(client, {
     send(command: unknown, options: { abortSignal?: AbortSignal } = {}): unknown {
@@ -71,7 +81,7 @@ function endRequests(client: S3Client, stop: AbortSignal): void {
   })
 }
 
-/** The HTTP status of an answer that storage refused a request with; undefined for any other failure. */
+/** Returns the HTTP status with which storage refused a request, or undefined for any other failure. */
 export function statusOf(error: unknown): number | undefined {
   return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined
 }

@@ -7,7 +7,7 @@ export class ObjectGone extends Error {
   }
 }
 
-/** Storage has no room for what is to be stored. */
+/** Storage has no room for an object. */
 export class StorageFull extends Error {
   override readonly name = 'StorageFull'
 
@@ -16,7 +16,7 @@ export class StorageFull extends Error {
   }
 }
 
-/** The object's ETag is not the expected one: it was replaced. */
+/** The object was replaced: it does not have the expected ETag. */
 export class ObjectReplaced extends Error {
   override readonly name = 'ObjectReplaced'
 
@@ -25,10 +25,10 @@ export class ObjectReplaced extends Error {
   }
 }
 
-/** Storage refused what was passed on to it, for a reason that the sender can do something about. */
+/** Storage refused a relayed request because of an error of its sender. */
 export class StorageRefusal extends Error {
   override readonly name = 'StorageRefusal'
-  /** As in the S3 protocol, such as `NoSuchUpload`. */
+  /** An error code of the S3 protocol, such as `NoSuchUpload`. */
   readonly code: RefusalCode
 
   constructor(code: RefusalCode, message: string) {
@@ -40,7 +40,7 @@ export class StorageRefusal extends Error {
 const refusalCodes = ['EntityTooSmall', 'InvalidPart', 'InvalidPartOrder', 'NoSuchUpload'] as const
 export type RefusalCode = (typeof refusalCodes)[number]
 
-/** Gives storage's error code if it is one that says what the sender did wrong. */
+/** Returns storage's error code if it describes an error of the sender, and otherwise undefined. */
 export function refusalCode(code: string): RefusalCode | undefined {
   return refusalCodes.find((known) => known === code)
 }

@@ -2,10 +2,10 @@ export { type StorageSettings, storageSettings } from './client.ts'
 export { ObjectGone, ObjectReplaced, type RefusalCode, StorageFull, StorageRefusal } from './errors.ts'
 export {
   type ListedObject,
+  maxRelayRequests,
   openRelay,
   type Relay,
   type RelayedMetadata,
   type RelayedObject,
-  relayRequests,
 } from './relay.ts'
 export { openStorage, type Storage, type UploadTerms } from './storage.ts'

@@ -16,13 +16,13 @@ import { connect, type StorageSettings, statusOf } from './client.ts'
 import { ObjectGone, ObjectReplaced, refusalCode, StorageFull, StorageRefusal } from './errors.ts'
 import { type SizedBody, sendBody } from './send-body.ts'
 
-/** What a sender says of an object: its type, and the `x-amz-meta-…` headers without that beginning. */
+/** The metadata that a sender declares: the content type, and the `x-amz-meta-…` headers by the rest of their names. */
 export interface RelayedMetadata {
   contentType: string
   user: Record<string, string>
 }
 
-/** An object without its bytes; the ETag has its quotes. */
+/** An object without its bytes. The ETag is in quotes. */
 export interface RelayedObject {
   byteSize: number
   etag: string
@@ -30,7 +30,7 @@ export interface RelayedObject {
   metadata: RelayedMetadata
 }
 
-/** A part of an upload that is there; the ETag has its quotes. */
+/** A stored part of an upload. The ETag is in quotes. */
 interface RelayedPart {
   partNumber: number
   byteSize: number
@@ -38,64 +38,77 @@ interface RelayedPart {
   modifiedAt: Date
 }
 
-/** Some of the parts, in the order of their numbers. */
+/** A page of an upload's parts, in the order of their numbers. */
 interface PageOfParts {
   parts: RelayedPart[]
   isTruncated: boolean
 }
 
-/** An object of a listing. */
+/** An object as listings show it. */
 export interface ListedObject extends Pick<RelayedObject, 'byteSize' | 'etag' | 'modifiedAt'> {
   key: string
 }
 
 /**
- * The deployment's bucket for what clients of S3 send: bytes and calls are passed on as they come. It waits for a sender
- * however slow it is: the caller ends those that are too slow. What storage refuses is thrown as {@link StorageRefusal} or {@link StorageFull}.
+ * The deployment's bucket as the S3 gateway uses it: the bodies and calls of clients are streamed to storage.
+ *
+ * It has no limit for slow senders: the caller aborts a body that arrives too slowly. If storage refuses a call, the
+ * relay throws {@link StorageRefusal} or {@link StorageFull}.
  */
 export interface Relay {
-  /** Stores an object; gives its ETag. Throws what reading the body throws. */
+  /** Stores an object. Returns its ETag. Throws the errors of reading the body. */
   put(key: string, body: SizedBody, metadata: RelayedMetadata): Promise<string>
-  /** Gives undefined where there is no such object. */
+  /** Returns an object's description, or undefined if there is no such object. */
   describe(key: string): Promise<RelayedObject | undefined>
-  /** Gives the first bytes of an object, `byteCount` at most. Throws {@link ObjectGone}. */
+  /** Reads at most the first `byteCount` bytes of an object. Throws {@link ObjectGone} if there is no such object. */
   readStart(key: string, byteCount: number): Promise<Buffer>
-  /** Begins an upload in parts; gives storage's ID of it. */
+  /** Begins an upload in parts. Returns storage's ID of the upload. */
   beginParts(key: string, metadata: RelayedMetadata): Promise<string>
-  /** Stores a part; gives its ETag. Throws what reading the body throws. */
+  /** Stores a part. Returns its ETag. Throws the errors of reading the body. */
   putPart(key: string, uploadId: string, partNumber: number, body: SizedBody): Promise<string>
-  /** Gives the parts that are there, in the order of their numbers. */
+  /** Returns all stored parts of an upload, in the order of their numbers. */
   listParts(key: string, uploadId: string): Promise<RelayedPart[]>
   /** Returns at most `limit` parts whose numbers are above `after`, in one request. */
   pageOfParts(key: string, uploadId: string, page: { after: number; limit: number }): Promise<PageOfParts>
+  /** Makes an object of the parts. */
   completeParts(key: string, uploadId: string, parts: readonly { partNumber: number; etag: string }[]): Promise<void>
-  /** Forgets an upload in parts; one that is gone already is no error. */
+  /** Aborts an upload in parts. Succeeds if there is no such upload. */
   abortParts(key: string, uploadId: string): Promise<void>
-  /** Gives the objects whose keys begin with `prefix`, page by page, in the order of their keys. */
+  /** Yields the objects whose keys begin with `prefix`, page by page, in the order of their keys. */
   list(prefix: string): AsyncGenerator<ListedObject[]>
-  /** Copies an object within storage. Throws {@link ObjectGone}, and {@link ObjectReplaced} where its ETag is another. */
+  /**
+   * Copies an object within storage.
+   *
+   * Throws {@link ObjectGone} if there is no such object, and {@link ObjectReplaced} if its ETag is not `etag`.
+   */
   copy(key: string, etag: string, target: string): Promise<void>
-  /** Removes an object; that it is not there is no error. */
+  /** Removes an object. Succeeds if there is no such object. */
   remove(key: string): Promise<void>
   close(): void
 }
 
-/** S3's own figure. */
+/** The largest page of parts that S3 returns. */
 const partsPerPage = 1_000
 
-/** Requests to storage that a relay has in flight at most; further ones wait. */
-export const relayRequests = 1_000
-
-/** Senders may be slow. The S3 gateway ends those that are too slow, so this waits for storage longer than it does. ms. */
-const patience = { requestTimeout: 0, socketTimeout: 4 * 60_000, maxSockets: relayRequests }
+/** The most requests to storage that a relay has in flight. Further requests wait. */
+export const maxRelayRequests = 1_000
 
 /**
- * Opens the deployment's bucket for passing on. Connects on first use. When `stop` aborts, every request ends with an
- * AbortError.
+ * How long storage may accept no bytes. It is longer than the S3 gateway's limit for a stalled sender, which ends
+ * first.
+ */
+const stallTimeoutMs = 4 * 60_000
+
+const limits = { requestTimeoutMs: 0, socketTimeoutMs: stallTimeoutMs, maxSockets: maxRelayRequests }
+
+/**
+ * Opens the deployment's bucket for relayed requests. Connects on first use.
+ *
+ * When `stop` aborts, every request rejects with an AbortError.
  */
 export function openRelay(settings: StorageSettings, stop?: AbortSignal): Relay {
   const Bucket = settings.S3_BUCKET
-  const client = connect(settings, settings.S3_ENDPOINT, patience, stop)
+  const client = connect(settings, settings.S3_ENDPOINT, limits, stop)
 
   async function pageOfParts(
     Key: string,
@@ -160,7 +173,7 @@ export function openRelay(settings: StorageSettings, stop?: AbortSignal): Relay 
 
     async listParts(key, uploadId) {
       const parts: RelayedPart[] = []
-      // The SDK's own pages end only where the marker is missing, which no storage promises.
+      // The SDK's paginator ends only at a page without a marker, and no storage guarantees such a page.
       for (let isTruncated = true; isTruncated; ) {
         const page = await pageOfParts(key, uploadId, { after: parts.at(-1)?.partNumber ?? 0, limit: partsPerPage })
         parts.push(...page.parts)
@@ -227,19 +240,23 @@ function toInput({ contentType, user }: RelayedMetadata) {
   return { ContentType: contentType, Metadata: user }
 }
 
-/** Passes a body on; gives its ETag. */
+/** Streams a body to storage. Returns the ETag of what was stored. */
 async function relayBody(
   body: SizedBody,
   send: Parameters<typeof sendBody<{ ETag?: string | undefined }>>[1],
 ): Promise<string> {
   try {
-    const { ETag: etag } = await sendBody(body, send, { silence: patience.socketTimeout })
+    const { ETag: etag } = await sendBody(body, send, { stallTimeoutMs })
     return etag ?? ''
   } catch (error) {
     throw toRefusal(error)
   }
 }
 
+/**
+ * Converts an error of the SDK to {@link StorageFull} or {@link StorageRefusal} if it is one. Returns other errors
+ * unchanged.
+ */
 function toRefusal(error: unknown): unknown {
   if (statusOf(error) === 507) return new StorageFull('the upload')
   const code = error instanceof S3ServiceException ? refusalCode(error.name) : undefined

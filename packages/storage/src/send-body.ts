@@ -1,83 +1,91 @@
 import { Readable } from 'node:stream'
 
-/** Bytes to send: as many as `byteSize` says, or reading them throws, and then nothing is stored. */
+/** A body to send. Reading `chunks` yields `byteSize` bytes or throws; if it throws, nothing is stored. */
 export interface SizedBody {
   byteSize: number
   chunks: AsyncIterable<Uint8Array>
 }
 
-/** The body has other bytes than was said. */
+/** The body does not have the declared number of bytes. */
 class WrongLength extends Error {
   override readonly name = 'WrongLength'
 }
 
-/** What the SDK takes beside a command. */
+/** The options of the SDK for one request. */
 interface SendOptions {
   abortSignal: AbortSignal
   requestTimeout: number
 }
 
 /**
- * Sends a request with a body that is read while it is sent. The SDK does not notice that reading it fails: the request
- * would wait for the rest for ever. Nor can it tell a slow sender from storage that takes nothing any more.
+ * Sends a request whose body is read while it is sent. Returns the answer.
  *
- * Takes how the request is sent, how long storage may take nothing, or owe its answer (`silence`, ms), and a signal that ends
- * it with an AbortError. Throws what reading the body throws, and what the request does.
+ * The SDK does not notice if reading the body fails: the request would wait for the rest forever. The SDK also cannot
+ * distinguish a slow sender from storage that accepts no more bytes.
+ *
+ * `send` sends the request. The request times out if storage accepts no bytes, or does not answer, for `stallTimeoutMs`.
+ * `signal` aborts the request with an AbortError. Throws the errors of reading the body and of the request.
  */
 export async function sendBody<Answer>(
   body: SizedBody,
   send: (body: Readable | Buffer, options: SendOptions) => Promise<Answer>,
-  { silence, signal }: { silence: number; signal?: AbortSignal | undefined },
+  { stallTimeoutMs, signal }: { stallTimeoutMs: number; signal?: AbortSignal | undefined },
 ): Promise<Answer> {
   const broken = new AbortController()
   let failure: Error | undefined
-  const giveUp = (error: Error) => {
+  const fail = (error: Error) => {
     failure ??= error
     broken.abort()
   }
-  const debt = openDebt(silence, () => giveUp(new Error(`storage has been silent for ${silence} ms`)))
-  const stream = Readable.from(handOver(body, debt))
-  stream.on('error', giveUp)
+  const stallTimer = createStallTimer(stallTimeoutMs, () => {
+    fail(new Error(`storage did not respond for ${stallTimeoutMs} ms`))
+  })
+  const stream = Readable.from(timedChunks(body, stallTimer))
+  stream.on('error', fail)
   const abortSignal = signal === undefined ? broken.signal : AbortSignal.any([broken.signal, signal])
   try {
-    // A stream without a byte is one of unknown length to the SDK.
+    // For the SDK, a stream without a byte has an unknown length.
     const whole = body.byteSize === 0 ? Buffer.concat(await stream.toArray()) : undefined
     return await send(whole ?? stream, { abortSignal, requestTimeout: 0 })
   } catch (error) {
     throw failure ?? error
   } finally {
-    debt.settle()
+    stallTimer.stop()
     stream.destroy()
   }
 }
 
-/** What storage owes: to take what was handed to it, and its answer in the end. */
-interface Debt {
-  begin(): void
-  settle(): void
+/** A timer that runs while this process waits for storage, and stands still while it waits for the sender of the body. */
+interface StallTimer {
+  start(): void
+  stop(): void
 }
 
-function openDebt(limit: number, onDefault: () => void): Debt {
+function createStallTimer(timeoutMs: number, onTimeout: () => void): StallTimer {
   let timer: NodeJS.Timeout | undefined
   return {
-    begin() {
-      timer = setTimeout(onDefault, limit)
+    start() {
+      timer = setTimeout(onTimeout, timeoutMs)
       timer.unref()
     },
-    settle: () => clearTimeout(timer),
+    stop: () => clearTimeout(timer),
   }
 }
 
-/** The chunks of a body; while one of them is in storage's hands, storage owes. Throws {@link WrongLength}. */
-async function* handOver({ byteSize, chunks }: SizedBody, debt: Debt): AsyncGenerator<Uint8Array> {
+/**
+ * Yields the chunks of a body. The timer runs while storage handles a chunk, and after the last chunk.
+ *
+ * Throws {@link WrongLength} if the body does not have `byteSize` bytes.
+ */
+async function* timedChunks({ byteSize, chunks }: SizedBody, stallTimer: StallTimer): AsyncGenerator<Uint8Array> {
   let left = byteSize
   for await (const chunk of chunks) {
     left -= chunk.length
     if (left < 0) throw new WrongLength(`the body has more than ${byteSize} bytes`)
-    debt.begin()
+    stallTimer.start()
     yield chunk
-    debt.settle()
+    stallTimer.stop()
   }
   if (left > 0) throw new WrongLength(`the body has ${byteSize - left} bytes instead of ${byteSize}`)
-  debt.begin()
+  stallTimer.start()
 }

@@ -16,19 +16,19 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { connect, type StorageSettings, statusOf } from './client.ts'
 import { ObjectGone, ObjectReplaced, StorageFull } from './errors.ts'
 import { sendBody } from './send-body.ts'
-import { endWhenSilent } from './silence.ts'
+import { timeOutStalledBody } from './stalled-body.ts'
 
-/** What an upload must be: storage refuses any other type, size (bytes) or MD5 (base64). */
+/** The terms of an upload. Storage refuses any other type, size in bytes, or MD5 in base64. */
 export interface UploadTerms {
   contentType: string
   byteSize: number
   checksum: string
 }
 
-/** What part of which version of an object is read, and for how long. */
 interface ReadOptions {
-  /** First byte; 0 if not given. */
+  /** The position of the first byte; 0 if it is left out. */
   from?: number
+  /** The ETag that the object must have. */
   etag?: string
   signal?: AbortSignal
 }
@@ -38,42 +38,46 @@ interface WriteOptions {
   signal?: AbortSignal | undefined
 }
 
-/** Object storage as the service uses it: one bucket, keys, streams. */
+/** Object storage as the service uses it: the objects of one bucket. */
 export interface Storage {
-  /** Address for one PUT of exactly what `terms` say, good for `validFor` ms. */
-  presignUpload(key: string, terms: UploadTerms, validFor: number): Promise<string>
-  /** Address for GETs that a browser saves as `fileName`, good for `validFor` ms. */
-  presignDownload(key: string, fileName: string, validFor: number): Promise<string>
-  /** Size in bytes and ETag of an object; undefined where there is none. */
+  /** Pre-signs an address for one PUT that meets `terms`. The address is valid for `validForMs`. */
+  presignUpload(key: string, terms: UploadTerms, validForMs: number): Promise<string>
+  /** Pre-signs an address for GETs that a browser saves as `fileName`. The address is valid for `validForMs`. */
+  presignDownload(key: string, fileName: string, validForMs: number): Promise<string>
+  /** Returns an object's size in bytes and its ETag, or undefined if there is no such object. */
   stat(key: string): Promise<{ byteSize: number; etag: string } | undefined>
   /**
-   * Streams an object from byte `from` on. Throws {@link ObjectGone} where there is none and {@link ObjectReplaced} where
-   * its ETag is not the given one. Whoever stops reading early destroys the stream; the signal ends it with an AbortError.
+   * Streams an object from byte `from` on.
+   *
+   * Throws {@link ObjectGone} if there is no such object, and {@link ObjectReplaced} if its ETag is not `etag`. A
+   * caller that stops reading early must destroy the stream. The signal ends the stream with an AbortError.
    */
   read(key: string, options?: ReadOptions): Promise<Readable>
-  /** Stores a small object whole. */
+  /** Stores a small object in one request. */
   write(key: string, content: Buffer, contentType: string): Promise<void>
   /**
-   * Stores a stream: one of known length (bytes) in one go, any other in parts, which takes twice as long. Nothing is stored
-   * where the stream fails or has another length. Throws {@link StorageFull}; the signal ends it with an AbortError.
+   * Stores a stream: in one request if `byteSize` is given, and otherwise in parts, which takes twice as long.
+   *
+   * Nothing is stored if the stream fails or has another length. Throws {@link StorageFull} if storage has no room. The
+   * signal ends it with an AbortError.
    */
   writeStream(key: string, content: AsyncIterable<Buffer>, contentType: string, options?: WriteOptions): Promise<void>
-  /** Removes every object whose key begins with `prefix`, and the parts of uploads that were never ended. */
+  /** Removes every object whose key begins with `prefix`, and the parts of uploads that were never completed. */
   removeAll(prefix: string): Promise<void>
-  /** Rejects where the bucket cannot be reached, within 5 s. */
+  /** Rejects within 5 s if the bucket cannot be reached. */
   check(): Promise<void>
   close(): void
 }
 
-/** Opens the deployment's bucket. Connects on first use. When `stop` aborts, every request ends with an AbortError. */
+/** Opens the deployment's bucket. Connects on first use. When `stop` aborts, every request rejects with an AbortError. */
 export function openStorage(settings: StorageSettings, stop?: AbortSignal): Storage {
   const bucket = settings.S3_BUCKET
-  const client = connect(settings, settings.S3_ENDPOINT, patience, stop)
-  const uploads = connect(settings, settings.S3_ENDPOINT, { ...patience, socketTimeout: longestPause }, stop)
-  const publicClient = connect(settings, settings.S3_PUBLIC_ENDPOINT ?? settings.S3_ENDPOINT, patience)
+  const client = connect(settings, settings.S3_ENDPOINT, limits, stop)
+  const uploads = connect(settings, settings.S3_ENDPOINT, { ...limits, socketTimeoutMs: maxSenderPauseMs }, stop)
+  const publicClient = connect(settings, settings.S3_PUBLIC_ENDPOINT ?? settings.S3_ENDPOINT, limits)
 
   return {
-    presignUpload(key, { contentType, byteSize, checksum }, validFor) {
+    presignUpload(key, { contentType, byteSize, checksum }, validForMs) {
       const command = new PutObjectCommand({
         Bucket: bucket,
         Key: key,
@@ -81,19 +85,19 @@ export function openStorage(settings: StorageSettings, stop?: AbortSignal): Stor
         ContentLength: byteSize,
         ContentMD5: checksum,
       })
-      // The presigner signs Content-Type only where it is told to.
+      // The presigner signs Content-Type only if it is listed.
       const signableHeaders = new Set(['host', 'content-type', 'content-md5', 'content-length'])
-      return getSignedUrl(publicClient, command, { expiresIn: validFor / 1000, signableHeaders })
+      return getSignedUrl(publicClient, command, { expiresIn: validForMs / 1000, signableHeaders })
     },
 
-    presignDownload(key, fileName, validFor) {
+    presignDownload(key, fileName, validForMs) {
       const command = new GetObjectCommand({
         Bucket: bucket,
         Key: key,
         ResponseContentDisposition: `attachment; filename="${fileName}"`,
         ResponseContentType: 'text/csv; charset=utf-8',
       })
-      return getSignedUrl(publicClient, command, { expiresIn: validFor / 1000 })
+      return getSignedUrl(publicClient, command, { expiresIn: validForMs / 1000 })
     },
 
     async stat(key) {
@@ -116,7 +120,7 @@ export function openStorage(settings: StorageSettings, stop?: AbortSignal): Stor
       try {
         const { Body: body } = await client.send(command, { ...(signal !== undefined && { abortSignal: signal }) })
         if (!(body instanceof Readable)) throw new Error(`storage answered GET ${key} without a stream`)
-        endWhenSilent(body, silence)
+        timeOutStalledBody(body, responseTimeoutMs)
         return signal === undefined ? body : addAbortSignal(signal, body)
       } catch (error) {
         if (statusOf(error) === 404) throw new ObjectGone(key)
@@ -137,7 +141,8 @@ export function openStorage(settings: StorageSettings, stop?: AbortSignal): Stor
         else {
           const put = (Body: Readable | Buffer) => new PutObjectCommand({ ...about, ContentLength: byteSize, Body })
           const body = { byteSize, chunks: content }
-          await sendBody(body, (bytes, options) => uploads.send(put(bytes), options), { silence, signal })
+          const limit = { stallTimeoutMs: responseTimeoutMs, signal }
+          await sendBody(body, (bytes, options) => uploads.send(put(bytes), options), limit)
         }
       } catch (error) {
         if (statusOf(error) === 507) throw new StorageFull(key)
@@ -154,7 +159,7 @@ export function openStorage(settings: StorageSettings, stop?: AbortSignal): Stor
         const refused = removed.Errors?.[0]
         if (refused !== undefined) throw new Error(`storage did not remove ${refused.Key}: ${refused.Message}`)
       }
-      // What a process that was killed had uploaded in parts is no object, but takes up room.
+      // The parts that a killed process has uploaded are not objects, but they take up room.
       const { Uploads: begun = [] } = await client.send(
         new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix }),
       )
@@ -164,13 +169,13 @@ export function openStorage(settings: StorageSettings, stop?: AbortSignal): Stor
     },
 
     async check() {
-      const abortSignal = AbortSignal.timeout(checkTimeout)
+      const abortSignal = AbortSignal.timeout(checkTimeoutMs)
       try {
         await client.send(new HeadBucketCommand({ Bucket: bucket }), { abortSignal })
       } catch (error) {
         const status = statusOf(error)
         if (status === undefined) throw error
-        // An answer to HEAD has no body, so that the error has no words of its own.
+        // An answer to HEAD has no body, so the SDK's error has no message.
         throw new Error(`storage answers ${status} for the bucket ${bucket}`, { cause: error })
       }
     },
@@ -183,17 +188,19 @@ export function openStorage(settings: StorageSettings, stop?: AbortSignal): Stor
   }
 }
 
-/** Storage that owes an answer, or the next bytes of one, for so long is taken for dead, ms. */
-const silence = 20_000
-/** Whoever sends what is stored as it comes may pause for so long, ms; who is silent for longer is cut off before. */
-const longestPause = 15 * 60_000
+/** How long storage may take to answer, or to send or accept the next bytes. */
+const responseTimeoutMs = 20_000
+/**
+ * How long the sender of a streamed body may pause. The limits for slow clients end a stalled sender before this limit.
+ */
+const maxSenderPauseMs = 15 * 60_000
 
-const patience = { requestTimeout: silence, socketTimeout: 60_000 }
+const limits = { requestTimeoutMs: responseTimeoutMs, socketTimeoutMs: 60_000 }
 
-/** Whether storage is there has to be known sooner, ms. */
-const checkTimeout = 5_000
+/** The health check answers sooner than a request times out. */
+const checkTimeoutMs = 5_000
 
-/** Uploads a stream of any length, in parts, of which one is in memory at a time. */
+/** Uploads a stream of any length in parts. One part is in memory at a time. */
 async function uploadParts(client: S3Client, params: PutObjectCommandInput, signal?: AbortSignal): Promise<void> {
   const upload = new Upload({ client, queueSize: 1, params })
   const abort = () => void upload.abort()

@@ -177,7 +177,7 @@ describe('data counts as sent when its content was fixed:', () => {
   test('by the modification time of an unannounced file, even if it is found after the deletion', async () => {
     await fixture.storage.write(`${pathOf(appId)}people.csv`, csvBytes, 'text/csv')
     await deleteAndRegisterAgain()
-    expect(await importUnannouncedFiles(fixture.maintenance)).toMatchObject({ taken: 1 })
+    expect(await importUnannouncedFiles(fixture.maintenance)).toMatchObject({ imported: 1 })
     const { import_id: importId } = await fixture.database.db
       .selectFrom('imports')
       .select('import_id')

@@ -79,7 +79,7 @@ test('a read from storage that stops halfway through a file times out, and is tr
     const lines = logged(deployment, importId, 'import postponed')
     return lines.length > 0 && lines
   })
-  expect(postponed?.err?.message).toBe('storage has been silent for 20000 ms')
+  expect(postponed?.err?.message).toBe('storage did not respond for 20000 ms')
   await untilState(deployment, importId, 'completed')
 })
 

@@ -240,8 +240,8 @@ describe('an unannounced file', () => {
   test('becomes one import and is removed from the path', async () => {
     await putPast('people.csv')
     expect(await listing()).toEqual(['people.csv'])
-    expect(await take()).toMatchObject({ taken: 1, mails: [] })
-    expect(await take()).toMatchObject({ taken: 0, mails: [] })
+    expect(await take()).toMatchObject({ imported: 1, mails: [] })
+    expect(await take()).toMatchObject({ imported: 0, mails: [] })
     expect(await imports()).toMatchObject([{ source: 'bucket', state: 'queued', file_name: 'people.csv' }])
     expect(await contentOf((await imports())[0]?.object_key ?? '')).toBe(file)
     expect(await gateway.maintenance.relay.describe(`${owner.path}people.csv`)).toBeUndefined()
@@ -300,9 +300,9 @@ describe('an unannounced file', () => {
     ['..', 'must not be ..'],
   ])('that breaks the rules (%s) causes no import but one mail with the reason', async (name, reason) => {
     await putPast(name)
-    const { taken, mails } = await take()
-    expect([taken, mails.length]).toEqual([0, 1])
-    expect(await take()).toMatchObject({ taken: 0, mails: [] })
+    const { imported, mails } = await take()
+    expect([imported, mails.length]).toEqual([0, 1])
+    expect(await take()).toMatchObject({ imported: 0, mails: [] })
     const sent = await gateway.db.selectFrom('mails').selectAll().where('app_id', '=', owner.appId).execute()
     expect(sent).toMatchObject([{ recipient: 'ann@example.com', text: expect.stringContaining(reason) }])
     expect(sent[0]?.text).toContain(name)
@@ -316,8 +316,8 @@ describe('an unannounced file', () => {
     async function* list(prefix: string) {
       for await (const page of relay.list(prefix)) yield page.map((object) => ({ ...object, byteSize: 2 ** 30 + 1 }))
     }
-    const { taken, mails } = await importUnannouncedFiles({ ...gateway.maintenance, relay: { ...relay, list } })
-    expect([taken, mails.length]).toEqual([0, 1])
+    const { imported, mails } = await importUnannouncedFiles({ ...gateway.maintenance, relay: { ...relay, list } })
+    expect([imported, mails.length]).toEqual([0, 1])
     expect(await imports()).toEqual([])
     await take()
   })
@@ -344,7 +344,7 @@ describe('an unannounced file', () => {
     const key = 'uploads/999999/people.csv'
     const body = { byteSize: file.length, chunks: chunksOf(Buffer.from(file)) }
     await gateway.maintenance.relay.put(key, body, { contentType: 'text/csv', user: {} })
-    expect(await take()).toEqual({ taken: 0, mails: [] })
+    expect(await take()).toEqual({ imported: 0, mails: [] })
     expect(await gateway.maintenance.relay.describe(key)).toBeDefined()
   })
 })

@@ -92,7 +92,7 @@ test('pending uploads are looked up a page at a time, even if thousands share a 
     return { app_id: appId, file_name: `many.${index}`, storage_upload_id: 'x' }
   })
   await gateway.db.insertInto('bucket_uploads').values(rows).execute()
-  const request = { namesBeginWith: 'many', after: { fileName: '', importId: '' }, limit: 7 }
+  const request = { namePrefix: 'many', after: { fileName: '', importId: '' }, limit: 7 }
   expect(await listUploads(gateway.db, appId, request)).toHaveLength(7)
   const page = await list({ Prefix: `${path}many`, Delimiter: '.' })
   expect([shown(page), page.IsTruncated]).toEqual([['many.'], false])

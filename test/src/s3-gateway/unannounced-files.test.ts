@@ -83,8 +83,8 @@ describe('a file that storage fails to copy', () => {
     expect([await names(), mails.length]).toEqual([['2.csv'], 1])
     const [mail] = await gateway.db.selectFrom('mails').selectAll().where('app_id', '=', owner.appId).execute()
     expect(mail?.text).toContain('storage did not hand over the file for an hour')
-    // The file must not be imported after files that have overtaken it.
-    expect(await take()).toEqual({ taken: 0, mails: [] })
+    // It must not be imported after files that have overtaken it.
+    expect(await take()).toEqual({ imported: 0, mails: [] })
     expect([await names(), await isInPath('1.csv')]).toEqual([['2.csv'], true])
   })
 
@@ -111,7 +111,7 @@ describe('a file that storage fails to copy', () => {
       await sql`drop function lock_uploads`.execute(gateway.db)
     })
     await put('1.csv')
-    expect(await take()).toEqual({ taken: 0, mails: [] })
+    expect(await take()).toEqual({ imported: 0, mails: [] })
     expect(await failures()).toEqual([])
   })
 
@@ -195,7 +195,7 @@ test('an imported file that storage fails to remove from the path blocks no othe
   await put('1.csv')
   await put('2.csv')
   const remove = () => Promise.reject(new Error('storage did not remove the object'))
-  expect(await take({ ...gateway.maintenance.relay, remove })).toMatchObject({ taken: 2 })
+  expect(await take({ ...gateway.maintenance.relay, remove })).toMatchObject({ imported: 2 })
   await take()
   expect([await names(), await isInPath('1.csv'), await isInPath('2.csv')]).toEqual([['1.csv', '2.csv'], false, false])
 })
@@ -203,9 +203,9 @@ test('an imported file that storage fails to remove from the path blocks no othe
 describe('an unannounced file stays in the path', () => {
   test('if its copy was swept away before it became an import', async () => {
     await put('people.csv')
-    expect(await take(sweptCopies(gateway.maintenance))).toMatchObject({ taken: 0 })
+    expect(await take(sweptCopies(gateway.maintenance))).toMatchObject({ imported: 0 })
     expect([await names(), await isInPath('people.csv')]).toEqual([[], true])
-    expect(await take()).toMatchObject({ taken: 1 })
+    expect(await take()).toMatchObject({ imported: 1 })
     expect(await importedContents(gateway, owner)).toEqual(['user_id\nalice\n'])
     expect(await isInPath('people.csv')).toBe(false)
   })

@@ -16,9 +16,10 @@ const emptySha256 = sha256Hex('')
 /**
  * Decodes an aws-chunked body: `size[;chunk-signature=…] CRLF data CRLF` up to a chunk of size 0, then the trailer.
  *
- * Yields the data as it comes, with that of short chunks joined. A chunk's signature is known only after its last byte, so
- * what was yielded is not to be trusted before the generator ends. Returns the trailing headers by their name in lower case.
- * Throws SignatureDoesNotMatch, IncompleteBody, MalformedTrailerError, or InvalidRequest for broken framing.
+ * Yields the data as it comes, with that of short chunks joined. A chunk's signature is known only after its last byte,
+ * so what was yielded is not to be trusted before the generator ends. Returns the trailing headers by their name in
+ * lower case. Throws SignatureDoesNotMatch, IncompleteBody, MalformedTrailerError, or InvalidRequest for broken
+ * framing.
  */
 export async function* decodeChunked(
   source: AsyncIterable<Buffer>,

@@ -11,7 +11,10 @@ const typesOfAlgorithm: Record<ChecksumAlgorithm, readonly ChecksumType[]> = {
   sha256: ['COMPOSITE'],
 }
 
-/** Returns the plan for an algorithm, of its default type if none is given. Throws InvalidRequest if S3 has no such type. */
+/**
+ * Returns the plan for an algorithm, of its default type if none is given. Throws InvalidRequest if S3 has no such
+ * type.
+ */
 export function makePlan(algorithm: ChecksumAlgorithm, type: ChecksumType | undefined): ChecksumPlan {
   const [standard = 'FULL_OBJECT'] = typesOfAlgorithm[algorithm]
   const plan = { algorithm, type: type ?? standard }

@@ -23,8 +23,8 @@ export function createSigner(secretAccessKey: string, scope: CredentialScope, ti
 }
 
 /**
- * Signs lines under the signer's time and scope. `algorithm` is the first line: {@link signatureAlgorithm}, or its variant for
- * chunks and trailers. Gives the signature in hex.
+ * Signs lines under the signer's time and scope. `algorithm` is the first line: {@link signatureAlgorithm}, or its
+ * variant for chunks and trailers. Gives the signature in hex.
  */
 export function sign(signer: Signer, algorithm: string, lines: string[]): string {
   const { date, region } = signer.scope

@@ -19,7 +19,9 @@ export function conditionalElements(): string[] {
   return members.filter((name) => !namingElements.has(name))
 }
 
-/** Returns the `x-amz-` headers of an operation's request in the installed SDK's model of S3, in lower case and sorted. */
+/**
+ * Returns the `x-amz-` headers of an operation's request in the installed SDK's model of S3, in lower case and sorted.
+ */
 export function headersOfOperation(name: string): string[] {
   const found = Object.values(model).find((schema) => isOperation(schema) && schema[2] === name)
   const input = isOperation(found) ? found[4]() : undefined
