@@ -3,38 +3,41 @@ import type { Readable } from 'node:stream'
 /** A bucket as listings show it. */
 export type BucketInfo = { name: string; createdAt: Date }
 
-/** Names one object, both parts checked: a valid bucket name, and a key of 1 to 1024 bytes of UTF-8 without NUL. */
+/** The name of an object. The bucket name is valid; the key has 1 to 1,024 bytes of UTF-8 without NUL. */
 export type ObjectName = { bucket: string; key: string }
 
-/** The checksum algorithms of the S3 protocol, named as in `x-amz-checksum-…`. */
+/** A checksum algorithm of the S3 protocol, as it is named in `x-amz-checksum-…`. */
 export type ChecksumAlgorithm = 'crc32' | 'crc32c' | 'crc64nvme' | 'sha1' | 'sha256'
 
-/** Base64 digests by algorithm; only those that the sender named are there. */
+/** Base64 digests by algorithm. Only algorithms that the sender named are present. */
 export type Checksums = Partial<Record<ChecksumAlgorithm, string>>
 
-/** Whether a checksum of an object is over the checksums of its parts, or over all its bytes. */
+/** The basis of an object's checksum: the checksums of its parts (`COMPOSITE`), or all its bytes (`FULL_OBJECT`). */
 export type ChecksumType = 'COMPOSITE' | 'FULL_OBJECT'
 
-/** The checksum that an object in parts gets. Its parts have checksums by this algorithm too. */
+/** The checksum that an object in parts gets. Its parts have checksums by the same algorithm. */
 export type ChecksumPlan = { algorithm: ChecksumAlgorithm; type: ChecksumType }
 
-/** What a sender may say about an object; header names are in lower case. */
+/** The metadata that a sender declares for an object. Header names are in lower case. */
 export type ObjectMetadata = {
   contentType: string
-  /** Of cache-control, content-disposition, content-encoding, content-language and expires those that were sent. */
+  /**
+   * The headers cache-control, content-disposition, content-encoding, content-language and expires, as far as they were
+   * sent.
+   */
   headers: Record<string, string>
-  /** The `x-amz-meta-…` headers, by their name without that beginning. */
+  /** The `x-amz-meta-…` headers, by the rest of their names. */
   user: Record<string, string>
 }
 
-/** A stored object without its bytes. `size` is in bytes; `etag` has no quotes; `modifiedAt` is in whole seconds. */
+/** A stored object without its bytes. `size` is in bytes, `etag` has no quotes, and `modifiedAt` is a whole second. */
 export type ObjectInfo = {
   key: string
   size: number
   etag: string
   modifiedAt: Date
   metadata: ObjectMetadata
-  /** A composite one ends in the number of parts: `digest-number`. */
+  /** A composite checksum ends with the number of parts: `digest-number`. */
   checksums: Checksums
   checksumType: ChecksumType
 }
@@ -43,40 +46,41 @@ export type ObjectInfo = {
 export type UploadDigests = { md5: string; checksums: Checksums }
 
 /**
- * The bytes of an upload on their way in.
+ * The body of an upload in flight.
  *
- * `chunks` can be read once. It throws where the body breaks off or turns out not to be what the sender signed or
- * declared; it gives out all `size` bytes only where everything is as it should be. So a backend stores nothing for
- * good before it has `size` bytes and `chunks` has ended. `digests` may be called after that.
+ * `chunks` can be read once. It throws if the connection breaks, or if the body is not what the sender signed or
+ * declared. It yields all `size` bytes only if everything was verified. A backend must not store anything permanently
+ * before `chunks` has ended. `digests` may be called afterwards.
  */
 export type Upload = {
   size: number
-  /** Of the request, in hex: a request that is sent again as it was has the same. */
+  /** The signature of the request, in hex. A request that is repeated unchanged has the same signature. */
   signature: string
   chunks: AsyncIterable<Uint8Array>
   /**
-   * Has `digests` hold a checksum by this algorithm, whether the sender named one or not. Call it before `chunks`.
+   * Makes `digests` return a checksum by this algorithm, even if the sender named none. Must be called before `chunks`
+   * is read.
    *
-   * Throws InvalidRequest if the sender named one by another algorithm.
+   * Throws InvalidRequest if the sender named a checksum by another algorithm.
    */
   requireChecksum(algorithm: ChecksumAlgorithm): void
   digests(): UploadDigests
 }
 
-/** What must hold for the object that is there now, checked in one step with the write. ETags have no quotes. */
+/** A condition on the existing object, checked in one step with the write. ETags have no quotes. */
 export type WriteCondition = { ifAbsent: true } | { ifMatch: string[] }
 
 /**
- * What must hold for an object that is to be deleted, checked in one step with the deletion. ETags have no quotes.
+ * A condition on the object to be deleted, checked in one step with the deletion. ETags have no quotes.
  *
- * An object that is not there meets every condition.
+ * A missing object meets every condition.
  */
 export type DeleteCondition = { ifMatch: string[] | undefined; modifiedAt: Date | undefined; size: number | undefined }
 
 /**
- * An object held open: its bytes stay readable when it is replaced or deleted meanwhile.
+ * An open object. Its bytes stay readable if it is replaced or deleted.
  *
- * `read` gives the bytes from `start` to `end`, both counted from 0 and included; the caller calls `close` at the end.
+ * `read` returns the bytes from `start` to `end`, both inclusive and counted from 0. The caller must call `close`.
  */
 export type OpenObject = {
   info: ObjectInfo
@@ -85,38 +89,40 @@ export type OpenObject = {
 }
 
 /**
- * One page of a listing to be made. Order is that of the keys' UTF-8 bytes.
+ * A request for one page of a listing. Entries are ordered by the UTF-8 bytes of their keys.
  *
- * `after`: only entries behind this key or common prefix. `limit`: the most entries, common prefixes included; 1 or
- * more.
+ * The page begins with the first entry that follows `after`, a key or a common prefix. `limit` is the maximum number of
+ * entries, common prefixes included; at least 1.
  */
 export type ListRequest = { prefix: string; delimiter: string; after: string; limit: number }
 
 /** An object as listings show it. */
 export type ListedObject = Pick<ObjectInfo, 'key' | 'size' | 'etag' | 'modifiedAt'>
 
-/** A page of a listing; `next` is the `after` of the next page, where there is one. */
+/** A page of a listing. `next` is the `after` of the next page, or undefined if there is none. */
 export type ListPage = { objects: ListedObject[]; commonPrefixes: string[]; next: string | undefined }
 
-/** A multipart upload that was begun and neither completed nor aborted. */
+/** A multipart upload that was begun, and was neither completed nor aborted. */
 export type PendingUpload = { key: string; uploadId: string; startedAt: Date; plan: ChecksumPlan | undefined }
 
 /**
- * Which pending uploads are listed: at most `limit` whose keys begin with `prefix`, from behind `after` on. Of the key
- * of `after`, only uploads with a higher ID are listed, and none if its ID is empty. Both are untrusted text.
+ * A request for pending uploads: at most `limit` uploads that follow `after` and whose keys begin with `prefix`.
+ *
+ * Uploads with the key of `after` follow it if their ID is higher; none do if the ID of `after` is empty. Key and ID are
+ * untrusted text.
  */
 export type UploadsRequest = { prefix: string; after: { key: string; uploadId: string }; limit: number }
 
-/** A stored part; `etag` is its MD5 in hex. */
+/** A stored part. `etag` is its MD5 in hex. */
 export type PartInfo = { partNumber: number; size: number; etag: string; modifiedAt: Date; checksums: Checksums }
 
-/** A part as the sender names it when completing an upload. */
+/** A part as the sender names it at the completion of an upload. */
 export type NamedPart = { partNumber: number; etag: string; checksums: Checksums }
 
 /**
- * What the sender says about the whole object when completing an upload. `size` is in bytes.
+ * The sender's claims about the whole object at the completion of an upload. `size` is in bytes.
  *
- * `parts` is the number at the end of a composite checksum, which may be missing.
+ * `parts` is the number at the end of a composite checksum, if the sender included it.
  */
 export type ObjectClaims = {
   type: ChecksumType | undefined
@@ -125,17 +131,18 @@ export type ObjectClaims = {
 }
 
 /**
- * Multipart uploads. Each method that takes an upload ID rejects with NoSuchUpload unless that upload of that key is
+ * Multipart uploads. Each method that accepts an upload ID rejects with NoSuchUpload if no such upload of that key is
  * pending. The ID is untrusted text.
  */
 export type MultipartBackend = {
-  /** Begins an upload and gives its ID. */
+  /** Begins an upload. Returns its ID. */
   create(name: ObjectName, metadata: ObjectMetadata, plan: ChecksumPlan | undefined): Promise<string>
-  /** Stores a part, in place of an earlier one with the same number. Its checksum is by the algorithm of the plan. */
+  /** Stores a part, and replaces an earlier part of its number. The part gets a checksum by the algorithm of the plan. */
   putPart(name: ObjectName, uploadId: string, partNumber: number, upload: Upload): Promise<PartInfo>
   /**
-   * Returns parts whose numbers are above `after`, in the order of their numbers and at most `limit` of them, and the
-   * upload's plan. `limit` is 1 or more.
+   * Lists an upload's parts in the order of their numbers. Returns the upload's plan as well.
+   *
+   * Returns at most `limit` parts whose numbers are above `after`. `limit` is at least 1.
    */
   listParts(
     name: ObjectName,
@@ -143,11 +150,11 @@ export type MultipartBackend = {
     page: { after: number; limit: number },
   ): Promise<{ parts: PartInfo[]; isTruncated: boolean; plan: ChecksumPlan | undefined }>
   /**
-   * Makes the object out of the parts that `readParts` returns, whose numbers rise, and forgets the upload.
+   * Makes an object of the parts that `readParts` returns in the order of their numbers, and ends the upload.
    *
-   * `readParts` reads the body, so it is called once, and only for an upload that is pending.
-   * The object gets the checksum of the plan, or the one that is claimed. Rejects with InvalidPart, EntityTooSmall,
-   * BadDigest, InvalidRequest or PreconditionFailed. The upload then stays pending.
+   * `readParts` reads the body, so it is called at most once, and only for a pending upload. The object gets the
+   * checksum of the plan, or otherwise the claimed checksum. Rejects with InvalidPart, EntityTooSmall, BadDigest,
+   * InvalidRequest or PreconditionFailed. The upload then stays pending.
    */
   complete(
     name: ObjectName,
@@ -155,23 +162,23 @@ export type MultipartBackend = {
     readParts: () => Promise<NamedPart[]>,
     options: { condition: WriteCondition | undefined; claims: ObjectClaims },
   ): Promise<ObjectInfo>
-  /** Forgets the upload and its parts. */
+  /** Removes the upload and its parts. */
   abort(name: ObjectName, uploadId: string): Promise<void>
-  /** Returns pending uploads of a bucket in the order of their keys, then of their IDs. */
+  /** Lists the pending uploads of a bucket, ordered by their keys, then by their IDs. */
   listUploads(bucket: string, request: UploadsRequest): Promise<PendingUpload[]>
 }
 
 /**
- * Where an endpoint keeps its buckets and objects.
+ * The store of an endpoint's buckets and objects.
  *
- * Refusals are S3Errors. Writing, deleting, listing and beginning an upload reject with NoSuchBucket where the bucket
- * isn't there; reading gives undefined then. Writes with a condition reject with PreconditionFailed. A write is seen
- * whole or not at all.
+ * Refusals are S3Errors. If the bucket is missing, methods that read an object return undefined, and methods that
+ * write, delete, list or begin an upload reject with NoSuchBucket. A write whose condition fails rejects with
+ * PreconditionFailed. Writes are atomic.
  */
 export type Backend = {
   listBuckets(): Promise<BucketInfo[]>
   hasBucket(bucket: string): Promise<boolean>
-  /** Gives false where the bucket is there already. */
+  /** Creates a bucket. Returns false if it already exists. */
   createBucket(bucket: string): Promise<boolean>
   putObject(
     name: ObjectName,
@@ -180,12 +187,13 @@ export type Backend = {
   ): Promise<ObjectInfo>
   openObject(name: ObjectName): Promise<OpenObject | undefined>
   headObject(name: ObjectName): Promise<ObjectInfo | undefined>
-  /** Deletes the object. A missing object is no error. Rejects with PreconditionFailed if the condition fails. */
+  /** Deletes the object. Succeeds if there is none. Rejects with PreconditionFailed if the condition fails. */
   deleteObject(name: ObjectName, condition: DeleteCondition | undefined): Promise<void>
   /**
-   * Copies an object, with its metadata unless `metadata` replaces it. Rejects with NoSuchKey where `source` is
-   * missing, and with PreconditionFailed where its ETag isn't `sourceEtag`: the one that the caller checked.
-   * The copy gets a checksum by `algorithm`, or keeps those of the source.
+   * Copies an object, with its metadata unless `metadata` replaces it.
+   *
+   * The copy gets a checksum by `algorithm`, or otherwise keeps the checksums of the source. Rejects with NoSuchKey if
+   * `source` is missing, and with PreconditionFailed if its ETag is not `sourceEtag`, which the caller has checked.
    */
   copyObject(
     source: ObjectName,

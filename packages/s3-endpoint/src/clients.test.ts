@@ -13,13 +13,13 @@ import {
   testRegion,
 } from './testing/running-endpoint.ts'
 
-/** Large enough for each client to send it in parts. */
+/** Large enough that each client sends it in parts. */
 const largeBytes = 18 * 1024 * 1024
-/** minio sends larger files in parts. */
+/** minio sends files above this size in parts. */
 const minioPartBytes = 64 * 1024 * 1024
 const objectKey = 'folder/name with ü, + and (1).bin'
 
-describe('programs that people use with S3 work, with their default settings', () => {
+describe('common S3 clients work with their default settings', () => {
   let endpoint: RunningEndpoint
   let directory: string
   let large: Buffer
@@ -82,7 +82,7 @@ describe('programs that people use with S3 work, with their default settings', (
   })
 
   testWith('aws', 'the AWS command line stores, lists, fetches, pre-signs and deletes', async (aws) => {
-    // Version 1 of the program pre-signs with the old Signature V2 unless it is told not to.
+    // Version 1 of the program pre-signs with the old Signature V2 by default.
     await writeFile(join(directory, 'aws-config'), '[default]\ns3 =\n  signature_version = s3v4\n')
     const environment = {
       AWS_CONFIG_FILE: join(directory, 'aws-config'),
@@ -108,7 +108,7 @@ describe('programs that people use with S3 work, with their default settings', (
     )
   })
 
-  test('minio stores in parts, goes on with an upload that broke off, lists, fetches, copies and deletes', async () => {
+  test('minio stores in parts, resumes an interrupted upload, lists, fetches, copies and deletes', async () => {
     const { hostname, port } = new URL(endpoint.url)
     const { accessKeyId: accessKey, secretAccessKey: secretKey } = testCredentials
     const minio = new Client({ endPoint: hostname, port: Number(port), useSSL: false, accessKey, secretKey })

@@ -4,26 +4,26 @@ import { createDiskBackend } from './disk/backend.ts'
 import { checkBucketName, checkNewBucketName } from './protocol/bucket-names.ts'
 import { createS3Server, type S3ServerOptions } from './server.ts'
 
-/** Where an endpoint on disk listens, and what it serves. */
+/** The options of an endpoint on disk. */
 export type S3EndpointOptions = Pick<S3ServerOptions<string>, 'clients' | 'corsOrigins' | 'onError'> & {
-  /** The directory that holds everything; made if missing. One endpoint at a time may use it. */
+  /** The directory that holds all data; created if it is missing. One endpoint at a time may use it. */
   root: string
   host: string
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   port: number
   credentials: { accessKeyId: string; secretAccessKey: string }
   region: string
-  /** Buckets that are to be there; made if missing. */
+  /** The buckets that must exist; created if they are missing. */
   buckets: readonly string[]
 }
 
-/** A listening endpoint. `close` cuts open connections and resolves when nothing of it runs any more. */
+/** A listening endpoint. `close` closes all connections and resolves when all requests have ended. */
 export type S3Endpoint = { url: string; port: number; close(): Promise<void> }
 
 /**
- * Starts an S3 endpoint over a directory, for one pair of credentials that may do everything.
+ * Starts an S3 endpoint over a directory. It accepts one access key, which may use all operations.
  *
- * Rejects where the directory cannot be used, a bucket's name isn't valid, or the port is taken.
+ * Rejects if the directory cannot be used, a bucket's name is not valid, or the port is in use.
  */
 export async function startS3Endpoint(options: S3EndpointOptions): Promise<S3Endpoint> {
   const { credentials, host, region, root } = options

@@ -1,4 +1,4 @@
-/** HTTP status of each error code of the S3 protocol that this endpoint answers. */
+/** The HTTP status of each error code that this endpoint uses. */
 const statusOfCode = {
   AccessControlListNotSupported: 400,
   AccessDenied: 403,
@@ -46,10 +46,10 @@ const statusOfCode = {
 export type S3ErrorCode = keyof typeof statusOfCode
 
 /**
- * A refusal in the words of the S3 protocol.
+ * An error of the S3 protocol, with which a request is refused.
  *
- * Its message is public: it goes into the answer's XML. `fields` are further elements of that XML, such as `Region`;
- * `headers` further headers of the answer, such as the `Content-Range` of a refused range.
+ * The message is public: it is sent in the answer's XML. `fields` are additional elements of the XML, such as `Region`.
+ * `headers` are additional headers of the answer, such as the `Content-Range` of a refused range.
  */
 export class S3Error extends Error {
   readonly code: S3ErrorCode
@@ -74,10 +74,10 @@ export class S3Error extends Error {
 const fullDiskCodes = new Set(['ENOSPC', 'EDQUOT'])
 
 /**
- * Turns whatever was thrown into an answer for the client.
+ * Converts any error to an {@link S3Error} for the client.
  *
- * What is not an {@link S3Error} becomes an InternalError whose text tells nothing of the machine; a full disk becomes
- * InsufficientStorage, so that the sender knows that another try is of no use yet.
+ * A full disk becomes InsufficientStorage, so the sender knows that repeating the request is useless for now. Any other
+ * error becomes an InternalError without details.
  */
 export function toS3Error(error: unknown): S3Error {
   if (error instanceof S3Error) return error
@@ -88,7 +88,7 @@ export function toS3Error(error: unknown): S3Error {
   return new S3Error('InternalError', 'We encountered an internal error. Please try again.')
 }
 
-/** Gives the operating system's code of an error, such as `ENOENT`, if it has one. */
+/** Returns the operating system's code of an error, such as `ENOENT`, or undefined if it has none. */
 export function systemErrorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
   return typeof error.code === 'string' ? error.code : undefined

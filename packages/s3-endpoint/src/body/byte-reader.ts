@@ -1,64 +1,64 @@
 import { S3Error } from '../errors.ts'
 
-/** Reads lines and byte runs out of a stream of chunks, holding back no more than one chunk or line. */
+/** Reads lines and bytes from a stream of chunks. Buffers at most one chunk or line. */
 export class ByteReader {
   readonly #source: AsyncIterator<Buffer>
   #chunk: Buffer = Buffer.alloc(0)
-  /** Where in the chunk the next read begins. */
-  #at = 0
+  /** The position in the chunk at which the next read begins. */
+  #position = 0
 
   constructor(source: AsyncIterable<Buffer>) {
     this.#source = source[Symbol.asyncIterator]()
   }
 
-  /** Whether the next read waits for the stream. */
+  /** Whether no bytes are buffered, so that the next read waits for the stream. */
   get isEmpty(): boolean {
-    return this.#at === this.#chunk.length
+    return this.#position === this.#chunk.length
   }
 
-  /** Gives 1 to `most` bytes. Throws IncompleteBody at the end of the stream. */
-  async readSome(most: number): Promise<Buffer> {
+  /** Reads 1 to `maxBytes` bytes. Throws IncompleteBody at the end of the stream. */
+  async readSome(maxBytes: number): Promise<Buffer> {
     if (this.isEmpty && !(await this.#fill())) throw endedEarly()
-    return this.takeSome(most)
+    return this.readBuffered(maxBytes)
   }
 
-  /** Returns up to `most` bytes of those that are there. */
-  takeSome(most: number): Buffer {
-    const taken = this.#chunk.subarray(this.#at, this.#at + most)
-    this.#at += taken.length
-    return taken
+  /** Returns up to `maxBytes` of the buffered bytes. */
+  readBuffered(maxBytes: number): Buffer {
+    const bytes = this.#chunk.subarray(this.#position, this.#position + maxBytes)
+    this.#position += bytes.length
+    return bytes
   }
 
-  /** Gives the line up to the next CRLF, without it. Throws InvalidRequest where it has over `most` bytes. */
-  async readLine(most: number): Promise<string> {
+  /** Reads the line up to the next CRLF. Throws InvalidRequest if it has more than `maxBytes` bytes. */
+  async readLine(maxBytes: number): Promise<string> {
     for (;;) {
-      const line = this.takeLine(most)
+      const line = this.readBufferedLine(maxBytes)
       if (line !== undefined) return line
       if (!(await this.#fill())) throw endedEarly()
     }
   }
 
-  /** Returns the same if the whole line is there, and otherwise undefined. */
-  takeLine(most: number): string | undefined {
-    const end = this.#chunk.indexOf('\r\n', this.#at)
-    if (end - this.#at > most || (end < 0 && this.#chunk.length - this.#at > most + 1)) {
+  /** Like {@link readLine}, but returns undefined if the line is not completely buffered. */
+  readBufferedLine(maxBytes: number): string | undefined {
+    const end = this.#chunk.indexOf('\r\n', this.#position)
+    if (end - this.#position > maxBytes || (end < 0 && this.#chunk.length - this.#position > maxBytes + 1)) {
       throw new S3Error('InvalidRequest', 'A line of the chunked body is too long.')
     }
     if (end < 0) return undefined
-    const line = this.#chunk.toString('latin1', this.#at, end)
-    this.#at = end + 2
+    const line = this.#chunk.toString('latin1', this.#position, end)
+    this.#position = end + 2
     return line
   }
 
-  /** Gives all that is left of the stream. Throws InvalidRequest where that is over `most` bytes. */
-  async readRest(most: number): Promise<string> {
-    while (this.#chunk.length - this.#at <= most) {
-      if (!(await this.#fill())) return this.#chunk.toString('latin1', this.#at)
+  /** Reads the rest of the stream. Throws InvalidRequest if it has more than `maxBytes` bytes. */
+  async readRest(maxBytes: number): Promise<string> {
+    while (this.#chunk.length - this.#position <= maxBytes) {
+      if (!(await this.#fill())) return this.#chunk.toString('latin1', this.#position)
     }
     throw new S3Error('InvalidRequest', 'The trailer of the chunked body is too long.')
   }
 
-  /** Lets go of the stream. */
+  /** Ends the iteration of the stream. */
   async close(): Promise<void> {
     await this.#source.return?.()
   }
@@ -66,8 +66,8 @@ export class ByteReader {
   async #fill(): Promise<boolean> {
     const next = await this.#source.next()
     if (next.done === true) return false
-    this.#chunk = this.isEmpty ? next.value : Buffer.concat([this.#chunk.subarray(this.#at), next.value])
-    this.#at = 0
+    this.#chunk = this.isEmpty ? next.value : Buffer.concat([this.#chunk.subarray(this.#position), next.value])
+    this.#position = 0
     return true
   }
 }

@@ -10,13 +10,13 @@ describe('checksums', () => {
     ['crc64nvme', 'ae8b14860a799888'],
     ['sha1', 'f7c3bc1d808e04732adf679965ccc34ca7ae3441'],
     ['sha256', '15e2b0d3c33891ebb0f1ef609ec419420c20e320ce94c65fbc8c3312448eb225'],
-  ] as const)('%s gives the published value of "123456789"', (algorithm, expected) => {
+  ] as const)('%s of "123456789" is the published value', (algorithm, expected) => {
     const hasher = createChecksum(algorithm)
     hasher.update(Buffer.from('123456789'))
     expect(hasher.digest().toString('hex')).toBe(expected)
   })
 
-  test('do not depend on how the bytes are cut', () => {
+  test('do not depend on how the bytes are split into chunks', () => {
     fc.assert(
       fc.property(fc.constantFrom(...checksumAlgorithms), fc.array(fc.uint8Array()), (algorithm, chunks) => {
         const inPieces = createChecksum(algorithm)
@@ -28,7 +28,7 @@ describe('checksums', () => {
     )
   })
 
-  test('are known by their length and their canonical base64', () => {
+  test('are accepted only with the right length and in canonical base64', () => {
     expect(isChecksum('crc32', 'AAAAAA==')).toBe(true)
     expect(isChecksum('crc64nvme', 'AAAAAA==')).toBe(false)
     expect(isChecksum('crc32', 'AAAAAB==')).toBe(false)

@@ -12,20 +12,20 @@ const hashers: Record<ChecksumAlgorithm, { bytes: number; create: () => Hasher }
   sha256: { bytes: 32, create: () => createHash('sha256') },
 }
 
-/** The algorithms that S3 knows, as they end `x-amz-checksum-…`. */
+/** The supported algorithms, as they are named in `x-amz-checksum-…`. */
 export const checksumAlgorithms: readonly ChecksumAlgorithm[] = ['crc32', 'crc32c', 'crc64nvme', 'sha1', 'sha256']
 
-/** Begins a checksum. */
+/** Creates a hasher for a checksum. */
 export function createChecksum(algorithm: ChecksumAlgorithm): Hasher {
   return hashers[algorithm].create()
 }
 
-/** Tells whether a text is the base64 form of a checksum of this algorithm, by its length and letters. */
+/** Whether a text is base64 and has the length of a checksum by this algorithm. */
 export function isChecksum(algorithm: ChecksumAlgorithm, text: string): boolean {
   return isBase64OfBytes(text, hashers[algorithm].bytes)
 }
 
-/** Tells whether a text is base64, in the one canonical form, of so many bytes. */
+/** Whether a text is the canonical base64 form of `bytes` bytes. */
 export function isBase64OfBytes(text: string, bytes: number): boolean {
   const decoded = Buffer.from(text, 'base64')
   return decoded.length === bytes && decoded.toString('base64') === text

@@ -4,22 +4,26 @@ import { sha256Hex } from '../signature/canonical-request.ts'
 import { checkSignature, type Signer, sign } from '../signature/signing-key.ts'
 import { ByteReader } from './byte-reader.ts'
 
-/** What is needed to verify signed chunks: `seed` is the request's own signature, the first link of the chain. */
+/** The data for verifying signed chunks. `seed` is the request's own signature, the first link of the chain. */
 export type ChunkSigning = { signer: Signer; seed: string }
 
 const maxChunkLineBytes = 256
 const maxTrailerBytes = 4096
-/** Data of short frames is joined up to this size, so that what follows does its work per block and not per frame. */
+/**
+ * The data of short chunks is joined up to this size, so that later steps work once per block instead of once per
+ * chunk.
+ */
 const blockBytes = 64 * 1024
 const emptySha256 = sha256Hex('')
 
 /**
  * Decodes an aws-chunked body: `size[;chunk-signature=…] CRLF data CRLF` up to a chunk of size 0, then the trailer.
  *
- * Yields the data as it comes, with that of short chunks joined. A chunk's signature is known only after its last byte,
- * so what was yielded is not to be trusted before the generator ends. Returns the trailing headers by their name in
- * lower case. Throws SignatureDoesNotMatch, IncompleteBody, MalformedTrailerError, or InvalidRequest for broken
- * framing.
+ * Yields the data as it arrives, and joins the data of short chunks. A chunk's signature can be checked only after its
+ * last byte, so callers must not trust yielded data before the generator ends.
+ *
+ * Returns the trailing headers by their names in lower case. Throws SignatureDoesNotMatch, IncompleteBody or
+ * MalformedTrailerError, and InvalidRequest if the framing is broken.
  */
 export async function* decodeChunked(
   source: AsyncIterable<Buffer>,
@@ -40,15 +44,15 @@ async function* decode(
   let previous = options.signing?.seed ?? ''
   const block = new Block()
   for (;;) {
-    const line = reader.takeLine(maxChunkLineBytes) ?? (await reader.readLine(maxChunkLineBytes))
+    const line = reader.readBufferedLine(maxChunkLineBytes) ?? (await reader.readLine(maxChunkLineBytes))
     const { size, signature } = parseChunkLine(line)
     const hash = options.signing === undefined ? undefined : createHash('sha256')
     for (let left = size; left > 0; ) {
-      const data = reader.isEmpty ? await reader.readSome(left) : reader.takeSome(left)
+      const data = reader.isEmpty ? await reader.readSome(left) : reader.readBuffered(left)
       left -= data.length
       hash?.update(data)
       block.add(data)
-      if (block.size >= blockBytes || (reader.isEmpty && block.size > 0)) yield block.take()
+      if (block.size >= blockBytes || (reader.isEmpty && block.size > 0)) yield block.flush()
     }
     if (options.signing !== undefined && hash !== undefined) {
       const lines = [previous, emptySha256, hash.digest('hex')]
@@ -56,10 +60,10 @@ async function* decode(
       previous = signature
     }
     if (size === 0) break
-    const end = reader.takeLine(maxChunkLineBytes) ?? (await reader.readLine(maxChunkLineBytes))
+    const end = reader.readBufferedLine(maxChunkLineBytes) ?? (await reader.readLine(maxChunkLineBytes))
     if (end !== '') throw brokenFraming()
   }
-  if (block.size > 0) yield block.take()
+  if (block.size > 0) yield block.flush()
   const lines = (await reader.readRest(maxTrailerBytes)).split(/\r?\n/).filter((line) => line !== '')
   if (!options.trailer && lines.length > 0) throw brokenFraming()
   const trailer = parseTrailer(lines)
@@ -67,7 +71,7 @@ async function* decode(
   return trailer
 }
 
-/** Data that was decoded and not yielded yet. */
+/** Decoded data that was not yet yielded. */
 class Block {
   #pieces: Buffer[] = []
   size = 0
@@ -77,7 +81,8 @@ class Block {
     this.size += data.length
   }
 
-  take(): Buffer {
+  /** Returns the data and empties the block. */
+  flush(): Buffer {
     const [first, ...more] = this.#pieces
     const joined = first !== undefined && more.length === 0 ? first : Buffer.concat(this.#pieces, this.size)
     this.#pieces = []
@@ -105,7 +110,7 @@ function parseTrailer(lines: string[]): Map<string, string> {
   return trailer
 }
 
-/** Checks the signature over the trailing headers, and takes it out of them. */
+/** Checks the signature over the trailing headers, and removes it from them. */
 function verifyTrailer(trailer: Map<string, string>, signer: Signer, previous: string): void {
   const signature = trailer.get('x-amz-trailer-signature') ?? ''
   trailer.delete('x-amz-trailer-signature')

@@ -7,8 +7,8 @@ function read(headers: [string, string][], payloadHash = 'UNSIGNED-PAYLOAD') {
   return readBodyClaims(new Map(headers), payloadHash)
 }
 
-describe('what headers say about a body', () => {
-  test('is its size without the frames, and its digests', () => {
+describe('the description of a body in the headers', () => {
+  test('has the size without the framing, and the digests', () => {
     expect(read([['x-amz-decoded-content-length', '3'], lengthHeader], 'STREAMING-UNSIGNED-PAYLOAD-TRAILER').size).toBe(
       3,
     )
@@ -23,9 +23,9 @@ describe('what headers say about a body', () => {
     ['no length', [], 'MissingContentLength'],
     ['a negative length', [['content-length', '-1']], 'MissingContentLength'],
     ['a length over 5 GiB', [['content-length', String(5 * 1024 ** 3 + 1)]], 'EntityTooLarge'],
-    ['a Content-MD5 that is none', [lengthHeader, ['content-md5', 'x']], 'InvalidDigest'],
+    ['a Content-MD5 that is not an MD5', [lengthHeader, ['content-md5', 'x']], 'InvalidDigest'],
     ['a Content-MD5 in hex', [lengthHeader, ['content-md5', '5d41402abc4b2a76b9719d911017c592']], 'InvalidDigest'],
-    ['a checksum that is none', [lengthHeader, ['x-amz-checksum-crc32', 'AAAA']], 'InvalidRequest'],
+    ['a checksum of the wrong length', [lengthHeader, ['x-amz-checksum-crc32', 'AAAA']], 'InvalidRequest'],
     [
       'two checksums',
       [lengthHeader, ['x-amz-checksum-crc32', 'AAAAAA=='], ['x-amz-checksum-crc32c', 'AAAAAA==']],
@@ -43,7 +43,7 @@ describe('what headers say about a body', () => {
     },
   )
 
-  test('is refused with a trailer that is no checksum', () => {
+  test('is refused with a trailer that is not a checksum', () => {
     const headers: [string, string][] = [
       ['x-amz-decoded-content-length', '3'],
       ['x-amz-trailer', 'x-amz-meta-a'],

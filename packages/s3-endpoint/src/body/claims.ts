@@ -3,32 +3,32 @@ import { S3Error } from '../errors.ts'
 import type { RequestHeaders } from '../protocol/headers.ts'
 import { checksumAlgorithms, isBase64OfBytes, isChecksum } from './checksums.ts'
 
-/** How the body of a request is written on the wire, by the value of x-amz-content-sha256. */
+/** The form of a request's body on the wire, which x-amz-content-sha256 names. */
 type BodyForm = {
-  /** Whether it comes in aws-chunked frames. */
+  /** Whether the body has the framing aws-chunked. */
   chunked: boolean
-  /** Whether each frame carries a signature. */
+  /** Whether each chunk carries a signature. */
   signedChunks: boolean
   /** Whether trailing headers follow. */
   trailer: boolean
-  /** The SHA-256 of the whole body in hex, where the sender signed it. */
+  /** The SHA-256 of the whole body in hex, if the sender signed it. */
   sha256: string | undefined
 }
 
-/** What a sender says about the body it sends; all of it is verified while the body is read. */
+/** The sender's claims about the body of a request. All claims are verified while the body is read. */
 export type BodyClaims = {
   form: BodyForm
-  /** Bytes of the object, without frames and trailers. */
+  /** The bytes of the object, without framing and trailers. */
   size: number
-  /** Base64. */
+  /** In base64. */
   contentMd5: string | undefined
-  /** Those of the headers; those of a trailer come with the body. */
+  /** The checksums in the headers. The checksums of a trailer are read with the body. */
   checksums: Checksums
-  /** Algorithms whose checksum will come in the trailer. */
+  /** The algorithms whose checksum follows in the trailer. */
   trailing: ChecksumAlgorithm[]
 }
 
-/** The largest body of one request, in bytes; S3's own figure. */
+/** The largest body of one request, as in S3. */
 const maxBodyBytes = 5 * 1024 ** 3
 
 const bodyForms: Record<string, BodyForm> = {
@@ -39,10 +39,10 @@ const bodyForms: Record<string, BodyForm> = {
 }
 
 /**
- * Reads what the headers say about the body, before any of it is read.
+ * Reads the claims about the body from the headers, before the body is read.
  *
- * Throws MissingContentLength, EntityTooLarge, InvalidDigest for a Content-MD5 that cannot be one, and InvalidRequest
- * or InvalidArgument for broken or contradicting checksum headers.
+ * Throws MissingContentLength, EntityTooLarge, InvalidDigest if Content-MD5 is not an MD5, and InvalidRequest or
+ * InvalidArgument if checksum headers are broken or contradict each other.
  */
 export function readBodyClaims(headers: RequestHeaders, payloadHash: string): BodyClaims {
   const form = readForm(payloadHash)
@@ -60,7 +60,9 @@ export function readBodyClaims(headers: RequestHeaders, payloadHash: string): Bo
   return { form, size, contentMd5, checksums, trailing }
 }
 
-/** Throws InvalidRequest if the sender announces a checksum but gives none, and BadDigest if it gives another one. */
+/**
+ * Throws InvalidRequest if the sender announces a checksum but sends none, and BadDigest if it sends another checksum.
+ */
 function checkAnnounced(headers: RequestHeaders, given: string[]): void {
   const announced = headers.get('x-amz-sdk-checksum-algorithm')?.toLowerCase()
   if (announced === undefined || given.includes(announced)) return
@@ -68,7 +70,7 @@ function checkAnnounced(headers: RequestHeaders, given: string[]): void {
   throw new S3Error('InvalidRequest', 'x-amz-sdk-checksum-algorithm specified, but no corresponding checksum found.')
 }
 
-/** Reads the `x-amz-checksum-…` headers that name a digest. Throws InvalidRequest where a value cannot be one. */
+/** Reads the `x-amz-checksum-…` headers with digests. Throws InvalidRequest if a value is not a digest. */
 function readChecksums(headers: RequestHeaders): Checksums {
   const checksums: Checksums = {}
   for (const algorithm of checksumAlgorithms) {

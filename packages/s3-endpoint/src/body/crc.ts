@@ -1,4 +1,4 @@
-/** The two CRCs of S3 that Node's zlib lacks, bit-reflected and by table. */
+/** The two CRCs of S3 that Node's zlib lacks. Both are bit-reflected and computed with a table. */
 
 import type { Hasher } from './hasher.ts'
 
@@ -9,7 +9,7 @@ const crc64NvmePolynomial = { high: 0x9a6c9329, low: 0xac4bc9b5 }
 const crc32cTable = makeTable(0, crc32cPolynomial).low
 const crc64Table = makeTable(crc64NvmePolynomial.high, crc64NvmePolynomial.low)
 
-/** Begins a CRC-32C. */
+/** Creates a hasher for CRC-32C. */
 export function createCrc32c(): Hasher {
   let value = 0xffffffff
   return {
@@ -24,7 +24,10 @@ export function createCrc32c(): Hasher {
   }
 }
 
-/** Begins a CRC-64/NVME. It is kept in two halves, because BigInt arithmetic is some fifty times slower. */
+/**
+ * Creates a hasher for CRC-64/NVME. The value is kept in two halves, because BigInt arithmetic is about fifty times
+ * slower.
+ */
 export function createCrc64Nvme(): Hasher {
   let high = 0xffffffff
   let low = 0xffffffff
@@ -65,7 +68,7 @@ function makeTable(polynomialHigh: number, polynomialLow: number): { high: Int32
   return table
 }
 
-/** The index is always below 256: this only says so to the compiler. */
+/** The index is always below 256. The fallback only satisfies the compiler. */
 function at(table: Int32Array, index: number): number {
   return table[index] ?? 0
 }

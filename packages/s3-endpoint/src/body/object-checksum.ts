@@ -12,12 +12,13 @@ const typesOfAlgorithm: Record<ChecksumAlgorithm, readonly ChecksumType[]> = {
 }
 
 /**
- * Returns the plan for an algorithm, of its default type if none is given. Throws InvalidRequest if S3 has no such
- * type.
+ * Returns the plan for an algorithm. Without a type, the plan has the algorithm's default type.
+ *
+ * Throws InvalidRequest if S3 does not offer the type for the algorithm.
  */
 export function makePlan(algorithm: ChecksumAlgorithm, type: ChecksumType | undefined): ChecksumPlan {
-  const [standard = 'FULL_OBJECT'] = typesOfAlgorithm[algorithm]
-  const plan = { algorithm, type: type ?? standard }
+  const [defaultType = 'FULL_OBJECT'] = typesOfAlgorithm[algorithm]
+  const plan = { algorithm, type: type ?? defaultType }
   if (!typesOfAlgorithm[algorithm].includes(plan.type)) {
     throw new S3Error('InvalidRequest', `The ${plan.type} checksum type cannot be used with ${algorithm}.`)
   }
@@ -25,9 +26,9 @@ export function makePlan(algorithm: ChecksumAlgorithm, type: ChecksumType | unde
 }
 
 /**
- * Returns the checksum that a completed object gets: what the upload began with, or what the sender claims at its end.
+ * Returns the plan for the checksum of a completed object: the plan of the upload, or otherwise the claim at its end.
  *
- * Throws BadDigest if the two differ, and InvalidRequest if S3 has no such checksum.
+ * Throws BadDigest if plan and claim differ, and InvalidRequest if S3 has no such checksum.
  */
 export function planAtEnd(begun: ChecksumPlan | undefined, claims: ObjectClaims): ChecksumPlan | undefined {
   const { checksum, type } = claims
@@ -40,7 +41,7 @@ export function planAtEnd(begun: ChecksumPlan | undefined, claims: ObjectClaims)
 }
 
 /**
- * Returns the checksum over the parts' checksums, in the form of S3: the digest and the number of parts.
+ * Computes the checksum over the parts' checksums, in the form of S3: the digest and the number of parts.
  *
  * Returns undefined if a part has no checksum by the algorithm.
  */
@@ -57,7 +58,7 @@ export function compositeChecksum(
   return `${hasher.digest().toString('base64')}-${parts.length}`
 }
 
-/** Throws BadDigest if the sender claims another checksum of the object. It may leave out the number of parts. */
+/** Throws BadDigest if the sender claims another checksum of the object. The claim may lack the number of parts. */
 export function checkClaim(computed: string, { checksum }: ObjectClaims): void {
   if (checksum === undefined) return
   const [digest, parts] = computed.split('-')
@@ -66,7 +67,7 @@ export function checkClaim(computed: string, { checksum }: ObjectClaims): void {
   }
 }
 
-/** Throws InvalidRequest if the sender claims another size of the object, in bytes. */
+/** Throws InvalidRequest if the sender claims another size of the object. `size` is in bytes. */
 export function checkClaimedSize(size: number, claims: ObjectClaims): void {
   if ((claims.size ?? size) !== size) {
     throw new S3Error('InvalidRequest', 'The size of the parts is not the object size that you specified.')

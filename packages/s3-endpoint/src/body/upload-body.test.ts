@@ -12,7 +12,7 @@ const chunkSigning = {
   seed: 'a'.repeat(64),
 }
 
-/** Puts data into frames of the given sizes; what is left goes into a last one. */
+/** Frames data in chunks of the given sizes. A last chunk holds the rest. */
 function frames(data: Uint8Array, sizes: number[]): Buffer {
   const parts: Buffer[] = []
   let start = 0
@@ -46,10 +46,10 @@ async function read(upload: Upload): Promise<Buffer> {
 
 const sizes = fc.array(fc.integer({ min: 1, max: 50 }), { maxLength: 20 })
 
-describe('a body in frames', () => {
+describe('a chunked body', () => {
   const form = 'STREAMING-UNSIGNED-PAYLOAD-TRAILER'
 
-  test('gives its bytes, however they are framed and cut on their way', async () => {
+  test('yields its bytes, whatever the sizes of its chunks and of the packets', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), sizes, sizes, async (data, frameSizes, cuts) => {
         const headers = { 'x-amz-decoded-content-length': String(data.length) }
@@ -60,7 +60,7 @@ describe('a body in frames', () => {
     )
   })
 
-  test('is given out in as many chunks as it came in, however short its frames are', async () => {
+  test('yields no more blocks than packets that arrived, however short its chunks are', async () => {
     const data = Buffer.alloc(20_000, 'x')
     const framed = frames(data, Array(data.length).fill(1))
     const wireChunks = Array(4).fill(framed.length / 4)
@@ -71,7 +71,7 @@ describe('a body in frames', () => {
     expect(seen.length).toBeLessThanOrEqual(5)
   })
 
-  test('is refused when it is rubbish, and never hangs', async () => {
+  test('of random bytes is refused and never hangs', async () => {
     const rubbish = fc.oneof(fc.uint8Array(), fc.string({ unit: fc.constantFrom('0', '5', 'a', '\r', '\n', ';', ':') }))
     await fc.assert(
       fc.asyncProperty(rubbish, sizes, async (data, cuts) => {
@@ -82,7 +82,7 @@ describe('a body in frames', () => {
   })
 })
 
-test('the last bytes are given out only when everything is verified', async () => {
+test('the last bytes are yielded only when everything is verified', async () => {
   const source = cut(Buffer.from('abcdef'), [2, 2])
   const md5 = createHash('md5').update('other!').digest('base64')
   const upload = open(source, { 'content-length': '6', 'content-md5': md5 }, 'UNSIGNED-PAYLOAD')
@@ -93,7 +93,7 @@ test('the last bytes are given out only when everything is verified', async () =
   expect(seen).toEqual(['ab', 'cd'])
 })
 
-test('digests cannot be had before the end', () => {
+test('digests cannot be read before the end of the body', () => {
   const upload = open(cut(Buffer.from('a'), []), { 'content-length': '1' }, 'UNSIGNED-PAYLOAD')
   expect(() => upload.digests()).toThrow('before the body was read')
 })

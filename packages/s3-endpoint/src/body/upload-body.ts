@@ -7,10 +7,10 @@ import type { BodyClaims } from './claims.ts'
 import type { Hasher } from './hasher.ts'
 
 /**
- * Turns a request's body into an {@link Upload} that is verified while it is read.
+ * Opens a request's body as an {@link Upload} that is verified while it is read.
  *
- * `source` is the body as it comes from the wire. Reading `chunks` throws BadDigest, XAmzContentSHA256Mismatch,
- * SignatureDoesNotMatch, IncompleteBody or MalformedTrailerError where the body isn't what `claims` says.
+ * `source` is the body as it arrives. Reading `chunks` throws BadDigest, XAmzContentSHA256Mismatch,
+ * SignatureDoesNotMatch, IncompleteBody or MalformedTrailerError if the body does not match `claims`.
  */
 export function openUpload(source: AsyncIterable<Buffer>, claims: BodyClaims, signing: ChunkSigning): Upload {
   const digester = new BodyDigester(claims)
@@ -24,8 +24,8 @@ export function openUpload(source: AsyncIterable<Buffer>, claims: BodyClaims, si
 }
 
 /**
- * Yields a chunk only when the next one has come, and the last one only when all is verified: whoever passes the bytes
- * on to another store so never passes on the whole of a body that is refused.
+ * Yields a chunk only when the next chunk has arrived, and the last chunk only when everything is verified. A backend
+ * that streams the bytes to another store therefore never streams all bytes of a refused body.
  */
 async function* verifiedChunks(
   source: AsyncIterable<Buffer>,
@@ -55,7 +55,7 @@ async function* verifiedChunks(
       held = next.value
     }
   } finally {
-    // Lets go of the source where reading ends early: what is left of the body is then for the server to deal with.
+    // If reading ends early, the source is released: the server handles the rest of the body.
     await data.return(new Map())
   }
 }
@@ -65,7 +65,7 @@ async function* withoutTrailer(source: AsyncIterable<Buffer>): AsyncGenerator<Bu
   return new Map()
 }
 
-/** Computes what the claims and the ETag need in one pass, and compares at the end. */
+/** Computes all digests for the claims and the ETag in one pass, and compares them at the end. */
 class BodyDigester {
   readonly #claims: BodyClaims
   readonly #md5: Hash = createHash('md5')
@@ -82,7 +82,7 @@ class BodyDigester {
     this.#checksums = new Map(wanted.map((algorithm) => [algorithm, createChecksum(algorithm)]))
   }
 
-  /** Has the result hold a checksum by this algorithm. Throws InvalidRequest if the claims name another one. */
+  /** Adds a checksum by this algorithm to the result. Throws InvalidRequest if the claims name another algorithm. */
   require(algorithm: ChecksumAlgorithm): void {
     const [named = algorithm] = this.#checksums.keys()
     if (named !== algorithm) {

@@ -17,15 +17,15 @@ import { S3Error } from '../errors.ts'
 import { openObjectFile, readHashed, wholeSecond } from './object-file.ts'
 import type { ObjectStore } from './object-store.ts'
 
-/** Parts but the last must have so many bytes; S3's own figure. */
+/** The smallest part, except for the last part, as in S3. */
 const minPartBytes = 5 * 1024 * 1024
 
-/** What an object is made of: `parts` as the sender names them, `stored` as they are there. */
+/** The components of an object: `parts` as the sender names them, and `stored`, the parts on disk. */
 export type AssemblyOptions = {
   name: ObjectName
   uploadId: string
   metadata: ObjectMetadata
-  /** The checksum that the upload was begun with. */
+  /** The checksum with which the upload was begun. */
   plan: ChecksumPlan | undefined
   parts: NamedPart[]
   stored: PartInfo[]
@@ -35,9 +35,10 @@ export type AssemblyOptions = {
 }
 
 /**
- * Writes the parts of a multipart upload as one object. Its ETag is S3's: the MD5 of the parts' MD5s, and their number.
+ * Writes the parts of a multipart upload as one object. As in S3, the ETag is the MD5 of the parts' MD5s, and their
+ * number.
  *
- * Throws InvalidPart, EntityTooSmall, BadDigest, InvalidRequest or PreconditionFailed; nothing is stored then.
+ * Throws InvalidPart, EntityTooSmall, BadDigest, InvalidRequest or PreconditionFailed. Nothing is stored then.
  */
 export async function assemble(store: ObjectStore, options: AssemblyOptions): Promise<ObjectInfo> {
   const { name, uploadId, metadata, condition, claims } = options
@@ -57,11 +58,11 @@ export async function assemble(store: ObjectStore, options: AssemblyOptions): Pr
   })
 }
 
-/** The checksum of an object in the making. `finish` returns it once `hasher` has seen all bytes. */
+/** The checksum of an object that is being written. `finish` returns it after `hasher` has received all bytes. */
 type PreparedChecksum = { type: ChecksumPlan['type']; hasher: Hasher | undefined; finish(): Checksums }
 
 /**
- * Prepares the object's checksum. One over the parts' checksums is known, and compared with the claims, at once.
+ * Prepares the object's checksum. A composite checksum is computed and compared with the claims at once.
  *
  * `finish` throws BadDigest if the checksum of the bytes is not the claimed one.
  */

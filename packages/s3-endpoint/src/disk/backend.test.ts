@@ -41,7 +41,7 @@ async function contents(backend: Backend): Promise<string | undefined> {
 }
 
 describe('a write', () => {
-  test('that fails at its very end changes nothing and leaves no file', async () => {
+  test('that fails after its last byte changes nothing and leaves no file', async () => {
     const root = await makeDirectory()
     const backend = await open(root)
     await backend.putObject(objectName, upload('old'), putOptions)
@@ -53,7 +53,7 @@ describe('a write', () => {
     expect(await readdir(join(root, 'temporary'))).toEqual([])
   })
 
-  test('is not seen before it is whole', async () => {
+  test('is not visible before it is complete', async () => {
     const backend = await open(await makeDirectory())
     await backend.putObject(objectName, upload('old'), putOptions)
     let during: Promise<string | undefined> | undefined
@@ -66,7 +66,7 @@ describe('a write', () => {
   })
 })
 
-test('a deletion under a condition never removes what a write stores at the same moment', async () => {
+test('a conditional deletion never removes an object that is written concurrently and does not meet the condition', async () => {
   const backend = await open(await makeDirectory())
   const condition = { ifMatch: ['another'], modifiedAt: undefined, size: undefined }
   for (let round = 0; round < 30; round += 1) {
@@ -75,7 +75,7 @@ test('a deletion under a condition never removes what a write stores at the same
     const written = backend.putObject(objectName, upload('new'), putOptions).finally(() => {
       writing = false
     })
-    // A missing object meets the condition; the one that is being written does not.
+    // A missing object meets the condition. The object that is being written does not.
     while (writing)
       await Promise.allSettled(Array.from({ length: 4 }, () => backend.deleteObject(objectName, condition)))
     await written
@@ -83,7 +83,7 @@ test('a deletion under a condition never removes what a write stores at the same
   }
 })
 
-test('what a killed process left half-written is removed at the next start, and the objects are kept', async () => {
+test('files that a killed process left incomplete are removed at the next start, and the objects are kept', async () => {
   const root = await makeDirectory()
   const backend = await open(root)
   await backend.putObject(objectName, upload('kept'), putOptions)
@@ -92,14 +92,14 @@ test('what a killed process left half-written is removed at the next start, and 
   expect(await readdir(join(root, 'temporary'))).toEqual([])
 })
 
-test('a file that was damaged behind our back is an error and not an object', async () => {
+test('reading a damaged file is an error', async () => {
   const root = await makeDirectory()
   const backend = await open(root)
   await writeFile(join(root, 'buckets', bucket, 'objects', 'k.object'), 'no record at the end')
   await expect(backend.headObject(objectName)).rejects.toThrow('damaged')
 })
 
-test('an object may begin or end like the record behind it', async () => {
+test('an object may begin or end like the record that follows it in the file', async () => {
   const backend = await open(await makeDirectory())
   const body = '{"key":"x"}\u0000\u0000\u0000\u000bSLUICEo1'
   await backend.putObject(objectName, upload(body), putOptions)
@@ -108,22 +108,25 @@ test('an object may begin or end like the record behind it', async () => {
 
 const canMount = process.platform === 'linux' && process.getuid?.() === 0
 
-test.runIf(canMount)('a full disk refuses the upload, keeps the old object, and the endpoint lives on', async () => {
-  const root = await makeDirectory()
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', root])
-  } catch {
-    return console.warn('not tested: this machine does not let us mount a small disk')
-  }
-  onTestFinished(() => void execFileSync('umount', ['--lazy', root]))
-  const errors: unknown[] = []
-  const endpoint = await runEndpoint({ root, onError: (error) => errors.push(error) })
-  const path = `/${bucket}/k`
-  await send(endpoint.url, { method: 'PUT', path, body: 'old' })
-  const full = await send(endpoint.url, { method: 'PUT', path, body: Buffer.alloc(8 * 1024 * 1024) })
-  expect(full).toMatchObject({ status: 507, code: 'InsufficientStorage' })
-  expect(errors).toHaveLength(1)
-  expect(await send(endpoint.url, { path })).toMatchObject({ status: 200, text: 'old' })
-  expect(await send(endpoint.url, { method: 'PUT', path, body: 'new' })).toMatchObject({ status: 200 })
-  expect(await readdir(join(root, 'temporary'))).toEqual([])
-})
+test.runIf(canMount)(
+  'a full disk refuses the upload and keeps the old object, and the endpoint still works',
+  async () => {
+    const root = await makeDirectory()
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', root])
+    } catch {
+      return console.warn('not tested: mounting a small disk is not permitted')
+    }
+    onTestFinished(() => void execFileSync('umount', ['--lazy', root]))
+    const errors: unknown[] = []
+    const endpoint = await runEndpoint({ root, onError: (error) => errors.push(error) })
+    const path = `/${bucket}/k`
+    await send(endpoint.url, { method: 'PUT', path, body: 'old' })
+    const full = await send(endpoint.url, { method: 'PUT', path, body: Buffer.alloc(8 * 1024 * 1024) })
+    expect(full).toMatchObject({ status: 507, code: 'InsufficientStorage' })
+    expect(errors).toHaveLength(1)
+    expect(await send(endpoint.url, { path })).toMatchObject({ status: 200, text: 'old' })
+    expect(await send(endpoint.url, { method: 'PUT', path, body: 'new' })).toMatchObject({ status: 200 })
+    expect(await readdir(join(root, 'temporary'))).toEqual([])
+  },
+)

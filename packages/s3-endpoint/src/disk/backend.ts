@@ -9,9 +9,9 @@ import { infoOf, type ObjectRecord, type OpenObjectFile, readBytes, readHashed, 
 import { ObjectStore } from './object-store.ts'
 
 /**
- * Opens a backend that keeps everything below the directory `root`, which is made if it is missing.
+ * Opens a backend that stores everything below the directory `root`. Creates the directory if it is missing.
  *
- * One process at a time may use a root. What an earlier one left half-written is removed; pending multipart uploads
+ * One process at a time may use a root. Incomplete files of an earlier process are removed. Pending multipart uploads
  * are kept.
  */
 export async function createDiskBackend({ root }: { root: string }): Promise<Backend> {
@@ -61,7 +61,7 @@ async function createBucket(directories: Directories, bucket: string): Promise<b
     try {
       await rename(temporary, dirname(directories.objects(bucket)))
     } catch (error) {
-      // A bucket always has directories in it, so that none can be moved over it.
+      // A bucket always has directories in it, so no other directory can be renamed over it.
       if (systemErrorCode(error) === 'ENOTEMPTY' || systemErrorCode(error) === 'EEXIST') return false
       throw error
     }
@@ -92,7 +92,7 @@ async function copyObject(
     if (file.record.etag !== options.sourceEtag) {
       throw new S3Error('PreconditionFailed', 'The source was replaced while it was being copied.')
     }
-    // The ETag is taken over too: it says the same of the same bytes.
+    // The copy keeps the ETag, because it has the same bytes.
     const { etag, checksumType = 'FULL_OBJECT' } = file.record
     const metadata = options.metadata ?? file.record.metadata
     const { algorithm, condition } = options

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { systemErrorCode } from '../errors.ts'
 
 /**
- * Where things are below the root:
+ * The layout of the directory of a disk backend:
  *
  *     buckets/<bucket>/objects/<encoded key>.object
  *     buckets/<bucket>/uploads/<upload ID>/{upload.json, part-00001 …}
- *     temporary/<random>         what is being written; moved into place when it is whole
+ *     temporary/<random>         files that are being written; moved into place when they are complete
  */
 export class Directories {
   readonly buckets: string
@@ -19,7 +19,7 @@ export class Directories {
     this.#temporary = join(root, 'temporary')
   }
 
-  /** Makes the directories, and removes what an earlier process left half-written. */
+  /** Creates the directories, and removes the incomplete files of an earlier process. */
   async prepare(): Promise<void> {
     await rm(this.#temporary, { recursive: true, force: true })
     await mkdir(this.buckets, { recursive: true, mode: 0o700 })
@@ -34,7 +34,7 @@ export class Directories {
     return join(this.buckets, bucket, 'uploads')
   }
 
-  /** Runs work that gets the path of something new to write; whatever is still there afterwards is removed. */
+  /** Calls `work` with the path of a new temporary file or directory. Removes it afterwards if it is still there. */
   async withTemporary<Result>(work: (path: string) => Promise<Result>): Promise<Result> {
     const path = join(this.#temporary, randomUUID())
     try {
@@ -45,7 +45,7 @@ export class Directories {
   }
 }
 
-/** Brings a directory's entries to the disk, so that a rename or removal in it outlasts a loss of power. */
+/** Flushes a directory's entries to the disk, so that a rename or removal in it survives a loss of power. */
 export async function syncDirectory(path: string): Promise<void> {
   const handle = await open(path, 'r')
   try {
@@ -55,7 +55,7 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** Gives the names in a directory, or undefined where there is none. */
+/** Lists the names in a directory. Returns undefined if there is no such directory. */
 export async function namesIn(path: string): Promise<string[] | undefined> {
   try {
     return await readdir(path)

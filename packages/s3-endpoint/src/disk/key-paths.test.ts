@@ -10,7 +10,7 @@ const legalKey = fc
   .filter((key) => Buffer.byteLength(key) <= 1024)
 
 describe('the file name of a key', () => {
-  test('is one path segment of harmless characters and at most 255 bytes, whatever the key', () => {
+  test('is one path segment of harmless characters and at most 255 bytes for every key', () => {
     fc.assert(
       fc.property(legalKey, (key) => {
         expect(fileNameOf(key)).toMatch(/^[a-z0-9._%~-]{1,240}\.object$/)
@@ -18,7 +18,7 @@ describe('the file name of a key', () => {
     )
   })
 
-  test('tells the key again, or that the file does', () => {
+  test('is decoded to the key, unless only the file has the key', () => {
     fc.assert(
       fc.property(legalKey, (key) => {
         const found = keyOf(fileNameOf(key))
@@ -27,7 +27,7 @@ describe('the file name of a key', () => {
     )
   })
 
-  test('differs for any two keys, also where letters differ in case only', () => {
+  test('differs for any two keys, even if letters differ only in case', () => {
     fc.assert(
       fc.property(legalKey, legalKey, (left, right) => {
         fc.pre(left !== right)
@@ -49,13 +49,13 @@ describe('the file name of a key', () => {
     expect(fileNameOf(key)).toBe(name)
   })
 
-  test('of long keys with the same beginning differ', () => {
+  test('differs for long keys with the same beginning', () => {
     const long = 'x'.repeat(1023)
     expect(fileNameOf(`${long}a`)).not.toBe(fileNameOf(`${long}b`))
     expect(keyOf(fileNameOf(`${long}a`))).toBe('in-file')
   })
 
-  test('is no key for files that are no objects', () => {
+  test('is not decoded for files that are not objects', () => {
     expect(keyOf('.DS_Store')).toBeUndefined()
   })
 })

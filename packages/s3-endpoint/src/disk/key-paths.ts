@@ -1,26 +1,28 @@
 import { createHash } from 'node:crypto'
 
 const objectSuffix = '.object'
-/** File systems take names of 255 bytes; a longer encoded key is cut and told apart by its hash. */
+/** File systems accept names of 255 bytes. The name of a longer encoded key is its beginning and a hash of the key. */
 const maxEncodedLength = 200
 const keptPrefixLength = 120
 
 /**
- * Gives the file name under which an object is kept, one to one with its key and always a single path segment.
+ * Returns the name of an object's file. It is unique for the key and always a single path segment.
  *
- * All but `a-z 0-9 . _ -` is escaped as `%xx`: so no key can leave its directory, and keys that differ in case or in
- * Unicode form stay apart on file systems that don't tell these apart. The suffix keeps `.` and `..` harmless.
+ * All bytes but `a-z 0-9 . _ -` are escaped as `%xx`. Therefore no key can leave its directory. Keys that differ in
+ * case or Unicode form have different names even on file systems that ignore such differences. The suffix makes `.` and
+ * `..` harmless.
  */
 export function fileNameOf(key: string): string {
   const encoded = Array.from(Buffer.from(key), encodeByte).join('')
   if (encoded.length <= maxEncodedLength) return encoded + objectSuffix
-  // The tilde is always escaped above, so that no short key's name can look like this.
+  // The tilde is always escaped above, so no name of a short key can look like this.
   return `${encoded.slice(0, keptPrefixLength)}~${createHash('sha256').update(key).digest('hex')}${objectSuffix}`
 }
 
 /**
- * Gives the key of a file name; 'in-file' where the name is that of a long key, which only the file itself tells, and
- * undefined where the file is no object.
+ * Returns the key of a file name, or undefined if the file is not an object.
+ *
+ * Returns 'in-file' for the name of a long key, because only the record in the file has the whole key.
  */
 export function keyOf(fileName: string): { key: string } | 'in-file' | undefined {
   if (!fileName.endsWith(objectSuffix)) return undefined

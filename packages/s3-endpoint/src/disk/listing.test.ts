@@ -10,7 +10,7 @@ const keys = fc.uniqueArray(
   { maxLength: 40 },
 )
 
-/** What a listing must show, worked out over the whole bucket in the plainest way. */
+/** Computes the expected listing of a whole bucket in the simplest way. */
 function expected(sorted: string[], { prefix, delimiter, after }: ListRequest): string[] {
   const names = new Set<string>()
   for (const key of sorted) {
@@ -35,7 +35,7 @@ function walk(sorted: string[], request: ListRequest): { entries: ListEntry[]; p
   return { entries, pages }
 }
 
-test('the pages of a listing together are the sorted keys, rolled up, without a gap or a repetition', () => {
+test('the pages of a listing together show the sorted keys, rolled up, without gaps or repetitions', () => {
   fc.assert(
     fc.property(keys, part, fc.constantFrom('', '/', '-', 'ab'), part, fc.integer({ min: 1, max: 5 }), (...given) => {
       const [all, prefix, delimiter, after, limit] = given

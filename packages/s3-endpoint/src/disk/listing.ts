@@ -2,14 +2,15 @@ import type { ListRequest } from '../backend.ts'
 import { commonPrefix } from '../protocol/common-prefix.ts'
 import { compareKeys } from '../protocol/key-order.ts'
 
-/** An entry of a listing: an object, or the common beginning of several. */
+/** An entry of a listing: an object, or the common prefix of several objects. */
 export type ListEntry = { kind: 'object' | 'prefix'; name: string }
 
 /**
- * Makes one page out of a bucket's keys, which are in the order of their UTF-8 bytes.
+ * Makes one page of a bucket's keys. The keys must be in the order of their UTF-8 bytes.
  *
- * Keys that have the delimiter behind the prefix are rolled up into one entry. `next` is the last entry's name where
- * more follow: a page that starts behind it goes on without a gap or a repetition, also when that entry is a prefix.
+ * Keys with the delimiter after the prefix are rolled up into one entry. If more entries follow, `next` is the name of
+ * the last entry. A page that starts after `next` continues without gaps or repetitions, even if that entry is a
+ * prefix.
  */
 export function listPage(
   keys: Iterable<string>,

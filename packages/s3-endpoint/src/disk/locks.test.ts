@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { NamedLocks } from './locks.ts'
 
-test('work under one name runs one at a time and in order, also after a failure; other names do not wait', async () => {
+test('calls under one name run in order, one at a time, even after a failure; other names do not wait', async () => {
   const locks = new NamedLocks()
   const events: string[] = []
   const { promise: gate, resolve: openGate } = Promise.withResolvers<void>()

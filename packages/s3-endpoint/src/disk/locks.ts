@@ -1,12 +1,12 @@
-/** Lets one piece of work at a time run per name; others of that name wait in the order in which they came. */
+/** Runs one function at a time for each name. Further calls under the name wait and run in the order of the calls. */
 export class NamedLocks {
   readonly #last = new Map<string, Promise<void>>()
 
   async run<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-    const before = this.#last.get(name) ?? Promise.resolve()
+    const preceding = this.#last.get(name) ?? Promise.resolve()
     const { promise: done, resolve: release } = Promise.withResolvers<void>()
     this.#last.set(name, done)
-    await before
+    await preceding
     try {
       return await work()
     } finally {

@@ -22,13 +22,13 @@ import type { ObjectStore } from './object-store.ts'
 
 const manifestName = 'upload.json'
 const uploadIdPattern = /^[0-9a-f]{32}$/
-/** A part is kept in the form of an object, of which these fields mean nothing. */
+/** A part is stored like an object. These fields have no meaning for a part. */
 const noMetadata: ObjectMetadata = { contentType: '', headers: {}, user: {} }
 
-/** What an upload's directory says of it. `startedAt` is in milliseconds since 1970. */
+/** The description of an upload, a file in its directory. `startedAt` is in milliseconds since 1970. */
 type Manifest = { key: string; startedAt: number; metadata: ObjectMetadata; plan?: ChecksumPlan }
 
-/** Keeps multipart uploads as directories of parts, so that they outlast a restart. */
+/** Creates the multipart backend. An upload is a directory of parts, so it survives a restart. */
 export function createDiskMultipart(directories: Directories, store: ObjectStore): MultipartBackend {
   const uploads = new UploadDirectories(directories)
   return {
@@ -64,14 +64,14 @@ export function createDiskMultipart(directories: Directories, store: ObjectStore
     listUploads: async (bucket, { prefix, after, limit }) => {
       await store.requireBucket(bucket)
       const found = (await uploads.list(bucket)).filter((upload) => {
-        return upload.key.startsWith(prefix) && isBehind(upload, after)
+        return upload.key.startsWith(prefix) && isAfter(upload, after)
       })
       return found.slice(0, limit)
     },
   }
 }
 
-/** `parts` is undefined if the upload was no longer pending when the request came. */
+/** The completion of an upload. `parts` is undefined if the upload was not pending when the request arrived. */
 type Completion = { name: ObjectName; uploadId: string; parts: NamedPart[] | undefined } & Pick<
   AssemblyOptions,
   'condition' | 'claims'
@@ -81,7 +81,7 @@ async function complete(uploads: UploadDirectories, store: ObjectStore, completi
   const { name, uploadId, parts } = completion
   const manifest = await uploads.find(name, uploadId)
   if (manifest === undefined || parts === undefined) {
-    // The answer to an earlier try may have been lost on its way: then the object is there, made by this very upload.
+    // The client may have lost the answer to an earlier request. The object then exists, and was made by this upload.
     const made = await store.read(name)
     if (made?.record.uploadId === uploadId) return infoOf(made)
     throw noSuchUpload()
@@ -94,7 +94,9 @@ async function complete(uploads: UploadDirectories, store: ObjectStore, completi
   return object
 }
 
-/** The directories of the pending uploads. Upload IDs are untrusted: only those of our own form get into a path. */
+/**
+ * The directories of the pending uploads. Upload IDs are untrusted: only IDs in this backend's form are used in a path.
+ */
 class UploadDirectories {
   readonly #directories: Directories
   readonly #locks = new NamedLocks()
@@ -103,7 +105,7 @@ class UploadDirectories {
     this.#directories = directories
   }
 
-  /** Keeps other changes of the same upload out while `work` runs. */
+  /** Runs `work` while no other change of the same upload can run. */
   exclusively<Result>(uploadId: string, work: () => Promise<Result>): Promise<Result> {
     return this.#locks.run(uploadId, work)
   }
@@ -126,7 +128,7 @@ class UploadDirectories {
     return uploadId
   }
 
-  /** Gives the manifest of a pending upload of that key. */
+  /** Returns the manifest of a pending upload, or undefined if no such upload of that key is pending. */
   async find({ bucket, key }: ObjectName, uploadId: string): Promise<Manifest | undefined> {
     if (!uploadIdPattern.test(uploadId)) return undefined
     try {
@@ -138,7 +140,7 @@ class UploadDirectories {
     }
   }
 
-  /** Gives the manifest of a pending upload of that key. Throws NoSuchUpload if there is none. */
+  /** Returns the manifest of a pending upload. Throws NoSuchUpload if no such upload of that key is pending. */
   async require(name: ObjectName, uploadId: string): Promise<Manifest> {
     const manifest = await this.find(name, uploadId)
     if (manifest === undefined) throw noSuchUpload()
@@ -155,7 +157,7 @@ class UploadDirectories {
     return this.#directories.withTemporary(async (temporary) => {
       const { record, size } = await write(temporary, manifest)
       await this.exclusively(uploadId, async () => {
-        // Completed or aborted while the part was on its way.
+        // The upload may have been completed or aborted while the part was in flight.
         await this.require(name, uploadId)
         await rename(temporary, this.pathOfPart(name, uploadId, partNumber))
       })
@@ -164,7 +166,7 @@ class UploadDirectories {
     })
   }
 
-  /** Gives the parts of an upload that was found before. */
+  /** Lists the parts of an upload that exists. */
   async parts(name: ObjectName, uploadId: string): Promise<PartInfo[]> {
     const names = (await namesIn(this.#pathOf(name.bucket, uploadId))) ?? []
     const parts: PartInfo[] = []
@@ -181,7 +183,7 @@ class UploadDirectories {
     return join(this.#pathOf(bucket, uploadId), `part-${String(partNumber).padStart(5, '0')}`)
   }
 
-  /** Removes an upload in one step: a removal that is broken off leaves no upload without some of its parts. */
+  /** Removes an upload in one step, so that an interrupted removal cannot leave an upload without some of its parts. */
   async remove({ bucket }: ObjectName, uploadId: string): Promise<void> {
     await this.#directories.withTemporary((temporary) => rename(this.#pathOf(bucket, uploadId), temporary))
   }
@@ -203,7 +205,7 @@ class UploadDirectories {
   }
 }
 
-function isBehind(upload: PendingUpload, after: UploadsRequest['after']): boolean {
+function isAfter(upload: PendingUpload, after: UploadsRequest['after']): boolean {
   const order = compareKeys(upload.key, after.key)
   return order > 0 || (order === 0 && after.uploadId !== '' && upload.uploadId > after.uploadId)
 }

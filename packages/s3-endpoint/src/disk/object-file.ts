@@ -1,9 +1,9 @@
 /**
- * An object is one file, so that its bytes and what is known of them change in one step:
+ * An object is one file, so that its bytes and its record change in one step:
  *
  *     bytes of the object | record as JSON | length of the record (4 bytes, big-endian) | magic (8 bytes)
  *
- * The record stands at the end because size and ETag are known only after the last byte.
+ * The record is at the end, because size and ETag are known only after the last byte.
  */
 
 import { type FileHandle, open } from 'node:fs/promises'
@@ -12,16 +12,16 @@ import type { Checksums, ChecksumType, ObjectInfo, ObjectMetadata } from '../bac
 import type { Hasher } from '../body/hasher.ts'
 import { systemErrorCode } from '../errors.ts'
 
-/** What a file says of its object. `modifiedAt` is in milliseconds since 1970. */
+/** The record of an object in its file. `modifiedAt` is in milliseconds since 1970. */
 export type ObjectRecord = {
   key: string
   etag: string
   modifiedAt: number
   metadata: ObjectMetadata
   checksums: Checksums
-  /** Of the whole object if it is missing, as in files of earlier versions. */
+  /** `FULL_OBJECT` if it is missing, as in files of earlier versions. */
   checksumType?: ChecksumType
-  /** The multipart upload that made the object. */
+  /** The ID of the multipart upload that made the object. */
   uploadId?: string
 }
 
@@ -30,15 +30,15 @@ export type OpenObjectFile = { handle: FileHandle; record: ObjectRecord; size: n
 
 const magicBytes = Buffer.from('SLUICEo1')
 const footerBytes = 4 + magicBytes.length
-/** Most records fit, so that one read is enough. */
+/** The bytes that are read first at the end of a file. Most records fit, so one read is enough. */
 const tailBytes = 2048
-/** Read ahead in pieces of this size, so that a download costs few system calls and little memory. */
+/** The size of a read, so that a download needs few system calls and little memory. */
 const readAheadBytes = 256 * 1024
 
 /**
- * Writes an object file anew at `path` and brings it to the disk. `makeRecord` is called after the last chunk.
+ * Writes a new object file at `path` and flushes it to the disk. `makeRecord` is called after the last chunk.
  *
- * Where anything fails, the error is passed on and the file is left for the caller to remove.
+ * If it throws, the caller must remove the file.
  */
 export async function writeObjectFile(
   path: string,
@@ -64,7 +64,11 @@ export async function writeObjectFile(
   }
 }
 
-/** Opens an object file; the caller closes the handle. Undefined: there is none. Throws where the file is damaged. */
+/**
+ * Opens an object file. The caller must close the handle.
+ *
+ * Returns undefined if there is no such file. Throws if the file is damaged.
+ */
 export async function openObjectFile(path: string): Promise<OpenObjectFile | undefined> {
   const handle = await openIfThere(path)
   if (handle === undefined) return undefined
@@ -76,27 +80,25 @@ export async function openObjectFile(path: string): Promise<OpenObjectFile | und
   }
 }
 
-/** Reads what an object file says of its object. Undefined: there is none. */
+/** Reads the record of an object file. Returns undefined if there is no such file. Throws if the file is damaged. */
 export async function readObjectFile(path: string): Promise<Omit<OpenObjectFile, 'handle'> | undefined> {
   const file = await openObjectFile(path)
   await file?.handle.close()
   return file
 }
 
-/** S3 shows times in whole seconds, and conditions compare them so. */
+/** Returns the current second, in milliseconds since 1970. S3 shows and compares times in whole seconds. */
 export function wholeSecond(): number {
   return Math.floor(Date.now() / 1000) * 1000
 }
 
-/**
- * Reads a part of an open file's object; both ends are counted from 0 and included. The handle stays open.
- */
+/** Reads a range of an open file's object. Both ends are inclusive and counted from 0. The handle stays open. */
 export function readBytes({ handle }: OpenObjectFile, { start, end }: { start: number; end: number }): Readable {
   if (end < start) return Readable.from([])
   return handle.createReadStream({ start, end, autoClose: false, highWaterMark: readAheadBytes })
 }
 
-/** Reads all of an open file's object, and passes its bytes through a hasher if there is one. The handle stays open. */
+/** Reads the whole object of an open file, and updates the hasher, if there is one. The handle stays open. */
 export async function* readHashed(file: OpenObjectFile, hasher: Hasher | undefined): AsyncGenerator<Uint8Array> {
   for await (const chunk of readBytes(file, { start: 0, end: file.size - 1 })) {
     hasher?.update(chunk)
@@ -104,7 +106,7 @@ export async function* readHashed(file: OpenObjectFile, hasher: Hasher | undefin
   }
 }
 
-/** Gives an object's description as a backend hands it out. */
+/** Converts a record to the description of an object that a backend returns. */
 export function infoOf({ record, size }: { record: ObjectRecord; size: number }): ObjectInfo {
   const { key, etag, modifiedAt, metadata, checksums, checksumType = 'FULL_OBJECT' } = record
   return { key, size, etag, modifiedAt: new Date(modifiedAt), metadata, checksums, checksumType }
@@ -138,7 +140,7 @@ async function readTail(handle: FileHandle, fileSize: number, bytes: number): Pr
   return buffer.subarray(0, bytesRead)
 }
 
-/** Tells records from other JSON; what is inside them was written by this file. */
+/** Whether a value is a record. The types of its fields are not checked, because only this file writes records. */
 function isObjectRecord(value: unknown): value is ObjectRecord {
   if (typeof value !== 'object' || value === null) return false
   return 'key' in value && 'etag' in value && 'modifiedAt' in value && 'metadata' in value && 'checksums' in value

@@ -18,10 +18,10 @@ import { listPage } from './listing.ts'
 import { NamedLocks } from './locks.ts'
 import { infoOf, type ObjectRecord, openObjectFile, readObjectFile, writeObjectFile } from './object-file.ts'
 
-/** How many files are read at a time for a page of a listing. */
+/** The number of files that are read concurrently for a page of a listing. */
 const parallelReads = 16
 
-/** The objects of all buckets as files. Writing and the conditions of writes are in here alone. */
+/** The objects of all buckets as files. Only this class writes objects and checks the conditions of writes. */
 export class ObjectStore {
   readonly #directories: Directories
   readonly #locks = new NamedLocks()
@@ -30,7 +30,7 @@ export class ObjectStore {
     this.#directories = directories
   }
 
-  /** Throws NoSuchBucket where the bucket isn't there. */
+  /** Throws NoSuchBucket if there is no such bucket. */
   async requireBucket(bucket: string): Promise<void> {
     if (!(await this.hasBucket(bucket))) throw noSuchBucket(bucket)
   }
@@ -42,19 +42,18 @@ export class ObjectStore {
     )
   }
 
-  /** Opens the object's file. */
   open({ bucket, key }: ObjectName): ReturnType<typeof openObjectFile> {
     return openObjectFile(this.#pathOf(bucket, key))
   }
 
-  /** Reads the object's record. */
   read({ bucket, key }: ObjectName): ReturnType<typeof readObjectFile> {
     return readObjectFile(this.#pathOf(bucket, key))
   }
 
   /**
-   * Writes an object: the bytes to a temporary file first, then, while no other write of that object is under way,
-   * the check of the condition and the move into place.
+   * Writes an object to a temporary file, checks the condition, and moves the file into place.
+   *
+   * Check and move are locked: no other change of the object happens in between.
    */
   async write(
     name: ObjectName,
@@ -62,7 +61,7 @@ export class ObjectStore {
     options: { makeRecord: () => ObjectRecord; condition: WriteCondition | undefined },
   ): Promise<ObjectInfo> {
     await this.requireBucket(name.bucket)
-    // Also checked before the bytes are taken in, to refuse early what is known to be refused.
+    // An early check, which refuses a write that cannot succeed before its bytes are read.
     await this.#checkCondition(name, options.condition)
     return this.#directories.withTemporary(async (temporary) => {
       const written = await writeObjectFile(temporary, chunks, options.makeRecord)
@@ -76,7 +75,7 @@ export class ObjectStore {
     })
   }
 
-  /** Deletes an object; no other change of it comes between the check of the condition and the deletion. */
+  /** Deletes an object. No other change of the object happens between the check of the condition and the deletion. */
   async delete(name: ObjectName, condition: DeleteCondition | undefined): Promise<void> {
     await this.requireBucket(name.bucket)
     const path = this.#pathOf(name.bucket, name.key)
@@ -96,7 +95,7 @@ export class ObjectStore {
     const names = entries.filter(({ kind }) => kind === 'object').map(({ name }) => name)
     const listed = await inBatches(names, (key) => this.#listed({ bucket, key }))
     return {
-      // An object that was deleted since the directory was read is left out.
+      // An object may have been deleted since the directory was read.
       objects: listed.filter((object) => object !== undefined),
       commonPrefixes: entries.filter(({ kind }) => kind === 'prefix').map(({ name }) => name),
       next,
