@@ -62,17 +62,22 @@ describe('a request is refused', () => {
     ['with a session token', { headers: { 'x-amz-security-token': 't' } }, 400, 'InvalidToken'],
     ['signed twice', { path: `${objectPath}?X-Amz-Signature=${'a'.repeat(64)}` }, 400, 'InvalidArgument'],
     ['with two digests', { unsigned: { 'content-md5': ['a', 'b'] } }, 400, 'InvalidRequest'],
-    ['with a header that means something else', { headers: { 'x-amz-object-lock-mode': 'X' } }, 501, 'NotImplemented'],
+    [
+      'with a header that the operation does not know',
+      { headers: { 'x-amz-object-lock-mode': 'X' } },
+      501,
+      'NotImplemented',
+    ],
   ])('%s', async (_name, options, status, code) => {
     expect(await send(endpoint.url, { path: objectPath, ...options })).toMatchObject({ status, code })
   })
 
-  test('in the old form of a pre-signed address', async () => {
+  test('with a pre-signed address of Signature V2', async () => {
     const response = await fetch(`${endpoint.url}${objectPath}?AWSAccessKeyId=AKIDTEST&Expires=9999999999&Signature=x`)
     expect([response.status, (await response.text()).includes('AWS4-HMAC-SHA256')]).toEqual([400, true])
   })
 
-  test('with a document that says why, of which, and which request it was', async () => {
+  test('with a document that names the reason, the resource and the request', async () => {
     const { text, headers } = await send(endpoint.url, { path: `/${testBucket}/%3Cnone%3E` })
     const id = headers['x-amz-request-id']
     expect(headers['content-type']).toBe('application/xml')
@@ -82,7 +87,7 @@ describe('a request is refused', () => {
     )
   })
 
-  test('when it means an operation that is not there', async () => {
+  test('if its operation is not implemented', async () => {
     const operations: [string, string][] = [
       ['GET', `${objectPath}?acl`],
       ['PUT', `${objectPath}?acl`],
@@ -105,7 +110,7 @@ describe('a request is refused', () => {
   })
 })
 
-test('a valid signature is not tied to how the client escapes its path', async () => {
+test('a signature is valid however the client escapes its path', async () => {
   const body = 'x'
   expect(await send(endpoint.url, { method: 'PUT', path: `/${testBucket}/a(b)*'!$,`, body })).toMatchObject({
     status: 200,
@@ -113,7 +118,7 @@ test('a valid signature is not tied to how the client escapes its path', async (
   expect(await send(endpoint.url, { path: `/${testBucket}/a%28b%29%2a%27%21%24%2c` })).toMatchObject({ status: 200 })
 })
 
-test('buckets are listed, found, placed and made', async () => {
+test('buckets are created, found, located and listed', async () => {
   const client = endpoint.client()
   await client.send(new HeadBucketCommand({ Bucket: testBucket }))
   await expect(client.send(new HeadBucketCommand({ Bucket: 'no-bucket' }))).rejects.toMatchObject({ name: 'NotFound' })
@@ -153,7 +158,7 @@ describe('the authorisation hook', () => {
     return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
   }
 
-  test('makes every operation that is not there one that is denied, whatever it says', async () => {
+  test('denies every operation that is not implemented, even if it allows everything', async () => {
     const url = await runWith(() => true)
     for (const [method, path] of [
       ['GET', `${objectPath}?acl`],
@@ -168,7 +173,7 @@ describe('the authorisation hook', () => {
     }
   })
 
-  test('is asked who wants to do what to which object, and its no is an AccessDenied', async () => {
+  test('is called with sender, operation and object, and refuses with AccessDenied', async () => {
     const asked: Asked[] = []
     const url = await runWith((...question) => {
       asked.push(question)
@@ -194,7 +199,7 @@ describe('the authorisation hook', () => {
     ])
   })
 
-  test('cannot be passed by the other objects that a request names', async () => {
+  test('also covers the other objects that a request names', async () => {
     const url = await runWith((_identity, operation, bucket, key) => {
       return operation === 'DeleteObjects' || operation === 'ListBuckets' || (bucket === testBucket && key !== 'secret')
     })
@@ -211,7 +216,7 @@ describe('the authorisation hook', () => {
   })
 })
 
-test('a Content-MD5 that is signed but empty of meaning for a GET does no harm', async () => {
+test('a signed Content-MD5 of a GET is ignored', async () => {
   const answer = await send(endpoint.url, { path: objectPath, headers: { 'content-md5': emptyMd5 } })
   expect(answer).toMatchObject({ status: 200 })
 })

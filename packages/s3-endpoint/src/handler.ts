@@ -12,10 +12,11 @@ import { parseRequestTarget } from './protocol/request-target.ts'
 import { type Authenticated, authenticate, type FindCredentials } from './signature/authenticate.ts'
 
 /**
- * Decides whether a verified sender may do something. `key` is the object's; the prefix of a listing; or empty.
+ * Decides whether a verified sender may use an operation. `key` is the object's key, the prefix of a listing, or empty.
  *
- * It is asked once for each object that a request names: for both ends of a copy (GetObject and CopyObject), for each
- * key of a DeleteObjects (as DeleteObject), and for each bucket that a ListBuckets would show (as HeadBucket).
+ * It is called once for each object that a request names: for source and target of a copy (as GetObject and
+ * CopyObject), for each key of DeleteObjects (as DeleteObject), and for each bucket that ListBuckets would show (as
+ * HeadBucket).
  */
 export type Authorize<Identity> = (
   identity: Identity,
@@ -25,28 +26,29 @@ export type Authorize<Identity> = (
 ) => boolean | Promise<boolean>
 
 /**
- * Admits an authorised request before its body is read, and returns what ends its admission. Throws SlowDown to refuse
- * it.
+ * Admits an authorised request before its body is read.
+ *
+ * Returns a function that ends the admission. Throws SlowDown to refuse the request.
  */
 export type Admit<Identity> = (identity: Identity, operation: OperationName) => () => void
 
-/** What the S3 protocol is spoken over. */
+/** The options of an S3 handler. */
 export type S3Options<Identity> = {
   backend: Backend
   findCredentials: FindCredentials<Identity>
-  /** Without it every verified sender may do everything; with it what this endpoint does not know is denied too. */
+  /** If it is left out, every verified sender may use all operations. If it is set, unknown operations are denied. */
   authorize?: Authorize<Identity>
-  /** Without it, every authorised request is admitted. */
+  /** If it is left out, every authorised request is admitted. */
   admit?: Admit<Identity>
   /** The region that signatures must name. */
   region: string
   /** Origins whose pages may use pre-signed addresses, exactly as browsers send them; none by default. */
   corsOrigins?: readonly string[]
-  /** The clock that signatures are held against. */
+  /** The clock for the verification of signatures. */
   now?: () => Date
 }
 
-/** A request as the HTTP server hands it over. `openBody` gives the raw bytes and may be called once. */
+/** A request as the HTTP server received it. `openBody` returns the raw bytes and may be called once. */
 export type RawRequest = {
   method: string
   url: string
@@ -55,9 +57,10 @@ export type RawRequest = {
 }
 
 /**
- * Carries a request out, from its signature to its answer. Throws S3Error to refuse it.
+ * Handles a request. Returns its answer. Throws S3Error to refuse the request.
  *
- * The order is that of trust: signature, then what is meant, then whether the sender may, and the body last.
+ * It verifies the signature first, then finds the operation, then checks the sender's permission, and reads the body
+ * last.
  */
 export async function handleRequest<Identity>(request: RawRequest, options: S3Options<Identity>): Promise<Answer> {
   if (request.method === 'OPTIONS') return answerPreflight(request.headers, options.corsOrigins ?? [])
@@ -67,10 +70,10 @@ export async function handleRequest<Identity>(request: RawRequest, options: S3Op
   const authenticated = await authenticate({ ...request, ...target }, { findCredentials, region, now })
   const headers = withQueryHeaders(request.headers, target.query)
   const { bucket, key, query } = target
-  const copies = headers.has('x-amz-copy-source')
-  const operation = findRoute({ method: request.method, bucket, key, query, copies })
+  const isCopy = headers.has('x-amz-copy-source')
+  const operation = findRoute({ method: request.method, bucket, key, query, isCopy })
   if (operation === undefined) {
-    // What a sender may do is then a list, and what is not there is not on it.
+    // An authorisation hook allows listed operations only, and an unknown operation cannot be listed.
     if (options.authorize !== undefined) throw accessDenied()
     throw new S3Error('NotImplemented', 'This operation is not implemented.')
   }
@@ -97,12 +100,14 @@ function accessDenied(): S3Error {
 }
 
 function openVerifiedBody<Identity>(request: RawRequest, { payloadHash, signer, signature }: Authenticated<Identity>) {
-  // Read first: what is wrong with the headers is answered without taking the body in.
+  // The claims are read first, so that broken headers are answered before the body is read.
   const claims = readBodyClaims(request.headers, payloadHash)
   return openUpload(request.openBody(), claims, { signer, seed: signature })
 }
 
-/** A pre-signed address may carry x-amz headers as query parameters; those of the request itself go first. */
+/**
+ * Adds the x-amz headers that a pre-signed address has as query parameters. The request's own headers take precedence.
+ */
 function withQueryHeaders(headers: RequestHeaders, query: ReadonlyMap<string, string>): RequestHeaders {
   const merged = new Map(headers)
   for (const [name, value] of query) {

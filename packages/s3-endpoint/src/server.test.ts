@@ -25,7 +25,7 @@ beforeAll(async () => {
   return end
 })
 
-describe('a sender that waits to be told to go on', () => {
+describe('a sender that waits for 100 Continue', () => {
   const put = (options: object) => {
     return begin(endpoint.url, {
       method: 'PUT',
@@ -36,7 +36,7 @@ describe('a sender that waits to be told to go on', () => {
     })
   }
 
-  test('is told so when the request is acceptable', async () => {
+  test('gets it if the request is acceptable', async () => {
     const request = put({})
     request.flushHeaders()
     await once(request, 'continue')
@@ -61,7 +61,7 @@ describe('a sender that waits to be told to go on', () => {
   })
 })
 
-test('a refused sender of a large body gets to read why, and the connection goes on', async () => {
+test('a refused sender of a large body can read the reason, and the next request succeeds', async () => {
   const body = Buffer.alloc(8 * 1024 * 1024)
   for (const secretAccessKey of ['wrong', 'wrong again']) {
     const answer = await send(endpoint.url, { method: 'PUT', path: objectPath, body, secretAccessKey })
@@ -73,7 +73,7 @@ test('a refused sender of a large body gets to read why, and the connection goes
   })
 })
 
-test('a refused sender that never stops is cut off', async () => {
+test('a refused sender that does not stop is disconnected', async () => {
   const headers = { 'content-length': String(1024 ** 3) }
   const request = begin(endpoint.url, { method: 'PUT', path: objectPath, headers, secretAccessKey: 'wrong' })
   let sent = 0
@@ -87,15 +87,15 @@ test('a refused sender that never stops is cut off', async () => {
 
 test.each([
   [
-    'a length and chunks',
+    'a length and chunked encoding',
     'PUT /b/k HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
   ],
   ['two lengths', 'PUT /b/k HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello'],
   ['a space before the colon', 'PUT /b/k HTTP/1.1\r\nHost: h\r\nContent-Length : 5\r\n\r\nhello'],
   ['a folded header', 'PUT /b/k HTTP/1.1\r\nHost: h\r\nX-A: b\r\n c\r\n\r\n'],
   ['two hosts', 'GET /bucket/k HTTP/1.1\r\nHost: h\r\nHost: i\r\nConnection: close\r\n\r\n'],
-  ['a target that is no path', 'GET http://h/bucket/k HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n'],
-])('a request whose end or meaning is ambiguous is refused: %s', async (_name, request) => {
+  ['a target that is not a path', 'GET http://h/bucket/k HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n'],
+])('a request with an ambiguous end or meaning is refused: %s', async (_name, request) => {
   const socket = connect(endpoint.port, '127.0.0.1')
   socket.end(request)
   const chunks: Buffer[] = []
@@ -104,17 +104,17 @@ test.each([
   expect(Buffer.concat(chunks).toString()).toMatch(/^HTTP\/1\.1 400 /)
 })
 
-describe('a browser is told to believe the type', () => {
+describe('a browser is told not to guess the type', () => {
   test.each<[string, RawRequest]>([
     ['of an object', { path: objectPath }],
-    ['of a part of an object', { path: objectPath, headers: { range: 'bytes=0-1' } }],
-    ['of an object that is only asked about', { method: 'HEAD', path: objectPath }],
+    ['of a range of an object', { path: objectPath, headers: { range: 'bytes=0-1' } }],
+    ['of an object without its bytes', { method: 'HEAD', path: objectPath }],
     ['of a listing', { path: `/${testBucket}?list-type=2` }],
     ['of a missing object', { path: `/${testBucket}/none` }],
     ['of a refusal', { path: objectPath, secretAccessKey: 'wrong' }],
     ['of a request that cannot be read', { path: `/${testBucket}/%ZZ` }],
-    ['of what was stored', { method: 'PUT', path: objectPath, body: '<script>' }],
-    ['of what a query replaces', { path: `${objectPath}?response-content-type=text%2Fcsv` }],
+    ['of the answer to an upload', { method: 'PUT', path: objectPath, body: '<script>' }],
+    ['of an object with a type from the query', { path: `${objectPath}?response-content-type=text%2Fcsv` }],
   ])('%s', async (_name, request) => {
     await send(endpoint.url, { method: 'PUT', path: objectPath, body: '<script>' })
     const answer = await send(endpoint.url, request)
@@ -136,7 +136,7 @@ describe('pages of an allowed origin', () => {
     })
   }
 
-  test('may send to a pre-signed address and read the answer', async () => {
+  test('may upload to a pre-signed address and read the answer', async () => {
     const asked = await preflight(allowedOrigin, { 'access-control-request-headers': 'content-md5,content-type' })
     expect(asked.status).toBe(200)
     expect(asked.headers.get('access-control-allow-origin')).toBe(allowedOrigin)
@@ -157,7 +157,7 @@ describe('pages of an allowed origin', () => {
     [`${allowedOrigin}.evil.com`, {}],
     ['null', {}],
     [allowedOrigin, { 'access-control-request-method': 'TRACE' }],
-  ])('are the only ones: not %s %o', async (origin, headers) => {
+  ])('are the only pages with access: not %s %o', async (origin, headers) => {
     const answer = await preflight(origin, headers)
     expect(answer.status).toBe(403)
     const other = await fetch(endpoint.url + objectPath, { headers: { origin: 'https://evil.example.com' } })
@@ -165,11 +165,11 @@ describe('pages of an allowed origin', () => {
   })
 })
 
-describe('an upload that breaks off', () => {
+describe('an interrupted upload', () => {
   test.each([
     ['in a plain body', 'UNSIGNED-PAYLOAD', {}],
     ['in a chunked body', 'STREAMING-UNSIGNED-PAYLOAD-TRAILER', { 'x-amz-decoded-content-length': '1000' }],
-  ])('%s leaves the old object as it was, and nothing else', async (_name, payloadHash, more) => {
+  ])('%s changes nothing and leaves no files', async (_name, payloadHash, more) => {
     await send(endpoint.url, { method: 'PUT', path: objectPath, body: 'old' })
     const headers = { 'content-length': '2000', ...more }
     const request = begin(endpoint.url, { method: 'PUT', path: objectPath, headers, payloadHash })
@@ -186,13 +186,13 @@ describe('an upload that breaks off', () => {
   const temporaryFiles = () => readdir(join(endpoint.root, 'temporary'))
 })
 
-describe('a download that has begun', () => {
+describe('a download in flight', () => {
   const size = 32 * 1024 * 1024
 
   test.each([
     ['replaced', { method: 'PUT', body: 'new' }],
     ['deleted', { method: 'DELETE' }],
-  ])('goes on with the old bytes when the object is %s', async (_name, change) => {
+  ])('continues with the old bytes if the object is %s', async (_name, change) => {
     await send(endpoint.url, { method: 'PUT', path: objectPath, body: Buffer.alloc(size, 'o') })
     const request = begin(endpoint.url, { path: objectPath })
     request.end()
@@ -207,7 +207,7 @@ describe('a download that has begun', () => {
     expect(bytes).toBe(size)
   })
 
-  test('may be broken off without harm', async () => {
+  test('may be interrupted without harm', async () => {
     await send(endpoint.url, { method: 'PUT', path: objectPath, body: Buffer.alloc(size, 'o') })
     const request = begin(endpoint.url, { path: objectPath })
     request.end()
@@ -218,7 +218,7 @@ describe('a download that has begun', () => {
 })
 
 describe('closing', () => {
-  test('cuts open connections, in the middle of an upload too, and leaves nothing of it', async (context) => {
+  test('ends open connections, even during an upload, and leaves nothing of the upload', async (context) => {
     const until = (end: () => Promise<void>) => context.onTestFinished(end)
     const root = await makeDirectory(until)
     const running = await runEndpoint({ root }, () => undefined)
@@ -236,7 +236,7 @@ describe('closing', () => {
     expect(await readdir(join(root, 'temporary'))).toEqual([])
   })
 
-  test('and starting again keeps the objects, at another port', async (context) => {
+  test('and starting again on another port keeps the objects', async (context) => {
     const until = (end: () => Promise<void>) => context.onTestFinished(end)
     const root = await makeDirectory(until)
     const first = await runEndpoint({ root }, () => undefined)
@@ -246,7 +246,7 @@ describe('closing', () => {
     expect(await send(second.url, { path: objectPath })).toMatchObject({ text: 'kept' })
   })
 
-  test('a port that is taken is an error', async () => {
+  test('starting on a port in use is an error', async () => {
     await expect(runEndpoint({ port: endpoint.port })).rejects.toThrow('EADDRINUSE')
   })
 })

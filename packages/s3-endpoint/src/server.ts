@@ -9,37 +9,37 @@ import { corsHeaders } from './protocol/cors.ts'
 import { parseHeaders, type RequestHeaders } from './protocol/headers.ts'
 import { writeErrorXml } from './protocol/xml-writer.ts'
 
-/** A connection on which nothing moves for so long is given up. */
+/** A connection without traffic is closed after this time. */
 const idleTimeoutMs = 2 * 60 * 1000
 
-/** Every body may be a file of any size. A sender is too slow only if hardly anything moves, or it takes hours. */
+/** A body may be a file of any size. A sender is too slow only if it sends almost nothing, or takes hours. */
 const fileBodyPolicy = { minimumBytesPerSecond: 8 * 1024, graceMs: idleTimeoutMs, totalMs: 4 * 60 * 60 * 1000 }
 
-/** The policy for clients of S3. */
+/** The default policy for clients of S3. */
 export const s3ClientPolicy: ClientPolicy = {
   ...clientPolicy,
   body: fileBodyPolicy,
   drain: { ...clientPolicy.drain, bytes: 16 * 1024 * 1024 },
 }
 
-/** How writing fails when the receiver is gone. */
+/** The error codes of a write to a client that has disconnected. */
 const disconnectCodes = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
 
-/** Options of the HTTP side. */
+/** The options of an S3 server. */
 export type S3ServerOptions<Identity> = S3Options<Identity> & {
-  /** Hears of failures that are no fault of the sender; without it they go to stderr. */
+  /** Called with failures that the sender did not cause. If it is left out, failures are written to stderr. */
   onError?: (error: unknown, request: { requestId: string; method: string; path: string }) => void
-  /** What clients are granted; time for files of any size if left out. */
+  /** The limits for clients; {@link s3ClientPolicy} by default. */
   clients?: ClientPolicy
 }
 
-/** An HTTP server that speaks S3. `settled` waits until the handling of all requests begun so far has ended. */
+/** An HTTP server that speaks S3. `settled` resolves when all requests that have begun so far have ended. */
 export type S3Server = { http: Server; settled(): Promise<void> }
 
 /**
- * Creates an HTTP server that speaks S3 over a backend; the caller makes it listen and closes it.
+ * Creates an HTTP server that speaks S3 over a backend. The caller starts listening and closes the server.
  *
- * It is a server and not a request listener because only a server can hold back the answer to `Expect: 100-continue`
+ * It is a server instead of a request listener, because only a server can delay the answer to `Expect: 100-continue`
  * until the request is known to be acceptable.
  */
 export function createS3Server<Identity>(options: S3ServerOptions<Identity>): S3Server {
@@ -79,7 +79,7 @@ async function handle<Identity>(
   }
   const common = {
     'x-amz-request-id': requestId,
-    // An uploaded file is never a page, whatever its first bytes are.
+    // Browsers must never treat an uploaded file as a page, whatever its first bytes are.
     'x-content-type-options': 'nosniff',
     ...corsHeaders(headers, options.corsOrigins ?? []),
   }
@@ -87,7 +87,7 @@ async function handle<Identity>(
   try {
     await send(response, { ...answer, headers: { ...common, ...answer.headers } }, method === 'HEAD')
   } catch (error) {
-    // A receiver that goes away in the middle is everyday life; whatever happened, the answer cannot be finished.
+    // Clients often disconnect during an answer, so that is not reported. The answer cannot be finished in any case.
     if (!disconnectCodes.has(systemErrorCode(error) ?? '')) report(error, { requestId, method, path }, options)
     response.destroy()
   }
@@ -97,7 +97,7 @@ async function handle<Identity>(
 async function* readBody(request: IncomingMessage, response: ServerResponse): AsyncGenerator<Buffer> {
   if (request.headers.expect !== undefined) response.writeContinue()
   const tooSlow = slowBodyOf(request)
-  // Ending the iteration early must not destroy the request: the answer goes over the same connection.
+  // Ending the iteration early must not destroy the request, because the answer uses the same connection.
   const chunks = request.iterator({ destroyOnReturn: false })
   try {
     for (;;) {
@@ -109,12 +109,12 @@ async function* readBody(request: IncomingMessage, response: ServerResponse): As
     if (tooSlow?.aborted) throw slowBodyError()
     throw new S3Error('IncompleteBody', 'The connection broke off before the whole body had come.')
   } finally {
-    // An iteration that waits for a slow client ends only with the connection.
+    // If the iteration waits for a slow client, it ends only with the connection.
     if (!tooSlow?.aborted) await chunks.return?.()
   }
 }
 
-/** Settles as the promise does, or rejects as soon as the signal aborts. */
+/** Settles like the promise, or rejects as soon as the signal aborts. */
 async function unlessAborted<Result>(promise: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (signal === undefined) return await promise
   const { promise: aborted, reject } = Promise.withResolvers<never>()
@@ -128,7 +128,10 @@ async function unlessAborted<Result>(promise: Promise<Result>, signal: AbortSign
   }
 }
 
-/** The refusal of a body that arrives too slowly. Its connection is closed: more of the body may come for a long time. */
+/**
+ * Creates the error for a body that arrives too slowly. It closes the connection, because the rest may arrive for a
+ * long time.
+ */
 function slowBodyError(): S3Error {
   return new S3Error('RequestTimeout', 'Your request was not received fast enough.', {
     headers: { connection: 'close' },
@@ -154,21 +157,21 @@ async function send(response: ServerResponse, answer: Answer, isHead: boolean): 
 }
 
 /**
- * Reads and drops what a refused sender still sends. Resolves when the body has ended or the connection is gone, which
- * the policy for clients sees to.
+ * Reads and drops the rest of a refused sender's body.
  *
- * Closing at once would reset the connection, and the sender would never see why it was refused.
+ * Resolves when the body or the connection has ended. The policy for clients limits how long this takes. Closing the
+ * connection at once would reset it, and the sender would never see the reason of the refusal.
  */
 async function drain(request: IncomingMessage): Promise<void> {
   const { socket } = request
   if (request.complete || socket.destroyed) return
-  const { promise: over, resolve } = Promise.withResolvers<void>()
+  const { promise: ended, resolve } = Promise.withResolvers<void>()
   request.resume()
   request.once('end', resolve)
-  // Once the answer is out, Node tells only the socket, and no longer the request, of a broken connection.
+  // After the answer, Node reports a broken connection only to the socket, and no longer to the request.
   request.once('error', () => resolve())
   socket.once('close', resolve)
-  await over
+  await ended
   socket.off('close', resolve)
 }
 
@@ -189,6 +192,6 @@ function report<Identity>(
   { onError }: S3ServerOptions<Identity>,
 ): void {
   if (onError !== undefined) onError(error, request)
-  // Without the path, whose bytes are the client's.
+  // The path is left out, because the client chooses its bytes.
   else console.error(`S3 request ${request.requestId} (${request.method}) failed:`, error)
 }

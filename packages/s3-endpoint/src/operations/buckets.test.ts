@@ -10,7 +10,7 @@ beforeAll(async () => {
   return end
 })
 
-test('a bucket is not made with tags that would be dropped', async () => {
+test('a bucket with tags is refused, because the tags would be dropped', async () => {
   const tags = '<Tags><Tag><Key>a</Key><Value>b</Value></Tag></Tags>'
   const body = `<CreateBucketConfiguration>${tags}</CreateBucketConfiguration>`
   const answer = await send(endpoint.url, { method: 'PUT', path: '/tagged-bucket', body })
@@ -30,20 +30,20 @@ test.each([
   'bucket.mrap',
   'bucket--x-s3',
   'bucket--table-s3',
-])('a bucket is not made under the name %s, which S3 refuses', async (name) => {
+])('a bucket is not created under the name %s, which S3 refuses', async (name) => {
   const answer = await send(endpoint.url, { method: 'PUT', path: `/${name}` })
   expect(answer).toMatchObject({ status: 400, code: 'InvalidBucketName' })
   expect(await send(endpoint.url, { method: 'HEAD', path: `/${name}` })).toMatchObject({ status: 404 })
 })
 
 test.each(['bucket.with.dots', '192.168.7.8.9', 'a1-b2.c3', 's3alias', 'mrap'])(
-  'a bucket is made under the name %s, which S3 accepts',
+  'a bucket is created under the name %s, which S3 accepts',
   async (name) => {
     expect(await send(endpoint.url, { method: 'PUT', path: `/${name}` })).toMatchObject({ status: 200 })
   },
 )
 
-test('a bucket that an earlier version made under such a name stays reachable', async () => {
+test('a bucket that an earlier version created under such a name stays reachable', async () => {
   const root = await makeDirectory()
   await (await createDiskBackend({ root })).createBucket('foo.-bar')
   const { url } = await runEndpoint({ root, buckets: ['foo.-bar'] })

@@ -6,13 +6,13 @@ import type { XmlForm } from '../protocol/xml-reader.ts'
 import type { OperationContext } from './context.ts'
 import { readXmlBody } from './xml-body.ts'
 
-/** There is one owner of everything behind an endpoint; clients only want to see some. */
+/** The owner of all buckets and objects. Clients expect some owner in the answers. */
 export const owner = [
   ['ID', 'owner'],
   ['DisplayName', 'owner'],
 ] as const
 
-/** The document has one short text; with its declaration and namespace it takes about 200 bytes. */
+/** The document has one short text. With declaration and namespace it takes about 200 bytes. */
 const bucketForm: XmlForm<never> = {
   root: 'CreateBucketConfiguration',
   texts: ['LocationConstraint'],
@@ -40,19 +40,19 @@ export async function listBuckets(context: OperationContext): Promise<Answer> {
   ])
 }
 
-/** Answers whether the bucket is there. */
+/** Checks that the bucket exists. */
 export async function headBucket(context: OperationContext): Promise<Answer> {
   await requireBucket(context.backend, context.bucket)
   return emptyAnswer(200, { 'x-amz-bucket-region': context.region })
 }
 
-/** Tells the bucket's region; as in S3 that of us-east-1 is written as nothing. */
+/** Returns the bucket's region. As in S3, the element is empty for us-east-1. */
 export async function getBucketLocation(context: OperationContext): Promise<Answer> {
   await requireBucket(context.backend, context.bucket)
   return xmlAnswer('LocationConstraint', context.region === 'us-east-1' ? '' : context.region)
 }
 
-/** Makes a bucket, in this endpoint's region only. */
+/** Creates a bucket, in this endpoint's region only. */
 export async function createBucket(context: OperationContext): Promise<Answer> {
   checkNewBucketName(context.bucket)
   if (Number(context.headers.get('content-length') ?? 0) > 0) {
@@ -68,7 +68,7 @@ export async function createBucket(context: OperationContext): Promise<Answer> {
   return emptyAnswer(200, { location: `/${context.bucket}` })
 }
 
-/** Throws NoSuchBucket where the bucket isn't there. */
+/** Throws NoSuchBucket if there is no such bucket. */
 export async function requireBucket(backend: Backend, bucket: string): Promise<void> {
   if (!(await backend.hasBucket(bucket))) {
     throw new S3Error('NoSuchBucket', 'The specified bucket does not exist', { fields: { BucketName: bucket } })

@@ -4,7 +4,7 @@ import { makePlan } from '../body/object-checksum.ts'
 import { S3Error } from '../errors.ts'
 import type { RequestHeaders } from '../protocol/headers.ts'
 
-/** Reads x-amz-checksum-algorithm. Throws NotImplemented for an algorithm that this endpoint does not compute. */
+/** Reads x-amz-checksum-algorithm. Throws NotImplemented if this endpoint does not compute the algorithm. */
 export function readAlgorithm(headers: RequestHeaders): ChecksumAlgorithm | undefined {
   const text = headers.get('x-amz-checksum-algorithm')
   if (text === undefined) return undefined
@@ -13,7 +13,7 @@ export function readAlgorithm(headers: RequestHeaders): ChecksumAlgorithm | unde
   return found
 }
 
-/** Reads the checksum that an upload in parts begins with. Throws NotImplemented or InvalidRequest. */
+/** Reads the checksum with which an upload in parts begins. Throws NotImplemented or InvalidRequest. */
 export function readPlan(headers: RequestHeaders): ChecksumPlan | undefined {
   const algorithm = readAlgorithm(headers)
   const type = readType(headers)
@@ -22,18 +22,18 @@ export function readPlan(headers: RequestHeaders): ChecksumPlan | undefined {
   return undefined
 }
 
-/** Reads what the end of an upload in parts says about the object. Throws InvalidRequest for a broken value. */
+/** Reads the claims about the object at the end of an upload in parts. Throws InvalidRequest if a value is broken. */
 export function readObjectClaims(headers: RequestHeaders): ObjectClaims {
-  const given = checksumAlgorithms.flatMap((algorithm) => {
+  const claimed = checksumAlgorithms.flatMap((algorithm) => {
     const value = headers.get(`x-amz-checksum-${algorithm}`)
     return value === undefined ? [] : [parseClaim(algorithm, value)]
   })
-  if (given.length > 1) throw new S3Error('InvalidRequest', 'Expecting a single x-amz-checksum- header')
+  if (claimed.length > 1) throw new S3Error('InvalidRequest', 'Expecting a single x-amz-checksum- header')
   const size = headers.get('x-amz-mp-object-size')
   if (size !== undefined && !/^\d{1,15}$/.test(size)) {
     throw new S3Error('InvalidRequest', 'x-amz-mp-object-size must be a whole number.')
   }
-  return { type: readType(headers), checksum: given[0], size: size === undefined ? undefined : Number(size) }
+  return { type: readType(headers), checksum: claimed[0], size: size === undefined ? undefined : Number(size) }
 }
 
 function readType(headers: RequestHeaders): ChecksumType | undefined {

@@ -2,7 +2,7 @@ import type { Backend, Upload } from '../backend.ts'
 import type { Answer } from '../protocol/answer.ts'
 import type { RequestHeaders } from '../protocol/headers.ts'
 
-/** The operations that this endpoint knows, by their names in S3. */
+/** The names of the operations that this endpoint implements, as in S3. */
 export type OperationName =
   | 'AbortMultipartUpload'
   | 'CompleteMultipartUpload'
@@ -23,7 +23,7 @@ export type OperationName =
   | 'PutObject'
   | 'UploadPart'
 
-/** A verified and authorised request, as its operation sees it. `bucket` and `key` are empty where there is none. */
+/** A verified and authorised request for an operation. `bucket` and `key` are empty if the request names none. */
 export type OperationContext = {
   backend: Backend
   region: string
@@ -32,13 +32,16 @@ export type OperationContext = {
   query: ReadonlyMap<string, string>
   headers: RequestHeaders
   /**
-   * Checks what `describedBy` (the request's headers, if left out) says of the body, and gives the body. Call it once.
-   * It comes in when its chunks are asked for: a client that waits to send is told to go on only then.
+   * Opens the body. May be called once. `describedBy` are the headers that describe the body; by default the request's
+   * headers.
+   *
+   * The body is received when its chunks are read. A client that sent `Expect: 100-continue` is told to continue only
+   * then.
    */
   openBody(describedBy?: RequestHeaders): Upload
-  /** Asks the authorisation hook about another object that the request touches. */
+  /** Asks the authorisation hook about another object that the request names. */
   isAllowed(operation: OperationName, bucket: string, key: string): Promise<boolean>
 }
 
-/** Carries an operation out. Throws S3Error to refuse it. */
+/** Runs an operation. Throws S3Error to refuse it. */
 export type Operation = (context: OperationContext) => Promise<Answer>

@@ -11,7 +11,7 @@ import { readXmlBody } from './xml-body.ts'
 
 const maxDeletedKeys = 1000
 
-/** Deletes up to 1,000 objects; the answer says of each whether it went well. */
+/** Deletes up to 1,000 objects. The answer has the result for each object. */
 export async function deleteObjects(context: OperationContext): Promise<Answer> {
   requireDigest(context)
   await requireBucket(context.backend, context.bucket)
@@ -37,7 +37,7 @@ export async function deleteObjects(context: OperationContext): Promise<Answer> 
   return xmlAnswer('DeleteResult', results)
 }
 
-/** A damaged list would delete the wrong objects, so S3 asks for a digest of it. */
+/** Throws InvalidRequest if there is no digest of the body. A damaged list would delete the wrong objects. */
 function requireDigest({ headers }: OperationContext): void {
   const names = [...headers.keys()]
   const hasDigest = names.some((name) => name === 'content-md5' || name.startsWith('x-amz-checksum-'))
@@ -46,13 +46,13 @@ function requireDigest({ headers }: OperationContext): void {
   }
 }
 
-/** An object as the sender names it, with what must hold for it. */
+/** An object to delete, with its condition. */
 type NamedObject = { key: string; condition: DeleteCondition | undefined }
 
 const deleteForm: XmlForm<NamedObject> = {
   root: 'Delete',
   texts: ['Quiet'],
-  items: { name: 'Object', texts: ['Key', 'ETag', 'LastModifiedTime', 'Size'], most: maxDeletedKeys, read: readObject },
+  items: { name: 'Object', texts: ['Key', 'ETag', 'LastModifiedTime', 'Size'], max: maxDeletedKeys, read: readObject },
   // Room for 1,000 keys of 1,024 bytes with all their conditions, some of them in escaped form.
   maxBytes: 2 * 1024 * 1024,
 }

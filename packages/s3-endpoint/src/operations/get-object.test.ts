@@ -33,7 +33,7 @@ beforeEach(async (context) => {
 })
 
 describe('reading an object', () => {
-  test('gives the bytes and all that was said of them, by GET and by HEAD', async () => {
+  test('returns the bytes and all metadata, by GET and by HEAD', async () => {
     const client = endpoint.client()
     const get = await client.send(new GetObjectCommand({ Bucket, Key }))
     const head = await client.send(new HeadObjectCommand({ Bucket, Key }))
@@ -63,13 +63,13 @@ describe('reading an object', () => {
     expect(head).toMatchObject({ status: 206, text: '', headers: { 'content-range': contentRange } })
   })
 
-  test('in a range behind its end is refused with its size', async () => {
+  test('in a range after its end is refused with its size', async () => {
     const answer = await send(endpoint.url, { path: objectPath, headers: { range: 'bytes=10-' } })
     expect(answer).toMatchObject({ status: 416, code: 'InvalidRange' })
     expect(answer.headers['content-range']).toBe('bytes */10')
   })
 
-  test('goes on with a range only if it is still the same object', async () => {
+  test('continues with a range only if it is still the same object', async () => {
     const range = { range: 'bytes=5-' }
     const same = { ...range, 'if-range': '"781e5e245d69b566979b86e28d23f2c7"' }
     expect(await send(endpoint.url, { path: objectPath, headers: same })).toMatchObject({ status: 206, text: '56789' })
@@ -89,7 +89,7 @@ describe('reading an object', () => {
     })
   })
 
-  test('by a pre-signed address can be given another type and file name, if these are signed', async () => {
+  test('by a pre-signed address can override type and file name if they are signed', async () => {
     const command = new GetObjectCommand({
       Bucket,
       Key,
@@ -105,12 +105,12 @@ describe('reading an object', () => {
     expect((await fetch(url.replace(/&response-content-type=[^&]*/, ''))).status).toBe(403)
   })
 
-  test('cannot be used to write further headers', async () => {
+  test('cannot be used to add other headers', async () => {
     const path = `${objectPath}?response-content-type=${encodeURIComponent('a\r\nset-cookie: b')}`
     expect(await send(endpoint.url, { path })).toMatchObject({ status: 400, code: 'InvalidArgument' })
   })
 
-  test('that is not there is refused, and one that is empty is not', async () => {
+  test('is refused if it is missing, but not if it is empty', async () => {
     expect(await send(endpoint.url, { path: `/${testBucket}/none` })).toMatchObject({ status: 404, code: 'NoSuchKey' })
     expect(await send(endpoint.url, { path: '/no-bucket/none' })).toMatchObject({ status: 404, code: 'NoSuchBucket' })
     expect(await send(endpoint.url, { method: 'HEAD', path: `/${testBucket}/none` })).toMatchObject({
@@ -122,7 +122,7 @@ describe('reading an object', () => {
   })
 })
 
-test('keys of any form are kept apart and stay inside the bucket', async () => {
+test('keys of any form are distinct and stay inside the bucket', async () => {
   const client = endpoint.client()
   const key = fc.oneof(
     fc.constantFrom(
@@ -156,7 +156,7 @@ test('keys of any form are kept apart and stay inside the bucket', async () => {
   )
 })
 
-test('deleting removes the object, and succeeds as well where there is none', async () => {
+test('deleting removes the object, and succeeds if there is none', async () => {
   const client = endpoint.client()
   await client.send(new DeleteObjectCommand({ Bucket, Key }))
   await client.send(new DeleteObjectCommand({ Bucket, Key }))
@@ -166,7 +166,7 @@ test('deleting removes the object, and succeeds as well where there is none', as
 describe('copying an object', () => {
   const CopySource = `${testBucket}/${Key}`
 
-  test('takes its metadata along, or replaces it', async () => {
+  test('keeps its metadata, or replaces it', async () => {
     const client = endpoint.client()
     await client.send(new CopyObjectCommand({ Bucket, Key: 'copy ü', CopySource }))
     const replace = { MetadataDirective: 'REPLACE', ContentType: 'text/plain', Metadata: { a: 'b' } } as const
@@ -181,10 +181,10 @@ describe('copying an object', () => {
 
   test.each([
     ['onto itself unchanged', CopySource, {}, 'InvalidRequest'],
-    ['of nothing', `${testBucket}/none`, {}, 'NoSuchKey'],
-    ['out of no bucket', 'no-bucket/k', {}, 'NoSuchBucket'],
+    ['of a missing object', `${testBucket}/none`, {}, 'NoSuchKey'],
+    ['from a missing bucket', 'no-bucket/k', {}, 'NoSuchBucket'],
     ['of a version', `${CopySource}?versionId=1`, {}, 'NotImplemented'],
-    ['from outside', '../../etc/passwd', {}, 'InvalidBucketName'],
+    ['from outside the storage', '../../etc/passwd', {}, 'InvalidBucketName'],
     [
       'under a condition that fails',
       CopySource,

@@ -7,7 +7,10 @@ import { type ByteRange, parseRange } from '../protocol/ranges.ts'
 import { requireBucket } from './buckets.ts'
 import type { OperationContext } from './context.ts'
 
-/** Sends an object or a part of it. The bytes are those of the moment at which the request came. */
+/**
+ * Sends an object or a range of it. A later replacement or deletion of the object does not affect the bytes that are
+ * sent.
+ */
 export async function getObject(context: OperationContext): Promise<Answer> {
   const object = await context.backend.openObject(context)
   if (object === undefined) throw await missingObject(context.backend, context)
@@ -24,7 +27,7 @@ export async function getObject(context: OperationContext): Promise<Answer> {
   }
 }
 
-/** Answers like {@link getObject}, without the bytes. */
+/** Answers like {@link getObject}, but without the bytes. */
 export async function headObject(context: OperationContext): Promise<Answer> {
   const info = await context.backend.headObject(context)
   if (info === undefined) throw await missingObject(context.backend, context)
@@ -33,7 +36,7 @@ export async function headObject(context: OperationContext): Promise<Answer> {
   return emptyAnswer(answer.status, { ...answer.headers, 'content-length': String(lengthOf(info, range)) })
 }
 
-/** Deletes an object; deleting one that isn't there succeeds as well. */
+/** Deletes an object. Succeeds if there is none. */
 export async function deleteObject(context: OperationContext): Promise<Answer> {
   await context.backend.deleteObject(context, readDeleteCondition(context.headers))
   return emptyAnswer(204)
@@ -41,7 +44,7 @@ export async function deleteObject(context: OperationContext): Promise<Answer> {
 
 type Description = { status: number; headers: Record<string, string>; range: ByteRange | undefined }
 
-/** Works out status, headers and range. Throws PreconditionFailed or InvalidRange. */
+/** Determines the status, the headers and the range of an answer. Throws PreconditionFailed or InvalidRange. */
 function describe({ headers, query }: OperationContext, info: ObjectInfo): Description {
   const outcome = checkConditions(info, readConditions(headers))
   if (outcome === 'failed') throw new S3Error('PreconditionFailed', 'At least one of the conditions did not hold.')
@@ -64,12 +67,15 @@ function describe({ headers, query }: OperationContext, info: ObjectInfo): Descr
       range,
     }
   }
-  // The checksum is that of the whole object, so it would be wrong beside a part of it.
+  // The checksum is over the whole object, so it would be wrong for a range.
   const wantsChecksums = headers.get('x-amz-checksum-mode')?.toUpperCase() === 'ENABLED'
   return { status: 200, headers: wantsChecksums ? { ...shown, ...objectChecksumHeaders(info) } : shown, range }
 }
 
-/** A client that goes on with a download names what it has the beginning of; if that was replaced it gets the whole. */
+/**
+ * Whether a client that continues a download gets the range. If the object was replaced, the client gets the whole
+ * object.
+ */
 function isRangeWanted(ifRange: string | undefined, info: ObjectInfo): boolean {
   if (ifRange === undefined) return true
   const date = Date.parse(ifRange)
@@ -89,7 +95,7 @@ function lengthOf(info: ObjectInfo, range: ByteRange | undefined): number {
   return range === undefined ? info.size : range.end - range.start + 1
 }
 
-/** Gives the refusal NoSuchKey, or throws NoSuchBucket where that says more. */
+/** Returns the error NoSuchKey for a missing object. Throws NoSuchBucket if the bucket is missing. */
 export async function missingObject(backend: Backend, { bucket, key }: ObjectName): Promise<S3Error> {
   await requireBucket(backend, bucket)
   return new S3Error('NoSuchKey', 'The specified key does not exist.', { fields: { Key: key } })

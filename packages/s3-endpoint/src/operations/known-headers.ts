@@ -3,10 +3,10 @@ import { S3Error } from '../errors.ts'
 import type { RequestHeaders } from '../protocol/headers.ts'
 import type { OperationName } from './context.ts'
 
-/** Headers that steer a request: those of the S3 protocol, and all conditions, whatever their prefix. */
+/** Headers that affect a request: the headers of the S3 protocol, and all conditions, whatever their prefix. */
 const controlHeader = /^x-amz-(?!meta-)|(?:^|-)if-/
 
-/** Headers that describe the request and its body, or whose only accepted values ask for nothing. */
+/** Headers that describe the request and its body, or whose accepted values change nothing. */
 const generalHeaders = new Set([
   'x-amz-acl',
   'x-amz-content-sha256',
@@ -17,7 +17,7 @@ const generalHeaders = new Set([
   'x-amz-user-agent',
 ])
 
-/** Checksums of the body, of operations that read one. */
+/** Headers with checksums of the body, for operations that read a body. */
 const bodyHeaders = [...checksumAlgorithms.map((algorithm) => `x-amz-checksum-${algorithm}`), 'x-amz-trailer']
 
 const readHeaders = [
@@ -29,7 +29,7 @@ const readHeaders = [
   'x-amz-checksum-mode',
 ]
 
-/** Further headers that an operation obeys: its conditions are all here. */
+/** Additional headers that an operation obeys, including all its conditions. */
 const obeyedHeaders: Partial<Record<OperationName, readonly string[]>> = {
   CompleteMultipartUpload: [...bodyHeaders, 'if-match', 'if-none-match', 'x-amz-checksum-type', 'x-amz-mp-object-size'],
   CopyObject: [
@@ -53,11 +53,12 @@ const obeyedHeaders: Partial<Record<OperationName, readonly string[]>> = {
   UploadPart: bodyHeaders,
 }
 
-/** Access lists that say no more than what always holds here: what is stored belongs to the bucket's owner alone. */
+/** Access lists that describe what always holds here: only the bucket's owner has access. */
 const privateAcls = new Set(['private', 'bucket-owner-read', 'bucket-owner-full-control'])
 
 /**
- * Refuses headers that the operation does not obey, such as a condition or encryption: to ignore them would be a lie.
+ * Refuses headers that the operation does not obey, such as a condition or encryption. Ignoring them would mislead the
+ * sender.
  *
  * Throws NotImplemented, AccessControlListNotSupported or InvalidStorageClass.
  */

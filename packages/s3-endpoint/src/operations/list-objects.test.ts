@@ -12,7 +12,7 @@ import { send } from '../testing/raw-request.ts'
 import { type RunningEndpoint, runEndpoint, testBucket } from '../testing/running-endpoint.ts'
 
 const Bucket = testBucket
-/** Includes what XML cannot hold, what sorts otherwise in UTF-16, and a key longer than a file name. */
+/** They include a character that XML forbids, keys that UTF-16 sorts differently, and a key longer than a file name. */
 const keys = ['a', 'a/', 'a/b', 'a/c/d', 'a b+c&<d>', 'b\u0001', 'z/y', 'ü', '\uffee', '😀', `long/${'ü'.repeat(200)}`]
 const sortedKeys = keys.toSorted((left, right) => Buffer.compare(Buffer.from(left), Buffer.from(right)))
 
@@ -33,7 +33,7 @@ describe('a listing', () => {
     expect([KeyCount, IsTruncated]).toEqual([keys.length, false])
   })
 
-  test('comes in pages that together are the whole, whatever the page size, prefix and delimiter', async () => {
+  test('is complete in pages of any size, with any prefix and delimiter', async () => {
     const client = endpoint.client()
     const request = fc.record({
       MaxKeys: fc.integer({ min: 1, max: 4 }),
@@ -61,19 +61,19 @@ describe('a listing', () => {
     expect(page.Contents?.map(({ Key }) => Key)).toEqual(['a', 'a b+c&<d>'])
   })
 
-  test('writes keys in URL form when asked, so that any key can be read', async () => {
+  test('encodes keys for URLs on request, so that any key can be read', async () => {
     const { text } = await send(endpoint.url, { path: `/${testBucket}?list-type=2&encoding-type=url` })
     expect(text).toContain('<Key>b%01</Key>')
     expect(text).toContain('<Key>a/c/d</Key>')
     expect(text).toContain('<Key>a%20b%2Bc%26%3Cd%3E</Key>')
   })
 
-  test('starts behind a given key', async () => {
+  test('starts after a given key', async () => {
     const page = await endpoint.client().send(new ListObjectsV2Command({ Bucket, StartAfter: 'z/y' }))
     expect(page.Contents?.map(({ Key }) => Key)).toEqual(['ü', '\uffee', '😀'])
   })
 
-  test('goes on by markers in the first version of the call', async () => {
+  test('continues by markers in the first version of the call', async () => {
     const client = endpoint.client()
     const first = await client.send(new ListObjectsCommand({ Bucket, Delimiter: '/', MaxKeys: 2 }))
     expect([namesOf(first), first.NextMarker]).toEqual([['a', 'a b+c&<d>'], 'a b+c&<d>'])
@@ -98,13 +98,13 @@ describe('a listing', () => {
     expect(answer).toMatchObject({ status, text: expect.stringContaining(part) })
   })
 
-  test('of a bucket that is not there is refused', async () => {
+  test('of a missing bucket is refused', async () => {
     expect(await send(endpoint.url, { path: '/no-bucket?list-type=2' })).toMatchObject({ code: 'NoSuchBucket' })
   })
 })
 
 describe('deleting many objects', () => {
-  test('deletes what is named, whatever its key, and says so', async () => {
+  test('deletes the named objects, whatever their keys, and reports each', async () => {
     const client = endpoint.client()
     const Objects = ['a/b', 'a b+c&<d>', 'b\u0001', 'none'].map((Key) => ({ Key }))
     const answer = await client.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }))
@@ -122,7 +122,7 @@ describe('deleting many objects', () => {
   }
   const md5 = (text: string) => createHash('md5').update(text).digest('base64')
 
-  test('is refused without a digest, with too many keys, and with a document that is too big or none', async () => {
+  test('is refused without a digest, with too many keys, and with a document that is too large or not XML', async () => {
     expect(await remove('<Delete><Object><Key>a</Key></Object></Delete>', {})).toMatchObject({ code: 'InvalidRequest' })
     expect(await remove('<Delete></Delete>')).toMatchObject({ code: 'MalformedXML' })
     expect(await remove('{}')).toMatchObject({ code: 'MalformedXML' })

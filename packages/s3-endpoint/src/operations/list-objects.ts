@@ -10,7 +10,7 @@ import type { OperationContext } from './context.ts'
 const maxPageKeys = 1000
 const emptyPage: ListPage = { objects: [], commonPrefixes: [], next: undefined }
 
-/** Lists a bucket with continuation tokens. */
+/** Lists a bucket with continuation tokens (ListObjectsV2). */
 export async function listObjectsV2(context: OperationContext): Promise<Answer> {
   const { query } = context
   const token = query.get('continuation-token')
@@ -30,7 +30,7 @@ export async function listObjectsV2(context: OperationContext): Promise<Answer> 
   ])
 }
 
-/** Lists a bucket in the first version of the call, with markers. */
+/** Lists a bucket with markers (the first version of ListObjects). */
 export async function listObjects(context: OperationContext): Promise<Answer> {
   const marker = context.query.get('marker') ?? ''
   const request = readRequest(context)
@@ -44,7 +44,7 @@ export async function listObjects(context: OperationContext): Promise<Answer> {
   ])
 }
 
-/** Reads a parameter such as max-keys: a count of at most 1,000, which is the default. Throws InvalidArgument. */
+/** Reads a count such as max-keys. Returns at most 1,000, which is also the default. Throws InvalidArgument. */
 export function readCount(query: ReadonlyMap<string, string>, name: string): number {
   const text = query.get(name)
   if (text === undefined || text === '') return maxPageKeys
@@ -52,7 +52,7 @@ export function readCount(query: ReadonlyMap<string, string>, name: string): num
   return Math.min(Number(text), maxPageKeys)
 }
 
-/** Reads encoding-type: gives what turns a key into the text for the answer. Throws InvalidArgument. */
+/** Reads encoding-type. Returns a function that encodes a key for the answer. Throws InvalidArgument. */
 export function readKeyEncoding(query: ReadonlyMap<string, string>): (key: string) => string {
   const type = query.get('encoding-type')
   if (type === undefined || type === '') return (key) => key
@@ -109,7 +109,7 @@ function pageElements(page: ListPage, show: { encode: (key: string) => string; w
   return [...objects, ...prefixes]
 }
 
-/** Writes an element unless its value is missing or empty. */
+/** Makes an element, or none if its value is missing or empty. */
 export function optional(name: string, value: string | undefined, encode = (text: string) => text): XmlElement[] {
   return value === undefined || value === '' ? [] : [[name, encode(value)]]
 }

@@ -8,7 +8,7 @@ import { owner } from './buckets.ts'
 import type { OperationContext } from './context.ts'
 import { optional, readCount, readKeyEncoding } from './list-objects.ts'
 
-/** Lists the parts that a multipart upload has so far. */
+/** Lists the stored parts of a multipart upload. */
 export async function listParts(context: OperationContext): Promise<Answer> {
   const { query } = context
   const uploadId = query.get('uploadId') ?? ''
@@ -49,7 +49,7 @@ function readMarker(query: ReadonlyMap<string, string>): number {
   return Number(text)
 }
 
-/** Lists a bucket's multipart uploads that are still pending. */
+/** Lists a bucket's pending multipart uploads. */
 export async function listMultipartUploads(context: OperationContext): Promise<Answer> {
   const { query } = context
   const request: EntriesRequest = {
@@ -81,15 +81,15 @@ export async function listMultipartUploads(context: OperationContext): Promise<A
   ])
 }
 
-/** So many uploads are looked up at a time: a page, and one more that shows whether there is a next page. */
+/** The number of uploads that are looked up at a time: a page, and one more, which shows that there is a next page. */
 const batchSize = 1001
 
 type EntriesRequest = CommonPrefixRequest & { keyMarker: string; idMarker: string }
 
-/** An entry of the listing: an upload, or without one the common beginning of several uploads' keys. */
+/** An entry of the listing: an upload, or the common prefix of several uploads' keys if `upload` is undefined. */
 type UploadsEntry = { name: string; upload: PendingUpload | undefined }
 
-/** Returns what follows the markers, in order, until there are more than `limit` entries. */
+/** Lists the entries that follow the markers, in order. Stops when there are more than `limit`. */
 async function findEntries(
   { backend, bucket }: { backend: { multipart: MultipartBackend }; bucket: string },
   request: EntriesRequest,

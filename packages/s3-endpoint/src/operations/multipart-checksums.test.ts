@@ -29,7 +29,7 @@ let endpoint: RunningEndpoint
 let client: S3Client
 beforeEach(async (context) => {
   endpoint = await runEndpoint({}, (end) => context.onTestFinished(end))
-  // Otherwise the SDK adds a checksum of its own wherever a test gives none.
+  // Otherwise the SDK adds a checksum to each request without one.
   client = endpoint.client({ requestChecksumCalculation: 'WHEN_REQUIRED' })
 })
 
@@ -93,7 +93,7 @@ describe('the checksum of an object in parts', () => {
     expect((await get.Body?.transformToByteArray())?.length).toBe(partBodies[0].length + partBodies[1].length)
   })
 
-  test('is made although a sender gives none with its parts, also after a restart', async (context) => {
+  test('is computed if the parts are sent without checksums, even after a restart', async (context) => {
     const until = (end: () => Promise<void>) => context.onTestFinished(end)
     const root = await makeDirectory(until)
     const first = await runEndpoint({ root }, until)
@@ -106,7 +106,7 @@ describe('the checksum of an object in parts', () => {
     expect(await complete(uploadId, parts)).toMatchObject({ ChecksumSHA256: `${composite('SHA256')}-2` })
   })
 
-  test('is not shown if none was asked for', async () => {
+  test('is not shown if the upload began without an algorithm', async () => {
     const uploadId = await begin()
     const parts = await sendParts(uploadId)
     await complete(uploadId, parts)
@@ -127,23 +127,23 @@ describe('the checksum of an object in parts', () => {
 
 describe('beginning an upload is refused with', () => {
   test.each<[string, Record<string, string>, number, string]>([
-    ['an algorithm that is not there', { 'x-amz-checksum-algorithm': 'SHA512' }, 501, 'NotImplemented'],
-    ['an algorithm that is none', { 'x-amz-checksum-algorithm': 'CRC' }, 501, 'NotImplemented'],
+    ['an algorithm that is not implemented', { 'x-amz-checksum-algorithm': 'SHA512' }, 501, 'NotImplemented'],
+    ['an algorithm that does not exist', { 'x-amz-checksum-algorithm': 'CRC' }, 501, 'NotImplemented'],
     ['a type without an algorithm', { 'x-amz-checksum-type': 'COMPOSITE' }, 400, 'InvalidRequest'],
     [
-      'a type that is none',
+      'a type that does not exist',
       { 'x-amz-checksum-algorithm': 'CRC32', 'x-amz-checksum-type': 'PART' },
       400,
       'InvalidRequest',
     ],
     [
-      'a hash of the whole object',
+      'a full-object type for a hash',
       { 'x-amz-checksum-algorithm': 'SHA256', 'x-amz-checksum-type': 'FULL_OBJECT' },
       400,
       'InvalidRequest',
     ],
     [
-      'a CRC-64 of checksums',
+      'a composite type for CRC-64',
       { 'x-amz-checksum-algorithm': 'CRC64NVME', 'x-amz-checksum-type': 'COMPOSITE' },
       400,
       'InvalidRequest',
@@ -154,7 +154,7 @@ describe('beginning an upload is refused with', () => {
   })
 })
 
-test('a checksum is refused where there is no body that it could be of', async () => {
+test('a checksum is refused in operations without a body', async () => {
   const headers = { 'x-amz-checksum-crc32': 'AAAAAA==' }
   const begin = { method: 'POST', path: `${objectPath}?uploads`, headers }
   expect(await send(endpoint.url, begin)).toMatchObject({ status: 501, code: 'NotImplemented' })
@@ -163,7 +163,7 @@ test('a checksum is refused where there is no body that it could be of', async (
 })
 
 describe('a part is refused', () => {
-  test('with a checksum of another algorithm than the upload has', async () => {
+  test('if its checksum has another algorithm than the upload', async () => {
     const uploadId = await begin({ ChecksumAlgorithm: 'SHA256' })
     for (const name of ['CRC32', 'SHA1'] as const) {
       await expect(sendParts(uploadId, name)).rejects.toMatchObject({ name: 'InvalidRequest' })
@@ -174,7 +174,7 @@ describe('a part is refused', () => {
     expect((await client.send(new ListPartsCommand({ Bucket, Key, UploadId: uploadId }))).Parts).toBeUndefined()
   })
 
-  test('if it announces an algorithm but has no checksum of it', async () => {
+  test('if it announces an algorithm but has no such checksum', async () => {
     const uploadId = await begin()
     const request = { method: 'PUT', path: `${objectPath}?uploadId=${uploadId}&partNumber=1`, body: 'x' }
     const announced = { 'x-amz-sdk-checksum-algorithm': 'CRC32' }
@@ -203,9 +203,9 @@ describe('completing an upload', () => {
     ["the whole object's value", { ChecksumCRC32: digest('CRC32', ...partBodies) }, 'BadDigest'],
     ['another type', { ChecksumCRC32: digest('CRC32', ...partBodies), ChecksumType: 'FULL_OBJECT' }, 'BadDigest'],
     ['another type alone', { ChecksumType: 'FULL_OBJECT' }, 'BadDigest'],
-    ['a type that is none', { ChecksumType: 'PART' }, 'InvalidRequest'],
+    ['a type that does not exist', { ChecksumType: 'PART' }, 'InvalidRequest'],
     ['another algorithm', { ChecksumCRC32C: `${composite('CRC32C')}-2` }, 'BadDigest'],
-    ['a value that is none', { ChecksumCRC32: 'x' }, 'InvalidRequest'],
+    ['a value that is not a checksum', { ChecksumCRC32: 'x' }, 'InvalidRequest'],
     ['two values', { ChecksumCRC32: wrong, ChecksumCRC32C: wrong }, 'InvalidRequest'],
     ['another size', { MpuObjectSize: 1 }, 'InvalidRequest'],
   ])('refuses %s, and the upload goes on', async (_name, claims, name) => {
@@ -216,7 +216,7 @@ describe('completing an upload', () => {
     await complete(uploadId, parts, { MpuObjectSize: partBodies[0].length + partBodies[1].length })
   })
 
-  test('verifies a checksum of the object that the beginning did not announce', async () => {
+  test('verifies a checksum of the object that was not announced at the beginning', async () => {
     const uploadId = await begin()
     const parts = await sendParts(uploadId, 'SHA1')
     const claim = (ChecksumSHA1: string) => complete(uploadId, parts, { ChecksumSHA1 })
@@ -240,7 +240,7 @@ describe('completing an upload', () => {
     }
   })
 
-  test('refuses elements of a part that it does not know', async () => {
+  test('refuses unknown elements of a part', async () => {
     const uploadId = await begin()
     const [first] = await sendParts(uploadId)
     const part = `<PartNumber>1</PartNumber><ETag>${first?.ETag}</ETag><ChecksumSHA512>x</ChecksumSHA512>`
@@ -254,7 +254,7 @@ describe('a copy', () => {
   const CopySource = `${testBucket}/${Key}`
   const objectBody = Buffer.from('0123456789')
 
-  test('has the checksum that it asks for', async () => {
+  test('has the requested checksum', async () => {
     await client.send(new PutObjectCommand({ Bucket, Key, Body: objectBody, ChecksumAlgorithm: 'CRC32' }))
     for (const ChecksumAlgorithm of algorithms) {
       const copy = new CopyObjectCommand({ Bucket, Key: 'copy', CopySource, ChecksumAlgorithm })
@@ -268,7 +268,7 @@ describe('a copy', () => {
     }
   })
 
-  test('has the checksum of its source if it asks for none', async () => {
+  test('has the checksum of its source if no checksum is requested', async () => {
     const uploadId = await begin({ ChecksumAlgorithm: 'CRC32' })
     const parts = await sendParts(uploadId)
     await complete(uploadId, parts)
@@ -279,7 +279,7 @@ describe('a copy', () => {
     expect(await client.send(head)).toMatchObject(shown)
   })
 
-  test('is refused with an algorithm that is not there', async () => {
+  test('is refused with an algorithm that is not implemented', async () => {
     await client.send(new PutObjectCommand({ Bucket, Key, Body: objectBody }))
     const ChecksumAlgorithm: ChecksumAlgorithm = 'SHA512'
     const copy = new CopyObjectCommand({ Bucket, Key: 'copy', CopySource, ChecksumAlgorithm })

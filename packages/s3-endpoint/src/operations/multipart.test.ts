@@ -67,7 +67,7 @@ describe('a multipart upload', () => {
     },
   )
 
-  test('makes an object with the metadata of its beginning and the ETag of S3, and leaves nothing behind', async () => {
+  test('makes an object with the metadata of its beginning and the ETag of S3, and leaves no files', async () => {
     const parts = [randomBytes(partBytes), randomBytes(10)]
     const uploadId = await begin()
     const named = await Promise.all(parts.map((part, index) => sendPart(uploadId, index * 7 + 1, part)))
@@ -80,7 +80,7 @@ describe('a multipart upload', () => {
     expect(await readdir(join(endpoint.root, 'temporary'))).toEqual([])
   })
 
-  test('outlasts a restart in its middle', async (context) => {
+  test('survives a restart between two parts', async (context) => {
     const until = (end: () => Promise<void>) => context.onTestFinished(end)
     const root = await makeDirectory(until)
     const first = await runEndpoint({ root }, until)
@@ -98,7 +98,7 @@ describe('a multipart upload', () => {
     expect(await md5OfObject()).toBe(md5(Buffer.concat(bytes)))
   })
 
-  test('takes the latest of two parts with one number, and only the parts that are named', async () => {
+  test('uses the latest of two parts with one number, and only the named parts', async () => {
     const uploadId = await begin()
     await sendPart(uploadId, 1, Buffer.from('old'))
     const one = await sendPart(uploadId, 1, Buffer.from('new'))
@@ -107,7 +107,7 @@ describe('a multipart upload', () => {
     expect(await md5OfObject()).toBe(md5('new'))
   })
 
-  test('may be completed again when the answer was lost', async () => {
+  test('may be completed again if the answer was lost', async () => {
     const uploadId = await begin()
     const parts = [await sendPart(uploadId, 1, Buffer.from('x'))]
     const first = await complete(uploadId, parts)
@@ -115,7 +115,7 @@ describe('a multipart upload', () => {
     expect(second.ETag).toBe(first.ETag)
   })
 
-  test('verifies the checksum of the whole object, if one is given', async () => {
+  test('verifies the checksum of the whole object if the sender claims one', async () => {
     const hasher = createChecksum('crc64nvme')
     hasher.update(Buffer.from('x'))
     const ChecksumCRC64NVME = hasher.digest().toString('base64')
@@ -127,8 +127,8 @@ describe('a multipart upload', () => {
   })
 })
 
-describe('completing is refused, and the upload goes on, when', () => {
-  test('a part is missing, other than named, too small, or out of order', async () => {
+describe('completing is refused, and the upload stays pending, if', () => {
+  test('a part is missing, has another ETag, is too small, or is out of order', async () => {
     const uploadId = await begin()
     const one = await sendPart(uploadId, 1, Buffer.from('small'))
     const two = await sendPart(uploadId, 2, Buffer.from('last'))
@@ -141,7 +141,7 @@ describe('completing is refused, and the upload goes on, when', () => {
     await complete(uploadId, [one])
   })
 
-  test('an object is there though none may be', async () => {
+  test('an object exists although the condition forbids one', async () => {
     const first = await begin()
     await complete(first, [await sendPart(first, 1, Buffer.from('1'))])
     const second = await begin()
@@ -152,7 +152,7 @@ describe('completing is refused, and the upload goes on, when', () => {
   })
 })
 
-test('an aborted upload is gone: its parts, and every further call', async () => {
+test('an aborted upload has no parts, and every further call is refused', async () => {
   const uploadId = await begin()
   const part = await sendPart(uploadId, 1, Buffer.from('x'))
   await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId: uploadId }))
@@ -163,14 +163,17 @@ test('an aborted upload is gone: its parts, and every further call', async () =>
   expect(await readdir(join(endpoint.root, 'buckets', testBucket, 'uploads'))).toEqual([])
 })
 
-test.each(['', '..', '../../objects', 'a'.repeat(32), '%2e%2e%2f'])('the upload ID "%s" is no way out', async (id) => {
-  const path = `/${testBucket}/k?uploadId=${encodeURIComponent(id)}`
-  expect(await send(endpoint.url, { method: 'DELETE', path })).toMatchObject({ status: 404, code: 'NoSuchUpload' })
-  const put = { method: 'PUT', path: `${path}&partNumber=1`, body: 'x' }
-  expect(await send(endpoint.url, put)).toMatchObject({ status: 404, code: 'NoSuchUpload' })
-})
+test.each(['', '..', '../../objects', 'a'.repeat(32), '%2e%2e%2f'])(
+  'the upload ID "%s" cannot leave the directory of uploads',
+  async (id) => {
+    const path = `/${testBucket}/k?uploadId=${encodeURIComponent(id)}`
+    expect(await send(endpoint.url, { method: 'DELETE', path })).toMatchObject({ status: 404, code: 'NoSuchUpload' })
+    const put = { method: 'PUT', path: `${path}&partNumber=1`, body: 'x' }
+    expect(await send(endpoint.url, put)).toMatchObject({ status: 404, code: 'NoSuchUpload' })
+  },
+)
 
-test('an upload ID is of no use for another key', async () => {
+test('an upload ID is not valid for another key', async () => {
   const uploadId = await begin()
   const path = `/${testBucket}/other?uploadId=${uploadId}&partNumber=1`
   expect(await send(endpoint.url, { method: 'PUT', path, body: 'x' })).toMatchObject({ code: 'NoSuchUpload' })
@@ -226,7 +229,7 @@ describe('pending uploads', () => {
     expect([page.Delimiter, page.EncodingType]).toEqual([input.Delimiter || undefined, input.EncodingType])
   })
 
-  test.each([undefined, '/'])('are listed in pages that together are the whole (delimiter: %s)', async (Delimiter) => {
+  test.each([undefined, '/'])('are listed completely in pages of any size (delimiter: %s)', async (Delimiter) => {
     const whole = await list({ ...(Delimiter && { Delimiter }) })
     for (const MaxUploads of [1, 2, 3]) {
       const found: unknown[] = []
@@ -241,7 +244,7 @@ describe('pending uploads', () => {
     }
   })
 
-  test('are not listed from a part number that is none', async () => {
+  test('are not listed after a marker that is not a part number', async () => {
     const uploadId = await begin()
     for (const marker of ['x', '-1', '1.5']) {
       const path = `/${testBucket}/${encodeURIComponent(Key)}?uploadId=${uploadId}&part-number-marker=${marker}`

@@ -11,7 +11,7 @@ import type { OperationContext } from './context.ts'
 import { readXmlBody } from './xml-body.ts'
 
 const maxPartNumber = 10_000
-/** An ETag is 32 digits; storages of other makes may have longer ones. */
+/** An ETag of S3 has 32 digits. Other storages may have longer ETags. */
 const maxEtagLength = 128
 
 /** Begins a multipart upload. */
@@ -42,7 +42,7 @@ export async function uploadPart(context: OperationContext): Promise<Answer> {
   return emptyAnswer(200, { etag: quoteEtag(part.etag), ...checksumHeaders(part.checksums) })
 }
 
-/** Makes an object out of the parts that the body names. */
+/** Makes an object of the parts that the body names. */
 export async function completeMultipartUpload(context: OperationContext): Promise<Answer> {
   const condition = readWriteCondition(context.headers)
   const claims = readObjectClaims(context.headers)
@@ -61,7 +61,7 @@ export async function completeMultipartUpload(context: OperationContext): Promis
   ])
 }
 
-/** Forgets a multipart upload and its parts. */
+/** Removes a multipart upload and its parts. */
 export async function abortMultipartUpload(context: OperationContext): Promise<Answer> {
   await context.backend.multipart.abort(context, uploadIdOf(context))
   return emptyAnswer(204)
@@ -81,7 +81,7 @@ const partsForm: XmlForm<NamedPart> = {
   items: {
     name: 'Part',
     texts: ['PartNumber', 'ETag', ...partChecksumElements.map(([, element]) => element)],
-    most: maxPartNumber,
+    max: maxPartNumber,
     read: readPart,
   },
   // A part takes about 170 bytes: its number, its ETag and its longest checksum, in their elements.
@@ -113,7 +113,7 @@ function readPart(texts: XmlTexts): NamedPart {
   return { partNumber: Number(number), etag: parseEtag(etag), checksums }
 }
 
-/** Of this operation alone the checksum headers describe the object to be made, and not the body. */
+/** Removes the checksum headers. In CompleteMultipartUpload, they describe the object to be made and not the body. */
 function withoutChecksums(headers: RequestHeaders): RequestHeaders {
   return new Map([...headers].filter(([name]) => !name.startsWith('x-amz-checksum-')))
 }

@@ -12,7 +12,7 @@ const objectEtag = `"${md5(objectBody).toString('hex')}"`
 const longAgo = 'Sat, 01 Jan 2000 00:00:00 GMT'
 const farFuture = 'Tue, 01 Jan 2999 00:00:00 GMT'
 
-/** For each conditional header a value that does not hold for the object `k`. */
+/** For each conditional header, a value with which the condition fails for the object `k`. */
 const failingValues: Record<string, string> = {
   'if-match': '"other"',
   'if-modified-since': farFuture,
@@ -32,7 +32,10 @@ const failingValues: Record<string, string> = {
   'x-amz-rename-source-if-unmodified-since': longAgo,
 }
 
-/** The conditional headers that an operation obeys, with its answer if the condition fails. All others are 501. */
+/**
+ * The conditional headers that an operation obeys, with its answer if the condition fails. Other headers are answered
+ * 501.
+ */
 const obeyedConditions: Partial<Record<OperationName, Record<string, number>>> = {
   GetObject: { 'if-match': 412, 'if-modified-since': 304, 'if-none-match': 304, 'if-unmodified-since': 412 },
   HeadObject: { 'if-match': 412, 'if-modified-since': 304, 'if-none-match': 304, 'if-unmodified-since': 412 },
@@ -49,7 +52,7 @@ const obeyedConditions: Partial<Record<OperationName, Record<string, number>>> =
   DeleteObject: { 'if-match': 412, 'x-amz-if-match-last-modified-time': 412, 'x-amz-if-match-size': 412 },
 }
 
-/** The headers of the model that this endpoint knows, apart from conditions. Their values have tests of their own. */
+/** The headers of the model that this endpoint knows, and all conditions. Other tests cover their values. */
 const knownHeader =
   /^x-amz-(?:acl|storage-class|metadata-directive|copy-source|mp-object-size|sdk-checksum-algorithm|checksum-(?:algorithm|crc32|crc32c|crc64nvme|mode|sha1|sha256|type)|.*if-.*)$/
 
@@ -65,7 +68,7 @@ beforeEach(async (context) => {
   await client.send(new UploadPartCommand(part))
 })
 
-/** A request of each operation that succeeds, and would change the object `k` or the upload where it can. */
+/** For each operation, a request that succeeds. It changes the object `k` or the upload if the operation can. */
 const requests: Record<OperationName, () => RawRequest> = {
   AbortMultipartUpload: () => ({ method: 'DELETE', path: `${objectPath}?uploadId=${uploadId}` }),
   CompleteMultipartUpload: () => ({
@@ -114,7 +117,7 @@ function md5(text: string): Buffer {
   return createHash('md5').update(text).digest()
 }
 
-/** Everything that a request could have changed. */
+/** Reads everything that a request can change. */
 async function state(): Promise<unknown> {
   const texts = await Promise.all(
     [objectPath, `/${testBucket}?uploads`, `${objectPath}?uploadId=${uploadId}`, '/'].map(async (path) => {
@@ -125,12 +128,12 @@ async function state(): Promise<unknown> {
   return texts
 }
 
-test('the list of conditional headers is that of the installed model of S3', () => {
+test('the tested conditional headers are those of the installed model of S3', () => {
   expect(conditionalHeaders()).toEqual(Object.keys(failingValues).sort())
 })
 
 describe.each(Object.keys(requests) as OperationName[])('%s', (name) => {
-  test('obeys each conditional header that fails, or says that it cannot, and changes nothing', async () => {
+  test('obeys each failing condition or answers 501, and changes nothing', async () => {
     const before = await state()
     const answers: Record<string, number> = {}
     const expected: Record<string, number> = {}
@@ -150,12 +153,12 @@ describe.each(Object.keys(requests) as OperationName[])('%s', (name) => {
     expect(await state()).toEqual(before)
   })
 
-  test('goes ahead without a condition', async () => {
+  test('succeeds without a condition', async () => {
     expect((await sendUnder(name, {})).status).toBeLessThan(300)
   })
 })
 
-describe('a condition that holds lets the request pass:', () => {
+describe('a request whose condition holds succeeds:', () => {
   const held: [OperationName, Record<string, string>][] = [
     ['GetObject', { 'if-match': objectEtag, 'if-none-match': '"other"' }],
     ['GetObject', { 'if-unmodified-since': farFuture, 'if-modified-since': longAgo }],
@@ -176,8 +179,8 @@ describe('a condition that holds lets the request pass:', () => {
   })
 })
 
-describe('deleting under a condition', () => {
-  test('names the object by its time of change', async () => {
+describe('a conditional deletion', () => {
+  test('compares the time of the last change', async () => {
     const { headers } = await send(endpoint.url, { method: 'HEAD', path: objectPath })
     const condition = { 'x-amz-if-match-last-modified-time': headers['last-modified'] ?? '' }
     expect(await sendUnder('DeleteObject', condition)).toMatchObject({ status: 204 })
@@ -198,14 +201,14 @@ describe('deleting under a condition', () => {
     expect(await send(endpoint.url, { path: objectPath })).toMatchObject({ status: 200 })
   })
 
-  test('succeeds if the object is not there, as in S3', async () => {
+  test('succeeds if the object is missing, as in S3', async () => {
     await sendUnder('DeleteObject', {})
     expect(await sendUnder('DeleteObject', { 'if-match': objectEtag })).toMatchObject({ status: 204 })
   })
 })
 
 describe('DeleteObjects', () => {
-  /** For each conditional element a value that fails, and one that holds, for the object `k`. */
+  /** For each conditional element, a value that fails and a value that holds for the object `k`. */
   const conditionValues: Record<string, { fails: string; holds: () => Promise<string> }> = {
     ETag: { fails: '"other"', holds: async () => objectEtag },
     LastModifiedTime: { fails: longAgo, holds: lastModified },
@@ -226,7 +229,7 @@ describe('DeleteObjects', () => {
     expect(await send(endpoint.url, { path: objectPath })).toMatchObject({ status: 404 })
   })
 
-  test('reads a time in the form of listings too', async () => {
+  test('also reads a time in the form of listings', async () => {
     const time = new Date(await lastModified()).toISOString()
     const right = await send(endpoint.url, deleteRequest(`<Key>k</Key><LastModifiedTime>${time}</LastModifiedTime>`))
     expect(right.text).toContain('<Deleted><Key>k</Key></Deleted>')
@@ -245,7 +248,7 @@ describe('DeleteObjects', () => {
 })
 
 test.each(['x-amz-copy-source-if-modified-since', 'x-amz-copy-source-if-unmodified-since'])(
-  'a copy refuses %s if it is no date, and copies nothing',
+  'a copy refuses %s if it is not a date, and copies nothing',
   async (header) => {
     expect(await sendUnder('CopyObject', { [header]: 'yesterday' })).toMatchObject({ code: 'InvalidArgument' })
   },

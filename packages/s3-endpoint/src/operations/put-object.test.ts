@@ -22,7 +22,7 @@ async function stored(key: string): Promise<string | undefined> {
 }
 
 describe('an upload by a pre-signed address', () => {
-  /** The address as the service hands it out: with type, size and digest signed. */
+  /** Pre-signs an address like the service does: type, size and digest are signed. */
   async function preSign(expiresIn = 300, signingDate = new Date()): Promise<string> {
     const client = endpoint.client({ requestChecksumCalculation: 'WHEN_REQUIRED' })
     const command = new PutObjectCommand({
@@ -41,7 +41,7 @@ describe('an upload by a pre-signed address', () => {
     return { status: response.status, text: await response.text() }
   }
 
-  test('is stored when it is what was signed', async () => {
+  test('is stored if it is what was signed', async () => {
     const url = await preSign()
     expect(await upload(url, objectBody, { 'content-type': 'text/csv', 'content-md5': objectMd5 })).toEqual({
       status: 200,
@@ -83,7 +83,7 @@ describe('an upload by a pre-signed address', () => {
   ])('is refused with %s', async (_name, alter) => {
     const url = await preSign()
     const end = /X-Amz-Signature=[0-9a-f]{64}/.exec(url)?.[0] ?? ''
-    // The signature is moved to the end, so that each alteration finds it there.
+    // The alterations expect the signature at the end.
     const answer = await upload(alter(`${url.replace(`&${end}`, '')}&${end}`), objectBody, {
       'content-type': 'text/csv',
       'content-md5': objectMd5,
@@ -91,19 +91,19 @@ describe('an upload by a pre-signed address', () => {
     expect(answer).toEqual({ status: 403, text: expect.stringContaining('SignatureDoesNotMatch') })
   })
 
-  test('is refused once the address has expired', async () => {
+  test('is refused after the address has expired', async () => {
     const url = await preSign(300, new Date(Date.now() - 301_000))
     const answer = await upload(url, objectBody, { 'content-type': 'text/csv', 'content-md5': objectMd5 })
     expect(answer.status).toBe(403)
     expect(answer.text).toContain('<Message>Request has expired</Message>')
   })
 
-  test('cannot be turned into a download', async () => {
+  test('does not allow a download', async () => {
     const response = await fetch(await preSign())
     expect([response.status, (await response.text()).includes('SignatureDoesNotMatch')]).toEqual([403, true])
   })
 
-  test('that signs the checksum of an empty body takes no other body, as in S3', async () => {
+  test('accepts no other body if it signs the checksum of an empty body, as in S3', async () => {
     const url = await getSignedUrl(endpoint.client(), new PutObjectCommand({ Bucket, Key: 'k' }), { expiresIn: 60 })
     expect(await upload(url, objectBody, {})).toMatchObject({ status: 400, text: expect.stringContaining('BadDigest') })
   })
@@ -111,7 +111,7 @@ describe('an upload by a pre-signed address', () => {
 
 describe('an upload with the SDK and its default settings', () => {
   test.each(['CRC32', 'CRC32C', 'CRC64NVME', 'SHA1', 'SHA256'] as const)(
-    'is verified by %s and gives that checksum back, for bytes and for streams',
+    'is verified by %s and returns that checksum, for bytes and for streams',
     async (ChecksumAlgorithm) => {
       const client = endpoint.client()
       const put = await client.send(new PutObjectCommand({ Bucket, Key: 'bytes', Body: objectBody, ChecksumAlgorithm }))
@@ -125,7 +125,7 @@ describe('an upload with the SDK and its default settings', () => {
     },
   )
 
-  test('takes a condition: only if nothing is there, or only over what was seen', async () => {
+  test('obeys a condition that the object is missing, or that its ETag is the known one', async () => {
     const client = endpoint.client()
     const put = (condition: object) =>
       client.send(new PutObjectCommand({ Bucket, Key: 'k', Body: objectBody, ...condition }))
@@ -136,7 +136,7 @@ describe('an upload with the SDK and its default settings', () => {
     await put({ IfMatch: ETag })
   })
 
-  test('of many writers who want to be the first, one wins', async () => {
+  test('succeeds for exactly one of many concurrent writers that require a missing object', async () => {
     const client = endpoint.client()
     const tries = Array.from({ length: 10 }, (_item, index) => {
       return client.send(new PutObjectCommand({ Bucket, Key: 'k', Body: String(index), IfNoneMatch: '*' }))
@@ -160,24 +160,24 @@ test.each([
   expect((await send(endpoint.url, { path })).headers['content-encoding']).toBe(returned)
 })
 
-describe('an upload is refused, and nothing stored, when', () => {
+describe('an upload is refused, and nothing is stored, if', () => {
   const path = `/${testBucket}/k`
   const put = (options: object) => send(endpoint.url, { method: 'PUT', path, body: objectBody, ...options })
 
   test.each<[string, object, number, string]>([
     ['its SHA-256 is not the signed one', { payloadHash: 'a'.repeat(64) }, 400, 'XAmzContentSHA256Mismatch'],
-    ['its MD5 is not the given one', { headers: { 'content-md5': otherMd5 } }, 400, 'BadDigest'],
+    ['its MD5 is not the claimed one', { headers: { 'content-md5': otherMd5 } }, 400, 'BadDigest'],
     ['its Content-MD5 is malformed', { headers: { 'content-md5': 'AAAA' } }, 400, 'InvalidDigest'],
-    ['its CRC is not the given one', { headers: { 'x-amz-checksum-crc32': 'AAAAAA==' } }, 400, 'BadDigest'],
+    ['its CRC is not the claimed one', { headers: { 'x-amz-checksum-crc32': 'AAAAAA==' } }, 400, 'BadDigest'],
     [
       'its size is unknown',
       { headers: { 'transfer-encoding': 'chunked' }, body: undefined },
       411,
       'MissingContentLength',
     ],
-    ['its bucket is not there', { path: '/other-bucket/k' }, 404, 'NoSuchBucket'],
+    ['its bucket is missing', { path: '/other-bucket/k' }, 404, 'NoSuchBucket'],
     ['it asks for encryption', { headers: { 'x-amz-server-side-encryption': 'AES256' } }, 501, 'NotImplemented'],
-    ['it is to be public', { headers: { 'x-amz-acl': 'public-read' } }, 400, 'AccessControlListNotSupported'],
+    ['it asks for public access', { headers: { 'x-amz-acl': 'public-read' } }, 400, 'AccessControlListNotSupported'],
     ['it asks for cold storage', { headers: { 'x-amz-storage-class': 'GLACIER' } }, 400, 'InvalidStorageClass'],
     ['its metadata is too large', { headers: { 'x-amz-meta-a': 'x'.repeat(2048) } }, 400, 'MetadataTooLarge'],
     ['it sets a tag', { path: `${path}?tagging` }, 501, 'NotImplemented'],
@@ -187,7 +187,7 @@ describe('an upload is refused, and nothing stored, when', () => {
     expect(await stored('k')).toBeUndefined()
   })
 
-  test('its frames hold less or more than declared, or not the declared trailer', async () => {
+  test('its chunks have fewer or more bytes than declared, or the declared trailer is missing or wrong', async () => {
     const chunked = (body: string, headers: Record<string, string> = {}) => {
       const payloadHash = 'STREAMING-UNSIGNED-PAYLOAD-TRAILER'
       return put({ body, payloadHash, headers: { 'x-amz-decoded-content-length': '5', ...headers } })

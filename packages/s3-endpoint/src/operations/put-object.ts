@@ -3,7 +3,7 @@ import { readWriteCondition } from '../protocol/conditions.ts'
 import { objectChecksumHeaders, quoteEtag, readMetadata } from '../protocol/object-headers.ts'
 import type { OperationContext } from './context.ts'
 
-/** Stores an object, whole or not at all. */
+/** Stores an object, completely or not at all. */
 export async function putObject(context: OperationContext): Promise<Answer> {
   const metadata = readMetadata(context.headers)
   const condition = readWriteCondition(context.headers)

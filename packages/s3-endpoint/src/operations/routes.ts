@@ -10,17 +10,18 @@ import { abortMultipartUpload, completeMultipartUpload, createMultipartUpload, u
 import { putObject } from './put-object.ts'
 
 /**
- * What leads to an operation. `needs`: query parameters without which it isn't meant; `takes`: those that it knows
- * besides. `copies`: whether it has x-amz-copy-source.
+ * The route to an operation. A request must have the query parameters `required`, and may have those in `optional`.
+ *
+ * `isCopy` is true if a request for the operation has x-amz-copy-source.
  */
 type Route = {
   name: OperationName
   run: Operation
   method: string
   level: 'service' | 'bucket' | 'object'
-  needs: string[]
-  takes: string[]
-  copies: boolean
+  required: string[]
+  optional: string[]
+  isCopy: boolean
 }
 
 const listingParameters = ['prefix', 'delimiter', 'encoding-type', 'max-keys']
@@ -60,7 +61,7 @@ const routes: Route[] = [
   route('GetObject', getObject, 'GET', 'object', [], overrideParameters),
   route('HeadObject', headObject, 'HEAD', 'object', [], overrideParameters),
   route('UploadPart', uploadPart, 'PUT', 'object', ['partNumber', 'uploadId']),
-  { ...route('CopyObject', copyObject, 'PUT', 'object'), copies: true },
+  { ...route('CopyObject', copyObject, 'PUT', 'object'), isCopy: true },
   route('PutObject', putObject, 'PUT', 'object'),
   route('AbortMultipartUpload', abortMultipartUpload, 'DELETE', 'object', ['uploadId']),
   route('DeleteObject', deleteObject, 'DELETE', 'object'),
@@ -68,20 +69,19 @@ const routes: Route[] = [
   route('CompleteMultipartUpload', completeMultipartUpload, 'POST', 'object', ['uploadId']),
 ]
 
-/** What the route of a request is chosen by. */
+/** The properties of a request that determine its route. */
 export type RoutedRequest = {
   method: string
   bucket: string
   key: string
   query: ReadonlyMap<string, string>
-  copies: boolean
+  isCopy: boolean
 }
 
 /**
- * Finds the operation that a request means.
+ * Finds the operation of a request. Returns undefined if the table has no such operation.
  *
- * A query parameter that the operation doesn't know makes it another operation (`PUT /b/k?tagging` is not a PutObject),
- * so it gives undefined then, as for everything else that is not in the table.
+ * A request with an unknown query parameter is another operation: `PUT /b/k?tagging` is not a PutObject.
  */
 export function findRoute(request: RoutedRequest): { name: OperationName; run: Operation } | undefined {
   const level = request.key !== '' ? 'object' : request.bucket !== '' ? 'bucket' : 'service'
@@ -92,9 +92,9 @@ export function findRoute(request: RoutedRequest): { name: OperationName; run: O
     return (
       candidate.method === request.method &&
       candidate.level === level &&
-      candidate.copies === request.copies &&
-      candidate.needs.every((name) => names.includes(name)) &&
-      names.every((name) => candidate.needs.includes(name) || candidate.takes.includes(name))
+      candidate.isCopy === request.isCopy &&
+      candidate.required.every((name) => names.includes(name)) &&
+      names.every((name) => candidate.required.includes(name) || candidate.optional.includes(name))
     )
   })
   return (request.query.get('list-type') ?? '2') === '2' ? found : undefined
@@ -105,8 +105,8 @@ function route(
   run: Operation,
   method: string,
   level: Route['level'],
-  needs: string[] = [],
-  takes: string[] = [],
+  required: string[] = [],
+  optional: string[] = [],
 ): Route {
-  return { name, run, method, level, needs, takes, copies: false }
+  return { name, run, method, level, required, optional, isCopy: false }
 }

@@ -1,15 +1,16 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { Upload } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import { malformed, type XmlDocument, type XmlForm, XmlReader } from '../protocol/xml-reader.ts'
 
-/** How much of a document is read before others get their turn, bytes. */
+/** The bytes of a document that are read before other requests can run. */
 const blockBytes = 16 * 1024
 
 /**
- * Reads a body that is a document, while it comes in. Other requests get their turn between two blocks of it.
+ * Reads an XML document while it is received. Other requests can run between two blocks of it.
  *
- * Throws MaxMessageLengthExceeded for a body over the form's limit, before reading, and what {@link XmlReader} throws.
+ * Throws MaxMessageLengthExceeded, without reading the body, if it exceeds the form's limit. Throws the errors of
+ * {@link XmlReader}.
  */
 export async function readXmlBody<Item>(upload: Upload, form: XmlForm<Item>): Promise<XmlDocument<Item>> {
   if (upload.size > form.maxBytes) throw new S3Error('MaxMessageLengthExceeded', 'Your request was too big.')
@@ -24,22 +25,22 @@ export async function readXmlBody<Item>(upload: Upload, form: XmlForm<Item>): Pr
   const reader = new XmlReader(form)
   for await (const block of blocks(upload.chunks)) {
     reader.write(decode(block, true))
-    await turn()
+    await yieldToOthers()
   }
   reader.write(decode(new Uint8Array(), false))
   return reader.end()
 }
 
-/** Yields the bytes in blocks of one size: how they are cut on the wire makes no difference to the work. */
+/** Yields the bytes in blocks of equal size, so that the sizes of packets do not affect the amount of work. */
 async function* blocks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let block = Buffer.allocUnsafe(blockBytes)
   let filled = 0
   for await (const chunk of chunks) {
-    for (let at = 0; at < chunk.length; ) {
-      const taken = chunk.subarray(at, at + blockBytes - filled)
-      block.set(taken, filled)
-      at += taken.length
-      filled += taken.length
+    for (let position = 0; position < chunk.length; ) {
+      const piece = chunk.subarray(position, position + blockBytes - filled)
+      block.set(piece, filled)
+      position += piece.length
+      filled += piece.length
       if (filled < blockBytes) continue
       yield block
       block = Buffer.allocUnsafe(blockBytes)

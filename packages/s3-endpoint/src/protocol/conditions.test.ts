@@ -27,7 +27,7 @@ test.each<[Record<string, string>, string]>([
   expect(checkConditions(storedObject, readConditions(new Map(Object.entries(headers))))).toBe(expected)
 })
 
-test('a write takes If-None-Match: * or If-Match, and nothing else', () => {
+test('a write accepts only If-None-Match: * or If-Match', () => {
   const read = (headers: Record<string, string>) => readWriteCondition(new Map(Object.entries(headers)))
   expect(read({})).toBeUndefined()
   expect(read({ 'if-none-match': '*' })).toEqual({ ifAbsent: true })

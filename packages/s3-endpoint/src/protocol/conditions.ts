@@ -2,7 +2,7 @@ import type { DeleteCondition, ObjectInfo, WriteCondition } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import type { RequestHeaders } from './headers.ts'
 
-/** The conditions under which an object is to be read, as the headers of the same names write them. */
+/** The conditions for reading an object: the values of the headers of the same names. */
 export type ReadConditions = {
   ifMatch: string | undefined
   ifNoneMatch: string | undefined
@@ -18,7 +18,7 @@ export function readConditions(headers: RequestHeaders): ReadConditions {
 /**
  * Reads the conditions on the source of a copy.
  *
- * Throws InvalidArgument for a date that cannot be read. A reader would only get more than needed, but a copy writes.
+ * Throws InvalidArgument if a date cannot be read. In a GET, ignoring such a date does no harm, but a copy writes.
  */
 export function readSourceConditions(headers: RequestHeaders): ReadConditions {
   const conditions = conditionsOf(headers, 'x-amz-copy-source-')
@@ -38,9 +38,10 @@ function conditionsOf(headers: RequestHeaders, prefix: string): ReadConditions {
 }
 
 /**
- * Tells whether an object may be read under the conditions: 'proceed', 'not-modified' or 'failed'.
+ * Checks the conditions for reading an object.
  *
- * An ETag goes before a date, in both pairs; a date that cannot be read counts as none (RFC 9110, 13.2.2).
+ * In both pairs of conditions, the ETag takes precedence over the date. A date that cannot be read is ignored (RFC 9110,
+ * 13.2.2).
  */
 export function checkConditions(
   object: Pick<ObjectInfo, 'etag' | 'modifiedAt'>,
@@ -63,7 +64,7 @@ export function checkConditions(
 /**
  * Reads the condition of a write: `If-None-Match: *` or `If-Match`.
  *
- * Throws NotImplemented for any other If-None-Match, as S3 does.
+ * Throws NotImplemented for any other value of If-None-Match, as S3 does.
  */
 export function readWriteCondition(headers: RequestHeaders): WriteCondition | undefined {
   const ifNoneMatch = headers.get('if-none-match')
@@ -75,7 +76,7 @@ export function readWriteCondition(headers: RequestHeaders): WriteCondition | un
   return ifMatch === undefined ? undefined : { ifMatch: parseEtags(ifMatch) }
 }
 
-/** Reads the condition of a deletion from its headers. Throws InvalidArgument for a broken size or date. */
+/** Reads the condition of a deletion from its headers. Throws InvalidArgument if the size or the date is broken. */
 export function readDeleteCondition(headers: RequestHeaders): DeleteCondition | undefined {
   const condition = {
     etag: headers.get('if-match'),
@@ -85,7 +86,7 @@ export function readDeleteCondition(headers: RequestHeaders): DeleteCondition | 
   return parseDeleteCondition(condition, (field) => invalid(field, 'one of an object'))
 }
 
-/** Parses the condition of a deletion from texts. Throws what `refusal` returns for a broken size or date. */
+/** Parses the condition of a deletion. If the size or the date is broken, throws the error that `refusal` returns. */
 export function parseDeleteCondition(
   { etag, modifiedAt, size }: Record<'etag' | 'modifiedAt' | 'size', string | undefined>,
   refusal: (field: string) => S3Error,
@@ -101,7 +102,7 @@ export function parseDeleteCondition(
   }
 }
 
-/** Tells whether an object may be deleted under a condition. */
+/** Whether an object meets the condition of its deletion. */
 export function meetsDeleteCondition(
   object: Pick<ObjectInfo, 'etag' | 'modifiedAt' | 'size'>,
   { ifMatch, modifiedAt, size }: DeleteCondition,
@@ -113,12 +114,12 @@ export function meetsDeleteCondition(
   )
 }
 
-/** Tells whether an ETag is among the ETags of a condition, of which `*` stands for each. */
+/** Whether the ETags of a condition include an ETag. `*` includes every ETag. */
 export function isNamed(etag: string, etags: readonly string[]): boolean {
   return etags.includes('*') || etags.includes(etag)
 }
 
-/** Takes an ETag out of its quotes and the mark of a weak one. */
+/** Removes the quotes of an ETag, and the mark of a weak ETag. */
 export function parseEtag(text: string): string {
   return text.trim().replace(/^(?:W\/)?"?([^"]*)"?$/, '$1')
 }

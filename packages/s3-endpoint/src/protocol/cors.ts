@@ -7,7 +7,7 @@ const exposedHeaders = 'ETag, Content-Range, x-amz-request-id'
 const maxAgeS = 3000
 
 /**
- * Answers a browser's preflight request, which comes without a signature.
+ * Answers a browser's preflight request, which has no signature.
  *
  * Throws AccessForbidden unless the origin is one of `origins` (exact, such as `https://dashboard.example.com`).
  */
@@ -27,7 +27,7 @@ export function answerPreflight(headers: RequestHeaders, origins: readonly strin
   })
 }
 
-/** The headers that let a page of an allowed origin read an answer; none where the request isn't from one. */
+/** Returns the headers that allow a page to read an answer. Returns none if the request is not from an allowed origin. */
 export function corsHeaders(headers: RequestHeaders, origins: readonly string[]): Record<string, string> {
   const origin = headers.get('origin')
   if (origin === undefined || !origins.includes(origin)) return {}

@@ -1,9 +1,9 @@
 import { S3Error } from '../errors.ts'
 
-/** A request's headers: names in lower case; the values of one name joined by commas, as the signature counts them. */
+/** A request's headers. Names are in lower case. Values of one name are joined by commas, as in the signature. */
 export type RequestHeaders = ReadonlyMap<string, string>
 
-/** Headers that steer a request and mean nothing when repeated: which of them counts must not depend on the reader. */
+/** Headers that must not be repeated. Otherwise, the meaning of a request would depend on which header a reader uses. */
 const singleHeaders = new Set([
   'authorization',
   'content-encoding',
@@ -22,7 +22,7 @@ const singleHeaders = new Set([
 /**
  * Reads a request's headers from Node's raw list (name, value, name, value …).
  *
- * Throws InvalidRequest where a header is repeated that has to be single; `x-amz-meta-…` may be repeated as in S3.
+ * Throws InvalidRequest if a header occurs twice that must not be repeated. As in S3, `x-amz-meta-…` may be repeated.
  */
 export function parseHeaders(rawHeaders: string[]): RequestHeaders {
   const headers = new Map<string, string>()
@@ -40,8 +40,8 @@ export function parseHeaders(rawHeaders: string[]): RequestHeaders {
 }
 
 /**
- * Throws InvalidArgument where a value cannot be sent as a header: line breaks in it would let its author write further
- * headers of an answer.
+ * Throws InvalidArgument if a value cannot be sent as a header. With line breaks, the value could add headers to an
+ * answer.
  */
 export function checkHeaderValue(name: string, value: string): void {
   if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {

@@ -1,7 +1,7 @@
 /**
- * Compares two keys by their UTF-8 bytes, the order of S3's listings. Gives a number below, at or above 0.
+ * Compares two keys by their UTF-8 bytes, the order of S3's listings. Returns a negative number, 0 or a positive number.
  *
- * JavaScript's own order is that of UTF-16 units: it puts characters beyond U+FFFF before U+E000 to U+FFFF.
+ * JavaScript compares UTF-16 units, and would put characters above U+FFFF before U+E000 to U+FFFF.
  */
 export function compareKeys(left: string, right: string): number {
   const length = Math.min(left.length, right.length)
@@ -12,7 +12,7 @@ export function compareKeys(left: string, right: string): number {
   return left.length - right.length
 }
 
-/** Moves the surrogates, with which characters beyond U+FFFF begin, behind all other units. */
+/** Ranks a unit so that surrogates, with which characters above U+FFFF begin, follow all other units. */
 function rank(unit: number): number {
   if (unit < 0xd800) return unit
   return unit <= 0xdfff ? unit + 0x2000 : unit - 0x800

@@ -6,9 +6,9 @@ import type { XmlElement } from './xml-writer.ts'
 const storedHeaders = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires']
 const userMetadataPrefix = 'x-amz-meta-'
 const maxUserMetadataBytes = 2048
-/** S3's own answer to an upload that doesn't say what it is. */
+/** The type that S3 gives an upload without a content type. */
 const defaultContentType = 'binary/octet-stream'
-/** Query parameters of a GET that replace headers of the answer. */
+/** The query parameters of a GET that replace headers of the answer. */
 const overrides: readonly [parameter: string, header: string][] = [
   ['response-cache-control', 'cache-control'],
   ['response-content-disposition', 'content-disposition'],
@@ -18,7 +18,7 @@ const overrides: readonly [parameter: string, header: string][] = [
   ['response-expires', 'expires'],
 ]
 
-/** Reads what an upload's headers say about the object. Throws MetadataTooLarge over 2 KiB of user metadata. */
+/** Reads an object's metadata from an upload's headers. Throws MetadataTooLarge if the user metadata exceeds 2 KiB. */
 export function readMetadata(headers: RequestHeaders): ObjectMetadata {
   const stored: Record<string, string> = {}
   for (const name of storedHeaders) {
@@ -38,7 +38,7 @@ export function readMetadata(headers: RequestHeaders): ObjectMetadata {
   return { contentType: headers.get('content-type') || defaultContentType, headers: stored, user }
 }
 
-/** Writes the headers of an answer that shows an object, with the overrides that the query asks for. */
+/** Makes the headers of an answer that shows an object, with the overrides of the query. */
 export function objectHeaders(info: ObjectInfo, query: ReadonlyMap<string, string>): Record<string, string> {
   const headers: Record<string, string> = {
     'accept-ranges': 'bytes',
@@ -57,34 +57,34 @@ export function objectHeaders(info: ObjectInfo, query: ReadonlyMap<string, strin
   return headers
 }
 
-/** Writes the checksums of a part as headers. */
+/** Makes headers of a part's checksums. */
 export function checksumHeaders(checksums: Checksums): Record<string, string> {
   return Object.fromEntries(Object.entries(checksums).map(([name, value]) => [`x-amz-checksum-${name}`, value]))
 }
 
-/** Writes the checksums of an object as headers, with their type. */
+/** Makes headers of an object's checksums and their type. */
 export function objectChecksumHeaders({ checksums, checksumType }: ObjectInfo): Record<string, string> {
   if (Object.keys(checksums).length === 0) return {}
   return { ...checksumHeaders(checksums), 'x-amz-checksum-type': checksumType }
 }
 
-/** Writes checksums as elements of a document. */
+/** Makes XML elements of checksums. */
 export function checksumElements(checksums: Checksums): XmlElement[] {
   return Object.entries(checksums).map(([name, value]) => [`Checksum${name.toUpperCase()}`, value])
 }
 
-/** Writes the checksums of an object as elements of a document, with their type. */
+/** Makes XML elements of an object's checksums and their type. */
 export function objectChecksumElements({ checksums, checksumType }: ObjectInfo): XmlElement[] {
   const elements = checksumElements(checksums)
   return elements.length === 0 ? [] : [...elements, ['ChecksumType', checksumType]]
 }
 
-/** Puts an ETag into the quotes that it has on the wire. */
+/** Adds the quotes that an ETag has on the wire. */
 export function quoteEtag(etag: string): string {
   return `"${etag}"`
 }
 
-/** Returns the encoding as it was sent, without the framing of the upload: that is no property of the object. */
+/** Returns the encoding as it was sent, without the framing of the upload, which is not a property of the object. */
 function storedEncoding(headers: RequestHeaders): string | undefined {
   const encodings = headers.get('content-encoding')?.split(',') ?? []
   return encodings

@@ -17,7 +17,7 @@ test.each([
   ['bytes=0-1,3-4', undefined],
   ['items=0-1', undefined],
   ['bytes=a-b', undefined],
-])('%s of 10 bytes is %o', (header, expected) => {
+])('the range %s of 10 bytes is %o', (header, expected) => {
   expect(parseRange(header, 10)).toEqual(expected)
 })
 

@@ -1,12 +1,11 @@
-/** A part of an object in bytes, both ends counted from 0 and included. */
+/** A range of an object's bytes. Both ends are inclusive and counted from 0. */
 export type ByteRange = { start: number; end: number }
 
 /**
  * Reads a Range header for an object of `size` bytes.
  *
- * Gives undefined for the whole object: without a header, and as in S3 for several ranges or one that isn't
- * understood.
- * Gives 'unsatisfiable' where the range begins behind the last byte.
+ * Returns undefined, which means the whole object, if there is no header. As in S3, several ranges and unreadable
+ * ranges also mean the whole object. Returns 'unsatisfiable' if the range begins after the last byte.
  */
 export function parseRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
   const found = /^bytes=(\d{0,18})-(\d{0,18})$/.exec(header?.trim() ?? '')

@@ -48,7 +48,7 @@ describe('a request target', () => {
     expect(() => parseRequestTarget(url)).toThrow(expect.objectContaining({ code }))
   })
 
-  test('gives every legal key back that was escaped', () => {
+  test('is decoded to the original key for every legal key', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 200 }), (key) => {
         fc.pre(!key.includes('\0') && Buffer.byteLength(key) <= 1024)

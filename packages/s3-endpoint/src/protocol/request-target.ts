@@ -2,19 +2,19 @@ import { S3Error } from '../errors.ts'
 import { checkBucketName } from './bucket-names.ts'
 
 /**
- * What a request line names. Bucket and key are empty where there is none.
+ * The target of a request. Bucket and key are empty if the request names none.
  *
- * `rawPath` is the path as it came, which the signature covers; `query` maps decoded names to decoded values.
+ * `rawPath` is the unchanged path, which the signature covers. `query` maps decoded names to decoded values.
  */
 export type RequestTarget = { rawPath: string; query: Map<string, string>; bucket: string; key: string }
 
 const maxKeyBytes = 1024
 
 /**
- * Reads a request line's target: path-style addresses only (`/bucket/key?query`).
+ * Parses the target of a request line. It must be a path-style address (`/bucket/key?query`).
  *
- * The path is never normalised: `..`, double slashes and doubly encoded characters are parts of a key like any other.
- * Throws InvalidURI, InvalidBucketName, KeyTooLongError or InvalidArgument.
+ * The path is never normalised: a key may contain `..`, double slashes and doubly encoded characters. Throws InvalidURI,
+ * InvalidBucketName, KeyTooLongError or InvalidArgument.
  */
 export function parseRequestTarget(url: string): RequestTarget {
   if (!url.startsWith('/')) throw new S3Error('InvalidURI', 'The request target must be a path.')
@@ -33,7 +33,7 @@ export function parseRequestTarget(url: string): RequestTarget {
   return { rawPath, query, bucket: checkBucketName(decodePercent(rawBucket)), key }
 }
 
-/** Checks an object's key. Throws KeyTooLongError over 1024 bytes, and InvalidArgument for NUL or an empty key. */
+/** Checks an object's key. Throws KeyTooLongError above 1,024 bytes, and InvalidArgument if it is empty or has NUL. */
 export function checkKey(key: string): void {
   if (key === '') throw new S3Error('InvalidArgument', 'A key must not be empty.')
   if (Buffer.byteLength(key) > maxKeyBytes) {
@@ -44,11 +44,11 @@ export function checkKey(key: string): void {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Decodes `%XX` once. Throws InvalidURI where an escape is broken or the bytes are not UTF-8. */
+/** Decodes `%XX` once. Throws InvalidURI if an escape is broken or the bytes are not UTF-8. */
 export function decodePercent(text: string): string {
   if (/%(?![0-9A-Fa-f]{2})/.test(text)) throw new S3Error('InvalidURI', 'A percent escape of the URI is broken.')
   const bytes: number[] = []
-  // The server reads a request line as Latin-1, so that each character that is no escape stands for one byte.
+  // The server reads a request line as Latin-1, so each character that is not part of an escape is one byte.
   for (const [part] of text.matchAll(/%..|[^%]/gsu)) {
     bytes.push(part.length === 3 ? Number.parseInt(part.slice(1), 16) : part.charCodeAt(0) & 0xff)
   }
@@ -65,14 +65,14 @@ function parseQuery(text: string): Map<string, string> {
     if (pair === '') continue
     const equals = pair.indexOf('=')
     const name = decodeQueryPart(equals < 0 ? pair : pair.slice(0, equals))
-    // With two values of one name it would be unclear which of them was authorised.
+    // With two values of one name, it would be unclear which value was authorised.
     if (query.has(name)) throw new S3Error('InvalidArgument', `The query parameter ${name} occurs twice.`)
     query.set(name, equals < 0 ? '' : decodeQueryPart(pair.slice(equals + 1)))
   }
   return query
 }
 
-/** Throws InvalidArgument for NUL: no name or value of S3 has it, and Postgres refuses a text with it. */
+/** Decodes a name or a value. Throws InvalidArgument for NUL, which S3 never uses and Postgres refuses in texts. */
 function decodeQueryPart(text: string): string {
   const decoded = decodePercent(text.replaceAll('+', ' '))
   if (decoded.includes('\0')) throw new S3Error('InvalidArgument', 'A query parameter must not contain NUL.')

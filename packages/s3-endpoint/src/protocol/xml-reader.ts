@@ -1,39 +1,44 @@
 import { S3Error } from '../errors.ts'
 
-/** The texts of an element's children by their names. Each is exact, with its entities decoded. */
+/** The texts of an element's children by their names. Texts are unchanged apart from decoded entities. */
 export type XmlTexts = ReadonlyMap<string, string>
 
 /**
- * The form of a document that S3 clients send: a root that holds texts, and items that hold texts.
+ * The form of a document that S3 clients send: a root with texts and items. Items have texts.
  *
- * A text may occur once in its element. `items` are read one by one with `read`, which may throw to refuse the document.
+ * A text may occur once in its element. `max` is the largest number of items. `read` reads one item, and may throw to
+ * refuse the document.
  */
 export type XmlForm<Item> = {
   root: string
   texts: readonly string[]
-  items: { name: string; texts: readonly string[]; most: number; read: (texts: XmlTexts) => Item } | undefined
-  /** The largest document, bytes. */
+  items: { name: string; texts: readonly string[]; max: number; read: (texts: XmlTexts) => Item } | undefined
+  /** The size of the largest document. */
   maxBytes: number
 }
 
-/** What a document holds. */
+/** The contents of a document. */
 export type XmlDocument<Item> = { texts: XmlTexts; items: Item[] }
 
-/** The longest tag, and the longest text between two tags, in characters. A key of 1,024 bytes may be all references. */
+/**
+ * The longest tag, and the longest text between two tags, in characters. Every byte of a key may be written as a
+ * reference.
+ */
 const maxRunLength = 8_192
 const attributePattern = /\s+[\w.:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*')/.source
-/** "<!" matches nothing here, so doctypes and their entities are refused. */
+/** It does not match "<!", so doctypes and their entities are refused. */
 const tagPattern = new RegExp(
   String.raw`^<(\/?)([A-Za-z_][\w.-]*(?::[A-Za-z_][\w.-]*)?)(?:${attributePattern})*\s*(\/?)>$`,
 )
 const namedEntities: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
 
 /**
- * Reads a document of one form, piece by piece: elements and text, no doctype, comments or CDATA. Prefixes of namespaces
- * and attributes are dropped.
+ * Reads a document of one form, piece by piece. It accepts elements and text, but no doctype, comments or CDATA. It
+ * drops attributes and the prefixes of namespaces.
  *
- * It keeps nothing but the texts of the form. The work for a piece is proportional to its length. Both methods throw
- * MalformedXML, and NotImplemented for an element that the form does not name: to ignore one could drop a condition.
+ * It stores only the texts of the form, and its work is proportional to the length of the document. Both methods throw
+ * MalformedXML. They throw NotImplemented for an element that is not in the form, because ignoring it could drop a
+ * condition.
  */
 export class XmlReader<Item> {
   readonly #form: XmlForm<Item>
@@ -42,7 +47,7 @@ export class XmlReader<Item> {
   readonly #open: string[] = []
   #item: Map<string, string> | undefined
   #isBegun = false
-  /** What follows the last whole tag. */
+  /** The text after the last complete tag. */
   #rest = ''
 
   constructor(form: XmlForm<Item>) {
@@ -52,20 +57,20 @@ export class XmlReader<Item> {
   /** Reads the next piece. */
   write(piece: string): void {
     const text = this.#rest + piece
-    let at = 0
+    let position = 0
     for (;;) {
-      const begin = text.indexOf('<', at)
+      const begin = text.indexOf('<', position)
       const end = begin < 0 ? -1 : text.indexOf('>', begin)
       if (end < 0) break
-      if (begin > at) this.#readText(text.slice(at, begin))
+      if (begin > position) this.#readText(text.slice(position, begin))
       this.#readTag(text.slice(begin, end + 1))
-      at = end + 1
+      position = end + 1
     }
-    this.#rest = text.slice(at)
+    this.#rest = text.slice(position)
     if (this.#rest.length > 2 * maxRunLength) throw malformed()
   }
 
-  /** Ends the document, and returns what it holds. */
+  /** Ends the document. Returns its contents. */
   end(): XmlDocument<Item> {
     if (!this.#isBegun || this.#open.length > 0 || !isBlank(this.#rest)) throw malformed()
     return this.#document
@@ -88,7 +93,7 @@ export class XmlReader<Item> {
       if (this.#isBegun || name !== root) throw malformed()
       this.#isBegun = true
     } else if (this.#open.length === 1 && name === items?.name) {
-      if (this.#document.items.length === items.most) throw malformed()
+      if (this.#document.items.length === items.max) throw malformed()
       this.#item = new Map()
     } else if (this.#open.length === 1) {
       addText(this.#document.texts, { name, known: texts, parent: root })
@@ -121,7 +126,7 @@ export class XmlReader<Item> {
   }
 }
 
-/** Makes room for the text of an element. Throws NotImplemented unless its name is known. */
+/** Adds an empty text for an element. Throws NotImplemented if its name is not known. */
 function addText(
   texts: Map<string, string>,
   { name, known, parent }: { name: string; known: readonly string[]; parent: string },
@@ -154,7 +159,7 @@ function decodeEntities(text: string): string {
   })
 }
 
-/** The refusal of a document that is not well-formed or lacks what its operation needs. */
+/** Creates the error for a document that is not well-formed, or that lacks something its operation needs. */
 export function malformed(): S3Error {
   return new S3Error('MalformedXML', 'The XML you provided was not well-formed or did not validate.')
 }

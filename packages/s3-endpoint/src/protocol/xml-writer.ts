@@ -9,7 +9,7 @@ export function writeXml(name: string, content: XmlContent): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n<${name} xmlns="${s3Namespace}">${writeContent(content)}</${name}>`
 }
 
-/** Writes an error's document, which has no namespace in S3. */
+/** Writes the document of an error, which has no namespace in S3. */
 export function writeErrorXml(children: readonly XmlElement[]): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n<Error>${writeContent(children)}</Error>`
 }
@@ -21,8 +21,8 @@ function writeContent(content: XmlContent): string {
 }
 
 function escapeText(text: string): string {
-  // Control characters are legal in keys and not in XML; like S3 this writes them as references all the same, and
-  // clients that care ask for encoding-type=url.
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what has to be found
+  // Keys may have control characters, but XML may not. Like S3, this writes them as references anyway. Clients that need
+  // correct XML ask for encoding-type=url.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression must find control characters
   return text.replace(/[&<>"\u0000-\u001f\u007f]/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -6,11 +6,11 @@ import { writeXml } from './xml-writer.ts'
 const form: XmlForm<XmlTexts> = {
   root: 'Root',
   texts: ['Quiet', 'Empty'],
-  items: { name: 'Item', texts: ['Key', 'Size'], most: 3, read: (texts) => texts },
+  items: { name: 'Item', texts: ['Key', 'Size'], max: 3, read: (texts) => texts },
   maxBytes: 1_000_000,
 }
 
-/** Reads a text in pieces of so many characters. */
+/** Reads a text in pieces of `pieceLength` characters. */
 function read(text: string, pieceLength = text.length) {
   const reader = new XmlReader(form)
   for (let at = 0; at < text.length; at += pieceLength) reader.write(text.slice(at, at + pieceLength))
@@ -31,7 +31,7 @@ describe('XML', () => {
     ])
   })
 
-  test('carries every text there and back', () => {
+  test('is read with the same texts that were written', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 1, max: 20 }), (text, pieceLength) => {
         fc.pre(!text.includes('\0'))
@@ -52,7 +52,7 @@ describe('XML', () => {
     ['text between elements of an item', '<Root><Item>text<Key/></Item></Root>'],
     ['a doctype', '<!DOCTYPE Root [<!ENTITY a "b">]><Root>&a;</Root>'],
     ['an unknown entity', '<Root><Quiet>&nbsp;</Quiet></Root>'],
-    ['an inherited name as entity', '<Root><Quiet>&toString;</Quiet></Root>'],
+    ['the name of an inherited property as entity', '<Root><Quiet>&toString;</Quiet></Root>'],
     ['a bare ampersand', '<Root><Quiet>a & b</Quiet></Root>'],
     ['NUL', '<Root><Quiet>\0</Quiet></Root>'],
     ['a reference to NUL', '<Root><Quiet>&#0;</Quiet></Root>'],
@@ -64,7 +64,7 @@ describe('XML', () => {
     ['an item in an item', `<Root>${'<Item><Key>'.repeat(20)}${'</Key></Item>'.repeat(20)}</Root>`],
     ['a text that occurs twice', '<Root><Quiet/><Quiet/></Root>'],
     ['a text that occurs twice in an item', '<Root><Item><Key/><Key/></Item></Root>'],
-    ['more items than the form has', `<Root>${'<Item/>'.repeat(4)}</Root>`],
+    ['more items than the form allows', `<Root>${'<Item/>'.repeat(4)}</Root>`],
     ['a text that is too long', `<Root><Quiet>${'a'.repeat(10_000)}</Quiet></Root>`],
     ['a tag that is too long', `<Root ${'a="b" '.repeat(2_000)}/>`],
     ['a tag that never ends', `<Root ${'a="b" '.repeat(20_000)}`],

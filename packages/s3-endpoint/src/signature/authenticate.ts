@@ -6,16 +6,19 @@ import { readHeaderClaim, unsupportedMechanism } from './header-auth.ts'
 import { readQueryClaim } from './query-auth.ts'
 import { checkSignature, createSigner, type Signer, signRequest } from './signing-key.ts'
 
-/** How far a sender's clock may be off, in milliseconds; S3's own figure. */
+/** The largest difference between the sender's clock and this one, as in S3. */
 const maxSkewMs = 15 * 60 * 1000
 
-/** The secret that belongs to an access key ID, and whom it stands for: whatever `authorize` needs to know. */
+/** The secret of an access key, and the identity of its owner, which the authorisation hook gets. */
 export type Credentials<Identity> = { secretAccessKey: string; identity: Identity }
 
-/** Looks an access key ID up; it is untrusted text of at most 128 characters. Undefined: there is no such key. */
+/**
+ * Looks up an access key by its ID, an untrusted text of at most 128 characters. Returns undefined if there is no such
+ * key.
+ */
 export type FindCredentials<Identity> = (accessKeyId: string) => Promise<Credentials<Identity> | undefined>
 
-/** What a request's signature covers. */
+/** The parts of a request that its signature covers. */
 export type SignedRequest = {
   method: string
   rawPath: string
@@ -23,21 +26,22 @@ export type SignedRequest = {
   headers: RequestHeaders
 }
 
-/** A verified signature: who sent the request, and what is needed to verify its body. */
+/** The result of verifying a signature: the sender, and the data for verifying the body. */
 export type Authenticated<Identity> = {
   identity: Identity
   signer: Signer
   signature: string
   payloadHash: string
-  /** Whether the signature came in the query. */
+  /** Whether the signature was in the query. */
   preSigned: boolean
 }
 
 /**
  * Verifies the Signature V4 of a request, in its headers or its query.
  *
- * Throws AccessDenied for a request without one, expired or with unsigned x-amz headers, RequestTimeTooSkewed,
- * InvalidAccessKeyId, SignatureDoesNotMatch, or what says that the signature's own form is broken.
+ * Throws AccessDenied if the request has no signature, has expired, or has unsigned x-amz headers. Throws
+ * RequestTimeTooSkewed, InvalidAccessKeyId or SignatureDoesNotMatch. Throws the errors of {@link readHeaderClaim} and
+ * {@link readQueryClaim} if the form of the signature is broken.
  */
 export async function authenticate<Identity>(
   request: SignedRequest,
@@ -80,7 +84,7 @@ function readClaim({ headers, query }: SignedRequest): SignatureClaim {
 
 function checkRegion(claim: SignatureClaim, region: string): void {
   if (claim.scope.region === region) return
-  // Clients such as s3cmd read the right region out of this answer and try again.
+  // Clients such as s3cmd read the correct region from this answer and try again.
   throw new S3Error(
     'AuthorizationHeaderMalformed',
     `The authorization is malformed; the region '${claim.scope.region}' is wrong; expecting '${region}'`,
@@ -105,7 +109,9 @@ function checkTime(claim: SignatureClaim, now: Date): void {
   }
 }
 
-/** Every x-amz header can change what a request does, so an unsigned one could have been slipped in on the way. */
+/**
+ * Throws AccessDenied for unsigned x-amz headers. They can change what a request does, and others may have added them.
+ */
 function checkCoverage(claim: SignatureClaim, headers: RequestHeaders): void {
   const unsigned = [...headers.keys()].filter((name) => {
     return name.startsWith('x-amz-') && !claim.signedHeaders.includes(name)

@@ -5,9 +5,9 @@ import type { RequestHeaders } from '../protocol/headers.ts'
 /** The parts of a request that Signature V4 covers. */
 export type SignedParts = {
   method: string
-  /** The path as it came in the request line. */
+  /** The unchanged path of the request line. */
   rawPath: string
-  /** Decoded names and values; the signature itself is left out by {@link canonicalRequest}. */
+  /** Decoded names and values. {@link canonicalRequest} leaves out the signature itself. */
   query: ReadonlyMap<string, string>
   headers: RequestHeaders
   /** Names in lower case, sorted. */
@@ -17,9 +17,9 @@ export type SignedParts = {
 }
 
 /**
- * Writes a request in the canonical form of Signature V4 as S3 uses it: the path is encoded once and never normalised.
+ * Writes a request in S3's canonical form of Signature V4: the path is encoded once and never normalised.
  *
- * Throws SignatureDoesNotMatch where a signed header didn't come.
+ * Throws SignatureDoesNotMatch if a signed header is missing.
  */
 export function canonicalRequest(parts: SignedParts): string {
   const headers = parts.signedHeaders.map((name) => {
@@ -39,18 +39,18 @@ export function canonicalRequest(parts: SignedParts): string {
   ].join('\n')
 }
 
-/** Gives the SHA-256 of a text's UTF-8 or of bytes, in hex. */
+/** Computes the SHA-256 of bytes, or of a text in UTF-8. Returns it in hex. */
 export function sha256Hex(data: string | Uint8Array): string {
   return createHash('sha256').update(data).digest('hex')
 }
 
-/** Encodes as Signature V4 does: everything but unreserved characters becomes `%XX` in upper case. */
+/** Encodes a text as Signature V4 does: all but unreserved characters become `%XX` in upper case. */
 export function encodeStrictly(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (character) => percent(character.charCodeAt(0)))
 }
 
 function canonicalPath(rawPath: string): string {
-  // Clients differ in what they escape in the request line, so each character is brought to the one canonical form.
+  // Clients escape different characters in the request line, so each character is converted to its canonical form.
   return rawPath.replace(/%[0-9A-Fa-f]{2}|[^A-Za-z0-9\-._~/]/g, (part) => {
     const byte = part.length === 3 ? Number.parseInt(part.slice(1), 16) : part.charCodeAt(0)
     const character = String.fromCharCode(byte)
@@ -63,7 +63,7 @@ function canonicalQuery(query: ReadonlyMap<string, string>): string {
   for (const [name, value] of query) {
     if (name !== 'X-Amz-Signature') pairs.push(`${encodeStrictly(name)}=${encodeStrictly(value)}`)
   }
-  // Names must be compared before the equals sign joins them to values: "a" sorts before "a-b".
+  // Names must be compared without the equals sign that follows them: "a" sorts before "a-b".
   return pairs.sort((left, right) => compareText(nameOf(left), nameOf(right))).join('&')
 }
 

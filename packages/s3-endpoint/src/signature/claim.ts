@@ -1,18 +1,18 @@
 import type { CredentialScope } from './signing-key.ts'
 
-/** What a request claims about its signature, read from its headers or its query but not yet verified. */
+/** The claims of a request about its signature, from its headers or its query. They are not yet verified. */
 export type SignatureClaim = {
   scope: CredentialScope
   /** `YYYYMMDDTHHMMSSZ`. */
   timestamp: string
   /** Milliseconds since 1970. */
   signedAt: number
-  /** Seconds from `signedAt` for which a pre-signed address holds; undefined for a signature in the headers. */
+  /** How long a pre-signed address is valid after `signedAt`; undefined for a signature in the headers. */
   validForS: number | undefined
   /** Names in lower case, sorted. */
   signedHeaders: string[]
   /** 64 hex digits. */
   signature: string
-  /** What the sender says of the body: a SHA-256 in hex, or one of the words of the streaming forms. */
+  /** The body's SHA-256 in hex, or the name of another form of body. */
   payloadHash: string
 }

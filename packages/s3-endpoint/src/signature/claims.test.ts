@@ -56,7 +56,11 @@ describe('a signature in the Authorization header', () => {
     ['the scheme of Signature V2', 'AWS AKID:signature', 'InvalidRequest'],
     ['no credential', validAuthorization.replace('Credential', 'Kredential'), 'AuthorizationHeaderMalformed'],
     ['another service', validAuthorization.replace('/s3/', '/sqs/'), 'AuthorizationHeaderMalformed'],
-    ['another end of the scope', validAuthorization.replace('aws4_request', 'aws5'), 'AuthorizationHeaderMalformed'],
+    [
+      'another last part of the scope',
+      validAuthorization.replace('aws4_request', 'aws5'),
+      'AuthorizationHeaderMalformed',
+    ],
     ['the date of another day', validAuthorization.replace('20250102', '20250103'), 'AuthorizationHeaderMalformed'],
     ['host not signed', validAuthorization.replace('host;', ''), 'AuthorizationHeaderMalformed'],
     [
@@ -72,7 +76,7 @@ describe('a signature in the Authorization header', () => {
     expect(headerCode(authorization)).toBe(code)
   })
 
-  test('is refused without a date, with a broken one, and without a word on the body', () => {
+  test('is refused without a date, with a broken date, and without a hash of the body', () => {
     const { 'x-amz-date': _date, ...undated } = validHeaders
     expect(headerCode(validAuthorization, undated)).toBe('AccessDenied')
     expect(headerCode(validAuthorization, { ...validHeaders, 'x-amz-date': '2025-01-02' })).toBe('AccessDenied')
@@ -105,7 +109,7 @@ describe('a signature in the query', () => {
     expect(codeOf(() => read({ ...validQuery, [name]: value }))).toBe('AuthorizationQueryParametersError')
   })
 
-  test('holds at most for seven days', () => {
+  test('is valid for at most seven days', () => {
     expect(read({ ...validQuery, 'X-Amz-Expires': '604800' }).validForS).toBe(604_800)
   })
 })

@@ -6,8 +6,8 @@ import { parseCredential, parseSignedHeaders, parseTimestamp, signatureAlgorithm
 /**
  * Reads a Signature V4 claim from the Authorization header.
  *
- * Throws InvalidRequest for another scheme or a missing x-amz-content-sha256, AuthorizationHeaderMalformed where a part
- * of the header is broken, and AccessDenied where the request has no date.
+ * Throws InvalidRequest if the scheme is another or x-amz-content-sha256 is missing, AuthorizationHeaderMalformed if a
+ * part of the header is broken, and AccessDenied if the request has no date.
  */
 export function readHeaderClaim(authorization: string, headers: RequestHeaders): SignatureClaim {
   if (!authorization.startsWith(`${signatureAlgorithm} `)) {
@@ -29,7 +29,7 @@ export function readHeaderClaim(authorization: string, headers: RequestHeaders):
   return { scope, timestamp, signedAt, validForS: undefined, signedHeaders, signature, payloadHash }
 }
 
-/** The refusal of Signature V2 and of schemes that aren't S3's. */
+/** Creates the error for Signature V2 and for schemes that are not S3's. */
 export function unsupportedMechanism(): S3Error {
   return new S3Error(
     'InvalidRequest',
@@ -47,7 +47,7 @@ function parseParts(text: string): Map<string, string> {
   return parts
 }
 
-/** Takes x-amz-date, or the Date header of older clients. */
+/** Reads x-amz-date, or the Date header that older clients send. */
 function readDate(headers: RequestHeaders): { timestamp: string; signedAt: number } {
   const amzDate = headers.get('x-amz-date')
   const signedAt = amzDate === undefined ? Date.parse(headers.get('date') ?? '') : parseTimestamp(amzDate)

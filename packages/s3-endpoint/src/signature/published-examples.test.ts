@@ -1,6 +1,6 @@
 /**
- * The worked examples of the S3 documentation ("Signature Calculations for the Authorization Header", "Transferring
- * Payload in Multiple Chunks", "… including trailing headers" and "Using Query Parameters"), held against this code.
+ * Tests with the worked examples of the S3 documentation ("Signature Calculations for the Authorization Header",
+ * "Transferring Payload in Multiple Chunks", "… including trailing headers" and "Using Query Parameters").
  */
 import { describe, expect, test } from 'vitest'
 import type { Upload } from '../backend.ts'
@@ -18,7 +18,7 @@ const exampleHost = 'examplebucket.s3.amazonaws.com'
 type Example = { method: string; url: string; headers: Record<string, string> }
 
 function verify({ method, url, headers }: Example, now = '2013-05-24T00:00:00Z') {
-  // The examples address the bucket by its host name; the signature covers only the path as it is.
+  // The examples name the bucket in the host name. The signature covers only the path without the bucket.
   const { rawPath, query } = parseRequestTarget(`/bkt${url}`)
   const request = { method, rawPath: rawPath.slice(4), query, headers: parseHeaders(Object.entries(headers).flat()) }
   return authenticate(request, {
@@ -184,12 +184,9 @@ describe('the published examples verify', () => {
     await expect(verify(example)).resolves.toMatchObject({ identity: 'AKIAIOSFODNN7EXAMPLE' })
   })
 
-  test.each([1, 7, 1000, 100_000])(
-    'the chunked body, however it is cut on its way (%d bytes a piece)',
-    async (bytes) => {
-      expect(await read(await openExample(chunkedPut, signedBody, bytes))).toBe('a'.repeat(66560))
-    },
-  )
+  test.each([1, 7, 1000, 100_000])('the chunked body, in packets of %d bytes', async (bytes) => {
+    expect(await read(await openExample(chunkedPut, signedBody, bytes))).toBe('a'.repeat(66560))
+  })
 
   test('the chunked body with a trailer', async () => {
     const upload = await openExample(chunkedPutWithTrailer, signedBodyWithTrailer, 4096)
@@ -205,38 +202,38 @@ describe('the published examples do not verify when altered', () => {
     ['a further parameter', { ...getRange, url: '/test.txt?x=y' }],
     ['another range', { ...getRange, headers: { ...getRange.headers, range: 'bytes=0-10' } }],
     ['another host', { ...getRange, headers: { ...getRange.headers, host: 'other' } }],
-    ['another order of parameters is the same, another value not', { ...listObjects, url: '/?prefix=K&max-keys=2' }],
+    ['another value of a parameter', { ...listObjects, url: '/?prefix=K&max-keys=2' }],
     ['a longer validity', { ...preSignedGet, url: preSignedGet.url.replace('86400', '86401') }],
   ])('%s', async (_name, example) => {
     await expect(verify(example)).rejects.toMatchObject({ code: 'SignatureDoesNotMatch', status: 403 })
   })
 
-  test('a signed header that is left out', async () => {
+  test('a missing signed header', async () => {
     const { range: _range, ...headers } = getRange.headers
     await expect(verify({ ...getRange, headers })).rejects.toMatchObject({ code: 'SignatureDoesNotMatch' })
   })
 
   test.each([
     ['a byte of the first chunk', signedBody.replace('aaa', 'aba'), 'SignatureDoesNotMatch'],
-    ['a chunk that is left out', signedBody.replace(/400;.*\r\na+\r\n/, ''), 'SignatureDoesNotMatch'],
-    ['the last chunk left out', signedBody.replace(/0;chunk-signature=b6.*\r\n\r\n/, ''), 'IncompleteBody'],
+    ['a missing chunk', signedBody.replace(/400;.*\r\na+\r\n/, ''), 'SignatureDoesNotMatch'],
+    ['a missing last chunk', signedBody.replace(/0;chunk-signature=b6.*\r\n\r\n/, ''), 'IncompleteBody'],
     ['the signature of the last chunk', signedBody.replace('b6c6', 'b6c7'), 'SignatureDoesNotMatch'],
     ['a chunk without a signature', signedBody.replace(/;chunk-signature=ad80[0-9a-f]+/, ''), 'SignatureDoesNotMatch'],
-    ['bytes behind the last chunk', `${signedBody}more`, 'InvalidRequest'],
-    ['a size that is no number', signedBody.replace('10000;', '-1;'), 'InvalidRequest'],
+    ['bytes after the last chunk', `${signedBody}more`, 'InvalidRequest'],
+    ['a size that is not a number', signedBody.replace('10000;', '-1;'), 'InvalidRequest'],
     ['a line that never ends', 'a'.repeat(70_000), 'InvalidRequest'],
   ])('%s', async (_name, body, code) => {
     await expect(read(await openExample(chunkedPut, body, 1000))).rejects.toMatchObject({ code })
   })
 
   test.each([
-    ['the checksum', signedBodyWithTrailer.replace('sOO8', 'sOO9'), 'SignatureDoesNotMatch'],
+    ['another checksum', signedBodyWithTrailer.replace('sOO8', 'sOO9'), 'SignatureDoesNotMatch'],
     [
       'no signature of the trailer',
       signedBodyWithTrailer.replace(/x-amz-trailer-signature.*\r\n/, ''),
       'SignatureDoesNotMatch',
     ],
-    ['a line that is no header', signedBodyWithTrailer.replace('crc32c:', 'crc32c '), 'MalformedTrailerError'],
+    ['a line that is not a header', signedBodyWithTrailer.replace('crc32c:', 'crc32c '), 'MalformedTrailerError'],
   ])('%s in the trailer', async (_name, body, code) => {
     await expect(read(await openExample(chunkedPutWithTrailer, body, 1000))).rejects.toMatchObject({ code })
   })
@@ -247,7 +244,7 @@ describe('time', () => {
     ['2013-05-24T00:15:00Z', getRange],
     ['2013-05-23T23:45:00Z', getRange],
     ['2013-05-25T00:00:00Z', preSignedGet],
-  ])('a signature still holds at %s', async (now, example) => {
+  ])('a signature is still valid at %s', async (now, example) => {
     await expect(verify(example, now)).resolves.toBeDefined()
   })
 
@@ -256,7 +253,7 @@ describe('time', () => {
     ['2013-05-23T23:44:59Z', getRange, 'RequestTimeTooSkewed', 'too large'],
     ['2013-05-25T00:00:01Z', preSignedGet, 'AccessDenied', 'Request has expired'],
     ['2013-05-23T23:44:59Z', preSignedGet, 'RequestTimeTooSkewed', 'too large'],
-  ])('and no longer at %s', async (now, example, code, message) => {
+  ])('a signature is not valid at %s', async (now, example, code, message) => {
     await expect(verify(example, now)).rejects.toMatchObject({
       status: 403,
       code,

@@ -5,7 +5,7 @@ import { parseCredential, parseSignedHeaders, parseTimestamp, signatureAlgorithm
 
 const maxValidityS = 7 * 24 * 60 * 60
 
-/** The query parameters that carry a pre-signed address's signature; all others belong to the operation. */
+/** The query parameters with the signature of a pre-signed address. All others belong to the operation. */
 export const signatureParameters: ReadonlySet<string> = new Set([
   'X-Amz-Algorithm',
   'X-Amz-Content-Sha256',
@@ -20,8 +20,8 @@ export const signatureParameters: ReadonlySet<string> = new Set([
 /**
  * Reads a Signature V4 claim from the query of a pre-signed address.
  *
- * The body counts as unsigned unless the address or a header says otherwise. Throws AuthorizationQueryParametersError
- * where a parameter is missing or broken.
+ * The body counts as unsigned unless the address or a header names its hash. Throws AuthorizationQueryParametersError
+ * if a parameter is missing or broken.
  */
 export function readQueryClaim(query: ReadonlyMap<string, string>, headers: RequestHeaders): SignatureClaim {
   if (query.get('X-Amz-Algorithm') !== signatureAlgorithm)

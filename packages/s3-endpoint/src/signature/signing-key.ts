@@ -2,16 +2,16 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { S3Error } from '../errors.ts'
 import { sha256Hex } from './canonical-request.ts'
 
-/** The only algorithm that is accepted. */
+/** The only accepted algorithm. */
 export const signatureAlgorithm = 'AWS4-HMAC-SHA256'
 
-/** The part of a signature that says whose key it is and for which day and region it holds. */
+/** The scope of a signature: the access key, the day and the region. */
 export type CredentialScope = { accessKeyId: string; date: string; region: string }
 
 /**
- * What signs and verifies under one scope and time. `timestamp` is `YYYYMMDDTHHMMSSZ`.
+ * A key for signing under one scope and time. `timestamp` is `YYYYMMDDTHHMMSSZ`.
  *
- * It holds a key derived from the secret: never log it.
+ * The key is derived from the secret and must never be logged.
  */
 export type Signer = { timestamp: string; scope: CredentialScope; key: Buffer }
 
@@ -23,8 +23,9 @@ export function createSigner(secretAccessKey: string, scope: CredentialScope, ti
 }
 
 /**
- * Signs lines under the signer's time and scope. `algorithm` is the first line: {@link signatureAlgorithm}, or its
- * variant for chunks and trailers. Gives the signature in hex.
+ * Signs lines under the signer's time and scope. Returns the signature in hex.
+ *
+ * `algorithm` is the first line: {@link signatureAlgorithm}, or its variant for chunks and trailers.
  */
 export function sign(signer: Signer, algorithm: string, lines: string[]): string {
   const { date, region } = signer.scope
@@ -32,12 +33,12 @@ export function sign(signer: Signer, algorithm: string, lines: string[]): string
   return hmac(signer.key, text).toString('hex')
 }
 
-/** Signs a canonical request. Gives the signature in hex. */
+/** Signs a canonical request. Returns the signature in hex. */
 export function signRequest(signer: Signer, canonicalRequest: string): string {
   return sign(signer, signatureAlgorithm, [sha256Hex(canonicalRequest)])
 }
 
-/** Throws SignatureDoesNotMatch unless both are the same. Takes the same time wherever they differ. */
+/** Throws SignatureDoesNotMatch if the signatures differ. The time that it needs does not reveal where they differ. */
 export function checkSignature(expected: string, given: string): void {
   const expectedBytes = Buffer.from(expected)
   const givenBytes = Buffer.from(given)
@@ -48,9 +49,7 @@ export function checkSignature(expected: string, given: string): void {
   )
 }
 
-/**
- * Parses `accessKeyId/date/region/s3/aws4_request`. Gives undefined where the form is another.
- */
+/** Parses `accessKeyId/date/region/s3/aws4_request`. Returns undefined if the text has another form. */
 export function parseCredential(text: string): CredentialScope | undefined {
   const found = /^([^\s/]{1,128})\/(\d{8})\/([a-z0-9-]{1,64})\/s3\/aws4_request$/.exec(text)
   const [, accessKeyId, date, region] = found ?? []
@@ -58,17 +57,17 @@ export function parseCredential(text: string): CredentialScope | undefined {
   return { accessKeyId, date, region }
 }
 
-/** Parses the list of signed headers. Gives undefined unless it is lower-case, sorted and has host. */
+/** Parses the list of signed headers. Returns undefined unless it is in lower case, is sorted and includes host. */
 export function parseSignedHeaders(text: string): string[] | undefined {
   const names = text.split(';')
   const wellFormed = names.every((name, index) => {
-    const before = names[index - 1]
-    return /^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(name) && (before === undefined || before < name)
+    const preceding = names[index - 1]
+    return /^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(name) && (preceding === undefined || preceding < name)
   })
   return wellFormed && names.includes('host') ? names : undefined
 }
 
-/** Parses `YYYYMMDDTHHMMSSZ` to milliseconds since 1970. Gives undefined where the form is another. */
+/** Parses `YYYYMMDDTHHMMSSZ`. Returns milliseconds since 1970, or undefined if the text has another form. */
 export function parseTimestamp(text: string): number | undefined {
   const found = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(text)
   if (found === null) return undefined

@@ -7,8 +7,8 @@ import { test } from 'vitest'
 const maxOutputBytes = 16 * 1024 * 1024
 
 /**
- * Defines a test that needs a program. Where that isn't on the path the test is skipped and its name says why, unless
- * CI=true: there it fails.
+ * Defines a test that needs a program. If the program is not on the path, the test is skipped, and its name states the
+ * reason. With CI=true, the test fails instead.
  */
 export function testWith(program: string, name: string, work: (path: string) => Promise<void>): void {
   const path = findProgram(program)
@@ -16,20 +16,20 @@ export function testWith(program: string, name: string, work: (path: string) => 
     test(name, () => work(path))
   } else if (process.env.CI === 'true') {
     test(name, () => {
-      throw new Error(`${program} must be installed where CI=true`)
+      throw new Error(`with CI=true, ${program} must be installed`)
     })
   } else {
     test.skip(`${name} (skipped: ${program} is not on the path)`)
   }
 }
 
-/** Runs a program to its end and gives what it printed. Rejects, with its output, where it fails. */
+/** Runs a program to its end. Returns its output. Rejects, with the output, if the program fails. */
 export async function runProgram(
   path: string,
   args: string[],
   environment: Record<string, string> = {},
 ): Promise<string> {
-  // Proxies and certificates of the machine are none of the test's business.
+  // The environment must not pass on settings for proxies and certificates, which would change the behaviour of clients.
   const { PATH = '', TMPDIR = '/tmp' } = process.env
   const { stdout } = await promisify(execFile)(path, args, {
     env: { PATH, TMPDIR, ...environment },

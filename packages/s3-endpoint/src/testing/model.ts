@@ -1,19 +1,19 @@
 import * as model from '@aws-sdk/client-s3'
 
-/** The elements by which DeleteObjects names an object; all others are preconditions. */
+/** The elements with which DeleteObjects names an object. All other elements are preconditions. */
 const namingElements = new Set(['Key', 'VersionId'])
 
 /**
  * Returns the conditional headers of all operations in the installed SDK's model of S3, in lower case and sorted.
  *
- * The copy's and the renamed object's source, and an upload's start, have conditional headers of their own.
+ * They include the separate headers for the source of a copy or a renaming, and for the start of an upload.
  */
 export function conditionalHeaders(): string[] {
   const names = Object.values(model).flatMap((schema) => (isStructure(schema) ? headersOf(schema) : []))
   return [...new Set(names)].filter((name) => /(?:^|-)if-/.test(name)).sort()
 }
 
-/** Returns the elements of an object in DeleteObjects that are preconditions, in the installed SDK's model of S3. */
+/** Returns the preconditions of an object in DeleteObjects, in the installed SDK's model of S3. */
 export function conditionalElements(): string[] {
   const [, , , , members] = model.ObjectIdentifier$
   return members.filter((name) => !namingElements.has(name))
@@ -31,14 +31,14 @@ export function headersOfOperation(name: string): string[] {
     .sort()
 }
 
-/** An operation of the SDK's schemas: its name stands at 2, its input at 4. */
+/** An operation in the SDK's schemas. Its name is at index 2, its input at index 4. */
 type Operation = readonly [9, string, string, unknown, () => unknown, ...unknown[]]
 
 function isOperation(schema: unknown): schema is Operation {
   return Array.isArray(schema) && schema[0] === 9 && typeof schema[4] === 'function'
 }
 
-/** A structure of the SDK's schemas: the names of its members stand at 4, their types and traits at 5. */
+/** A structure in the SDK's schemas. The names of its members are at index 4, their types and traits at index 5. */
 type Structure = readonly [3, string, string, unknown, readonly string[], readonly unknown[], ...unknown[]]
 
 function isStructure(schema: unknown): schema is Structure {

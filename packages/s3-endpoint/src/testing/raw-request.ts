@@ -4,27 +4,27 @@ import { canonicalRequest, sha256Hex } from '../signature/canonical-request.ts'
 import { createSigner, signRequest } from '../signature/signing-key.ts'
 import { testCredentials, testRegion } from './running-endpoint.ts'
 
-/** A request below the level of an SDK: every part of it can be wrong. */
+/** A request without an SDK. Every part of it can be wrong. */
 export type RawRequest = {
   method?: string
-  /** With the query, as it goes into the request line. */
+  /** The path with the query, as in the request line. */
   path: string
   headers?: Record<string, string>
   body?: string | Buffer
-  /** The value of x-amz-content-sha256; by default the true one. */
+  /** The value of x-amz-content-sha256; the body's hash by default. */
   payloadHash?: string
   signedAt?: Date
   accessKeyId?: string
   secretAccessKey?: string
   region?: string
-  /** Headers that are sent though they are not signed. */
+  /** Headers that are sent but not signed. */
   unsigned?: OutgoingHttpHeaders
 }
 
-/** An answer; `code` is that of an error's document. */
+/** An answer. `code` is the code in the document of an error. */
 export type RawAnswer = { status: number; headers: IncomingMessage['headers']; text: string; code: string | undefined }
 
-/** Signs and sends a request, and gives the answer whatever it is. */
+/** Signs and sends a request. Returns the answer, even if it is an error. */
 export async function send(url: string, options: RawRequest): Promise<RawAnswer> {
   const request = begin(url, options)
   request.end(options.body)

@@ -9,14 +9,14 @@ export const testCredentials = { accessKeyId: 'AKIDTEST', secretAccessKey: 'test
 export const testRegion = 'us-east-1'
 export const testBucket = 'test-bucket'
 
-/** An endpoint on a directory of its own; all of it is gone when the test that asked for it has ended. */
+/** An endpoint over a directory of its own. Both are removed at the end of the test. */
 export type RunningEndpoint = S3Endpoint & {
   root: string
-  /** Makes a client of the AWS SDK with its default settings. */
+  /** Creates a client of the AWS SDK with its default settings. */
   client(config?: S3ClientConfig): S3Client
 }
 
-/** Starts an endpoint for one test, or until whatever `until` registers. */
+/** Starts an endpoint. `until` registers its end: the end of the test by default. */
 export async function runEndpoint(
   options: Partial<S3EndpointOptions> = {},
   until: (end: () => Promise<void>) => void = onTestFinished,
@@ -46,7 +46,10 @@ export async function runEndpoint(
   return { ...endpoint, root, client }
 }
 
-/** Collects what has to be done at the end of a whole file: give `until` to the functions here, and return `end`. */
+/**
+ * Collects the cleanup of a test file. Pass `until` to the other functions of this file, and return `end` from
+ * `beforeAll`.
+ */
 export function fileTeardown(): { until: (end: () => Promise<void>) => void; end: () => Promise<void> } {
   const ends: (() => Promise<void>)[] = []
   return {
@@ -57,7 +60,7 @@ export function fileTeardown(): { until: (end: () => Promise<void>) => void; end
   }
 }
 
-/** Makes an empty directory that is removed at the end. */
+/** Creates an empty directory. `until` registers its removal: the end of the test by default. */
 export async function makeDirectory(until: (end: () => Promise<void>) => void = onTestFinished): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 's3-endpoint-'))
   until(() => rm(path, { recursive: true, force: true }))
