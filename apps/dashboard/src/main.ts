@@ -9,9 +9,9 @@ import { openUploadLimiter, uploadLimitSettings } from './data-import/upload-lim
 import { openSignInLimiter, signInLimitSettings } from './sign-in/sign-in-limiter.ts'
 
 /** The time for stopping, ms. Requests in flight have 10 s of it. */
-const stopDeadline = 15_000
+const stopDeadlineMs = 15_000
 
-await runService('dashboard', { stopDeadlineMs: stopDeadline }, async (log, operations) => {
+await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
   const settings = readSettings(process.env, [
     ...mailSettings,
     ...signInLimitSettings,

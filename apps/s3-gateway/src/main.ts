@@ -13,7 +13,7 @@ const uploadGraceMs = 10_000
 /** The process is ended by force after this time. */
 const stopDeadlineMs = 15_000
 
-await runService('s3-gateway', { stopDeadline: stopDeadlineMs }, async (log, operations) => {
+await runService('s3-gateway', { stopDeadlineMs }, async (log, operations) => {
   const settings = readSettings(process.env, [
     ...bucketLimitSettings,
     ...gatewaySettings,

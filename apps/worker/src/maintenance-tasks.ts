@@ -52,9 +52,9 @@ const importUnannouncedFilesTask: MaintenanceTask = {
   name: 'import-unannounced-files',
   intervalMs: (settings) => settings.S3_GATEWAY_SEARCH_INTERVAL,
   async run(host) {
-    const { taken, mails } = await importUnannouncedFiles(host.context)
+    const { imported, mails } = await importUnannouncedFiles(host.context)
     await dispatchNextMails(host, mails)
-    if (taken > 0) await dispatchImports(host)
+    if (imported > 0) await dispatchImports(host)
   },
 }
 

@@ -52,7 +52,7 @@ async function receiveFile(
     const importId = await receiveUpload(context, appId, {
       fileName: file.name.replaceAll('\0', '').toWellFormed().slice(0, longestFileName).toWellFormed(),
       dryRun,
-      longest: clientPolicy.upload.totalMs,
+      longestMs: clientPolicy.upload.totalMs,
       byteSize: sizeIn(request.body),
       bytes: atMost(file.bytes, limitBytes),
     })

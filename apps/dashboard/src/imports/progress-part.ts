@@ -7,7 +7,7 @@ import type { Snapshot } from './snapshot.ts'
 /** Renders the state and the progress of an import. The result must not depend on the visitor. */
 export function progressPart(appId: number, snapshot: Snapshot): Html {
   const { details, rowsPerSecond, timeLeftMs } = snapshot
-  const { view, took } = details
+  const { view, tookMs } = details
   return html`<section class="card">
       <p role="status">${stateMark(view)} ${statusText(appId, details)}</p>
       ${view.state === 'processing' && bar(snapshot)}
@@ -17,7 +17,7 @@ export function progressPart(appId: number, snapshot: Snapshot): Html {
         ${tile('Rows with errors', count(view.rows_failed), view.rows_failed > 0)}
         ${rowsPerSecond !== undefined && tile('Rows a second', count(Math.round(rowsPerSecond)))}
         ${timeLeftMs !== undefined && tile('Time left, about', duration(Math.max(1000, timeLeftMs)))}
-        ${view.finished_at !== null && took !== null && tile('Took', duration(took))}
+        ${view.finished_at !== null && tookMs !== null && tile('Took', duration(tookMs))}
       </ul>
       ${facts(details)}
     </section>`
@@ -68,13 +68,13 @@ function waitText(appId: number, wait: Wait): Html {
       return html`A temporary error occurred. The next attempt is at ${time(wait.until)}.`
     case 'worker':
       return html`It is next in order: a worker takes it within seconds, as soon as one is free.`
-    case 'turn':
-      return html`Waits for ${counted(wait.ahead, 'import')} of this app, first for
-        <a href="/apps/${appId}/imports/${wait.importId}">${wait.importId.slice(0, 8)}</a>, ${aheadWords[wait.state]}.`
+    case 'order':
+      return html`Waits for ${counted(wait.preceding, 'import')} of this app, first for
+        <a href="/apps/${appId}/imports/${wait.importId}">${wait.importId.slice(0, 8)}</a>, ${precedingWords[wait.state]}.`
   }
 }
 
-const aheadWords = {
+const precedingWords = {
   awaiting_upload: 'whose file has not arrived yet; the wait for it is limited',
   queued: 'which is queued',
   processing: 'which is running',

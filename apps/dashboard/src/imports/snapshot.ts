@@ -59,9 +59,9 @@ function speedOf(
   { view, tookMs, position }: ImportDetails,
   totalBytes: number | undefined,
 ): Pick<Snapshot, 'rowsPerSecond' | 'timeLeftMs'> {
-  if (took === null || took < shortestRunMs || view.rows_total === 0)
+  if (tookMs === null || tookMs < shortestRunMs || view.rows_total === 0)
     return { rowsPerSecond: undefined, timeLeftMs: undefined }
-  const rowsPerSecond = view.rows_total / (took / 1000)
+  const rowsPerSecond = view.rows_total / (tookMs / 1000)
   const bytesLeft = view.state === 'processing' && totalBytes !== undefined ? totalBytes - position : -1
-  return { rowsPerSecond, timeLeftMs: bytesLeft < 0 || position === 0 ? undefined : (took * bytesLeft) / position }
+  return { rowsPerSecond, timeLeftMs: bytesLeft < 0 || position === 0 ? undefined : (tookMs * bytesLeft) / position }
 }

@@ -52,7 +52,7 @@ export async function openSignInLimiter(
       ] as const) {
         // Keys may have any length, so their digest is counted.
         const count = await limiter.count(createHash('sha256').update(key).digest('base64url'), name)
-        if (!count.allowed) return count.resetAfter
+        if (!count.allowed) return count.resetAfterMs
       }
       return undefined
     },
