@@ -42,9 +42,9 @@ function isSameFolder(one, other) {
 }
 
 /**
- * Whether npm may have left a package out. npm omits optional packages not only because of their platform, but also if no
- * other package needs them or if the machine's Node is too old. Packages that the project itself names for this platform
- * must be installed.
+ * Whether npm may have left a package out. npm omits optional packages not only because of their platform, but also if
+ * no other package needs them or if the machine's Node is too old. Packages that the project itself names for this
+ * platform must be installed.
  */
 function mayBeMissing(path, { optional, os, cpu }, direct) {
   if (!optional) return false
@@ -58,7 +58,9 @@ function directOptional(locked) {
   return new Set(names.map((name) => `node_modules/${name}`))
 }
 
-/** Whether a list such as `linux`, `["darwin", "linux"]` or `["!win32"]` allows a platform. A missing list allows all. */
+/**
+ * Whether a list such as `linux`, `["darwin", "linux"]` or `["!win32"]` allows a platform. A missing list allows all.
+ */
 function allows(list, platform) {
   const names = list === undefined ? [] : [list].flat()
   if (names.includes(`!${platform}`)) return false

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { root } from './modules.ts'
 
-// An indicator of plain language: words that we replaced by standard terms, docstrings in another mood than the imperative, and
-// comments wider than the formatter's code.
+// An indicator of plain language: words that we replaced by standard terms, docstrings in another mood than the
+// imperative, and comments wider than the formatter's code.
 const replaced: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bupkeep/i, 'maintenance'],
   [/dropbox/i, 'S3 gateway, bucket upload'],
@@ -15,7 +15,7 @@ const replaced: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\b(?:falls?|fell|fallen) silent\b/i, 'times out, is stale, stops answering'],
   [/\bunder way\b|\bon (?:its|their) way\b/i, 'in flight'],
   [/\bhand(?:s|ed)? back\b|\blets? (?:it|them|its claim) go\b/i, 'releases'],
-  [/\bthat one\b(?! of)|\bthose that\b/i, 'the noun again'],
+  [/\bthat one(?=[,.;:)]|$)|\bthose that\b/i, 'the noun again'],
   [/\b(?:Workshop|Yard)\b/, 'fixture'],
 ]
 

@@ -1,6 +1,5 @@
-// Every npm script starts here, on any version of Node: installs the dependencies if they do not match the lockfile, then
-// runs the given entry point on the Node 24 from the dependencies.
-//   node scripts/launch.mjs <entry.ts> [arguments…]
+// Every npm script starts here, on any version of Node: installs the dependencies if they do not match the lockfile,
+// then runs the given entry point on the Node 24 from the dependencies. node scripts/launch.mjs <entry.ts> [arguments…]
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -4,8 +4,8 @@ import { answer } from './answers.ts'
 import type { ApiContext } from './context.ts'
 
 /**
- * Returns a hook that refuses requests without a valid API token, and sets `request.appId` (service.md, Authentication).
- * The hook runs before the body is read.
+ * Returns a hook that refuses requests without a valid API token, and sets `request.appId` (service.md,
+ * Authentication). The hook runs before the body is read.
  */
 export function authentication({ authenticate }: ApiContext) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
@@ -17,7 +17,9 @@ export function authentication({ authenticate }: ApiContext) {
   }
 }
 
-/** Returns the last four characters of an authenticated request's token. They identify the token without revealing it. */
+/**
+ * Returns the last four characters of an authenticated request's token. They identify the token without revealing it.
+ */
 export function tokenLastFour({ headers }: FastifyRequest): string {
   return String(headers['x-service-token']).slice(-4)
 }

@@ -19,8 +19,8 @@ export class TooManyBodies extends Error {
 }
 
 /**
- * Bounds the memory of bodies. A body reserves its bytes of the budget before it is read. It releases them only after the
- * answer, because the values parsed from it take memory too.
+ * Bounds the memory of bodies. A body reserves its bytes of the budget before it is read. It releases them only after
+ * the answer, because the values parsed from it take memory too.
  *
  * Counts only authenticated requests. The bodies of other requests are not read.
  */

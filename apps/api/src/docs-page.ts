@@ -29,7 +29,10 @@ interface Endpoint {
   operation: Operation
 }
 
-/** Returns the API document as one HTML page. The page has no script and no external resource, and all texts are escaped. */
+/**
+ * Returns the API document as one HTML page. The page has no script and no external resource, and all texts are
+ * escaped.
+ */
 export function docsPage(document: ApiDocument): string {
   const { info, servers, tags, components } = document
   const endpoints = Object.entries(document.paths).flatMap(([path, item]) =>

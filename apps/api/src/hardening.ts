@@ -72,8 +72,8 @@ function answerOnSocket(socket: Socket, requestId: string, { status, body }: Err
 }
 
 /**
- * Adds security headers and our own request ID. A route with `config.upload` receives a file, and its authenticated requests
- * have the time for an upload.
+ * Adds security headers and our own request ID. A route with `config.upload` receives a file, and its authenticated
+ * requests have the time for an upload.
  */
 export function harden(api: FastifyInstance): void {
   api.addHook('onRequest', async (request, reply) => {

@@ -6,8 +6,8 @@ import { Counter } from 'prom-client'
 export interface ApiMetrics {
   metrics: Metrics
   /**
-   * Seconds from the first byte of a request to the last byte of its answer, by method, route (`none` for unknown paths)
-   * and status.
+   * Seconds from the first byte of a request to the last byte of its answer, by method, route (`none` for unknown
+   * paths) and status.
    */
   requests: ReturnType<typeof requestHistogram>
   /** Requests answered 429, by function. */

@@ -7,7 +7,9 @@ import { answer } from './answers.ts'
 import { appOf } from './authentication.ts'
 import type { ApiMetrics } from './metrics.ts'
 
-/** The functions that are counted separately (service.md, Rate rules), each with its route and the setting of its limit. */
+/**
+ * The functions that are counted separately (service.md, Rate rules), each with its route and the setting of its limit.
+ */
 const functions = {
   deletion: { route: 'POST /v3/user_data_deletions', setting: 'RATE_LIMIT_DELETION' },
   profile_update: { route: 'POST /v2/user_profiles', setting: 'RATE_LIMIT_PROFILE_UPDATE' },
@@ -59,8 +61,8 @@ export function openApiRateLimiter(
 }
 
 /**
- * Limits every function's route that is registered afterwards. The hook runs after the route's own `onRequest` hooks, which
- * authenticate, and before the body is read.
+ * Limits every function's route that is registered afterwards. The hook runs after the route's own `onRequest` hooks,
+ * which authenticate, and before the body is read.
  */
 export function limitRates(api: FastifyInstance, limiter: ApiRateLimiter, metrics: ApiMetrics): void {
   api.addHook('onRoute', (route) => {

@@ -29,7 +29,8 @@ export class BodyCutOff extends Error {
 /**
  * Parses JSON bodies and refuses bodies of any other type. A body is parsed only if the request passed authentication.
  *
- * A member called `__proto__` is data like any other member, because nothing copies the members of a body onto an object.
+ * A member called `__proto__` is data like any other member, because nothing copies the members of a body onto an
+ * object.
  */
 export function parseJsonBodies(api: FastifyInstance): void {
   api.removeAllContentTypeParsers()

@@ -1,7 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { requestHistogram } from '@sluice/service'
 
-/** Counts the server's requests and measures their duration. The route tells files, buckets and other requests apart. */
+/**
+ * Counts the server's requests and measures their duration. The route tells files, buckets and other requests apart.
+ */
 export function observeRequests(server: Server, requests: ReturnType<typeof requestHistogram>): void {
   const observe = (request: IncomingMessage, response: ServerResponse) => {
     const startedAtMs = performance.now()

@@ -3,7 +3,9 @@ import { openShares } from '@sluice/service'
 import { maxRelayRequests } from '@sluice/storage'
 import type { Sender } from './access.ts'
 
-/** Operations whose body is streamed to storage. Each holds one of the relay's requests until its sender has finished. */
+/**
+ * Operations whose body is streamed to storage. Each holds one of the relay's requests until its sender has finished.
+ */
 const uploads = new Set<OperationName>(['PutObject', 'UploadPart'])
 
 /** Requests to storage that are reserved for the short calls of all apps. */

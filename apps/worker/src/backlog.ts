@@ -9,9 +9,9 @@ import { Gauge, Registry } from 'prom-client'
 const longestAgeMs = 5_000
 
 /**
- * Exposes the metrics of the work that waits in the tables, for all apps. Every worker that hosts maintenance exposes the
- * same values: alerts and graphs must use their maximum, not their sum. While Postgres is unreachable, there are no values,
- * since old values would look current.
+ * Exposes the metrics of the work that waits in the tables, for all apps. Every worker that hosts maintenance exposes
+ * the same values: alerts and graphs must use their maximum, not their sum. While Postgres is unreachable, there are no
+ * values, since old values would look current.
  */
 export function showBacklog({ others }: Metrics, db: Database): void {
   const registry = new Registry()

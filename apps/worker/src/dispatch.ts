@@ -3,9 +3,9 @@ import { type MailId, nextMails } from '@sluice/mail'
 import type { Host } from './host.ts'
 
 /**
- * Enqueues jobs for the imports that are next in order, in all apps or in one. A job does not bind its worker to one import:
- * the worker claims the import that is to run first (`claimNext`). An import that waits for long is enqueued again only if
- * jobs were lost.
+ * Enqueues jobs for the imports that are next in order, in all apps or in one. A job does not bind its worker to one
+ * import: the worker claims the import that is to run first (`claimNext`). An import that waits for long is enqueued
+ * again only if jobs were lost.
  */
 export async function dispatchImports({ context, queues }: Host, appId?: number): Promise<void> {
   const dispatched = await dispatchNextInOrder(context, appId)

@@ -3,8 +3,8 @@ import { dispatchImports, dispatchNextMails } from './dispatch.ts'
 import type { Host, Stop } from './host.ts'
 
 /**
- * Runs imports. A job only says that some import waits; the worker chooses the import when it has a free slot. The stop lets
- * each import finish its batch and releases its claim, so that another worker continues at once.
+ * Runs imports. A job only says that some import waits; the worker chooses the import when it has a free slot. The stop
+ * lets each import finish its batch and releases its claim, so that another worker continues at once.
  */
 export function hostImports(host: Host): Stop {
   const { context, queues, metrics, heartbeat } = host

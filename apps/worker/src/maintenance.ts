@@ -5,8 +5,8 @@ import { type MaintenanceTask, maintenanceTasks } from './maintenance-tasks.ts'
 const scheduleIntervalMs = 10_000
 
 /**
- * Runs the tasks of maintenance. The stop aborts `context.shutdown`: deletions end after the batch in flight, and requests
- * to storage at once.
+ * Runs the tasks of maintenance. The stop aborts `context.shutdown`: deletions end after the batch in flight, and
+ * requests to storage at once.
  */
 export function hostMaintenance(host: Host): Stop {
   const shutdown = new AbortController()

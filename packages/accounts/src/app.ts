@@ -14,8 +14,8 @@ export class UnknownApp extends Error {
 /**
  * Creates an app with its API token and its first member, who receives the app's mails.
  *
- * Returns the app's ID and the token, which cannot be read again later. Throws {@link InvalidAccount} if the name or the
- * address is not valid.
+ * Returns the app's ID and the token, which cannot be read again later. Throws {@link InvalidAccount} if the name or
+ * the address is not valid.
  */
 export async function createApp(
   db: Database,
@@ -33,8 +33,8 @@ export async function createApp(
 }
 
 /**
- * Issues a new API token. The preceding token stops working in every process when the transaction commits, since tokens are
- * looked up per request (service.md, Authentication). Throws {@link UnknownApp}.
+ * Issues a new API token. The preceding token stops working in every process when the transaction commits, since tokens
+ * are looked up per request (service.md, Authentication). Throws {@link UnknownApp}.
  */
 export async function registerToken(db: Database, appId: number): Promise<string> {
   await requireApp(db, appId)

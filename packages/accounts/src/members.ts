@@ -33,10 +33,11 @@ export async function listMembers(db: Database, appId: number): Promise<Member[]
 }
 
 /**
- * Adds a member whose address an operator vouches for. The member receives mails from then on. All other callers must have
- * the address confirmed first (packages/sign-in, `inviteMember`).
+ * Adds a member whose address an operator vouches for. The member receives mails from then on. All other callers must
+ * have the address confirmed first (packages/sign-in, `inviteMember`).
  *
- * Returns false if the address already belongs to a member, whatever the case of its letters. Throws {@link InvalidAccount}.
+ * Returns false if the address already belongs to a member, whatever the case of its letters. Throws
+ * {@link InvalidAccount}.
  */
 export async function addMember(db: Database, appId: number, email: string): Promise<boolean> {
   const address = requireEmail(email)
@@ -51,7 +52,9 @@ export async function addMember(db: Database, appId: number, email: string): Pro
   })
 }
 
-/** Removes a member from an app, and ends all sign-ins of this person, even for other apps. Throws {@link LastMember}. */
+/**
+ * Removes a member from an app, and ends all sign-ins of this person, even for other apps. Throws {@link LastMember}.
+ */
 export async function removeMember(db: Database, appId: number, email: string): Promise<void> {
   await changeMembers(db, appId, async (tx) => {
     const members = await listMembers(tx, appId)
@@ -61,7 +64,9 @@ export async function removeMember(db: Database, appId: number, email: string): 
   })
 }
 
-/** Sends the app's mails to the members in `chosen`, and to no other member in `among`. Other members remain unchanged. */
+/**
+ * Sends the app's mails to the members in `chosen`, and to no other member in `among`. Other members remain unchanged.
+ */
 export async function sendMailsTo(
   db: Database,
   appId: number,

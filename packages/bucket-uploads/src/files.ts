@@ -14,7 +14,9 @@ export interface ImportedFile {
 /** File names are compared by their bytes, as S3 does. */
 const nameBytes = sql<string>`file_name collate "C"`
 
-/** Looks up the latest file of a name. Returns undefined if there is none, or if the files of its import were removed. */
+/**
+ * Looks up the latest file of a name. Returns undefined if there is none, or if the files of its import were removed.
+ */
 export async function findFile(db: Database, appId: number, fileName: string): Promise<ImportedFile | undefined> {
   const row = await selectFiles(db, appId)
     .where(nameBytes, '=', fileName)

@@ -22,9 +22,10 @@ export interface FoundFiles {
 /**
  * Finds the files in the paths of apps.
  *
- * A listing has several pages. An older file may appear on an earlier page after that page was read, and is then missed.
- * The bucket is therefore listed twice: the second listing has every file that is older than a file of the first listing.
- * An app's files are settled up to the last file that both listings show. Later files wait for the next run.
+ * A listing has several pages. An older file may appear on an earlier page after that page was read, and is then
+ * missed. The bucket is therefore listed twice: the second listing has every file that is older than a file of the
+ * first listing. An app's files are settled up to the last file that both listings show. Later files wait for the next
+ * run.
  */
 export async function findUnannouncedFiles(context: MaintenanceContext): Promise<FoundFiles> {
   const first = await listFiles(context)

@@ -4,7 +4,8 @@ import { fileSizeProblem } from './path.ts'
 import type { BucketUpload } from './uploads.ts'
 
 /**
- * Reserves the bytes of a part before it is received. A part that is sent again replaces the earlier part of its number.
+ * Reserves the bytes of a part before it is received. A part that is sent again replaces the earlier part of its
+ * number.
  *
  * Returns a description of the problem, and reserves nothing, if the parts together would exceed the limit for a file.
  * Returns undefined otherwise. This includes an upload that has ended, because storage then refuses the part.

@@ -24,8 +24,8 @@ export function parseKey(key: string): FileKey | undefined {
 /**
  * Checks a file name (service.md, Bulk import v3, other upload routes).
  *
- * Returns a description of the problem, or undefined if the name is valid. An encoded slash counts as a slash, because a
- * program may decode the name once too often.
+ * Returns a description of the problem, or undefined if the name is valid. An encoded slash counts as a slash, because
+ * a program may decode the name once too often.
  */
 export function fileNameProblem(fileName: string): string | undefined {
   if (fileName === '') return 'the file name is empty'
@@ -40,8 +40,8 @@ const separator = String.raw`(?:[/\\]|%(?:25)*(?:2f|5c))`
 const dotSegment = new RegExp(`(?:^|${separator})${dot}{1,2}(?:${separator}|$)`, 'i')
 
 /**
- * Whether a key or a prefix has `.` or `..` as a segment. An HTTP client or a proxy that resolves such a path would reach
- * another key than the checked one.
+ * Whether a key or a prefix has `.` or `..` as a segment. An HTTP client or a proxy that resolves such a path would
+ * reach another key than the checked one.
  *
  * Backslashes also separate segments. Encoded forms count, because a program may decode the path once too often.
  */

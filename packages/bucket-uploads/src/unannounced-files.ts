@@ -109,7 +109,8 @@ async function copyTo(context: MaintenanceContext, file: UnannouncedFile, upload
   } catch (error) {
     const isChanged = error instanceof ObjectGone || error instanceof ObjectReplaced
     const isAnswered = isChanged || error instanceof StorageFull || error instanceof StorageRefusal
-    // If storage did not answer, the copy may appear later. The row keeps its key known, so that the copy is removed then.
+    // If storage did not answer, the copy may appear later. The row keeps its key known, so that the copy is removed
+    // then.
     if (isAnswered) await forgetUpload(context, upload)
     else if (!context.shutdown?.aborted) await context.relay.remove(upload.objectKey).catch(() => undefined)
     if (isChanged) return false

@@ -9,9 +9,9 @@ export class SettingsError extends Error {
 /**
  * Reads and checks settings. A process calls it once, at its start.
  *
- * Accepts an environment and the names of the settings that the process uses. An empty variable counts as unset. Returns
- * the typed values. Throws {@link SettingsError}, which names every bad setting at once. A secret that infra/compose.yaml
- * publishes is bad, unless `PUBLISHED_SECRETS` is `accept`.
+ * Accepts an environment and the names of the settings that the process uses. An empty variable counts as unset.
+ * Returns the typed values. Throws {@link SettingsError}, which names every bad setting at once. A secret that
+ * infra/compose.yaml publishes is bad, unless `PUBLISHED_SECRETS` is `accept`.
  */
 export function readSettings<const Name extends SettingName>(
   environment: Record<string, string | undefined>,

@@ -3,7 +3,8 @@ import { limits } from './limits.ts'
 import { nameProblem } from './name.ts'
 
 /**
- * Checks the body of `POST /v3/user_data_deletions` (service.md, Deletion request): one user ID, or an array of 1 to 10,000.
+ * Checks the body of `POST /v3/user_data_deletions` (service.md, Deletion request): one user ID, or an array of 1 to
+ * 10,000.
  *
  * Accepts the parsed JSON. Returns the user IDs unchanged, or at most 100 messages. A message names the invalid field,
  * and the index of the invalid element of an array.

@@ -3,7 +3,9 @@ import { limits } from './limits.ts'
 /** The column of a file that names the user of a row; required (service.md, Bulk import CSV file). */
 export const userIdColumn = 'user_id'
 
-/** The column of an error file that holds the messages of a row. Imports ignore it (service.md, Bulk import CSV file). */
+/**
+ * The column of an error file that holds the messages of a row. Imports ignore it (service.md, Bulk import CSV file).
+ */
 export const serviceErrorsColumn = 'SERVICE_ERRORS'
 
 /** Keys with this prefix are standard user profiles, which clients cannot update (design.md §3, Standard profiles). */

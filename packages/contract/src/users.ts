@@ -5,8 +5,8 @@ import { nameProblem } from './name.ts'
 /**
  * Checks the body of `POST /v1/users` (design.md §3, Registering users): 1 to 10,000 user IDs.
  *
- * Accepts the parsed JSON. Returns the user IDs unchanged, or at most 100 messages. A message names the index of an invalid
- * ID.
+ * Accepts the parsed JSON. Returns the user IDs unchanged, or at most 100 messages. A message names the index of an
+ * invalid ID.
  *
  * @example
  * ```ts

@@ -78,7 +78,9 @@ class Splitter {
     }
   }
 
-  /** Splits the record between two offsets, without its line break. Everything that follows the last column is one cell. */
+  /**
+   * Splits the record between two offsets, without its line break. Everything that follows the last column is one cell.
+   */
   #splitRecord(start: number, end: number, isWellFormed: boolean): void {
     const last = this.#count + this.#columns
     let at = start

@@ -2,8 +2,8 @@ import { serviceErrorsColumn } from '@sluice/contract'
 import { LineWriter } from './line-writer.ts'
 
 /**
- * Returns the header of an error file in UTF-8 (service.md, Error CSV file). It is SERVICE_ERRORS followed by the uploaded
- * columns, without an uploaded SERVICE_ERRORS.
+ * Returns the header of an error file in UTF-8 (service.md, Error CSV file). It is SERVICE_ERRORS followed by the
+ * uploaded columns, without an uploaded SERVICE_ERRORS.
  *
  * @example
  * ```ts

@@ -13,14 +13,14 @@ export interface Header {
 }
 
 /**
- * Reads the header of a file (service.md, Bulk import CSV file). A leading BOM and leading blank lines are dropped. White
- * space in names is kept.
+ * Reads the header of a file (service.md, Bulk import CSV file). A leading BOM and leading blank lines are dropped.
+ * White space in names is kept.
  *
  * Accepts uncompressed bytes from the start of the file. Ends the source after the chunk that completes the header.
  *
  * Throws {@link FileError} for the first problem in this order: empty file, quoting or size, missing line break, empty
- * names, names that are not UTF-8, duplicates, no `user_id`, names too long, standard profiles. The message lists at most
- * ten names with the problem.
+ * names, names that are not UTF-8, duplicates, no `user_id`, names too long, standard profiles. The message lists at
+ * most ten names with the problem.
  *
  * @example
  * ```ts
@@ -37,7 +37,9 @@ export async function readHeader(source: AsyncIterable<Buffer>): Promise<Header>
   return { columns, end }
 }
 
-/** Reads the bytes of the header with its line break. Returns them with the absolute offset of the byte that follows. */
+/**
+ * Reads the bytes of the header with its line break. Returns them with the absolute offset of the byte that follows.
+ */
 async function readHeaderRecord(source: AsyncIterable<Buffer>): Promise<{ bytes: Buffer; end: number }> {
   const { headerBytes } = limits
   let data: Buffer = Buffer.alloc(0)
@@ -119,8 +121,8 @@ function list<Column>(wrong: readonly Column[], nameOf: (column: Column) => stri
 const mostShownCharacters = 1_000
 
 /**
- * Returns a name as a message shows it; very long names are cut. A name with control characters is shown by its position,
- * because a terminal or mail program could interpret them as commands.
+ * Returns a name as a message shows it; very long names are cut. A name with control characters is shown by its
+ * position, because a terminal or mail program could interpret them as commands.
  */
 function shown(name: string, columns: readonly string[]): string {
   if (/[^\P{Cc}\t\n\r]/u.test(name)) return position(columns.indexOf(name))

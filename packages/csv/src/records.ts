@@ -18,8 +18,8 @@ export interface RecordBlock {
   /** Absolute offset of each record's end, after its line break. There may be blank lines between records. */
   recordEnds: Float64Array
   /**
-   * Why each record cannot be read (a code of `record-problems.ts`); absent if all records can be read. A record with an
-   * unclosed quote is one physical line.
+   * Why each record cannot be read (a code of `record-problems.ts`); absent if all records can be read. A record with
+   * an unclosed quote is one physical line.
    */
   problems?: Uint8Array
 }
@@ -27,9 +27,10 @@ export interface RecordBlock {
 /**
  * Cuts a stream of bytes into records. Does not split the records into cells.
  *
- * The quoting of a record is broken if a closing quote precedes a byte other than a comma or a line break. It is also broken
- * if the file or the longest record ends within quotes. Only the record's first physical line is then reported as a problem,
- * and the next line begins a new record. An unmatched quote therefore costs one line, not the rest of the file.
+ * The quoting of a record is broken if a closing quote precedes a byte other than a comma or a line break. It is also
+ * broken if the file or the longest record ends within quotes. Only the record's first physical line is then reported
+ * as a problem, and the next line begins a new record. An unmatched quote therefore costs one line, not the rest of the
+ * file.
  *
  * For any file, time is linear in the number of bytes. Memory is at most a few times the longest record and the largest
  * chunk.
@@ -111,7 +112,9 @@ interface PassOptions {
   maxRecordBytes: number
 }
 
-/** Buffers for the records of a block. They are reused: growing an array for each record would take most of the time. */
+/**
+ * Buffers for the records of a block. They are reused: growing an array for each record would take most of the time.
+ */
 let ends = new Float64Array(2 ** 12)
 let problems = new Uint8Array(2 ** 12)
 

@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 
 /**
- * The cells of rows, as offsets into the bytes of the rows. No object is created for a cell: an import's speed depends on
- * that.
+ * The cells of rows, as offsets into the bytes of the rows. No object is created for a cell: an import's speed depends
+ * on that.
  *
- * Cell `i` of row `r` has the number `firstCell[r] + i`. Its value, without enclosing quotes, is `bytes` from `cellStart` to
- * `cellEnd` of that number (exclusive). A row has as many cells as it has values, however many columns the header has.
+ * Cell `i` of row `r` has the number `firstCell[r] + i`. Its value, without enclosing quotes, is `bytes` from
+ * `cellStart` to `cellEnd` of that number (exclusive). A row has as many cells as it has values, however many columns
+ * the header has.
  */
 export interface CellOffsets {
   readonly bytes: Buffer
@@ -15,8 +16,8 @@ export interface CellOffsets {
   /** Columns of the file. Whatever follows the last column of a row is one cell with the unparsed bytes of the file. */
   readonly columns: number
   /**
-   * Why each row cannot be read, for `problemOf`; absent if all rows can be read. A row with a problem is split at every
-   * comma, and its quotes are data.
+   * Why each row cannot be read, for `problemOf`; absent if all rows can be read. A row with a problem is split at
+   * every comma, and its quotes are data.
    */
   readonly problems?: Uint8Array
 }

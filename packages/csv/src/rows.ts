@@ -12,8 +12,8 @@ export interface RowsOptions {
 /**
  * Reads data rows (design.md §3, CSV dialect). Accepts uncompressed bytes without the header.
  *
- * Returns the rows in file order in blocks, about one block for each chunk of the source. No block is empty. A malformed
- * line is a row with a problem, not an error. Only the first 1,024 bytes of a record over 1 MiB are kept.
+ * Returns the rows in file order in blocks, about one block for each chunk of the source. No block is empty. A
+ * malformed line is a row with a problem, not an error. Only the first 1,024 bytes of a record over 1 MiB are kept.
  *
  * Errors of the source pass through. If the caller stops early, the source is ended.
  *

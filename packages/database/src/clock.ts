@@ -13,14 +13,15 @@ export async function currentTime(db: Database): Promise<Date> {
 }
 
 /**
- * Postgres's `now()` is the start of a transaction. Another transaction may have begun this much later and committed first.
+ * Postgres's `now()` is the start of a transaction. Another transaction may have begun this much later and committed
+ * first.
  */
 const slackMs = 60_000
 
 /**
- * Builds the condition that a stored time has come, or that it lies further ahead than any process stores it. In the second
- * case Postgres's clock was set back, for example by a failover. Treating the time as due bounds the wait, however large the
- * step was.
+ * Builds the condition that a stored time has come, or that it lies further ahead than any process stores it. In the
+ * second case Postgres's clock was set back, for example by a failover. Treating the time as due bounds the wait,
+ * however large the step was.
  *
  * Accepts the time as an expression, and how far ahead of the present a process may store it (ms).
  */

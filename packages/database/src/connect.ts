@@ -12,7 +12,9 @@ export type Database = Kysely<Schema>
 
 export interface Connection {
   db: Database
-  /** Returns how many connections are open and how many of these are idle, and how many queries wait for a connection. */
+  /**
+   * Returns how many connections are open and how many of these are idle, and how many queries wait for a connection.
+   */
   usage(): { open: number; idle: number; waiting: number }
   /** Ends every connection. Queries in flight finish first. */
   close(): Promise<void>
@@ -46,8 +48,8 @@ const types: pg.CustomTypesConfig = {
 }
 
 /**
- * Opens a pool of connections to Postgres, lazily: if the database is unreachable, the first query fails, not this call.
- * `wire/README.md` describes what the pool changes in each connection.
+ * Opens a pool of connections to Postgres, lazily: if the database is unreachable, the first query fails, not this
+ * call. `wire/README.md` describes what the pool changes in each connection.
  */
 export function connect(databaseUrl: string, options: ConnectOptions = {}): Connection {
   const pool = new pg.Pool({
@@ -59,8 +61,8 @@ export function connect(databaseUrl: string, options: ConnectOptions = {}): Conn
     application_name: applicationName,
     idle_in_transaction_session_timeout: idleTransactionMs,
     ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
-    // Every lookup uses an index. A statement that is prepared while a table is empty must not keep a plan that reads the
-    // whole table after the table has grown.
+    // Every lookup uses an index. A statement that is prepared while a table is empty must not keep a plan that reads
+    // the whole table after the table has grown.
     options: '-c TimeZone=UTC -c enable_seqscan=off',
     types,
   })

@@ -20,19 +20,19 @@ const oldestPostgres = 170_000
 const statementTimeoutMs = 24 * 60 * 60_000
 
 /**
- * A statement that waits for a lock makes everybody else wait after it. Therefore a migration rolls back after this time,
- * and runs again after a pause.
+ * A statement that waits for a lock makes everybody else wait after it. Therefore a migration rolls back after this
+ * time, and runs again after a pause.
  */
 const lockTimeoutMs = 2_000
 const lockPauseMs = 1_000
 const lockTries = 200
 
 /**
- * Brings the schema up to date, and returns the names of the migrations that it applied. Several processes may call this at
- * once: the migrator takes a lock. Services may run meanwhile: no migration waits longer than 2 s for a lock.
+ * Brings the schema up to date, and returns the names of the migrations that it applied. Several processes may call
+ * this at once: the migrator takes a lock. Services may run meanwhile: no migration waits longer than 2 s for a lock.
  *
- * Throws the error of the migration that failed; the preceding migrations stay applied. Throws if Postgres is too old, or if
- * the database has a migration that is not in `all`: a newer version made its schema.
+ * Throws the error of the migration that failed; the preceding migrations stay applied. Throws if Postgres is too old,
+ * or if the database has a migration that is not in `all`: a newer version made its schema.
  */
 export async function migrate(databaseUrl: string, all: Migrations = migrations): Promise<string[]> {
   const { db, close } = connect(databaseUrl, { connections: 2, queryTimeoutMs: statementTimeoutMs, lockTimeoutMs })

@@ -1,7 +1,9 @@
 import pg from 'pg'
 import { isConnectionFailure } from './wire/connection-failures.ts'
 
-/** Whether an error is Postgres's own answer to a statement, which then had no effect. False for a broken connection. */
+/**
+ * Whether an error is Postgres's own answer to a statement, which then had no effect. False for a broken connection.
+ */
 export function isRefusal(error: unknown): boolean {
   return error instanceof pg.DatabaseError
 }
@@ -29,8 +31,8 @@ const outsideCauses = [
 ]
 
 /**
- * Whether a statement failed for a reason outside itself and its data, so that it may succeed the next time. Such reasons
- * are another transaction's lock, a conflict, a server that stops, or a broken connection.
+ * Whether a statement failed for a reason outside itself and its data, so that it may succeed the next time. Such
+ * reasons are another transaction's lock, a conflict, a server that stops, or a broken connection.
  */
 export function hasOutsideCause(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return isConnectionFailure(error)

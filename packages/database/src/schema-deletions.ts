@@ -20,7 +20,9 @@ export interface DeletionRequestsTable {
   /** Salt of the hashes in `deleted_users`. */
   salt: Buffer
   users_requested: number
-  /** Users, registered or not, whose deletion this request completed. An earlier request may have named the other users. */
+  /**
+   * Users, registered or not, whose deletion this request completed. An earlier request may have named the other users.
+   */
   users_settled: Generated<number>
   /** How many of these users were registered, and the number of their profile values. */
   users_deleted: Generated<number>
@@ -34,7 +36,9 @@ export interface DeletionRequestUsersTable {
   request_id: string
 }
 
-/** Users that a request named, as SHA-256 of its salt and the ID in UTF-8. They prove that a known ID was among them. */
+/**
+ * Users that a request named, as SHA-256 of its salt and the ID in UTF-8. They prove that a known ID was among them.
+ */
 export interface DeletedUsersTable {
   app_id: number
   request_id: string

@@ -16,8 +16,8 @@ import type { NullableTimestamp, Timestamp } from './timestamps.ts'
 
 /**
  * The tables as Kysely sees them. `migrations/` holds the SQL that creates them. Every primary key begins with `app_id`
- * (design.md §5), so that the database can be sharded by app. The exception is what belongs to people: a person may be a
- * member of several apps.
+ * (design.md §5), so that the database can be sharded by app. The exception is what belongs to people: a person may be
+ * a member of several apps.
  *
  * Terms, the same in code, SQL, API and documents:
  * - app: a customer of the service, with one API token, its users and its profile keys
@@ -109,8 +109,8 @@ interface ProfilesTable {
   attributes: JSONColumnType<Record<string, string | number>, string | undefined, string>
   updated_at: Timestamp
   /**
-   * Hash of the last imported row that was merged, if `attributes` still hold its values; otherwise null. Any other change
-   * of `attributes` sets it to null in the same statement.
+   * Hash of the last imported row that was merged, if `attributes` still hold its values; otherwise null. Any other
+   * change of `attributes` sets it to null in the same statement.
    */
   row_hash: string | null
 }
@@ -174,7 +174,9 @@ interface ImportsTable {
   error_counts: ColumnType<Record<string, number>, string | undefined, string>
   /** Bytes of the invalid rows so far in the error file, without its header; 0 after the import has ended. */
   error_bytes: Generated<number>
-  /** Most bytes of these rows: `ERROR_FILE_LIMIT` at the first batch's commit, less the header; null before that commit. */
+  /**
+   * Most bytes of these rows: `ERROR_FILE_LIMIT` at the first batch's commit, less the header; null before that commit.
+   */
   error_room: number | null
   /**
    * The first data row that the error file no longer covers, valid or not; row 1 follows the header. Null if it is
@@ -215,8 +217,8 @@ interface ImportErrorChunksTable {
   /** The rows, in the compact form of `kept-rows.ts` of packages/imports. */
   content: Buffer
   /**
-   * Offset and length of the rows in the error file, bytes. Null if `content` holds finished lines instead of the compact
-   * form.
+   * Offset and length of the rows in the error file, bytes. Null if `content` holds finished lines instead of the
+   * compact form.
    */
   starts_at: number | null
   bytes: number | null

@@ -11,20 +11,20 @@ export class NothingFound extends Error {
 const divisionByZero = '22012'
 
 /**
- * Postgres aborts a transaction that takes longer than this. It does not count a transaction whose writes have only half
- * arrived as idle, so the idle timeout would never end such a transaction if the sender died.
+ * Postgres aborts a transaction that takes longer than this. It does not count a transaction whose writes have only
+ * half arrived as idle, so the idle timeout would never end such a transaction if the sender died.
  */
 const transactionTimeoutMs = 20_000
 
 /**
- * Runs a transaction that ends with its writes. The writes are sent at once, together with the commit. Thus their locks last
- * only as long as Postgres works, however busy this process is.
+ * Runs a transaction that ends with its writes. The writes are sent at once, together with the commit. Thus their locks
+ * last only as long as Postgres works, however busy this process is.
  *
  * Accepts the statements that begin the transaction, and a function that reads and decides. The function receives the
  * transaction, and returns the writes and the result. Returns that result.
  *
- * If this throws, nothing is written. The only exception is a connection that breaks while the commit is in flight. Throws
- * {@link NothingFound} if a statement of {@link mustFind} finds no row.
+ * If this throws, nothing is written. The only exception is a connection that breaks while the commit is in flight.
+ * Throws {@link NothingFound} if a statement of {@link mustFind} finds no row.
  */
 export async function writeTogether<Result>(
   db: Database,
@@ -48,9 +48,9 @@ export async function writeTogether<Result>(
 }
 
 /**
- * Ends transactions of {@link writeTogether} that wait for rows of a `copy` beyond their timeout. Their sender no longer
- * answers, and Postgres checks none of its own timeouts while it waits for rows. Transactions of other programs continue,
- * for example an operator's restore.
+ * Ends transactions of {@link writeTogether} that wait for rows of a `copy` beyond their timeout. Their sender no
+ * longer answers, and Postgres checks none of its own timeouts while it waits for rows. Transactions of other programs
+ * continue, for example an operator's restore.
  *
  * Returns how many transactions it ended.
  */
@@ -65,9 +65,9 @@ export async function endStaleCopies(db: Database): Promise<number> {
 }
 
 /**
- * Makes a statement fail with {@link NothingFound} if it returns no row, so that the following statements are skipped. A
- * statement that writes must have a `returning` clause. The result is a prepared statement, so its text should be one of a
- * few.
+ * Makes a statement fail with {@link NothingFound} if it returns no row, so that the following statements are skipped.
+ * A statement that writes must have a `returning` clause. The result is a prepared statement, so its text should be one
+ * of a few.
  */
 export function mustFind({ sql: text, parameters }: CompiledQuery): CompiledQuery {
   const counted = `/* prepared */ with found as (${text}) select 1 / (select count(*) from found)`

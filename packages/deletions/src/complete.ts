@@ -29,8 +29,8 @@ export async function dueCompletions(db: Database, now: Date): Promise<DueComple
  * files, and their names. Then it closes the requests and records the mails. Each step commits on its own and may be
  * repeated. Thus the next call recovers from a crash, and several processes may run it at once.
  *
- * Returns how many requests it completed, how many users it deleted, and the new mails. Throws if the process shuts down,
- * or if storage does not remove a file. In both cases it reports nothing as completed.
+ * Returns how many requests it completed, how many users it deleted, and the new mails. Throws if the process shuts
+ * down, or if storage does not remove a file. In both cases it reports nothing as completed.
  */
 export async function complete(
   context: DeletionContext,
@@ -63,8 +63,8 @@ async function dropErrorRowsOfApp({ db }: DeletionContext, appId: number): Promi
 }
 
 /**
- * Closes requests of this date, and then later requests whose users are all deleted already. The transaction that closes
- * the last request of the date also records its mails.
+ * Closes requests of this date, and then later requests whose users are all deleted already. The transaction that
+ * closes the last request of the date also records its mails.
  *
  * Returns how many requests it closed. The number is less than `batchRequests` if none remain.
  */

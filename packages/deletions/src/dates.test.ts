@@ -32,7 +32,8 @@ describe('deletion dates', () => {
     ['America/New_York', '2026-10-02T12:00:00.000Z', '2026-10-08T12:00:00.000Z', '2026-11-07T05:00:00.000Z'],
     // Clocks are set forward at midnight of the 7th (Santiago, 2025-09-07): the day begins at 01:00.
     ['America/Santiago', '2025-08-10T12:00:00.000Z', '2025-08-16T12:00:00.000Z', '2025-09-07T04:00:00.000Z'],
-    // Clocks are set back from midnight to 23:00 of the 6th (Santiago, 2024-04-07): the 7th begins after the second 23:00.
+    // Clocks are set back from midnight to 23:00 of the 6th (Santiago, 2024-04-07): the 7th begins after the second
+    // 23:00.
     ['America/Santiago', '2024-03-10T12:00:00.000Z', '2024-03-16T12:00:00.000Z', '2024-04-07T04:00:00.000Z'],
     // Clocks are set back from 01:00 to midnight of the 7th (Havana, 2021-11-07): the first of two midnights counts.
     ['America/Havana', '2021-10-10T12:00:00.000Z', '2021-10-16T12:00:00.000Z', '2021-11-07T04:00:00.000Z'],

@@ -1,4 +1,6 @@
-/** From acceptance to start: 6 × 24 hours, even if local clocks are changed meanwhile (design.md §3, Deletion dates). */
+/**
+ * From acceptance to start: 6 × 24 hours, even if local clocks are changed meanwhile (design.md §3, Deletion dates).
+ */
 const untilStartMs = 6 * 24 * 60 * 60_000
 
 /** When a deletion starts, and when it completes. */

@@ -11,14 +11,14 @@ export interface DueCompletion {
 }
 
 /**
- * After each batch, the process pauses this many times as long as the batch took. Deletion thus never uses more than about
- * half of the database's capacity, whatever else the database has to do (docs/decisions.md, Deletion requests).
+ * After each batch, the process pauses this many times as long as the batch took. Deletion thus never uses more than
+ * about half of the database's capacity, whatever else the database has to do (docs/decisions.md, Deletion requests).
  */
 const restPerBatch = 1
 
 /**
- * Deletes the users that the requests of a date name, batch by batch. If it is interrupted, committed batches stay deleted,
- * and the next call continues. Batches of concurrent processes run one after the other.
+ * Deletes the users that the requests of a date name, batch by batch. If it is interrupted, committed batches stay
+ * deleted, and the next call continues. Batches of concurrent processes run one after the other.
  *
  * Returns how many of the users were registered. Throws an AbortError if the process shuts down.
  */
@@ -43,7 +43,9 @@ export async function deleteUsers(context: DeletionContext, due: DueCompletion, 
   return deleted
 }
 
-/** The last user of a batch. The next batch begins after this user, so that it need not skip dead index entries again. */
+/**
+ * The last user of a batch. The next batch begins after this user, so that it need not skip dead index entries again.
+ */
 interface Cursor {
   request_id: string
   user_id: string
@@ -72,8 +74,8 @@ async function deleteBatch(tx: Database, due: DueCompletion, after: Cursor, user
  * Deletes the next users, and replaces their IDs by hashes in every request that names them. A second hash prevents the
  * import of data that was sent before, even for IDs that are not registered yet.
  *
- * The caller's locks keep batches of imports out meanwhile, since such a batch could insert a profile of a deleted user. A
- * batch of users may span several requests: an app may send one request per user.
+ * The caller's locks keep batches of imports out meanwhile, since such a batch could insert a profile of a deleted
+ * user. A batch of users may span several requests: an app may send one request per user.
  */
 async function settleUsers(
   tx: Database,
@@ -134,8 +136,8 @@ async function settleUsers(
 }
 
 /**
- * Deletes the profiles of the deleted users. This is a separate statement so that it sees the writes of a profile update
- * that the users' deletion had to wait for.
+ * Deletes the profiles of the deleted users. This is a separate statement so that it sees the writes of a profile
+ * update that the users' deletion had to wait for.
  */
 async function deleteProfiles(tx: Database, appId: number, { gone }: Batch): Promise<void> {
   if (gone.user_ids.length === 0) return

@@ -3,8 +3,8 @@ import { unfinishedStates } from '@sluice/imports'
 import type { DeletionContext } from './context.ts'
 
 /**
- * Hashes of deleted IDs are kept for at least this many days. An import or a bucket upload that waits for longer keeps them
- * for as long. The minimum covers unannounced files, which nobody knows of until maintenance finds them.
+ * Hashes of deleted IDs are kept for at least this many days. An import or a bucket upload that waits for longer keeps
+ * them for as long. The minimum covers unannounced files, which nobody knows of until maintenance finds them.
  */
 const keptDays = 30
 

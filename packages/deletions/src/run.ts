@@ -18,8 +18,8 @@ export interface DeletionRun {
  * Starts and completes the deletions that are due at `now`, however long ago they became due. Several processes may run
  * this at once. If a run is interrupted, the next run does the rest.
  *
- * If deletions of some apps fail, it runs all others and then throws an AggregateError. Throws an AbortError if the process
- * shuts down.
+ * If deletions of some apps fail, it runs all others and then throws an AggregateError. Throws an AbortError if the
+ * process shuts down.
  */
 export async function runDeletions(context: DeletionContext, now: Date): Promise<DeletionRun> {
   const run: DeletionRun = { started: await start(context, now), completed: 0, usersDeleted: 0, mails: [] }

@@ -13,7 +13,9 @@ export interface DeletionRequestView {
   started_at: string | null
   completed_at: string | null
   users_requested: number
-  /** How many of the users this request deleted, since they were registered on its date, and how many profile values. */
+  /**
+   * How many of the users this request deleted, since they were registered on its date, and how many profile values.
+   */
   users_deleted: number
   values_deleted: number
 }

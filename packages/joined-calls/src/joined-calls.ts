@@ -6,12 +6,13 @@ interface Waiting<Input, Output> {
 }
 
 /**
- * Joins calls that are made at the same time. While calls of a key are in flight, further calls of the key gather, and are
- * then served together. A call without concurrent calls is served at once. With many clients this needs a fraction of the
- * round trips. Nothing is cached: serving always begins after the call was made.
+ * Joins calls that are made at the same time. While calls of a key are in flight, further calls of the key gather, and
+ * are then served together. A call without concurrent calls is served at once. With many clients this needs a fraction
+ * of the round trips. Nothing is cached: serving always begins after the call was made.
  *
  * `serve` accepts the inputs of several calls of one key, at most `atMost`. It returns an output for each, in the same
- * order. If it takes longer than `patienceMs`, for example on a broken connection, the gathered calls are served beside it.
+ * order. If it takes longer than `patienceMs`, for example on a broken connection, the gathered calls are served beside
+ * it.
  *
  * Returns a function that makes one call. If serving throws, exactly the calls that were served together throw.
  */

@@ -5,7 +5,10 @@ import { type Database, sql } from '@sluice/database'
 /** Time between two heartbeats, ms. */
 const intervalMs = 5_000
 
-/** How long a stopping worker waits for its removal, ms. If Postgres is unreachable, the worker is shown as lost instead. */
+/**
+ * How long a stopping worker waits for its removal, ms. If Postgres is unreachable, the worker is shown as lost
+ * instead.
+ */
 const removalTimeoutMs = 1_000
 
 /** The heartbeat of one worker process. */
@@ -17,8 +20,8 @@ export interface Heartbeat {
 }
 
 /**
- * Starts the heartbeat of this process, which shows people that it is alive and what it does. Nothing in the service depends
- * on the heartbeat, so a failed write only calls `onError`.
+ * Starts the heartbeat of this process, which shows people that it is alive and what it does. Nothing in the service
+ * depends on the heartbeat, so a failed write only calls `onError`.
  *
  * Accepts the queues that the process works on.
  */

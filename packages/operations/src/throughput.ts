@@ -3,11 +3,11 @@ import { type Database, sql } from '@sluice/database'
 const minutes = 60
 
 /**
- * Returns how many rows the imports of all apps read in each of the last 60 minutes, oldest first. The last minute is the
- * current minute.
+ * Returns how many rows the imports of all apps read in each of the last 60 minutes, oldest first. The last minute is
+ * the current minute.
  *
- * Only the number of an import's rows and its running time are stored. The rows therefore count as read evenly over that
- * time, in fractions.
+ * Only the number of an import's rows and its running time are stored. The rows therefore count as read evenly over
+ * that time, in fractions.
  */
 export async function rowsByMinute(db: Database): Promise<{ minute: Date; rows: number }[]> {
   const { rows } = await sql<{ minute: Date; rows: number }>`

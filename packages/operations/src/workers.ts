@@ -19,7 +19,10 @@ export interface AliveWorker {
   imports: { appId: number; importId: string; appName: string; rowsTotal: number }[]
 }
 
-/** Returns the running workers, and the workers that were lost within the last hour. Workers that stopped are not listed. */
+/**
+ * Returns the running workers, and the workers that were lost within the last hour. Workers that stopped are not
+ * listed.
+ */
 export async function listWorkers(db: Database): Promise<AliveWorker[]> {
   await sql`delete from workers where seen_at < now() - make_interval(mins => ${keptMinutes})`.execute(db)
   const { rows } = await sql<{

@@ -11,14 +11,15 @@ const mostUpdates = 100
 const mostEntries = 50
 
 /**
- * Returns a function that updates one user's profile and shares statements, and so commits, with updates of the same moment.
+ * Returns a function that updates one user's profile and shares statements, and so commits, with updates of the same
+ * moment.
  *
  * Each update is still all or nothing by itself, and is committed when its promise resolves. Accepts how many keys an
  * app may have.
  *
- * A shared statement never waits for a lock. An update runs alone afterwards if its user has no profile yet, or if another
- * transaction, such as an import's batch, has locked the profile. If a key is not registered with the wanted type, all
- * updates of that app run alone. Only the update with that key can fail then.
+ * A shared statement never waits for a lock. An update runs alone afterwards if its user has no profile yet, or if
+ * another transaction, such as an import's batch, has locked the profile. If a key is not registered with the wanted
+ * type, all updates of that app run alone. Only the update with that key can fail then.
  *
  * The returned function accepts checked entries; the last entry of each key counts. It throws `TypeConflict`,
  * `UnregisteredUser` and `KeyLimitExceeded`, with nothing written.

@@ -97,7 +97,8 @@ function closingWith<Closable extends { close(force?: boolean): Promise<void> }>
 
 function postgresBackend(databaseUrl: string): Backend {
   const { Queue, Worker } = withBackend(createPostgresBackend)
-  // Without synchronous commits, a crash may lose the queue's last milliseconds. Maintenance enqueues the lost jobs again.
+  // Without synchronous commits, a crash may lose the queue's last milliseconds. Maintenance enqueues the lost jobs
+  // again.
   const connection = {
     connectionString: databaseUrl,
     schema,

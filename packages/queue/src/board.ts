@@ -3,8 +3,8 @@ import { Queue } from 'bullmq'
 import { openBackend } from './backend.ts'
 
 /**
- * Opens every queue as BullMQ's own objects, which a board for operators requires. `onError` receives errors of connections.
- * Throws if the store is unreachable.
+ * Opens every queue as BullMQ's own objects, which a board for operators requires. `onError` receives errors of
+ * connections. Throws if the store is unreachable.
  */
 export async function openBoardQueues(store: SharedStore, onError: (error: Error) => void): Promise<Queue[]> {
   const backend = openBackend(store)

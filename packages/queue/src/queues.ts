@@ -16,7 +16,9 @@ export interface Queues {
   add<Name extends QueueName>(name: Name, jobs: readonly NewJob<Name>[]): Promise<void>
   /** Returns how many jobs of a queue wait for a worker. Throws if the store is unreachable. */
   waiting(name: QueueName): Promise<number>
-  /** Schedules the job `task` of the maintenance queue. One process at a time runs it. Repeated calls change nothing. */
+  /**
+   * Schedules the job `task` of the maintenance queue. One process at a time runs it. Repeated calls change nothing.
+   */
   schedule(task: string, everyMs: number): Promise<void>
   /** Runs jobs of a queue, at most `concurrency` at a time. The handler receives the payload and name of a job. */
   work<Name extends QueueName>(name: Name, handler: JobHandler<Name>, options: { concurrency: number }): void
@@ -30,7 +32,9 @@ export interface Queues {
 
 export type JobHandler<Name extends QueueName> = (payload: Payloads[Name], jobName: string) => Promise<void>
 
-/** Another worker takes over a dead worker's job after 10 to 12 s. All workers of a queue must use the same two values. */
+/**
+ * Another worker takes over a dead worker's job after 10 to 12 s. All workers of a queue must use the same two values.
+ */
 const lockDurationMs = 10_000
 const stalledIntervalMs = 2_000
 
@@ -98,7 +102,8 @@ function openProducers(backend: Backend, onError: (error: Error) => void) {
       try {
         return await job(queue)
       } catch (error) {
-        // A queue that was opened while its store was unreachable fails forever. Therefore the next use opens a new queue.
+        // A queue that was opened while its store was unreachable fails forever. Therefore the next use opens a new
+        // queue.
         queue.waitUntilReady().catch(() => {
           if (queues.get(name) === queue) queues.delete(name)
           queue.close().catch(() => {})

@@ -11,9 +11,9 @@ export interface CircuitBreakerOptions {
 /**
  * Guards calls to a service that may be unreachable, so that an outage costs its callers next to nothing.
  *
- * Returns a function that runs a call. It throws the call's error, or an error when the call passes the deadline. A later
- * end of that call changes nothing. During a pause it throws at once. After the pause, calls are tried again: a success
- * ends the outage, and a failure begins the next pause.
+ * Returns a function that runs a call. It throws the call's error, or an error when the call passes the deadline. A
+ * later end of that call changes nothing. During a pause it throws at once. After the pause, calls are tried again: a
+ * success ends the outage, and a failure begins the next pause.
  */
 export function circuitBreaker({ deadlineMs, toleratedFailures, pauseMs }: CircuitBreakerOptions) {
   let failures = 0
@@ -39,8 +39,8 @@ const stallMs = 50
 const mostDeadlines = 10
 
 /**
- * Returns the outcome of a promise. Throws if it takes longer than `deadlineMs`. The deadline begins anew after a time in
- * which this process did not run, since such a time says nothing about the service.
+ * Returns the outcome of a promise. Throws if it takes longer than `deadlineMs`. The deadline begins anew after a time
+ * in which this process did not run, since such a time says nothing about the service.
  */
 function within<Result>(deadlineMs: number, promise: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {

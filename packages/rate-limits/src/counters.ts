@@ -9,8 +9,8 @@ export interface Tally {
 /** A store of counters. */
 export interface Counters {
   /**
-   * Creates the counters of a function, one per key. Accepts the length of a window in ms, which must be whole seconds. A
-   * window begins with the first request and is never prolonged.
+   * Creates the counters of a function, one per key. Accepts the length of a window in ms, which must be whole seconds.
+   * A window begins with the first request and is never prolonged.
    *
    * Returns a function that adds requests to a key's count. Each key may have only one such call in flight.
    */

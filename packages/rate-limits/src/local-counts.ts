@@ -24,8 +24,8 @@ export interface LocalCounts {
 }
 
 /**
- * Opens counts that continue from the store's last answer. Whatever the store does, one process never lets more requests of
- * a key pass in its window than the limit.
+ * Opens counts that continue from the store's last answer. Whatever the store does, one process never lets more
+ * requests of a key pass in its window than the limit.
  */
 export function openLocalCounts(now: () => number = () => performance.now()): LocalCounts {
   const counts = new Map<string, Known>()

@@ -13,8 +13,8 @@ interface Addition {
 }
 
 /**
- * Opens counters in Postgres, in the table `rate_limits` of `@sluice/database`. The table is unlogged, so a crash of the
- * server empties it. Concurrent counts are joined into one statement, whatever their keys.
+ * Opens counters in Postgres, in the table `rate_limits` of `@sluice/database`. The table is unlogged, so a crash of
+ * the server empties it. Concurrent counts are joined into one statement, whatever their keys.
  */
 export function openPostgresCounters(databaseUrl: string): Counters {
   const pool = new pg.Pool({
@@ -39,8 +39,8 @@ export function openPostgresCounters(databaseUrl: string): Counters {
 }
 
 /**
- * Adds to the counts of different keys, by the clock of Postgres, which all processes share. All processes update the keys
- * in the same order, so that they cannot deadlock.
+ * Adds to the counts of different keys, by the clock of Postgres, which all processes share. All processes update the
+ * keys in the same order, so that they cannot deadlock.
  */
 async function addAll(pool: pg.Pool, additions: readonly Addition[]): Promise<Tally[]> {
   const { rows } = await pool.query<{ key: string; requests: number; reset_after: number }>({
@@ -72,9 +72,9 @@ async function addAll(pool: pg.Pool, additions: readonly Addition[]): Promise<Ta
 const now = '(extract(epoch from statement_timestamp()) * 1000)::bigint'
 
 /**
- * The condition that the window of `r` is over. A window that ends more than a minute after a window that begins now counts
- * as over, too: Postgres's clock was set back, and clients must not wait for as long as the step. The minute allows for
- * concurrent statements that began a little later.
+ * The condition that the window of `r` is over. A window that ends more than a minute after a window that begins now
+ * counts as over, too: Postgres's clock was set back, and clients must not wait for as long as the step. The minute
+ * allows for concurrent statements that began a little later.
  */
 const isOver = `(r.expire <= ${now} or r.expire > excluded.expire + 60000)`
 

@@ -15,8 +15,9 @@ export interface RedisOptions {
 }
 
 /**
- * Opens a connection to Redis. If `urls` has several addresses, separated by commas, they are nodes of a Redis Cluster, and
- * the connection finds the other nodes through them. User, password and TLS of the first address apply to all nodes.
+ * Opens a connection to Redis. If `urls` has several addresses, separated by commas, they are nodes of a Redis Cluster,
+ * and the connection finds the other nodes through them. User, password and TLS of the first address apply to all
+ * nodes.
  */
 export function openRedis(urls: string, options: RedisOptions): Redis | Cluster {
   const { retries, queued, lazy = false, responseTimeoutMs, longestPauseMs } = options

@@ -108,8 +108,8 @@ export type PendingUpload = { key: string; uploadId: string; startedAt: Date; pl
 /**
  * A request for pending uploads: at most `limit` uploads that follow `after` and whose keys begin with `prefix`.
  *
- * Uploads with the key of `after` follow it if their ID is higher; none do if the ID of `after` is empty. Key and ID are
- * untrusted text.
+ * Uploads with the key of `after` follow it if their ID is higher; none do if the ID of `after` is empty. Key and ID
+ * are untrusted text.
  */
 export type UploadsRequest = { prefix: string; after: { key: string; uploadId: string }; limit: number }
 
@@ -137,7 +137,9 @@ export type ObjectClaims = {
 export type MultipartBackend = {
   /** Begins an upload. Returns its ID. */
   create(name: ObjectName, metadata: ObjectMetadata, plan: ChecksumPlan | undefined): Promise<string>
-  /** Stores a part, and replaces an earlier part of its number. The part gets a checksum by the algorithm of the plan. */
+  /**
+   * Stores a part, and replaces an earlier part of its number. The part gets a checksum by the algorithm of the plan.
+   */
   putPart(name: ObjectName, uploadId: string, partNumber: number, upload: Upload): Promise<PartInfo>
   /**
    * Lists an upload's parts in the order of their numbers. Returns the upload's plan as well.

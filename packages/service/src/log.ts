@@ -14,8 +14,8 @@ const longestText = 1_000
 const apiToken = /slc_\d+_[\w-]{43}/g
 
 /**
- * Opens the structured log of a process: JSON lines on stdout, with the process's name. If nobody reads the lines any more,
- * the process continues without a log.
+ * Opens the structured log of a process: JSON lines on stdout, with the process's name. If nobody reads the lines any
+ * more, the process continues without a log.
  */
 export function openLog(name: string): Logger {
   const { LOG_LEVEL: level } = readSettings(process.env, ['LOG_LEVEL'])
@@ -52,8 +52,8 @@ function cut(value: unknown): unknown {
 }
 
 /**
- * Returns the parts of an error that may be logged. Other members could be anything: a connection with its parameters, the
- * values of a row, or bytes of a request.
+ * Returns the parts of an error that may be logged. Other members could be anything: a connection with its parameters,
+ * the values of a row, or bytes of a request.
  *
  * An error with text from a client has its own text for the log (`forLog`). Its stack is left out, because a stack
  * begins with the message.

@@ -31,7 +31,9 @@ export function requestHistogram({ registry }: Metrics): Histogram<'method' | 'r
   })
 }
 
-/** Adds a gauge of a pool of Postgres connections: open and idle connections, and queries that wait for a connection. */
+/**
+ * Adds a gauge of a pool of Postgres connections: open and idle connections, and queries that wait for a connection.
+ */
 export function countConnections(
   { registry }: Metrics,
   pool: { usage(): { open: number; idle: number; waiting: number } },

@@ -12,8 +12,8 @@ export interface RunningService {
   /** Facts for the log and the supervisor, such as the address. */
   info: Record<string, unknown>
   /**
-   * How long the service still accepts requests before it stops, ms. `/readyz` answers 503 meanwhile, so that load balancers
-   * notice. Default 0.
+   * How long the service still accepts requests before it stops, ms. `/readyz` answers 503 meanwhile, so that load
+   * balancers notice. Default 0.
    */
   drainMs?: number
   /** Accepts no more work, finishes the work in flight, and closes everything. */
@@ -27,9 +27,9 @@ export interface ServiceOperations {
 }
 
 /**
- * Runs a process of the service. Starts it, reports to a supervisor that it is ready, and stops it on SIGTERM, SIGINT or the
- * loss of the supervisor. A second signal ends the process at once. `/metrics`, `/healthz` and `/readyz` are served on
- * `METRICS_PORT`.
+ * Runs a process of the service. Starts it, reports to a supervisor that it is ready, and stops it on SIGTERM, SIGINT
+ * or the loss of the supervisor. A second signal ends the process at once. `/metrics`, `/healthz` and `/readyz` are
+ * served on `METRICS_PORT`.
  *
  * Accepts the name of the process in the log and the function that starts the service. If stopping takes longer than
  * `stopDeadlineMs`, the process ends by force. Exits with code 1 if a setting is invalid or the start fails.

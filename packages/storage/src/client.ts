@@ -26,8 +26,8 @@ export interface ClientLimits {
 /**
  * How long an idle connection is kept for the next request.
  *
- * It is shorter than every timeout of a request. A connection that died unnoticed is therefore closed before a request is
- * repeated. Otherwise the repeated request would use the dead connection and time out again.
+ * It is shorter than every timeout of a request. A connection that died unnoticed is therefore closed before a request
+ * is repeated. Otherwise the repeated request would use the dead connection and time out again.
  */
 const idleTimeoutMs = 5_000
 

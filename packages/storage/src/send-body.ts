@@ -23,8 +23,9 @@ interface SendOptions {
  * The SDK does not notice if reading the body fails: the request would wait for the rest forever. The SDK also cannot
  * distinguish a slow sender from storage that accepts no more bytes.
  *
- * `send` sends the request. The request times out if storage accepts no bytes, or does not answer, for `stallTimeoutMs`.
- * `signal` aborts the request with an AbortError. Throws the errors of reading the body and of the request.
+ * `send` sends the request. The request times out if storage accepts no bytes, or does not answer, for
+ * `stallTimeoutMs`. `signal` aborts the request with an AbortError. Throws the errors of reading the body and of the
+ * request.
  */
 export async function sendBody<Answer>(
   body: SizedBody,
@@ -55,7 +56,9 @@ export async function sendBody<Answer>(
   }
 }
 
-/** A timer that runs while this process waits for storage, and stands still while it waits for the sender of the body. */
+/**
+ * A timer that runs while this process waits for storage, and stands still while it waits for the sender of the body.
+ */
 interface StallTimer {
   start(): void
   stop(): void

@@ -69,7 +69,9 @@ export interface Storage {
   close(): void
 }
 
-/** Opens the deployment's bucket. Connects on first use. When `stop` aborts, every request rejects with an AbortError. */
+/**
+ * Opens the deployment's bucket. Connects on first use. When `stop` aborts, every request rejects with an AbortError.
+ */
 export function openStorage(settings: StorageSettings, stop?: AbortSignal): Storage {
   const bucket = settings.S3_BUCKET
   const client = connect(settings, settings.S3_ENDPOINT, limits, stop)

@@ -63,7 +63,9 @@ export interface Answer {
   body: unknown
 }
 
-/** Sends a request with JSON headers and, if an app is given, its token. `headers` replace these; undefined removes one. */
+/**
+ * Sends a request with JSON headers and, if an app is given, its token. `headers` replace these; undefined removes one.
+ */
 export async function send(
   { api }: TestApi,
   app: App | undefined,

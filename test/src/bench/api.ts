@@ -15,8 +15,8 @@ const waves = 3
 const target = 0.6
 
 /**
- * Compares profile updates by 200 clients to a bare Fastify route that does one INSERT on the same Postgres. Waves of load
- * alternate between them. In one comparison all clients belong to one app, in the other each to a different app.
+ * Compares profile updates by 200 clients to a bare Fastify route that does one INSERT on the same Postgres. Waves of
+ * load alternate between them. In one comparison all clients belong to one app, in the other each to a different app.
  *
  * Returns whether the API always reaches 0.6 of the bare route's rate, without an error.
  */

@@ -63,8 +63,8 @@ function pagesOf(appId: number, importId: string): string[] {
 }
 
 /**
- * Inserts users with profiles, imports of the last 30 days (mostly completed), and deletion requests. Returns an import's
- * ID.
+ * Inserts users with profiles, imports of the last 30 days (mostly completed), and deletion requests. Returns an
+ * import's ID.
  */
 async function fill({ db }: RunningStack, appId: number, users: number, imports: number): Promise<string> {
   await addUsers(db, appId, users)

@@ -19,8 +19,8 @@ const mostRatio = 3
 const completionTimeoutMs = 15 * 60_000
 
 /**
- * Measures profile updates while a worker completes the deletion of 1,000,000 users. The updated users stay; they belong to
- * the same app and to another one.
+ * Measures profile updates while a worker completes the deletion of 1,000,000 users. The updated users stay; they
+ * belong to the same app and to another one.
  *
  * Returns whether the 99th percentile of an update stays under 3 times that of an idle stack, without an error.
  */

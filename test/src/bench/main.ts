@@ -1,5 +1,5 @@
-// npm run bench [-- name] [arguments]: measures against other implementations in the same run, and prints ratios. Exits with
-// code 1 if a target is missed.
+// npm run bench [-- name] [arguments]: measures against other implementations in the same run, and prints ratios. Exits
+// with code 1 if a target is missed.
 import { benchApi } from './api.ts'
 import { benchDashboard } from './dashboard.ts'
 import { benchDeletions } from './deletions.ts'

@@ -18,8 +18,8 @@ const longestMs = 60 * 60_000
 const pollMs = 500
 
 /**
- * Shows that a worker's memory does not grow with the file (design.md §4, Bounded memory): `[--size 1GB] [--users 1000000]`.
- * Returns whether the target is met.
+ * Shows that a worker's memory does not grow with the file (design.md §4, Bounded memory): `[--size 1GB] [--users
+ * 1000000]`. Returns whether the target is met.
  */
 export async function benchMemory(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({

@@ -44,8 +44,8 @@ interface Round {
 
 /**
  * Measures profile updates at 200 requests a second through the API, alone and during a first import of the same users.
- * During the import, half of the updates are about users whose rows are being imported. `[--rows N] [--rounds N]`. Returns
- * whether the targets are met.
+ * During the import, half of the updates are about users whose rows are being imported. `[--rows N] [--rounds N]`.
+ * Returns whether the targets are met.
  *
  * A first round is not measured: a new Postgres creates the files of its log (WAL) one by one, and every commit waits
  * meanwhile.
@@ -167,7 +167,10 @@ function report(rounds: readonly Round[], conflicts: number): boolean {
   ])
 }
 
-/** Counts the transactions that Postgres rolled back because of conflicts, including those that were repeated unnoticed. */
+/**
+ * Counts the transactions that Postgres rolled back because of conflicts, including transactions that were repeated
+ * unnoticed.
+ */
 async function countConflicts({ db }: RunningStack, { log }: BenchPostgres): Promise<number> {
   const { rows } = await sql<{ deadlocks: number }>`
     select deadlocks from pg_stat_database where datname = current_database()`.execute(db)

@@ -14,8 +14,8 @@ import { median } from './statistics.ts'
 import { printTargets } from './targets.ts'
 
 /**
- * Compares `sluice users register` to COPY into a staging table and one INSERT … ON CONFLICT DO NOTHING into a table like
- * Sluice's: `[--users N] [--rounds N]`. Returns whether the target is met.
+ * Compares `sluice users register` to COPY into a staging table and one INSERT … ON CONFLICT DO NOTHING into a table
+ * like Sluice's: `[--users N] [--rounds N]`. Returns whether the target is met.
  */
 export async function benchRegistration(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({

@@ -3,7 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type LoadTarget, send } from './load.ts'
 import { quantile } from './statistics.ts'
 
-/** A request of a steady load: when it was due, ms of `performance.now()`, and how long after that it was answered, ms. */
+/**
+ * A request of a steady load: when it was due, ms of `performance.now()`, and how long after that it was answered, ms.
+ */
 interface Answered {
   due: number
   latency: number
@@ -27,8 +29,8 @@ export interface SteadyLoad {
 }
 
 /**
- * Sends requests at a steady rate, alternately to the targets. Latency counts from the time at which a request was due: a
- * server that stalls is charged for all requests that wait for it.
+ * Sends requests at a steady rate, alternately to the targets. Latency counts from the time at which a request was due:
+ * a server that stalls is charged for all requests that wait for it.
  */
 export function steadyLoad(targets: readonly LoadTarget[], perSecond: number): SteadyLoad {
   const agent = new Agent({ keepAlive: true })

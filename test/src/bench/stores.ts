@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { startRedis } from '../environment/redis.ts'
 
 /**
- * Runs a benchmark with the shared store in Postgres, and then in Redis if it is available. `bench` receives the address of
- * Redis. Returns whether each run reached its targets.
+ * Runs a benchmark with the shared store in Postgres, and then in Redis if it is available. `bench` receives the
+ * address of Redis. Returns whether each run reached its targets.
  */
 export async function forEachStore(bench: (redisUrl: string | undefined) => Promise<boolean>): Promise<boolean> {
   console.log('rate limits in Postgres:')

@@ -17,8 +17,8 @@ import { printTargets, type Target } from './targets.ts'
 const defaultRows = '900000'
 
 /**
- * Compares v2 uploads through the API to writing the same bytes directly to storage, alternately: `[--rows N] [--rounds N]`.
- * Returns whether the target is met.
+ * Compares v2 uploads through the API to writing the same bytes directly to storage, alternately: `[--rows N] [--rounds
+ * N]`. Returns whether the target is met.
  */
 export async function benchUploads(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({

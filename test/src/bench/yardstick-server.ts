@@ -1,4 +1,5 @@
-// The yardstick for the API: a bare Fastify route that does one INSERT, on the Postgres and with the pool size of the API.
+// The yardstick for the API: a bare Fastify route that does one INSERT, on the Postgres and with the pool size of the
+// API.
 import fastify from 'fastify'
 import pg from 'pg'
 

@@ -18,14 +18,16 @@ export async function openBrowser(): Promise<Browser> {
   return await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
 }
 
-/** Opens a browser context without cookies and without animations, which would make screenshots and colour checks flaky. */
+/**
+ * Opens a browser context without cookies and without animations, which would make screenshots and colour checks flaky.
+ */
 export async function openContext(browser: Browser, { url }: TestDashboard): Promise<BrowserContext> {
   return await browser.newContext({ baseURL: url, viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
 }
 
 /**
- * Opens a browser window in which a member or an operator is signed in. `problems` collects script errors and violations of
- * the security policy.
+ * Opens a browser window in which a member or an operator is signed in. `problems` collects script errors and
+ * violations of the security policy.
  */
 export async function openWindow(
   browser: Browser,
@@ -45,7 +47,7 @@ export async function openWindow(
   return { page, context, problems }
 }
 
-/** Takes screenshots in both themes and on a phone: `<name>-light.png`, `-dark.png`, `-phone.png`. */
+/** Saves screenshots in both themes and on a phone: `<name>-light.png`, `-dark.png`, `-phone.png`. */
 export async function takePictures(page: Page, name: string): Promise<void> {
   await mkdir(pictures, { recursive: true })
   const size = page.viewportSize()

@@ -30,7 +30,7 @@ describe('an import’s page', () => {
       /user_id is unregistered user, age should be integer<\/td>\s*<td>ghost<\/td><td>y<\/td><td>pro</,
     )
     expect(text).not.toContain('data-events')
-    expect(text).toContain('a spreadsheet takes those that begin with =, +, - or @ for formulas')
+    expect(text).toContain('a spreadsheet treats values that begin with =, +, - or @ as formulas')
     const download = await visitor.get(`/apps/${appId}/imports/${view.import_id}/error-file`)
     expect(download.status).toBe(302)
     const stored = await fetch(download.headers.get('location') ?? '')

@@ -171,7 +171,9 @@ describe.skipIf(inject('chromium') === undefined)('the overview in a browser', (
   })
 })
 
-/** Sends a PUT with exactly these headers, which `fetch` cannot: it sets the origin headers itself. Returns the status. */
+/**
+ * Sends a PUT with exactly these headers, which `fetch` cannot: it sets the origin headers itself. Returns the status.
+ */
 async function request(address: string, headers: Record<string, string>, body: string): Promise<number | undefined> {
   const sent = http.request(address, { method: 'PUT', headers })
   sent.end(body)

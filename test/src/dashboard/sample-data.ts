@@ -61,8 +61,8 @@ export async function addDeletions(db: Database, appId: number): Promise<void> {
 }
 
 /**
- * Adds imports: six that completed within the last ten minutes with 100,000 rows each, a failed import, an import that has
- * been running for half a minute (50,000 rows so far), and a waiting import. Returns the ID of the running import.
+ * Adds imports: six that completed within the last ten minutes with 100,000 rows each, a failed import, an import that
+ * has been running for half a minute (50,000 rows so far), and a waiting import. Returns the ID of the running import.
  */
 export async function addImports(db: Database, appId: number): Promise<{ processing: string }> {
   const ago = (seconds: number) => new Date(Date.now() - seconds * 1000)

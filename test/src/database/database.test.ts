@@ -69,7 +69,7 @@ test('a connection that breaks fails its query, never the process, and is replac
     ),
   )
 
-  // In the middle of a transaction, with no query under way.
+  // In the middle of a transaction, with no query in flight.
   const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)
   const transaction = db.transaction().execute(async (tx) => {
     errors.length = 0
@@ -87,7 +87,7 @@ test('a connection that breaks fails its query, never the process, and is replac
   await close()
 })
 
-test('a connection that falls silent in the middle of a transaction is given up, and the pool goes on with another', async () => {
+test('a connection that stops responding in the middle of a transaction is closed, and the pool continues with another', async () => {
   const { port } = new URL(database.url)
   const proxy = await startTcpProxy(() => Number(port))
   const { db, close } = connect(throughProxy(database.url, proxy), { connections: 1, queryTimeoutMs: 500 })

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { openDeletionFixture, request, runAt, schedule } from '../deletions/deletion-fixture.ts'
 import { importFile, openApp } from '../imports/import-fixture.ts'
 
-// The planner has no statistics of such an app. A wrong plan compares each row of a batch with every user of the app: the
-// import alone would take minutes.
+// The planner has no statistics of such an app. A wrong plan compares each row of a batch with every user of the app:
+// the import alone would take minutes.
 test('an app that was created after the last ANALYZE of a large table is imported and deleted as fast as any', async () => {
   const fixture = await openDeletionFixture()
   const { db } = fixture.database

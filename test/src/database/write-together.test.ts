@@ -174,7 +174,7 @@ test('where a copy fails, or anything before or behind it, nothing is written, a
 test.each([
   ['a parameter', () => sql`select length(${Buffer.alloc(5_000_000)}::bytea)`.compile(database.db)],
   ['rows', () => copyUsers(...Array.from({ length: 100_000 }, (_, index) => `user ${index}`.padEnd(40)))],
-])('writes of which half have come when their sender falls silent, in %s, lock nothing for good', async (_, large) => {
+])('if a sender stops after half of its writes, in %s, its locks end with its transaction', async (_, large) => {
   const proxy = await startTcpProxy(() => Number(new URL(database.url).port))
   const far = connect(throughProxy(database.url, proxy), { connections: 1, queryTimeoutMs: 2_000 })
   const operator = new pg.Client({ connectionString: database.url })

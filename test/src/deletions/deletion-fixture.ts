@@ -18,7 +18,9 @@ export interface DeletionFixture extends ImportFixture {
   deletions: DeletionContext
 }
 
-/** A request that is accepted at `accepted` starts and completes at these instants; `mail` is the event of its mails. */
+/**
+ * A request that is accepted at `accepted` starts and completes at these instants; `mail` is the event of its mails.
+ */
 export const schedule = {
   accepted: '2100-03-01T12:00:00Z',
   beforeStart: '2100-03-07T11:59:59.999Z',

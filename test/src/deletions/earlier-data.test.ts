@@ -5,8 +5,8 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { claim, openApp, profilesOf, queueFile, resultOf } from '../imports/import-fixture.ts'
 import { type BucketFixture, openBucketFixture, request, runAt, schedule } from './deletion-fixture.ts'
 
-// Data that was sent before a user's deletion completed is deleted too, however late it is processed. It neither reaches a
-// user who registers again, nor appears in an error file.
+// Data that was sent before a user's deletion completed is deleted too, however late it is processed. It neither
+// reaches a user who registers again, nor appears in an error file.
 let fixture: BucketFixture
 let appId: number
 beforeEach(async () => {

@@ -67,7 +67,9 @@ describe.each(stores)('queues on %s', (_, sharedRedis) => {
   )
 })
 
-/** Opens an app with an import that holds the users' IDs. Its two requests, two months old, have 5,000 users in common. */
+/**
+ * Opens an app with an import that holds the users' IDs. Its two requests, two months old, have 5,000 users in common.
+ */
 async function openDueApp(stack: RunningStack): Promise<App> {
   const { api, db } = stack
   const app = await openApp(stack, [...users, 'stays'])

@@ -17,8 +17,8 @@ import { findOrphans } from '../environment/orphans.ts'
 import { claim, importFile, openApp, queueFile } from '../imports/import-fixture.ts'
 import { type BucketFixture, mailEvents, openBucketFixture, request, runAt, schedule } from './deletion-fixture.ts'
 
-// Every file that is stored for an import is removed in the end, however late it is written: with the import's row, with the
-// row of its upload, or by a sweep. A deletion reaches all of them.
+// Every file that is stored for an import is removed in the end, however late it is written: with the import's row,
+// with the row of its upload, or by a sweep. A deletion reaches all of them.
 let fixture: BucketFixture
 let appId: number
 beforeEach(async () => {

@@ -15,8 +15,8 @@ import {
 } from './deletion-fixture.ts'
 import { AppModel } from './model.ts'
 
-// Whatever happens in a year, the database equals a plain model at every step. Queues take no part: a job of maintenance
-// carries no data, so the result holds for both stores. killed-worker.test.ts runs real workers on both.
+// Whatever happens in a year, the database equals a plain model at every step. Queues take no part: a job of
+// maintenance carries no data, so the result holds for both stores. killed-worker.test.ts runs real workers on both.
 let fixture: DeletionFixture
 beforeAll(async () => {
   // Batches are so small that a run often ends between two of them.

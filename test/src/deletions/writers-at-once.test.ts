@@ -7,7 +7,8 @@ import { until } from '../environment/wait.ts'
 import { importFile, openApp, profilesOf } from '../imports/import-fixture.ts'
 import { type DeletionFixture, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
 
-// A writer of a user's first profile has seen before that the user is registered. A deletion must not complete in between.
+// A writer of a user's first profile has seen before that the user is registered. A deletion must not complete in
+// between.
 const { accepted, completion } = schedule
 const users = ['a', 'b']
 

@@ -2,8 +2,8 @@ import { access, constants } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 
 /**
- * Finds the Chromium for browser tests: `CHROMIUM_PATH`, or a program on the path. Returns undefined if there is neither.
- * With `CI=true` it throws instead, so that no suite is skipped unnoticed.
+ * Finds the Chromium for browser tests: `CHROMIUM_PATH`, or a program on the path. Returns undefined if there is
+ * neither. With `CI=true` it throws instead, so that no suite is skipped unnoticed.
  */
 export async function findChromium(): Promise<string | undefined> {
   const folders = (process.env.PATH ?? '').split(delimiter)

@@ -3,8 +3,8 @@ import { type Database, sql } from '@sluice/database'
 import type { StorageSettings } from '@sluice/storage'
 
 /**
- * Lists the objects below `apps/` in the bucket. Returns the keys that nothing will ever remove: no import or upload refers
- * to the object, and no sweep of its key is due. Parts of unfinished uploads count as objects.
+ * Lists the objects below `apps/` in the bucket. Returns the keys that nothing will ever remove: no import or upload
+ * refers to the object, and no sweep of its key is due. Parts of unfinished uploads count as objects.
  */
 export async function findOrphans(db: Database, settings: StorageSettings): Promise<string[]> {
   const orphans: string[] = []

@@ -2,7 +2,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 
-/** Whether a program is on the path. With `CI=true`, a missing program is an error, so that no test is skipped unnoticed. */
+/**
+ * Whether a program is on the path. With `CI=true`, a missing program is an error, so that no test is skipped
+ * unnoticed.
+ */
 export async function hasProgram(name: string): Promise<boolean> {
   const child = spawn(name, ['--version'], { stdio: 'ignore' })
   const [failure] = (await Promise.race([once(child, 'error'), once(child, 'spawn')])) as [Error | undefined]

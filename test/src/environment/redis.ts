@@ -6,8 +6,8 @@ import { freePort } from './free-port.ts'
 /**
  * Finds a Redis for tests: `REDIS_TEST_URL`, or a new redis-server if the program is on the path.
  *
- * `ofItsOwn` ignores `REDIS_TEST_URL`, for tests that stop the server. Returns undefined if there is neither. With `CI=true`
- * it throws instead, so that no suite is skipped unnoticed.
+ * `ofItsOwn` ignores `REDIS_TEST_URL`, for tests that stop the server. Returns undefined if there is neither. With
+ * `CI=true` it throws instead, so that no suite is skipped unnoticed.
  */
 export async function startRedis(
   folder: string,

@@ -34,7 +34,9 @@ afterEach(async () => {
   expect((await compareWithModel(deployment, [app])).violations).toEqual([])
 })
 
-/** Uploads a file whose import waits for a preceding import, so that the stored object can be changed before it is read. */
+/**
+ * Uploads a file whose import waits for a preceding import, so that the stored object can be changed before it is read.
+ */
 async function uploadWaitingFile(refusal: string): Promise<{ file: GeneratedFile; requested: Requested; key: string }> {
   await slowBatches(deployment.db, 100)
   const first = await upload(deployment, app, generateSoundFile(random, 0, 1_000))

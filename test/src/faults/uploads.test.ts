@@ -8,7 +8,8 @@ import { type GeneratedFile, generateSoundFile } from './harness/generate.ts'
 import { claimant, slowBatches, untilRows, untilState } from './harness/import-states.ts'
 import { observe } from './harness/watcher.ts'
 
-// Uploads that break off, come late, twice or never. ../stack/upload-refusals.test.ts covers uploads that storage refuses.
+// Uploads that break off, come late, twice or never. ../stack/upload-refusals.test.ts covers uploads that storage
+// refuses.
 let deployment: Deployment
 let app: ClientApp
 const random = seeded(11)

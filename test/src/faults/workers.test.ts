@@ -121,7 +121,8 @@ describe('SIGTERM', () => {
     })
     console.log(`imports continued ${gaps.join(', ')} ms after they were released`)
     expect(gaps.length).toBeGreaterThanOrEqual(imports.length)
-    // No import waited for a lease. While a worker is replaced, the other worker may have too few slots for all imports.
+    // No import waited for a lease. While a worker is replaced, the other worker may have too few slots for all
+    // imports.
     expect(Math.max(...gaps)).toBeLessThan(20_000)
     for (const importId of imports) expect(logged(deployment, importId, 'claim lost')).toEqual([])
   })

@@ -113,7 +113,9 @@ export function countStatuses(answers: readonly { status: number }[]): Record<st
 
 /** A connection that sends a byte from time to time, and never ends by itself. */
 export interface SlowClient {
-  /** Resolves when the connection is closed, with the time it was open (s) and the status of the answer (0 for none). */
+  /**
+   * Resolves when the connection is closed, with the time it was open (s) and the status of the answer (0 for none).
+   */
   closed: Promise<{ seconds: number; status: number }>
   isOpen(): boolean
   end(): void

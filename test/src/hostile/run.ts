@@ -38,7 +38,9 @@ export interface Outcome {
 const longestMs = { sample: 12_000, full: 90_000 }
 /** How long normal values are measured, ms. */
 const normalTimeMs = { sample: 1_500, full: 5_000 }
-/** Minimum number of samples per kind of request from the beginning of an attack. Fewer samples give no useful median. */
+/**
+ * Minimum number of samples per kind of request from the beginning of an attack. Fewer samples give no useful median.
+ */
 const minSamples = { sample: 3, full: 20 }
 
 /** Runs an attack on its own stack. Returns the result with all violations. */

@@ -14,7 +14,8 @@ import {
   resultOf,
 } from './import-fixture.ts'
 
-// A dry run makes every check and the whole report, but applies nothing. `model.test.ts` compares its report to an import's.
+// A dry run makes every check and the whole report, but applies nothing. `model.test.ts` compares its report to an
+// import's.
 let fixture: ImportFixture
 let appId: number
 const noShutdown = new AbortController().signal
@@ -136,7 +137,9 @@ describe('a dry run that several workers continue one after another ends like an
     )
   })
 
-  /** Runs a dry run by many workers: each releases it after `batches` batches. Calls `between` after the first worker. */
+  /**
+   * Runs a dry run by many workers: each releases it after `batches` batches. Calls `between` after the first worker.
+   */
   async function runByManyWorkers(file: string, batches: number, between = async () => {}): Promise<Result> {
     const importId = await queueFile(fixture, appId, file, 'text/csv', true)
     const outcomes: string[] = []

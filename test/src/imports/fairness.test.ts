@@ -42,7 +42,9 @@ async function run(app: number, importId: string): Promise<string> {
   return (await runImport(fixture.context, await claim(fixture, app, importId), noShutdown)).outcome
 }
 
-/** Runs an import to its end while a small one of the other app waits all the time. Returns the outcomes of its claims. */
+/**
+ * Runs an import to its end while a small one of the other app waits all the time. Returns the outcomes of its claims.
+ */
 async function runInSlices(importId: string): Promise<string[]> {
   await queueFile(fixture, otherId, small)
   await dispatchAndWait()
@@ -221,7 +223,7 @@ describe('of the imports that wait for a worker', () => {
     expect(await dispatchAndWait()).toEqual([first])
   })
 
-  test('autoscaling counts those that can run now: at most one import and one dry run of each app', async () => {
+  test('autoscaling counts the imports that can run now: at most one import and one dry run of each app', async () => {
     const count = async () => {
       const { rows } = await sql<{ runnable: number }>`select runnable_imports() as runnable`.execute(
         fixture.database.db,

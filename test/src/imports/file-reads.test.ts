@@ -3,7 +3,8 @@ import type { Storage } from '@sluice/storage'
 import { beforeEach, expect, test } from 'vitest'
 import { claim, type ImportFixture, importFile, openApp, openImportFixture, queueFile } from './import-fixture.ts'
 
-// How often an import opens its file: a first run reads the beginning several times, a later run starts at its position.
+// How often an import opens its file: a first run reads the beginning several times, a later run starts at its
+// position.
 let fixture: ImportFixture
 let appId: number
 const rows = Array.from({ length: 40 }, (_, index) => `u1,${index}\n`).join('')

@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'vitest'
 import { type ImportFixture, importFile, openApp, openImportFixture, profilesOf } from './import-fixture.ts'
 
-// If the users of earlier batches had no profiles, later batches skip the lookup of profiles, until an insert finds one. The
-// result is the same as with a lookup.
+// If the users of earlier batches had no profiles, later batches skip the lookup of profiles, until an insert finds
+// one. The result is the same as with a lookup.
 let fixture: ImportFixture
 let appId: number
 const users = Array.from({ length: 12 }, (_, index) => `user${index}`)

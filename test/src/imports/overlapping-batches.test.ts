@@ -15,7 +15,8 @@ import {
   resultOf,
 } from './import-fixture.ts'
 
-// Three batches of an import are in flight at the same moment. The result is as if each had waited for the preceding one.
+// Three batches of an import are in flight at the same moment. The result is as if each had waited for the preceding
+// one.
 let fixture: ImportFixture
 let appId: number
 let other: pg.Client
@@ -57,8 +58,8 @@ const untilOthersWait = () =>
   until('the second and the third batch to wait', async () => (await waiting('advisory')) === 2)
 
 /**
- * Makes writing a batch slower than looking up its users, as in large batches. Notes the statement of each committed batch,
- * and counts the statements that began: a rollback does not undo the count of a sequence.
+ * Makes writing a batch slower than looking up its users, as in large batches. Notes the statement of each committed
+ * batch, and counts the statements that began: a rollback does not undo the count of a sequence.
  */
 const slowNotedInserts = `
   create sequence begun;
@@ -108,7 +109,9 @@ async function importWithConflicts(
   return { begun: Number(begun.rows[0]?.last_value), committed: noted.rows.map(({ command }) => command) }
 }
 
-/** Inserts a user's profile in a separate transaction, which stays open. `untilConflict` waits until it blocks a batch. */
+/**
+ * Inserts a user's profile in a separate transaction, which stays open. `untilConflict` waits until it blocks a batch.
+ */
 async function insertProfile(app: number, user: string) {
   const client = new pg.Client({ connectionString: fixture.database.url })
   await client.connect()

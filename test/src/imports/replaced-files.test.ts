@@ -13,9 +13,9 @@ import {
   resultOf,
 } from './import-fixture.ts'
 
-// An object with another ETag. Storage that encrypts with keys of a key service (SSE-KMS) gives each PUT another ETag, even
-// for equal bytes. A client that lost the answer sends its file again. In these tests, an upload in parts has the other
-// ETag.
+// An object with another ETag. Storage that encrypts with keys of a key service (SSE-KMS) gives each PUT another ETag,
+// even for equal bytes. A client that lost the answer sends its file again. In these tests, an upload in parts has the
+// other ETag.
 let fixture: ImportFixture
 let appId: number
 const noShutdown = new AbortController().signal

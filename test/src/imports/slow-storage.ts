@@ -2,8 +2,8 @@ import { Readable } from 'node:stream'
 import type { Storage } from '@sluice/storage'
 
 /**
- * Storage that returns files in pieces of `bytes` bytes, so that a test can act between them. Calls and awaits `onBytes`
- * with the position of each piece before it is returned.
+ * Storage that returns files in pieces of `bytes` bytes, so that a test can act between them. Calls and awaits
+ * `onBytes` with the position of each piece before it is returned.
  */
 export function slowReads(storage: Storage, bytes: number, onBytes: (at: number) => Promise<void> | void): Storage {
   return {

@@ -27,7 +27,9 @@ beforeEach(async () => {
 })
 
 describe('stored files', () => {
-  /** Runs an import with errors. Returns its ID, the token of its link, and how long after its end the link expires, ms. */
+  /**
+   * Runs an import with errors. Returns its ID, the token of its link, and how long after its end the link expires, ms.
+   */
   async function importWithErrors(environment: { FILE_RETENTION_DAYS?: number } = {}) {
     const settings = { ...fixture.context.settings, ...environment }
     const { view } = await importFile({ ...fixture, context: { ...fixture.context, settings } }, appId, file)
@@ -134,7 +136,8 @@ describe('stored files', () => {
   })
 
   /**
-   * Storage that refuses to remove files, and notes its requests in `tried`. Request number `most` shuts the process down.
+   * Storage that refuses to remove files, and notes its requests in `tried`. Request number `most` shuts the process
+   * down.
    */
   const refusing = (tried: string[], stop: AbortController, most: number): Storage => ({
     ...fixture.storage,

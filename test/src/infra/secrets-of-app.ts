@@ -14,12 +14,14 @@ export const secrets = [
 /** Apps that run as deployments. */
 export const appNames = ['api', 'worker', 'dashboard', 's3-gateway'] as const
 
-/** Secrets that `sluice migrate` reads. It stops at the first invalid setting, so they cannot be determined at run time. */
+/**
+ * Secrets that `sluice migrate` reads. It stops at the first invalid setting, so they cannot be determined at run time.
+ */
 export const secretsOfMigration = ['DATABASE_URL', 'REDIS_URL']
 
 /**
- * Determines which secrets an app reads: starts its process with invalid secrets, and returns the secrets that it reports,
- * sorted. The process reports every invalid setting that it reads, and ends.
+ * Determines which secrets an app reads: starts its process with invalid secrets, and returns the secrets that it
+ * reports, sorted. The process reports every invalid setting that it reads, and ends.
  */
 export async function secretsOfApp(app: (typeof appNames)[number]): Promise<string[]> {
   const bad = { DATABASE_URL: 'x', REDIS_URL: 'x', SMTP_URL: 'x', ENCRYPTION_KEYS: 'x' }

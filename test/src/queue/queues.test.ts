@@ -177,7 +177,8 @@ function queueSuite(store: () => SharedStore): void {
     const all = [queues, open(), open()]
     queues.work('maintenance', async (_, task) => void (task === 'tick' && ticks++), { concurrency: 1 })
     await Promise.all(all.map((each) => each.schedule('tick', 100)))
-    // BullMQ may lose a schedule that several processes set at one moment. Every worker sets it again, which repairs it.
+    // BullMQ may lose a schedule that several processes set at one moment. Every worker sets it again, which repairs
+    // it.
     for (const each of all) {
       await each.schedule('tick', 100)
       const before = ticks

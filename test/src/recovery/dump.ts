@@ -13,7 +13,10 @@ const contents = z.object({
 })
 const contentsFile = 'contents.json'
 
-/** The tables that a backup must hold: all but those of the queue, which maintenance refills, and counters of the moment. */
+/**
+ * The tables that a backup must hold: all but those of the queue, which maintenance refills, and counters of the
+ * moment.
+ */
 const ofBackup = `
   select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where c.relkind = 'r' and c.relpersistence = 'p' and n.nspname !~ '^(pg_|information_schema|bullmq)'

@@ -37,9 +37,9 @@ export interface RehearsalResult {
 /**
  * Loses the database of a deployment in the middle of imports, and restores it.
  *
- * A dump is taken under load. Then every process is killed, including Postgres and Redis. A new Postgres is filled from the
- * dump, and new processes start on it with the same storage and an empty Redis. Every import in the dump must end as if
- * nothing had happened.
+ * A dump is taken under load. Then every process is killed, including Postgres and Redis. A new Postgres is filled from
+ * the dump, and new processes start on it with the same storage and an empty Redis. Every import in the dump must end
+ * as if nothing had happened.
  */
 export async function rehearse(options: RehearsalOptions): Promise<RehearsalResult> {
   await using folder = await scratchFolder()

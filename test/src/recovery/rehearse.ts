@@ -1,6 +1,6 @@
-// npm run rehearse [-- --apps 8] [--imports 5] [--rows 5000] [--queue redis]: loses a deployment's database in the middle
-// of imports and restores it from a dump taken under load, on this machine (docs/operations.md). Prints one JSON document.
-// Exits with code 1 if an import did not end as it must.
+// npm run rehearse [-- --apps 8] [--imports 5] [--rows 5000] [--queue redis]: loses a deployment's database in the
+// middle of imports and restores it from a dump taken under load, on this machine (docs/operations.md). Prints one JSON
+// document. Exits with code 1 if an import did not end as it must.
 import { parseArgs } from 'node:util'
 import { rehearse } from './rehearsal.ts'
 

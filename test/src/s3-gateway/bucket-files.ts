@@ -73,8 +73,8 @@ export function sweptCopies({ db, relay }: MaintenanceContext): Relay {
 }
 
 /**
- * Returns a relay that lists in two pages: keys below `end`, then the other keys. Listing `number` calls `between` after the
- * first page.
+ * Returns a relay that lists in two pages: keys below `end`, then the other keys. Listing `number` calls `between`
+ * after the first page.
  */
 export function changingList(relay: Relay, end: string, number: number, between: () => Promise<void>): Relay {
   let listings = 0

@@ -12,7 +12,8 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
 
-// The S3 gateway verifies the checksums that senders declare for multipart uploads, or refuses checksums it cannot verify.
+// The S3 gateway verifies the checksums that senders declare for multipart uploads, or refuses checksums it cannot
+// verify.
 let gateway: TestGateway
 let owner: Owner
 

@@ -30,7 +30,9 @@ let storage: Storage
 let folder: string
 let owner: BucketOwner
 
-/** Contents of a file of about 1 KB that is applied, and of a file of 20 MB that is refused: only its transfer matters. */
+/**
+ * Contents of a file of about 1 KB that is applied, and of a file of 20 MB that is refused: only its transfer matters.
+ */
 const small = Buffer.from(
   `user_id,name\n${Array.from({ length: 50 }, (_, n) => `alice,Alice ${n} of many\n`).join('')}`,
 )

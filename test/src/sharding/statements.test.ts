@@ -9,8 +9,8 @@ import { generatedUsers, generateSoundFile } from '../faults/harness/generate.ts
 import { logPlans, readPlans, tablesReadAcrossApps } from './plans.ts'
 
 /**
- * Statements that read all apps, by index: maintenance, which one process at a time runs every second or less often, and
- * links that name only an import. A sharded database sends them to all shards.
+ * Statements that read all apps, by index: maintenance, which one process at a time runs every second or less often,
+ * and links that name only an import. A sharded database sends them to all shards.
  */
 const acrossApps: Record<string, RegExp> = {
   'dispatch of the imports that are next in order': /^update imports set dispatched_at = now\(\)/,

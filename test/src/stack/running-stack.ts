@@ -71,7 +71,9 @@ export interface RunningStack {
   pipeToSluice(input: string | Readable, ...args: string[]): Promise<CommandResult>
   /** Returns the received mails to an address, newest first. */
   mailsTo(email: string): Promise<Mail[]>
-  /** Ends the stack as Ctrl-C does, and keeps the folder. Throws unless the exit code is 0 and all processes have ended. */
+  /**
+   * Ends the stack as Ctrl-C does, and keeps the folder. Throws unless the exit code is 0 and all processes have ended.
+   */
   terminate(): Promise<void>
   /** Ends the supervisor, the apps and Postgres with SIGKILL, keeping the folder. */
   crash(): Promise<void>
@@ -80,8 +82,8 @@ export interface RunningStack {
 }
 
 /**
- * Starts the app behind `npm start` in a temporary folder on free ports, and waits until it is ready. The stack does not use
- * the caller's environment, and ends when the caller's process ends for any reason.
+ * Starts the app behind `npm start` in a temporary folder on free ports, and waits until it is ready. The stack does
+ * not use the caller's environment, and ends when the caller's process ends for any reason.
  */
 export async function startStack(options: StackOptions = {}): Promise<RunningStack> {
   const home = options.home ?? (await mkdtemp(join(tmpdir(), 'sluice-stack-')))

@@ -6,7 +6,8 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { declare, ended, openApp, put, type RequestedImport, requestImport, statusOf } from './client.ts'
 import { type RunningStack, startStack } from './running-stack.ts'
 
-// How storage handles a second request that differs from the first request's declaration (design.md §3, Upload binding).
+// How storage handles a second request that differs from the first request's declaration (design.md §3, Upload
+// binding).
 let stack: RunningStack
 
 beforeAll(async () => {
@@ -128,7 +129,9 @@ test('an upload address is valid for five minutes', async () => {
   expect((await put(await addressSigned(4 * 60_000, importId), headers, file)).status).toBe(200)
 })
 
-/** Returns the address that the API would have returned `agoMs` ms ago, with the signing code of the storage package. */
+/**
+ * Returns the address that the API would have returned `agoMs` ms ago, with the signing code of the storage package.
+ */
 async function addressSigned(agoMs: number, importId: string): Promise<string> {
   const credentials = JSON.parse(await readFile(join(stack.home, 'storage-credentials.json'), 'utf8'))
   const storage = openStorage({

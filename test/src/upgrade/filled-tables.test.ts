@@ -48,7 +48,8 @@ test('a migration that finds a table locked lets writers pass, and tries again u
       await until('the migration to wait for the table', async () =>
         (await lockWaits(db)).some((statement) => /^ *alter table users/.test(statement)),
       )
-      // This write queues after the migration, which waits for this transaction. It passes only if the migration rolls back.
+      // This write queues after the migration, which waits for this transaction. It passes only if the migration rolls
+      // back.
       const began = performance.now()
       await sql`update users set registered_at = now() where app_id = 1 and user_id = 'user-1'`.execute(db)
       waitedMs = Math.max(waitedMs, performance.now() - began)
@@ -85,8 +86,8 @@ async function fill({ db }: TestDatabase): Promise<void> {
 }
 
 /**
- * Returns how many pages of the existing tables `work` reads, in memory or on disk. Postgres's counters are used because the
- * duration depends on the load of the machine.
+ * Returns how many pages of the existing tables `work` reads, in memory or on disk. Postgres's counters are used
+ * because the duration depends on the load of the machine.
  */
 async function pagesReadBy({ db }: TestDatabase, work: () => Promise<unknown>): Promise<number> {
   await keepFromVacuum(db)

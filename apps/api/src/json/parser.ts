@@ -24,8 +24,8 @@ interface Token {
 const opening = { value: true, 'value or ]': true } as const
 
 /**
- * Parses JSON that arrives in pieces of any length, with the same result as `JSON.parse`. Callers can do other work between
- * the pieces. `JSON.parse` would block the process for the whole document.
+ * Parses JSON that arrives in pieces of any length, with the same result as `JSON.parse`. Callers can do other work
+ * between the pieces. `JSON.parse` would block the process for the whole document.
  *
  * The parser reads only the structure. It passes tokens to `JSON.parse`, which checks and decodes them.
  *

@@ -7,8 +7,8 @@ const pieceBytes = 65_536
 /**
  * Parses a JSON document in UTF-8 while it arrives. Other requests are served between two pieces of a large document.
  *
- * Throws `JsonSyntaxError` if the bytes are not JSON or not UTF-8. Throws `TooManyValues` beyond `mostValues` values and
- * keys.
+ * Throws `JsonSyntaxError` if the bytes are not JSON or not UTF-8. Throws `TooManyValues` beyond `mostValues` values
+ * and keys.
  */
 export async function readJson(chunks: AsyncIterable<Buffer>, mostValues: number): Promise<unknown> {
   const parser = new JsonParser(mostValues)

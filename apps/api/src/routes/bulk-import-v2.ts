@@ -11,11 +11,15 @@ import { streamBody } from '../request-body.ts'
 const path = '/v2/user_profiles/bulk_import'
 const successor = '/v3/user_profiles/bulk_import'
 
-/** The date in service.md, Versioning. `Deprecation` needs Unix time (RFC 9745), and `Sunset` an HTTP date (RFC 8594). */
+/**
+ * The date in service.md, Versioning. `Deprecation` needs Unix time (RFC 9745), and `Sunset` an HTTP date (RFC 8594).
+ */
 const deprecation = '@1630368000'
 const sunset = 'Tue, 31 Aug 2021 00:00:00 GMT'
 
-/** Adds the deprecated bulk import v2, which receives the file as the body of the request (service.md, Endpoints, 5). */
+/**
+ * Adds the deprecated bulk import v2, which receives the file as the body of the request (service.md, Endpoints, 5).
+ */
 export function bulkImportV2Routes(api: FastifyInstance, context: ApiContext): void {
   const deprecate = async (_: FastifyRequest, reply: FastifyReply) => {
     const link = `<${context.apiUrl}${successor}>; rel="successor-version"`

@@ -5,7 +5,9 @@ import type { FastifyInstance } from 'fastify'
 import { answer } from '../answers.ts'
 import type { ApiContext } from '../context.ts'
 
-/** Adds `/healthz` (the process runs) and `/readyz` (it can serve requests). The API adds no jobs, so it needs no queue. */
+/**
+ * Adds `/healthz` (the process runs) and `/readyz` (it can serve requests). The API adds no jobs, so it needs no queue.
+ */
 export function healthRoutes(api: FastifyInstance, { db, storage }: ApiContext, readiness: Readiness): void {
   readiness.require('postgres', () => checkSchema(db))
   readiness.require('storage', () => storage.check())

@@ -5,7 +5,9 @@ import { answer } from '../answers.ts'
 import { appOf, authentication } from '../authentication.ts'
 import type { ApiContext } from '../context.ts'
 
-/** Adds the registration of users. It is an extension, because service.md does not specify the app's user ID function. */
+/**
+ * Adds the registration of users. It is an extension, because service.md does not specify the app's user ID function.
+ */
 export function userRoutes(api: FastifyInstance, context: ApiContext): void {
   const onRequest = authentication(context)
 

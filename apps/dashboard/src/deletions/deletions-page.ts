@@ -56,7 +56,7 @@ function due(groups: readonly DeletionGroup[], isCut: boolean): Html {
         <span class="name">users named in ${counted(sum(list, 'requests'), 'request')}</span>
       </li>`,
     )}</ul>
-    ${isCut && html`<p class="hint">There are more deletions. Only those that are due first are shown.</p>`}
+    ${isCut && html`<p class="hint">There are more deletions. Only the deletions that are due first are shown.</p>`}
   </section>`
 }
 

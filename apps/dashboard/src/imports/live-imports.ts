@@ -76,7 +76,7 @@ export function openLiveImports(context: Context): LiveImports {
   }
 }
 
-/** Reads all watched imports once, and notifies the watchers of those that changed. */
+/** Reads all watched imports once, and notifies the watchers of changed imports. */
 async function notifyWatchers(context: Context, watched: Map<string, Watched>): Promise<void> {
   const versions = await readVersions(context, [...watched.keys()])
   for (const [importId, entry] of watched) {

@@ -28,7 +28,7 @@ export function sentPage(reply: FastifyReply, email: string): FastifyReply {
   return sendPage(reply, {
     title: 'Check your mail',
     content: html`<div class="card narrow">
-      <p>If <strong>${email}</strong> belongs to a member of an app or an operator, a link is on its way there. It works once, within ${linkMinutes} minutes.</p>
+      <p>If <strong>${email}</strong> belongs to a member of an app or an operator, a link was sent there. It works once, within ${linkMinutes} minutes.</p>
       <p><a href="/sign-in">Use another address</a></p>
     </div>`,
   })

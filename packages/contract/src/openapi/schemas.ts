@@ -9,7 +9,8 @@ import { profileEntry, profileUpdateAnswer } from './profile-schemas.ts'
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   const { $schema, ...json } = z.toJSONSchema(schema, {
     io,
-    // A format says the same as its pattern in one word. The range of JavaScript's integers is not a range of our values.
+    // A format says the same as its pattern in one word. The range of JavaScript's integers is not a range of our
+    // values.
     override({ jsonSchema }) {
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum

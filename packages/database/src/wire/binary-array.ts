@@ -1,6 +1,6 @@
 /**
- * Encodes a `text[]` parameter in Postgres's binary format. For large arrays this is the cheapest form, since neither side
- * escapes or parses an array literal.
+ * Encodes a `text[]` parameter in Postgres's binary format. For large arrays this is the cheapest form, since neither
+ * side escapes or parses an array literal.
  *
  * Accepts strings without NUL, or their UTF-8 bytes; null stands for NULL. Returns the Buffer to pass for `$n::text[]`.
  */
@@ -28,14 +28,15 @@ const elementTypes = { text: 25, uuid: 2950 }
 const headerBytes = 20
 
 /**
- * Writes the header of a one-dimensional array parameter in Postgres's binary format to the start of `buffer`, 20 bytes. The
- * caller writes the elements after it. Each element is its length in four bytes, big-endian, and its bytes. The length -1
- * stands for NULL.
+ * Writes the header of a one-dimensional array parameter in Postgres's binary format to the start of `buffer`, 20
+ * bytes. The caller writes the elements after it. Each element is its length in four bytes, big-endian, and its bytes.
+ * The length -1 stands for NULL.
  *
  * Returns the offset after the header.
  */
 export function writeArrayHeader(buffer: Buffer, type: keyof typeof elementTypes, count: number): number {
-  // An empty array could also have no dimension, which is shorter. Postgres accepts a dimension without elements as well.
+  // An empty array could also have no dimension, which is shorter. Postgres accepts a dimension without elements as
+  // well.
   buffer.writeInt32BE(1, 0) // dimensions
   buffer.writeInt32BE(1, 4) // may hold nulls
   buffer.writeInt32BE(elementTypes[type], 8)

@@ -25,9 +25,9 @@ export class CopyMessages {
  * Builds a statement that inserts rows by `copy`, which costs Postgres a fifth less than the cheapest `insert`. Only
  * `writeTogether` can send it. Columns that are not named get their defaults.
  *
- * Accepts the rows in the binary format of `copy`, without separators. Each row is the number of its columns in two bytes,
- * then its columns. Each column is its length in four bytes, -1 for NULL, and its bytes. The rows are sent without a copy,
- * so the caller must not change them before the answer.
+ * Accepts the rows in the binary format of `copy`, without separators. Each row is the number of its columns in two
+ * bytes, then its columns. Each column is its length in four bytes, -1 for NULL, and its bytes. The rows are sent
+ * without a copy, so the caller must not change them before the answer.
  */
 export function copyInto<Table extends keyof Schema>(
   table: Table,

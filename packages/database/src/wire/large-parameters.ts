@@ -29,7 +29,9 @@ export function sendLargeParametersUncopied(client: pg.ClientBase): void {
   })
 }
 
-/** Builds the parts of a Bind message of Postgres's protocol. pg has corked the stream, so the parts are sent together. */
+/**
+ * Builds the parts of a Bind message of Postgres's protocol. pg has corked the stream, so the parts are sent together.
+ */
 function bindMessage({ portal = '', statement = '', binary = false, values = [], valueMapper }: BindConfig): Buffer[] {
   const parameters = values.map((value, index) => {
     const mapped = valueMapper === undefined ? value : valueMapper(value, index)

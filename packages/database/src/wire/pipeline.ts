@@ -11,8 +11,8 @@ const mark = '/* pipeline */'
  * Joins statements into one query, which sends all of them at once and waits for all answers. Sent one by one, each
  * statement would wait for this process while the transaction holds its locks.
  *
- * If a statement fails, Postgres skips the following ones, and the query rejects with its error. The query returns no rows.
- * Throws a `TypeError` if a parameter cannot be sent.
+ * If a statement fails, Postgres skips the following ones, and the query rejects with its error. The query returns no
+ * rows. Throws a `TypeError` if a parameter cannot be sent.
  */
 export function pipelineOf(statements: readonly CompiledQuery[]): CompiledQuery {
   return CompiledQuery.raw(mark, [new Pipeline(statements)])
@@ -40,7 +40,8 @@ interface Statement {
 }
 
 /**
- * Implements pg's interface of a submittable query: it sends its own messages, and pg calls its handlers for the answers.
+ * Implements pg's interface of a submittable query: it sends its own messages, and pg calls its handlers for the
+ * answers.
  */
 class Pipeline {
   readonly answered: Promise<{ command: 'SELECT'; rowCount: number; rows: [] }>
@@ -89,9 +90,9 @@ class Pipeline {
   }
 
   /**
-   * Records each statement as soon as Postgres has parsed it. A prepared statement outlives a failure of a later statement
-   * and the rollback. An ordinary query would prepare an unrecorded statement again under the same name, which Postgres
-   * refuses.
+   * Records each statement as soon as Postgres has parsed it. A prepared statement outlives a failure of a later
+   * statement and the rollback. An ordinary query would prepare an unrecorded statement again under the same name,
+   * which Postgres refuses.
    */
   #recordParsed(connection: Sending): void {
     const onParsed = (): void => {

@@ -9,7 +9,10 @@ import type { RowBatch } from './cut.ts'
 import type { KeptRows } from './kept-rows.ts'
 import { columnProblem, type Problem, unregistered } from './problems.ts'
 
-/** The memory of a batch. One batch after another uses it: allocating it for each batch would leave megabytes of garbage. */
+/**
+ * The memory of a batch. One batch after another uses it: allocating it for each batch would leave megabytes of
+ * garbage.
+ */
 export interface BatchMemory {
   /** The users of the rows with a hash of each row, then their values. */
   profileBatch: ProfileBatch

@@ -29,8 +29,8 @@ const tooManyValues = rowProblem(rowMessages.tooManyValues)
 /**
  * Checks every cell of the rows, and adds the values of valid rows to the batch.
  *
- * Skips rows whose values the profile already holds: they were valid when they were applied. Skips rows of users who were
- * deleted after the file was sent. Yields to the event loop after each block of rows.
+ * Skips rows whose values the profile already holds: they were valid when they were applied. Skips rows of users who
+ * were deleted after the file was sent. Yields to the event loop after each block of rows.
  */
 export async function checkRows(batch: PreparedBatch, columns: Columns, states: UserStates): Promise<Findings> {
   const findings: Findings = { problems: { rows: [], problems: [] }, toRegister: new Set() }

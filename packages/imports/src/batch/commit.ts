@@ -23,7 +23,8 @@ import { keepInvalidRows } from './invalid-rows.ts'
 import { type Expectation, type ProfilesFound, planOf, profilesFound } from './profile-expectation.ts'
 
 /**
- * Another transaction has registered keys of this batch with other types. The rows must be checked again with these types.
+ * Another transaction has registered keys of this batch with other types. The rows must be checked again with these
+ * types.
  */
 export class TypesChanged extends Error {
   override readonly name = 'TypesChanged'
@@ -61,8 +62,8 @@ export interface BatchPlace {
   followsBatchInFlight: boolean
   expectation: Expectation
   /**
-   * Called in each run when the transaction holds the lock of this batch. The following batch can wait for the lock then. If
-   * the run aborts, the following batch aborts as well and is sent again.
+   * Called in each run when the transaction holds the lock of this batch. The following batch can wait for the lock
+   * then. If the run aborts, the following batch aborts as well and is sent again.
    */
   onLocked?: () => void
 }
@@ -79,8 +80,8 @@ export interface Committed {
  * Commits a batch: its values, the keys it registers, its invalid rows, the import's counters and its position, in one
  * transaction under the claim (design.md §4, Exactly once).
  *
- * Throws {@link ClaimLost} if the claim is lost or the preceding batch is not committed. Throws {@link TypesChanged}, and
- * `KeyLimitExceeded`. Nothing is written if it throws. Never changes `columns`.
+ * Throws {@link ClaimLost} if the claim is lost or the preceding batch is not committed. Throws {@link TypesChanged},
+ * and `KeyLimitExceeded`. Nothing is written if it throws. Never changes `columns`.
  */
 export async function commitBatch(
   context: ImportContext,
@@ -107,7 +108,8 @@ async function writeBatch(
   const { db, settings } = context
   const { profileBatch, keptRows } = batch
   const plan = planOf(place.expectation, isRetry)
-  // An asynchronous commit may be lost in a crash. That costs nothing: rows and position are lost together, and read again.
+  // An asynchronous commit may be lost in a crash. That costs nothing: rows and position are lost together, and read
+  // again.
   const begin = sql`
     /* prepared */
     select set_config('synchronous_commit', 'off', true), ${lockOf(claim, place.number)}, ${beforeLookup(claim.appId)}`
@@ -132,7 +134,8 @@ async function writeBatch(
       // Only one batch at a time gets here: profile updates of these users wait until it commits.
       ...(claim.dryRun ? [] : mergeProfiles(tx, claim.appId, profileBatch, states, plan.toleratesConflicts)),
       ...(keptRows.lineBytes > 0 ? [saveKeptRows(tx, claim, batch, place.errorRoomBytes)] : []),
-      // Last, after megabytes of rows: it locks the import's row, and claiming the import must not wait for rows to arrive.
+      // Last, after megabytes of rows: it locks the import's row, and claiming the import must not wait for rows to
+      // arrive.
       progressTo(tx, context, claim, columns, batch, place, committed, counts),
     ]
     return { writes, result: committed }
@@ -153,8 +156,8 @@ function lockOf({ importId, attempt }: Claim, number: number): RawBuilder<unknow
 }
 
 /**
- * Waits for the end of the preceding batch, and aborts this batch if the preceding one did not commit. Checking before the
- * rows are sent avoids sending them twice.
+ * Waits for the end of the preceding batch, and aborts this batch if the preceding one did not commit. Checking before
+ * the rows are sent avoids sending them twice.
  */
 function afterPrecedingBatch(tx: Database, claim: Claim, { number, precedingEnd }: BatchPlace): CompiledQuery[] {
   const position = tx

@@ -9,7 +9,9 @@ const batchBytes = 256 * 2 ** 10
 /** Limits the cells of a batch: empty cells take memory, but hardly any bytes in the file. */
 const batchCells = 125_000
 
-/** Limits the keys in a batch's documents, which repeat the key with every value. The last row of a batch may exceed it. */
+/**
+ * Limits the keys in a batch's documents, which repeat the key with every value. The last row of a batch may exceed it.
+ */
 const batchKeyBytes = 4 * 2 ** 20
 
 /** Rows of a block, from `from` up to `to`, exclusive. */

@@ -6,9 +6,9 @@ import type { Columns, ProfileColumn } from '../file/columns.ts'
 /**
  * Checks for a dry run whether keys could be registered, and registers none.
  *
- * Accepts all columns of the file, the wanted type of each key that this batch would register, and the app's limit of keys.
- * Keys that earlier batches would have registered count, whichever worker committed them. Returns the type that each wanted
- * key would have. Throws `KeyLimitExceeded`.
+ * Accepts all columns of the file, the wanted type of each key that this batch would register, and the app's limit of
+ * keys. Keys that earlier batches would have registered count, whichever worker committed them. Returns the type that
+ * each wanted key would have. Throws `KeyLimitExceeded`.
  */
 export async function previewKeys(
   tx: Database,
@@ -25,7 +25,10 @@ export async function previewKeys(
   return new Map([...wanted].map(([key, type]) => [key, registered.get(key) ?? type]))
 }
 
-/** Sets the keys that this batch would register. They commit with the batch, so that the next worker counts them as well. */
+/**
+ * Sets the keys that this batch would register. They commit with the batch, so that the next worker counts them as
+ * well.
+ */
 export function previewed(columns: readonly ProfileColumn[]): { previewed_keys?: RawBuilder<string[]> } {
   if (columns.length === 0) return {}
   const keys = encodeTextArray(columns.map(({ key }) => key))

@@ -119,7 +119,8 @@ export class KeptRows {
   }
 
   /**
-   * Adds the length of the cells and the cells. `expected` is their length in the source, which is mostly right. Returns it.
+   * Adds the length of the cells and the cells. `expected` is their length in the source, which is mostly right.
+   * Returns it.
    */
   #addCells(cells: CellOffsets, row: number, expected: number): number {
     const writer = this.#writer

@@ -10,7 +10,8 @@ const separator = Buffer.from(', ')
 const formulaStart = /^[=+\-@\t\r\n]/
 
 /**
- * Precedes messages that look like a formula. Values have no mark, because they are read when the file is uploaded again.
+ * Precedes messages that look like a formula. Values have no mark, because they are read when the file is uploaded
+ * again.
  */
 const textMark = Buffer.from("'")
 
@@ -35,7 +36,10 @@ interface Fit {
   isMarked: boolean
 }
 
-/** Makes the cells with the messages of a file's rows, joined by `, `. If some do not fit, a cell ends in `and 340 more`. */
+/**
+ * Makes the cells with the messages of a file's rows, joined by `, `. If some do not fit, a cell ends in `and 340
+ * more`.
+ */
 export class Messages {
   readonly #columns: readonly string[]
   readonly #known = new Map<Problem, Message>()

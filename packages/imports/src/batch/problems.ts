@@ -1,8 +1,8 @@
 import { rowMessages, valueMessages } from '@sluice/contract'
 
 /**
- * The problems of rows (service.md, Error CSV file; design.md §3). Chunks of an error file store their indexes in this list.
- * Releases that run side by side read each other's chunks, so new texts must be added at the end.
+ * The problems of rows (service.md, Error CSV file; design.md §3). Chunks of an error file store their indexes in this
+ * list. Releases that run side by side read each other's chunks, so new texts must be added at the end.
  */
 const texts = [
   rowMessages.unclosedQuote,
@@ -27,8 +27,8 @@ const codesPerColumn = 16
 const wholeRow = -1
 
 /**
- * A problem as a number. Sorted by number, problems of the row as a whole come first, and the others are in the order of the
- * columns.
+ * A problem as a number. Sorted by number, problems of the row as a whole come first, and the others are in the order
+ * of the columns.
  */
 export type Problem = number
 

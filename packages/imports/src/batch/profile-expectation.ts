@@ -31,14 +31,16 @@ export function planOf(expectation: Expectation, isRetry: boolean): ProfilePlan 
 
 /** Returns what a committed batch found. Accepts whether it was a retry, and whether its lookup saw profiles. */
 export function profilesFound(expectation: Expectation, isRetry: boolean, hasProfiles: boolean): ProfilesFound {
-  // A batch that looked up no profiles may conflict with a profile that existed before. That does not indicate another writer.
+  // A batch that looked up no profiles may conflict with a profile that existed before. That does not indicate another
+  // writer.
   if (isRetry) return expectation === 'none' ? 'some' : 'conflict'
   return hasProfiles ? 'some' : 'none'
 }
 
 /**
- * After a conflict, this many batches use the insert that tolerates existing profiles, which costs 67 % more. The number
- * doubles with each further conflict, because finding out that updates still come makes up to three batches run twice.
+ * After a conflict, this many batches use the insert that tolerates existing profiles, which costs 67 % more. The
+ * number doubles with each further conflict, because finding out that updates still come makes up to three batches run
+ * twice.
  */
 const firstTolerantBatches = 16
 

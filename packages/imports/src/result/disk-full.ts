@@ -148,8 +148,8 @@ async function chunksOf(db: Database, { app_id, import_id }: Holder): Promise<Se
 }
 
 /**
- * Restores the rows of an import. Does nothing if a batch has committed meanwhile without its rows, if a deletion would have
- * dropped them, or if the import has ended.
+ * Restores the rows of an import. Does nothing if a batch has committed meanwhile without its rows, if a deletion would
+ * have dropped them, or if the import has ended.
  */
 async function restore(db: Database, { app_id, import_id, position, chunks }: SetAside): Promise<void> {
   await db.transaction().execute(async (tx) => {

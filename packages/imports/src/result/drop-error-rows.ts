@@ -10,13 +10,14 @@ export const hasRowsToDrop = sql<boolean>`exists (
 )`
 
 /**
- * Drops the rows that an app's unfinished imports keep for their error files, if a deletion completed since the imports were
- * sent. Such rows may name deleted users. Later batches keep no row of these users.
+ * Drops the rows that an app's unfinished imports keep for their error files, if a deletion completed since the imports
+ * were sent. Such rows may name deleted users. Later batches keep no row of these users.
  *
  * Must run in a transaction that blocks other deletions of the app.
  */
 export async function dropErrorRows(tx: Database, appId: number): Promise<void> {
-  // `error_rows_since` tells a worker that is storing the error file. It also keeps a repetition from dropping newer rows.
+  // `error_rows_since` tells a worker that is storing the error file. It also keeps a repetition from dropping newer
+  // rows.
   const { rows } = await sql<{ import_id: string }>`
     update imports i set error_rows_since = clock_timestamp()
     where i.app_id = ${appId} and (i.state in ('queued', 'processing') or i.state = 'cancelled' and i.report_due)

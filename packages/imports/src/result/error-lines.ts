@@ -38,7 +38,9 @@ export class ErrorLines {
     if (length > 0) yield piece.subarray(0, length)
   }
 
-  /** Returns the bytes of the whole lines that fit into `mostBytes`, and the number of the first row that does not fit. */
+  /**
+   * Returns the bytes of the whole lines that fit into `mostBytes`, and the number of the first row that does not fit.
+   */
   cut(content: Buffer, mostBytes: number): { byteSize: number; endsBeforeRow: number | undefined } {
     let byteSize = 0
     for (const row of readKeptRows(content)) {

@@ -5,7 +5,9 @@ import type { ImportId } from '../context.ts'
 import { firstBytes } from '../file/source.ts'
 import { ErrorLines } from './error-lines.ts'
 
-/** Most bytes of an error file that are read. The messages of one row may take 64 KiB, and a row may lack 50,000 values. */
+/**
+ * Most bytes of an error file that are read. The messages of one row may take 64 KiB, and a row may lack 50,000 values.
+ */
 const mostBytes = 2 ** 20
 
 /** Most values of a row that are returned. A row may have a million values, and no page shows more than these. */

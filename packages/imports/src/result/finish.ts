@@ -22,11 +22,11 @@ import { errorFileUrl } from './error-link.ts'
 export type End = { state: 'completed' | 'cancelled' } | { state: 'failed'; error: string }
 
 /**
- * Ends an import. Stores its error file, then writes its state and its mails in one transaction, which is durable when this
- * returns. Stores the error file again if its rows are removed meanwhile, by a deletion or because of a full disk.
+ * Ends an import. Stores its error file, then writes its state and its mails in one transaction, which is durable when
+ * this returns. Stores the error file again if its rows are removed meanwhile, by a deletion or because of a full disk.
  *
- * With `withoutErrorFile`, the import ends even if its error file cannot be stored, except during an outage. For a cancelled
- * import, this makes only its report. Returns the mails.
+ * With `withoutErrorFile`, the import ends even if its error file cannot be stored, except during an outage. For a
+ * cancelled import, this makes only its report. Returns the mails.
  *
  * Throws {@link ClaimLost}, also if more rows are committed than `progress` has. The next claim then ends the import.
  * Throws an AbortError if the process shuts down before the error file is stored, and otherwise the errors of storage.
@@ -97,7 +97,8 @@ async function finishUnlessRemoved(
       if ((await removals(tx, claim)).deletion === removedBefore.deletion) throw new ClaimLost()
       return undefined
     }
-    // If storage refused the file, an operator can still use the chunks. They stay until the import's files are removed.
+    // If storage refused the file, an operator can still use the chunks. They stay until the import's files are
+    // removed.
     if (stored !== undefined) await removeChunks(tx, claim)
     const app = await tx.selectFrom('apps').select('name').where('app_id', '=', claim.appId).executeTakeFirstOrThrow()
     const content = importNotification({

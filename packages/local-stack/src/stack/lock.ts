@@ -25,7 +25,7 @@ export interface Lock {
 const answerTimeoutMs = 2000
 
 /**
- * Takes the lock of a folder. A lock is replaced if its holder no longer runs.
+ * Acquires the lock of a folder. A lock is replaced if its holder no longer runs.
  *
  * Returns the lock, or the current holder if the lock is held.
  */

@@ -44,7 +44,9 @@ export function writeCopyRows(
   return writer.bytes.subarray(0, writer.length)
 }
 
-/** Returns the number of a user's document. Throws if the user has none: the bytes of another document would be written. */
+/**
+ * Returns the number of a user's document. Throws if the user has none: the bytes of another document would be written.
+ */
 export function documentOf(documents: readonly number[], user: number): number {
   const document = documents[user] ?? -1
   if (document === -1) throw new Error(`user ${user} has no document`)

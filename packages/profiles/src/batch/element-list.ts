@@ -82,7 +82,9 @@ export class ElementList {
     return this.writer.bytes.subarray(0, this.writer.length)
   }
 
-  /** Returns the array of chosen elements, valid until the list is cleared. Copies nothing if all are chosen, in order. */
+  /**
+   * Returns the array of chosen elements, valid until the list is cleared. Copies nothing if all are chosen, in order.
+   */
   arrayOf(elements: readonly number[]): Buffer {
     if (elements.length === this.count && elements.every((element, index) => element === index)) return this.array()
     let length = headerBytes

@@ -36,8 +36,8 @@ export class UserStates {
   }
 
   /**
-   * Whether there is nothing to check or to write. Either the profile holds all values of the user's row, or the user was
-   * deleted after the row was sent. Such a row counts as applied, and then deleted.
+   * Whether there is nothing to check or to write. Either the profile holds all values of the user's row, or the user
+   * was deleted after the row was sent. Such a row counts as applied, and then deleted.
    */
   isSettled(user: number): boolean {
     return this.#states[user] === upToDate || this.#states[user] === deleted
@@ -170,8 +170,9 @@ async function lookUpRegistrations(
 }
 
 /**
- * Returns the statements that merge the new values into the profiles of registered users, for `writeTogether`. One statement
- * inserts first profiles, one updates the others. A profile that already holds all of its new values is not written.
+ * Returns the statements that merge the new values into the profiles of registered users, for `writeTogether`. One
+ * statement inserts first profiles, one updates the others. A profile that already holds all of its new values is not
+ * written.
  *
  * Accepts the result of {@link lookUpUsers} in the transaction that these statements end. Another transaction may have
  * inserted a user's first profile since. The statements then fail with a conflict that `retryConflicts` repeats. With

@@ -70,8 +70,9 @@ export class ProfileBatch {
   }
 
   /**
-   * Adds a row's user. The bytes of its ID must be UTF-8 without NUL. `hash` is the hash of the row, as `latin1` text of at
-   * least 16 characters. `salt` has 16 bytes and must differ if the same row has another meaning (columns, types).
+   * Adds a row's user. The bytes of its ID must be UTF-8 without NUL. `hash` is the hash of the row, as `latin1` text
+   * of at least 16 characters. `salt` has 16 bytes and must differ if the same row has another meaning (columns,
+   * types).
    *
    * Returns the user's number in this batch. A user with several rows has no hash.
    */
@@ -110,7 +111,8 @@ export class ProfileBatch {
    * Adds a value to the row. `jsonKey` is `"key":`. The cell is `source` from `start` to `end` and must not be empty.
    * `isText` tells that it is known to be UTF-8 without NUL.
    *
-   * Returns the problem if the value cannot be stored. The row must then be dropped, after more values if there are any.
+   * Returns the problem if the value cannot be stored. The row must then be dropped, after more values if there are
+   * any.
    */
   addValue(
     jsonKey: Buffer,
@@ -188,8 +190,8 @@ export class ProfileBatch {
   }
 
   /**
-   * Joins the documents of each user. If a JSON object has a key twice, Postgres keeps the last value. That is also the rule
-   * for rows.
+   * Joins the documents of each user. If a JSON object has a key twice, Postgres keeps the last value. That is also the
+   * rule for rows.
    */
   #complete(): void {
     if (this.#phase === 'open row' || this.#phase === 'refused row') throw outOfOrder('reading', this.#phase)

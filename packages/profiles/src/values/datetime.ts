@@ -12,9 +12,9 @@ const minutesPerDay = 24 * 60
  * Parses a datetime in the extended format of ISO 8601 (design.md §3, Types): a date, or a date, `T` and a time. The
  * time has hours and minutes, and optionally seconds, a fraction, and `Z` or an offset.
  *
- * Returns it in UTC as `YYYY-MM-DD hh:mm:ss.mmm`, the form that is stored and shown. Digits after the millisecond are cut off.
- * Returns undefined for any other text, and for dates and times that do not exist (such as `24:00` and second 60). Also returns
- * undefined if the year in UTC is outside 0000 to 9999.
+ * Returns it in UTC as `YYYY-MM-DD hh:mm:ss.mmm`, the form that is stored and shown. Digits after the millisecond are
+ * cut off. Returns undefined for any other text, and for dates and times that do not exist (such as `24:00` and second
+ * 60). Also returns undefined if the year in UTC is outside 0000 to 9999.
  */
 export function parseDatetime(text: string, { requireOffset = false }: DatetimeOptions = {}): string | undefined {
   const match = extendedFormat.exec(text)

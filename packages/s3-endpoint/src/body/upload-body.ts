@@ -132,7 +132,7 @@ class BodyDigester {
 function checkTrailerNames(trailer: Map<string, string>, declared: ChecksumAlgorithm[]): void {
   const names = declared.map((algorithm) => `x-amz-checksum-${algorithm}`)
   if (trailer.size !== names.length || !names.every((name) => trailer.has(name))) {
-    throw new S3Error('MalformedTrailerError', 'The trailing headers are not those that x-amz-trailer declared.')
+    throw new S3Error('MalformedTrailerError', 'The trailing headers differ from the names in x-amz-trailer.')
   }
 }
 

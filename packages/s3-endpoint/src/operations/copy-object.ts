@@ -9,7 +9,9 @@ import { readAlgorithm } from './checksum-headers.ts'
 import type { OperationContext } from './context.ts'
 import { missingObject } from './get-object.ts'
 
-/** Copies an object within the endpoint. x-amz-metadata-directive decides whether the copy gets the source's metadata. */
+/**
+ * Copies an object within the endpoint. x-amz-metadata-directive decides whether the copy gets the source's metadata.
+ */
 export async function copyObject(context: OperationContext): Promise<Answer> {
   const source = parseSource(context.headers.get('x-amz-copy-source') ?? '')
   const replaces = readDirective(context)

@@ -1,5 +1,6 @@
 /**
- * Returns the common prefix under which a listing shows a key. It ends with the first delimiter that follows the prefix.
+ * Returns the common prefix under which a listing shows a key. It ends with the first delimiter that follows the
+ * prefix.
  *
  * Returns undefined if there is no such delimiter. The listing then shows the key itself.
  */

@@ -40,8 +40,8 @@ function conditionsOf(headers: RequestHeaders, prefix: string): ReadConditions {
 /**
  * Checks the conditions for reading an object.
  *
- * In both pairs of conditions, the ETag takes precedence over the date. A date that cannot be read is ignored (RFC 9110,
- * 13.2.2).
+ * In both pairs of conditions, the ETag takes precedence over the date. A date that cannot be read is ignored (RFC
+ * 9110, 13.2.2).
  */
 export function checkConditions(
   object: Pick<ObjectInfo, 'etag' | 'modifiedAt'>,

@@ -27,7 +27,9 @@ export function answerPreflight(headers: RequestHeaders, origins: readonly strin
   })
 }
 
-/** Returns the headers that allow a page to read an answer. Returns none if the request is not from an allowed origin. */
+/**
+ * Returns the headers that allow a page to read an answer. Returns none if the request is not from an allowed origin.
+ */
 export function corsHeaders(headers: RequestHeaders, origins: readonly string[]): Record<string, string> {
   const origin = headers.get('origin')
   if (origin === undefined || !origins.includes(origin)) return {}

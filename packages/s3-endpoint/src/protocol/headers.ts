@@ -3,7 +3,9 @@ import { S3Error } from '../errors.ts'
 /** A request's headers. Names are in lower case. Values of one name are joined by commas, as in the signature. */
 export type RequestHeaders = ReadonlyMap<string, string>
 
-/** Headers that must not be repeated. Otherwise, the meaning of a request would depend on which header a reader uses. */
+/**
+ * Headers that must not be repeated. Otherwise, the meaning of a request would depend on which header a reader uses.
+ */
 const singleHeaders = new Set([
   'authorization',
   'content-encoding',

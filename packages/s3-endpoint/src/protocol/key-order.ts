@@ -1,5 +1,6 @@
 /**
- * Compares two keys by their UTF-8 bytes, the order of S3's listings. Returns a negative number, 0 or a positive number.
+ * Compares two keys by their UTF-8 bytes, the order of S3's listings. Returns a negative number, 0 or a positive
+ * number.
  *
  * JavaScript compares UTF-16 units, and would put characters above U+FFFF before U+E000 to U+FFFF.
  */

@@ -13,8 +13,8 @@ const maxKeyBytes = 1024
 /**
  * Parses the target of a request line. It must be a path-style address (`/bucket/key?query`).
  *
- * The path is never normalised: a key may contain `..`, double slashes and doubly encoded characters. Throws InvalidURI,
- * InvalidBucketName, KeyTooLongError or InvalidArgument.
+ * The path is never normalised: a key may contain `..`, double slashes and doubly encoded characters. Throws
+ * InvalidURI, InvalidBucketName, KeyTooLongError or InvalidArgument.
  */
 export function parseRequestTarget(url: string): RequestTarget {
   if (!url.startsWith('/')) throw new S3Error('InvalidURI', 'The request target must be a path.')

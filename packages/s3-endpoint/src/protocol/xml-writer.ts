@@ -21,8 +21,8 @@ function writeContent(content: XmlContent): string {
 }
 
 function escapeText(text: string): string {
-  // Keys may have control characters, but XML may not. Like S3, this writes them as references anyway. Clients that need
-  // correct XML ask for encoding-type=url.
+  // Keys may have control characters, but XML may not. Like S3, this writes them as references anyway. Clients that
+  // need correct XML ask for encoding-type=url.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression must find control characters
   return text.replace(/[&<>"\u0000-\u001f\u007f]/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -29,7 +29,8 @@ export async function runProgram(
   args: string[],
   environment: Record<string, string> = {},
 ): Promise<string> {
-  // The environment must not pass on settings for proxies and certificates, which would change the behaviour of clients.
+  // The environment must not pass on settings for proxies and certificates, which would change the behaviour of
+  // clients.
   const { PATH = '', TMPDIR = '/tmp' } = process.env
   const { stdout } = await promisify(execFile)(path, args, {
     env: { PATH, TMPDIR, ...environment },

@@ -1,11 +1,13 @@
 import type { Server } from 'node:http'
 
-/** How long requests in flight may take when the process stops, ms. Shorter than the time that the process has to stop. */
+/**
+ * How long requests in flight may take when the process stops, ms. Shorter than the time that the process has to stop.
+ */
 const graceMs = 10_000
 
 /**
- * Prevents clients from delaying the end of a server that is about to close. Idle connections are closed at once, and slow
- * connections after 10 s.
+ * Prevents clients from delaying the end of a server that is about to close. Idle connections are closed at once, and
+ * slow connections after 10 s.
  */
 export function closeConnections(server: Server): void {
   if (!server.listening) return

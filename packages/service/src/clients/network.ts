@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net'
 
 /**
- * Returns the network by which limits count a client: its IPv4 address, or the /64 of its IPv6 address. A client with one
- * address of a /64 can use all of them.
+ * Returns the network by which limits count a client: its IPv4 address, or the /64 of its IPv6 address. A client with
+ * one address of a /64 can use all of them.
  */
 export function clientNetwork(address: string): string {
   const [bare = ''] = address.split('%')

@@ -8,7 +8,9 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
 interface ClientServerOptions {
   policy?: ClientPolicy
-  /** If a client waits for `100 Continue`, the listener decides when to send it. Default: the server sends it at once. */
+  /**
+   * If a client waits for `100 Continue`, the listener decides when to send it. Default: the server sends it at once.
+   */
   holdsContinue?: boolean
 }
 
@@ -30,8 +32,8 @@ const watchedBodies = new WeakMap<IncomingMessage, WatchedBody>()
  * Creates an HTTP server; every app uses it. The server ends the connections of clients that are too slow, and bounds
  * waiting connections. It refuses requests that clients and proxies could read differently. `policy` has the limits.
  *
- * A refusal is a `clientError`, like Node's own refusals. Without a listener for this event, the answer is a bare 400 or
- * 408.
+ * A refusal is a `clientError`, like Node's own refusals. Without a listener for this event, the answer is a bare 400
+ * or 408.
  */
 export function createClientServer(
   listener: Listener,
@@ -69,8 +71,8 @@ export function allowUpload(request: IncomingMessage): void {
 }
 
 /**
- * Returns a signal that aborts with a `SlowBody` when the body of a request is too slow; undefined if there is no body. The
- * caller must then answer in its own form and close the connection.
+ * Returns a signal that aborts with a `SlowBody` when the body of a request is too slow; undefined if there is no body.
+ * The caller must then answer in its own form and close the connection.
  */
 export function slowBodyOf(request: IncomingMessage): AbortSignal | undefined {
   const body = watchedBodies.get(request)

@@ -23,7 +23,9 @@ export class SlowBody extends Error {
 
 /** The watch over the body of a request. */
 export interface BodyWatch extends Disposable {
-  /** Aborts with a {@link SlowBody} when the client exceeds a limit. The caller then answers and closes the connection. */
+  /**
+   * Aborts with a {@link SlowBody} when the client exceeds a limit. The caller then answers and closes the connection.
+   */
   readonly signal: AbortSignal
   /** Ends the watch. Must be called when nobody reads the body any more. */
   stop(): void
@@ -33,15 +35,15 @@ export interface BodyWatch extends Disposable {
 const longestPeriodMs = 1_000
 
 /**
- * Watches how fast the body of a request arrives. Must be called when the server begins to read the body, and after it has
- * sent `100 Continue`.
+ * Watches how fast the body of a request arrives. Must be called when the server begins to read the body, and after it
+ * has sent `100 Continue`.
  *
- * The client has `graceMs` of credit. Waiting for the client uses credit, and each byte that arrives restores some, up to
- * `graceMs`. A client that sends at the minimum rate therefore never runs out of credit. A client that stalls runs out after
- * `graceMs`.
+ * The client has `graceMs` of credit. Waiting for the client uses credit, and each byte that arrives restores some, up
+ * to `graceMs`. A client that sends at the minimum rate therefore never runs out of credit. A client that stalls runs
+ * out after `graceMs`.
  *
- * Waiting counts only while no unread bytes are buffered, because a slow reader, such as storage, is not the client's fault.
- * Time during which this process was stopped or busy does not count either.
+ * Waiting counts only while no unread bytes are buffered, because a slow reader, such as storage, is not the client's
+ * fault. Time during which this process was stopped or busy does not count either.
  */
 export function watchBody(request: IncomingMessage, limits: BodyLimits): BodyWatch {
   const { minimumBytesPerSecond, graceMs, totalMs } = limits

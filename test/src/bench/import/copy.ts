@@ -11,8 +11,8 @@ import type { MadeFile } from './file.ts'
 const pieceBytes = 2 ** 18
 
 /**
- * Copies a file into a new unlogged table like `psql \copy`: the client reads the file and sends it, because the file need
- * not be on the server. `typeOf` returns the type of a column of the table.
+ * Copies a file into a new unlogged table like `psql \copy`: the client reads the file and sends it, because the file
+ * need not be on the server. `typeOf` returns the type of a column of the table.
  */
 export async function copyFile(
   client: pg.Client,

@@ -5,8 +5,8 @@ import { processTree } from '../../stack/processes.ts'
 const ticks = 100
 
 /**
- * Returns the CPU seconds of a process and its descendants, including ended children: for Postgres, of all its backends and
- * helpers. Returns NaN if there is no /proc.
+ * Returns the CPU seconds of a process and its descendants, including ended children: for Postgres, of all its backends
+ * and helpers. Returns NaN if there is no /proc.
  */
 export async function cpuOfTree(root: number): Promise<number> {
   const times = await Promise.all((await processTree(root)).map(async (pid) => (await processTimes(pid)).cpu))

@@ -17,7 +17,8 @@ export interface Shape {
   /** The rows' users are in another order than the order of their registration. */
   shuffled?: true
   /**
-   * Three rows in ten have an error, after the rows from which types are inferred. `left out` makes the file without them.
+   * Three rows in ten have an error, after the rows from which types are inferred. `left out` makes the file without
+   * them.
    */
   invalid?: 'kept' | 'left out'
   gzip?: true

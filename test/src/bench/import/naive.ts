@@ -16,7 +16,9 @@ const readers: Record<ValueType, (cell: string) => string | number> = {
   datetime: (cell) => new Date(cell).toISOString(),
 }
 
-/** The naive import: csv-parse, row by row, and an INSERT of 1,000 rows that is awaited before the next rows are read. */
+/**
+ * The naive import: csv-parse, row by row, and an INSERT of 1,000 rows that is awaited before the next rows are read.
+ */
 export function naive(postgres: BenchPostgres, template: string): Contender {
   const database = 'bench_naive'
   return {

@@ -22,8 +22,8 @@ export interface BenchPostgres {
 }
 
 /**
- * An expert's settings for a bulk load on such a machine. Autovacuum is off for all contenders, because it would disturb
- * some of them by chance: the benchmark vacuums between the phases itself.
+ * An expert's settings for a bulk load on such a machine. Autovacuum is off for all contenders, because it would
+ * disturb some of them by chance: the benchmark vacuums between the phases itself.
  */
 const settings = { shared_buffers: '1GB', max_wal_size: '4GB', checkpoint_timeout: '30min', autovacuum: 'off' }
 
@@ -32,8 +32,8 @@ export async function startBenchPostgres(folder: string): Promise<BenchPostgres>
   const dataDirectory = join(folder, 'postgres')
   const server = await startPostgres({ dataDirectory, port: 0, settings })
   const postmaster = Number.parseInt(await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8'), 10)
-  // A signal ends this process and removes its scratch folder. Without this handler, the server would shut down and write
-  // there.
+  // A signal ends this process and removes its scratch folder. Without this handler, the server would shut down and
+  // write there.
   const kill = () => signal(postmaster, 'SIGKILL')
   process.prependOnceListener('exit', kill)
   const urlOf = (database: string) => {

@@ -12,7 +12,8 @@ import { sluice } from './sluice.ts'
 /**
  * Runs the contenders one at a time, round by round, and compares their end states.
  *
- * Returns the measurements. Throws if an import does not end as it should, or if two contenders wrote different profiles.
+ * Returns the measurements. Throws if an import does not end as it should, or if two contenders wrote different
+ * profiles.
  */
 export async function runContenders(options: Options, log: (line: string) => void): Promise<Results> {
   const shapes = shapesOf(options.rows)

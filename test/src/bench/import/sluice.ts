@@ -18,8 +18,8 @@ const longestMs = 15 * 60_000
 /**
  * Sluice end to end: with its own worker process, and the file in storage.
  *
- * The time begins before the job is enqueued. It ends when another connection observes that the import is completed, which
- * is after the last batch and the error file.
+ * The time begins before the job is enqueued. It ends when another connection observes that the import is completed,
+ * which is after the last batch and the error file.
  */
 export function sluice(postgres: BenchPostgres, template: string, home: string): Contender {
   const database = 'bench_sluice'

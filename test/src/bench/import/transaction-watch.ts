@@ -18,8 +18,8 @@ export interface LongestTransactions {
 }
 
 /**
- * Combines polls of writing transactions. A transaction has an ID from its first write on. It locks rows at the earliest
- * since the last poll without it, and at the latest until the first poll after it.
+ * Combines polls of writing transactions. A transaction has an ID from its first write on. It locks rows at the
+ * earliest since the last poll without it, and at the latest until the first poll after it.
  */
 export class TransactionWatch {
   readonly longest: LongestTransactions = { lockedMs: 0, activity: '', ageMs: 0 }

@@ -15,8 +15,9 @@ const importsOfApp = 4
 const deadlineMs = 10 * 60_000
 
 /**
- * Measures how long a small import waits for a slot of two workers beside 1, 10 and 100 apps with large imports: from its
- * upload to its first claim. `[--slice SECONDS] [--rows N] [--rounds N]`. Returns whether each wait is under twice a slice.
+ * Measures how long a small import waits for a slot of two workers beside 1, 10 and 100 apps with large imports: from
+ * its upload to its first claim. `[--slice SECONDS] [--rows N] [--rounds N]`. Returns whether each wait is under twice
+ * a slice.
  */
 export async function benchFairness(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({

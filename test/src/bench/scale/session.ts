@@ -34,8 +34,8 @@ export async function openScaleSession(workers: number, env: Record<string, stri
 }
 
 /**
- * Creates apps without members, so that nothing is mailed, each with the users `user-1` to `user-<users>`. Returns their
- * IDs.
+ * Creates apps without members, so that nothing is mailed, each with the users `user-1` to `user-<users>`. Returns
+ * their IDs.
  */
 export async function makeApps({ db }: ScaleSession, apps: number, users: number): Promise<number[]> {
   const { rows } = await sql<{ app_id: number }>`

@@ -44,8 +44,8 @@ export interface AppOptions {
 const repository = fileURLToPath(new URL('../../../..', import.meta.url))
 
 /**
- * Starts a process of an app, as a deployment would, and waits until it is ready. Throws if the process ends before it is
- * ready.
+ * Starts a process of an app, as a deployment would, and waits until it is ready. Throws if the process ends before it
+ * is ready.
  */
 export async function startApp({
   app,

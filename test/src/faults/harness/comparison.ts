@@ -24,8 +24,8 @@ export interface Comparison {
 }
 
 /**
- * Waits until all imports and mails have ended, then compares profiles, counts, error files and mails with the model. Throws
- * if the imports or the mails do not end within `timeoutMs`.
+ * Waits until all imports and mails have ended, then compares profiles, counts, error files and mails with the model.
+ * Throws if the imports or the mails do not end within `timeoutMs`.
  */
 export async function compareWithModel(
   deployment: Deployment,
@@ -110,7 +110,9 @@ async function download(link: string): Promise<Buffer> {
   return Buffer.from(await response.arrayBuffer())
 }
 
-/** Compares the mails of an import: one to each member, with the counts. Only the first member's mail server accepts it. */
+/**
+ * Compares the mails of an import: one to each member, with the counts. Only the first member's mail server accepts it.
+ */
 async function compareMails(
   { db, mail }: Deployment,
   app: ClientApp,
@@ -147,8 +149,8 @@ async function compareMails(
 }
 
 /**
- * Waits for the end of all imports that the apps have uploaded to. If the answer to a first request was lost, nobody uploads
- * to its import, and the import is ignored here.
+ * Waits for the end of all imports that the apps have uploaded to. If the answer to a first request was lost, nobody
+ * uploads to its import, and the import is ignored here.
  */
 export async function untilAllEnded({ db }: Deployment, apps: readonly ClientApp[], timeoutMs: number): Promise<void> {
   const wanted = apps.flatMap(({ files }) => [...files.keys()])
@@ -169,8 +171,8 @@ export async function untilAllEnded({ db }: Deployment, apps: readonly ClientApp
 }
 
 /**
- * Waits until no mail is waiting. Makes mails that failed due at once: they would wait for minutes, which other tests cover.
- * Leaves a mail that a worker has claimed (for 120 s) to this worker for at least 20 s.
+ * Waits until no mail is waiting. Makes mails that failed due at once: they would wait for minutes, which other tests
+ * cover. Leaves a mail that a worker has claimed (for 120 s) to this worker for at least 20 s.
  */
 async function untilMailsSettled({ db }: Deployment, timeoutMs: number): Promise<void> {
   const waiting = async () => {

@@ -2,7 +2,9 @@ import type { ValueType } from '@sluice/contract'
 import { applyTable } from '../../imports/model.ts'
 import { type GeneratedFile, generatedUsers, write } from './generate.ts'
 
-/** Settings that affect the result of an import. All deployments of the fault tests use them, to get many small batches. */
+/**
+ * Settings that affect the result of an import. All deployments of the fault tests use them, to get many small batches.
+ */
 export const modelSettings = { batchRows: 50, inferenceRows: 40 }
 
 /** Expected result of an import. */

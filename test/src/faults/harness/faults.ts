@@ -103,8 +103,8 @@ async function terminateBackends({ deployment }: FaultContext): Promise<void> {
 }
 
 /**
- * Locks users in random order. Its long `deadlock_timeout` makes the worker detect the deadlock first, so that the worker's
- * transaction aborts.
+ * Locks users in random order. Its long `deadlock_timeout` makes the worker detect the deadlock first, so that the
+ * worker's transaction aborts.
  */
 async function provokeDeadlocks({ deployment, random, durationMs }: FaultContext): Promise<void> {
   const client = new pg.Client({ connectionString: deployment.databaseUrl })
@@ -127,7 +127,9 @@ async function provokeDeadlocks({ deployment, random, durationMs }: FaultContext
   }
 }
 
-/** Makes about half of the batches fail with the error that Postgres reports if two transactions cannot be serialized. */
+/**
+ * Makes about half of the batches fail with the error that Postgres reports if two transactions cannot be serialized.
+ */
 async function provokeSerializationFailures({ deployment: { db }, durationMs }: FaultContext): Promise<void> {
   await sql
     .raw(`

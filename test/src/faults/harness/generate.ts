@@ -28,7 +28,9 @@ export function generateFile(random: Random, number: number, rows: number): Gene
   return random(15) === 0 ? refusedFile(random) : generateSoundFile(random, number, rows)
 }
 
-/** Generates a file that must be applied. Every row has the file's number, so that no two imports leave equal profiles. */
+/**
+ * Generates a file that must be applied. Every row has the file's number, so that no two imports leave equal profiles.
+ */
 export function generateSoundFile(random: Random, number: number, rows: number): GeneratedFile {
   const names = Object.keys(columns).filter(() => random(3) > 0)
   const header = ['mark', ...names].toSpliced(random(names.length + 1), 0, 'user_id')

@@ -34,8 +34,9 @@ const faultNames = [
 ]
 
 /**
- * Makes the first requests of all imports, then uploads the files in random order. Meanwhile workers are killed and stopped,
- * and connections break. Returns a violation if an app's imports do not run in request order or differ from the model.
+ * Makes the first requests of all imports, then uploads the files in random order. Meanwhile workers are killed and
+ * stopped, and connections break. Returns a violation if an app's imports do not run in request order or differ from
+ * the model.
  */
 export async function runInOrder(run: OrderRun): Promise<Comparison> {
   const deployment = await startDeployment({

@@ -106,8 +106,8 @@ function progressOf({ db }: Deployment): Promise<Map<number, number>> {
 }
 
 /**
- * Uploads one file after another, as fast as imports end. Cancels one import in six some time later. Uploads one file in six
- * so late that other imports have overtaken its import.
+ * Uploads one file after another, as fast as imports end. Cancels one import in six some time later. Uploads one file
+ * in six so late that other imports have overtaken its import.
  */
 async function keepUploading(deployment: Deployment, app: ClientApp, random: Random, over: AbortSignal): Promise<void> {
   const late: Promise<void>[] = []

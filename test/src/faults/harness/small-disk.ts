@@ -13,7 +13,9 @@ export interface SmallDisk {
   remove(): Promise<void>
 }
 
-/** Mounts a disk of `bytes` bytes. Returns undefined if the machine does not allow it: mounting requires root on Linux. */
+/**
+ * Mounts a disk of `bytes` bytes. Returns undefined if the machine does not allow it: mounting requires root on Linux.
+ */
 export async function mountSmallDisk(bytes: number): Promise<SmallDisk | undefined> {
   const path = await mkdtemp(join(tmpdir(), 'sluice-disk-'))
   try {

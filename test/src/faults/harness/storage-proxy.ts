@@ -32,7 +32,9 @@ export interface StorageProxy {
   close(): Promise<void>
 }
 
-/** Starts a proxy in front of the storage on a port of 127.0.0.1. Signatures stay valid because no header is changed. */
+/**
+ * Starts a proxy in front of the storage on a port of 127.0.0.1. Signatures stay valid because no header is changed.
+ */
 export async function startStorageProxy(storagePort: number): Promise<StorageProxy> {
   let faults: StorageFaults | undefined
   const server = createServer((incoming, answer) => {
@@ -95,7 +97,10 @@ async function serve(
   })
 }
 
-/** Forwards bytes up to the limit of the fault, then fails or stalls. Forwards all bytes if the fault is of another kind. */
+/**
+ * Forwards bytes up to the limit of the fault, then fails or stalls. Forwards all bytes if the fault is of another
+ * kind.
+ */
 function breaking(fault: StorageFault | undefined, ...kinds: StorageFault['kind'][]): Transform {
   const applies = fault !== undefined && 'afterBytes' in fault && kinds.includes(fault.kind)
   const maxBytes = applies ? fault.afterBytes : Number.POSITIVE_INFINITY

@@ -96,7 +96,9 @@ export const fairnessAttacks: Attack[] = [
   },
 ]
 
-/** Starts large imports of `apps` apps, and leaves them running for {@link largeImportsMs}. A single app adds a dry run. */
+/**
+ * Starts large imports of `apps` apps, and leaves them running for {@link largeImportsMs}. A single app adds a dry run.
+ */
 async function runLarge(context: AttackContext, apps: number): Promise<Figures> {
   const file = await bomb('user_id,a\n', 'u1,1\n', largeRows)
   const attackers = []
