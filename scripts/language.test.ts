@@ -46,7 +46,7 @@ function complaints(paths: readonly string[], rule: (line: string) => string | u
     )
 }
 
-const isComment = (line: string) => /^\s*(?:\/\*\*|\*|\/\/)/.test(line)
+const isComment = (line: string) => /^\s*(?:\/\*\*|\* |\/\/)/.test(line)
 
 describe('language', () => {
   test('standard terms stand for the words that we replaced', () => {
