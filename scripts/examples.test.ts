@@ -1,14 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 
-// Runs the `@example` blocks of the packages' docstrings. A block is a fence of TypeScript within the docstring. A line
-// `expression // → value` is checked: the value is the JSON of the awaited expression, or `undefined`. An example can
-// use the exports of its file and of its package, and these names of Node:
+// Runs the `@example` blocks of the packages' docstrings. A block is a fence of code without type annotations. A line
+// `expression // → value` is checked: the value is the JSON of the awaited expression, or `undefined`. An example can use
+// the exports of its file and of its package, and these names of Node:
 const nodeNames = { Readable, gzipSync }
 
 /** Packages in which every exported function and class has an example. */
@@ -51,12 +50,9 @@ async function run({ file, code }: Example): Promise<{ line: string; value: unkn
     ...(await import(pathToFileURL(join(packages, file)).href)),
   }
   const checked: { line: string; value: unknown; expected: string }[] = []
-  const body = stripTypeScriptTypes(code).replace(
-    /^(?<expression>.*?) *\/\/ → (?<json>.*)$/gm,
-    (line, expression, json) => {
-      return `check(${JSON.stringify(line)}, await (${expression}), ${JSON.stringify(json)})`
-    },
-  )
+  const body = code.replace(/^(?<expression>.*?) *\/\/ → (?<json>.*)$/gm, (line, expression, json) => {
+    return `check(${JSON.stringify(line)}, await (${expression}), ${JSON.stringify(json)})`
+  })
   const AsyncFunction = Object.getPrototypeOf(run).constructor
   const check = (line: string, value: unknown, expected: string) => void checked.push({ line, value, expected })
   await new AsyncFunction('check', ...Object.keys(scope), body)(check, ...Object.values(scope))

@@ -6,10 +6,7 @@ import { clientNetwork } from './network.ts'
 export interface WaitingLimits {
   /** Most such connections. */
   perAddress: number
-  /**
-   * Connections that have waited for less than this count only beyond ten times the limit, ms. A burst is not an
-   * attack.
-   */
+  /** A connection that has waited for less than this ends only beyond ten times the limit, ms. A burst is not an attack. */
   patienceMs: number
 }
 
