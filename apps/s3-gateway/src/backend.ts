@@ -57,7 +57,10 @@ async function put(
   const file = await finishUpload(context, upload, { kind: 'request', signature: body.signature, md5 })
   if (file === undefined) throw new Error(`upload ${upload.importId} was removed while it was in flight`)
   if (file.isNew)
-    context.log.info({ app_id: appId, import_id: upload.importId, byte_size: file.byteSize }, 'bucket upload imported')
+    context.log.info(
+      { app_id: appId, import_id: upload.importId, byte_size: file.byteSize },
+      'bucket upload queued as an import',
+    )
   return infoOf(name.key, file, metadata, checksums)
 }
 

@@ -111,7 +111,7 @@ async function complete(
   if (upload !== undefined) await assemble(context, upload, await readParts(), claims)
   const finished = upload && (await finishUpload(context, upload, { kind: 'parts' }))
   if (finished?.isNew) {
-    log.info({ app_id: appId, import_id: uploadId, byte_size: finished.byteSize }, 'bucket upload imported')
+    log.info({ app_id: appId, import_id: uploadId, byte_size: finished.byteSize }, 'bucket upload queued as an import')
   }
   const file = finished ?? (await findImportedFile(db, appId, fileName, uploadId))
   if (file === undefined) throw noSuchUpload()

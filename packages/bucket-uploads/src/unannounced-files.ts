@@ -89,7 +89,7 @@ async function importFile(context: MaintenanceContext, file: UnannouncedFile): P
     if (finished?.isNew === true) {
       log.info(
         { app_id: file.appId, import_id: upload.importId, byte_size: file.byteSize },
-        'unannounced file imported',
+        'unannounced file queued as an import',
       )
       imported = 1
     }

@@ -14,9 +14,8 @@ import { type Authenticated, authenticate, type FindCredentials } from './signat
 /**
  * Decides whether a verified sender may use an operation. `key` is the object's key, the prefix of a listing, or empty.
  *
- * It is called once for each object that a request names: for source and target of a copy (as GetObject and
- * CopyObject), for each key of DeleteObjects (as DeleteObject), and for each bucket that ListBuckets would show (as
- * HeadBucket).
+ * It is called once for each object that a request names. A copy asks for GetObject of its source and CopyObject of its
+ * target. DeleteObjects asks for DeleteObject of each key. ListBuckets asks for HeadBucket of each bucket.
  */
 export type Authorize<Identity> = (
   identity: Identity,

@@ -240,7 +240,7 @@ function toInput({ contentType, user }: RelayedMetadata) {
   return { ContentType: contentType, Metadata: user }
 }
 
-/** Streams a body to storage. Returns the ETag of what was stored. */
+/** Streams a body to storage. Returns the ETag of the stored bytes. */
 async function relayBody(
   body: SizedBody,
   send: Parameters<typeof sendBody<{ ETag?: string | undefined }>>[1],
