@@ -220,27 +220,20 @@ describe('an import that is cancelled while its end is written has one end', () 
   })
 
   test('completed, if its end is written first', async () => {
+    const { db } = fixture.database
     const importId = await queueFile(fixture, appId, csvOf(rowsOf('a').slice(0, 4)))
-    const endIsWritten = Promise.withResolvers<void>()
-    const commitEnd = Promise.withResolvers<void>()
-    // The end's transaction writes the state, then the mails: it waits here between the two.
-    const mailsLocked = Promise.withResolvers<void>()
-    const lock = fixture.database.db.transaction().execute(async (tx) => {
+    const claimed = await claim(fixture, appId, importId)
+    // The end's transaction writes the state, then the mails: the lock makes it wait between the two.
+    const { running, cancellation } = await db.transaction().execute(async (tx) => {
       await sql`lock table mails in exclusive mode`.execute(tx)
-      mailsLocked.resolve()
-      await until('the mails to wait', async () => {
-        return (await lockWaits(fixture.database.db)).some((statement) => statement.includes('"mails"'))
+      const running = runImport(fixture.context, claimed, noShutdown)
+      await until('the end to wait for the mails', async () => {
+        return (await lockWaits(db)).some((statement) => statement.includes('insert into mails'))
       })
-      endIsWritten.resolve()
-      await commitEnd.promise
+      const cancellation = cancelImport(db, importId)
+      await untilOneWaits()
+      return { running, cancellation }
     })
-    await mailsLocked.promise
-    const running = runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
-    await endIsWritten.promise
-    const cancellation = cancelImport(fixture.database.db, importId)
-    await untilOneWaits()
-    commitEnd.resolve()
-    await lock
     expect(await running).toMatchObject({ outcome: 'completed' })
     expect(await cancellation).toEqual({ outcome: 'ended', state: 'completed' })
     await expectEnd(importId, 'completed')
