@@ -83,7 +83,9 @@ async function failOnFullDisk(): Promise<{ outcome: Promise<unknown> }> {
 
 const untilOneIsHeld = () =>
   until('an update to be held', async () => {
-    const { rows } = await sql`select from pg_stat_activity where wait_event = 'PgSleep'`.execute(fixture.database.db)
+    const { rows } = await sql`
+      select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'
+    `.execute(fixture.database.db)
     return rows.length > 0
   })
 
