@@ -193,7 +193,7 @@ test('HTML in the name of a file, a header, a cell, a user ID or a message is sh
   }
 })
 
-test('the list has pages, newest first, which stay consistent if imports are added', async () => {
+test('the list of imports has pages, newest first', async () => {
   const { appId, email } = await openAppWith(dashboard, [])
   const fixture = fixtureOf(dashboard)
   const ids: string[] = []

@@ -18,11 +18,11 @@ beforeAll(async () => {
 afterAll(() => deployment.close())
 
 // On a busy machine, 66 MB of rows with errors take more than a minute.
-const longest = { timeout: 240_000 }
+const options = { timeout: 240_000 }
 
 test.for(files)(
   '$name: the import ends as specified with a mail and bounded memory, and the next import runs',
-  longest,
+  options,
   async (file) => {
     const { peakMemory, tookMs, mail, messages, ...end } = await runHostileFile(deployment, file)
     console.log(`${file.name}: a worker's peak is ${Math.round(peakMemory / 1e6)} MB; ended after ${tookMs} ms`)

@@ -57,8 +57,11 @@ describe('completing an upload', () => {
     ['nothing', {}],
     ['its size', { MpuObjectSize: file.length }],
     ['the checksum of its parts', { ChecksumCRC32: ofParts }],
-    ['the same with the number of parts and the type', { ChecksumCRC32: `${ofParts}-1`, ChecksumType: 'COMPOSITE' }],
-  ])('that says %s of the file makes the import', async (_, claims) => {
+    [
+      'the checksum of its parts with their number and its type',
+      { ChecksumCRC32: `${ofParts}-1`, ChecksumType: 'COMPOSITE' },
+    ],
+  ])('that declares %s creates the import', async (_, claims) => {
     const complete = await sendPart()
     await complete(claims)
     expect(await gateway.importsOf(owner)).toHaveLength(1)

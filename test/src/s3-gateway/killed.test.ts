@@ -77,7 +77,7 @@ test('files that alternate at one address become one import each, in order, even
     const before = (await uploads()).length
     const [pid = 0] = (await stack.info()).processes.s3_gateway ?? []
     const broken = put(body).catch(() => false)
-    // Every other time, the gateway is killed before the client gets an answer, when the import exists or is about to.
+    // Every other time, the gateway may be killed before its import is inserted, and so before it answers.
     await until('the upload', async () => {
       const { length } = await importsNamed(stack, owner, 'people.csv')
       return length > number || (number % 2 === 0 && (await uploads()).length > before)
