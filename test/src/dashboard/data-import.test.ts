@@ -122,7 +122,7 @@ describe('a refused upload leaves no trace', () => {
     expect(await importsOf()).toEqual([])
   })
 
-  test('a form without its token, and one that is no form', async () => {
+  test('a form without its token, and a body that is not a form', async () => {
     const body = `${head}${file}${tail}`
     expect((await visitor.postBody(page, body, multipart)).status).toBe(403)
     expect((await visitor.postBody(page, body, { 'Content-Type': 'multipart/form-data' }, page)).status).toBe(400)

@@ -15,13 +15,19 @@ export async function hasProgram(name: string): Promise<boolean> {
   return false
 }
 
-/** Runs a program to its end with `input` on stdin. Returns the exit code and the output. */
+/**
+ * Runs a program to its end with `input` on stdin. `env` replaces the environment. Returns the exit code and the output.
+ */
 export async function runProgram(
   name: string,
   args: readonly string[],
-  { input = '', cwd }: { input?: string; cwd?: string } = {},
+  { input = '', cwd, env }: { input?: string; cwd?: string; env?: Record<string, string> } = {},
 ): Promise<{ code: number; output: string }> {
-  const child = spawn(name, args, { stdio: 'pipe', ...(cwd !== undefined && { cwd }) })
+  const child = spawn(name, args, {
+    stdio: 'pipe',
+    ...(cwd !== undefined && { cwd }),
+    ...(env !== undefined && { env }),
+  })
   child.stdin.on('error', () => {}) // the program may end before it has read all input
   child.stdin.end(input)
   const [[code], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)])

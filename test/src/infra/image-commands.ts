@@ -27,7 +27,7 @@ try {
     console.log(`${((performance.now() - began) / 1000).toFixed(1)} s  ${command}`)
   }
   await run('/bin/sh', ['-c', 'find . -not -type l -exec chmod a-w {} +'], app)
-  console.log(`${Math.round((await sizeOf(app)) / 2 ** 20)} MiB in the image beside Node's own`)
+  console.log(`${Math.round((await sizeOf(app)) / 2 ** 20)} MiB in the image in addition to Node`)
   for (const name of await readdir(join(app, 'apps'))) {
     if (['api', 'worker', 'dashboard', 's3-gateway'].includes(name)) await startsAndIsHealthy(app, name, dockerfile)
   }

@@ -76,7 +76,7 @@ describe('completing an upload', () => {
     ['a checksum of parts that have none', { ChecksumCRC32: `${ofParts}-1` }, {}, 'NotImplemented'],
     ['a checksum of another type', { ChecksumCRC32: ofPart, ChecksumType: 'FULL_OBJECT' }, undefined, 'BadDigest'],
     ['a checksum by another algorithm', { ChecksumSHA256: hashOfFile }, undefined, 'BadDigest'],
-  ])('that says %s is refused, and goes on without it', async (_, claims, named, name) => {
+  ])('that declares %s is refused, and succeeds without it', async (_, claims, named, name) => {
     const complete = await sendPart()
     await expect(complete(claims, named)).rejects.toMatchObject({ name })
     expect(await gateway.importsOf(owner)).toEqual([])

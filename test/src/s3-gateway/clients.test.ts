@@ -64,7 +64,7 @@ async function expectBothImported(): Promise<void> {
 }
 
 describe('with their default settings', () => {
-  testWith('s3cmd', 's3cmd puts and lists', async (s3cmd) => {
+  testWith('s3cmd', 's3cmd uploads and lists', async (s3cmd) => {
     const { host } = new URL(owner.gateway)
     const config = join(folder, 's3cfg')
     await writeFile(
@@ -82,7 +82,7 @@ describe('with their default settings', () => {
     await expectBothImported()
   })
 
-  testWith('rclone', 'rclone copies and lists, and copies nothing again that is there', async (rclone) => {
+  testWith('rclone', 'rclone copies and lists, and does not copy an existing file again', async (rclone) => {
     const environment = {
       RCLONE_CONFIG: join(folder, 'rclone.conf'),
       RCLONE_CONFIG_STORE_TYPE: 's3',
@@ -163,7 +163,7 @@ describe('the command that the dashboard shows', () => {
   }
 
   for (const { program } of uploadCommands({ endpoint: 'http://x', bucket: '', path: '', region: '' }, placeholders)) {
-    testWith(program, `for ${program} puts a file`, async () => {
+    testWith(program, `for ${program} uploads a file`, async () => {
       const command = uploadCommands(address(), owner).find((one) => one.program === program)?.command
       await writeFile(join(folder, 'people.csv'), small)
       await runProgram('/bin/sh', ['-c', `cd '${folder}' && ${command}`], { HOME: folder })

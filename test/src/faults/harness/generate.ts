@@ -16,7 +16,7 @@ export const generatedUsers = Array.from({ length: 60 }, (_, user) => `user-${us
 
 /** Generators of cells by column name. `late` has no values in the rows that types are inferred from. */
 const columns: Record<string, (random: Random, row: number) => string> = {
-  plan: (random) => pick(['free', 'basic', 'pro', '', '"quoted", and more', 'two\ntoLines', 'ünï😀'], random),
+  plan: (random) => pick(['free', 'basic', 'pro', '', '"quoted", and more', 'two\nlines', 'ünï😀'], random),
   age: (random) => pick(['31', '42', '-7', '', String(random(1000))], random),
   score: (random) => pick(['1.5', '22.25', '', `${random(100)}.${random(10)}`], random),
   joined: (random) => pick(['2026-01-02', '2026-01-02T03:04:05+09:00', ''], random),
