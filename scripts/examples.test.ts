@@ -6,8 +6,8 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 
 // Runs the `@example` blocks of the packages' docstrings. A block is a fence of code without type annotations. A line
-// `expression // → value` is checked: the value is the JSON of the awaited expression, or `undefined`. An example can use
-// the exports of its file and of its package, and these names of Node:
+// `expression // → value` is checked: the value is the JSON of the awaited expression, or `undefined`. An example can
+// use the exports of its file and of its package, and these names of Node:
 const nodeNames = { Readable, gzipSync }
 
 /** Packages in which every exported function and class has an example. */

@@ -28,9 +28,9 @@ export interface RecordBlock {
  * Cuts a stream of bytes into records. Does not split the records into cells.
  *
  * The quoting of a record is broken if a closing quote precedes a byte other than a comma or a line break. It is also
- * broken if the file ends, or the record reaches its longest size, within quotes. Only the record's first physical line is
- * then reported as a problem, and the next line begins a new record. An unmatched quote therefore costs one line, not the
- * rest of the file.
+ * broken if the file ends, or the record reaches its longest size, within quotes. Only the record's first physical line
+ * is then reported as a problem, and the next line begins a new record. An unmatched quote therefore costs one line,
+ * not the rest of the file.
  *
  * For any file, time is linear in the number of bytes. Memory is at most a few times the longest record and the largest
  * chunk.

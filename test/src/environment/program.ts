@@ -16,7 +16,8 @@ export async function hasProgram(name: string): Promise<boolean> {
 }
 
 /**
- * Runs a program to its end with `input` on stdin. `env` replaces the environment. Returns the exit code and the output.
+ * Runs a program to its end with `input` on stdin. `env` replaces the environment. Returns the exit code and the
+ * output.
  */
 export async function runProgram(
   name: string,

@@ -9,7 +9,8 @@ import { until } from '../environment/wait.ts'
 import { openApp } from './client.ts'
 import { type RunningStack, startStack } from './running-stack.ts'
 
-// Executes the README's blocks of language `sh` under the heading "Use it", in order and in one shell, as a reader does.
+// Executes the README's blocks of language `sh` under the heading "Use it", in order and in one shell, as a reader
+// does.
 const heading = 'Use it'
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const hasPrograms = (await hasProgram('bash')) && (await hasProgram('curl')) && (await hasProgram('openssl'))
@@ -73,7 +74,10 @@ interface Session {
   httpAnswers(): Promise<string[]>
 }
 
-/** Prepares an empty folder and an environment with `$APP`, `$TOKEN`, `npm run -s sluice` and a `curl` that records statuses. */
+/**
+ * Prepares an empty folder and an environment with `$APP`, `$TOKEN`, `npm run -s sluice` and a `curl` that records
+ * statuses.
+ */
 async function openSession(stack: RunningStack): Promise<Session> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-readme-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))

@@ -6,7 +6,9 @@ import { clientNetwork } from './network.ts'
 export interface WaitingLimits {
   /** Most such connections. */
   perAddress: number
-  /** A connection that has waited for less than this ends only beyond ten times the limit, ms. A burst is not an attack. */
+  /**
+   * A connection that has waited for less than this ends only beyond ten times the limit, ms. A burst is not an attack.
+   */
   patienceMs: number
 }
 
