@@ -2,10 +2,10 @@
 //   npm run test:soak [-- --times 20] [--seed 1] [--minutes 2] [--fault 30]
 //     [--only random-postgres,random-redis,order,hostile]
 //
-// A round runs a random schedule of faults on each queue backend, then 8 apps × 20 imports in random order under faults.
-// Each schedule takes `--minutes`, and no fault is longer than `--fault` seconds. The first round also imports the
-// hostile files, with lines and bombs of 1 GB. Prints one line of JSON for each part, and the sum at the end. Exits with
-// code 1 on any violation.
+// A round runs a random schedule of faults on each queue backend, then 8 apps × 20 imports in random order under
+// faults. Each schedule takes `--minutes`, and no fault is longer than `--fault` seconds. The first round also imports
+// the hostile files, with lines and bombs of 1 GB. Prints one line of JSON for each part, and the sum at the end. Exits
+// with code 1 on any violation.
 import assert from 'node:assert/strict'
 import { parseArgs } from 'node:util'
 import { startDeployment } from './harness/deployment.ts'
