@@ -1,14 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { root } from './modules.ts'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
 const documents = [
-  'README.md',
-  'packages/imports/README.md',
-  ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
-]
+  ...readdirSync(root),
+  ...['docs', 'apps', 'packages', 'infra', 'test'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
+  ),
+].filter((path) => path.endsWith('.md') && !path.includes('node_modules'))
 
 test.each(documents)('%s names only files, npm scripts and headings that exist', (document) => {
   const text = readFileSync(join(root, document), 'utf8')

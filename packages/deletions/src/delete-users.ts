@@ -12,7 +12,7 @@ export interface DueCompletion {
 
 /**
  * After each batch, the process pauses this many times as long as the batch took. Deletion thus never uses more than
- * about half of the database's capacity, whatever else the database has to do (docs/decisions.md, Deletion requests).
+ * about half of the database's capacity, whatever else the database has to do (docs/decisions.md, packages/deletions).
  */
 const restPerBatch = 1
 

@@ -34,8 +34,8 @@ export async function receiveFile<Checked>(
   check: (file: StoredFile) => Promise<Checked>,
 ): Promise<{ checked: Checked } | undefined> {
   const { db, storage } = context
-  // Before the first byte: `requested_at` must not be later than the file's data (docs/decisions.md, Deletion
-  // requests).
+  // Before the first byte: `requested_at` must not be later than the file's data (docs/decisions.md,
+  // packages/deletions).
   const objectKey = await reserveImport(context, id, expected)
   try {
     const { contentType, byteSize, content } = await open()
