@@ -11,7 +11,7 @@ import { describe, expect, test } from 'vitest'
 const nodeNames = { Readable, gzipSync }
 
 /** Packages in which every exported function and class has an example. */
-const withAllExamples = ['csv', 'contract']
+const withAllExamples = ['csv', 'contract', 'joined-calls']
 
 const packages = fileURLToPath(new URL('../packages', import.meta.url))
 

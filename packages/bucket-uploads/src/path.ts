@@ -3,7 +3,14 @@ import { limits } from '@sluice/contract'
 /** All apps' paths begin with this prefix, so one listing finds the unannounced files of all apps. */
 export const uploadsPrefix = 'uploads/'
 
-/** Returns an app's path in the bucket. The keys of the app's files begin with it. */
+/**
+ * Returns an app's path in the bucket. The keys of the app's files begin with it.
+ *
+ * @example
+ * ```ts
+ * pathOf(7) // → "uploads/7/"
+ * ```
+ */
 export function pathOf(appId: number): string {
   return `${uploadsPrefix}${appId}/`
 }
@@ -15,7 +22,15 @@ export interface FileKey {
   fileName: string
 }
 
-/** Parses a key. Returns undefined if it is in no app's path. */
+/**
+ * Parses a key. Returns undefined if it is in no app's path.
+ *
+ * @example
+ * ```ts
+ * parseKey('uploads/7/people.csv') // → {"appId": 7, "fileName": "people.csv"}
+ * parseKey('apps/7/people.csv') // → undefined
+ * ```
+ */
 export function parseKey(key: string): FileKey | undefined {
   const found = /^uploads\/([1-9]\d{0,8})\/(.*)$/s.exec(key)
   return found?.[1] === undefined ? undefined : { appId: Number(found[1]), fileName: found[2] ?? '' }
@@ -26,6 +41,12 @@ export function parseKey(key: string): FileKey | undefined {
  *
  * Returns a description of the problem, or undefined if the name is valid. An encoded slash counts as a slash, because
  * a program may decode the name once too often.
+ *
+ * @example
+ * ```ts
+ * fileNameProblem('new people.csv') // → "the file name must contain no white space"
+ * fileNameProblem('people.csv') // → undefined
+ * ```
  */
 export function fileNameProblem(fileName: string): string | undefined {
   if (fileName === '') return 'the file name is empty'
@@ -44,6 +65,12 @@ const dotSegment = new RegExp(`(?:^|${separator})${dot}{1,2}(?:${separator}|$)`,
  * reach another key than the checked one.
  *
  * Backslashes also separate segments. Encoded forms count, because a program may decode the path once too often.
+ *
+ * @example
+ * ```ts
+ * hasDotSegment('uploads/7/%2e%2E/8/people.csv') // → true
+ * hasDotSegment('uploads/7/people..csv') // → false
+ * ```
  */
 export function hasDotSegment(key: string): boolean {
   return dotSegment.test(key)
@@ -53,6 +80,12 @@ export function hasDotSegment(key: string): boolean {
  * Checks the size of a file in bytes (service.md, Limits).
  *
  * Returns a description of the problem, or undefined if the size is allowed.
+ *
+ * @example
+ * ```ts
+ * fileSizeProblem(2 ** 30) // → undefined
+ * fileSizeProblem(2 ** 30 + 1) // → "the file is larger than 1073741824 bytes"
+ * ```
  */
 export function fileSizeProblem(byteSize: number): string | undefined {
   return byteSize > limits.bucketBytes ? `the file is larger than ${limits.bucketBytes} bytes` : undefined

@@ -12,6 +12,11 @@ export class SettingsError extends Error {
  * Accepts an environment and the names of the settings that the process uses. An empty variable counts as unset.
  * Returns the typed values. Throws {@link SettingsError}, which names every bad setting at once. A secret that
  * infra/compose.yaml publishes is bad, unless `PUBLISHED_SECRETS` is `accept`.
+ *
+ * @example
+ * ```ts
+ * readSettings({ IMPORT_LEASE: '30s' }, ['IMPORT_LEASE', 'WORKER_QUEUES']).IMPORT_LEASE // → 30000
+ * ```
  */
 export function readSettings<const Name extends SettingName>(
   environment: Record<string, string | undefined>,

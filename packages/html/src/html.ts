@@ -15,6 +15,11 @@ export type Content = Html | string | number | false | null | undefined | readon
 /**
  * Renders a template and escapes every value that is not {@link Html}. Escaping makes values harmless in text and in
  * quoted attributes, but nowhere else. Throws if a value directly follows `=`, or is the name of a tag.
+ *
+ * @example
+ * ```ts
+ * html`<p title="${'"'}">${'<b>'} ${[1, false, 2]}</p>`.text // → "<p title=\"&quot;\">&lt;b&gt; 12</p>"
+ * ```
  */
 export function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {
   if (!checked.has(parts)) check(parts)
@@ -42,7 +47,14 @@ function render(value: Content): string {
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
-/** Escapes text for HTML, including quoted attributes. */
+/**
+ * Escapes text for HTML, including quoted attributes.
+ *
+ * @example
+ * ```ts
+ * escapeHtml(`<a href='x'>`) // → "&lt;a href=&#39;x&#39;&gt;"
+ * ```
+ */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? '')
 }

@@ -15,6 +15,17 @@ interface Waiting<Input, Output> {
  * it.
  *
  * Returns a function that makes one call. If serving throws, exactly the calls that were served together throw.
+ *
+ * @example
+ * ```ts
+ * let queries = 0
+ * const lengthOf = joinCalls(async (app, words) => {
+ *   queries++
+ *   return words.map((word) => word.length)
+ * })
+ * await Promise.all([lengthOf('app 1', 'a'), lengthOf('app 1', 'bb'), lengthOf('app 1', 'ccc')]) // → [1, 2, 3]
+ * queries // → 2
+ * ```
  */
 export function joinCalls<Input, Output>(
   serve: (key: string, inputs: readonly Input[]) => Promise<readonly Output[]>,

@@ -20,6 +20,11 @@ const reservedKeys = new Set<string>([userIdColumn, serviceErrorsColumn])
  *
  * Returns the entries in the same order, with datetimes in UTC. If entries are invalid, returns a message for each
  * instead, at most 100. A message names the entry's key, or the entry's index if the key cannot be shown.
+ *
+ * @example
+ * ```ts
+ * checkEntries([{ key: 'age', type: 'int', value: '12' }]) // → {"messages": ["age should be integer"]}
+ * ```
  */
 export function checkEntries(entries: readonly JsonObject[]): { entries: ProfileEntry[] } | { messages: string[] } {
   const checked: ProfileEntry[] = []

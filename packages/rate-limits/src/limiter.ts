@@ -37,7 +37,14 @@ export interface RateLimiter<Name extends string> {
   close(): Promise<void>
 }
 
-/** Converts a wait in ms to whole seconds for `Retry-After`, at least 1. */
+/**
+ * Converts a wait in ms to whole seconds for `Retry-After`, at least 1.
+ *
+ * @example
+ * ```ts
+ * retryAfter(1_001) // → 2
+ * ```
+ */
 export function retryAfter(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1000))
 }

@@ -1,8 +1,23 @@
-/** Returns the prefix of all objects of an import, so that one removal of the prefix removes them. */
+/**
+ * Returns the prefix of all objects of an import, so that one removal of the prefix removes them.
+ *
+ * @example
+ * ```ts
+ * importPrefix(7, 'b3c8') // → "apps/7/imports/b3c8/"
+ * ```
+ */
 export function importPrefix(appId: number, importId: string): string {
   return `apps/${appId}/imports/${importId}/`
 }
 
+/**
+ * Returns the key of an import's uploaded file.
+ *
+ * @example
+ * ```ts
+ * uploadKey(7, 'b3c8') // → "apps/7/imports/b3c8/upload"
+ * ```
+ */
 export function uploadKey(appId: number, importId: string): string {
   return `${importPrefix(appId, importId)}upload`
 }
