@@ -55,9 +55,15 @@ describe('documents', () => {
     const completion = { method: 'POST', path: `${at(attacker, 'a.csv')}?uploadId=${uploadId}`, body }
     const creation = { method: 'PUT', path: `/${gateway.bucket}`, body }
     const requests = Array.from({ length: 6 }, (_, index) => gateway.send(attacker, index % 2 ? completion : creation))
-    const attack = Promise.all(requests)
+    const attack = Promise.allSettled(requests)
     expect(await neighbourDuring(attack, neighbour)).toEqual(new Set([200]))
-    for (const answer of await attack) expect(answer).toMatchObject({ status: 400, code: 'MaxMessageLengthExceeded' })
+    const outcomes = await attack
+    const answers = outcomes.filter((outcome) => outcome.status === 'fulfilled')
+    expect(answers).not.toEqual([])
+    for (const { value } of answers) expect(value).toMatchObject({ status: 400, code: 'MaxMessageLengthExceeded' })
+    // A client on a busy machine may still be sending when the gateway ends the connection, and then sees no answer.
+    const cut = outcomes.filter((outcome) => outcome.status === 'rejected')
+    for (const { reason } of cut) expect(['EPIPE', 'ECONNRESET']).toContain(reason.code)
   })
 
   test('that create a bucket may contain a region and nothing else', async () => {
