@@ -18,6 +18,7 @@ test('no migration reads through a table of 1,000,000 users while writers wait f
   onTestFinished(() => database.close())
   const [initial = '', ...later] = Object.keys(migrations)
   await migrate(database.url, pick(migrations, initial))
+  await keepFromVacuum(database)
   await fill(database)
   for (let count = 1; count <= later.length; count++) {
     const upTo = later.slice(0, count)
@@ -90,7 +91,6 @@ async function fill({ db }: TestDatabase): Promise<void> {
  * because the duration depends on the load of the machine.
  */
 async function pagesReadBy({ db }: TestDatabase, work: () => Promise<unknown>): Promise<number> {
-  await keepFromVacuum(db)
   const before = await pagesRead(db)
   await work()
   await until('the connections of the migration to end', async () => {
@@ -115,7 +115,7 @@ async function pagesRead(db: Database): Promise<Map<string, number>> {
 }
 
 /** Turns autovacuum off: its reads would count as the migration's. */
-async function keepFromVacuum(db: Database): Promise<void> {
+async function keepFromVacuum({ db }: TestDatabase): Promise<void> {
   const { rows } = await sql<{ table: string }>`select relname as table from pg_stat_user_tables`.execute(db)
   for (const { table } of rows) await sql`alter table ${sql.table(table)} set (autovacuum_enabled = off)`.execute(db)
 }
