@@ -191,11 +191,6 @@ interface ImportsTable {
   error_file_secret: string | null
   error_file_expires_at: NullableTimestamp
   files_removed_at: NullableTimestamp
-  /**
-   * Whether the files are removed when the import ends. Nothing sets it any more: `deletedSince` of packages/profiles
-   * decides.
-   */
-  remove_files_at_end: Generated<boolean>
   /** When a deletion last dropped the rows that were kept for the error file; null if no deletion did. */
   error_rows_since: NullableTimestamp
 
@@ -212,16 +207,11 @@ interface ImportErrorChunksTable {
   import_id: string
   /** The import's position after the batch whose invalid rows the chunk holds. It gives the file order. */
   position: number
-  /** Always 0: a batch has one chunk. */
-  part: number
   /** The rows, in the compact form of `kept-rows.ts` of packages/imports. */
   content: Buffer
-  /**
-   * Offset and length of the rows in the error file, bytes. Null if `content` holds finished lines instead of the
-   * compact form.
-   */
-  starts_at: number | null
-  bytes: number | null
+  /** Offset and length of the rows in the error file, bytes. */
+  starts_at: number
+  bytes: number
 }
 
 /**

@@ -39,9 +39,6 @@ const followsDeletion = sql`exists (
   select from recently_deleted_users d where d.app_id = i.app_id and d.deleted_at > i.requested_at
 )`
 
-/** The files of an import `i` may name users who were deleted since it was sent. */
-const mayNameDeleted = sql`(remove_files_at_end or ${followsDeletion})`
-
 /**
  * The last import that this run has tried. The time is Postgres's own text, because a JavaScript date has no
  * microseconds: an import that keeps its files would follow a truncated time again.
@@ -63,7 +60,7 @@ async function dueImports({ db, settings }: ImportContext, after: Cursor): Promi
       and (i.finished_at, import_id) > (${after.finished_at}::timestamptz, ${after.import_id}::uuid)
       and i.finished_at < now() - make_interval(days => case
         when state = 'expired' and source <> all (${receivedSources}) then ${expiredRetentionDays}
-        when ${mayNameDeleted} then 0
+        when ${followsDeletion} then 0
         when state = 'expired' or state = 'cancelled' and queued_at is null then ${expiredRetentionDays}
         else ${settings.FILE_RETENTION_DAYS}::integer end)
     order by i.finished_at, import_id limit ${passSize}
@@ -137,7 +134,7 @@ async function removeFiles({ db, storage, log }: FilesContext, { appId, importId
         .where((where) => where.and(ofImport))
         .execute()
       await sql`
-        update imports i set files_removed_at = now(), file_name = case when ${mayNameDeleted} then null else file_name end
+        update imports i set files_removed_at = now(), file_name = case when ${followsDeletion} then null else file_name end
         where app_id = ${appId} and import_id = ${importId}
       `.execute(tx)
       await sweepLater(tx, { appId, importId })

@@ -1,5 +1,6 @@
 import { cancelImport, reportCancelled } from '@sluice/imports'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { errorChunkOf } from '../imports/error-chunk.ts'
 import { claim, importFile, queueFile } from '../imports/import-fixture.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
 import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
@@ -45,12 +46,10 @@ describe('an import’s page', () => {
     const { view } = await importFile(fixture, appId, 'user_id,age\nu1,1\nu2,<i>x</i>\nu1,2\n')
     // Restores the state before the end: error chunks instead of an error file.
     const { db } = dashboard
+    const columns = ['user_id', 'age']
     await db
       .insertInto('import_error_chunks')
-      .values({
-        ...{ app_id: appId, import_id: view.import_id, position: 1, part: 0 },
-        content: Buffer.from('age should be integer,u2,<i>x</i>\n'),
-      })
+      .values(errorChunkOf({ appId, importId: view.import_id, position: 1, columns }, ['u2', '<i>x</i>']).chunk)
       .execute()
     await db
       .updateTable('imports')
@@ -58,7 +57,7 @@ describe('an import’s page', () => {
       .where('import_id', '=', view.import_id)
       .execute()
     const { text } = await (await signIn(dashboard, email)).get(`/apps/${appId}/imports/${view.import_id}`)
-    expect(text).toMatch(/age should be integer<\/td>\s*<td>u2<\/td><td>&lt;i&gt;x&lt;\/i&gt;</)
+    expect(text).toMatch(/user_id is unregistered user<\/td>\s*<td>u2<\/td><td>&lt;i&gt;x&lt;\/i&gt;</)
     expect(text).toContain('<progress')
     expect(text).toContain('data-events')
   })

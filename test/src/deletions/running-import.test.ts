@@ -4,6 +4,7 @@ import pg from 'pg'
 import { beforeEach, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
+import { errorChunkOf } from '../imports/error-chunk.ts'
 import { claim, importFile, openApp, profilesOf, queueFile, resultOf } from '../imports/import-fixture.ts'
 import { slowReads } from '../imports/slow-storage.ts'
 import { type DeletionFixture, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
@@ -136,13 +137,13 @@ test('an import keeps the error rows of other users when the deletion is repeate
   await runWith(importId, async () => {
     await request(fixture, appId, ['alice'], schedule.accepted)
     await expect(runAt(fixture, schedule.completion, { storage })).rejects.toThrow('not complete')
-    await fixture.database.db
-      .insertInto('import_error_chunks')
-      .values({ app_id: appId, import_id: importId, position: 0, part: 99, content: Buffer.from('kept,u1,x\n') })
-      .execute()
+    const { chunk } = errorChunkOf({ appId, importId, position: 0, columns: ['user_id', 'n'] }, ['u1', 'x'])
+    await fixture.database.db.insertInto('import_error_chunks').values(chunk).execute()
     await runAt(fixture, schedule.completion)
   })
-  expect(await errorFileOf(importId)).toBe(`${header}kept,u1,x\n${unregistered('ghost,5')}${unregistered('ghost,2')}`)
+  expect(await errorFileOf(importId)).toBe(
+    `${header}${unregistered('u1,x')}${unregistered('ghost,5')}${unregistered('ghost,2')}`,
+  )
 })
 
 test('an import neither keeps nor links an error file that was being stored when the deletion completed', async () => {

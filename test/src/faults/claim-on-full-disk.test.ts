@@ -13,7 +13,14 @@ test('a worker that finds the disk full when it claims an import frees space, an
   const { db } = deployment
   const [other, app] = [await openClientApp(deployment), await openClientApp(deployment)]
   const { importId } = await request(deployment, other, generateSoundFile(seeded(1), 0, 10))
-  const chunk = { app_id: other.appId, import_id: importId, position: 1, part: 0, content: Buffer.alloc(2 ** 21) }
+  const chunk = {
+    app_id: other.appId,
+    import_id: importId,
+    position: 1,
+    content: Buffer.alloc(2 ** 21),
+    starts_at: 0,
+    bytes: 0,
+  }
   await db.insertInto('import_error_chunks').values(chunk).execute()
   // Simulates a full disk: claims succeed as soon as these rows are deleted.
   await sql
@@ -32,7 +39,7 @@ test('a worker that finds the disk full when it claims an import frees space, an
   const file = generateSoundFile(seeded(2), 0, 100)
   const requested = await request(deployment, app, file)
   await send(app, requested, file)
-  const errorChunks = db.selectFrom('import_error_chunks').select('part').where('import_id', '=', importId)
+  const errorChunks = db.selectFrom('import_error_chunks').select('position').where('import_id', '=', importId)
   await until('the deletion of the error chunks', async () => (await errorChunks.execute()).length === 0)
   // Without this, maintenance would dispatch the import again only after half a minute.
   await db.updateTable('imports').set({ dispatched_at: null }).where('import_id', '=', requested.importId).execute()

@@ -2,6 +2,7 @@ import { requestDeletion } from '@sluice/deletions'
 import { expect, onTestFinished, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
+import { errorChunkOf } from '../imports/error-chunk.ts'
 import { type ClientApp, openClientApp, request } from './harness/client.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { generateSoundFile } from './harness/generate.ts'
@@ -57,10 +58,8 @@ async function insertEndedImport(
       finished_at: state === 'completed' ? new Date(0) : new Date(),
     })
     .execute()
-  await db
-    .insertInto('import_error_chunks')
-    .values({ app_id: appId, import_id: importId, position: 10, part: 0, content: Buffer.from('wrong,nobody\n') })
-    .execute()
+  const { chunk } = errorChunkOf({ appId, importId, position: 10, columns: ['user_id'] }, ['nobody'])
+  await db.insertInto('import_error_chunks').values(chunk).execute()
 }
 
 /** Creates an app with a deletion that is due. */

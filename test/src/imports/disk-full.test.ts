@@ -40,8 +40,8 @@ beforeEach(async () => {
 /** Keeps more rows for the import; no test reads them. */
 async function keepMore(chunks: number, bytes: number): Promise<void> {
   await sql`
-    insert into import_error_chunks (app_id, import_id, position, part, content)
-    select ${appId}, ${importId}, 0, part, ${Buffer.alloc(bytes)} from generate_series(1, ${chunks}::integer) part
+    insert into import_error_chunks (app_id, import_id, position, content, starts_at, bytes)
+    select ${appId}, ${importId}, -number, ${Buffer.alloc(bytes)}, 0, 0 from generate_series(1, ${chunks}::integer) number
   `.execute(fixture.database.db)
 }
 
@@ -59,7 +59,14 @@ async function beginToMakeRoom(): Promise<{ largest: () => Promise<Result>; made
   const { db } = fixture.database
   const otherApp = await openApp(fixture)
   const largest = await queueFile(fixture, otherApp, file)
-  const chunk = { app_id: otherApp, import_id: largest, position: 1, part: 0, content: Buffer.alloc(2 ** 21) }
+  const chunk = {
+    app_id: otherApp,
+    import_id: largest,
+    position: 1,
+    content: Buffer.alloc(2 ** 21),
+    starts_at: 0,
+    bytes: 0,
+  }
   await db.insertInto('import_error_chunks').values(chunk).execute()
   await hold('marking', `new.import_id = '${importId}' and new.error_file_ends_before_row > 0`)
   const made = await failOnFullDisk()

@@ -7,6 +7,7 @@ import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
 import { throughProxy } from '../faults/harness/servers.ts'
 import { startTcpProxy, type TcpProxy } from '../faults/harness/tcp-proxy.ts'
+import { errorChunkOf } from './error-chunk.ts'
 import {
   claim,
   type ImportFixture,
@@ -227,13 +228,10 @@ describe('a batch that commits without its worker learning of it', () => {
 
   test('while the end is written: the import does not end without its rows', async () => {
     const importId = await queueFile(fixture, appId, file)
-    const chunk = {
-      app_id: appId,
-      import_id: importId,
-      position: 1_000,
-      part: 0,
-      content: Buffer.from('late,nobody\n'),
-    }
+    const { chunk, line } = errorChunkOf({ appId, importId, position: 1_000, columns: ['user_id', 'city'] }, [
+      'late',
+      'Rom',
+    ])
     let late = true
     const slow: Storage = {
       ...fixture.storage,
@@ -254,7 +252,7 @@ describe('a batch that commits without its worker learning of it', () => {
     expect(await runOnce(importId)).toBe('completed')
     const { view, errorFile } = await resultOf(fixture, appId, importId)
     expect(view).toMatchObject({ rows_total: 4, rows_failed: 2 })
-    expect(errorFile?.toString()).toContain('late,nobody\n')
+    expect(errorFile?.toString()).toContain(line)
   })
 })
 
@@ -268,11 +266,17 @@ test('a file that fails its last try during an outage of storage waits for its e
   }
   await fixture.database.db
     .updateTable('imports')
-    .set({ tries: attempts + 1 })
+    .set({
+      tries: attempts + 1,
+      position: 1,
+      rows_total: 1,
+      rows_failed: 1,
+      columns: JSON.stringify(['user_id', 'city']),
+    })
     .execute()
-  const withRows = { app_id: appId, import_id: importId, position: 1, part: 0, content: Buffer.from('wrong,nobody\n') }
-  await fixture.database.db.insertInto('import_error_chunks').values(withRows).execute()
+  const { chunk, line } = errorChunkOf({ appId, importId, position: 1, columns: ['user_id', 'city'] }, ['late', 'Rom'])
+  await fixture.database.db.insertInto('import_error_chunks').values(chunk).execute()
   expect(await runOnce(importId, { ...fixture.context, storage: full })).toBe('postponed')
   expect(await runOnce(importId)).toBe('failed')
-  expect((await resultOf(fixture, appId, importId)).errorFile?.toString()).toContain('wrong,nobody\n')
+  expect((await resultOf(fixture, appId, importId)).errorFile?.toString()).toContain(line)
 })

@@ -19,8 +19,8 @@ export function saveKeptRows(
 ): CompiledQuery {
   return sql`
     /* prepared */
-    insert into import_error_chunks (app_id, import_id, position, part, content, starts_at, bytes)
-    select app_id, import_id, ${end}::bigint, 0, ${keptRows.content()}::bytea, error_bytes, ${keptRows.lineBytes}::bigint
+    insert into import_error_chunks (app_id, import_id, position, content, starts_at, bytes)
+    select app_id, import_id, ${end}::bigint, ${keptRows.content()}::bytea, error_bytes, ${keptRows.lineBytes}::bigint
     from imports
     where app_id = ${appId}::integer and import_id = ${importId}::uuid
       and error_bytes <= coalesce(error_room, ${errorRoomBytes}::bigint) and error_file_ends_before_row is null

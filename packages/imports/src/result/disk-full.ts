@@ -12,7 +12,7 @@ const mostSetAsideBytes = 4 * 2 ** 20
 /** Key of the lock that a process holds while it makes room: "room" in ASCII. */
 const makingRoom = 0x726f6f6d
 
-/** Chunks in one insert. A statement has at most 65,535 parameters, and a chunk takes seven. */
+/** Chunks in one insert. A statement has at most 65,535 parameters, and a chunk takes six. */
 const chunksPerInsert = 1_000
 
 /** An import that keeps rows for its error file. */
@@ -94,7 +94,7 @@ async function holders(db: Database): Promise<Holder[]> {
 
 /** Rows of an import that are restored when there is room. */
 interface SetAside extends Holder {
-  chunks: { position: number; part: number; content: Buffer; starts_at: number | null; bytes: number | null }[]
+  chunks: { position: number; content: Buffer; starts_at: number; bytes: number }[]
 }
 
 /**
@@ -141,7 +141,7 @@ async function lockChunks(tx: Database): Promise<void> {
 async function chunksOf(db: Database, { app_id, import_id }: Holder): Promise<SetAside['chunks']> {
   return await db
     .selectFrom('import_error_chunks')
-    .select(['position', 'part', 'content', 'starts_at', 'bytes'])
+    .select(['position', 'content', 'starts_at', 'bytes'])
     .where('app_id', '=', app_id)
     .where('import_id', '=', import_id)
     .execute()

@@ -63,12 +63,11 @@ async function planFile(
   roomBytesNow: number,
 ): Promise<FilePlan> {
   // A single statement: if a process is removing all rows (`disk-full.ts`), it waits, and then sees what was noted in
-  // the import. Chunks without `starts_at` are finished lines of earlier releases. The limit does not apply to them.
+  // the import.
   const { rows } = await sql<{ of_all: number; room: number; is_dropped: boolean; longest: number; fitting: number }>`
     select error_bytes as of_all, room, error_file_ends_before_row is not null as is_dropped, longest, fitting
     from imports cross join lateral (select coalesce(error_room, ${roomBytesNow}::bigint) as room) limits cross join lateral (
-      select coalesce(max(octet_length(content)), 0) as longest, coalesce(sum(coalesce(bytes, octet_length(content)))
-        filter (where coalesce(starts_at + bytes, 0) <= room), 0)::bigint as fitting
+      select coalesce(max(octet_length(content)), 0) as longest, coalesce(sum(bytes) filter (where starts_at + bytes <= room), 0)::bigint as fitting
       from import_error_chunks c where c.app_id = imports.app_id and c.import_id = imports.import_id
     ) chunks
     where app_id = ${claim.appId} and import_id = ${claim.importId}
@@ -82,7 +81,7 @@ async function planFile(
   const [crossing] = await selectChunks(context, claim).where(sql`starts_at + bytes`, '>', roomBytes).limit(1).execute()
   // The header alone is too large, or a deletion dropped the rows that were kept.
   if (crossing === undefined) return { ...plan, endsBeforeRow: allRows }
-  const cut = new ErrorLines(columns).cut(toChunk(crossing).content, roomBytes - (crossing.starts_at ?? 0))
+  const cut = new ErrorLines(columns).cut(toChunk(crossing).content, roomBytes - crossing.starts_at)
   return { ...plan, byteSize: byteSize + cut.byteSize, endsBeforeRow: cut.endsBeforeRow }
 }
 
@@ -101,17 +100,15 @@ async function* linesOf(
 ): AsyncGenerator<Buffer> {
   const lines = new ErrorLines(columns)
   for await (const { content, starts_at: startsAt } of chunksOf(context, claim, longestChunkBytes)) {
-    if (startsAt === null) yield content
-    else yield* lines.of(content, roomBytes - startsAt)
+    yield* lines.of(content, roomBytes - startsAt)
   }
 }
 
 /** A part of the error file, with its place in the order of chunks. */
 interface Chunk {
   position: number
-  part: number
   content: Buffer
-  starts_at: number | null
+  starts_at: number
 }
 
 /** Most bytes of chunks in one read, except for a single chunk. Most chunks have about 100 KB, none much over 2 MiB. */
@@ -120,25 +117,17 @@ const mostBytesPerRead = 4 * 2 ** 20
 /** Returns the chunks in file order. Reads the next few chunks while the caller processes the current ones. */
 async function* chunksOf(context: ImportContext, claim: Claim, longestChunkBytes: number): AsyncGenerator<Chunk> {
   const perRead = Math.max(1, Math.floor(mostBytesPerRead / Math.max(1, longestChunkBytes)))
-  let chunks = await chunksAfter(context, claim, { position: -1, part: 0 }, perRead)
+  let chunks = await chunksAfter(context, claim, -1, perRead)
   for (let last = chunks.at(-1); last !== undefined; last = chunks.at(-1)) {
-    const next = chunksAfter(context, claim, last, perRead)
+    const next = chunksAfter(context, claim, last.position, perRead)
     next.catch(() => {}) // Thrown below, unless the caller has stopped reading.
     yield* chunks
     chunks = await next
   }
 }
 
-async function chunksAfter(
-  context: ImportContext,
-  claim: Claim,
-  { position, part }: Pick<Chunk, 'position' | 'part'>,
-  most: number,
-): Promise<Chunk[]> {
-  const chunks = await selectChunks(context, claim)
-    .where(({ eb, refTuple, tuple }) => eb(refTuple('position', 'part'), '>', tuple(position, part)))
-    .limit(most)
-    .execute()
+async function chunksAfter(context: ImportContext, claim: Claim, position: number, most: number): Promise<Chunk[]> {
+  const chunks = await selectChunks(context, claim).where('position', '>', position).limit(most).execute()
   return chunks.map(toChunk)
 }
 
@@ -147,11 +136,10 @@ function selectChunks({ db }: ImportContext, { appId, importId }: Claim) {
     db
       .selectFrom('import_error_chunks')
       // `bytea` arrives in hex, which is 50 % longer than base64 and takes eight times as long to decode.
-      .select(['position', 'part', 'starts_at', sql<string>`encode(content, 'base64')`.as('content')])
+      .select(['position', 'starts_at', sql<string>`encode(content, 'base64')`.as('content')])
       .where('app_id', '=', appId)
       .where('import_id', '=', importId)
       .orderBy('position')
-      .orderBy('part')
   )
 }
 

@@ -52,17 +52,15 @@ async function* linesOfChunks(
 ): AsyncGenerator<Buffer> {
   const chunks = await db
     .selectFrom('import_error_chunks')
-    .select(({ fn, val }) => ['bytes', fn<Buffer>('substring', ['content', val(1), val(mostChunkBytes)]).as('content')])
+    .select(({ fn, val }) => fn<Buffer>('substring', ['content', val(1), val(mostChunkBytes)]).as('content'))
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)
     .orderBy('position')
-    .orderBy('part')
     .limit(20)
     .execute()
   const lines = new ErrorLines(columns)
-  for (const { content, bytes } of chunks) {
-    if (bytes === null) yield content
-    else yield* lines.of(content)
+  for (const { content } of chunks) {
+    yield* lines.of(content)
     // The rest of this chunk was not read, so the next chunk does not follow.
     if (content.length === mostChunkBytes) return
   }

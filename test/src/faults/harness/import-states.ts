@@ -26,7 +26,8 @@ export async function slowBatches(db: Database, ms: number): Promise<void> {
 /** Waits for a batch that is written but not committed. Requires {@link slowBatches}. */
 export function untilInBatch(db: Database): Promise<true> {
   return until('a batch that is being written', async () => {
-    const { rows } = await sql`select from pg_stat_activity where wait_event = 'PgSleep'`.execute(db)
+    const { rows } =
+      await sql`select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`.execute(db)
     return rows.length > 0
   })
 }

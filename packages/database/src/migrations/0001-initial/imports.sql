@@ -21,7 +21,6 @@ create table imports (
   upload_check_at timestamptz,
   upload_hash bytea,
   signature_hash bytea,
-  remove_files_at_end boolean not null default false,
   files_removed_at timestamptz,
 
   -- The claim.
@@ -110,11 +109,10 @@ create table import_error_chunks (
   app_id integer not null,
   import_id uuid not null,
   position bigint not null,
-  part integer not null,
   content bytea storage external not null,
-  starts_at bigint,
-  bytes bigint,
-  primary key (app_id, import_id, position, part),
+  starts_at bigint not null,
+  bytes bigint not null,
+  primary key (app_id, import_id, position),
   foreign key (app_id, import_id) references imports
 );
 
