@@ -16,7 +16,8 @@ const acrossApps: Record<string, RegExp> = {
   'dispatch of the imports that are next in order': /^update imports set dispatched_at = now\(\)/,
   'the import that is to run next': /select i.app_id, i.import_id from imports i left join import_slot_time/,
   'uploads that are awaited': /^update imports i set upload_check_at/,
-  'requests that died before their file was taken': /^update "imports" set "state" = .* where \(upload_check_at <= now/,
+  'requests that died before their file was taken':
+    /^update "imports" set "state" = .* where .*\(upload_check_at <= now/,
   'reports of cancelled imports': /^update imports set attempt .* where report_due/,
   'files to remove': /^select app_id, import_id, finished_at::text as finished_at from imports/,
   'due mails': /^with recursive waiting as \( \(select app_id from mails/,
