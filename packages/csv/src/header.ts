@@ -1,9 +1,9 @@
 import { fileMessages, isLonger, limits, standardPrefix, userIdColumn } from '@sluice/contract'
 import { recordLength, splitRecords } from './cells.ts'
-import { byteOrderMark, cr, lf } from './dialect.ts'
 import { FileError } from './file-error.ts'
 import { cellsOf, isText } from './row-block.ts'
 import { scanRecord, startScan } from './scan.ts'
+import { byteOrderMark, cr, lf } from './special-bytes.ts'
 
 export interface Header {
   /** The column names in file order, with `user_id`, and with SERVICE_ERRORS if it was uploaded. */

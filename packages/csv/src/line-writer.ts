@@ -1,7 +1,7 @@
-import { comma, cr, lf, quote } from './dialect.ts'
 import { findByte } from './find-byte.ts'
 import { problemOf } from './record-problems.ts'
 import type { CellOffsets } from './row-block.ts'
+import { comma, cr, lf, quote } from './special-bytes.ts'
 
 /**
  * Writes cells of CSV lines into a buffer that is reused.

@@ -1,8 +1,8 @@
 import { limits } from '@sluice/contract'
-import { cr, lf, quote } from './dialect.ts'
 import { findByte } from './find-byte.ts'
 import { tooLong, unclosedQuote, wellFormed } from './record-problems.ts'
 import { restart, type Scan, scanRecord, startScan } from './scan.ts'
+import { cr, lf, quote } from './special-bytes.ts'
 
 /** Bytes that are kept of a record over the limit. */
 const keptBytes = 1024

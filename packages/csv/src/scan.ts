@@ -1,4 +1,4 @@
-import { comma, cr, lf, quote } from './dialect.ts'
+import { comma, cr, lf, quote } from './special-bytes.ts'
 
 /** The place within a record that a scan has reached. */
 type ScanState =

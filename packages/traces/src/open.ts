@@ -24,7 +24,7 @@ const untracedPaths = new Set(['/metrics', '/healthz', '/readyz'])
 export function startTracing(): void {
   register('@opentelemetry/instrumentation/hook.mjs', import.meta.url)
   const name =
-    process.env.OTEL_SERVICE_NAME ?? `sluice-${/apps\/(\w+)\//.exec(process.argv[1] ?? '')?.[1] ?? 'process'}`
+    process.env.OTEL_SERVICE_NAME ?? `sluice-${/apps\/([\w-]+)\//.exec(process.argv[1] ?? '')?.[1] ?? 'process'}`
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': name }),
     spanProcessors: [hideAddresses, new BatchSpanProcessor({ exporter: new OTLPTraceExporter() })],

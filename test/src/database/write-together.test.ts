@@ -47,12 +47,12 @@ const namesOfApps = async (): Promise<string[]> => {
 /** Runs a transaction of these writes. */
 const write = (...writes: CompiledQuery[]) => writeTogether(single.db, [], async () => ({ writes, result: 'done' }))
 
-test('what is written is committed, and the result comes back', async () => {
+test('commits the writes and returns the result', async () => {
   expect(await write(rename('one', 'first'), rename('two', 'second'))).toBe('done')
   expect(await namesOfApps()).toEqual(['first', 'second'])
 })
 
-test('the function that looks is in the transaction, behind what it began with', async () => {
+test('the function that prepares the writes runs in the transaction, after the first statements', async () => {
   const begin = [sql`set local lock_timeout = '7s'`.compile(database.db)]
   const seen = await writeTogether(single.db, begin, async (tx) => {
     const { rows } = await sql<{ lock_timeout: string }>`show lock_timeout`.execute(tx)
@@ -63,17 +63,17 @@ test('the function that looks is in the transaction, behind what it began with',
   expect(rows[0]?.lock_timeout).toBe('0')
 })
 
-test('where one statement fails, its error is thrown, and nothing before or behind it is written', async () => {
+test('if one statement fails, its error is thrown, and no other statement takes effect', async () => {
   const wrong = sql`select no_such_column from apps`.compile(database.db)
   await expect(write(rename('one', 'first'), wrong, rename('two', 'second'))).rejects.toThrow('no_such_column')
   expect(await namesOfApps()).toEqual(['one', 'two'])
 })
 
-test('where the looking fails, nothing is written, and its error is thrown', async () => {
-  const looking = writeTogether(single.db, [rename('one', 'first')], async () => {
+test('if preparing the writes fails, nothing is written, and its error is thrown', async () => {
+  const writing = writeTogether(single.db, [rename('one', 'first')], async () => {
     throw new Error('seen enough')
   })
-  await expect(looking).rejects.toThrow('seen enough')
+  await expect(writing).rejects.toThrow('seen enough')
   expect(await namesOfApps()).toEqual(['one', 'two'])
 })
 
@@ -90,7 +90,7 @@ test('a statement that must find a row, and finds none, ends the transaction', a
   expect(await namesOfApps()).toEqual(['changed', 'two'])
 })
 
-test('a connection is good for the next transaction after each of these', async () => {
+test('a connection serves the next transaction after each of these errors', async () => {
   const wrong = sql`select 1 from nowhere`.compile(database.db)
   for (let round = 0; round < 3; round++) {
     await expect(write(wrong)).rejects.toThrow('nowhere')
@@ -101,7 +101,7 @@ test('a connection is good for the next transaction after each of these', async 
   expect(await namesOfApps()).toEqual(['one', 'two'])
 })
 
-test('a prepared statement works again and again, also after the transaction that first had it failed', async () => {
+test('a prepared statement can be repeated, even if the transaction that prepared it failed', async () => {
   const prepared = (name: string, to: string) =>
     sql`/* prepared */ update apps set name = ${to} where name = ${name}`.compile(database.db)
   const wrong = sql`select 1 from nowhere`.compile(database.db)
@@ -112,7 +112,7 @@ test('a prepared statement works again and again, also after the transaction tha
   expect(await namesOfApps()).toEqual(['first', 'two'])
 })
 
-test('parameters arrive as they were given, megabytes and nothing at all among them', async () => {
+test('parameters of any size arrive unchanged, also empty ones and megabytes', async () => {
   const large = Buffer.alloc(3_000_000, 'x')
   const check = sql`
     select 1 / (length(${large}::bytea) - 2999999), 1 / (${'ä'} = 'ä')::integer, 1 / (${7}::integer - 6),
@@ -121,7 +121,7 @@ test('parameters arrive as they were given, megabytes and nothing at all among t
   expect(await namesOfApps()).toEqual(['first', 'two'])
 })
 
-test('a parameter that cannot be sent is refused before anything is, and the connection goes on', async () => {
+test('a parameter that cannot be sent is refused before anything is sent, and the connection stays usable', async () => {
   const wrong = sql`select ${new Date()}`.compile(database.db)
   await expect(write(rename('one', 'first'), wrong)).rejects.toThrow('a pipeline accepts no parameter such as object')
   expect(await write(rename('one', 'first'))).toBe('done')
@@ -156,7 +156,7 @@ test('rows are copied between the other writes, as many as there are', async () 
   expect(await namesOfApps()).toEqual(['first', 'second'])
 })
 
-test('where a copy fails, or anything before or behind it, nothing is written, and the connection goes on', async () => {
+test('if a copy or a statement beside it fails, nothing is written, and the connection stays usable', async () => {
   await write(copyUsers('a'))
   const wrong = sql`select 1 from nowhere`.compile(database.db)
   const many = Array.from({ length: 50_000 }, (_, index) => `user ${index}`)

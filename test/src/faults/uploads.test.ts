@@ -56,7 +56,7 @@ test('an upload that breaks off repeatedly leaves no trace, and succeeds when it
     socket.resetAndDestroy()
   }
   const other = await upload(deployment, app, generateSoundFile(random, 2, 100))
-  // The later import has overtaken it. If storage had accepted a partial file, it would have run first.
+  // The later import ran first. If storage had accepted a partial file, the earlier import would have run before it.
   await untilState(deployment, other, 'completed')
   await untilState(deployment, requested.importId, 'awaiting_upload')
   await send(app, requested, file)

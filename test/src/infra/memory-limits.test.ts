@@ -3,7 +3,7 @@ import { memoryLimits } from '@sluice/local-stack'
 import { expect, test } from 'vitest'
 
 /** Files that contain the start commands of workers and S3 gateways. */
-const places = ['README.md', 'docs/operations.md', 'infra/compose.yaml', 'infra/helm/sluice/values.yaml']
+const places = ['docs/settings.md', 'docs/operations.md', 'infra/compose.yaml', 'infra/helm/sluice/values.yaml']
 const commands = places.flatMap((place) =>
   (['worker', 's3-gateway'] as const).map((app) => ({ place, app, options: optionsIn(place, app) })),
 )

@@ -35,8 +35,7 @@ const headerBytes = 20
  * Returns the offset after the header.
  */
 export function writeArrayHeader(buffer: Buffer, type: keyof typeof elementTypes, count: number): number {
-  // An empty array could also have no dimension, which is shorter. Postgres accepts a dimension without elements as
-  // well.
+  // Postgres also accepts one dimension of length 0, so an empty array needs no case of its own.
   buffer.writeInt32BE(1, 0) // dimensions
   buffer.writeInt32BE(1, 4) // may hold nulls
   buffer.writeInt32BE(elementTypes[type], 8)

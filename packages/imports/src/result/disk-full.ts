@@ -98,8 +98,8 @@ interface SetAside extends Holder {
 }
 
 /**
- * Removes all rows, and notes in each import that it keeps none. Returns the rows that are to be restored: those of the
- * smallest imports, as many as may be set aside.
+ * Removes all rows, and notes in each import that it keeps none. Returns the rows that are to be restored: the rows of
+ * the smallest imports, up to `mostSetAsideBytes` in all.
  */
 async function removeRows(tx: Database, { log }: Context): Promise<SetAside[]> {
   await lockChunks(tx)

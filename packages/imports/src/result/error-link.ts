@@ -6,8 +6,8 @@ import type { Storage } from '@sluice/storage'
 const downloadWindowMs = 5 * 60_000
 
 /**
- * Returns the link to an import's error file. It is valid for 7 days, whatever credentials storage uses (design.md §3,
- * Error file).
+ * Returns the link to an import's error file. It is valid for 7 days, or for `FILE_RETENTION_DAYS` if that is shorter,
+ * whatever credentials storage uses (design.md §3, Error file).
  */
 export function errorFileUrl(apiUrl: string, importId: string, secret: string): string {
   return `${apiUrl}/error_files/${importId}.${secret}`

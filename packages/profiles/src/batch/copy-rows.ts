@@ -39,7 +39,7 @@ export function writeCopyRows(
     id.writeTo(writer, user)
     if (isZero(hash, user)) writer.write(nullValue)
     else hash.writeTo(writer, user)
-    writeDocument(writer, document, documentOf(documents, user))
+    writeDocument(writer, document, documentOfUser(documents, user))
   }
   return writer.bytes.subarray(0, writer.length)
 }
@@ -47,7 +47,7 @@ export function writeCopyRows(
 /**
  * Returns the number of a user's document. Throws if the user has none: the bytes of another document would be written.
  */
-export function documentOf(documents: readonly number[], user: number): number {
+export function documentOfUser(documents: readonly number[], user: number): number {
   const document = documents[user] ?? -1
   if (document === -1) throw new Error(`user ${user} has no document`)
   return document

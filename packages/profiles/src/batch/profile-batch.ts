@@ -1,7 +1,7 @@
 import type { ValueType } from '@sluice/contract'
 import { ByteWriter } from '../values/byte-writer.ts'
 import type { RowProblem } from '../values/value-type.ts'
-import { documentOf, writeCopyRows } from './copy-rows.ts'
+import { documentOfUser, writeCopyRows } from './copy-rows.ts'
 import { ElementList } from './element-list.ts'
 import { hashOf, UserIndex } from './user-index.ts'
 
@@ -165,7 +165,7 @@ export class ProfileBatch {
   /** Returns a `text[]` of the documents of these users, each of which must have one. */
   documentArray(users: readonly number[]): Buffer {
     this.#complete()
-    return this.#documents.arrayOf(users.map((user) => documentOf(this.#documentOf, user)))
+    return this.#documents.arrayOf(users.map((user) => documentOfUser(this.#documentOf, user)))
   }
 
   /** Returns rows for `copyInto` of the profiles of these users, each of which must have a document. */

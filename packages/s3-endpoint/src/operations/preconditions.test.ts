@@ -52,7 +52,10 @@ const obeyedConditions: Partial<Record<OperationName, Record<string, number>>> =
   DeleteObject: { 'if-match': 412, 'x-amz-if-match-last-modified-time': 412, 'x-amz-if-match-size': 412 },
 }
 
-/** The headers of the model that this endpoint knows, and all conditions. Other tests cover their values. */
+/**
+ * Headers that this endpoint does not answer with 501: those it supports, and conditions. Other tests cover their
+ * values.
+ */
 const knownHeader =
   /^x-amz-(?:acl|storage-class|metadata-directive|copy-source|mp-object-size|sdk-checksum-algorithm|checksum-(?:algorithm|crc32|crc32c|crc64nvme|mode|sha1|sha256|type)|.*if-.*)$/
 
