@@ -108,17 +108,17 @@ function duplicates(columns: readonly string[]): string[] {
 }
 
 /** A message becomes the subject of a mail and the answer of v2, so it lists at most this many names. */
-const mostListedNames = 10
+const maxListedNames = 10
 
 /** Lists the first names in a message and counts the others. */
 function list<Column>(wrong: readonly Column[], nameOf: (column: Column) => string): string {
-  const more = wrong.length - mostListedNames
-  const listed = wrong.slice(0, mostListedNames).map(nameOf)
+  const more = wrong.length - maxListedNames
+  const listed = wrong.slice(0, maxListedNames).map(nameOf)
   return `${listed.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 /** Characters of a name that a message shows. */
-const mostShownCharacters = 1_000
+const maxShownCharacters = 1_000
 
 /**
  * Returns a name as a message shows it; very long names are cut. A name with control characters is shown by its
@@ -126,8 +126,8 @@ const mostShownCharacters = 1_000
  */
 function shown(name: string, columns: readonly string[]): string {
   if (/[^\P{Cc}\t\n\r]/u.test(name)) return position(columns.indexOf(name))
-  const start = Array.from(name.slice(0, 2 * mostShownCharacters))
-    .slice(0, mostShownCharacters)
+  const start = Array.from(name.slice(0, 2 * maxShownCharacters))
+    .slice(0, maxShownCharacters)
     .join('')
   return start.length < name.length ? `${start}…` : name
 }

@@ -10,7 +10,7 @@ export interface DeletionGroup {
 }
 
 /** Most open requests that are read. A page says if there are more. */
-const mostRequests = 10_000
+const maxRequests = 10_000
 
 /**
  * Returns the open deletions of an app in groups, earliest completion first. A group's times are the earliest of its
@@ -29,7 +29,7 @@ export async function openDeletions(db: Database, appId: number): Promise<{ grou
     from (
       select accepted_at, starts_at, completes_at, users_requested from deletion_requests
       where app_id = ${appId} and state <> 'completed'
-      order by completes_at, request_id limit ${mostRequests}
+      order by completes_at, request_id limit ${maxRequests}
     ) as open
     group by completes_at, date_trunc('day', accepted_at)
     order by completes_at, accepted_at
@@ -41,5 +41,5 @@ export async function openDeletions(db: Database, appId: number): Promise<{ grou
     requests: row.requests,
     users: row.users,
   }))
-  return { groups, isCut: groups.reduce((sum, { requests }) => sum + requests, 0) === mostRequests }
+  return { groups, isCut: groups.reduce((sum, { requests }) => sum + requests, 0) === maxRequests }
 }

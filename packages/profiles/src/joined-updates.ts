@@ -5,10 +5,10 @@ import { mergeIntoExisting } from './existing-profile.ts'
 import { documentOf, type ProfileUpdate, profileUpdate, updateProfile } from './update.ts'
 
 /** Most updates in one statement. Updates that arrive while it runs wait for its end. */
-const mostUpdates = 100
+const maxUpdates = 100
 
 /** Most entries of an update that joins others. A larger update is enough work for a statement of its own. */
-const mostEntries = 50
+const maxEntries = 50
 
 /**
  * Returns a function that updates one user's profile and shares statements, and so commits, with updates of the same
@@ -26,11 +26,11 @@ const mostEntries = 50
  */
 export function joinedProfileUpdates(db: Database, keyLimit: number) {
   const writeJoined = joinCalls<ProfileUpdate, boolean>((_, updates) => tryJoined(db, updates), {
-    atMost: mostUpdates,
+    atMost: maxUpdates,
   })
   return async (appId: number, userId: string, entries: readonly ProfileEntry[]): Promise<void> => {
     const update = profileUpdate(appId, userId, entries)
-    const isWritten = entries.length <= mostEntries && (await writeJoined('', update))
+    const isWritten = entries.length <= maxEntries && (await writeJoined('', update))
     if (!isWritten) await updateProfile(db, update, keyLimit)
   }
 }

@@ -28,7 +28,7 @@ const sampleSize = 1_000
 const samplePages = 100
 
 const exampleLength = 60
-const mostExamples = 3
+const maxExamples = 3
 
 /**
  * Returns the registered keys of an app with their values in a sample of its users.
@@ -81,7 +81,7 @@ async function statisticsOf(db: Database, sample: Sample) {
     with sample as materialized (${sample})
     select null as key, count(*) as filled, '{}'::text[] as examples from sample
     union all
-    select key, count(*), (array_agg(distinct left(value, ${exampleLength + 1})))[1:${sql.raw(String(mostExamples))}]
+    select key, count(*), (array_agg(distinct left(value, ${exampleLength + 1})))[1:${sql.raw(String(maxExamples))}]
     from sample join profiles using (app_id, user_id), jsonb_each_text(attributes) group by key
   `.execute(db)
   const found = new Map(

@@ -36,7 +36,7 @@ export function circuitBreaker({ deadlineMs, toleratedFailures, pauseMs }: Circu
 const stallMs = 50
 
 /** Most deadlines of one call, however busy this process is. */
-const mostDeadlines = 10
+const maxDeadlines = 10
 
 /**
  * Returns the outcome of a promise. Throws if it takes longer than `deadlineMs`. The deadline begins anew after a time
@@ -50,7 +50,7 @@ function within<Result>(deadlineMs: number, promise: Promise<Result>): Promise<R
       deadlines++
       const due = performance.now() + deadlineMs
       timer = setTimeout(() => {
-        if (performance.now() > due + stallMs && deadlines < mostDeadlines) wait()
+        if (performance.now() > due + stallMs && deadlines < maxDeadlines) wait()
         // Timers run before sockets are read, so the answer may have arrived already: read the sockets once.
         else setImmediate(() => reject(new Error(`no answer within ${deadlineMs} ms`)))
       }, deadlineMs)

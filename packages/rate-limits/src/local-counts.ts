@@ -1,7 +1,7 @@
 import type { Position } from './joined-counts.ts'
 
 /** Most keys that are remembered. Beyond this number, the key that was counted longest ago is forgotten. */
-const mostKeys = 20_000
+const maxKeys = 20_000
 
 /** A key's window, as far as this process knows it. */
 interface Known {
@@ -38,7 +38,7 @@ export function openLocalCounts(now: () => number = () => performance.now()): Lo
     counts.delete(key)
     counts.set(key, known)
     const [oldest] = counts.keys()
-    if (counts.size > mostKeys && oldest !== undefined) counts.delete(oldest)
+    if (counts.size > maxKeys && oldest !== undefined) counts.delete(oldest)
   }
 
   return {

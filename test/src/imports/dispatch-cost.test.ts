@@ -7,7 +7,7 @@ import { type ImportFixture, openApp, openImportFixture } from './import-fixture
 const queued = 120_000
 const apps = 3
 /** Blocks of 8 KiB that a statement may touch. An index lookup touches about four; an app takes about ten lookups. */
-const mostBlocks = apps * 100
+const maxBlocks = apps * 100
 
 let fixture: ImportFixture
 
@@ -53,7 +53,7 @@ test.each([
     const { rows } = await sql`select runnable_imports() as runnable`.execute(context.db)
     expect(rows).toEqual([{ runnable: apps }])
     expect(blocks.length).toBeGreaterThan(8)
-    expect(blocks.filter(([, touched]) => touched > mostBlocks)).toEqual([])
+    expect(blocks.filter(([, touched]) => touched > maxBlocks)).toEqual([])
   },
   120_000,
 )

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { JsonParser, JsonSyntaxError, TooManyValues } from './parser.ts'
 
 /** Parses a text in pieces of these lengths, which are repeated until the end of the text. */
-function parse(text: string, lengths: readonly number[] = [text.length], mostValues = 1_000_000): unknown {
-  const parser = new JsonParser(mostValues)
+function parse(text: string, lengths: readonly number[] = [text.length], maxValues = 1_000_000): unknown {
+  const parser = new JsonParser(maxValues)
   for (let at = 0, piece = 0; at < text.length; piece++) {
     const length = Math.max(1, lengths[piece % lengths.length] ?? 1)
     parser.write(text.slice(at, at + length))

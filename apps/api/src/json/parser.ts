@@ -29,11 +29,11 @@ const opening = { value: true, 'value or ]': true } as const
  *
  * The parser reads only the structure. It passes tokens to `JSON.parse`, which checks and decodes them.
  *
- * Throws {@link JsonSyntaxError}. Throws {@link TooManyValues} beyond `mostValues` values and keys, which bounds the
+ * Throws {@link JsonSyntaxError}. Throws {@link TooManyValues} beyond `maxValues` values and keys, which bounds the
  * memory of the result.
  */
 export class JsonParser {
-  readonly #mostValues: number
+  readonly #maxValues: number
   readonly #stack: Container[] = []
   /** Keys without a value yet, at most one for each open object. */
   readonly #keys: string[] = []
@@ -42,8 +42,8 @@ export class JsonParser {
   #values = 0
   #result: unknown
 
-  constructor(mostValues: number) {
-    this.#mostValues = mostValues
+  constructor(maxValues: number) {
+    this.#maxValues = maxValues
   }
 
   /** Parses the next piece. */
@@ -182,7 +182,7 @@ export class JsonParser {
 
   #count(): void {
     this.#values++
-    if (this.#values > this.#mostValues) throw new TooManyValues()
+    if (this.#values > this.#maxValues) throw new TooManyValues()
   }
 }
 

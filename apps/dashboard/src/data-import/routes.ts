@@ -79,12 +79,12 @@ function sizeIn(form: unknown): number | undefined {
   return /^\d{1,10}$/.test(size) ? Number(size) : undefined
 }
 
-/** Yields the bytes of a file. Throws {@link FileTooLarge} if there are more than `mostBytes`. */
-async function* atMost(bytes: Readable, mostBytes: number): AsyncGenerator<Buffer> {
+/** Yields the bytes of a file. Throws {@link FileTooLarge} if there are more than `maxBytes`. */
+async function* atMost(bytes: Readable, maxBytes: number): AsyncGenerator<Buffer> {
   let count = 0
   for await (const chunk of bytes.iterator({ destroyOnReturn: false })) {
     count += chunk.length
-    if (count > mostBytes) throw new FileTooLarge()
+    if (count > maxBytes) throw new FileTooLarge()
     yield chunk
   }
 }

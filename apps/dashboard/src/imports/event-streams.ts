@@ -27,7 +27,7 @@ const tooMany = {
 }
 
 /** A client that has not read so many bytes misses further changes. */
-const mostUnreadBytes = 2 ** 20
+const maxUnreadBytes = 2 ** 20
 
 /** Sends the changes of imports as server-sent events. Limits the number and the duration of streams. */
 export class EventStreams {
@@ -54,7 +54,7 @@ export class EventStreams {
       ? undefined
       : this.#live.watch(appId, importId, (changed, ended) => {
           if (stream.writableEnded) return
-          if (stream.writableLength < mostUnreadBytes)
+          if (stream.writableLength < maxUnreadBytes)
             stream.write(`event: parts\ndata: ${JSON.stringify(changed)}\n\n`)
           if (ended) stream.end('event: ended\ndata:\n\n')
         })

@@ -4,12 +4,12 @@ import type { JsonSchema } from './document-types.ts'
 
 const key: JsonSchema = { type: 'string', minLength: 1, maxLength: limits.keyLength }
 
-const mostPrecise = Number.MAX_SAFE_INTEGER
+const maxPrecise = Number.MAX_SAFE_INTEGER
 
 /** The JSON values of each type. They are the same in requests and answers, except for datetimes. */
 const values: Readonly<Record<Exclude<ValueType, 'datetime'>, JsonSchema>> = {
   string: { type: 'string', maxLength: limits.stringLength },
-  int: { type: 'integer', format: 'int64', minimum: -mostPrecise, maximum: mostPrecise },
+  int: { type: 'integer', format: 'int64', minimum: -maxPrecise, maximum: maxPrecise },
   decimal: { type: 'number', format: 'double' },
 }
 

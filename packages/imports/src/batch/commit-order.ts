@@ -4,7 +4,7 @@ import type { ImportContext } from '../context.ts'
 import type { Columns } from '../file/columns.ts'
 import { type Claim, ClaimLost, type Progress } from '../order/claim.ts'
 import { type BatchMemory, type PreparedBatch, prepareBatch, settleTypes } from './batch.ts'
-import { type BatchPlace, type Committed, commitBatch, mostBatchesInFlight, TypesChanged } from './commit.ts'
+import { type BatchPlace, type Committed, commitBatch, maxBatchesInFlight, TypesChanged } from './commit.ts'
 import type { RowBatch } from './cut.ts'
 import { KeptRows } from './kept-rows.ts'
 import { ProfileExpectation } from './profile-expectation.ts'
@@ -77,8 +77,8 @@ export class CommitOrder {
     settleTypes(rows, this.#columns)
     const batch = await prepareBatch(rows, this.#columns, this.#freeMemory.pop() ?? this.#newMemory())
     const isAlone = batch.mayRegister
-    const mostOthers = isAlone ? 0 : mostBatchesInFlight - 1
-    while (this.#inFlight.length > mostOthers || this.#sharesUsersInFlight(batch)) await this.#firstCommitted()
+    const maxOthers = isAlone ? 0 : maxBatchesInFlight - 1
+    while (this.#inFlight.length > maxOthers || this.#sharesUsersInFlight(batch)) await this.#firstCommitted()
     this.#send(batch)
     if (isAlone) await this.#firstCommitted()
   }

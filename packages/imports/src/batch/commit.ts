@@ -41,10 +41,10 @@ export class TypesChanged extends Error {
  * Most transactions of one import at the same time. With a single one, Postgres would be idle while this process checks
  * rows, and this process while Postgres writes.
  */
-export const mostBatchesInFlight = 3
+export const maxBatchesInFlight = 3
 
 /** Lock numbers of an attempt: each batch holds its own lock and waits for the lock of the preceding batch. */
-const locksPerAttempt = mostBatchesInFlight + 1
+const locksPerAttempt = maxBatchesInFlight + 1
 
 /** The place of a batch among the batches of a claim. */
 export interface BatchPlace {

@@ -2,12 +2,12 @@ import { sql } from '@sluice/database'
 import { messageOf, type Problem } from './problems.ts'
 
 /** Most messages that are counted separately. The rows of all other messages are counted together. */
-const mostMessages = 100
+const maxMessages = 100
 
 /** Most characters of a message that are kept: a message names a column, whose name may be long. */
 const messageLength = 300
 
-/** Stands for all messages beyond {@link mostMessages}. */
+/** Stands for all messages beyond {@link maxMessages}. */
 const otherMessages = 'other messages'
 
 /** Counts the rows of a batch by message. */
@@ -38,7 +38,7 @@ export class ErrorCounts {
     for (const [problem, rows] of this.#counts) {
       const message = messageOf(problem, this.#columns)
       const text = message.length > messageLength ? `${message.slice(0, messageLength).toWellFormed()}…` : message
-      const name = counts.has(text) || counts.size < mostMessages ? text : otherMessages
+      const name = counts.has(text) || counts.size < maxMessages ? text : otherMessages
       counts.set(name, (counts.get(name) ?? 0) + rows)
     }
     return counts
@@ -49,7 +49,7 @@ export class ErrorCounts {
 function sumOf(counts: ReadonlyMap<string, number>) {
   return sql<string>`(
     select jsonb_object_agg(message, rows) from (
-      select case when place <= ${mostMessages}::integer then message else ${otherMessages}::text end as message,
+      select case when place <= ${maxMessages}::integer then message else ${otherMessages}::text end as message,
         sum(rows) as rows
       from (
         select message, sum(rows) as rows, row_number() over (order by max(known) desc, sum(rows) desc, message) as place

@@ -13,7 +13,7 @@ const bytesPerSecond = { 'text/csv': 4_000_000, 'application/gzip': 400_000 } as
 const halfLifeSlices = 10
 
 /** Most slot time that an app can have used, in slices. */
-const mostSlices = 3
+const maxSlices = 3
 
 /** Imports that are looked up at a time. More than one, because other workers claim at the same moment. */
 const candidates = 4
@@ -101,7 +101,7 @@ async function withdrawDispatch({ db }: ImportContext, { appId, importId }: Impo
  */
 export async function noteSlotTime({ db, settings }: ImportContext, appId: number, heldMs: number): Promise<void> {
   const sliceSeconds = settings.IMPORT_SLICE / 1000
-  const [seconds, most] = [heldMs / 1000, sliceSeconds * mostSlices]
+  const [seconds, most] = [heldMs / 1000, sliceSeconds * maxSlices]
   await sql`
     /* prepared */
     with lazily as (select set_config('synchronous_commit', 'off', true))

@@ -7,7 +7,7 @@ import { allRows } from './error-file.ts'
 const worthwhileBytes = 2 ** 20
 
 /** Most bytes of rows that are set aside in memory and restored afterwards. */
-const mostSetAsideBytes = 4 * 2 ** 20
+const maxSetAsideBytes = 4 * 2 ** 20
 
 /** Key of the lock that a process holds while it makes room: "room" in ASCII. */
 const makingRoom = 0x726f6f6d
@@ -99,7 +99,7 @@ interface SetAside extends Holder {
 
 /**
  * Removes all rows, and notes in each import that it keeps none. Returns the rows that are to be restored: the rows of
- * the smallest imports, up to `mostSetAsideBytes` in all.
+ * the smallest imports, up to `maxSetAsideBytes` in all.
  */
 async function removeRows(tx: Database, { log }: Context): Promise<SetAside[]> {
   await lockChunks(tx)
@@ -107,7 +107,7 @@ async function removeRows(tx: Database, { log }: Context): Promise<SetAside[]> {
   // Another process was faster.
   if ((all[0]?.bytes ?? 0) < worthwhileBytes) return []
   const setAside: SetAside[] = []
-  let left = mostSetAsideBytes
+  let left = maxSetAsideBytes
   for (const holder of all.toReversed()) {
     const { app_id, import_id, bytes } = holder
     await tx

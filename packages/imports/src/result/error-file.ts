@@ -112,11 +112,11 @@ interface Chunk {
 }
 
 /** Most bytes of chunks in one read, except for a single chunk. Most chunks have about 100 KB, none much over 2 MiB. */
-const mostBytesPerRead = 4 * 2 ** 20
+const maxBytesPerRead = 4 * 2 ** 20
 
 /** Returns the chunks in file order. Reads the next few chunks while the caller processes the current ones. */
 async function* chunksOf(context: ImportContext, claim: Claim, longestChunkBytes: number): AsyncGenerator<Chunk> {
-  const perRead = Math.max(1, Math.floor(mostBytesPerRead / Math.max(1, longestChunkBytes)))
+  const perRead = Math.max(1, Math.floor(maxBytesPerRead / Math.max(1, longestChunkBytes)))
   let chunks = await chunksAfter(context, claim, -1, perRead)
   for (let last = chunks.at(-1); last !== undefined; last = chunks.at(-1)) {
     const next = chunksAfter(context, claim, last.position, perRead)

@@ -19,11 +19,11 @@ export class ErrorLines {
     this.#messages = new Messages(columns)
   }
 
-  /** Returns the lines of the rows in pieces, as far as whole lines fit into `mostBytes`. */
-  *of(content: Buffer, mostBytes = Number.POSITIVE_INFINITY): Generator<Buffer, void, void> {
+  /** Returns the lines of the rows in pieces, as far as whole lines fit into `maxBytes`. */
+  *of(content: Buffer, maxBytes = Number.POSITIVE_INFINITY): Generator<Buffer, void, void> {
     let piece = Buffer.alloc(0)
     let length = 0
-    let left = mostBytes
+    let left = maxBytes
     for (const row of readKeptRows(content)) {
       const byteSize = this.#byteSize(row)
       if (byteSize > left) break
@@ -39,13 +39,13 @@ export class ErrorLines {
   }
 
   /**
-   * Returns the bytes of the whole lines that fit into `mostBytes`, and the number of the first row that does not fit.
+   * Returns the bytes of the whole lines that fit into `maxBytes`, and the number of the first row that does not fit.
    */
-  cut(content: Buffer, mostBytes: number): { byteSize: number; endsBeforeRow: number | undefined } {
+  cut(content: Buffer, maxBytes: number): { byteSize: number; endsBeforeRow: number | undefined } {
     let byteSize = 0
     for (const row of readKeptRows(content)) {
       const next = byteSize + this.#byteSize(row)
-      if (next > mostBytes) return { byteSize, endsBeforeRow: row.number }
+      if (next > maxBytes) return { byteSize, endsBeforeRow: row.number }
       byteSize = next
     }
     return { byteSize, endsBeforeRow: undefined }

@@ -8,10 +8,10 @@ import { ErrorLines } from './error-lines.ts'
 /**
  * Most bytes of an error file that are read. The messages of one row may take 64 KiB, and a row may lack 50,000 values.
  */
-const mostBytes = 2 ** 20
+const maxBytes = 2 ** 20
 
 /** Most values of a row that are returned. A row may have a million values, and no page shows more than these. */
-const mostValues = 100
+const maxValues = 100
 
 /** The first rows of an error file. */
 export interface ErrorRows {
@@ -52,7 +52,7 @@ async function* linesOfChunks(
 ): AsyncGenerator<Buffer> {
   const chunks = await db
     .selectFrom('import_error_chunks')
-    .select(({ fn, val }) => fn<Buffer>('substring', ['content', val(1), val(mostChunkBytes)]).as('content'))
+    .select(({ fn, val }) => fn<Buffer>('substring', ['content', val(1), val(maxChunkBytes)]).as('content'))
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)
     .orderBy('position')
@@ -62,12 +62,12 @@ async function* linesOfChunks(
   for (const { content } of chunks) {
     yield* lines.of(content)
     // The rest of this chunk was not read, so the next chunk does not follow.
-    if (content.length === mostChunkBytes) return
+    if (content.length === maxChunkBytes) return
   }
 }
 
 /** Most bytes of a chunk that are read. Rows in their short form are at most about as long as in the file. */
-const mostChunkBytes = 64 * 2 ** 10
+const maxChunkBytes = 64 * 2 ** 10
 
 async function* storedLines(storage: Storage, key: string): AsyncGenerator<Buffer> {
   try {
@@ -79,12 +79,12 @@ async function* storedLines(storage: Storage, key: string): AsyncGenerator<Buffe
 
 async function firstRows(lines: AsyncIterable<Buffer>, limit: number): Promise<ErrorRows['rows']> {
   const rows: ErrorRows['rows'] = []
-  for await (const block of readRows(firstBytes(lines, mostBytes), { columns: 1 + mostValues })) {
+  for await (const block of readRows(firstBytes(lines, maxBytes), { columns: 1 + maxValues })) {
     for (const [row, end] of block.rowEnd.entries()) {
       // A row that reaches the limit of bytes may be cut off.
-      if (rows.length === limit || end >= mostBytes) return rows
+      if (rows.length === limit || end >= maxBytes) return rows
       const [messages = '', ...values] = cellsOf(block, row)
-        .slice(0, 1 + mostValues)
+        .slice(0, 1 + maxValues)
         .map((cell) => cell.toString('utf8'))
       rows.push({ messages, values })
     }

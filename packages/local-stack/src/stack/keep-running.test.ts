@@ -14,7 +14,7 @@ test('the wait doubles with each restart, up to the longest wait', async () => {
   const supervisor = await keepRunning({
     name: 'it',
     log: (line) => log.push(line),
-    backoff: { firstMs: 10, mostMs: 40, settledMs: 60_000 },
+    backoff: { firstMs: 10, maxMs: 40, settledMs: 60_000 },
     async start() {
       startedAt.push(performance.now())
       const run = controlledRun()
@@ -40,7 +40,7 @@ test('after a long run, the wait before a restart is the shortest again', async 
     name: 'it',
     log: () => {},
     // With `settledMs: 0`, every run counts as long. Otherwise, 18 doublings would take over eight minutes.
-    backoff: { firstMs: 2, mostMs: 600_000, settledMs: 0 },
+    backoff: { firstMs: 2, maxMs: 600_000, settledMs: 0 },
     async start() {
       const run = controlledRun()
       starts += 1
@@ -72,7 +72,7 @@ test('a stop during a restart stops the new run', async () => {
   const supervisor = await keepRunning({
     name: 'it',
     log: () => {},
-    backoff: { firstMs: 1, mostMs: 1, settledMs: 60_000 },
+    backoff: { firstMs: 1, maxMs: 1, settledMs: 60_000 },
     async start() {
       runs += 1
       if (runs > 1) {

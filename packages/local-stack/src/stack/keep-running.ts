@@ -28,14 +28,14 @@ export interface KeepOptions {
   backoff?: Backoff
 }
 
-/** The wait before a restart doubles from `firstMs` to `mostMs`, and is reset after a run of `settledMs`. */
+/** The wait before a restart doubles from `firstMs` to `maxMs`, and is reset after a run of `settledMs`. */
 export interface Backoff {
   firstMs: number
-  mostMs: number
+  maxMs: number
   settledMs: number
 }
 
-const defaultBackoff: Backoff = { firstMs: 100, mostMs: 5000, settledMs: 30_000 }
+const defaultBackoff: Backoff = { firstMs: 100, maxMs: 5000, settledMs: 30_000 }
 
 /** Starts a server or an app, and restarts it whenever it ends. Throws if the first start fails. */
 export async function keepRunning(options: KeepOptions): Promise<Supervisor> {
@@ -54,7 +54,7 @@ export async function keepRunning(options: KeepOptions): Promise<Supervisor> {
       let restarted = false
       while (!restarted && !stopping.signal.aborted) {
         await delay(waitMs, undefined, { signal: stopping.signal }).catch(() => {})
-        waitMs = Math.min(waitMs * 2, backoff.mostMs)
+        waitMs = Math.min(waitMs * 2, backoff.maxMs)
         restarted = await restart()
       }
     }

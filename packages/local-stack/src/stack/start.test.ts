@@ -188,7 +188,7 @@ test('an aborted start leaves nothing running', async () => {
 })
 
 async function start(options: Partial<StackOptions>): Promise<RunningStack> {
-  const backoff = { firstMs: 20, mostMs: 200, settledMs: 60_000 }
+  const backoff = { firstMs: 20, maxMs: 200, settledMs: 60_000 }
   const stack = await startStack({ home, env: outside, apps: [api], log: () => {}, backoff, ...options })
   stacks.push(stack)
   return stack
