@@ -1,12 +1,15 @@
 import { printableLines } from '@sluice/local-stack'
 import { Command, CommanderError } from 'commander'
-import { addAppCommands } from './commands/app.ts'
-import { addDashboardCommands } from './commands/dashboard.ts'
+import { addAccessKeyCommands } from './commands/access-key.ts'
+import { addAppCommand } from './commands/app.ts'
+import { addDashboardCommand } from './commands/dashboard.ts'
 import { addDeletionCommands } from './commands/deletions.ts'
 import { addImportCommands } from './commands/import.ts'
-import { addKeyCommands } from './commands/key.ts'
+import { addKeysCommand } from './commands/keys.ts'
 import { addMemberCommand } from './commands/member.ts'
 import { addMigrateCommand } from './commands/migrate.ts'
+import { addOperatorCommands } from './commands/operator.ts'
+import { addTokenCommand } from './commands/token.ts'
 import { addUserCommands } from './commands/users.ts'
 import { Failure } from './failure.ts'
 
@@ -16,13 +19,16 @@ const program = new Command('sluice')
   .showHelpAfterError()
   .exitOverride()
 
-addAppCommands(program)
+addAppCommand(program)
+addTokenCommand(program)
 addUserCommands(program)
+addKeysCommand(program)
 addImportCommands(program)
 addDeletionCommands(program)
-addDashboardCommands(program)
-addKeyCommands(program)
+addDashboardCommand(program)
+addOperatorCommands(program)
 addMemberCommand(program)
+addAccessKeyCommands(program)
 addMigrateCommand(program)
 
 // If the reader of the output closes it early (`sluice imports | head`), that is no failure.

@@ -54,35 +54,6 @@ test('a request is answered 401 without a token, 403 with a wrong token, and 404
   }
 })
 
-test.for<[unknown, string]>([
-  [{ ...declaration, checksum: 'abc' }, 'Validation failed: Checksum is invalid'],
-  [{ ...declaration, checksum: '098f6bcd4621d373cade4e832627b4f6' }, 'Validation failed: Checksum is invalid'],
-  [{ ...declaration, checksum: undefined }, 'param is missing or the value is empty: checksum'],
-  [{ ...declaration, byte_size: undefined }, 'param is missing or the value is empty: byte_size'],
-  [{ ...declaration, byte_size: '' }, 'param is missing or the value is empty: byte_size'],
-  [{ ...declaration, byte_size: '0' }, 'Validation failed: byte_size must be a positive integer'],
-  [{ ...declaration, byte_size: '1.5' }, 'Validation failed: byte_size must be a positive integer'],
-  [
-    { ...declaration, byte_size: String(2 ** 30 + 1) },
-    'Validation failed: byte_size is over the limit of 1073741824 bytes for text/csv',
-  ],
-  [
-    { ...declaration, byte_size: String(100 * 2 ** 20 + 1), content_type: 'application/gzip' },
-    'Validation failed: byte_size is over the limit of 104857600 bytes for application/gzip',
-  ],
-  [
-    { ...declaration, content_type: 'text/plain' },
-    'Validation failed: content_type must be text/csv or application/gzip',
-  ],
-  [[], 'The request body must be a JSON object.'],
-  ['{', 'The request body is not valid JSON.'],
-])('a first request with the body %j is answered 400: %s', async ([body, message]) => {
-  const { token } = await openApp(stack)
-  const response = await firstRequest(stack.api, body, { 'X-Service-Token': token })
-  expect(response.status).toBe(400)
-  expect(await response.json()).toEqual({ error: { messages: [message] } })
-})
-
 test('the first request returns the descriptor and nothing else, and the import awaits its upload', async () => {
   const { token } = await openApp(stack)
   const { checksum, byte_size } = declaration

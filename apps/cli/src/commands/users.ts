@@ -1,14 +1,14 @@
 import { open } from 'node:fs/promises'
 import { requireApp } from '@sluice/accounts'
 import { showUserDeletion } from '@sluice/deletions'
-import { registeredKeys, showUser } from '@sluice/profiles'
+import { showUser } from '@sluice/profiles'
 import type { Command } from 'commander'
 import { Failure } from '../failure.ts'
 import { fields, print, table } from '../output.ts'
 import { registerFrom } from '../register-users.ts'
 import { parseAppId, withDatabase } from '../stack.ts'
 
-/** Adds `sluice users register`, `sluice user show` and `sluice keys`. */
+/** Adds `sluice users register` and `sluice user show`. */
 export function addUserCommands(program: Command): void {
   const register = program
     .command('users')
@@ -56,25 +56,6 @@ export function addUserCommands(program: Command): void {
         })
         return `${head}\n\n${table(values, 'No profile values.')}`
       })
-    })
-
-  const keys = program
-    .command('keys')
-    .description('profile keys of an app with their types')
-    .requiredOption('--app <id>', 'ID of the app', parseAppId)
-    .option('--json', 'print one JSON document and nothing else on stdout')
-    .action(async ({ app }: { app: number }) => {
-      const registered = await withDatabase(async (db) => {
-        await requireApp(db, app)
-        return await registeredKeys(db, app)
-      })
-      const list = [...registered].map(([key, type]) => ({ key, type }))
-      print(keys, list, () =>
-        table(
-          list.map(({ key, type }) => ({ KEY: key, TYPE: type })),
-          'No keys.',
-        ),
-      )
     })
 }
 

@@ -54,8 +54,7 @@ export class EventStreams {
       ? undefined
       : this.#live.watch(appId, importId, (changed, ended) => {
           if (stream.writableEnded) return
-          if (stream.writableLength < maxUnreadBytes)
-            stream.write(`event: parts\ndata: ${JSON.stringify(changed)}\n\n`)
+          if (stream.writableLength < maxUnreadBytes) stream.write(`event: parts\ndata: ${JSON.stringify(changed)}\n\n`)
           if (ended) stream.end('event: ended\ndata:\n\n')
         })
     if (stop === undefined) {

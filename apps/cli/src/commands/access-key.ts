@@ -12,7 +12,7 @@ import { fields, print, table } from '../output.ts'
 import { encryptionKeys, parseAppId, withDatabase } from '../stack.ts'
 
 /** Adds `sluice key create`, `sluice key list`, `sluice key delete` and `sluice key reencrypt`. */
-export function addKeyCommands(program: Command): void {
+export function addAccessKeyCommands(program: Command): void {
   const key = program.command('key').description('manage access keys of the S3 gateway')
 
   const create = key

@@ -1,0 +1,31 @@
+import { addOperator, removeOperator } from '@sluice/sign-in'
+import type { Command } from 'commander'
+import { Failure } from '../failure.ts'
+import { print } from '../output.ts'
+import { withDatabase } from '../stack.ts'
+
+/** Adds `sluice operator add` and `sluice operator remove`. */
+export function addOperatorCommands(program: Command): void {
+  const operator = program.command('operator').description('manage operators, who see every app and the queues')
+  const add = operator
+    .command('add')
+    .description('add an operator, who can sign in to the dashboard')
+    .requiredOption('--email <address>', 'their e-mail address')
+    .option('--json', 'print one JSON document and nothing else on stdout')
+    .action(async ({ email }: { email: string }) => {
+      const added = await withDatabase((db) => addOperator(db, email))
+      print(add, { email, added }, () => (added ? `${email} is an operator.` : `${email} was an operator already.`))
+    })
+
+  const remove = operator
+    .command('remove')
+    .description('remove an operator and end their sessions at once')
+    .requiredOption('--email <address>', 'their e-mail address')
+    .option('--json', 'print one JSON document and nothing else on stdout')
+    .action(async ({ email }: { email: string }) => {
+      if (!(await withDatabase((db) => removeOperator(db, email)))) {
+        throw new Failure(`${JSON.stringify(email)} is not an operator`)
+      }
+      print(remove, { email, removed: true }, () => `${email} is no longer an operator.`)
+    })
+}

@@ -1,0 +1,19 @@
+import { registerToken } from '@sluice/accounts'
+import type { Command } from 'commander'
+import { print } from '../output.ts'
+import { parseAppId, withDatabase } from '../stack.ts'
+
+/** Adds `sluice token register`. */
+export function addTokenCommand(program: Command): void {
+  const register = program
+    .command('token')
+    .description('manage API tokens')
+    .command('register')
+    .description('issue a new API token; the old one stops working at once')
+    .requiredOption('--app <id>', 'ID of the app', parseAppId)
+    .option('--json', 'print one JSON document and nothing else on stdout')
+    .action(async ({ app }: { app: number }) => {
+      const apiToken = await withDatabase((db) => db.transaction().execute((tx) => registerToken(tx, app)))
+      print(register, { api_token: apiToken }, () => apiToken)
+    })
+}
