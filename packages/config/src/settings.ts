@@ -251,7 +251,7 @@ export const settings = {
   ERROR_FILE_LIMIT: withDefault(
     sizeUpTo('5GB'),
     '1GiB',
-    'Largest error file, at most 5GB, the limit of one request to storage; further rows with errors are counted, but not kept',
+    'Most bytes of one error file, and of the disk that Postgres needs to keep its rows; at most 5GB, the limit of one request to storage. Further rows with errors are counted, but not kept',
   ),
   UPLOAD_ORDER_WAIT: withDefault(
     durationBetween('0', '1d'),

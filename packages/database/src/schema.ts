@@ -175,7 +175,8 @@ interface ImportsTable {
   /** Bytes of the invalid rows so far in the error file, without its header; 0 after the import has ended. */
   error_bytes: Generated<number>
   /**
-   * Most bytes of these rows: `ERROR_FILE_LIMIT` at the first batch's commit, less the header; null before that commit.
+   * Most bytes of these rows: by `ERROR_FILE_LIMIT` at the first batch's commit (`errorRoomBytes`); null before that
+   * commit.
    */
   error_room: number | null
   /**

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
 import { type App, everything, openApp, openTestApi, send, type TestApi } from './test-api.ts'
 
-// POST /v3/user_profiles/bulk_import, the first request (service.md, Bulk import v3; design.md §3). Uploads and results are
-// tested with real processes in test/src/stack/end-to-end.test.ts.
+// POST /v3/user_profiles/bulk_import, the first request (service.md, Bulk import v3; design.md §3). Uploads and results
+// are tested with real processes in test/src/stack/end-to-end.test.ts.
 const path = '/v3/user_profiles/bulk_import'
 const md5 = (text: string) => createHash('md5').update(text).digest('base64')
 const declaration = { checksum: md5('a file'), byte_size: '4', content_type: 'text/csv' }

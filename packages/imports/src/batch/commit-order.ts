@@ -1,4 +1,3 @@
-import { errorFileHeader } from '@sluice/csv'
 import { ProfileBatch } from '@sluice/profiles'
 import type { ImportContext } from '../context.ts'
 import type { Columns } from '../file/columns.ts'
@@ -6,6 +5,7 @@ import { type Claim, ClaimLost, type Progress } from '../order/claim.ts'
 import { type BatchMemory, type PreparedBatch, prepareBatch, settleTypes } from './batch.ts'
 import { type BatchPlace, type Committed, commitBatch, maxBatchesInFlight, TypesChanged } from './commit.ts'
 import type { RowBatch } from './cut.ts'
+import { errorRoomBytes } from './error-room.ts'
 import { KeptRows } from './kept-rows.ts'
 import { ProfileExpectation } from './profile-expectation.ts'
 
@@ -62,7 +62,7 @@ export class CommitOrder {
     this.#context = context
     this.#claim = claim
     this.#columns = columns
-    this.#errorRoomBytes = context.settings.ERROR_FILE_LIMIT - errorFileHeader(columns.names).length
+    this.#errorRoomBytes = errorRoomBytes(context.settings, columns.names)
     this.#position = position
     this.#rows = rowsTotal
     this.#types = committed === null ? undefined : types

@@ -1,5 +1,6 @@
 import { errorFileHeader } from '@sluice/csv'
 import { sql } from '@sluice/database'
+import { errorRoomBytes } from '../batch/error-room.ts'
 import type { ImportContext } from '../context.ts'
 import { errorFileKey } from '../file/object-keys.ts'
 import type { Claim } from '../order/claim.ts'
@@ -30,7 +31,7 @@ export async function storeErrorFile(
   columns: readonly string[],
 ): Promise<StoredErrorFile> {
   const header = errorFileHeader(columns)
-  const roomBytesNow = context.settings.ERROR_FILE_LIMIT - header.length
+  const roomBytesNow = errorRoomBytes(context.settings, columns)
   const { byteSize, roomBytes, longestChunkBytes, endsBeforeRow } = await planFile(
     context,
     claim,

@@ -1,0 +1,16 @@
+import type { Settings } from '@sluice/config'
+import { errorFileHeader } from '@sluice/csv'
+
+/**
+ * Bytes of a page of Postgres, and the most of them that do not hold rows: headers, and the page's share of indexes.
+ */
+const [pageBytes, pageOverheadBytes] = [8_192, 512]
+
+/**
+ * Returns the bytes that the rows of an error file may take, so that neither the file nor the disk that Postgres needs
+ * to keep its rows exceeds `ERROR_FILE_LIMIT` (design.md §3, Error file's size). Accepts the columns of the upload.
+ */
+export function errorRoomBytes(settings: Settings<'ERROR_FILE_LIMIT'>, columns: readonly string[]): number {
+  const limitBytes = settings.ERROR_FILE_LIMIT
+  return limitBytes - Math.floor(limitBytes / pageBytes) * pageOverheadBytes - errorFileHeader(columns).length
+}
