@@ -1,5 +1,7 @@
-import { sql } from '@sluice/database'
+import { connect, sql } from '@sluice/database'
 import { expect, onTestFinished, test } from 'vitest'
+import { lockWaits } from '../environment/database.ts'
+import { until } from '../environment/wait.ts'
 import { openApp, openTestApi, send } from './test-api.ts'
 
 const v3 = '/v3/user_profiles/bulk_import'
@@ -31,4 +33,23 @@ test('an app that has WAITING_IMPORTS_LIMIT imports waiting gets 429 with Retry-
   `.execute(api.database.db)
   expect((await send(api, app, v2, 'user_id,n\nu1,1\n', csv)).status).toBe(202)
   expect((await send(api, await openApp(api), v3, request)).status).toBe(200)
+})
+
+test('requests of one app that wait for each other leave connections to Postgres for other apps', async () => {
+  const api = await openTestApi()
+  const holder = connect(api.database.url, { connections: 2 })
+  onTestFinished(async () => {
+    await holder.close()
+    await api.close()
+  })
+  const [busy, other] = [await openApp(api), await openApp(api)]
+  const lockOfApp = sql`select pg_advisory_xact_lock(${0x77616974}::integer, ${busy.appId}::integer)`
+  const { answers } = await holder.db.transaction().execute(async (tx) => {
+    await lockOfApp.execute(tx)
+    const answers = Array.from({ length: 30 }, () => send(api, busy, v3, request))
+    await until('a request that waits for the lock', async () => (await lockWaits(holder.db, 'advisory')).length > 0)
+    expect((await send(api, other, v3, request)).status).toBe(200)
+    return { answers }
+  })
+  for (const { status } of await Promise.all(answers)) expect(status).toBe(200)
 })

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Database, sql } from '@sluice/database'
 
 /** The app has reached its limit of waiting imports. */
@@ -19,7 +20,8 @@ const lockSpace = 0x77616974
 /**
  * Runs the transaction that begins an import, if fewer than `limit` imports of the app wait for their upload or for a
  * worker. An upload to the bucket that is in flight counts as well. A lock makes transactions of one app run one after
- * another, so that no two of them take the last place.
+ * another, so that no two of them take the last place. They also wait for each other in this process: waiting in Postgres
+ * would let one app hold all connections of the pool.
  *
  * Throws {@link TooManyWaiting} if the limit is reached.
  */
@@ -29,17 +31,41 @@ export async function withinWaitingLimit<Result>(
   limit: number,
   begin: (tx: Database) => Promise<Result>,
 ): Promise<Result> {
-  return await db.transaction().execute(async (tx) => {
-    await sql`select pg_advisory_xact_lock(${lockSpace}::integer, ${appId}::integer)`.execute(tx)
-    // Not in one statement with the lock: this one must see what the preceding holder of the lock has committed.
-    const { rows } = await sql<{ waiting: number }>`
+  const transaction = db.transaction()
+  return await afterPreceding(db, appId, () =>
+    transaction.execute(async (tx) => {
+      await sql`select pg_advisory_xact_lock(${lockSpace}::integer, ${appId}::integer)`.execute(tx)
+      // Not in one statement with the lock: this one must see what the preceding holder of the lock has committed.
+      const { rows } = await sql<{ waiting: number }>`
       select count(*) as waiting from (
         (select from imports where app_id = ${appId} and state in ('awaiting_upload', 'queued') limit ${limit})
         union all
         (select from bucket_uploads where app_id = ${appId} limit ${limit})
       ) waiting
     `.execute(tx)
-    if ((rows[0]?.waiting ?? 0) >= limit) throw new TooManyWaiting(limit)
-    return await begin(tx)
-  })
+      if ((rows[0]?.waiting ?? 0) >= limit) throw new TooManyWaiting(limit)
+      return await begin(tx)
+    }),
+  )
+}
+
+/** Time after which a transaction no longer waits for the preceding one: Postgres may have stopped answering it. */
+const longestWaitMs = 5_000
+
+/** The end of each app's last transaction in this process, by pool. */
+const lastEnds = new WeakMap<Database, Map<number, Promise<void>>>()
+
+async function afterPreceding<Result>(db: Database, appId: number, run: () => Promise<Result>): Promise<Result> {
+  const ends = lastEnds.get(db) ?? new Map<number, Promise<void>>()
+  lastEnds.set(db, ends)
+  const preceding = ends.get(appId)
+  const { promise: end, resolve } = Promise.withResolvers<void>()
+  ends.set(appId, end)
+  try {
+    if (preceding !== undefined) await Promise.race([preceding, delay(longestWaitMs, undefined, { ref: false })])
+    return await run()
+  } finally {
+    resolve()
+    if (ends.get(appId) === end) ends.delete(appId)
+  }
 }
