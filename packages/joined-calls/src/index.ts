@@ -1,1 +1,2 @@
 export { joinCalls } from './joined-calls.ts'
+export { oneAfterAnother } from './one-after-another.ts'

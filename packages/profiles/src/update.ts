@@ -1,5 +1,6 @@
 import type { ProfileEntry, ValueType } from '@sluice/contract'
 import { type Database, encodeTextArray, retryConflicts, sql } from '@sluice/database'
+import { oneAfterAnother } from '@sluice/joined-calls'
 import { mergeIntoExisting } from './existing-profile.ts'
 import { registerKeys } from './keys.ts'
 import { userIdProblem } from './users.ts'
@@ -37,6 +38,9 @@ export function profileUpdate(appId: number, userId: string, entries: readonly P
   return { appId, userId, latest: new Map(entries.map((entry) => [entry.key, entry])) }
 }
 
+/** Registrations of an app's keys wait for each other anyway: here they wait without a connection. */
+const inOrderOfApp = oneAfterAnother()
+
 /**
  * Updates one user's profile and registers its new keys, all or nothing. When it returns, the update is committed.
  *
@@ -46,7 +50,8 @@ export function profileUpdate(appId: number, userId: string, entries: readonly P
 export async function updateProfile(db: Database, update: ProfileUpdate, keyLimit: number): Promise<void> {
   // A key is new only once, so one statement is mostly enough.
   const { unregistered } = await writeValues(db, update)
-  if (unregistered.size > 0) await retryConflicts(() => registerAndWrite(db, update, keyLimit))
+  if (unregistered.size === 0) return
+  await inOrderOfApp(update.appId, () => retryConflicts(() => registerAndWrite(db, update, keyLimit)))
 }
 
 /** Returns the values of entries by key, as JSON. */

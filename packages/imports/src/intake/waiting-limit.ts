@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Database, sql } from '@sluice/database'
+import { oneAfterAnother } from '@sluice/joined-calls'
 
 /** The app has reached its limit of waiting imports. */
 export class TooManyWaiting extends Error {
@@ -17,6 +17,8 @@ export class TooManyWaiting extends Error {
 /** First key of the advisory lock, which no other lock uses: "wait" in ASCII. */
 const lockSpace = 0x77616974
 
+const inOrderOfApp = oneAfterAnother()
+
 /**
  * Runs the transaction that begins an import, if fewer than `limit` imports of the app wait for their upload or for a
  * worker. An upload to the bucket that is in flight counts as well. A lock makes transactions of one app run one after
@@ -31,9 +33,8 @@ export async function withinWaitingLimit<Result>(
   limit: number,
   begin: (tx: Database) => Promise<Result>,
 ): Promise<Result> {
-  const transaction = db.transaction()
-  return await afterPreceding(db, appId, () =>
-    transaction.execute(async (tx) => {
+  return await inOrderOfApp(appId, () =>
+    db.transaction().execute(async (tx) => {
       await sql`select pg_advisory_xact_lock(${lockSpace}::integer, ${appId}::integer)`.execute(tx)
       // Not in one statement with the lock: this one must see what the preceding holder of the lock has committed.
       const { rows } = await sql<{ waiting: number }>`
@@ -47,25 +48,4 @@ export async function withinWaitingLimit<Result>(
       return await begin(tx)
     }),
   )
-}
-
-/** Time after which a transaction no longer waits for the preceding one: Postgres may have stopped answering it. */
-const longestWaitMs = 5_000
-
-/** The end of each app's last transaction in this process, by pool. */
-const lastEnds = new WeakMap<Database, Map<number, Promise<void>>>()
-
-async function afterPreceding<Result>(db: Database, appId: number, run: () => Promise<Result>): Promise<Result> {
-  const ends = lastEnds.get(db) ?? new Map<number, Promise<void>>()
-  lastEnds.set(db, ends)
-  const preceding = ends.get(appId)
-  const { promise: end, resolve } = Promise.withResolvers<void>()
-  ends.set(appId, end)
-  try {
-    if (preceding !== undefined) await Promise.race([preceding, delay(longestWaitMs, undefined, { ref: false })])
-    return await run()
-  } finally {
-    resolve()
-    if (ends.get(appId) === end) ends.delete(appId)
-  }
 }
