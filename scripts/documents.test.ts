@@ -28,6 +28,15 @@ test.each(documents)('%s names only files, npm scripts and headings that exist',
   }
 })
 
+test('the tests in the table of mutations exist', () => {
+  const pairs = [...readFileSync(join(root, 'docs/faults.md'), 'utf8').matchAll(/`([\w./-]+\.test\.ts)`: "([^"]+)"/g)]
+  expect(pairs.length).toBeGreaterThan(100)
+  const missing = pairs.filter(([, path = '', title = '']) => {
+    return !existsSync(join(root, path)) || !readFileSync(join(root, path), 'utf8').includes(title)
+  })
+  expect(missing.map(([pair]) => pair)).toEqual([])
+})
+
 /** Returns the anchors that a Markdown renderer creates for a document's headings. */
 function anchorsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
