@@ -18,7 +18,7 @@ test('a process is not ready while Postgres is unreachable or does not answer, a
     postgres.proxy.reset()
   }
   await untilReadiness(processes, 200)
-})
+}, 180_000)
 
 test.skipIf(inject('redisUrl') === undefined)(
   'a worker is not ready while Redis is unreachable, but the API is, because it then counts requests itself',
@@ -64,10 +64,14 @@ async function start(options: DeploymentOptions = {}): Promise<Deployment> {
 }
 
 async function untilReadiness(processes: readonly AppProcess[], status: number): Promise<void> {
-  await until(`${status} at /readyz`, async () => {
-    const statuses = await Promise.all(processes.map((each) => statusOf(each, '/readyz')))
-    return statuses.every((each) => each === status)
-  })
+  await until(
+    `${status} at /readyz`,
+    async () => {
+      const statuses = await Promise.all(processes.map((each) => statusOf(each, '/readyz')))
+      return statuses.every((each) => each === status)
+    },
+    60_000,
+  )
 }
 
 /** Returns the status of an answer at `METRICS_PORT`, or undefined if there is no answer. */
