@@ -51,6 +51,14 @@ function ignoreAlreadyScheduled(error: unknown): void {
 /** A job is tried once and then forgotten: the tables decide what is tried again, and when. */
 const jobOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true }
 
+/**
+ * Returns whether an error says that a scheduled job was written anew while it ran. This happens if a process sets the
+ * schedule at that moment. The job has done its work, and its successor is scheduled.
+ */
+function isRescheduledJob(error: Error): boolean {
+  return 'code' in error && error.code === ErrorCode.JobNotInState && error.message.includes(' repeat:')
+}
+
 /** Opens the queues on a store. `onError` receives errors of connections and jobs. It can only log them. */
 export function openQueues(store: SharedStore, onError: (error: Error) => void): Queues {
   const backend = openBackend(store)
@@ -130,7 +138,9 @@ function openWorkers(backend: Backend, onError: (error: Error) => void) {
       // A stalled job is not a failure: its handler reads from the tables whether anything is left to do.
       maxStalledCount: 1_000_000,
     })
-    worker.on('error', onError)
+    worker.on('error', (error) => {
+      if (!isRescheduledJob(error)) onError(error)
+    })
     worker.on('failed', (_job, error) => onError(error))
     workers.add(worker)
     // A worker that was opened while its store was unreachable never takes a job. A new worker replaces it.
