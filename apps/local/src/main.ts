@@ -71,7 +71,13 @@ function apps(): AppDefinition[] {
       nodeOptions: memoryLimits['s3-gateway'],
       web: { prefix: 'S3_GATEWAY', port: 3006 },
     },
-    { name: 'worker', entry: entry('worker'), count: workerCount(process.env), nodeOptions: memoryLimits.worker },
+    {
+      name: 'worker',
+      entry: entry('worker'),
+      count: workerCount(process.env),
+      nodeOptions: memoryLimits.worker,
+      inBackground: true,
+    },
   ]
 }
 
