@@ -1,4 +1,4 @@
-import { printable, printableJson } from '@sluice/local-stack'
+import { printable, printableJson } from '@sluice/local-stack/printable'
 import type { Command } from 'commander'
 
 /** Prints a command's result: the document if `--json` is given, else the text for people. */

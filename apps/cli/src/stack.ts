@@ -1,9 +1,10 @@
-import { readSettings } from '@sluice/config'
-import { connect, type Database } from '@sluice/database'
-import { defaultHome, embeddedStorageAccess, encryptionKeysOf, readStackInfo } from '@sluice/local-stack'
-import { openStorage, type Storage, storageSettings } from '@sluice/storage'
+import type { Database } from '@sluice/database'
+import { defaultHome, embeddedStorageAccess, encryptionKeysOf, readStackInfo } from '@sluice/local-stack/running'
+import type { Storage } from '@sluice/storage'
 import { InvalidArgumentError } from 'commander'
 import { Failure } from './failure.ts'
+
+// Libraries are loaded where a command needs them: most commands need few of them, and starting is most of their time.
 
 /** The folder of the stack that this command works on. */
 const home = () => process.env.SLUICE_HOME || defaultHome
@@ -15,7 +16,10 @@ async function runningStack() {
 
 /** Returns the URL of the database for operator commands: `DATABASE_URL`, or the database of the running stack. */
 export async function databaseUrl(): Promise<string> {
-  if (process.env.DATABASE_URL) return readSettings(process.env, ['DATABASE_URL']).DATABASE_URL
+  if (process.env.DATABASE_URL) {
+    const { readSettings } = await import('@sluice/config')
+    return readSettings(process.env, ['DATABASE_URL']).DATABASE_URL
+  }
   const stack = await runningStack()
   if (stack === undefined) throw new Failure('no stack is running here: start one with npm start, or set DATABASE_URL')
   return stack.database
@@ -41,7 +45,10 @@ export async function linkBase(): Promise<string | undefined> {
 
 /** Returns the URL of the dashboard for links: `DASHBOARD_URL`, or the dashboard of the running stack. */
 export async function dashboardUrl(): Promise<string> {
-  if (process.env.DASHBOARD_URL) return readSettings(process.env, ['DASHBOARD_URL']).DASHBOARD_URL
+  if (process.env.DASHBOARD_URL) {
+    const { readSettings } = await import('@sluice/config')
+    return readSettings(process.env, ['DASHBOARD_URL']).DASHBOARD_URL
+  }
   const url = (await runningStack())?.dashboard
   if (url === undefined) throw new Failure('no stack is running here: start one with npm start, or set DASHBOARD_URL')
   return url
@@ -49,6 +56,7 @@ export async function dashboardUrl(): Promise<string> {
 
 /** Runs an operator's command with a connection to the database, and closes the connection at the end. */
 export async function withDatabase<Result>(work: (db: Database) => Promise<Result>): Promise<Result> {
+  const { connect } = await import('@sluice/database')
   const { db, close } = connect(await databaseUrl(), { connections: 4 })
   try {
     return await work(db)
@@ -62,12 +70,17 @@ export async function encryptionKeys(): Promise<readonly Buffer[]> {
   if (!process.env.ENCRYPTION_KEYS && (await runningStack()) === undefined) {
     throw new Failure('no stack is running here: start one with npm start, or set ENCRYPTION_KEYS')
   }
+  const { readSettings } = await import('@sluice/config')
   const ENCRYPTION_KEYS = await encryptionKeysOf(home(), process.env)
   return readSettings({ ...process.env, ENCRYPTION_KEYS }, ['ENCRYPTION_KEYS']).ENCRYPTION_KEYS
 }
 
 /** Runs an operator's command with the storage that `S3_ENDPOINT` names, or with the storage of the running stack. */
 export async function withStorage<Result>(work: (storage: Storage) => Promise<Result>): Promise<Result> {
+  const [{ readSettings }, { openStorage, storageSettings }] = await Promise.all([
+    import('@sluice/config'),
+    import('@sluice/storage'),
+  ])
   const storage = openStorage(readSettings({ ...process.env, ...(await stackStorage()) }, storageSettings))
   try {
     return await work(storage)

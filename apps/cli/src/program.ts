@@ -1,0 +1,77 @@
+import { Command } from 'commander'
+
+/** A file of commands. It is loaded only if one of its words is given, because its libraries take time to load. */
+interface CommandFile {
+  /** The first words of its commands, with their descriptions for the list of `sluice --help`. */
+  words: Readonly<Record<string, string>>
+  /** Loads the file. Returns the function that adds its commands to a program. */
+  load(): Promise<(program: Command) => void>
+}
+
+/** The files in the order of `sluice --help`. */
+export const commandFiles: readonly CommandFile[] = [
+  {
+    words: { app: 'manage apps' },
+    load: async () => (await import('./commands/app.ts')).addAppCommand,
+  },
+  {
+    words: { token: 'manage API tokens' },
+    load: async () => (await import('./commands/token.ts')).addTokenCommand,
+  },
+  {
+    words: { users: 'manage the users of an app', user: 'look up a user of an app' },
+    load: async () => (await import('./commands/users.ts')).addUserCommands,
+  },
+  {
+    words: { keys: 'profile keys of an app with their types' },
+    load: async () => (await import('./commands/keys.ts')).addKeysCommand,
+  },
+  {
+    words: {
+      import: 'upload a CSV file (plain or .gz) as a client of the API',
+      imports: 'imports of an app, newest first (at most 1000)',
+    },
+    load: async () => (await import('./commands/import.ts')).addImportCommands,
+  },
+  {
+    words: { deletions: 'deletion requests of an app, newest first (at most 1000)' },
+    load: async () => (await import('./commands/deletions.ts')).addDeletionCommands,
+  },
+  {
+    words: { dashboard: 'links to the dashboard' },
+    load: async () => (await import('./commands/dashboard.ts')).addDashboardCommand,
+  },
+  {
+    words: { operator: 'manage operators, who see every app and the queues' },
+    load: async () => (await import('./commands/operator.ts')).addOperatorCommands,
+  },
+  {
+    words: { member: 'manage members, who can sign in to an app’s dashboard and get its mails' },
+    load: async () => (await import('./commands/member.ts')).addMemberCommand,
+  },
+  {
+    words: { key: 'manage access keys of the S3 gateway' },
+    load: async () => (await import('./commands/access-key.ts')).addAccessKeyCommands,
+  },
+  {
+    words: { migrate: 'bring the database schema up to date' },
+    load: async () => (await import('./commands/migrate.ts')).addMigrateCommand,
+  },
+]
+
+/**
+ * Returns the program `sluice`. The commands that `args` name are ready to be parsed. The others are only listed: the
+ * program must not parse other arguments.
+ */
+export async function openProgram(args: readonly string[]): Promise<Command> {
+  const program = new Command('sluice')
+    .description('Bulk import of user profile attributes: commands for operators and API clients')
+    .option('--json', 'print one JSON document and nothing else on stdout')
+    .showHelpAfterError()
+    .exitOverride()
+  for (const { words, load } of commandFiles) {
+    if (args.some((arg) => Object.hasOwn(words, arg))) (await load())(program)
+    else for (const [word, description] of Object.entries(words)) program.command(word).description(description)
+  }
+  return program
+}

@@ -1,0 +1,5 @@
+// What commands read of a running stack, without the code that starts one.
+export { embeddedStorageAccess } from './stack/embedded-storage.ts'
+export { encryptionKeysOf } from './stack/encryption-key.ts'
+export { readStackInfo } from './stack/info.ts'
+export { defaultHome } from './stack/settings.ts'
