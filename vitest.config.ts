@@ -1,25 +1,26 @@
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './scripts/tests/longest-first.ts'
 
-// Unit tests stand beside the code and need nothing; system tests run on one Postgres and one storage that their
-// global set-up starts, each in a database of its own.
+// The name of a file decides its project. Unit tests stand beside the code and need nothing. System tests run on one
+// Postgres and one storage that their global set-up starts, each in a database of its own. Long tests
+// (*.long.test.ts, anywhere) have the same set-up; `npm test` leaves them out, `npm run test:all` includes them.
+const unit = ['{apps,packages}/*/src/**/*.test.ts', 'scripts/**/*.test.ts']
+const system = ['test/src/**/*.test.ts']
+const long = '**/*.long.test.ts'
+const globalSetup = ['test/src/environment/global-setup.ts']
+
 export default defineConfig({
   test: {
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // One line per file, unless a test is so slow that somebody should look at it.
+    slowTestThreshold: 5_000,
+    sequence: { sequencer: LongestFirst },
     projects: [
-      {
-        extends: true,
-        test: { name: 'unit', include: ['{apps,packages}/*/src/**/*.test.ts', 'scripts/**/*.test.ts'] },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'system',
-          include: ['test/src/**/*.test.ts'],
-          globalSetup: ['test/src/environment/global-setup.ts'],
-        },
-      },
+      { extends: true, test: { name: 'unit', include: unit, exclude: ['**/node_modules/**', long] } },
+      { extends: true, test: { name: 'system', include: system, exclude: [long], globalSetup } },
+      { extends: true, test: { name: 'long', include: [long], exclude: ['**/node_modules/**'], globalSetup } },
     ],
   },
 })

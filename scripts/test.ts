@@ -1,26 +1,31 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { runChecks, runTool } from './run-tool.ts'
+import { type Part, parts, removeReport, reportOf, summaryOf } from './tests/results.ts'
 
-// npm test: the checks that need no service, then every test. Arguments go to vitest.
-const folder = await mkdtemp(join(tmpdir(), 'sluice-results-'))
-try {
-  const checks = await runChecks()
-  const report = join(folder, 'results.json')
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-  const tests = await runTool('vitest', ['run', ...reporters, ...process.argv.slice(2)])
-  console.log(await summary(report))
-  process.exitCode = checks === 0 && tests === 0 ? 0 : 1
-  if (checks !== 0) console.error('The static checks failed: see the top of this output.')
-} finally {
-  await rm(folder, { recursive: true, force: true })
-}
+// npm test, npm run test:long and npm run test:all: the checks that need no service, then the tests of a part. Further
+// arguments go to vitest, and choose among all tests: npm test -- test/src/imports/order.test.ts
+const args = process.argv.slice(2)
+const part = partOf(args)
+const choice = args.filter((arg) => !arg.startsWith('--part='))
+const projects = parts[choice.length > 0 ? 'all' : part].flatMap((project) => ['--project', project])
+const reporters = ['--reporter=./scripts/tests/progress-reporter.ts', '--reporter=json']
 
-/** Returns one plain line for people and for programs that count tests. */
-async function summary(report: string): Promise<string> {
-  const text = await readFile(report, 'utf8').catch(() => undefined)
-  if (text === undefined) return 'The tests did not run to their end.'
-  const { numPassedTests, numFailedTests, numPendingTests } = JSON.parse(text) as Record<string, number>
-  return `${numPassedTests} passed, ${numFailedTests} failed, ${numPendingTests} skipped`
+await removeReport(part)
+const checks = part === 'long' ? 0 : await runChecks()
+const tests = await runTool('vitest', [
+  'run',
+  ...projects,
+  ...reporters,
+  `--outputFile.json=${reportOf(part)}`,
+  ...choice,
+])
+console.log(await summaryOf([part]))
+if (checks !== 0) console.error('The static checks failed: see the top of this output.')
+process.exitCode = checks === 0 && tests === 0 ? 0 : 1
+
+/** Returns the part that `--part` names; by default the fast one. */
+function partOf(given: readonly string[]): Part {
+  const name = given.find((arg) => arg.startsWith('--part='))?.slice('--part='.length) ?? 'fast'
+  const part = (Object.keys(parts) as Part[]).find((each) => each === name)
+  if (part === undefined) throw new Error(`there is no part ${name}: there are ${Object.keys(parts).join(', ')}`)
+  return part
 }
