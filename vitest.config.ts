@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './scripts/tests/longest-first.ts'
 
@@ -8,6 +9,9 @@ const unit = ['{apps,packages}/*/src/**/*.test.ts', 'scripts/**/*.test.ts']
 const system = ['test/src/**/*.test.ts']
 const long = '**/*.long.test.ts'
 const globalSetup = ['test/src/environment/global-setup.ts']
+
+// Compiled code is kept, as under npm scripts: tests start many processes.
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/node-compile', import.meta.url))
 
 export default defineConfig({
   test: {

@@ -71,7 +71,13 @@ test('an invalid setting is named on stderr, and the exit code is 1', async () =
 
 function start(env: Record<string, string> = {}): ChildProcess {
   const child = spawn(process.execPath, [main], {
-    env: { PATH: process.env.PATH, SLUICE_HOME: home, ...anyPorts, ...env },
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      SLUICE_HOME: home,
+      ...anyPorts,
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))

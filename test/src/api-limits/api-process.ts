@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { inject } from 'vitest'
+import { nodeEnvironment } from '../environment/program.ts'
 import { until } from '../environment/wait.ts'
 
 const entry = fileURLToPath(new URL('../../../apps/api/src/main.ts', import.meta.url))
@@ -29,7 +30,7 @@ export async function startApi(databaseUrl: string, env: Record<string, string> 
     API_PORT: '0',
   }
   const child = spawn(process.execPath, [entry], {
-    env: { PATH: process.env.PATH, ...settings, ...env },
+    env: { ...nodeEnvironment, ...settings, ...env },
     // The process stops when this channel closes: a test run that is killed leaves nothing running.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })

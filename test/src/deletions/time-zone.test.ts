@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { nodeEnvironment } from '../environment/program.ts'
 
 // Deletion dates are irrevocable: no process that computes them starts with a time zone that it does not know.
 const settings = {
@@ -22,7 +23,7 @@ test.each([
   ['cli', ['deletions', 'run'], 'Berlin'],
 ])('%s %j refuses the unknown time zone %s at its start, and names the setting', async (app, args, timeZone) => {
   const entry = fileURLToPath(new URL(`../../../apps/${app}/src/main.ts`, import.meta.url))
-  const env = { PATH: process.env.PATH, ...settings, SERVICE_TIMEZONE: timeZone }
+  const env = { ...nodeEnvironment, ...settings, SERVICE_TIMEZONE: timeZone }
   const child = spawn(process.execPath, [entry, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 50_000 })
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })

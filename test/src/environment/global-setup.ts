@@ -9,6 +9,7 @@ import type { TestProject } from 'vitest/node'
 import { findChromium } from './chromium.ts'
 import { createTemplate } from './database.ts'
 import { startRedis } from './redis.ts'
+import { offerStack } from './shared-stack.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -18,6 +19,8 @@ declare module 'vitest' {
     /** Undefined if there is neither `CHROMIUM_PATH` nor a chromium on the path. */
     chromium: string | undefined
     s3Endpoint: string
+    /** Answers with the folder of the stack that test files share, and starts this stack if need be. */
+    stackOffer: string
   }
 }
 
@@ -43,7 +46,10 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   project.provide('redisUrl', redis?.url)
   project.provide('chromium', await findChromium())
   project.provide('s3Endpoint', storage.url)
+  const stack = await offerStack()
+  project.provide('stackOffer', stack.url)
   return async () => {
+    await stack.close()
     await redis?.stop()
     await storage.close()
     await postgres.stop()

@@ -3,6 +3,12 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 
 /**
+ * The variables that a process of Node needs from this one. Compiled code that is kept halves the time until it is
+ * ready.
+ */
+export const nodeEnvironment = { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }
+
+/**
  * Whether a program is on the path. With `CI=true`, a missing program is an error, so that no test is skipped
  * unnoticed.
  */

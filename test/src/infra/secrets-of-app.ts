@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { nodeEnvironment } from '../environment/program.ts'
 
 /** Settings that are secret or contain a password. */
 export const secrets = [
@@ -27,7 +28,7 @@ export async function secretsOfApp(app: (typeof appNames)[number]): Promise<stri
   const bad = { DATABASE_URL: 'x', REDIS_URL: 'x', SMTP_URL: 'x', ENCRYPTION_KEYS: 'x' }
   const main = fileURLToPath(new URL(`../../../apps/${app}/src/main.ts`, import.meta.url))
   const said = await new Promise<string>((resolve) => {
-    execFile(process.execPath, [main], { env: { PATH: process.env.PATH, ...bad } }, (_, __, stderr) => resolve(stderr))
+    execFile(process.execPath, [main], { env: { ...nodeEnvironment, ...bad } }, (_, __, stderr) => resolve(stderr))
   })
   return secrets.filter((name) => new RegExp(`^ +${name} `, 'm').test(said)).toSorted()
 }

@@ -9,7 +9,7 @@ import { createApp } from '@sluice/accounts'
 import { type ImportView, importView, type UploadDescriptor } from '@sluice/contract'
 import { registerUsers } from '@sluice/profiles'
 import { until } from '../environment/wait.ts'
-import type { RunningStack } from './running-stack.ts'
+import type { StackAccess } from './running-stack.ts'
 
 export const bulkImport = '/v3/user_profiles/bulk_import'
 
@@ -22,7 +22,7 @@ export interface App {
 }
 
 /** Creates an app with these users. */
-export async function openApp({ db }: RunningStack, users: readonly string[] = []): Promise<App> {
+export async function openApp({ db }: StackAccess, users: readonly string[] = []): Promise<App> {
   const email = `${crypto.randomUUID()}@example.com`
   const { appId, apiToken } = await createApp(db, { name: 'Test', email })
   await registerUsers(db, appId, users)

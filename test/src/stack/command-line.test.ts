@@ -4,19 +4,20 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { importView } from '@sluice/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openSharedStack } from '../environment/shared-stack.ts'
 import { type App, declare, ended, firstRequest, openApp, requestImport, upload } from './client.ts'
-import { type CommandResult, type RunningStack, startStack } from './running-stack.ts'
+import type { CommandResult, StackAccess } from './running-stack.ts'
 
-let stack: RunningStack
+let stack: StackAccess
 let folder: string
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sluice-files-'))
-  stack = await startStack()
+  stack = await openSharedStack()
 })
 
 afterAll(async () => {
-  await stack.stop()
+  await stack.close()
   await rm(folder, { recursive: true })
 })
 

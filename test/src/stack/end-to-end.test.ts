@@ -2,6 +2,7 @@ import { getPriority } from 'node:os'
 import { gzipSync } from 'node:zlib'
 import type { UploadDescriptor } from '@sluice/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openSharedStack } from '../environment/shared-stack.ts'
 import { until } from '../environment/wait.ts'
 import {
   bulkImport,
@@ -15,16 +16,16 @@ import {
   statusOf,
   upload,
 } from './client.ts'
-import { type RunningStack, startStack } from './running-stack.ts'
+import type { StackAccess } from './running-stack.ts'
 
 // One app per test, because first requests are limited per token.
-let stack: RunningStack
+let stack: StackAccess
 
 beforeAll(async () => {
-  stack = await startStack()
+  stack = await openSharedStack()
 })
 
-afterAll(() => stack.stop())
+afterAll(() => stack.close())
 
 const declaration = { checksum: 'CY9rzUYh03PK3k6DJie09g==', byte_size: '4', content_type: 'text/csv' }
 

@@ -11,6 +11,7 @@ import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
 import { connect, type Database } from '@sluice/database'
 import { readStackInfo, type StackInfo } from '@sluice/local-stack'
+import { nodeEnvironment } from '../environment/program.ts'
 import { until } from '../environment/wait.ts'
 import { processTree, signal, stillRunning } from './processes.ts'
 
@@ -37,9 +38,6 @@ export interface StackOptions {
   home?: string
 }
 
-/** The variables of this process's environment that child processes need. */
-const ofNode = { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }
-
 /** Output and exit code of a command. */
 export interface CommandResult {
   code: number | null
@@ -57,8 +55,9 @@ interface Mail {
   received_at: string
 }
 
-/** The stack of `npm start`, in its own folder. */
-export interface RunningStack {
+/** What a test uses of a running stack. */
+export interface StackAccess {
+  /** The stack's folder. */
   home: string
   /** Address of the API. */
   api: string
@@ -71,6 +70,12 @@ export interface RunningStack {
   pipeToSluice(input: string | Readable, ...args: string[]): Promise<CommandResult>
   /** Returns the received mails to an address, newest first. */
   mailsTo(email: string): Promise<Mail[]>
+  /** Closes the connections to the database. The stack runs on. */
+  close(): Promise<void>
+}
+
+/** The stack of `npm start`, in its own folder. */
+export interface RunningStack extends StackAccess {
   /**
    * Ends the stack as Ctrl-C does, and keeps the folder. Throws unless the exit code is 0 and all processes have ended.
    */
@@ -95,24 +100,13 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     await rm(home, { recursive: true, force: true })
     throw error
   }
-  const info = () => infoOf(home)
-  const { api, database, inbox } = await info()
-  const { db, close } = connect(database, { connections: 2 })
+  const access = await openStack(home)
   const ended = () => child.exitCode !== null || child.signalCode !== null
 
   const stack: RunningStack = {
-    home,
-    api,
-    db,
-    info,
-    sluice: (...args) => runCommand(home, '', args),
-    pipeToSluice: (input, ...args) => runCommand(home, input, args),
-    async mailsTo(email) {
-      const mails = (await (await fetch(`${inbox}/api/mails`)).json()) as Mail[]
-      return mails.filter(({ to }) => to.includes(email))
-    },
+    ...access,
     async terminate() {
-      await close()
+      await access.close()
       const processes = await processTree(child.pid ?? 0)
       child.kill('SIGTERM')
       if (!ended()) await once(child, 'exit')
@@ -120,7 +114,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       assert.deepEqual(await stillRunning(processes), [], 'the stack left processes')
     },
     async crash() {
-      await close()
+      await access.close()
       const processes = await processTree(child.pid ?? 0)
       for (const pid of processes) signal(pid, 'SIGKILL')
       await until('the end of all processes', async () => (await stillRunning(processes)).length === 0)
@@ -137,11 +131,31 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
   return stack
 }
 
+/** Opens a stack that runs on the folder `home`. */
+export async function openStack(home: string): Promise<StackAccess> {
+  const info = () => infoOf(home)
+  const { api, database, inbox } = await info()
+  const { db, close } = connect(database, { connections: 2 })
+  return {
+    home,
+    api,
+    db,
+    info,
+    sluice: (...args) => runCommand(home, '', args),
+    pipeToSluice: (input, ...args) => runCommand(home, input, args),
+    async mailsTo(email) {
+      const mails = (await (await fetch(`${inbox}/api/mails`)).json()) as Mail[]
+      return mails.filter(({ to }) => to.includes(email))
+    },
+    close,
+  }
+}
+
 /** Starts the app behind `npm start` on a folder, and does not wait until it is ready. */
 export function spawnStack(home: string, { workers = 1, redisUrl, env = {} }: StackOptions = {}): ChildProcess {
   const settings = { ...anyPorts, WORKERS: String(workers), ...(redisUrl && { REDIS_URL: redisUrl }), ...env }
   const child = spawn(process.execPath, [appEntry('local')], {
-    env: { ...ofNode, SLUICE_HOME: home, ...settings },
+    env: { ...nodeEnvironment, SLUICE_HOME: home, ...settings },
     // The process stops when this channel closes, so that a killed test run leaves nothing running.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
@@ -167,7 +181,7 @@ async function infoOf(home: string): Promise<StackInfo> {
 
 async function runCommand(home: string, input: string | Readable, args: string[]): Promise<CommandResult> {
   const child = spawn(process.execPath, [appEntry('cli'), ...args, '--json'], {
-    env: { ...ofNode, SLUICE_HOME: home },
+    env: { ...nodeEnvironment, SLUICE_HOME: home },
     stdio: 'pipe',
   })
   // A command may end before it has read its input.

@@ -3,18 +3,19 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { openStorage } from '@sluice/storage'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { openSharedStack } from '../environment/shared-stack.ts'
 import { declare, ended, openApp, put, type RequestedImport, requestImport, statusOf } from './client.ts'
-import { type RunningStack, startStack } from './running-stack.ts'
+import type { StackAccess } from './running-stack.ts'
 
 // How storage handles a second request that differs from the first request's declaration (design.md §3, Upload
 // binding).
-let stack: RunningStack
+let stack: StackAccess
 
 beforeAll(async () => {
-  stack = await startStack()
+  stack = await openSharedStack()
 })
 
-afterAll(() => stack.stop())
+afterAll(() => stack.close())
 
 afterEach(() => void vi.useRealTimers())
 

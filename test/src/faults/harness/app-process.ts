@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { nodeEnvironment } from '../../environment/program.ts'
 
 /** A line of a process's log. */
 export interface LogLine {
@@ -55,7 +56,7 @@ export async function startApp({
   log,
 }: AppOptions): Promise<AppProcess> {
   const child = fork(join(root, 'apps', app, 'src', 'main.ts'), [], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { ...nodeEnvironment, ...env },
     execArgv: [...nodeOptions],
     // The process stops when the channel closes, so that a killed test run leaves nothing running.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

@@ -6,6 +6,7 @@ import { migrate } from '@sluice/database'
 import { migrateQueue } from '@sluice/queue'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
+import { nodeEnvironment } from '../environment/program.ts'
 import { until } from '../environment/wait.ts'
 import { type AppProcess, startApp } from '../faults/harness/app-process.ts'
 import { startMailServer } from '../faults/harness/mail-server.ts'
@@ -98,7 +99,7 @@ async function post(api: string, path: string, token: string, body: unknown): Pr
 /** Runs a `sluice` command of a release. Returns its JSON. */
 async function runCommand(root: string, env: Record<string, string>, args: readonly string[]): Promise<unknown> {
   const child = spawn(process.execPath, [join(root, 'apps', 'cli', 'src', 'main.ts'), ...args, '--json'], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { ...nodeEnvironment, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const [[code], output] = await Promise.all([once(child, 'close'), text(child.stdout)])
