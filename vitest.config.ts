@@ -5,9 +5,11 @@ import { LongestFirst } from './scripts/tests/longest-first.ts'
 // The name of a file decides its project. Unit tests stand beside the code and need nothing. System tests run on one
 // Postgres and one storage that their global set-up starts, each in a database of its own. Long tests
 // (*.long.test.ts, anywhere) have the same set-up; `npm test` leaves them out, `npm run test:all` includes them.
+// Properties of the whole system (*.property.test.ts) are in both, with fewer runs in `npm test`.
 const unit = ['{apps,packages}/*/src/**/*.test.ts', 'scripts/**/*.test.ts']
 const system = ['test/src/**/*.test.ts']
 const long = '**/*.long.test.ts'
+const property = 'test/src/**/*.property.test.ts'
 const globalSetup = ['test/src/environment/global-setup.ts']
 
 // Compiled code is kept, as under npm scripts: tests start many processes.
@@ -24,7 +26,16 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: 'unit', include: unit, exclude: ['**/node_modules/**', long] } },
       { extends: true, test: { name: 'system', include: system, exclude: [long], globalSetup } },
-      { extends: true, test: { name: 'long', include: [long], exclude: ['**/node_modules/**'], globalSetup } },
+      {
+        extends: true,
+        test: {
+          name: 'long',
+          include: [long, property],
+          exclude: ['**/node_modules/**'],
+          env: { ALL_PROPERTY_RUNS: 'true' },
+          globalSetup,
+        },
+      },
     ],
   },
 })

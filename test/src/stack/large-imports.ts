@@ -19,7 +19,7 @@ export interface LargeImports {
 }
 
 /** An import of the large file. */
-export interface LargeImport {
+interface LargeImport {
   importId: string
   /** Waits until a share of the rows, but not all of them, is committed. */
   untilProgress(share: number): Promise<void>

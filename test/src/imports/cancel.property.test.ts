@@ -4,6 +4,7 @@ import type { Storage } from '@sluice/storage'
 import fc from 'fast-check'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
+import { propertyRuns } from '../environment/property-runs.ts'
 import { until } from '../environment/wait.ts'
 import {
   claim,
@@ -132,7 +133,7 @@ test('at any moment, a cancelled import has applied whole batches from its start
       }
       expect(await profilesOf(fixture, appId)).toEqual(applied(kept))
     }),
-    { numRuns: Number(process.env.PROPERTY_RUNS ?? 40) },
+    { numRuns: propertyRuns(40) },
   )
 })
 

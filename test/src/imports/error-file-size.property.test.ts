@@ -5,6 +5,7 @@ import { registerKeys } from '@sluice/profiles'
 import type { Storage } from '@sluice/storage'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { propertyRuns } from '../environment/property-runs.ts'
 import { until } from '../environment/wait.ts'
 import {
   claim,
@@ -161,7 +162,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
         const { view } = await importFile(limited(limit, rowsOfBatch), appId, file)
         await expectFile(view.import_id, appId, limit)
       }),
-      { numRuns: Number(process.env.PROPERTY_RUNS ?? 60) },
+      { numRuns: propertyRuns(60) },
     )
   })
 
@@ -178,7 +179,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
         await runDisturbed(here, await claim(here, appId, importId), disturbances)
         await expectFile(importId, appId, limit)
       }),
-      { numRuns: Number(process.env.PROPERTY_RUNS ?? 40) },
+      { numRuns: propertyRuns(40) },
     )
   })
 
@@ -234,7 +235,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
         await runImport(limited(later, 10).context, await claim(fixture, appId, importId), noShutdown)
         await expectFile(importId, appId, limit)
       }),
-      { numRuns: Number(process.env.PROPERTY_RUNS ?? 20) },
+      { numRuns: propertyRuns(20) },
     )
   })
 

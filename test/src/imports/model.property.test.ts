@@ -2,6 +2,7 @@ import { registeredKeys, registerKeys } from '@sluice/profiles'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
+import { propertyRuns } from '../environment/property-runs.ts'
 import { type ImportFixture, importFile, openApp, openImportFixture, profilesOf } from './import-fixture.ts'
 import { applyTable, type Table } from './model.ts'
 
@@ -125,7 +126,7 @@ test('for any table, the import and its dry run match the model in profiles, key
         expected.errors.map(({ messages, cells }) => [messages, ...cells.map((value) => value.toString('latin1'))]),
       )
     }),
-    { numRuns: Number(process.env.PROPERTY_RUNS ?? 60) },
+    { numRuns: propertyRuns(60) },
   )
 })
 

@@ -2,6 +2,7 @@ import { runImport } from '@sluice/imports'
 import { registeredKeys } from '@sluice/profiles'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { propertyRuns } from '../environment/property-runs.ts'
 import {
   claim,
   type ImportFixture,
@@ -133,7 +134,7 @@ describe('a dry run that several workers continue one after another ends like an
           expectSameVerdict(await runByManyWorkers(file, batches), undisturbed)
         },
       ),
-      { numRuns: Number(process.env.PROPERTY_RUNS ?? 30) },
+      { numRuns: propertyRuns(30) },
     )
   })
 

@@ -3,6 +3,7 @@ import { runImport } from '@sluice/imports'
 import { joinedProfileUpdates, registerUsers, UnregisteredUser } from '@sluice/profiles'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
+import { propertyRuns } from '../environment/property-runs.ts'
 import { claim, openApp, profilesOf, queueFile, resultOf } from '../imports/import-fixture.ts'
 import {
   type DeletionFixture,
@@ -73,7 +74,7 @@ test('a year of requests, registrations, updates, imports, crashes and down time
         steps += 1
       }
     }),
-    { numRuns: Number(process.env.PROPERTY_RUNS ?? 25) },
+    { numRuns: propertyRuns(25) },
   )
   expect(steps).toBeGreaterThan(0)
 })

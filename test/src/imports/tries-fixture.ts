@@ -1,0 +1,71 @@
+import { runImport } from '@sluice/imports'
+import pg from 'pg'
+import { expect } from 'vitest'
+import {
+  claim,
+  type ImportFixture,
+  openApp,
+  openImportFixture,
+  profilesOf,
+  queueFile,
+  resultOf,
+} from './import-fixture.ts'
+
+/** Number of tries that an import has in these tests. */
+export const attempts = 3
+
+/** A file of which one row has an error. */
+export const file = 'user_id,city\nann,Graz\nbob,Linz\nnobody,Wien\n'
+
+const noShutdown = new AbortController().signal
+
+/** Runs the tries of an app's imports one by one. */
+export interface TriesFixture {
+  fixture: ImportFixture
+  appId: number
+  /** Queues {@link file}. Returns the import's ID. */
+  queue(): Promise<string>
+  /** Runs one try of an import. Returns its outcome. */
+  runOnce(importId: string, context?: ImportFixture['context']): Promise<string>
+  /** Returns how many tries of an import count. */
+  triesOf(importId: string): Promise<number>
+  /** Expects that an import of {@link file} has completed. */
+  expectCompleted(importId: string): Promise<void>
+  /** Locks the profile of one of the file's users on another connection. Returns a function that releases the lock. */
+  lockProfile(): Promise<() => Promise<void>>
+}
+
+export async function openTriesFixture(): Promise<TriesFixture> {
+  const fixture = await openImportFixture({ IMPORT_ATTEMPTS: String(attempts) })
+  const appId = await openApp(fixture, ['ann', 'bob'])
+  const { db } = fixture.database
+
+  async function runOnce(importId: string, context = fixture.context): Promise<string> {
+    await db.updateTable('imports').set({ retry_at: null }).where('import_id', '=', importId).execute()
+    return (await runImport(context, await claim(fixture, appId, importId), noShutdown)).outcome
+  }
+
+  return {
+    fixture,
+    appId,
+    queue: () => queueFile(fixture, appId, file),
+    runOnce,
+    async triesOf(importId) {
+      const found = db.selectFrom('imports').select('tries').where('import_id', '=', importId)
+      return (await found.executeTakeFirstOrThrow()).tries
+    },
+    async expectCompleted(importId) {
+      expect((await resultOf(fixture, appId, importId)).view).toMatchObject({ state: 'completed', rows_applied: 2 })
+      expect(await profilesOf(fixture, appId)).toEqual({ ann: { city: 'Graz' }, bob: { city: 'Linz' } })
+    },
+    async lockProfile() {
+      await runOnce(await queueFile(fixture, appId, 'user_id,city\nann,Rom\n'))
+      const writer = new pg.Client({ connectionString: fixture.database.url })
+      writer.on('error', () => {}) // the database closes first if the test fails
+      await writer.connect()
+      await writer.query('begin')
+      await writer.query("select from profiles where user_id = 'ann' for update")
+      return () => writer.end()
+    },
+  }
+}
