@@ -15,7 +15,7 @@ import {
 export const attempts = 3
 
 /** A file of which one row has an error. */
-export const file = 'user_id,city\nann,Graz\nbob,Linz\nnobody,Wien\n'
+const file = 'user_id,city\nann,Graz\nbob,Linz\nnobody,Wien\n'
 
 const noShutdown = new AbortController().signal
 
