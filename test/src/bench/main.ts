@@ -1,6 +1,7 @@
 // npm run bench [-- name] [arguments]: measures against other implementations in the same run, and prints ratios. Exits
 // with code 1 if a target is missed.
 import { benchApi } from './api.ts'
+import { benchCommandLine } from './cli.ts'
 import { benchDashboard } from './dashboard.ts'
 import { benchDeletions } from './deletions.ts'
 import { benchImport } from './import/index.ts'
@@ -18,6 +19,7 @@ import { benchUploads } from './uploads.ts'
 const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   import: benchImport,
   api: benchApi,
+  cli: benchCommandLine,
   dashboard: benchDashboard,
   deletions: benchDeletions,
   's3-gateway': benchGateway,
