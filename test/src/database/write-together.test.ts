@@ -1,22 +1,7 @@
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import {
-  type CompiledQuery,
-  connect,
-  copyInto,
-  endStaleCopies,
-  mustFind,
-  NothingFound,
-  sql,
-  writeTogether,
-} from '@sluice/database'
-import pg from 'pg'
-import { from } from 'pg-copy-streams'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { type CompiledQuery, connect, copyInto, mustFind, NothingFound, sql, writeTogether } from '@sluice/database'
+import { beforeEach, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
-import { until } from '../environment/wait.ts'
-import { throughProxy } from '../faults/harness/servers.ts'
-import { startTcpProxy } from '../faults/harness/tcp-proxy.ts'
+import { copyUsers, userColumns, userRow } from './user-rows.ts'
 
 // A transaction's writes and its commit are sent in one go: none of them waits for this process.
 let database: TestDatabase
@@ -134,17 +119,6 @@ test('a connection that breaks in the middle fails the transaction, and nothing 
   expect(await write(rename('one', 'first'))).toBe('done')
 })
 
-/** A row for `copyInto` of `userColumns`. */
-const userColumns = ['app_id', 'user_id'] as const
-function userRow(userId: string): Buffer {
-  const id = Buffer.from(userId)
-  const row = Buffer.from([0, 2, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 0])
-  row.writeInt32BE(id.length, row.length - 4)
-  return Buffer.concat([row, id])
-}
-
-const copyUsers = (...userIds: string[]) => copyInto('users', userColumns, Buffer.concat(userIds.map(userRow)))
-
 const registered = async (): Promise<string[]> => {
   const rows = await database.db.selectFrom('users').select('user_id').orderBy('user_id').execute()
   return rows.map(({ user_id }) => user_id)
@@ -169,42 +143,4 @@ test('if a copy or a statement beside it fails, nothing is written, and the conn
   expect(await namesOfApps()).toEqual(['one', 'two'])
   await write(copyUsers('b'))
   expect(await registered()).toEqual(['a', 'b'])
-})
-
-test.each([
-  ['a parameter', () => sql`select length(${Buffer.alloc(5_000_000)}::bytea)`.compile(database.db)],
-  ['rows', () => copyUsers(...Array.from({ length: 100_000 }, (_, index) => `user ${index}`.padEnd(40)))],
-])('if a sender stops after half of its writes, in %s, its locks end with its transaction', async (_, large) => {
-  const proxy = await startTcpProxy(() => Number(new URL(database.url).port))
-  const far = connect(throughProxy(database.url, proxy), { connections: 1, queryTimeoutMs: 2_000 })
-  const operator = new pg.Client({ connectionString: database.url })
-  operator.on('error', () => {}) // the database goes before it where the test fails
-  await operator.connect()
-  onTestFinished(async () => {
-    await far.close()
-    await proxy.close()
-  })
-  const loading = operator.query(from('copy users (app_id, user_id) from stdin'))
-  const writing = writeTogether(far.db, [], async () => {
-    proxy.set({ kind: 'slow', bytesPerSecond: 100_000 })
-    return { writes: [rename('one', 'first'), large()], result: undefined }
-  })
-  const given = writing.catch((error: Error) => error)
-  const isFree = async () => {
-    const found = await database.db.selectFrom('apps').select('app_id').forUpdate().skipLocked().execute()
-    return found.length === 2
-  }
-  await until('the first of the writes', async () => !(await isFree()))
-  proxy.set({ kind: 'stall' })
-  const isOver = async () => {
-    await endStaleCopies(database.db)
-    return await isFree()
-  }
-  await until('the end of the transaction, 20 s after its beginning', isOver, 60_000)
-  expect(await given).toBeInstanceOf(Error)
-  expect(await namesOfApps()).toEqual(['one', 'two'])
-  // What somebody else loads by hand may pause for as long as it likes.
-  await pipeline(Readable.from(['1\tlate\n']), loading)
-  expect(await registered()).toEqual(['late'])
-  await operator.end()
 })
