@@ -1,0 +1,82 @@
+import { createApp } from '@sluice/accounts'
+import { sql } from '@sluice/database'
+import { createLink, findVisitor, inviteMember, openSigner, redeemLink } from '@sluice/sign-in'
+import { beforeAll, expect, test } from 'vitest'
+import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await openTestDatabase()
+  return () => database.close()
+})
+
+/** Returns the secrets of a link and of a session of the address, which becomes a member's. */
+async function signIn(email: string): Promise<{ link: string; session: string }> {
+  await createApp(database.db, { name: 'Shop', email })
+  const link = (await createLink(database.db, email))?.secret ?? ''
+  return { link, session: (await redeemLink(database.db, link)) ?? '' }
+}
+
+test('a session ends 7 days after signing in, although it is used', async () => {
+  const { session } = await signIn('anna@example.com')
+  const { rows } = await sql<{ hours: number }>`
+    select extract(epoch from expires_at - now())::float8 / 3600 as hours from sessions where email = 'anna@example.com'
+  `.execute(database.db)
+  expect(rows[0]?.hours).toBeGreaterThan(7 * 24 - 1)
+  expect(rows[0]?.hours).toBeLessThanOrEqual(7 * 24)
+  const age = (interval: string) =>
+    sql`update sessions set expires_at = expires_at - ${interval}::interval where email = 'anna@example.com'`.execute(
+      database.db,
+    )
+  await age('6 days 23 hours')
+  expect(await findVisitor(database.db, session)).toMatchObject({ email: 'anna@example.com' })
+  await age('1 hour')
+  expect(await findVisitor(database.db, session)).toBeUndefined()
+})
+
+test('the database contains no secret of a link, a session or an invitation', async () => {
+  const { link, session } = await signIn('bert@example.com')
+  const unused = (await createLink(database.db, 'bert@example.com'))?.secret ?? ''
+  const { appId } = await createApp(database.db, { name: 'Shop', email: 'bert@example.com' })
+  const invited = await inviteMember(database.db, appId, {
+    email: 'c@example.com',
+    by: 'b@example.com',
+    memberLimit: 9,
+  })
+  const invitation = invited.outcome === 'invited' ? invited.secret : ''
+  const tables = ['sign_in_links', 'sessions', 'invitations', 'invitation_mails', 'mails']
+  const stored = await Promise.all(
+    tables.map((table) =>
+      sql<{ row: string }>`select ${sql.table(table)}::text as row from ${sql.table(table)}`.execute(database.db),
+    ),
+  )
+  const text = stored.flatMap(({ rows }) => rows.map(({ row }) => row)).join('\n')
+  expect(text).toContain('bert@example.com')
+  expect(text).toContain('c@example.com')
+  for (const secret of [link, session, unused, invitation]) {
+    expect(secret).toMatch(/^[\w-]{43}$/)
+    expect(text).not.toContain(secret)
+    expect(text).not.toContain(Buffer.from(secret).toString('hex'))
+    expect(text).not.toContain(Buffer.from(secret, 'base64url').toString('hex'))
+  }
+})
+
+test('a signature is valid in every process, for its own purpose and text only', async () => {
+  const [here, elsewhere] = [openSigner(database.db), openSigner(database.db)]
+  const signature = await here.sign('cookie', 'anna')
+  expect(await elsewhere.verify('cookie', 'anna', signature)).toBe(true)
+  expect(await elsewhere.verify('form', 'anna', signature)).toBe(false)
+  expect(await elsewhere.verify('cookie', 'bert', signature)).toBe(false)
+  expect(await elsewhere.verify('cookie', 'anna', signature.slice(0, -2))).toBe(false)
+  expect(await elsewhere.verify('cookie', 'anna', '')).toBe(false)
+})
+
+test('a signer that could not read its key reads it again for the next signature', async () => {
+  const other = await openTestDatabase()
+  const signer = openSigner(other.db)
+  await sql`alter table signing_keys rename to hidden`.execute(other.db)
+  await expect(signer.sign('cookie', 'anna')).rejects.toThrow()
+  await sql`alter table hidden rename to signing_keys`.execute(other.db)
+  expect(await signer.sign('cookie', 'anna')).not.toBe('')
+  await other.close()
+})
