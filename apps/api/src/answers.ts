@@ -10,7 +10,7 @@ export function answer(reply: FastifyReply, { status, body }: ErrorAnswer | Text
   return reply.code(status).send(body)
 }
 
-/** Answers an error from fastify or a handler. Errors of the client are answered; our own errors are logged. */
+/** Answers an error from fastify or a handler. Errors of ours are logged, and clients do not see their text. */
 export function answerError(error: unknown, reply: FastifyReply): FastifyReply {
   // Fastify would close the connection, and a client that is still sending would never read the answer.
   reply.removeHeader('Connection')

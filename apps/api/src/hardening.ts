@@ -51,7 +51,7 @@ const clientErrors: Record<string, ErrorAnswer> = {
   HPE_HEADER_OVERFLOW: errors.headersTooLarge(),
 }
 
-/** Answers without fastify and closes the connection, because the start of a next request on it is unknown. */
+/** Answers without fastify and closes the connection, because its next request could begin anywhere. */
 function answerOnSocket(socket: Socket, requestId: string, { status, body }: ErrorAnswer): void {
   if (!socket.writable) {
     socket.destroy()

@@ -42,7 +42,7 @@ export async function uploadFile(api: string, token: string, file: string, dryRu
 
 /**
  * Polls an import until it has ended, and returns it as the API shows it. An outage of the API, such as a restart, may
- * last up to {@link outagePatienceMsMs}.
+ * last up to {@link outagePatienceMs}.
  */
 export async function waitForEnd(api: string, token: string, importId: string): Promise<ImportView> {
   let deadline = performance.now() + outagePatienceMs

@@ -63,7 +63,7 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
     info: { queues: hosted, queue_store: 'redisUrl' in store ? 'redis' : 'postgres' },
     async stop() {
       for (const stop of stops) stop()
-      // After the stops: a job that gets an error from storage then knows that the process is shutting down.
+      // Not before the stops: a job whose request to storage is aborted must know that the process is stopping.
       stopping.abort()
       await queues.close()
       await heartbeat.stop()

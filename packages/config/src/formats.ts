@@ -17,7 +17,7 @@ export function durationBetween(least: string, most: string) {
   return duration.refine((value) => value >= from && value <= to, `must be from ${least} to ${most}`)
 }
 
-/** A rate limit: `1000/60s` is 1000 requests per minute. Returns the count and the window, whole seconds in ms. */
+/** A rate limit: `1000/60s` is 1000 requests per minute. Returns the count and the window in ms. */
 export const rateLimit = z.string().transform((text, context) => {
   const [count = '', window = ''] = text.split('/', 2)
   const milliseconds = duration.safeParse(window).data ?? 0

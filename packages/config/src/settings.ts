@@ -37,8 +37,8 @@ const optional = <S extends z.ZodType>(schema: S, description: string): Setting<
 export const queueNames = ['imports', 'mails', 'maintenance'] as const
 
 /**
- * The only list of settings: the form, default and meaning of each environment variable. README's table is made from
- * it.
+ * The only list of settings: the form, default and meaning of each environment variable. The table of docs/settings.md
+ * is made from it.
  */
 export const settings = {
   DATABASE_URL: required(address('postgres', 'postgresql'), 'Postgres, the source of truth'),

@@ -21,12 +21,12 @@ export const limits = {
   headerBytes: 102_400,
   /** Longest record of a file, bytes without its LF (design.md §3, Width of a file). */
   recordBytes: 2 ** 20,
-  /** Access keys of an app. */
+  /** Most access keys of an app. */
   accessKeys: 20,
   /** Largest JSON body of a route without a limit of its own, bytes. */
   jsonBytes: 2 ** 20,
   /**
-   * Values and keys in a JSON body. They have a limit because an empty array takes 2 bytes of the body, but 50 of
+   * Most values and keys in a JSON body. They have a limit because an empty array takes 2 bytes of the body, but 50 of
    * memory.
    */
   jsonValues: 2 ** 17,
@@ -40,12 +40,12 @@ export const limits = {
   uploadWindowMs: 5 * 60_000,
   /** How long a link to an error file is valid, days (design.md §3, Error file). */
   errorFileLinkDays: 7,
-  /** Characters (Unicode code points) of a user ID. */
+  /** Most characters (Unicode code points) of a user ID. */
   userIdLength,
-  /** Characters (Unicode code points) of a profile key, and so of a column name. */
+  /** Most characters (Unicode code points) of a profile key, and so of a column name. */
   keyLength: 255,
-  /** Characters (Unicode code points) of a string value. */
+  /** Most characters (Unicode code points) of a string value. */
   stringLength: 255,
-  /** User IDs in one registration or deletion request. */
+  /** Most user IDs in one registration or deletion request. */
   userIdsPerRequest,
 } as const

@@ -27,7 +27,7 @@ export interface RecordBlock {
 /**
  * Cuts a stream of bytes into records. Does not split the records into cells.
  *
- * The quoting of a record is broken if a closing quote precedes a byte other than a comma or a line break. It is also
+ * The quoting of a record is broken if any byte except a comma or a line break follows a closing quote. It is also
  * broken if the file ends, or the record reaches its longest size, within quotes. Only the record's first physical line
  * is then reported as a problem, and the next line begins a new record. An unmatched quote therefore costs one line,
  * not the rest of the file.
@@ -179,7 +179,7 @@ class Pass {
     return this.#isBlank(lineBreak) ? this.#passOver(next) : this.#add(next, wellFormed)
   }
 
-  /** Frames a record with a quote in its first line. The line ends before `next`. */
+  /** Frames a record whose first line has a quote. `next` is the offset of the following line. */
   #frameQuoted(next: number): boolean {
     const limit = this.at + this.#maxRecordBytes + 1
     const scan = this.#scanLines(next, Math.min(limit, this.#data.length))

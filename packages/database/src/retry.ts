@@ -6,7 +6,7 @@ const uniqueViolation = '23505'
 /** Whether Postgres aborted the transaction because of another one, so that it may succeed the next time. */
 function isConflict(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return false
-  // Only profiles that do not exist are inserted: another transaction has just inserted this one.
+  // A transaction inserts a profile only if it found none, so another transaction has inserted it since.
   const isSecondInsert = error.code === uniqueViolation && error.constraint === 'profiles_pkey'
   return isSecondInsert || retryable.has(error.code ?? '')
 }

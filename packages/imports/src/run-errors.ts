@@ -30,8 +30,8 @@ export async function endAfterError(
   claim: Claim,
   run: RunState,
 ): Promise<Outcome> {
-  // A lost claim may show first as another error, such as a successor's rows that are in the way. The statements below
-  // throw `ClaimLost` then.
+  // A lost claim may first appear as another error, such as a conflict with rows of the successor. The statements below
+  // then throw `ClaimLost`.
   if (error instanceof ClaimLost) throw error
   if (isInterruption(error, context)) return await interrupt(context, claim, run)
   const reason = finalReason(error) ?? (await lastTryReason(error, context, run))

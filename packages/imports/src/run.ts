@@ -46,7 +46,7 @@ async function runClaim(context: ImportContext, claim: Claim, shutdown: AbortSig
     return await Promise.race([outcome, rejection(lease.expired)])
   } catch (error) {
     if (!(error instanceof ClaimLost)) throw error
-    // A database that did not answer for a lease is not asked for the reason.
+    // If Postgres has not answered for a whole lease, asking it for the reason would only wait.
     if (lease.expired.aborted) void untilAnswered(() => discountTry(context, claim), shutdown).catch(() => {})
     else if (await isCancelled(context, claim)) {
       log.info('import cancelled')

@@ -44,7 +44,7 @@ export function openMailer(
 
   return {
     async send(id) {
-      // The time runs from before the claim: the lease begins in Postgres, and the answer to the claim may come late.
+      // The time counts from before the claim, since the lease begins in Postgres and the answer may come late.
       const deadline = AbortSignal.timeout(limitMs)
       const mail = await claim(db, id, settings.MAILS_PER_HOUR)
       if (mail === undefined) return { outcome: 'not due' }

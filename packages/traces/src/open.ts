@@ -13,7 +13,7 @@ import { BullMQOtel } from 'bullmq-otel'
 import { hideAddresses } from './hide-addresses.ts'
 import { useTracing } from './tracing.ts'
 
-/** Paths that monitoring requests every few seconds. Their traces would be of no use. */
+/** Monitoring polls these paths every few seconds, and traces of its requests would be of no use. */
 const untracedPaths = new Set(['/metrics', '/healthz', '/readyz'])
 
 /**

@@ -131,7 +131,7 @@ async function writeBatch(
     }
     const writes = [
       ...(place.followsBatchInFlight ? afterPrecedingBatch(tx, claim, place) : []),
-      // Only one batch at a time gets here: profile updates of these users wait until it commits.
+      // Only one batch of an import is here at a time. Its locks delay profile updates of these users until it commits.
       ...(claim.dryRun ? [] : mergeProfiles(tx, claim.appId, profileBatch, states, plan.toleratesConflicts)),
       ...(keptRows.lineBytes > 0 ? [saveKeptRows(tx, claim, batch, place.errorRoomBytes)] : []),
       // Last, after megabytes of rows: it locks the import's row, and claiming the import must not wait for rows to
@@ -211,8 +211,7 @@ function progressTo(
   const progress = claimed({ db: tx }, claim)
     .where('position', '=', precedingEnd)
     .set({
-      // Columns and types may be longer than the batch's rows, and each update would write them again: so only if they
-      // changed.
+      // Columns and types may be longer than the rows of the batch, so they are written only if they have changed.
       ...(precedingTypes === undefined && { columns: JSON.stringify(columns.names), error_room: errorRoomBytes }),
       ...(precedingTypes !== batch.types &&
         !isDeepStrictEqual(precedingTypes, batch.types) && { types: JSON.stringify(batch.types) }),

@@ -1,9 +1,7 @@
 import type { Settings } from '@sluice/config'
 import { errorFileHeader } from '@sluice/csv'
 
-/**
- * Bytes of a page of Postgres, and the most of them that do not hold rows: headers, and the page's share of indexes.
- */
+/** Size of a page of Postgres, and its greatest overhead (headers, and the page's share of the indexes), bytes. */
 const [pageBytes, pageOverheadBytes] = [8_192, 512]
 
 /**

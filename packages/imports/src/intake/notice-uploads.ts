@@ -11,8 +11,8 @@ import { expireOrphans, receivedSources } from './received-imports.ts'
 const uploadGraceMs = 60_000
 
 /**
- * Time after the window in which storage is still asked for the file, ever less often. A file that comes then is
- * queued.
+ * For how long after the upload window storage is still asked for the file, less and less often. A file that comes in
+ * this time is queued.
  */
 const lateUploadWatchMs = 24 * 60 * 60_000
 

@@ -36,7 +36,7 @@ export async function withinWaitingLimit<Result>(
   return await inOrderOfApp(appId, () =>
     db.transaction().execute(async (tx) => {
       await sql`select pg_advisory_xact_lock(${lockSpace}::integer, ${appId}::integer)`.execute(tx)
-      // Not in one statement with the lock: this one must see what the preceding holder of the lock has committed.
+      // Separate from the statement that locks, so that it sees what the preceding holder of the lock has committed.
       const { rows } = await sql<{ waiting: number }>`
       select count(*) as waiting from (
         (select from imports where app_id = ${appId} and state in ('awaiting_upload', 'queued') limit ${limit})

@@ -42,7 +42,7 @@ export async function cancelImport(db: Database, importId: string, appId?: numbe
       .executeTakeFirst()
     if (found === undefined) return { outcome: 'unknown' }
     if (found.state === 'cancelled') return { outcome: 'cancelled' }
-    // Otherwise a late upload has queued an expired import between the two statements.
+    // If the state can be cancelled, a late upload has queued the expired import between the two statements: try again.
     if (!isCancellable(found.state)) return { outcome: 'ended', state: found.state }
   }
 }

@@ -114,9 +114,9 @@ export async function noteSlotTime({ db, settings }: ImportContext, appId: numbe
 
 /** Who else needs the slot of a running import. */
 export interface SlotDemand {
-  /** Imports of apps that run nothing have waited for a worker for longer than claiming takes. */
+  /** Whether an import of an app that runs nothing has waited for a worker for longer than claiming takes. */
   othersWait: boolean
-  /** The app runs both an import and a dry run. */
+  /** Whether the app runs both an import and a dry run. */
   runsBeside: boolean
 }
 

@@ -66,7 +66,7 @@ async function* linesOfChunks(
   }
 }
 
-/** Most bytes of a chunk that are read. Rows in their short form are at most about as long as in the file. */
+/** Most bytes that are read of each chunk. A row is hardly longer in a chunk than in the uploaded file. */
 const maxChunkBytes = 64 * 2 ** 10
 
 async function* storedLines(storage: Storage, key: string): AsyncGenerator<Buffer> {

@@ -107,8 +107,8 @@ function readAnswer(port: number): Promise<string | undefined> {
 }
 
 /**
- * Removes a stale lock. If another process has replaced it meanwhile, the moved file is that new lock, and is moved
- * back.
+ * Removes a stale lock, by first moving it to `aside`. If another process has replaced the stale lock meanwhile, the
+ * moved file is the new lock, and is moved back.
  */
 async function removeStale(path: string, stale: string, aside: string): Promise<void> {
   try {
