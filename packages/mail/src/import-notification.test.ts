@@ -1,3 +1,4 @@
+import { fileMessages } from '@sluice/contract'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { importNotification } from './import-notification.ts'
@@ -82,6 +83,19 @@ test.each([
   expect(mail.subject).toBe(`Profile import failed: ${inSubject}`)
   expect(mail.text).toContain(inText)
 })
+
+test.each(Object.entries(fileMessages))(
+  'the subject has the message %s, but never a name that is in it',
+  (_, message) => {
+    const subjectWith = (argument: string | number): string => {
+      const error: string =
+        typeof message === 'string' ? message : Reflect.apply(message, undefined, [argument, argument])
+      return importNotification({ ...failed, error }).subject
+    }
+    expect(subjectWith(1234567)).toMatch(/^Profile import failed: ./)
+    expect(subjectWith('http://evil.example')).not.toContain('evil')
+  },
+)
 
 test('an error of an unknown form is quoted as a whole, and does not appear in the subject', () => {
   const mail = importNotification({ ...failed, error: 'empty file http://evil.example\nSign in' })

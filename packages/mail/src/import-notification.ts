@@ -1,3 +1,4 @@
+import { fileMessages } from '@sluice/contract'
 import { type Content, renderContent } from './content.ts'
 import { quoted } from './quoted.ts'
 
@@ -53,9 +54,30 @@ function headline(ended: EndedImport): { subject: string; opening: string } {
   }
 }
 
-/** Error messages that contain no text of the file, so that they may appear in a subject. */
-const fixedReason =
-  /^(?:empty file|empty columns|newline character not found|user_id column is required|not in gzip format|file maybe corrupt|quote is not closed in header|(?:header|file|uncompressed) size over \d+ bytes|This app has exceeded the limit of enabled user profile\(\d+\)|could not be processed in \d+ attempts)$/
+/** Messages that contain no text of the file, so that they may appear in a subject; each with 0 for every figure. */
+const fixedReasons = new Set(
+  [
+    fileMessages.empty,
+    fileMessages.notGzip,
+    fileMessages.corrupt,
+    fileMessages.tooLarge(0),
+    fileMessages.uncompressedTooLarge(0),
+    fileMessages.wrongSize(0, 0),
+    fileMessages.headerTooLarge,
+    fileMessages.headerQuote,
+    fileMessages.noLineBreak,
+    fileMessages.emptyColumns,
+    fileMessages.noUserIdColumn,
+    fileMessages.tooManyKeys(0),
+    fileMessages.fileGone,
+    fileMessages.fileReplaced,
+    fileMessages.tooManyAttempts(0),
+  ].map(withoutFigures),
+)
+
+function withoutFigures(message: string): string {
+  return message.replaceAll(/\d+/g, '0')
+}
 
 /** The most characters that a mail shows of a message with names from a file. */
 const longestReason = 300
@@ -65,15 +87,17 @@ const longestReason = 300
  * for the body, and is quoted if it contains text of the file.
  */
 function reasonOf(error: string): { fixed: string | undefined; whole: string } {
-  if (fixedReason.test(error)) return { fixed: error, whole: error }
-  return { fixed: inOwnWords(error), whole: quoted(error, longestReason) }
+  if (fixedReasons.has(withoutFigures(error))) return { fixed: error, whole: error }
+  return { fixed: withoutNames(error), whole: quoted(error, longestReason) }
 }
 
 /** Returns a message without the names from the file; undefined if its form is not known. */
-function inOwnWords(error: string): string | undefined {
-  const [leading] = /^(?:duplicate columns|standard user profile cannot be updated)\b/.exec(error) ?? []
-  const [trailing] = /\bshould be (?:at most \d+ characters|UTF-8)$/.exec(error) ?? []
-  return leading ?? (trailing === undefined ? undefined : `a column ${trailing.slice(0, 60)}`)
+function withoutNames(error: string): string | undefined {
+  const leading = [fileMessages.duplicateColumns(''), fileMessages.standardProfiles('')]
+  const trailing = [fileMessages.columnsTooLong(''), fileMessages.columnsNotUtf8('')]
+  const start = leading.find((text) => error.startsWith(text))
+  const end = trailing.find((text) => error.endsWith(text))
+  return start?.replace(/:? $/, '') ?? (end === undefined ? undefined : `a column${end}`)
 }
 
 /** Returns the counts in words: `1,200 rows applied, 3 rows with errors`. */

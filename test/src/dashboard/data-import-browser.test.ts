@@ -103,10 +103,10 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await page.getByRole('heading', { name: `${evil}.csv` }).waitFor()
     const notices = await page.locator('.notice.bad li').allInnerTexts()
     expect(notices).toEqual([
-      'The column user_id is missing, so the values belong to no user.',
-      'A column has no name.',
-      'Columns have the same name: age.',
-      'Standard profiles cannot be changed by an import: $name.',
+      'empty columns',
+      'duplicate columns age',
+      'user_id column is required',
+      'standard user profile cannot be updated: $name',
     ])
     expect(await page.locator('main img').count()).toBe(0)
     await takePictures(page, 'data-import-mistakes')

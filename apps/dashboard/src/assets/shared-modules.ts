@@ -3,10 +3,10 @@ import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 
 /**
- * Modules of packages that scripts for browsers may import, so that the preview uses the same code as the import. They
- * may import only modules of their own folder.
+ * Modules of packages that scripts for browsers may import, so that the preview has the rules and messages of an
+ * import. They may import only modules of their own folder.
  */
-const shared = ['@sluice/profiles/text-inference']
+const shared = ['@sluice/contract/import-messages', '@sluice/contract/limits', '@sluice/profiles/text-inference']
 
 const { resolve } = createRequire(import.meta.url)
 

@@ -1,3 +1,5 @@
+import { fileMessages, serviceErrorsColumn, standardPrefix, userIdColumn } from '@sluice/contract/import-messages'
+import { limits } from '@sluice/contract/limits'
 import { isOfType, TextInference } from '@sluice/profiles/text-inference'
 import type { Preview } from './csv-preview.ts'
 
@@ -17,23 +19,20 @@ export interface ColumnCheck {
   isRefused: boolean
 }
 
-/** The most characters of a column name. */
-const longestName = 255
-
 /**
- * Checks the columns of a preview with the rules of the import. `problems` are the reasons to refuse the whole file.
+ * Checks the columns of a preview with the rules of the import. `problems` are the reasons to refuse the whole file, in
+ * the words of the import, which names only the first of them.
  */
 export function checkColumns({ header, rows }: Preview, keys: Keys): { columns: ColumnCheck[]; problems: string[] } {
-  const doubled = header.filter((name, index) => header.indexOf(name) !== index)
-  const standard = header.filter((name) => name.startsWith('$'))
-  const long = header.filter((name) => [...name].length > longestName)
+  const doubled = [...new Set(header.filter((name, index) => name !== '' && header.indexOf(name) !== index))]
+  const standard = header.filter((name) => name.startsWith(standardPrefix))
+  const long = header.filter((name) => [...name].length > limits.keyLength)
   const problems = [
-    !header.includes('user_id') && 'The column user_id is missing, so the values belong to no user.',
-    header.includes('') && 'A column has no name.',
-    doubled.length > 0 && `Columns have the same name: ${[...new Set(doubled)].join(', ')}.`,
-    standard.length > 0 && `Standard profiles cannot be changed by an import: ${standard.join(', ')}.`,
-    long.length > 0 &&
-      `Names have more than ${longestName} characters: ${long.map((name) => `${name.slice(0, 40)}…`).join(', ')}.`,
+    header.includes('') && fileMessages.emptyColumns,
+    doubled.length > 0 && fileMessages.duplicateColumns(doubled.join(', ')),
+    !header.includes(userIdColumn) && fileMessages.noUserIdColumn,
+    long.length > 0 && fileMessages.columnsTooLong(long.map((name) => `${name.slice(0, 40)}…`).join(', ')),
+    standard.length > 0 && fileMessages.standardProfiles(standard.join(', ')),
   ].filter((problem) => problem !== false)
   const refused = new Set([...doubled, ...standard, ...long, ''])
   const columns = header.map((name, index) => ({
@@ -48,8 +47,8 @@ export function checkColumns({ header, rows }: Preview, keys: Keys): { columns: 
 }
 
 function checkColumn(name: string, values: readonly string[], keys: Keys): Omit<ColumnCheck, 'isRefused'> {
-  if (name === 'user_id') return { name, type: 'identifies the user', isRegistered: false, misfits: 0 }
-  if (name === 'SERVICE_ERRORS') return { name, type: 'ignored', isRegistered: false, misfits: 0 }
+  if (name === userIdColumn) return { name, type: 'identifies the user', isRegistered: false, misfits: 0 }
+  if (name === serviceErrorsColumn) return { name, type: 'ignored', isRegistered: false, misfits: 0 }
   const registered = Object.hasOwn(keys, name) ? keys[name] : undefined
   if (registered !== undefined) {
     const misfits = values.filter((value) => value !== '' && !isOfType(value, registered)).length
