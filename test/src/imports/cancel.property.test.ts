@@ -6,6 +6,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
 import { propertyRuns } from '../environment/property-runs.ts'
 import { until } from '../environment/wait.ts'
+import { applied, csvOf, errorLines, isValid, openAppWithUsers, type Row, rowsOf } from './cancelled-rows.ts'
 import {
   claim,
   type ImportFixture,
@@ -23,7 +24,6 @@ let fixture: ImportFixture
 let appId: number
 const noShutdown = new AbortController().signal
 const batchRows = 5
-const users = Array.from({ length: 23 }, (_, index) => `u${index}`)
 
 beforeAll(async () => {
   fixture = await openImportFixture({ BATCH_ROWS: String(batchRows), INFERENCE_ROWS: '5', IMPORT_ATTEMPTS: '3' })
@@ -32,36 +32,8 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   await reportCancelled(fixture.context) // of the preceding test
-  appId = await openApp(fixture, users)
-  await importFile(fixture, appId, 'user_id,n,file\nu1,1,none\n')
+  appId = await openAppWithUsers(fixture)
 })
-
-interface Row {
-  user: string
-  n: string
-  file: string
-}
-
-/** Returns rows, of which every seventh has an `n` that is no int. */
-function rowsOf(file: string): Row[] {
-  return Array.from({ length: 64 }, (_, index) => ({
-    user: users[(index * 5) % users.length] ?? '',
-    n: index % 7 === 3 ? 'x' : String(index),
-    file,
-  }))
-}
-
-const isValid = ({ n }: Row) => n !== 'x'
-const csvOf = (rows: readonly Row[]) =>
-  `user_id,n,file\n${rows.map(({ user, n, file }) => `${user},${n},${file}\n`).join('')}`
-
-/** Returns the profiles after these rows, in this order. */
-function applied(rows: readonly Row[]): Record<string, unknown> {
-  const profiles: Record<string, unknown> = Object.fromEntries(users.map((user) => [user, {}]))
-  profiles.u1 = { n: 1, file: 'none' }
-  for (const { user, n, file } of rows.filter(isValid)) profiles[user] = { n: Number(n), file }
-  return profiles
-}
 
 /** Runs the app's imports in order until none is left. Returns them in the order in which they began. */
 async function runAllInOrder(context: ImportFixture['context']): Promise<string[]> {
@@ -87,19 +59,10 @@ async function mailsOf(importId: string) {
     .execute()
 }
 
-/** Returns the error file of these rows. */
-function errorLines(rows: readonly Row[]): string {
-  const lines = rows
-    .filter((row) => !isValid(row))
-    .map(({ user, n, file }) => `n should be integer,${user},${n},${file}`)
-  return ['SERVICE_ERRORS,user_id,n,file', ...lines, ''].join('\n')
-}
-
 test('at any moment, a cancelled import has applied whole batches from its start, and the following imports keep their order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 }), fc.nat({ max: 70 }), fc.boolean(), async (target, moment, waits) => {
-      appId = await openApp(fixture, users)
-      await importFile(fixture, appId, 'user_id,n,file\nu1,1,none\n')
+      appId = await openAppWithUsers(fixture)
       const files = ['a', 'b', 'c'].map(rowsOf)
       const ids: string[] = []
       for (const rows of files) ids.push(await queueFile(fixture, appId, csvOf(rows)))
@@ -277,87 +240,5 @@ describe('a running import', () => {
     expect(await dispatchNextInOrder(fixture.context, appId)).toEqual([])
     await cancelImport(fixture.database.db, first, appId)
     expect(await runAllInOrder(fixture.context)).toEqual([second])
-  })
-})
-
-describe('the report of a cancelled import', () => {
-  /** Returns an import that was cancelled after some batches, with its report due. */
-  async function cancelledMidway(): Promise<string> {
-    const importId = await queueFile(fixture, appId, csvOf(rowsOf('a')))
-    let seen = 0
-    const storage = slowReads(fixture.storage, 32, async () => {
-      if (seen++ === 18) await cancelImport(fixture.database.db, importId, appId)
-    })
-    await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), noShutdown)
-    expect((await viewOf(importId)).rows_failed).toBeGreaterThan(0)
-    return importId
-  }
-
-  const endPause = (importId: string) =>
-    fixture.database.db
-      .updateTable('imports')
-      .set({ lease_until: new Date(0) })
-      .where('import_id', '=', importId)
-      .execute()
-
-  test('is made by another process if the first one dies: one error file, one mail', async () => {
-    const importId = await cancelledMidway()
-    const hanging = Promise.withResolvers<never>()
-    const begun = Promise.withResolvers<void>()
-    const dying: Storage = {
-      ...fixture.storage,
-      async writeStream(key, content, type) {
-        begun.resolve()
-        await hanging.promise.catch(() => {})
-        await fixture.storage.writeStream(key, content, type)
-      },
-    }
-    const late = reportCancelled({ ...fixture.context, storage: dying })
-    await begun.promise
-    expect(await reportCancelled(fixture.context)).toEqual([])
-    await endPause(importId)
-    expect(await reportCancelled(fixture.context)).toHaveLength(1)
-    const made = await resultOf(fixture, appId, importId)
-    // The first process was only paused. No link leads to the file that it writes now.
-    hanging.reject(new Error('as expected'))
-    expect(await late).toEqual([])
-    expect(await resultOf(fixture, appId, importId)).toEqual(made)
-    expect(made.errorFile?.toString()).toBe(errorLines(rowsOf('a').slice(0, made.view.rows_total)))
-    expect(await mailsOf(importId)).toHaveLength(1)
-  })
-
-  test('is made without an error file if storage refuses the file repeatedly, and waits during an outage of storage', async () => {
-    const importId = await cancelledMidway()
-    let isOutage = true
-    const refusing: Storage = {
-      ...fixture.storage,
-      writeStream: () => Promise.reject(new Error('403 AccessDenied')),
-      check: () => (isOutage ? Promise.reject(new Error('connection refused')) : Promise.resolve()),
-    }
-    const tryOnce = async () => {
-      await endPause(importId)
-      return await reportCancelled({ ...fixture.context, storage: refusing })
-    }
-    for (let tries = 0; tries < 6; tries++) expect(await tryOnce()).toEqual([])
-    isOutage = false
-    for (let tries = 0; tries < 3; tries++) expect(await tryOnce()).toEqual([])
-    expect(await tryOnce()).toHaveLength(1)
-    const { view } = await resultOf(fixture, appId, importId)
-    expect(view).toMatchObject({ state: 'cancelled', error_file_url: null })
-  })
-
-  test('is made by another process if the first one shuts down', async () => {
-    const importId = await cancelledMidway()
-    const shutdown = new AbortController()
-    const stopping: Storage = {
-      ...fixture.storage,
-      async writeStream(key, content, type, options) {
-        shutdown.abort()
-        await fixture.storage.writeStream(key, content, type, options)
-      },
-    }
-    expect(await reportCancelled({ ...fixture.context, storage: stopping, shutdown: shutdown.signal })).toEqual([])
-    expect(await reportCancelled(fixture.context)).toHaveLength(1)
-    expect((await resultOf(fixture, appId, importId)).errorFile).toBeDefined()
   })
 })

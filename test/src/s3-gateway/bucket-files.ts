@@ -1,14 +1,40 @@
+import { ListObjectsV2Command } from '@aws-sdk/client-s3'
 import { forgetUpload, type MaintenanceContext } from '@sluice/bucket-uploads'
 import type { Owner, TestGateway } from './test-gateway.ts'
 
 type Relay = MaintenanceContext['relay']
+
+/** A file that tests upload if its content does not matter. */
+export const smallFile = 'user_id,name\nalice,Alice\n'
+
+/** Removes all files from the bucket's paths. */
+export async function clearPaths({ maintenance: { relay } }: TestGateway): Promise<void> {
+  for await (const page of relay.list('uploads/')) for (const { key } of page) await relay.remove(key)
+}
+
+/** Returns the names in the app's path as the S3 gateway lists them. */
+export async function listedNames(gateway: TestGateway, owner: Owner): Promise<string[]> {
+  const list = new ListObjectsV2Command({ Bucket: gateway.bucket, Prefix: owner.path })
+  const { Contents = [] } = await gateway.clientOf(owner).send(list)
+  return Contents.map(({ Key = '' }) => Key.slice(owner.path.length))
+}
+
+/** Returns an app's imports in import order, with columns that the import's page does not show. */
+export async function importRows({ db }: TestGateway, { appId }: Owner) {
+  return await db
+    .selectFrom('imports')
+    .select(['import_id', 'source', 'state', 'file_name', 'content_type', 'byte_size', 'object_key', 'etag'])
+    .where('app_id', '=', appId)
+    .orderBy('sequence_number')
+    .execute()
+}
 
 /** Puts a file into an app's path in the bucket without the S3 gateway, as an operator's tools do. */
 export async function putPast(
   { maintenance }: TestGateway,
   { path }: Owner,
   name: string,
-  content: string,
+  content: string | Buffer = smallFile,
 ): Promise<void> {
   const bytes = Buffer.from(content)
   async function* chunks() {

@@ -10,9 +10,10 @@ import {
   paginateListObjectsV2,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
-import { importUnannouncedFiles, removeAbandonedUploads } from '@sluice/bucket-uploads'
+import { removeAbandonedUploads } from '@sluice/bucket-uploads'
 import { sql } from '@sluice/database'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { clearPaths, importedNames, importRows, listedNames, putPast, smallFile } from './bucket-files.ts'
 import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
 
 // Files in the bucket become imports: each file once, in the order in which the uploads were completed.
@@ -25,42 +26,16 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 beforeEach(async () => {
   owner = await gateway.openOwner()
-  const { relay } = gateway.maintenance
-  for await (const page of relay.list('uploads/')) for (const { key } of page) await relay.remove(key)
+  await clearPaths(gateway)
 })
 
-const file = 'user_id,name\nalice,Alice\n'
-const day = 24 * 60 * 60_000
 const target = (name: string) => ({ Bucket: gateway.bucket, Key: `${owner.path}${name}` })
-const put = (name: string, Body: string | Buffer = file) => {
+const put = (name: string, Body: string | Buffer = smallFile) => {
   return gateway.clientOf(owner).send(new PutObjectCommand({ ...target(name), Body }))
 }
-/** Puts a file into the bucket without the S3 gateway, as an operator's tools do. */
-const putPast = (name: string, content: string | Buffer = file) => {
-  const bytes = Buffer.from(content)
-  const body = { byteSize: bytes.length, chunks: chunksOf(bytes) }
-  return gateway.maintenance.relay.put(`${owner.path}${name}`, body, { contentType: 'text/csv', user: {} })
-}
-async function* chunksOf(bytes: Buffer): AsyncGenerator<Buffer> {
-  if (bytes.length > 0) yield bytes
-}
-
-/** Returns the owner's imports, oldest first, with columns that the import's page does not show. */
-async function imports() {
-  return await gateway.db
-    .selectFrom('imports')
-    .select(['import_id', 'source', 'state', 'file_name', 'content_type', 'byte_size', 'object_key', 'etag'])
-    .where('app_id', '=', owner.appId)
-    .orderBy('sequence_number')
-    .execute()
-}
-const names = async () => (await imports()).map((row) => row.file_name)
-const listing = async () => {
-  const { Contents = [] } = await gateway
-    .clientOf(owner)
-    .send(new ListObjectsV2Command({ Bucket: gateway.bucket, Prefix: owner.path }))
-  return Contents.map(({ Key = '' }) => Key.slice(owner.path.length))
-}
+const imports = () => importRows(gateway, owner)
+const names = () => importedNames(gateway, owner)
+const listing = () => listedNames(gateway, owner)
 async function contentOf(objectKey: string): Promise<string> {
   return Buffer.concat(await (await gateway.maintenance.storage.read(objectKey)).toArray()).toString()
 }
@@ -69,20 +44,26 @@ describe('an uploaded file', () => {
   test('is an import as soon as the gateway answers', async () => {
     await put('people.csv')
     expect(await imports()).toMatchObject([
-      { source: 'bucket', state: 'queued', file_name: 'people.csv', content_type: 'text/csv', byte_size: file.length },
+      {
+        source: 'bucket',
+        state: 'queued',
+        file_name: 'people.csv',
+        content_type: 'text/csv',
+        byte_size: smallFile.length,
+      },
     ])
     expect(await gateway.importsOf(owner)).toMatchObject([{ source: 'bucket', state: 'queued' }])
-    expect(await contentOf((await imports())[0]?.object_key ?? '')).toBe(file)
+    expect(await contentOf((await imports())[0]?.object_key ?? '')).toBe(smallFile)
   })
 
   test.each<[string, Buffer | string, string]>([
-    ['people.csv', file, 'text/csv'],
-    ['people', file, 'text/csv'],
-    ['people.csv.gz', gzipSync(file), 'application/gzip'],
-    ['PEOPLE.GZ', gzipSync(file), 'application/gzip'],
-    ['people', gzipSync(file), 'application/gzip'],
-    ['people.csv', gzipSync(file), 'application/gzip'],
-    ['people.csv.gz', file, 'application/gzip'],
+    ['people.csv', smallFile, 'text/csv'],
+    ['people', smallFile, 'text/csv'],
+    ['people.csv.gz', gzipSync(smallFile), 'application/gzip'],
+    ['PEOPLE.GZ', gzipSync(smallFile), 'application/gzip'],
+    ['people', gzipSync(smallFile), 'application/gzip'],
+    ['people.csv', gzipSync(smallFile), 'application/gzip'],
+    ['people.csv.gz', smallFile, 'application/gzip'],
     ['empty.csv', '', 'text/csv'],
     ['one-byte', '\x1f', 'text/csv'],
   ])('%s: the content type depends on the extension or the first bytes', async (name, content, contentType) => {
@@ -109,10 +90,10 @@ describe('an uploaded file', () => {
     const client = gateway.clientOf(owner)
     const { UploadId } = await client.send(new CreateMultipartUploadCommand(target('first-begun.csv')))
     const part = { ...target('first-begun.csv'), UploadId, PartNumber: 1 }
-    const { ETag } = await client.send(new UploadPartCommand({ ...part, Body: file }))
+    const { ETag } = await client.send(new UploadPartCommand({ ...part, Body: smallFile }))
     await put('second.csv')
     const { Parts } = await client.send(new ListPartsCommand({ ...target('first-begun.csv'), UploadId }))
-    expect(Parts).toMatchObject([{ PartNumber: 1, Size: file.length, ETag }])
+    expect(Parts).toMatchObject([{ PartNumber: 1, Size: smallFile.length, ETag }])
     const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] }
     const complete = new CompleteMultipartUploadCommand({ ...target('first-begun.csv'), UploadId, MultipartUpload })
     await client.send(complete)
@@ -123,9 +104,9 @@ describe('an uploaded file', () => {
   test('keeps the metadata that its sender declared', async () => {
     const client = gateway.clientOf(owner)
     const Metadata = { mtime: '1795291541.5' }
-    await client.send(new PutObjectCommand({ ...target('a.csv'), Body: file, ContentType: 'text/csv', Metadata }))
+    await client.send(new PutObjectCommand({ ...target('a.csv'), Body: smallFile, ContentType: 'text/csv', Metadata }))
     const head = await client.send(new HeadObjectCommand(target('a.csv')))
-    expect(head).toMatchObject({ ContentType: 'text/csv', Metadata, ContentLength: file.length })
+    expect(head).toMatchObject({ ContentType: 'text/csv', Metadata, ContentLength: smallFile.length })
   })
 
   test('cannot be deleted, whereas deleting a missing file succeeds', async () => {
@@ -141,7 +122,7 @@ describe('a repeated request', () => {
   const path = () => `/${gateway.bucket}/${owner.path}people.csv`
 
   test('with the same signature creates no second import and leaves no second copy', async () => {
-    const request = { method: 'PUT', path: path(), body: file, signedAt: new Date() }
+    const request = { method: 'PUT', path: path(), body: smallFile, signedAt: new Date() }
     const first = await gateway.send(owner, request)
     expect(first.status).toBe(200)
     const again = await Promise.all(Array.from({ length: 5 }, () => gateway.send(owner, request)))
@@ -155,22 +136,22 @@ describe('a repeated request', () => {
 
   test('to a pre-signed address creates a new import only if the content differs', async () => {
     const url = await gateway.presignPut(owner, `${owner.path}a.csv`, 60)
-    for (const body of [file, file, `${file}bob,Bob\n`]) {
+    for (const body of [smallFile, smallFile, `${smallFile}bob,Bob\n`]) {
       expect((await fetch(url, { method: 'PUT', body })).status).toBe(200)
     }
     expect(await imports()).toHaveLength(2)
   })
 
   test('with a new signature creates a new import even if the content is the same', async () => {
-    await gateway.send(owner, { method: 'PUT', path: path(), body: file, signedAt: new Date(Date.now() - 2000) })
-    await gateway.send(owner, { method: 'PUT', path: path(), body: file })
+    await gateway.send(owner, { method: 'PUT', path: path(), body: smallFile, signedAt: new Date(Date.now() - 2000) })
+    await gateway.send(owner, { method: 'PUT', path: path(), body: smallFile })
     expect(await imports()).toHaveLength(2)
   })
 
   test('to complete an upload returns the same answer and creates no second import', async () => {
     const client = gateway.clientOf(owner)
     const { UploadId } = await client.send(new CreateMultipartUploadCommand(target('a.csv')))
-    const part = { ...target('a.csv'), UploadId, PartNumber: 1, Body: file }
+    const part = { ...target('a.csv'), UploadId, PartNumber: 1, Body: smallFile }
     const { ETag } = await client.send(new UploadPartCommand(part))
     const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] }
     const complete = () =>
@@ -184,7 +165,7 @@ describe('a repeated request', () => {
   test('to complete an upload creates the import after a crash between storage and the database', async () => {
     const client = gateway.clientOf(owner)
     const { UploadId = '' } = await client.send(new CreateMultipartUploadCommand(target('a.csv')))
-    const part = { ...target('a.csv'), UploadId, PartNumber: 1, Body: file }
+    const part = { ...target('a.csv'), UploadId, PartNumber: 1, Body: smallFile }
     const { ETag = '' } = await client.send(new UploadPartCommand(part))
     const row = await gateway.db
       .selectFrom('bucket_uploads')
@@ -205,9 +186,9 @@ describe('a listing', () => {
   test('shows imports and unannounced files of the path together, in pages', async () => {
     const given = ['b.csv', 'a.csv', 'ü.csv', '\u{1f600}.csv', '\uffed.csv', 'a-1.csv']
     for (const name of given) await put(name)
-    await putPast('aa.csv')
-    await putPast('z z.csv')
-    await putPast('folder/x.csv')
+    await putPast(gateway, owner, 'aa.csv')
+    await putPast(gateway, owner, 'z z.csv')
+    await putPast(gateway, owner, 'folder/x.csv')
     const expected = [...given, 'aa.csv', 'z z.csv', 'folder/x.csv'].sort((left, right) =>
       Buffer.from(left).compare(Buffer.from(right)),
     )
@@ -234,125 +215,10 @@ describe('a listing', () => {
   })
 })
 
-describe('an unannounced file', () => {
-  const take = () => importUnannouncedFiles(gateway.maintenance)
-
-  test('becomes one import and is removed from the path', async () => {
-    await putPast('people.csv')
-    expect(await listing()).toEqual(['people.csv'])
-    expect(await take()).toMatchObject({ imported: 1, mails: [] })
-    expect(await take()).toMatchObject({ imported: 0, mails: [] })
-    expect(await imports()).toMatchObject([{ source: 'bucket', state: 'queued', file_name: 'people.csv' }])
-    expect(await contentOf((await imports())[0]?.object_key ?? '')).toBe(file)
-    expect(await gateway.maintenance.relay.describe(`${owner.path}people.csv`)).toBeUndefined()
-    expect(await listing()).toEqual(['people.csv'])
-  })
-
-  test('becomes one import even if several runs find it at the same moment', async () => {
-    await putPast('people.csv')
-    await Promise.all([take(), take(), take(), take()])
-    expect(await imports()).toHaveLength(1)
-  })
-
-  test('becomes one import even if maintenance dies before it removes the file from the path', async () => {
-    await putPast('people.csv')
-    const { relay } = gateway.maintenance
-    const dying = { ...gateway.maintenance, relay: { ...relay, remove: () => Promise.reject(new Error('killed')) } }
-    await importUnannouncedFiles(dying)
-    expect(await relay.describe(`${owner.path}people.csv`)).toBeDefined()
-    expect(await imports()).toHaveLength(1)
-    await take()
-    expect(await imports()).toHaveLength(1)
-    expect(await relay.describe(`${owner.path}people.csv`)).toBeUndefined()
-  })
-
-  test('that is replaced becomes another import', async () => {
-    await putPast('people.csv', 'user_id\na\n')
-    await take()
-    await putPast('people.csv', 'user_id\nb\n')
-    await take()
-    expect(await imports()).toHaveLength(2)
-  })
-
-  test('that is replaced while it is being imported is left for the next run', async () => {
-    await putPast('people.csv', 'user_id\na\n')
-    const { relay } = gateway.maintenance
-    const copy: typeof relay.copy = async (...args) => {
-      await relay.copy(...args)
-      await putPast('people.csv', 'user_id\nb\n')
-    }
-    await importUnannouncedFiles({ ...gateway.maintenance, relay: { ...relay, copy } })
-    await take()
-    const taken = await Promise.all((await imports()).map((row) => contentOf(row.object_key)))
-    expect(taken).toEqual(['user_id\na\n', 'user_id\nb\n'])
-  })
-
-  test('can be deleted until maintenance has found it', async () => {
-    await putPast('people.csv')
-    await gateway.clientOf(owner).send(new DeleteObjectCommand(target('people.csv')))
-    await take()
-    expect(await imports()).toEqual([])
-  })
-
-  test.each([
-    ['a b.csv', 'white space'],
-    ['folder/a.csv', 'slash'],
-    ['..', 'must not be ..'],
-  ])('that breaks the rules (%s) causes no import but one mail with the reason', async (name, reason) => {
-    await putPast(name)
-    const { imported, mails } = await take()
-    expect([imported, mails.length]).toEqual([0, 1])
-    expect(await take()).toMatchObject({ imported: 0, mails: [] })
-    const sent = await gateway.db.selectFrom('mails').selectAll().where('app_id', '=', owner.appId).execute()
-    expect(sent).toMatchObject([{ recipient: 'ann@example.com', text: expect.stringContaining(reason) }])
-    expect(sent[0]?.text).toContain(name)
-    expect(await imports()).toEqual([])
-    expect(await listing()).toEqual([name])
-  })
-
-  test('that is too large causes no import but a mail', async () => {
-    await putPast('large.csv')
-    const { relay } = gateway.maintenance
-    async function* list(prefix: string) {
-      for await (const page of relay.list(prefix)) yield page.map((object) => ({ ...object, byteSize: 2 ** 30 + 1 }))
-    }
-    const { imported, mails } = await importUnannouncedFiles({ ...gateway.maintenance, relay: { ...relay, list } })
-    expect([imported, mails.length]).toEqual([0, 1])
-    expect(await imports()).toEqual([])
-    await take()
-  })
-
-  test('that breaks the rules is removed after its retention time', async () => {
-    await putPast('a b.csv')
-    await take()
-    const { relay } = gateway.maintenance
-    const older = (object: { modifiedAt: Date }) => ({ modifiedAt: new Date(object.modifiedAt.getTime() - 7.01 * day) })
-    async function* list(prefix: string) {
-      for await (const page of relay.list(prefix)) yield page.map((object) => ({ ...object, ...older(object) }))
-    }
-    const describe: typeof relay.describe = async (key) => {
-      const object = await relay.describe(key)
-      return object && { ...object, ...older(object) }
-    }
-    await importUnannouncedFiles({ ...gateway.maintenance, relay: { ...relay, list, describe } })
-    expect(await listing()).toEqual([])
-  })
-
-  test('is left alone if it is a folder marker or belongs to no app', async () => {
-    await putPast('', '')
-    await putPast('folder/', '')
-    const key = 'uploads/999999/people.csv'
-    const body = { byteSize: file.length, chunks: chunksOf(Buffer.from(file)) }
-    await gateway.maintenance.relay.put(key, body, { contentType: 'text/csv', user: {} })
-    expect(await take()).toEqual({ imported: 0, mails: [] })
-    expect(await gateway.maintenance.relay.describe(key)).toBeDefined()
-  })
-})
-
 test('an upload that is never completed is removed after two days, also from storage', async () => {
   const client = gateway.clientOf(owner)
   const { UploadId } = await client.send(new CreateMultipartUploadCommand(target('a.csv')))
-  await client.send(new UploadPartCommand({ ...target('a.csv'), UploadId, PartNumber: 1, Body: file }))
+  await client.send(new UploadPartCommand({ ...target('a.csv'), UploadId, PartNumber: 1, Body: smallFile }))
   expect(await removeAbandonedUploads(gateway.maintenance)).toBe(0)
   await sql`update bucket_uploads set started_at = now() - interval '49 hours' where import_id = ${UploadId}`.execute(
     gateway.db,

@@ -2,7 +2,15 @@ import { importUnannouncedFiles } from '@sluice/bucket-uploads'
 import { sql } from '@sluice/database'
 import { StorageFull } from '@sluice/storage'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { changingList, failingCopies, importedContents, importedNames, putPast, sweptCopies } from './bucket-files.ts'
+import {
+  changingList,
+  clearPaths,
+  failingCopies,
+  importedContents,
+  importedNames,
+  putPast,
+  sweptCopies,
+} from './bucket-files.ts'
 import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
 
 // The order of unannounced files, and the handling of files that storage fails to copy.
@@ -16,8 +24,7 @@ afterAll(() => gateway.close())
 beforeEach(async () => {
   await gateway.db.deleteFrom('unannounced_file_failures').execute()
   owner = await gateway.openOwner()
-  const { relay } = gateway.maintenance
-  for await (const page of relay.list('uploads/')) for (const { key } of page) await relay.remove(key)
+  await clearPaths(gateway)
 })
 
 const take = (relay = gateway.maintenance.relay) => importUnannouncedFiles({ ...gateway.maintenance, relay })

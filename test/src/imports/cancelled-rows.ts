@@ -1,0 +1,50 @@
+import { type ImportFixture, importFile, openApp } from './import-fixture.ts'
+
+/** The users that the rows name, all of them registered. */
+const users = Array.from({ length: 23 }, (_, index) => `u${index}`)
+
+/** Creates an app with these users, in which `n` is an int, and `u1` has a profile. Returns the app's ID. */
+export async function openAppWithUsers(fixture: ImportFixture): Promise<number> {
+  const appId = await openApp(fixture, users)
+  await importFile(fixture, appId, 'user_id,n,file\nu1,1,none\n')
+  return appId
+}
+
+/** A row of a file that a test cancels midway. */
+export interface Row {
+  user: string
+  n: string
+  file: string
+}
+
+/** Returns rows, of which every seventh has an `n` that is no int. */
+export function rowsOf(file: string): Row[] {
+  return Array.from({ length: 64 }, (_, index) => ({
+    user: users[(index * 5) % users.length] ?? '',
+    n: index % 7 === 3 ? 'x' : String(index),
+    file,
+  }))
+}
+
+/** Whether an import applies a row. */
+export const isValid = ({ n }: Row) => n !== 'x'
+
+/** Returns the file with these rows. */
+export const csvOf = (rows: readonly Row[]) =>
+  `user_id,n,file\n${rows.map(({ user, n, file }) => `${user},${n},${file}\n`).join('')}`
+
+/** Returns the error file of these rows. */
+export function errorLines(rows: readonly Row[]): string {
+  const lines = rows
+    .filter((row) => !isValid(row))
+    .map(({ user, n, file }) => `n should be integer,${user},${n},${file}`)
+  return ['SERVICE_ERRORS,user_id,n,file', ...lines, ''].join('\n')
+}
+
+/** Returns the profiles of the app's users after these rows, in this order. */
+export function applied(rows: readonly Row[]): Record<string, unknown> {
+  const profiles: Record<string, unknown> = Object.fromEntries(users.map((user) => [user, {}]))
+  profiles.u1 = { n: 1, file: 'none' }
+  for (const { user, n, file } of rows.filter(isValid)) profiles[user] = { n: Number(n), file }
+  return profiles
+}

@@ -1,0 +1,136 @@
+import { sql } from '@sluice/database'
+import { cancelImport, claimImport, listImportsBefore, noticeUploads, runImport, showDetails } from '@sluice/imports'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type AppInOrder, openAppInOrder, smallFile } from './app-in-order.ts'
+import { claim, type ImportFixture, openImportFixture, profilesOf, queueFile } from './import-fixture.ts'
+
+// A released import keeps its place before all other imports of its app (design.md §3, Request order).
+let fixture: ImportFixture
+let app: AppInOrder
+let appId: number
+const noShutdown = new AbortController().signal
+
+beforeEach(async () => {
+  fixture = await openImportFixture()
+  app = await openAppInOrder(fixture)
+  appId = app.appId
+  return () => fixture.close()
+})
+
+describe('an import that has committed a batch keeps its app until it ends', () => {
+  const rows = Array.from({ length: 40 }, (_, row) => `u1,${row}`)
+  const longFile = Buffer.from(`user_id,a\n${rows.join('\n')}\n`)
+
+  /** Runs a claim until a batch is committed, and releases it like a worker that shuts down. */
+  async function runOneBatch(importId: string, claimed = claim(fixture, appId, importId)): Promise<void> {
+    const shutdown = new AbortController()
+    const context = {
+      ...fixture.context,
+      settings: { ...fixture.context.settings, BATCH_ROWS: 1 },
+      onBatch: () => shutdown.abort(),
+    }
+    expect(await runImport(context, await claimed, shutdown.signal)).toEqual({ outcome: 'interrupted' })
+  }
+
+  /** Returns an import that overtook an earlier one without an upload, and was released after a batch. */
+  async function overtakeAndRelease(): Promise<{ earlier: string; later: string }> {
+    const earlier = await app.awaitUpload()
+    const later = await queueFile(fixture, appId, longFile)
+    await app.age(later, 31)
+    await runOneBatch(later)
+    return { earlier, later }
+  }
+
+  test('an earlier import that is uploaded then is not claimed between two batches', async () => {
+    const { earlier, later } = await overtakeAndRelease()
+    await app.uploadAndNotice(earlier)
+    expect(await claimImport(fixture.context, { appId, importId: earlier })).toBeUndefined()
+    expect(await app.dispatch()).toEqual([later])
+    await runImport(fixture.context, await claim(fixture, appId, later), noShutdown)
+    expect(await app.dispatch()).toEqual([earlier])
+    await runImport(fixture.context, await claim(fixture, appId, earlier), noShutdown)
+    expect(await profilesOf(fixture, appId)).toEqual({ u1: { a: 1 } })
+  })
+
+  test('an earlier import that had expired and is uploaded late waits as well', async () => {
+    const { earlier, later } = await overtakeAndRelease()
+    await app.age(earlier, 400)
+    await noticeUploads(fixture.context)
+    expect(await app.state(earlier)).toBe('expired')
+    await app.upload(earlier)
+    await app.age(earlier, 600)
+    expect(await noticeUploads(fixture.context)).toMatchObject({ queued: 1 })
+    expect(await app.dispatch()).toEqual([later])
+  })
+
+  test('no import is claimed while it waits for another try', async () => {
+    const { earlier, later } = await overtakeAndRelease()
+    await app.uploadAndNotice(earlier)
+    const failing = { ...fixture.storage, read: () => Promise.reject(new Error('no answer')) }
+    const postponed = await runImport(
+      { ...fixture.context, storage: failing },
+      await claim(fixture, appId, later),
+      noShutdown,
+    )
+    expect(postponed).toEqual({ outcome: 'postponed' })
+    expect(await app.dispatch()).toEqual([])
+    await app.age(later, 61)
+    expect(await app.dispatch()).toEqual([later])
+  })
+
+  test('pages say that the earlier import waits for it', async () => {
+    const { earlier, later } = await overtakeAndRelease()
+    await app.uploadAndNotice(earlier)
+    const { db } = fixture.database
+    const waitOf = async (importId: string) => (await showDetails(db, 'http://api.test', appId, importId))?.wait
+    expect(await waitOf(earlier)).toEqual({ for: 'order', importId: later, state: 'queued', preceding: 1 })
+    expect(await waitOf(later)).toEqual({ for: 'worker' })
+    const listed = await listImportsBefore(db, 'http://api.test', appId, { limit: 10 })
+    expect(listed.map(({ view, place }) => [view.import_id, place])).toEqual([
+      [later, 1],
+      [earlier, 2],
+    ])
+  })
+
+  test('an import that was released before its first batch lets an earlier one go first', async () => {
+    const earlier = await app.awaitUpload()
+    const later = await queueFile(fixture, appId, longFile)
+    await app.age(later, 31)
+    const shutdown = AbortSignal.abort()
+    expect(await runImport(fixture.context, await claim(fixture, appId, later), shutdown)).toEqual({
+      outcome: 'interrupted',
+    })
+    await app.uploadAndNotice(earlier)
+    expect(await app.dispatch()).toEqual([earlier])
+  })
+
+  test('it does not delay dry runs, and cancelling it lets the following import run', async () => {
+    const { earlier, later } = await overtakeAndRelease()
+    await app.uploadAndNotice(earlier)
+    const dryRun = await queueFile(fixture, appId, smallFile, 'text/csv', true)
+    expect((await app.dispatch()).toSorted()).toEqual([later, dryRun].toSorted())
+    await cancelImport(fixture.database.db, later, appId)
+    expect(await app.dispatch()).toEqual([earlier])
+  })
+
+  test('a claim whose snapshot is older than its claim, batch and release is refused', async () => {
+    const { db } = fixture.database
+    const earlier = await app.awaitUpload()
+    const later = await queueFile(fixture, appId, longFile)
+    await app.age(later, 60)
+    const claimOfLater = await db.startTransaction().execute()
+    const claimed = await claim({ ...fixture, context: { ...fixture.context, db: claimOfLater } }, appId, later)
+    await db
+      .updateTable('imports')
+      .set({ state: 'queued', queued_at: new Date() })
+      .where('import_id', '=', earlier)
+      .execute()
+    const claimOfEarlier = await db.startTransaction().setIsolationLevel('repeatable read').execute()
+    await sql`select from imports`.execute(claimOfEarlier) // settles the snapshot
+    await claimOfLater.commit().execute()
+    await runOneBatch(later, Promise.resolve(claimed))
+    expect(await claimImport({ ...fixture.context, db: claimOfEarlier }, { appId, importId: earlier })).toBeUndefined()
+    await claimOfEarlier.rollback().execute()
+    expect(await app.dispatch()).toEqual([later])
+  })
+})
