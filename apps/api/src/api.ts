@@ -16,6 +16,7 @@ import { bulkImportRoutes } from './routes/bulk-import.ts'
 import { bulkImportV2Routes } from './routes/bulk-import-v2.ts'
 import { errorFileRoutes } from './routes/error-files.ts'
 import { healthRoutes } from './routes/health.ts'
+import { profileKeyRoutes } from './routes/profile-keys.ts'
 import { profileUpdateRoutes } from './routes/profile-update.ts'
 import { userDataDeletionRoutes } from './routes/user-data-deletions.ts'
 import { userRoutes } from './routes/users.ts'
@@ -80,6 +81,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   profileUpdateRoutes(api, context)
   userDataDeletionRoutes(api, context)
   userRoutes(api, context)
+  profileKeyRoutes(api, context)
   return api
 }
 

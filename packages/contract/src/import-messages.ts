@@ -54,6 +54,7 @@ export const fileMessages = {
   noUserIdColumn: `${userIdColumn} column is required`,
   columnsTooLong: (columns: string) => `${columns} ${overLength(limits.keyLength)}`,
   standardProfiles: (keys: string) => `standard user profile cannot be updated: ${keys}`,
+  otherType: (key: string, type: string) => `${key} is registered as ${type}`,
   tooManyKeys: (limit: number) => `This app has exceeded the limit of enabled user profile(${limit})`,
   fileGone: 'the uploaded file is gone',
   fileReplaced: 'the uploaded file was replaced',

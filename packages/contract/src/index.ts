@@ -23,6 +23,15 @@ export { isLonger, nameProblem, textProblem } from './name.ts'
 export { openApiDocument } from './openapi/document.ts'
 export type { ApiDocument, Content, JsonSchema, Operation, Response } from './openapi/document-types.ts'
 export {
+  keyProblem,
+  type ProfileKeysAnswer,
+  type ProfileKeyView,
+  parseKeyRegistration,
+  reservedName,
+  typeConflicts,
+  unknownType,
+} from './profile-keys.ts'
+export {
   type ProfileEntry,
   type ProfileUpdateAnswer,
   type ProfileUpdateRequest,

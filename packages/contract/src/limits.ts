@@ -44,6 +44,8 @@ export const limits = {
   userIdLength,
   /** Characters (Unicode code points) of a profile key, and so of a column name. */
   keyLength: 255,
+  /** Keys in one registration of keys. */
+  keysPerRequest: 500,
   /** Characters (Unicode code points) of a string value. */
   stringLength: 255,
   /** User IDs in one registration or deletion request. */

@@ -41,6 +41,8 @@ beforeAll(async () => {
     'DELETION',
     'IMPORT_CANCELLATION',
     'IMPORT_STATUS',
+    'KEY_REGISTRATION',
+    'PROFILE_KEYS',
     'PROFILE_UPDATE',
     'USER_REGISTRATION',
   ]

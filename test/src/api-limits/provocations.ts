@@ -18,6 +18,9 @@ const checksum = 'XrY7u+Ae7tCTyyK7j1rNww=='
 /** Makes more names than an app may have keys. */
 const numbered = (prefix: string) => Array.from({ length: 501 }, (_, index) => `${prefix}${index}`).join(',')
 
+/** With the keys of the document's examples, these are more keys than an app may have. */
+const keys = Array.from({ length: 500 }, (_, index) => `key${index}`)
+
 const notJson: Provocation = { body: '{' }
 const wrongType: Provocation = { body: 'x', headers: { 'Content-Type': 'text/plain' } }
 const overOneMiB: Provocation = { body: ' '.repeat(2 ** 20 + 1) }
@@ -58,6 +61,24 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     no_object: json([]),
     not_json: notJson,
     large_body: { headers: { 'Content-Length': '99999999' } },
+    many_values: manyValues,
+    wrong_type: wrongType,
+  },
+  listProfileKeys: { 200: {} },
+  registerProfileKeys: {
+    200: {},
+    no_list: json({}),
+    empty_list: json({ profile_keys: [] }),
+    long_list: json({ profile_keys: Array.from({ length: 501 }, () => ({ key: 'zip', type: 'string' })) }),
+    type: json({ profile_keys: [{ key: 'zip', type: 'text' }] }),
+    key: json({ profile_keys: [{ key: '', type: 'string' }] }),
+    reserved: json({ profile_keys: [{ key: 'user_id', type: 'string' }] }),
+    two_types: json({ profile_keys: ['string', 'int'].map((type) => ({ key: 'zip', type })) }),
+    no_object: json([]),
+    not_json: notJson,
+    too_many_keys: json({ profile_keys: keys.map((key) => ({ key, type: 'string' })) }),
+    registered_type: json({ profile_keys: [{ key: 'age', type: 'string' }] }),
+    large_body: overOneMiB,
     many_values: manyValues,
     wrong_type: wrongType,
   },
