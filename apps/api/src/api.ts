@@ -19,6 +19,7 @@ import { healthRoutes } from './routes/health.ts'
 import { profileKeyRoutes } from './routes/profile-keys.ts'
 import { profileUpdateRoutes } from './routes/profile-update.ts'
 import { userDataDeletionRoutes } from './routes/user-data-deletions.ts'
+import { userValueRoutes } from './routes/user-values.ts'
 import { userRoutes } from './routes/users.ts'
 
 /** Options of the API besides its services. */
@@ -82,6 +83,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   userDataDeletionRoutes(api, context)
   userRoutes(api, context)
   profileKeyRoutes(api, context)
+  userValueRoutes(api, context)
   return api
 }
 

@@ -185,6 +185,7 @@ export const settings = {
     '1000/60s',
     'Registrations of profile keys of an app in a fixed window',
   ),
+  RATE_LIMIT_VALUE_REMOVAL: withDefault(rateLimit, '1000/60s', 'Removals of values of an app in a fixed window'),
   RATE_LIMIT_SIGN_IN: withDefault(
     rateLimit,
     '5/15m',

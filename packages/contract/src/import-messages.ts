@@ -54,6 +54,8 @@ export const fileMessages = {
   noUserIdColumn: `${userIdColumn} column is required`,
   columnsTooLong: (columns: string) => `${columns} ${overLength(limits.keyLength)}`,
   standardProfiles: (keys: string) => `standard user profile cannot be updated: ${keys}`,
+  declaredColumnsMissing: (keys: string) => `declared columns are missing: ${keys}`,
+  keysNotRegistered: (keys: string) => `profile keys are not registered: ${keys}`,
   otherType: (key: string, type: string) => `${key} is registered as ${type}`,
   tooManyKeys: (limit: number) => `This app has exceeded the limit of enabled user profile(${limit})`,
   fileGone: 'the uploaded file is gone',

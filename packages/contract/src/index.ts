@@ -4,6 +4,7 @@ export {
   type ImportRequest,
   type ImportState,
   type ImportView,
+  type ImportWarning,
   importView,
   parseImportRequest,
   type UploadDescriptor,
@@ -17,6 +18,7 @@ export {
   userIdColumn,
   valueMessages,
 } from './import-messages.ts'
+export { clearMarkerProblem, type NewKeys, newKeysChoices, parseProfileTypes, refusedTypes } from './import-options.ts'
 export { type JsonObject, messagesPerAnswer } from './json-object.ts'
 export { limits } from './limits.ts'
 export { isLonger, nameProblem, textProblem } from './name.ts'

@@ -30,8 +30,6 @@ export const limits = {
    * memory.
    */
   jsonValues: 2 ** 17,
-  /** Largest body of the first request of an import, bytes. Its fields take 200 bytes at most. */
-  importRequestBytes: 2 ** 14,
   /** Largest body of a registration of users, bytes. */
   userRegistrationBytes: userIdListBytes,
   /** Largest body of a deletion request, bytes. */
@@ -44,6 +42,10 @@ export const limits = {
   userIdLength,
   /** Characters (Unicode code points) of a profile key, and so of a column name. */
   keyLength: 255,
+  /** Characters (Unicode code points) of a file's name. */
+  fileNameLength: 255,
+  /** Characters (Unicode code points) of a clear marker. */
+  clearMarkerLength: 32,
   /** Keys in one registration of keys. */
   keysPerRequest: 500,
   /** Characters (Unicode code points) of a string value. */

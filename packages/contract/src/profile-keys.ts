@@ -38,7 +38,14 @@ export function keyProblem(key: string): string | undefined {
   return reservedNames.has(key) || key.startsWith(standardPrefix) ? reservedName(key) : undefined
 }
 
-/** Returns the message about a name that no profile key may have. */
+/**
+ * Returns the message about a name that no profile key may have.
+ *
+ * @example
+ * ```ts
+ * reservedName('user_id') // → "user_id is a reserved name"
+ * ```
+ */
 export function reservedName(key: string): string {
   return `${key} is a reserved name`
 }
@@ -51,7 +58,14 @@ function shownKey(key: string): string {
   return `${start.replaceAll('\0', '\ufffd').toWellFormed()}${start.length < key.length ? '…' : ''}`
 }
 
-/** Returns the messages about keys that are registered with another type, one for each key (service.md, Profile entry). */
+/**
+ * Returns the messages about keys that are registered with other types, one for each key (service.md, Profile entry).
+ *
+ * @example
+ * ```ts
+ * typeConflicts([['zip', 'int']]) // → ["zip is registered as int"]
+ * ```
+ */
 export function typeConflicts(registered: Iterable<readonly [key: string, type: ValueType]>): string[] {
   return Array.from(registered, ([key, type]) => fileMessages.otherType(key, type))
 }
@@ -65,8 +79,7 @@ export function typeConflicts(registered: Iterable<readonly [key: string, type: 
  * @example
  * ```ts
  * parseKeyRegistration({ profile_keys: [{ key: 'zip', type: 'string' }] }).keys.get('zip') // → "string"
- * parseKeyRegistration({ profile_keys: [{ key: 'zip', type: 'text' }] })
- * // → {"messages": ["zip should be of type string, int, decimal, datetime"]}
+ * parseKeyRegistration({ profile_keys: [] }) // → {"messages": ["profile_keys must not be empty"]}
  * ```
  */
 export function parseKeyRegistration(body: unknown): { keys: Map<string, ValueType> } | { messages: string[] } {

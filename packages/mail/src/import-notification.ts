@@ -1,9 +1,12 @@
+import type { ImportWarning } from '@sluice/contract'
 import { type Content, renderContent } from './content.ts'
 import { quoted } from './quoted.ts'
 
 /** An import that has ended, with the facts that its mail needs (service.md, Events). */
 export interface EndedImport {
   importId: string
+  /** The owner's name of the file; undefined if it is not known. */
+  fileName: string | undefined
   appName: string
   rowsTotal: number
   rowsApplied: number
@@ -17,12 +20,15 @@ export interface EndedImport {
   errorFile: { url: string; days: number } | undefined
   /** The first row that the error file omits; undefined if it omits none. */
   errorFileEndsBeforeRow: number | undefined
+  /** Values that lose their spelling in inferred types. Their examples stay out of mails, which are never deleted. */
+  warnings: readonly Pick<ImportWarning, 'key' | 'message'>[]
 }
 
 /** Returns the import notification mail. */
 export function importNotification(ended: EndedImport): Content {
   const { subject, opening } = headline(ended)
   const facts = {
+    ...(ended.fileName !== undefined && { File: quoted(ended.fileName) }),
     'Rows read': count.format(ended.rowsTotal),
     ...(ended.dryRun
       ? { 'Rows without errors': count.format(ended.rowsTotal - ended.rowsFailed) }
@@ -34,7 +40,7 @@ export function importNotification(ended: EndedImport): Content {
     ended.errorFile === undefined
       ? undefined
       : `The error file holds ${ended.errorFileEndsBeforeRow === undefined ? 'every row that was' : 'rows that were'} not applied, with the reasons in its first column. Correct the rows and upload the file again: that column is ignored. The link is valid for ${ended.errorFile.days} ${ended.errorFile.days === 1 ? 'day' : 'days'}.`
-  const blocks = [opening, whatStays(ended), { facts }, errors, whatIsMissing(ended)].filter(
+  const blocks = [opening, whatStays(ended), { facts }, errors, whatIsMissing(ended), whatIsLost(ended)].filter(
     (block) => block !== undefined,
   )
   return renderContent(
@@ -72,6 +78,10 @@ function reasonOf(error: string): { fixed: string | undefined; whole: string } {
 /** Returns a message without the names from the file; undefined if its form is not known. */
 function inOwnWords(error: string): string | undefined {
   const [leading] = /^(?:duplicate columns|standard user profile cannot be updated)\b/.exec(error) ?? []
+  const [intro] = /^(?:declared columns are missing|profile keys are not registered)\b/.exec(error) ?? []
+  if (intro !== undefined) return intro
+  if (/\bis registered as (?:string|int|decimal|datetime)$/.test(error))
+    return 'a column is registered with another type'
   const [trailing] = /\bshould be (?:at most \d+ characters|UTF-8)$/.exec(error) ?? []
   return leading ?? (trailing === undefined ? undefined : `a column ${trailing.slice(0, 60)}`)
 }
@@ -96,6 +106,24 @@ function whatIsMissing({ errorFile, errorFileEndsBeforeRow: row }: EndedImport):
   return errorFile === undefined
     ? 'There is no error file: the rows with errors were counted, but could not be kept.'
     : `The error file ends before row ${count.format(row)} of the file, because it would become too large. Rows with errors from there on were counted, but not kept.`
+}
+
+/** The most warnings that a mail lists. */
+const maxWarnings = 20
+
+/** Returns the warnings, one in a line; undefined if there are none. */
+function whatIsLost({ warnings, dryRun }: EndedImport): string | undefined {
+  if (warnings.length === 0) return undefined
+  const advice = dryRun
+    ? 'To keep it, declare the types of these columns when you import the file.'
+    : 'The type of a registered key is final. Declare the types of new columns to choose them.'
+  const lines = warnings.slice(0, maxWarnings).map(({ key, message }) => `${quoted(key)}: ${message}`)
+  const more = warnings.length - lines.length
+  return [
+    `Values lose their spelling in types that were inferred from the first rows. ${advice}`,
+    ...lines,
+    ...(more > 0 ? [`and ${more} more`] : []),
+  ].join('\n')
 }
 
 const count = new Intl.NumberFormat('en-US')

@@ -10,10 +10,13 @@ export {
   registeredKeys,
   registerKeys,
   requireRoom,
+  requireTypes,
   TypeConflict,
 } from './keys.ts'
+export { removeValue } from './remove-value.ts'
 export { type KeyStatistics, type ProfileStatistics, profileStatistics } from './statistics.ts'
 export { UnregisteredUser } from './update.ts'
 export { registerUsers, showUser, type UserView, userIdProblem } from './users.ts'
 export { lockUsersForDeletion } from './users-lock.ts'
 export { ColumnInference } from './values/inference.ts'
+export type { SpellingLoss } from './values/spelling.ts'

@@ -87,6 +87,18 @@ export async function declareKeys(
   return await inOrderOfApp(appId, () => retryConflicts(() => db.transaction().execute(declare)))
 }
 
+/** Throws {@link TypeConflict} if keys are registered with other types than the wanted ones. Registers nothing. */
+export async function requireTypes(
+  db: Database,
+  appId: number,
+  wanted: Readonly<Record<string, ValueType>>,
+): Promise<void> {
+  const keys = Object.keys(wanted)
+  if (keys.length === 0) return
+  const conflicts = (await listKeys(db, appId, keys)).filter(({ key, type }) => type !== wanted[key])
+  if (conflicts.length > 0) throw new TypeConflict(conflicts.map(({ key, type }) => [key, type] as const))
+}
+
 /** Lists an app's profile keys, sorted; only the given keys if there are any. */
 export async function listKeys(db: Database, appId: number, among?: readonly string[]): Promise<ProfileKeyView[]> {
   const rows = await db

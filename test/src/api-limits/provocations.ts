@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 export interface Provocation {
   headers?: Record<string, string>
   body?: string | Buffer
-  /** Replaces the path's parameter. */
+  /** Replaces the path's last parameter. */
   parameter?: string
 }
 
@@ -82,6 +82,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     many_values: manyValues,
     wrong_type: wrongType,
   },
+  removeValue: { 204: {}, unknown: { parameter: 'nothing' } },
   requestDeletion: {
     202: {},
     identity_type: json({ identity_type: 'email', identity_value: 'alice' }),
@@ -103,9 +104,15 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     too_large: json({ checksum, byte_size: String(2 ** 30 + 1) }),
     content_type: json({ checksum, byte_size: '12', content_type: 'text/plain' }),
     dry_run: json({ checksum, byte_size: '12', dry_run: 'yes' }),
+    profile_types: json({ checksum, byte_size: '12', profile_types: { zip: 'text', user_id: 'string' } }),
+    new_keys: json({ checksum, byte_size: '12', new_keys: 'ignore' }),
+    clear_marker: json({ checksum, byte_size: '12', clear_marker: 'a,b' }),
+    file_name: json({ checksum, byte_size: '12', file_name: 'x'.repeat(256) }),
+    registered_type: json({ checksum, byte_size: '12', profile_types: { age: 'string' } }),
     no_object: json([]),
     not_json: notJson,
     large_body: overOneMiB,
+    many_values: manyValues,
     wrong_type: wrongType,
   },
   getImport: { 200: { parameter: linked.importId }, unknown: { parameter: crypto.randomUUID() } },

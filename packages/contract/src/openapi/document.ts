@@ -5,6 +5,7 @@ import { deletionPath } from './operations/deletion.ts'
 import { profileKeysPath } from './operations/profile-keys.ts'
 import { profileUpdatePath } from './operations/profile-update.ts'
 import { docsPath, documentPath, errorFilePath, livePath, metricsPath, readyPath } from './operations/service.ts'
+import { userValuePath } from './operations/user-values.ts'
 import { usersPath } from './operations/users.ts'
 import { schemas } from './schemas.ts'
 
@@ -48,6 +49,7 @@ export function openApiDocument(apiUrl: string): ApiDocument {
       '/v2/user_profiles': profileUpdatePath,
       '/v1/users': usersPath,
       '/v1/profile_keys': profileKeysPath,
+      '/v1/users/{user_id}/profiles/{key}': userValuePath,
       '/v3/user_profiles/bulk_import': bulkImportPath,
       '/v3/user_profiles/bulk_import/{import_id}': importStatusPath,
       '/v2/user_profiles/bulk_import': bulkImportV2Path,
