@@ -31,8 +31,8 @@ type Phase = 'users' | 'rows' | 'open row' | 'refused row' | 'complete'
  *
  * 1. {@link addRow} adds the user of each row with a hash of the row. A lookup needs no more than that.
  * 2. {@link beginRow}, {@link addValue} or {@link addRemoval} for each key, then {@link keepRow} or {@link dropRow} add
- *    the values of the rows that are to be written. They become JSON documents in the bytes that Postgres accepts, without an object for
- *    each value. Later rows of a user win, key by key.
+ *    the values of the rows that are to be written. They become JSON documents in the bytes that Postgres accepts,
+ *    without an object for each value. Later rows of a user win, key by key.
  * 3. {@link documentArray} and {@link copyRows} return the documents. Buffers are valid until {@link clear} or
  *    {@link clearValues}, which begin at 1 or 2 again with the same memory.
  */
