@@ -58,10 +58,12 @@ const value = fc.oneof(fc.jsonValue(), strange, fc.double())
 /** A text that is nearly a valid value. */
 const nearly = <Value>(...good: Value[]) => fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...good) }, value)
 
+const type = nearly('string', 'int', 'decimal', 'datetime')
+
 const entry = fc.record(
   {
     key: nearly('k1', 'k2', 'k3', '__proto__'),
-    type: nearly('string', 'int', 'decimal', 'datetime'),
+    type,
     value: nearly<unknown>('text', 7, 1.5, '2026-01-01T00:00:00Z'),
   },
   { requiredKeys: [] },
@@ -81,6 +83,21 @@ const payloads = {
       checksum: nearly('XrY7u+Ae7tCTyyK7j1rNww=='),
       byte_size: nearly<unknown>('12', 12, '0'),
       content_type: nearly('text/csv', 'application/gzip'),
+      profile_types: fc.oneof(fc.dictionary(nearly('k1', 'zip', '__proto__').map(String), type), value),
+      new_keys: nearly('register', 'refuse'),
+      clear_marker: nearly('#N/A', 'a,b'),
+      file_name: nearly('people.csv'),
+    },
+    { requiredKeys: [] },
+  ),
+  '/v1/profile_keys': fc.record(
+    {
+      profile_keys: fc.oneof(
+        fc.array(fc.oneof(fc.record({ key: nearly('k1', 'zip'), type }, { requiredKeys: [] }), value), {
+          maxLength: 4,
+        }),
+        value,
+      ),
     },
     { requiredKeys: [] },
   ),
@@ -196,6 +213,20 @@ test('the API survives any path and method, and nothing changes', async () => {
     expect([200, 400, 401, 404, 415]).toContain(status)
   })
   await fc.assert(property, { numRuns: 120 })
+})
+
+test('removing a value survives any user ID and key', async () => {
+  const name = fc.oneof(
+    fc.string({ unit: 'binary' }).map((text) => encodeURIComponent(text.toWellFormed())),
+    fc.webSegment(),
+    fc.constantFrom('u1', 'k1', '%00', '%ff', '%', '%ED%A0%80', '..', '%2e%2e', '%2F', 'x'.repeat(4000)),
+  )
+  const seen = new Set<number>()
+  const property = fc.asyncProperty(name, name, async (userId, key) => {
+    seen.add(await survives({ path: `/v1/users/${userId}/profiles/${key}`, method: 'DELETE', body: '' }))
+  })
+  await fc.assert(property, { numRuns: 120 })
+  expect([...seen]).toContain(404)
 })
 
 test.each([

@@ -116,6 +116,27 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await context.close()
   })
 
+  test('a type can be chosen for every new column, however many there are', async () => {
+    const { appId, email } = await openAppWith(dashboard, users)
+    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    await page.goto(`/apps/${appId}/data-import`)
+    const columns = Array.from({ length: 100 }, (_, index) => `k${index}`)
+    await drop(page, 'wide.csv', Buffer.from(`user_id,${columns}\nuser-1,${columns.map(() => '1')}\n`))
+    await page.getByText('Types of 71 more new columns').click()
+    await page.getByRole('combobox', { name: 'Type of k99', exact: true }).selectOption('decimal')
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.waitForURL(/\/imports\/[0-9a-f-]{36}$/)
+    const { profile_types: declared } = await dashboard.db
+      .selectFrom('imports')
+      .select('profile_types')
+      .where('app_id', '=', appId)
+      .executeTakeFirstOrThrow()
+    expect(declared).toEqual({ k99: 'decimal' })
+    expect(problems).toEqual([])
+    await context.close()
+  })
+
   test('a compressed file is previewed as well, and its dry run applies nothing', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
     const { page, context, problems } = await openWindow(browser, dashboard, email)

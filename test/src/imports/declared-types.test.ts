@@ -1,5 +1,6 @@
+import { setNewKeys } from '@sluice/accounts'
 import type { ValueType } from '@sluice/contract'
-import { runImport } from '@sluice/imports'
+import { queueStoredFile, runImport, uploadKey } from '@sluice/imports'
 import { registeredKeys, registerKeys } from '@sluice/profiles'
 import type { Storage } from '@sluice/storage'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -143,6 +144,24 @@ describe('refused new keys', () => {
     expect(view.state).toBe('completed')
     expect(await profilesOf(fixture, appId)).toMatchObject({ u1: { known: 1, zip: '007' } })
   })
+})
+
+test('an app that refuses new keys refuses them in files from the bucket as well', async () => {
+  await setNewKeys(fixture.database.db, appId, 'refuse')
+  const importId = crypto.randomUUID()
+  const objectKey = uploadKey(appId, importId)
+  await fixture.storage.write(objectKey, Buffer.from('user_id,a\nu1,1\n'), 'text/csv')
+  const stat = await fixture.storage.stat(objectKey)
+  await queueStoredFile(fixture.database.db, {
+    ...{ appId, importId, objectKey, source: 'bucket', contentType: 'text/csv', checksum: null },
+    ...{ etag: stat?.etag ?? '', byteSize: stat?.byteSize ?? 0, fileName: 'a.csv', sentAt: new Date().toISOString() },
+    ...{ uploadHash: null, signatureHash: null },
+  })
+  // The default counts as it was when the import was requested.
+  await setNewKeys(fixture.database.db, appId, 'register')
+  await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
+  const { view } = await resultOf(fixture, appId, importId)
+  expect(view).toMatchObject({ state: 'failed', error: 'profile keys are not registered: a', file_name: 'a.csv' })
 })
 
 describe('warnings', () => {

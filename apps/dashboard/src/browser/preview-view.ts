@@ -5,6 +5,9 @@ import type { Preview } from './csv-preview.ts'
 const shownRows = 5
 const shownColumns = 30
 
+/** The most selectors for new columns beyond those. No app has more keys, unless an operator raises the limit. */
+const furtherSelectors = 500
+
 /** Creates an element. String children become text nodes, so they need no escaping. */
 function element(name: string, attributes: Record<string, string>, ...children: (Node | string)[]): HTMLElement {
   const created = document.createElement(name)
@@ -21,7 +24,7 @@ export function previewView(
   newKeys: ImportRules['newKeys'],
 ): HTMLElement[] {
   const shown = columns.slice(0, shownColumns)
-  const notices = element('div', { 'aria-live': 'polite' })
+  const notices = element('div', {})
   const chosen = new Map<ColumnCheck, Type>()
   const update = () =>
     notices.replaceChildren(...columns.flatMap((column) => noticesOf(column, chosen.get(column), rows)))
@@ -57,6 +60,34 @@ export function previewView(
       `Types as of the first ${counted(rows.length)}. The type of a key is final once it is registered.${hidden > 0 ? ` ${number(hidden)} more columns are not shown.` : ''}`,
     ),
     table,
+    ...furtherColumns(columns.slice(shownColumns), newKeys, choose),
+  ]
+}
+
+/** Creates the type selectors of new columns that the table does not show. */
+function furtherColumns(
+  columns: readonly ColumnCheck[],
+  newKeys: ImportRules['newKeys'],
+  choose: (column: ColumnCheck) => (type: Type | undefined) => void,
+): HTMLElement[] {
+  const selectable = columns.filter(({ isNew, isRefused }) => isNew && !isRefused).slice(0, furtherSelectors)
+  if (selectable.length === 0) return []
+  const rows = selectable.map((column) =>
+    element(
+      'tr',
+      {},
+      element('th', { scope: 'row', class: 'wrap' }, column.name),
+      element('td', {}, typeSelect(column, newKeys, choose(column))),
+    ),
+  )
+  const head = element('tr', {}, ...['Column', 'Type'].map((name) => element('th', { scope: 'col' }, name)))
+  return [
+    element(
+      'details',
+      {},
+      element('summary', {}, `Types of ${number(selectable.length)} more new columns`),
+      element('table', {}, element('thead', {}, head), element('tbody', {}, ...rows)),
+    ),
   ]
 }
 
