@@ -16,6 +16,9 @@ beforeAll(async () => {
   return () => api.close()
 })
 
+/** Returns the number of requests of a property; `PROPERTY_RUNS` replaces the usual one. */
+const runs = (usual: number) => Number(process.env.PROPERTY_RUNS ?? usual)
+
 interface HostileRequest {
   method?: string
   path: string
@@ -136,7 +139,7 @@ describe.each(Object.entries(payloads))('%s survives', (path, payload) => {
     const property = fc.asyncProperty(payload, async (body) => {
       seen.add(await survives({ path, body: JSON.stringify(body) }))
     })
-    await fc.assert(property, { numRuns: 80 })
+    await fc.assert(property, { numRuns: runs(80) })
     expect([...seen]).toContain(400)
   })
 
@@ -150,7 +153,7 @@ describe.each(Object.entries(payloads))('%s survives', (path, payload) => {
     const property = fc.asyncProperty(body, headers, async (body, headers) => {
       await survives({ path, body, headers })
     })
-    await fc.assert(property, { numRuns: 60 })
+    await fc.assert(property, { numRuns: runs(60) })
   })
 })
 
@@ -174,7 +177,7 @@ describe('/v2/user_profiles/bulk_import survives', () => {
       const headers = { 'Content-Type': type }
       seen.add(await survives({ path, body: body.subarray(0, body.length - cut), headers }))
     })
-    await fc.assert(property, { numRuns: 80 })
+    await fc.assert(property, { numRuns: runs(80) })
     expect([...seen].sort()).toEqual([202, 400])
   })
 
@@ -182,7 +185,7 @@ describe('/v2/user_profiles/bulk_import survives', () => {
     const property = fc.asyncProperty(fc.oneof(withHeader, bytes), headers, async (body, headers) => {
       await survives({ path, body, headers })
     })
-    await fc.assert(property, { numRuns: 60 })
+    await fc.assert(property, { numRuns: runs(60) })
   })
 })
 
@@ -212,7 +215,7 @@ test('the API survives any path and method, and nothing changes', async () => {
     expect(await everything(api)).toEqual(before)
     expect([200, 400, 401, 404, 415]).toContain(status)
   })
-  await fc.assert(property, { numRuns: 120 })
+  await fc.assert(property, { numRuns: runs(120) })
 })
 
 test('removing a value survives any user ID and key', async () => {
@@ -225,7 +228,7 @@ test('removing a value survives any user ID and key', async () => {
   const property = fc.asyncProperty(name, name, async (userId, key) => {
     seen.add(await survives({ path: `/v1/users/${userId}/profiles/${key}`, method: 'DELETE', body: '' }))
   })
-  await fc.assert(property, { numRuns: 120 })
+  await fc.assert(property, { numRuns: runs(120) })
   expect([...seen]).toContain(404)
 })
 

@@ -113,9 +113,14 @@ export class Columns {
     return derived.salt
   }
 
-  /** What values of the first rows lose in the types that were inferred for them, in column order. */
-  get warnings(): ImportWarning[] {
-    return this.#warnings.size === 0 ? [] : this.profiles.flatMap(({ key }) => this.#warnings.get(key) ?? [])
+  /**
+   * What values of the first rows lose in the types that were inferred for them, in column order. Returns the same
+   * object until a type changes.
+   */
+  get warnings(): readonly ImportWarning[] {
+    const derived = this.#derive()
+    derived.warnings ??= this.profiles.flatMap(({ key }) => this.#warnings.get(key) ?? [])
+    return derived.warnings
   }
 
   /** Sets the inferred type of a column of this file, with what its values lose. */
@@ -162,6 +167,7 @@ interface Derived {
   untyped: readonly ProfileColumn[]
   unregistered: readonly ProfileColumn[]
   types: Readonly<Record<string, ValueType>>
+  warnings?: readonly ImportWarning[]
   salt?: Buffer
 }
 
