@@ -16,8 +16,10 @@ import { bulkImportRoutes } from './routes/bulk-import.ts'
 import { bulkImportV2Routes } from './routes/bulk-import-v2.ts'
 import { errorFileRoutes } from './routes/error-files.ts'
 import { healthRoutes } from './routes/health.ts'
+import { profileKeyRoutes } from './routes/profile-keys.ts'
 import { profileUpdateRoutes } from './routes/profile-update.ts'
 import { userDataDeletionRoutes } from './routes/user-data-deletions.ts'
+import { userValueRoutes } from './routes/user-values.ts'
 import { userRoutes } from './routes/users.ts'
 
 /** Options of the API besides its services. */
@@ -80,6 +82,8 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   profileUpdateRoutes(api, context)
   userDataDeletionRoutes(api, context)
   userRoutes(api, context)
+  profileKeyRoutes(api, context)
+  userValueRoutes(api, context)
   return api
 }
 

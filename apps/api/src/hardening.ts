@@ -31,6 +31,8 @@ export function hardenedServer(timeouts: Timeouts, log: Logger) {
   return {
     genReqId: newRequestId,
     bodyLimit: limits.jsonBytes,
+    // The longest user ID or key in a path: 4 bytes for each character, percent-encoded.
+    routerOptions: { maxParamLength: Math.max(limits.userIdLength, limits.keyLength) * 4 * '%00'.length },
     serverFactory: (listener: RequestListener) => createClientServer(listener, { policy: policyOf(timeouts) }),
     clientErrorHandler(error: Error & { code?: string }, socket: Socket) {
       const requestId = newRequestId()

@@ -20,6 +20,9 @@ const functions = {
     route: 'DELETE /v3/user_profiles/bulk_import/:importId',
     setting: 'RATE_LIMIT_IMPORT_CANCELLATION',
   },
+  profile_keys: { route: 'GET /v1/profile_keys', setting: 'RATE_LIMIT_PROFILE_KEYS' },
+  key_registration: { route: 'POST /v1/profile_keys', setting: 'RATE_LIMIT_KEY_REGISTRATION' },
+  value_removal: { route: 'DELETE /v1/users/:userId/profiles/:key', setting: 'RATE_LIMIT_VALUE_REMOVAL' },
   user_registration: { route: 'POST /v1/users', setting: 'RATE_LIMIT_USER_REGISTRATION' },
 } as const satisfies Record<string, { route: string; setting: SettingName }>
 

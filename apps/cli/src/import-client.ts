@@ -3,14 +3,23 @@ import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { type ClientRequest, request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
+import { basename } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type ImportView, importView, type UploadDescriptor } from '@sluice/contract'
+import { type ImportView, importView, limits, type UploadDescriptor } from '@sluice/contract'
 import { gzipMagicBytes, isGzip } from '@sluice/csv'
 import { Failure } from './failure.ts'
 import { openProgress } from './progress.ts'
 
 const path = '/v3/user_profiles/bulk_import'
+
+/** Optional members of the first request. */
+export interface UploadOptions {
+  dry_run?: boolean
+  profile_types?: Readonly<Record<string, string>>
+  new_keys?: string
+  clear_marker?: string
+}
 
 /**
  * Uploads a file with a progress bar. Uses the two steps of the API: a first request with the checksum, then a PUT to
@@ -18,7 +27,7 @@ const path = '/v3/user_profiles/bulk_import'
  *
  * Returns the import's ID. Throws {@link Failure} with the error message of the API or of storage.
  */
-export async function uploadFile(api: string, token: string, file: string, dryRun: boolean): Promise<string> {
+export async function uploadFile(api: string, token: string, file: string, options: UploadOptions): Promise<string> {
   const found = await stat(file).catch(() => undefined)
   if (found === undefined || !found.isFile()) throw new Failure(`${file} is not a file that can be read`)
   const checksum = await md5(file)
@@ -30,7 +39,8 @@ export async function uploadFile(api: string, token: string, file: string, dryRu
       checksum,
       byte_size: String(found.size),
       content_type: contentType,
-      ...(dryRun && { dry_run: true }),
+      file_name: nameOf(file),
+      ...options,
     }),
   })
   const importId = response.headers.get('x-import-id')
@@ -75,6 +85,11 @@ class Refused extends Failure {
     super(`${message} (${status})`)
     this.status = status
   }
+}
+
+/** Returns the name of a file without its folder, as far as the API accepts it. */
+function nameOf(file: string): string {
+  return Array.from(basename(file).toWellFormed()).slice(0, limits.fileNameLength).join('')
 }
 
 async function md5(file: string): Promise<string> {

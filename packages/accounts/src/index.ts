@@ -11,5 +11,6 @@ export {
 } from './app.ts'
 export { InvalidAccount, normalEmail, requireEmail } from './email.ts'
 export { addMember, changeMembers, LastMember, listMembers, type Member, removeMember, sendMailsTo } from './members.ts'
+export { newKeysOf, setNewKeys } from './new-keys.ts'
 export { endSignIns } from './sign-ins.ts'
 export { authenticator } from './token.ts'

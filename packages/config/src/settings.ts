@@ -179,6 +179,13 @@ export const settings = {
     '1000/60s',
     'Registrations of users of an app in a fixed window',
   ),
+  RATE_LIMIT_PROFILE_KEYS: withDefault(rateLimit, '1000/60s', 'Lists of profile keys of an app in a fixed window'),
+  RATE_LIMIT_KEY_REGISTRATION: withDefault(
+    rateLimit,
+    '1000/60s',
+    'Registrations of profile keys of an app in a fixed window',
+  ),
+  RATE_LIMIT_VALUE_REMOVAL: withDefault(rateLimit, '1000/60s', 'Removals of values of an app in a fixed window'),
   RATE_LIMIT_SIGN_IN: withDefault(
     rateLimit,
     '5/15m',

@@ -39,6 +39,8 @@ export const errors = {
     status: 409,
     body: { error: { messages: [`The import cannot be cancelled: it has ${state} already.`] } },
   }),
+  /** Registration of keys: keys are registered with another type. Each message names the key and that type. */
+  typeConflict: (...messages: string[]): ErrorAnswer => ({ status: 409, body: { error: { messages } } }),
   malformedJson: (message: string = notJson): ErrorAnswer => errors.badRequest(message),
   malformedRequest: (): ErrorAnswer => errors.badRequest('The request is not valid HTTP.'),
   requestTimeout: (): ErrorAnswer => ({

@@ -6,7 +6,7 @@ const valid = { checksum, byte_size: '12' }
 
 describe('the first request of an import', () => {
   test('text/csv is the default type, and the size may be a string or a number', () => {
-    const request = { checksum, byte_size: 12, content_type: 'text/csv', dry_run: false }
+    const request = { checksum, byte_size: 12, content_type: 'text/csv', dry_run: false, profile_types: {} }
     expect(parseImportRequest(valid)).toEqual({ request })
     expect(parseImportRequest({ checksum, byte_size: 12 })).toEqual({ request })
   })

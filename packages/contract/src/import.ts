@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { clearMarker, fileName, newKeys, profileTypes } from './import-options.ts'
 import { notAnObject } from './json-object.ts'
 import { limits } from './limits.ts'
 import { valueTypes } from './value-type.ts'
@@ -81,7 +82,19 @@ const dryRun = z
 
 /** Body of the bulk import's first request (service.md, Bulk import upload request). */
 export const importRequest = z
-  .object({ checksum, byte_size: byteSize, content_type: contentType, dry_run: dryRun }, { error: () => notAnObject })
+  .object(
+    {
+      checksum,
+      byte_size: byteSize,
+      content_type: contentType,
+      dry_run: dryRun,
+      profile_types: profileTypes,
+      new_keys: newKeys,
+      clear_marker: clearMarker,
+      file_name: fileName,
+    },
+    { error: () => notAnObject },
+  )
   .refine((request) => request.byte_size <= limits.uploadBytes[request.content_type], {
     error: (issue) => {
       const type = (issue.input as { content_type: keyof typeof limits.uploadBytes }).content_type
@@ -90,7 +103,11 @@ export const importRequest = z
   })
   .meta({ required: ['checksum', 'byte_size'] })
 
-export type ImportRequest = z.output<typeof importRequest>
+type CheckedRequest = z.output<typeof importRequest>
+type Options = 'profile_types' | 'new_keys' | 'clear_marker' | 'file_name'
+
+/** A checked first request. Members that service.md does not have may be absent. */
+export type ImportRequest = Omit<CheckedRequest, Options> & Partial<Pick<CheckedRequest, Options>>
 
 /**
  * Checks the body of the first request of a bulk import (service.md, Bulk import upload request).
@@ -130,11 +147,22 @@ const importStates = [...unfinishedImportStates, 'completed', 'failed', 'expired
 
 export type ImportState = (typeof importStates)[number]
 
+/** A value of an inferred type loses its spelling, as `007` does in an int (design.md §3, Types). */
+const importWarning = z.object({
+  key: z.string(),
+  type: z.enum(['int', 'decimal']),
+  message: z.string(),
+  examples: z.array(z.string()).max(3),
+})
+
+export type ImportWarning = z.output<typeof importWarning>
+
 /** An import as the API and the command line show it (design.md §2). */
 export const importView = z.object({
   import_id: z.uuid(),
   state: z.enum(importStates),
   source: z.enum(['v3', 'v2', 'dashboard', 'bucket']),
+  file_name: z.string().nullable(),
   dry_run: z.literal(true).optional().meta({ description: 'Present only for a dry run, which applies no row.' }),
   rows_total: z.int().nonnegative(),
   rows_applied: z.int().nonnegative(),
@@ -146,6 +174,10 @@ export const importView = z.object({
       'Present only if the error file leaves rows out: invalid rows from this data row on are counted, but not kept. Row 1 follows the header. 1 if there is no error file.',
   }),
   types: z.record(z.string(), z.enum(valueTypes)),
+  warnings: z.array(importWarning).meta({
+    description:
+      'Values among the first rows that lose their spelling in a type that was inferred as int or decimal. Declare the type to keep it.',
+  }),
   requested_at: z.iso.datetime(),
   started_at: timestamp,
   finished_at: timestamp,

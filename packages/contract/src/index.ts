@@ -4,6 +4,7 @@ export {
   type ImportRequest,
   type ImportState,
   type ImportView,
+  type ImportWarning,
   importView,
   parseImportRequest,
   type UploadDescriptor,
@@ -17,11 +18,21 @@ export {
   userIdColumn,
   valueMessages,
 } from './import-messages.ts'
+export { clearMarkerProblem, type NewKeys, newKeysChoices, parseProfileTypes, refusedTypes } from './import-options.ts'
 export { type JsonObject, messagesPerAnswer } from './json-object.ts'
 export { limits } from './limits.ts'
 export { isLonger, nameProblem, textProblem } from './name.ts'
 export { openApiDocument } from './openapi/document.ts'
 export type { ApiDocument, Content, JsonSchema, Operation, Response } from './openapi/document-types.ts'
+export {
+  keyProblem,
+  type ProfileKeysAnswer,
+  type ProfileKeyView,
+  parseKeyRegistration,
+  reservedName,
+  typeConflicts,
+  unknownType,
+} from './profile-keys.ts'
 export {
   type ProfileEntry,
   type ProfileUpdateAnswer,

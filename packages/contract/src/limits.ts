@@ -30,8 +30,6 @@ export const limits = {
    * memory.
    */
   jsonValues: 2 ** 17,
-  /** Largest body of the first request of an import, bytes. Its fields take 200 bytes at most. */
-  importRequestBytes: 2 ** 14,
   /** Largest body of a registration of users, bytes. */
   userRegistrationBytes: userIdListBytes,
   /** Largest body of a deletion request, bytes. */
@@ -44,6 +42,12 @@ export const limits = {
   userIdLength,
   /** Most characters (Unicode code points) of a profile key, and so of a column name. */
   keyLength: 255,
+  /** Most characters (Unicode code points) of a file's name. */
+  fileNameLength: 255,
+  /** Most characters (Unicode code points) of a clear marker. */
+  clearMarkerLength: 32,
+  /** Most keys in one registration of keys. */
+  keysPerRequest: 500,
   /** Most characters (Unicode code points) of a string value. */
   stringLength: 255,
   /** Most user IDs in one registration or deletion request. */

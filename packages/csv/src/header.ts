@@ -1,5 +1,6 @@
 import { fileMessages, isLonger, limits, standardPrefix, userIdColumn } from '@sluice/contract'
 import { recordLength, splitRecords } from './cells.ts'
+import { columnError, listNames, position } from './column-error.ts'
 import { FileError } from './file-error.ts'
 import { cellsOf, isText } from './row-block.ts'
 import { scanRecord, startScan } from './scan.ts'
@@ -81,23 +82,18 @@ function headerProblem(bytes: Buffer, cells: readonly Buffer[], columns: readonl
   if (columns.includes('')) return new FileError(fileMessages.emptyColumns)
 
   const notUtf8 = isText(bytes) ? [] : [...cells.keys()].filter((index) => !isText(cells[index] ?? bytes))
-  if (notUtf8.length > 0) return new FileError(fileMessages.columnsNotUtf8(list(notUtf8, position)))
-
-  const errorAbout = (wrong: readonly string[], messageOf: (names: string) => string) => {
-    const forLog = messageOf(`[${wrong.length} names]`)
-    return new FileError(messageOf(list(wrong, (name) => shown(name, columns))), { forLog })
-  }
+  if (notUtf8.length > 0) return new FileError(fileMessages.columnsNotUtf8(listNames(notUtf8, position)))
 
   const repeated = duplicates(columns)
-  if (repeated.length > 0) return errorAbout(repeated, fileMessages.duplicateColumns)
+  if (repeated.length > 0) return columnError(repeated, columns, fileMessages.duplicateColumns)
 
   if (!columns.includes(userIdColumn)) return new FileError(fileMessages.noUserIdColumn)
 
   const long = columns.filter((name) => isLonger(name, limits.keyLength))
-  if (long.length > 0) return errorAbout(long, fileMessages.columnsTooLong)
+  if (long.length > 0) return columnError(long, columns, fileMessages.columnsTooLong)
 
   const standard = columns.filter((name) => name.startsWith(standardPrefix))
-  return standard.length === 0 ? undefined : errorAbout(standard, fileMessages.standardProfiles)
+  return standard.length === 0 ? undefined : columnError(standard, columns, fileMessages.standardProfiles)
 }
 
 /** Returns the names that occur more than once, each once, in order of first appearance. */
@@ -105,34 +101,4 @@ function duplicates(columns: readonly string[]): string[] {
   const counts = new Map<string, number>()
   for (const name of columns) counts.set(name, (counts.get(name) ?? 0) + 1)
   return [...counts].filter(([, count]) => count > 1).map(([name]) => name)
-}
-
-/** A message becomes the subject of a mail and the answer of v2, so it lists at most this many names. */
-const maxListedNames = 10
-
-/** Lists the first names in a message and counts the others. */
-function list<Column>(wrong: readonly Column[], nameOf: (column: Column) => string): string {
-  const more = wrong.length - maxListedNames
-  const listed = wrong.slice(0, maxListedNames).map(nameOf)
-  return `${listed.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
-}
-
-/** Characters of a name that a message shows. */
-const maxShownCharacters = 1_000
-
-/**
- * Returns a name as a message shows it; very long names are cut. A name with control characters is shown by its
- * position, because a terminal or mail program could interpret them as commands.
- */
-function shown(name: string, columns: readonly string[]): string {
-  if (/[^\P{Cc}\t\n\r]/u.test(name)) return position(columns.indexOf(name))
-  const start = Array.from(name.slice(0, 2 * maxShownCharacters))
-    .slice(0, maxShownCharacters)
-    .join('')
-  return start.length < name.length ? `${start}…` : name
-}
-
-/** Returns what a message calls a column whose name cannot be shown. */
-function position(index: number): string {
-  return `column ${index + 1}`
 }

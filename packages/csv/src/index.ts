@@ -1,3 +1,4 @@
+export { columnError, listColumns } from './column-error.ts'
 export { type DecompressOptions, decompress } from './decompress.ts'
 export { errorFileHeader } from './error-file.ts'
 export { FileError } from './file-error.ts'

@@ -1,4 +1,4 @@
-import type { ImportState, ValueType } from '@sluice/contract'
+import type { ImportState, ImportWarning, NewKeys, ValueType } from '@sluice/contract'
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 import type {
   BucketUploadPartsTable,
@@ -67,6 +67,8 @@ interface AppsTable {
   created_at: Timestamp
   /** Salt of the hashes in `recently_deleted_users`. */
   user_hash_salt: Generated<Buffer>
+  /** What imports do with columns that are neither registered nor declared, unless their request says otherwise. */
+  new_keys: Generated<NewKeys>
 }
 
 interface ApiTokensTable {
@@ -101,7 +103,7 @@ interface UsersTable {
   registered_at: Timestamp
 }
 
-/** A user without any value has no row. Every row belongs to a registered user. */
+/** A user who never had a value has no row. Every row belongs to a registered user. */
 interface ProfilesTable {
   app_id: number
   user_id: string
@@ -153,6 +155,13 @@ interface ImportsTable {
   /** Hash of the signature of the bucket upload's request. */
   signature_hash: Buffer | null
 
+  /** Types that the sender declared, by key. */
+  profile_types: ColumnType<Record<string, ValueType>, string | undefined, string>
+  /** What happens to columns that are neither registered nor declared. */
+  new_keys: Generated<NewKeys>
+  /** A cell with this text removes its key from the user's profile. */
+  clear_marker: string | null
+
   attempt: Generated<number>
   /** Claims since the last committed batch. Above the limit, the import fails (design.md §4). */
   tries: Generated<number>
@@ -164,6 +173,8 @@ interface ImportsTable {
 
   columns: JSONColumnType<string[]> | null
   types: JSONColumnType<Record<string, ValueType>, string | undefined, string>
+  /** What values of the first rows lose in inferred types. Examples are values of the file. */
+  warnings: ColumnType<ImportWarning[], string | undefined, string>
   /** Keys that the committed batches of a dry run would have registered. `types` holds their types. */
   previewed_keys: ColumnType<string[], undefined, string[]>
   position: Generated<number>

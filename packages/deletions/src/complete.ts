@@ -1,6 +1,6 @@
 import { removeUploadsBeforeDeletion } from '@sluice/bucket-uploads'
 import { type Database, sql } from '@sluice/database'
-import { dropErrorRows, forgetFileNames, removeFilesOfApp } from '@sluice/imports'
+import { dropErrorRows, forgetFileTraces, removeFilesOfApp } from '@sluice/imports'
 import { deletionNotification, enqueueMails, type MailId } from '@sluice/mail'
 import type { DeletionContext } from './context.ts'
 import { localDay } from './dates.ts'
@@ -42,7 +42,7 @@ export async function complete(
   const failures =
     (await removeFilesOfApp(context, due.appId)) + (await removeUploadsBeforeDeletion(context, due.appId))
   if (failures > 0) throw new Error(`the stored files of ${failures} imports of app ${due.appId} could not be removed`)
-  await forgetFileNames(context, due.appId)
+  await forgetFileTraces(context, due.appId)
   const mails: MailId[] = []
   let completed = 0
   for (;;) {

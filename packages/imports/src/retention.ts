@@ -101,25 +101,27 @@ export async function removeFilesOfApp(context: FilesContext, appId: number): Pr
   return failures
 }
 
-/** Imports whose file names one statement removes. */
-const namesAtATime = 1_000
+/** Imports whose names and warnings one statement removes. */
+const tracesAtATime = 1_000
 
 /**
- * Removes the names of an app's removed files, if a deletion completed since the files were sent. A name may hold the
- * ID of a deleted user. All names are removed, because checking them would compare every name with every ID. A file
- * that is still stored loses its name when it is removed. Throws when the process shuts down.
+ * Removes the names of an app's removed files and the warnings about them, if a deletion completed since the files were
+ * sent. A name may hold the ID of a deleted user, and a warning a value. All of them are removed, because checking them
+ * would compare every name with every ID. A file that is still stored loses both when it is removed. Throws when the
+ * process shuts down.
  */
-export async function forgetFileNames({ db, shutdown }: FilesContext, appId: number): Promise<void> {
+export async function forgetFileTraces({ db, shutdown }: FilesContext, appId: number): Promise<void> {
   for (;;) {
     shutdown?.throwIfAborted()
     const { numAffectedRows } = await sql`
-      update imports set file_name = null where app_id = ${appId} and import_id in (
+      update imports set file_name = null, warnings = '[]' where app_id = ${appId} and import_id in (
         select import_id from imports i
-        where app_id = ${appId} and file_name is not null and files_removed_at is not null and ${followsDeletion}
-        limit ${namesAtATime}
+        where app_id = ${appId} and files_removed_at is not null and (file_name is not null or warnings <> '[]')
+          and ${followsDeletion}
+        limit ${tracesAtATime}
       )
     `.execute(db)
-    if (Number(numAffectedRows ?? 0) < namesAtATime) return
+    if (Number(numAffectedRows ?? 0) < tracesAtATime) return
   }
 }
 
@@ -134,7 +136,8 @@ async function removeFiles({ db, storage, log }: FilesContext, { appId, importId
         .where((where) => where.and(ofImport))
         .execute()
       await sql`
-        update imports i set files_removed_at = now(), file_name = case when ${followsDeletion} then null else file_name end
+        update imports i set files_removed_at = now(), file_name = case when ${followsDeletion} then null else file_name end,
+          warnings = case when ${followsDeletion} then '[]' else warnings end
         where app_id = ${appId} and import_id = ${importId}
       `.execute(tx)
       await sweepLater(tx, { appId, importId })

@@ -6,6 +6,7 @@ import { CommitOrder } from './batch/commit-order.ts'
 import { cutBatches } from './batch/cut.ts'
 import { withPreviewed } from './batch/dry-run.ts'
 import type { ImportContext } from './context.ts'
+import { checkDeclaredTypes } from './file/check-columns.ts'
 import { Columns } from './file/columns.ts'
 import { inspectFile } from './file/inspect.ts'
 import { openSource } from './file/source.ts'
@@ -107,7 +108,8 @@ const firstRows = 1_000
 async function applyRows(context: ImportContext, claim: Claim, run: RunState): Promise<boolean> {
   const began = performance.now()
   const { columns, position } = await openFile(context, claim)
-  run.progress = { ...run.progress, columns: [...columns.names], types: columns.types, position }
+  const { names, types, warnings } = columns
+  run.progress = { ...run.progress, columns: [...names], types, warnings, position }
   const blocks = readRows(openSource(context, claim, position), { position, columns: columns.names.length })
   const commitOrder = new CommitOrder(context, claim, columns, claim.progress, noteCommits(context, claim, run))
   try {
@@ -138,11 +140,12 @@ function noteCommits(
   run: RunState,
 ): ConstructorParameters<typeof CommitOrder>[4] {
   let observed = claim.progress.position
-  return ({ rows, end, types }, rowsFailed, ms) => {
+  return ({ rows, end, types, warnings }, rowsFailed, ms) => {
     const rowsApplied = claim.dryRun ? 0 : rows - rowsFailed
     run.progress = {
       ...run.progress,
       types,
+      warnings,
       position: end,
       rowsTotal: run.progress.rowsTotal + rows,
       rowsApplied: run.progress.rowsApplied + rowsApplied,
@@ -158,10 +161,13 @@ function noteCommits(
 /** Returns the columns, and the position to read from: that of the last committed batch, or of the first row. */
 async function openFile(context: ImportContext, claim: Claim): Promise<{ columns: Columns; position: number }> {
   checkSize(claim)
-  const { columns: names, types, previewedKeys, position } = claim.progress
-  if (names === null) return await inspectFile(context, claim)
+  const { options } = claim
+  const { columns: names, types, warnings, previewedKeys, position } = claim.progress
+  if (names === null) return await inspectFile(context, claim, options)
   const registered = withPreviewed(await registeredKeys(context.db, claim.appId), previewedKeys, types)
-  return { columns: new Columns(names, types, registered), position }
+  const columns = new Columns(names, { settled: types, registered, warnings, options })
+  checkDeclaredTypes(columns)
+  return { columns, position }
 }
 
 /** Throws `FileError` if storage has accepted an upload of another size than was signed (design.md §3, Sizes). */

@@ -14,6 +14,8 @@ const ended = {
   error: undefined,
   errorFile: undefined,
   errorFileEndsBeforeRow: undefined,
+  fileName: undefined,
+  warnings: [],
 }
 const failed = { ...ended, state: 'failed' as const }
 
@@ -77,6 +79,13 @@ test.each([
     '“standard user profile cannot be updated: $a”',
   ],
   [`${'a'.repeat(400)} should be at most 255 characters`, 'a column should be at most 255 characters', '“aaa'],
+  ['declared columns are missing: zipp', 'declared columns are missing', '“declared columns are missing: zipp”'],
+  [
+    'profile keys are not registered: a, b',
+    'profile keys are not registered',
+    '“profile keys are not registered: a, b”',
+  ],
+  ['zip is registered as int', 'a column is registered with another type', '“zip is registered as int”'],
   ['header size over 102400 bytes', 'header size over 102400 bytes', 'has failed: header size over 102400 bytes'],
 ])('the subject of an import that failed with %s contains no text of the file', (error, inSubject, inText) => {
   const mail = importNotification({ ...failed, error })
@@ -96,6 +105,22 @@ test.each(Object.entries(fileMessages))(
     expect(subjectWith('http://evil.example')).not.toContain('evil')
   },
 )
+
+test('the mail names the file, and lists warnings without their examples', () => {
+  const message = '2 of 3 values begin with 0, which int does not keep'
+  const warnings = [
+    { key: 'zip', message },
+    { key: 'a\nb', message },
+  ]
+  const mail = importNotification({ ...ended, fileName: 'people.csv', warnings })
+  expect(mail.text).toContain('File: “people.csv”')
+  expect(mail.text).toContain(`\n“zip”: ${message}\n“a b”: ${message}\n`)
+  expect(mail.text).toContain('final')
+  expect(importNotification({ ...ended, dryRun: true, warnings }).text).toContain('declare the types')
+  const many = importNotification({ ...ended, warnings: Array.from({ length: 25 }, () => ({ key: 'k', message })) })
+  expect(many.text.match(/“k”/g)).toHaveLength(20)
+  expect(many.text).toContain('\nand 5 more\n')
+})
 
 test('an error of an unknown form is quoted as a whole, and does not appear in the subject', () => {
   const mail = importNotification({ ...failed, error: 'empty file http://evil.example\nSign in' })

@@ -1,10 +1,12 @@
-import { fileMessages } from '@sluice/contract'
+import { fileMessages, type ImportWarning } from '@sluice/contract'
 import { type Content, renderContent } from './content.ts'
 import { quoted } from './quoted.ts'
 
 /** An import that has ended, with the facts that its mail needs (service.md, Events). */
 export interface EndedImport {
   importId: string
+  /** The owner's name of the file; undefined if it is not known. */
+  fileName: string | undefined
   appName: string
   rowsTotal: number
   rowsApplied: number
@@ -18,12 +20,15 @@ export interface EndedImport {
   errorFile: { url: string; days: number } | undefined
   /** The first row that the error file omits; undefined if it omits none. */
   errorFileEndsBeforeRow: number | undefined
+  /** Values that lose their spelling in inferred types. Their examples stay out of mails, which are never deleted. */
+  warnings: readonly Pick<ImportWarning, 'key' | 'message'>[]
 }
 
 /** Returns the import notification mail. */
 export function importNotification(ended: EndedImport): Content {
   const { subject, opening } = headline(ended)
   const facts = {
+    ...(ended.fileName !== undefined && { File: quoted(ended.fileName) }),
     'Rows read': count.format(ended.rowsTotal),
     ...(ended.dryRun
       ? { 'Rows without errors': count.format(ended.rowsTotal - ended.rowsFailed) }
@@ -35,7 +40,7 @@ export function importNotification(ended: EndedImport): Content {
     ended.errorFile === undefined
       ? undefined
       : `The error file holds ${ended.errorFileEndsBeforeRow === undefined ? 'every row that was' : 'rows that were'} not applied, with the reasons in its first column. Correct the rows and upload the file again: that column is ignored. The link is valid for ${ended.errorFile.days} ${ended.errorFile.days === 1 ? 'day' : 'days'}.`
-  const blocks = [opening, whatStays(ended), { facts }, errors, whatIsMissing(ended)].filter(
+  const blocks = [opening, whatStays(ended), { facts }, errors, whatIsMissing(ended), whatIsLost(ended)].filter(
     (block) => block !== undefined,
   )
   return renderContent(
@@ -93,11 +98,18 @@ function reasonOf(error: string): { fixed: string | undefined; whole: string } {
 
 /** Returns a message without the names from the file; undefined if its form is not known. */
 function withoutNames(error: string): string | undefined {
-  const leading = [fileMessages.duplicateColumns(''), fileMessages.standardProfiles('')]
+  const leading = [
+    fileMessages.duplicateColumns(''),
+    fileMessages.standardProfiles(''),
+    fileMessages.declaredColumnsMissing(''),
+    fileMessages.keysNotRegistered(''),
+  ]
   const trailing = [fileMessages.columnsTooLong(''), fileMessages.columnsNotUtf8('')]
   const start = leading.find((text) => error.startsWith(text))
+  if (start !== undefined) return start.replace(/:? $/, '')
+  if (error.includes(fileMessages.otherType('', ''))) return 'a column is registered with another type'
   const end = trailing.find((text) => error.endsWith(text))
-  return start?.replace(/:? $/, '') ?? (end === undefined ? undefined : `a column${end}`)
+  return end === undefined ? undefined : `a column${end}`
 }
 
 /** Returns the counts in words: `1,200 rows applied, 3 rows with errors`. */
@@ -120,6 +132,24 @@ function whatIsMissing({ errorFile, errorFileEndsBeforeRow: row }: EndedImport):
   return errorFile === undefined
     ? 'There is no error file: the rows with errors were counted, but could not be kept.'
     : `The error file ends before row ${count.format(row)} of the file, because it would become too large. Rows with errors from there on were counted, but not kept.`
+}
+
+/** The most warnings that a mail lists. */
+const maxWarnings = 20
+
+/** Returns the warnings, one in a line; undefined if there are none. */
+function whatIsLost({ warnings, dryRun }: EndedImport): string | undefined {
+  if (warnings.length === 0) return undefined
+  const advice = dryRun
+    ? 'To keep it, declare the types of these columns when you import the file.'
+    : 'The type of a registered key is final. Declare the types of new columns to choose them.'
+  const lines = warnings.slice(0, maxWarnings).map(({ key, message }) => `${quoted(key)}: ${message}`)
+  const more = warnings.length - lines.length
+  return [
+    `Values lose their spelling in types that were inferred from the first rows. ${advice}`,
+    ...lines,
+    ...(more > 0 ? [`and ${more} more`] : []),
+  ].join('\n')
 }
 
 const count = new Intl.NumberFormat('en-US')

@@ -1,19 +1,15 @@
 import {
   fileMessages,
   type JsonObject,
-  limits,
+  keyProblem,
   messagesPerAnswer,
-  nameProblem,
   type ProfileEntry,
-  serviceErrorsColumn,
+  reservedName,
   standardPrefix,
-  userIdColumn,
+  unknownType,
   valueTypes,
 } from '@sluice/contract'
 import { parseJsonValue } from './values/json.ts'
-
-/** Columns with these names have another meaning in a file, so an import could never write such a key. */
-const reservedKeys = new Set<string>([userIdColumn, serviceErrorsColumn])
 
 /**
  * Checks each entry of a profile update by itself (service.md, Profile entry; code 1003).
@@ -39,22 +35,12 @@ export function checkEntries(entries: readonly JsonObject[]): { entries: Profile
 
 function checkEntry({ key, type: typeName, value: given }: JsonObject, index: number): ProfileEntry | string {
   if (typeof key !== 'string') return `user_profiles[${index}]: key must be a string`
-  if (key === '') return `user_profiles[${index}]: key must not be empty`
-  const problem = nameProblem(key, limits.keyLength)
-  if (problem !== undefined) return `${shown(key)} ${problem}`
-  if (key.startsWith(standardPrefix)) return fileMessages.standardProfiles(key)
-  if (reservedKeys.has(key)) return `${key} is a reserved name`
+  const problem = keyProblem(key)
+  if (problem === reservedName(key) && key.startsWith(standardPrefix)) return fileMessages.standardProfiles(key)
+  if (problem !== undefined) return key === '' ? `user_profiles[${index}]: ${problem}` : problem
 
   const type = valueTypes.find((known) => known === typeName)
-  if (type === undefined) return `${key} should be of type ${valueTypes.join(', ')}`
+  if (type === undefined) return `${key} ${unknownType}`
   const value = parseJsonValue(given, type)
   return typeof value === 'object' ? `${key} ${value.message}` : { key, type, value }
-}
-
-/** Returns an invalid key in a form that a message can show. */
-function shown(key: string): string {
-  const start = Array.from(key.slice(0, 2 * limits.keyLength))
-    .slice(0, limits.keyLength)
-    .join('')
-  return `${start.replaceAll('\0', '\ufffd').toWellFormed()}${start.length < key.length ? '…' : ''}`
 }

@@ -3,9 +3,20 @@ export { ProfileBatch } from './batch/profile-batch.ts'
 export { deletedSince, recentlyDeletedHash } from './deleted-users.ts'
 export { checkEntries } from './entries.ts'
 export { joinedProfileUpdates } from './joined-updates.ts'
-export { KeyLimitExceeded, registeredKeys, registerKeys, requireRoom } from './keys.ts'
+export {
+  declareKeys,
+  KeyLimitExceeded,
+  listKeys,
+  registeredKeys,
+  registerKeys,
+  requireRoom,
+  requireTypes,
+  TypeConflict,
+} from './keys.ts'
+export { removeValue } from './remove-value.ts'
 export { type KeyStatistics, type ProfileStatistics, profileStatistics } from './statistics.ts'
-export { TypeConflict, UnregisteredUser } from './update.ts'
+export { UnregisteredUser } from './update.ts'
 export { registerUsers, showUser, type UserView, userIdProblem } from './users.ts'
 export { lockUsersForDeletion } from './users-lock.ts'
 export { ColumnInference } from './values/inference.ts'
+export type { SpellingLoss } from './values/spelling.ts'

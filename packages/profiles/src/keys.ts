@@ -1,5 +1,6 @@
-import { fileMessages, type ValueType } from '@sluice/contract'
-import { type Database, encodeTextArray, sql } from '@sluice/database'
+import { fileMessages, type ProfileKeyView, typeConflicts, type ValueType } from '@sluice/contract'
+import { type Database, encodeTextArray, retryConflicts, sql } from '@sluice/database'
+import { oneAfterAnother } from '@sluice/joined-calls'
 
 /** The app would have more profile keys than its limit (service.md, Errors). */
 export class KeyLimitExceeded extends Error {
@@ -9,6 +10,22 @@ export class KeyLimitExceeded extends Error {
     super(fileMessages.tooManyKeys(limit))
   }
 }
+
+/** Keys are registered with other types, which never change (service.md, Profile entry). */
+export class TypeConflict extends Error {
+  override readonly name = 'TypeConflict'
+  /** One message for each key. */
+  readonly messages: string[]
+
+  constructor(registered: Iterable<readonly [key: string, type: ValueType]>) {
+    const messages = typeConflicts(registered)
+    super(messages.join(', '))
+    this.messages = messages
+  }
+}
+
+/** Registrations of an app's keys wait for each other anyway: here they wait without a connection. */
+export const inOrderOfApp = oneAfterAnother()
 
 /** Returns the types of an app's profile keys, by key. */
 export async function registeredKeys(db: Database, appId: number): Promise<Map<string, ValueType>> {
@@ -47,6 +64,53 @@ export async function registerKeys(
     `.execute(tx)
   }
   return new Map([...wanted].map(([key, type]) => [key, registered.get(key) ?? type]))
+}
+
+/**
+ * Registers keys with exactly these types, or none of them. Keys that already have their wanted type stay as they are.
+ *
+ * Accepts the app's limit of keys. Returns all the wanted keys, sorted. Throws {@link TypeConflict}, {@link
+ * KeyLimitExceeded}.
+ */
+export async function declareKeys(
+  db: Database,
+  appId: number,
+  wanted: ReadonlyMap<string, ValueType>,
+  limit: number,
+): Promise<ProfileKeyView[]> {
+  const declare = async (tx: Database) => {
+    const types = await registerKeys(tx, appId, wanted, limit)
+    const conflicts = [...types].filter(([key, type]) => type !== wanted.get(key))
+    if (conflicts.length > 0) throw new TypeConflict(conflicts)
+    return await listKeys(tx, appId, [...wanted.keys()])
+  }
+  return await inOrderOfApp(appId, () => retryConflicts(() => db.transaction().execute(declare)))
+}
+
+/** Throws {@link TypeConflict} if keys are registered with other types than the wanted ones. Registers nothing. */
+export async function requireTypes(
+  db: Database,
+  appId: number,
+  wanted: Readonly<Record<string, ValueType>>,
+): Promise<void> {
+  const keys = Object.keys(wanted)
+  if (keys.length === 0) return
+  const conflicts = (await listKeys(db, appId, keys)).filter(({ key, type }) => type !== wanted[key])
+  if (conflicts.length > 0) throw new TypeConflict(conflicts.map(({ key, type }) => [key, type] as const))
+}
+
+/** Lists an app's profile keys, sorted; only the given keys if there are any. */
+export async function listKeys(db: Database, appId: number, among?: readonly string[]): Promise<ProfileKeyView[]> {
+  const rows = await db
+    .selectFrom('profile_keys')
+    .select(['key', 'type', 'registered_at'])
+    .where('app_id', '=', appId)
+    .$if(among !== undefined, (query) =>
+      query.where('key', '=', sql<string>`any(${encodeTextArray(among ?? [])}::text[])`),
+    )
+    .orderBy('key')
+    .execute()
+  return rows.map(({ key, type, registered_at: at }) => ({ key, type, registered_at: at.toISOString() }))
 }
 
 /** Throws {@link KeyLimitExceeded} if `count` keys are more than `limit`. */

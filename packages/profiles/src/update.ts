@@ -1,26 +1,12 @@
 import type { ProfileEntry, ValueType } from '@sluice/contract'
 import { type Database, encodeTextArray, retryConflicts, sql } from '@sluice/database'
-import { oneAfterAnother } from '@sluice/joined-calls'
 import { mergeIntoExisting } from './existing-profile.ts'
-import { registerKeys } from './keys.ts'
+import { inOrderOfApp, registerKeys, TypeConflict } from './keys.ts'
 import { userIdProblem } from './users.ts'
 
 /** The user ID is not registered (service.md, Errors, code 1002). */
 export class UnregisteredUser extends Error {
   override readonly name = 'UnregisteredUser'
-}
-
-/** Keys are registered with other types, which never change (service.md, Profile entry). */
-export class TypeConflict extends Error {
-  override readonly name = 'TypeConflict'
-  /** One message for each key. */
-  readonly messages: string[]
-
-  constructor(registered: ReadonlyMap<string, ValueType>) {
-    const messages = [...registered].map(([key, type]) => `${key} is registered as ${type}`)
-    super(messages.join(', '))
-    this.messages = messages
-  }
 }
 
 /** The update of one user's profile by one request. */
@@ -37,9 +23,6 @@ export function profileUpdate(appId: number, userId: string, entries: readonly P
   if (userIdProblem(userId) !== undefined) throw new UnregisteredUser()
   return { appId, userId, latest: new Map(entries.map((entry) => [entry.key, entry])) }
 }
-
-/** Registrations of an app's keys wait for each other anyway: here they wait without a connection. */
-const inOrderOfApp = oneAfterAnother()
 
 /**
  * Updates one user's profile and registers its new keys, all or nothing. When it returns, the update is committed.

@@ -41,8 +41,11 @@ beforeAll(async () => {
     'DELETION',
     'IMPORT_CANCELLATION',
     'IMPORT_STATUS',
+    'KEY_REGISTRATION',
+    'PROFILE_KEYS',
     'PROFILE_UPDATE',
     'USER_REGISTRATION',
+    'VALUE_REMOVAL',
   ]
   const all = (rate: string) => ({
     ...Object.fromEntries(limits.map((limit) => [`RATE_LIMIT_${limit}`, rate])),
@@ -78,8 +81,12 @@ async function insertImports(): Promise<void> {
 }
 
 function pathOf(operation: DocumentedOperation, parameter?: string): string {
-  const example = operation.parameters?.[0]?.example ?? ''
-  return operation.path.replace(/\{\w+\}/, parameter ?? example)
+  const { parameters = [], path } = operation
+  // A provocation replaces the last parameter.
+  const examples = parameters.map(
+    ({ example }, index) => (index === parameters.length - 1 ? parameter : undefined) ?? example,
+  )
+  return path.replace(/\{\w+\}/g, () => examples.shift() ?? '')
 }
 
 /** Sends the documented example of a request, with the changes of the provocation. */
@@ -160,7 +167,7 @@ describe('the document', () => {
     const built = buildApi({ db: database.db, storage, apiUrl: 'http://api.test', settings, log })
     await built.ready()
     for (const { method, path } of operations) {
-      const route = { method, url: path.replace(/\{.*\}/, ':parameter') }
+      const route = { method, url: path.replace(/\{(\w+)\}/g, ':$1') }
       expect(built.findRoute(route), `${method} ${path}`).not.toBeNull()
     }
     const methods = built.printRoutes({ commonPrefix: false }).match(/\((?:[A-Z]+(?:, )?)+\)/g) ?? []

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 export interface Provocation {
   headers?: Record<string, string>
   body?: string | Buffer
-  /** Replaces the path's parameter. */
+  /** Replaces the path's last parameter. */
   parameter?: string
 }
 
@@ -17,6 +17,9 @@ const update = (entry: object): Provocation => json({ user_id: 'alice', user_pro
 const checksum = 'XrY7u+Ae7tCTyyK7j1rNww=='
 /** Makes more names than an app may have keys. */
 const numbered = (prefix: string) => Array.from({ length: 501 }, (_, index) => `${prefix}${index}`).join(',')
+
+/** With the keys of the document's examples, these are more keys than an app may have. */
+const keys = Array.from({ length: 500 }, (_, index) => `key${index}`)
 
 const notJson: Provocation = { body: '{' }
 const wrongType: Provocation = { body: 'x', headers: { 'Content-Type': 'text/plain' } }
@@ -61,6 +64,25 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     many_values: manyValues,
     wrong_type: wrongType,
   },
+  listProfileKeys: { 200: {} },
+  registerProfileKeys: {
+    200: {},
+    no_list: json({}),
+    empty_list: json({ profile_keys: [] }),
+    long_list: json({ profile_keys: Array.from({ length: 501 }, () => ({ key: 'zip', type: 'string' })) }),
+    type: json({ profile_keys: [{ key: 'zip', type: 'text' }] }),
+    key: json({ profile_keys: [{ key: '', type: 'string' }] }),
+    reserved: json({ profile_keys: [{ key: 'user_id', type: 'string' }] }),
+    two_types: json({ profile_keys: ['string', 'int'].map((type) => ({ key: 'zip', type })) }),
+    no_object: json([]),
+    not_json: notJson,
+    too_many_keys: json({ profile_keys: keys.map((key) => ({ key, type: 'string' })) }),
+    registered_type: json({ profile_keys: [{ key: 'age', type: 'string' }] }),
+    large_body: overOneMiB,
+    many_values: manyValues,
+    wrong_type: wrongType,
+  },
+  removeValue: { 204: {}, unknown: { parameter: 'nothing' } },
   requestDeletion: {
     202: {},
     identity_type: json({ identity_type: 'email', identity_value: 'alice' }),
@@ -82,9 +104,15 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     too_large: json({ checksum, byte_size: String(2 ** 30 + 1) }),
     content_type: json({ checksum, byte_size: '12', content_type: 'text/plain' }),
     dry_run: json({ checksum, byte_size: '12', dry_run: 'yes' }),
+    profile_types: json({ checksum, byte_size: '12', profile_types: { zip: 'text', user_id: 'string' } }),
+    new_keys: json({ checksum, byte_size: '12', new_keys: 'ignore' }),
+    clear_marker: json({ checksum, byte_size: '12', clear_marker: 'a,b' }),
+    file_name: json({ checksum, byte_size: '12', file_name: 'x'.repeat(256) }),
+    registered_type: json({ checksum, byte_size: '12', profile_types: { age: 'string' } }),
     no_object: json([]),
     not_json: notJson,
     large_body: overOneMiB,
+    many_values: manyValues,
     wrong_type: wrongType,
   },
   getImport: { 200: { parameter: linked.importId }, unknown: { parameter: crypto.randomUUID() } },

@@ -16,6 +16,9 @@ beforeAll(async () => {
   return () => api.close()
 })
 
+/** Returns the number of requests of a property; `PROPERTY_RUNS` replaces the usual one. */
+const runs = (usual: number) => Number(process.env.PROPERTY_RUNS ?? usual)
+
 interface HostileRequest {
   method?: string
   path: string
@@ -58,10 +61,12 @@ const value = fc.oneof(fc.jsonValue(), strange, fc.double())
 /** A text that is nearly a valid value. */
 const nearly = <Value>(...good: Value[]) => fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...good) }, value)
 
+const type = nearly('string', 'int', 'decimal', 'datetime')
+
 const entry = fc.record(
   {
     key: nearly('k1', 'k2', 'k3', '__proto__'),
-    type: nearly('string', 'int', 'decimal', 'datetime'),
+    type,
     value: nearly<unknown>('text', 7, 1.5, '2026-01-01T00:00:00Z'),
   },
   { requiredKeys: [] },
@@ -81,6 +86,21 @@ const payloads = {
       checksum: nearly('XrY7u+Ae7tCTyyK7j1rNww=='),
       byte_size: nearly<unknown>('12', 12, '0'),
       content_type: nearly('text/csv', 'application/gzip'),
+      profile_types: fc.oneof(fc.dictionary(nearly('k1', 'zip', '__proto__').map(String), type), value),
+      new_keys: nearly('register', 'refuse'),
+      clear_marker: nearly('#N/A', 'a,b'),
+      file_name: nearly('people.csv'),
+    },
+    { requiredKeys: [] },
+  ),
+  '/v1/profile_keys': fc.record(
+    {
+      profile_keys: fc.oneof(
+        fc.array(fc.oneof(fc.record({ key: nearly('k1', 'zip'), type }, { requiredKeys: [] }), value), {
+          maxLength: 4,
+        }),
+        value,
+      ),
     },
     { requiredKeys: [] },
   ),
@@ -119,7 +139,7 @@ describe.each(Object.entries(payloads))('%s survives', (path, payload) => {
     const property = fc.asyncProperty(payload, async (body) => {
       seen.add(await survives({ path, body: JSON.stringify(body) }))
     })
-    await fc.assert(property, { numRuns: 80 })
+    await fc.assert(property, { numRuns: runs(80) })
     expect([...seen]).toContain(400)
   })
 
@@ -133,7 +153,7 @@ describe.each(Object.entries(payloads))('%s survives', (path, payload) => {
     const property = fc.asyncProperty(body, headers, async (body, headers) => {
       await survives({ path, body, headers })
     })
-    await fc.assert(property, { numRuns: 60 })
+    await fc.assert(property, { numRuns: runs(60) })
   })
 })
 
@@ -157,7 +177,7 @@ describe('/v2/user_profiles/bulk_import survives', () => {
       const headers = { 'Content-Type': type }
       seen.add(await survives({ path, body: body.subarray(0, body.length - cut), headers }))
     })
-    await fc.assert(property, { numRuns: 80 })
+    await fc.assert(property, { numRuns: runs(80) })
     expect([...seen].sort()).toEqual([202, 400])
   })
 
@@ -165,7 +185,7 @@ describe('/v2/user_profiles/bulk_import survives', () => {
     const property = fc.asyncProperty(fc.oneof(withHeader, bytes), headers, async (body, headers) => {
       await survives({ path, body, headers })
     })
-    await fc.assert(property, { numRuns: 60 })
+    await fc.assert(property, { numRuns: runs(60) })
   })
 })
 
@@ -195,7 +215,21 @@ test('the API survives any path and method, and nothing changes', async () => {
     expect(await everything(api)).toEqual(before)
     expect([200, 400, 401, 404, 415]).toContain(status)
   })
-  await fc.assert(property, { numRuns: 120 })
+  await fc.assert(property, { numRuns: runs(120) })
+})
+
+test('removing a value survives any user ID and key', async () => {
+  const name = fc.oneof(
+    fc.string({ unit: 'binary' }).map((text) => encodeURIComponent(text.toWellFormed())),
+    fc.webSegment(),
+    fc.constantFrom('u1', 'k1', '%00', '%ff', '%', '%ED%A0%80', '..', '%2e%2e', '%2F', 'x'.repeat(4000)),
+  )
+  const seen = new Set<number>()
+  const property = fc.asyncProperty(name, name, async (userId, key) => {
+    seen.add(await survives({ path: `/v1/users/${userId}/profiles/${key}`, method: 'DELETE', body: '' }))
+  })
+  await fc.assert(property, { numRuns: runs(120) })
+  expect([...seen]).toContain(404)
 })
 
 test.each([

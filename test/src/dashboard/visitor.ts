@@ -16,8 +16,14 @@ export interface Visitor {
   get(path: string, headers?: Record<string, string>): Promise<Answer>
   /** Sends a form with the form token of the page at `from`, which defaults to `path`. */
   post(path: string, fields?: Record<string, string>, from?: string): Promise<Answer>
-  /** Sends a file with the form at `path`. */
-  postFile(path: string, fileName: string, content: Blob, action?: string): Promise<Answer>
+  /** Sends a file with the form at `path`, after other fields. */
+  postFile(
+    path: string,
+    fileName: string,
+    content: Blob,
+    action?: string,
+    fields?: Record<string, string>,
+  ): Promise<Answer>
   /** Sends any body. If `from` is set, a header has the form token of that page. */
   postBody(path: string, body: RequestInit['body'], headers: Record<string, string>, from?: string): Promise<Answer>
   /** Sends a form without adding a form token. */
@@ -60,9 +66,10 @@ export function openVisitor({ url }: { url: string }): Visitor {
     async post(path, fields = {}, from = path) {
       return await postWithoutToken(path, { form_token: await tokenAt(from), ...fields })
     },
-    async postFile(path, fileName, content, action = path) {
+    async postFile(path, fileName, content, action = path, fields = {}) {
       const form = new FormData()
       form.set('form_token', await tokenAt(path))
+      for (const [name, value] of Object.entries(fields)) form.set(name, value)
       form.set('file', content, fileName)
       return await ask(action, { method: 'POST', body: form })
     },

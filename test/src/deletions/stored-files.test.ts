@@ -57,14 +57,19 @@ describe('stored files', () => {
     expect(await storedKeys(appId)).toEqual([])
   })
 
-  test('lose their names as well: files removed before, files removed now, and files of imports that end later', async () => {
+  test('lose their names and warnings as well: files removed before, files removed now, and files of imports that end later', async () => {
     const { db } = fixture.database
     const appId = await openApp(fixture, ['alice', 'bob'])
+    const warnings = JSON.stringify([{ key: 'zip', type: 'int', message: 'alice', examples: ['alice'] }])
     const name = (importId: string) =>
-      db.updateTable('imports').set({ file_name: 'alice.csv' }).where('import_id', '=', importId).execute()
-    const nameOf = async (importId: string) =>
-      (await db.selectFrom('imports').select('file_name').where('import_id', '=', importId).executeTakeFirst())
-        ?.file_name
+      db.updateTable('imports').set({ file_name: 'alice.csv', warnings }).where('import_id', '=', importId).execute()
+    const tracesOf = async (importId: string) => {
+      const query = db.selectFrom('imports').select(['file_name', 'warnings']).where('import_id', '=', importId)
+      const row = await query.executeTakeFirstOrThrow()
+      return { name: row.file_name, warnings: row.warnings.length }
+    }
+    const kept = { name: 'alice.csv', warnings: 1 }
+    const forgotten = { name: null, warnings: 0 }
     const upload = 'user_id,age\nbob,1\n'
     const ended = async () => {
       const { view } = await importFile(fixture, appId, upload)
@@ -73,21 +78,21 @@ describe('stored files', () => {
     }
     const before = await ended()
     await removeOldFiles({ ...fixture.context, settings: { ...fixture.context.settings, FILE_RETENTION_DAYS: 0 } })
-    expect(await nameOf(before)).toBe('alice.csv')
+    expect(await tracesOf(before)).toEqual(kept)
     const now = await ended()
     const later = await queueFile(fixture, appId, upload)
     await name(later)
     await request(fixture, appId, ['alice'], accepted)
     await runAt(fixture, completion)
-    expect([await nameOf(before), await nameOf(now), await nameOf(later)]).toEqual([null, null, 'alice.csv'])
+    expect([await tracesOf(before), await tracesOf(now), await tracesOf(later)]).toEqual([forgotten, forgotten, kept])
 
     await runImport(fixture.context, await claim(fixture, appId, later), new AbortController().signal)
     await removeOldFiles(fixture.context)
-    expect(await nameOf(later)).toBeNull()
+    expect(await tracesOf(later)).toEqual(forgotten)
     // A file that is sent afterwards keeps its name, also when it is removed after its retention.
     const after = await ended()
     await removeOldFiles({ ...fixture.context, settings: { ...fixture.context.settings, FILE_RETENTION_DAYS: 0 } })
-    expect(await nameOf(after)).toBe('alice.csv')
+    expect(await tracesOf(after)).toEqual(kept)
   })
 
   test('that storage does not remove delay only the mail: the next run removes them and sends it', async () => {

@@ -2,7 +2,15 @@ import { gzipSync } from 'node:zlib'
 import { createApp } from '@sluice/accounts'
 import { readSettings } from '@sluice/config'
 import type { ImportView } from '@sluice/contract'
-import { type Claim, claimImport, type ImportContext, importSettings, runImport, showImport } from '@sluice/imports'
+import {
+  type Claim,
+  claimImport,
+  type GivenOptions,
+  type ImportContext,
+  importSettings,
+  runImport,
+  showImport,
+} from '@sluice/imports'
 import { registerUsers } from '@sluice/profiles'
 import type { Storage } from '@sluice/storage'
 import { pino } from 'pino'
@@ -48,6 +56,7 @@ export async function queueFile(
   file: Buffer | string,
   contentType: 'text/csv' | 'application/gzip' = 'text/csv',
   dryRun = false,
+  options: GivenOptions = {},
 ): Promise<string> {
   const importId = crypto.randomUUID()
   const objectKey = `apps/${appId}/imports/${importId}/upload`
@@ -61,6 +70,9 @@ export async function queueFile(
       source: 'v3',
       state: 'queued',
       dry_run: dryRun,
+      ...(options.profileTypes !== undefined && { profile_types: JSON.stringify(options.profileTypes) }),
+      ...(options.newKeys !== undefined && { new_keys: options.newKeys }),
+      clear_marker: options.clearMarker ?? null,
       object_key: objectKey,
       content_type: contentType,
       etag: stat?.etag ?? null,
@@ -89,11 +101,11 @@ export async function importFile(
   fixture: ImportFixture,
   appId: number,
   file: Buffer | string,
-  options: { gzip?: boolean; dryRun?: boolean } = {},
+  options: { gzip?: boolean; dryRun?: boolean } & GivenOptions = {},
 ): Promise<Result> {
   const importId = options.gzip
-    ? await queueFile(fixture, appId, gzipSync(file), 'application/gzip', options.dryRun)
-    : await queueFile(fixture, appId, file, 'text/csv', options.dryRun)
+    ? await queueFile(fixture, appId, gzipSync(file), 'application/gzip', options.dryRun, options)
+    : await queueFile(fixture, appId, file, 'text/csv', options.dryRun, options)
   await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
   return await resultOf(fixture, appId, importId)
 }

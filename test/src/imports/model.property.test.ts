@@ -1,3 +1,4 @@
+import type { ValueType } from '@sluice/contract'
 import { registeredKeys, registerKeys } from '@sluice/profiles'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
@@ -80,9 +81,12 @@ beforeAll(async () => {
 })
 
 test('for any table, the import and its dry run match the model in profiles, keys, totals and error file', async () => {
-  const types = fc.constantFrom('string', 'int', 'decimal', 'datetime')
+  const types = fc.constantFrom<ValueType>('string', 'int', 'decimal', 'datetime')
   const shape = fc.record({
+    first: table,
     table,
+    wanted: fc.dictionary(fc.constantFrom(...names), types),
+    clearMarker: fc.constantFrom(undefined, 'x', '0', ' ', 'ä😀', '2026-01-01'),
     keys: fc.uniqueArray(fc.tuple(fc.constantFrom('a', 'b b', 'ç'), types), { selector: ([key]) => key }),
     batchRows: fc.integer({ min: 1, max: 6 }),
     quoteAll: fc.boolean(),
@@ -90,42 +94,61 @@ test('for any table, the import and its dry run match the model in profiles, key
     gzip: fc.boolean(),
   })
   await fc.assert(
-    fc.asyncProperty(shape, async ({ table, keys, batchRows, quoteAll, lineBreak, gzip }) => {
-      const world = { users, keys: new Map(keys) }
-      const settings = { ...fixture.context.settings, BATCH_ROWS: batchRows, INFERENCE_ROWS: inferenceRows }
-      const here = { ...fixture, context: { ...fixture.context, settings } }
-      const appId = await openApp(here, users)
-      await fixture.database.db.transaction().execute((tx) => registerKeys(tx, appId, world.keys, 500))
+    fc.asyncProperty(
+      shape,
+      async ({ first, table, keys, wanted, clearMarker, batchRows, quoteAll, lineBreak, gzip }) => {
+        const settings = { ...fixture.context.settings, BATCH_ROWS: batchRows, INFERENCE_ROWS: inferenceRows }
+        const here = { ...fixture, context: { ...fixture.context, settings } }
+        const appId = await openApp(here, users)
+        await fixture.database.db.transaction().execute((tx) => registerKeys(tx, appId, new Map(keys), 500))
+        await importFile(here, appId, write(first, false, '\n'))
+        const world = applyTable(first, { users, keys: new Map(keys) }, { batchRows, inferenceRows })
+        const declared = Object.fromEntries(
+          Object.entries(wanted).filter(
+            ([key, type]) =>
+              key !== 'SERVICE_ERRORS' && table.header.includes(key) && (world.keys.get(key) ?? type) === type,
+          ),
+        )
+        const options = { gzip, profileTypes: declared, ...(clearMarker !== undefined && { clearMarker }) }
 
-      const file = write(table, quoteAll, lineBreak)
-      const untouched = await profilesOf(here, appId)
-      const dryRun = await importFile(here, appId, file, { gzip, dryRun: true })
-      expect(await registeredKeys(fixture.database.db, appId)).toEqual(world.keys)
-      expect(await profilesOf(here, appId)).toEqual(untouched)
+        const file = write(table, quoteAll, lineBreak)
+        const untouched = await profilesOf(here, appId)
+        const dryRun = await importFile(here, appId, file, { ...options, dryRun: true })
+        expect(await registeredKeys(fixture.database.db, appId)).toEqual(world.keys)
+        expect(await profilesOf(here, appId)).toEqual(untouched)
 
-      const { view, errorFile } = await importFile(here, appId, file, { gzip })
-      const { rows_total, rows_failed, types, state } = view
-      expect(dryRun.view).toMatchObject({ dry_run: true, rows_total, rows_failed, rows_applied: 0, types, state })
-      expect(dryRun.errorFile).toEqual(errorFile)
+        const { view, errorFile } = await importFile(here, appId, file, options)
+        const { rows_total, rows_failed, types, warnings, state } = view
+        expect(dryRun.view).toMatchObject({
+          dry_run: true,
+          rows_total,
+          rows_failed,
+          rows_applied: 0,
+          types,
+          warnings,
+          state,
+        })
+        expect(dryRun.errorFile).toEqual(errorFile)
 
-      const expected = applyTable(table, world, { batchRows, inferenceRows })
-      expect(view).toMatchObject({
-        state: 'completed',
-        rows_total: table.rows.length,
-        rows_applied: expected.applied,
-        rows_failed: expected.errors.length,
-      })
-      expect(new Map(Object.entries(view.types))).toEqual(expected.types)
-      expect(await registeredKeys(fixture.database.db, appId)).toEqual(expected.keys)
-      const profiles = Object.entries(await profilesOf(here, appId))
-      expect(new Map(profiles.map(([user, values]) => [user, new Map(Object.entries(values))]))).toEqual(
-        expected.profiles,
-      )
-      expect(await errorCountsOf(here, view.import_id)).toEqual(countsOf(expected.errors))
-      expect(errorRows(errorFile)).toEqual(
-        expected.errors.map(({ messages, cells }) => [messages, ...cells.map((value) => value.toString('latin1'))]),
-      )
-    }),
+        const expected = applyTable(table, { users, ...world }, { batchRows, inferenceRows, declared, clearMarker })
+        expect(view).toMatchObject({
+          state: 'completed',
+          rows_total: table.rows.length,
+          rows_applied: expected.applied,
+          rows_failed: expected.errors.length,
+        })
+        expect(new Map(Object.entries(view.types))).toEqual(expected.types)
+        expect(await registeredKeys(fixture.database.db, appId)).toEqual(expected.keys)
+        const profiles = Object.entries(await profilesOf(here, appId))
+        expect(new Map(profiles.map(([user, values]) => [user, new Map(Object.entries(values))]))).toEqual(
+          expected.profiles,
+        )
+        expect(await errorCountsOf(here, view.import_id)).toEqual(countsOf(expected.errors))
+        expect(errorRows(errorFile)).toEqual(
+          expected.errors.map(({ messages, cells }) => [messages, ...cells.map((value) => value.toString('latin1'))]),
+        )
+      },
+    ),
     { numRuns: propertyRuns(60) },
   )
 })

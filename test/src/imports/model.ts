@@ -9,6 +9,8 @@ export interface Table {
 export interface World {
   users: string[]
   keys: Map<string, ValueType>
+  /** Default: no user has a value. */
+  profiles?: Expected['profiles']
 }
 
 export interface Expected {
@@ -20,38 +22,49 @@ export interface Expected {
   applied: number
 }
 
+/** What else decides about the outcome. */
+export interface Rules {
+  batchRows: number
+  inferenceRows: number
+  declared?: Readonly<Record<string, ValueType>>
+  clearMarker?: string | undefined
+}
+
 /** Applies a table to a world as service.md and design.md §3 specify. */
 export function applyTable(
   { header, rows }: Table,
-  { users, keys }: World,
-  { batchRows, inferenceRows }: { batchRows: number; inferenceRows: number },
+  { users, keys, profiles: before }: World,
+  { batchRows, inferenceRows, declared = {}, clearMarker }: Rules,
 ): Expected {
   const columns = header.map((name, index) => ({ name, index })).filter(({ name }) => !reserved.includes(name))
   const userAt = header.indexOf('user_id')
   const types = new Map<string, ValueType>()
   const registered = new Map(keys)
   const valuesOf = (index: number, some: Buffer[][]) =>
-    some.flatMap((row) => textOf(row[index]) ?? []).filter((text) => text !== '')
+    some.flatMap((row) => textOf(row[index]) ?? []).filter((text) => text !== '' && text !== clearMarker)
   const settle = (some: Buffer[][]) => {
     for (const { name, index } of columns) {
-      const type = registered.get(name) ?? types.get(name) ?? infer(valuesOf(index, some))
+      const ofSender = Object.hasOwn(declared, name) ? declared[name] : undefined
+      const type = registered.get(name) ?? ofSender ?? types.get(name) ?? infer(valuesOf(index, some))
       if (type !== undefined) types.set(name, type)
     }
   }
   settle(rows.slice(0, inferenceRows))
 
-  const profiles: Expected['profiles'] = new Map(users.map((user) => [user, new Map()]))
+  const profiles: Expected['profiles'] = new Map(users.map((user) => [user, new Map(before?.get(user))]))
   const errors: Expected['errors'] = []
   for (let start = 0; start < rows.length; start += batchRows) {
     const batch = rows.slice(start, start + batchRows)
     settle(batch)
     for (const row of batch) {
       const messages: string[] = row.length > header.length ? ['too many values'] : []
-      const values: [string, string | number][] = []
+      const values: [string, string | number | undefined][] = []
       for (const [index, name] of header.entries()) {
         const cell = row[index] ?? Buffer.alloc(0)
         if (index === userAt) messages.push(...userMessages(cell, users))
-        else if (!reserved.includes(name) && cell.length > 0) {
+        else if (!reserved.includes(name) && clearMarker !== undefined && textOf(cell) === clearMarker) {
+          values.push([name, undefined])
+        } else if (!reserved.includes(name) && cell.length > 0) {
           const value = parse(cell, types.get(name) ?? 'string')
           if (typeof value === 'object') messages.push(`${name} ${value.wrong}`)
           else values.push([name, value])
@@ -62,8 +75,12 @@ export function applyTable(
         continue
       }
       for (const [name, value] of values) {
-        registered.set(name, types.get(name) ?? 'string')
-        profiles.get(textOf(row[userAt]) ?? '')?.set(name, value)
+        const profile = profiles.get(textOf(row[userAt]) ?? '')
+        if (value === undefined) profile?.delete(name)
+        else {
+          registered.set(name, types.get(name) ?? 'string')
+          profile?.set(name, value)
+        }
       }
     }
   }

@@ -28,6 +28,8 @@ const ended = {
   error: undefined,
   errorFile: { url: `https://api.example.com/error_files/${'x'.repeat(80)}`, days: 7 },
   errorFileEndsBeforeRow: undefined,
+  fileName: 'people.csv',
+  warnings: [{ key: 'zip', message: '212 of 1000 values begin with 0, which int does not keep' }],
 } as const
 
 const mails = {

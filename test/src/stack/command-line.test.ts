@@ -86,8 +86,8 @@ test('keys, imports and import show print the same data as the API', async () =>
   const app = await importedApp()
   const keys = await stack.sluice('keys', '--app', String(app.appId))
   expect(keys.json).toEqual([
-    { key: 'age', type: 'int' },
-    { key: 'name', type: 'string' },
+    { key: 'age', type: 'int', registered_at: expect.any(String) },
+    { key: 'name', type: 'string', registered_at: expect.any(String) },
   ])
   const second = await ended(stack.api, app.token, await upload(stack.api, app.token, Buffer.from('id\n1\n')))
   const imports = await stack.sluice('imports', '--app', String(app.appId))

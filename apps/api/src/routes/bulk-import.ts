@@ -1,5 +1,6 @@
-import { errors, limits, parseImportRequest } from '@sluice/contract'
+import { errors, parseImportRequest, refusedTypes } from '@sluice/contract'
 import { cancelImport, requestImport, showImport } from '@sluice/imports'
+import { TypeConflict } from '@sluice/profiles'
 import type { FastifyInstance } from 'fastify'
 import { answer } from '../answers.ts'
 import { appOf, authentication } from '../authentication.ts'
@@ -13,12 +14,17 @@ export function bulkImportRoutes(api: FastifyInstance, context: ApiContext): voi
   const { db, apiUrl } = context
   const onRequest = authentication(context)
 
-  api.post(path, { onRequest, bodyLimit: limits.importRequestBytes }, async (request, reply) => {
+  api.post(path, { onRequest }, async (request, reply) => {
     const parsed = parseImportRequest(request.body)
     if ('messages' in parsed) return answer(reply, errors.badRequest(...parsed.messages))
-    const { importId, descriptor } = await requestImport(context, appOf(request), parsed.request)
-    request.log.info({ app_id: request.appId, import_id: importId }, 'import requested')
-    return reply.header('X-Import-Id', importId).send(descriptor)
+    try {
+      const { importId, descriptor } = await requestImport(context, appOf(request), parsed.request)
+      request.log.info({ app_id: request.appId, import_id: importId }, 'import requested')
+      return reply.header('X-Import-Id', importId).send(descriptor)
+    } catch (error) {
+      if (error instanceof TypeConflict) return answer(reply, errors.badRequest(...refusedTypes(error.messages)))
+      throw error
+    }
   })
 
   api.get<{ Params: { importId: string } }>(`${path}/:importId`, { onRequest }, async (request, reply) => {

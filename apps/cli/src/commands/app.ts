@@ -2,12 +2,13 @@ import { createApp } from '@sluice/accounts'
 import type { Command } from 'commander'
 import { fields, print } from '../output.ts'
 import { withDatabase } from '../stack.ts'
+import { addAppSetCommand } from './app-settings.ts'
 
-/** Adds `sluice app create`. */
+/** Adds `sluice app create` and `sluice app set`. */
 export function addAppCommand(program: Command): void {
-  const create = program
-    .command('app')
-    .description('manage apps')
+  const app = program.command('app').description('manage apps')
+  addAppSetCommand(app)
+  const create = app
     .command('create')
     .description('create an app; its API token is shown only here')
     .requiredOption('--name <name>', 'name of the app')

@@ -1,11 +1,13 @@
 import { requireApp } from '@sluice/accounts'
-import type { ImportView } from '@sluice/contract'
+import type { ImportView, ImportWarning, NewKeys } from '@sluice/contract'
 import { cancelImport, listImports, showImport } from '@sluice/imports'
 import { type Command, Option } from 'commander'
 import { Failure } from '../failure.ts'
-import { uploadFile, waitForEnd } from '../import-client.ts'
+import { type UploadOptions, uploadFile, waitForEnd } from '../import-client.ts'
 import { fields, print, table } from '../output.ts'
 import { apiUrl, linkBase, parseAppId, withDatabase } from '../stack.ts'
+import { newKeysOption } from './app-settings.ts'
+import { keyAndType } from './keys.ts'
 
 const listLimit = 1000
 
@@ -19,12 +21,17 @@ export function addImportCommands(program: Command): void {
     .option('--api <url>', 'address of the API; default: API_URL or the running stack')
     .option('--wait', 'wait until the import has ended, and show it')
     .option('--dry-run', 'check the whole file and report errors, but apply nothing')
+    .option('--type <key=type>', 'declare the type of a column, for example zip=string; may be repeated', addType, {})
+    .addOption(
+      newKeysOption('what to do with columns that are neither registered nor declared; default: as set for the app'),
+    )
+    .option('--clear-marker <text>', "a cell with this text removes the key from the user's profile")
     .option('--app <id>', 'refuse a token of another app', parseAppId)
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (file: string, options: ImportOptions) => {
       const api = await apiUrl(options.api)
       const token = checkToken(options)
-      const importId = await uploadFile(api, token, file, options.dryRun === true)
+      const importId = await uploadFile(api, token, file, uploadOptions(options))
       if (options.wait !== true) return print(importCommand, { import_id: importId }, () => `Import ${importId}`)
       const ended = await waitForEnd(api, token, importId)
       print(importCommand, ended, () => describe(ended))
@@ -80,7 +87,26 @@ interface ImportOptions {
   api?: string
   wait?: true
   dryRun?: true
+  type: Readonly<Record<string, string>>
+  newKeys?: NewKeys
+  clearMarker?: string
   app?: number
+}
+
+/** Adds a declared type to those of preceding options. A key that is declared twice must have the same type. */
+function addType(pair: string, preceding: Readonly<Record<string, string>>): Record<string, string> {
+  const { key, type } = keyAndType(pair)
+  if (Object.hasOwn(preceding, key) && preceding[key] !== type) throw new Failure(`${key} has two types`, 2)
+  return Object.fromEntries([...Object.entries(preceding), [key, type]])
+}
+
+function uploadOptions({ dryRun, type, newKeys, clearMarker }: ImportOptions): UploadOptions {
+  return {
+    ...(dryRun && { dry_run: true }),
+    ...(Object.keys(type).length > 0 && { profile_types: type }),
+    ...(newKeys !== undefined && { new_keys: newKeys }),
+    ...(clearMarker !== undefined && { clear_marker: clearMarker }),
+  }
 }
 
 /** Returns how an import that did not complete has ended, in words. */
@@ -101,8 +127,9 @@ function checkToken({ token, app }: ImportOptions): string {
 }
 
 function describe(view: ImportView): string {
-  return fields({
+  const facts = fields({
     Import: view.import_id,
+    File: view.file_name,
     State: view.state,
     'Rows read': view.rows_total,
     ...(view.dry_run ? { 'Dry run': 'nothing is applied' } : { 'Rows applied': view.rows_applied }),
@@ -119,6 +146,11 @@ function describe(view: ImportView): string {
     Started: view.started_at,
     Finished: view.finished_at,
   })
+  return view.warnings.length === 0 ? facts : `${facts}\n\n${table(view.warnings.map(warningRow), '')}`
+}
+
+function warningRow({ key, message, examples }: ImportWarning) {
+  return { KEY: key, WARNING: message, EXAMPLES: examples.join(', ') }
 }
 
 function summaryRow(view: ImportView) {
@@ -126,6 +158,7 @@ function summaryRow(view: ImportView) {
     IMPORT: view.import_id,
     STATE: view.state,
     SOURCE: view.source,
+    FILE: view.file_name,
     ROWS: view.rows_total,
     APPLIED: view.rows_applied,
     ERRORS: view.rows_failed,

@@ -1,27 +1,64 @@
 import { requireApp } from '@sluice/accounts'
-import { registeredKeys } from '@sluice/profiles'
+import { readSettings } from '@sluice/config'
+import { type ProfileKeyView, parseKeyRegistration } from '@sluice/contract'
+import { declareKeys, listKeys } from '@sluice/profiles'
 import type { Command } from 'commander'
+import { Failure } from '../failure.ts'
 import { print, table } from '../output.ts'
 import { parseAppId, withDatabase } from '../stack.ts'
 
-/** Adds `sluice keys`. */
+/** Adds `sluice keys` and `sluice keys add`. */
 export function addKeysCommand(program: Command): void {
   const keys = program
     .command('keys')
     .description('profile keys of an app with their types')
-    .requiredOption('--app <id>', 'ID of the app', parseAppId)
+    .option('--app <id>', 'ID of the app', parseAppId)
     .option('--json', 'print one JSON document and nothing else on stdout')
-    .action(async ({ app }: { app: number }) => {
-      const registered = await withDatabase(async (db) => {
+    .action(async () => {
+      const app = appOf(keys)
+      const list = await withDatabase(async (db) => {
         await requireApp(db, app)
-        return await registeredKeys(db, app)
+        return await listKeys(db, app)
       })
-      const list = [...registered].map(([key, type]) => ({ key, type }))
-      print(keys, list, () =>
-        table(
-          list.map(({ key, type }) => ({ KEY: key, TYPE: type })),
-          'No keys.',
-        ),
-      )
+      print(keys, list, () => keyTable(list))
     })
+
+  const add = keys
+    .command('add')
+    .description('register keys with their types, all or none; a registered type is final')
+    .argument('<key=type...>', 'for example zip=string; the type follows the last =')
+    .option('--app <id>', 'ID of the app', parseAppId)
+    .option('--json', 'print one JSON document and nothing else on stdout')
+    .action(async (pairs: string[]) => {
+      const app = appOf(add)
+      const parsed = parseKeyRegistration({ profile_keys: pairs.map(keyAndType) })
+      if ('messages' in parsed) throw new Failure(parsed.messages.join(', '), 2)
+      const { PROFILE_KEY_LIMIT: limit } = readSettings(process.env, ['PROFILE_KEY_LIMIT'])
+      const list = await withDatabase(async (db) => {
+        await requireApp(db, app)
+        return await declareKeys(db, app, parsed.keys, limit)
+      })
+      print(add, list, () => keyTable(list))
+    })
+}
+
+/** Returns the app of a command. The option may stand before or after the name of the subcommand. */
+function appOf(command: Command): number {
+  const { app } = command.optsWithGlobals<{ app?: number }>()
+  if (app === undefined) throw new Failure('--app is missing', 2)
+  return app
+}
+
+/** Splits `zip=string`. A key may contain `=`, a type may not. */
+export function keyAndType(pair: string): { key: string; type: string } {
+  const at = pair.lastIndexOf('=')
+  if (at === -1) throw new Failure(`${pair} should be KEY=TYPE, for example zip=string`, 2)
+  return { key: pair.slice(0, at), type: pair.slice(at + 1) }
+}
+
+function keyTable(list: readonly ProfileKeyView[]): string {
+  return table(
+    list.map(({ key, type, registered_at: at }) => ({ KEY: key, TYPE: type, REGISTERED: at })),
+    'No keys.',
+  )
 }

@@ -1,9 +1,15 @@
 import { Readable } from 'node:stream'
 import { readHeader } from '@sluice/csv'
 import { describe, expect, test } from 'vitest'
-import { checkColumns } from './column-check.ts'
+import { checkColumns, type ImportRules } from './column-check.ts'
 
-const problemsOf = (...header: string[]) => checkColumns({ header, rows: [] }, {}).problems
+const rules = (changes: Partial<ImportRules> = {}): ImportRules => ({
+  keys: {},
+  newKeys: 'register',
+  clearMarker: '',
+  ...changes,
+})
+const problemsOf = (...header: string[]) => checkColumns({ header, rows: [] }, rules()).problems
 
 describe('a file is refused with', () => {
   test.each([
@@ -39,7 +45,7 @@ test('values that do not have the type of their registered key are counted; type
     ['u3', ''],
   ]
   const header = ['user_id', 'age', 'score', 'joined', 'empty', 'SERVICE_ERRORS']
-  const { columns, problems } = checkColumns({ header, rows }, { age: 'int' })
+  const { columns, problems } = checkColumns({ header, rows }, rules({ keys: { age: 'int' } }))
   expect(problems).toEqual([])
   expect(columns.map(({ name, type, isRegistered, misfits }) => [name, type, isRegistered, misfits])).toEqual([
     ['user_id', 'identifies the user', false, 0],
@@ -49,4 +55,31 @@ test('values that do not have the type of their registered key are counted; type
     ['empty', 'no value yet', false, 0],
     ['SERVICE_ERRORS', 'ignored', false, 0],
   ])
+})
+
+test('values that lose their spelling in an inferred type are warned about; the clear marker is no value', () => {
+  const rows = [
+    ['u1', '007', 'x'],
+    ['u2', '#N/A', '#N/A'],
+    ['u3', '8', ''],
+  ]
+  const header = ['user_id', 'zip', 'name']
+  const { columns } = checkColumns({ header, rows }, rules({ clearMarker: '#N/A' }))
+  expect(columns[1]).toMatchObject({
+    type: 'int',
+    isNew: true,
+    warnings: [{ message: '1 of 2 values begin with 0, which int does not keep', examples: ['007'] }],
+  })
+  expect(columns[2]).toMatchObject({ type: 'string', warnings: [] })
+  expect(columns[2]?.misfitsIn('int')).toBe(1)
+  const registered = checkColumns({ header, rows }, rules({ keys: { zip: 'int' }, clearMarker: '#N/A' }))
+  expect(registered.columns[1]).toMatchObject({ isRegistered: true, warnings: [], misfits: 0 })
+})
+
+test('an app that refuses new keys refuses the file, and names the columns', () => {
+  const found = checkColumns(
+    { header: ['user_id', 'zip', 'b'], rows: [] },
+    rules({ newKeys: 'refuse', keys: { b: 'int' } }),
+  )
+  expect(found.problems).toEqual([expect.stringMatching(/no new keys.*: zip\.$/)])
 })

@@ -1,7 +1,7 @@
-import { checkColumns, type Keys } from './column-check.ts'
+import { checkColumns, type ImportRules } from './column-check.ts'
 import { readPreview } from './csv-preview.ts'
 import { readStart } from './file-start.ts'
-import { previewView } from './preview-view.ts'
+import { chosenTypes, previewView } from './preview-view.ts'
 
 // The data import page: previews the file, accepts it by drag and drop, and shows the progress of the upload. Without
 // this script, the browser submits the form by itself.
@@ -16,11 +16,17 @@ function enhance(form: HTMLFormElement): void {
   const input = form.querySelector<HTMLInputElement>('input[type="file"]')
   const drop = form.querySelector<HTMLElement>('[data-drop]')
   if (input === null || drop === null) return
-  const keys: Keys = JSON.parse(form.dataset.keys ?? '{}')
+  const marker = form.querySelector<HTMLInputElement>('[name=clear_marker]')
+  const rules = (): ImportRules => ({
+    keys: JSON.parse(form.dataset.keys ?? '{}'),
+    newKeys: form.dataset.newKeys === 'refuse' ? 'refuse' : 'register',
+    clearMarker: marker?.value ?? '',
+  })
   const limitBytes = Number(form.dataset.limit)
   show('[data-drop-hint]', true)
 
-  input.addEventListener('change', () => void preview(input.files?.[0], keys, limitBytes))
+  for (const field of [input, marker])
+    field?.addEventListener('change', () => void preview(input.files?.[0], rules(), limitBytes))
   for (const event of ['dragenter', 'dragover']) {
     drop.addEventListener(event, (dragged) => {
       dragged.preventDefault()
@@ -33,7 +39,7 @@ function enhance(form: HTMLFormElement): void {
     const files = dropped.dataTransfer?.files
     if (files === undefined || files.length === 0) return
     input.files = files
-    void preview(files[0], keys, limitBytes)
+    void preview(files[0], rules(), limitBytes)
   })
   form.addEventListener('submit', (submitted) => {
     const file = input.files?.[0]
@@ -47,7 +53,7 @@ function enhance(form: HTMLFormElement): void {
 let lastPreview = 0
 
 /** Shows a preview of a file and its problems. */
-async function preview(file: File | undefined, keys: Keys, limitBytes: number): Promise<void> {
+async function preview(file: File | undefined, rules: ImportRules, limitBytes: number): Promise<void> {
   const number = ++lastPreview
   const container = document.querySelector('[data-preview]')
   container?.replaceChildren()
@@ -67,8 +73,8 @@ async function preview(file: File | undefined, keys: Keys, limitBytes: number): 
       showProblem('The file has no rows.')
       return
     }
-    const { columns, problems } = checkColumns(found, keys)
-    container?.replaceChildren(...previewView(file.name, found, columns, problems))
+    const checked = checkColumns(found, rules)
+    container?.replaceChildren(...previewView(file.name, found, checked, rules.newKeys))
   } catch {
     if (number === lastPreview) showProblem('The file cannot be read. If it is compressed, it is damaged.')
   }
@@ -110,12 +116,15 @@ function send(form: HTMLFormElement, button: HTMLElement | null): void {
   const body = new FormData(form)
   const file = body.get('file')
   if (file instanceof File) body.set('byte_size', String(file.size))
+  const shown = document.querySelector('[data-preview]')
+  if (shown !== null) body.set('profile_types', JSON.stringify(chosenTypes(shown)))
   showProblem(undefined)
   lock(true)
   request.send(body)
 }
 
 function problemOf(status: number): string {
+  if (status === 400) return 'A chosen type or the text that removes a value is refused. Nothing was imported.'
   if (status === 413) return 'The file is too large. Nothing was imported.'
   if (status === 403) return 'This page is too old: reload it, and choose the file again.'
   if (status === 503) return 'Too many files are being uploaded at the moment. Please try again in a minute.'

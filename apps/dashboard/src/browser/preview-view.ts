@@ -1,9 +1,12 @@
-import type { ColumnCheck } from './column-check.ts'
+import { type ColumnCheck, type ImportRules, type Type, types } from './column-check.ts'
 import type { Preview } from './csv-preview.ts'
 
 /** The most rows and columns that the preview shows. */
 const shownRows = 5
 const shownColumns = 30
+
+/** The most selectors for new columns beyond those. No app has more keys, unless an operator raises the limit. */
+const furtherSelectors = 500
 
 /** Creates an element. String children become text nodes, so they need no escaping. */
 function element(name: string, attributes: Record<string, string>, ...children: (Node | string)[]): HTMLElement {
@@ -17,14 +20,26 @@ function element(name: string, attributes: Record<string, string>, ...children: 
 export function previewView(
   fileName: string,
   { rows }: Preview,
-  columns: readonly ColumnCheck[],
-  problems: readonly string[],
+  { columns, problems }: { columns: readonly ColumnCheck[]; problems: readonly string[] },
+  newKeys: ImportRules['newKeys'],
 ): HTMLElement[] {
   const shown = columns.slice(0, shownColumns)
+  const notices = element('div', {})
+  const chosen = new Map<ColumnCheck, Type>()
+  const update = () =>
+    notices.replaceChildren(...columns.flatMap((column) => noticesOf(column, chosen.get(column), rows)))
+  const choose = (column: ColumnCheck) => (type: Type | undefined) => {
+    if (type === undefined) chosen.delete(column)
+    else chosen.set(column, type)
+    update()
+  }
+  update()
   const head = element(
     'tr',
     {},
-    ...shown.map((column) => element('th', { scope: 'col' }, column.name || '(no name)', ...marks(column))),
+    ...shown.map((column) =>
+      element('th', { scope: 'col' }, column.name || '(no name)', ...marks(column, newKeys, choose(column))),
+    ),
   )
   const body = rows
     .slice(0, shownRows)
@@ -35,23 +50,90 @@ export function previewView(
     { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'First rows' },
     element('table', { class: 'cells' }, element('thead', {}, head), element('tbody', {}, ...body)),
   )
-  const misfits = columns.filter((column) => column.misfits > 0)
   return [
     element('h2', {}, fileName),
     ...(problems.length === 0 ? [] : [refusal(problems)]),
-    ...misfits.map((column) => element('p', { class: 'notice warn' }, misfitText(column, rows.length))),
+    notices,
     element(
       'p',
       { class: 'hint' },
-      `Types as of the first ${counted(rows.length)}.${hidden > 0 ? ` ${number(hidden)} more columns are not shown.` : ''}`,
+      `Types as of the first ${counted(rows.length)}. The type of a key is final once it is registered.${hidden > 0 ? ` ${number(hidden)} more columns are not shown.` : ''}`,
     ),
     table,
+    ...furtherColumns(columns.slice(shownColumns), newKeys, choose),
   ]
 }
 
-function marks({ type, isRegistered, isRefused }: ColumnCheck): Node[] {
+/** Creates the type selectors of new columns that the table does not show. */
+function furtherColumns(
+  columns: readonly ColumnCheck[],
+  newKeys: ImportRules['newKeys'],
+  choose: (column: ColumnCheck) => (type: Type | undefined) => void,
+): HTMLElement[] {
+  const selectable = columns.filter(({ isNew, isRefused }) => isNew && !isRefused).slice(0, furtherSelectors)
+  if (selectable.length === 0) return []
+  const rows = selectable.map((column) =>
+    element(
+      'tr',
+      {},
+      element('th', { scope: 'row', class: 'wrap' }, column.name),
+      element('td', {}, typeSelect(column, newKeys, choose(column))),
+    ),
+  )
+  const head = element('tr', {}, ...['Column', 'Type'].map((name) => element('th', { scope: 'col' }, name)))
+  return [
+    element(
+      'details',
+      {},
+      element('summary', {}, `Types of ${number(selectable.length)} more new columns`),
+      element('table', {}, element('thead', {}, head), element('tbody', {}, ...rows)),
+    ),
+  ]
+}
+
+/**
+ * Returns the types that the person has chosen in the preview, by key. A type that was left as it was inferred is not
+ * among them: the import infers it itself, from as many rows as its setting says.
+ */
+export function chosenTypes(preview: Element): Record<string, string> {
+  const selects = [...preview.querySelectorAll<HTMLSelectElement>('select[data-key]')]
+  const changed = selects.filter(({ value, dataset }) => value !== dataset.inferred)
+  return Object.fromEntries(changed.map(({ value, dataset }) => [dataset.key ?? '', value]))
+}
+
+function marks(
+  column: ColumnCheck,
+  newKeys: ImportRules['newKeys'],
+  onChoice: (type: Type | undefined) => void,
+): Node[] {
+  const { type, isRegistered, isRefused, isNew } = column
+  if (isNew && !isRefused) return [element('br', {}), typeSelect(column, newKeys, onChoice)]
   const mark = element('span', { class: isRefused ? 'mark bad' : isRegistered ? 'mark good' : 'mark' }, type)
   return [element('br', {}), mark, ...(isRegistered ? [element('span', { class: 'hint' }, ' registered')] : [])]
+}
+
+/** Creates the selector of a new key's type. The inferred type is selected, if the app registers new keys by itself. */
+function typeSelect(
+  { name, inferred }: ColumnCheck,
+  newKeys: ImportRules['newKeys'],
+  onChoice: (type: Type | undefined) => void,
+): HTMLElement {
+  const selected = newKeys === 'register' ? inferred : undefined
+  const none = element('option', { value: '' }, newKeys === 'register' ? 'no value yet' : 'not registered')
+  const options = types.map((type) =>
+    element('option', { value: type, ...(type === selected && { selected: '' }) }, type),
+  )
+  const select = element(
+    'select',
+    { 'aria-label': `Type of ${name}`, 'data-key': name, 'data-inferred': selected ?? '' },
+    ...(selected === undefined ? [none] : []),
+    ...options,
+  ) as HTMLSelectElement
+  select.addEventListener('change', () => {
+    const chosen = types.find((type) => type === select.value)
+    onChoice(chosen === selected ? undefined : chosen)
+  })
+  return select
 }
 
 function refusal(problems: readonly string[]): HTMLElement {
@@ -59,9 +141,24 @@ function refusal(problems: readonly string[]): HTMLElement {
   return element('div', { class: 'notice bad' }, element('p', {}, 'An import would refuse this file:'), list)
 }
 
-function misfitText({ name, type, misfits }: ColumnCheck, rows: number): string {
+/** Creates the notices about the values of a column, in the type that was chosen for it, if any was. */
+function noticesOf(column: ColumnCheck, chosen: Type | undefined, { length }: readonly unknown[]): HTMLElement[] {
+  const misfits = chosen === undefined ? column.misfits : column.misfitsIn(chosen)
+  const type = chosen ?? column.type
+  const texts = [
+    ...(misfits > 0
+      ? [misfitText(column.name, misfits, `the ${chosen ? 'chosen' : 'registered'} type ${type}`, length)]
+      : []),
+    ...(chosen === undefined ? column.warnings : []).map(
+      ({ message, examples }) => `${column.name}: ${message}. For example: ${examples.join(', ')}.`,
+    ),
+  ]
+  return texts.map((text) => element('p', { class: 'notice warn' }, text))
+}
+
+function misfitText(name: string, misfits: number, type: string, rows: number): string {
   const values = misfits === 1 ? 'has a value that is' : 'have values that are'
-  return `${name}: ${number(misfits)} of the first ${counted(rows)} ${values} not of the registered type ${type}. Such rows are not applied.`
+  return `${name}: ${number(misfits)} of the first ${counted(rows)} ${values} not of ${type}. Such rows are not applied.`
 }
 
 function counted(rows: number): string {

@@ -1,16 +1,31 @@
-import { limits, type ValueType } from '@sluice/contract'
+import { newKeysOf } from '@sluice/accounts'
+import { limits, type NewKeys, type ValueType } from '@sluice/contract'
+import type { Database } from '@sluice/database'
 import { html } from '@sluice/html'
+import { registeredKeys } from '@sluice/profiles'
 import type { FastifyReply } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
 import { sendPage } from '../layout/page.ts'
 
 const megabytes = limits.uploadBytesDashboard / 2 ** 20
 
+/** What the preview of a file depends on. */
+interface AppRules {
+  keys: ReadonlyMap<string, ValueType>
+  newKeys: NewKeys
+}
+
+/** Returns the rules of an app. */
+export async function importRules(db: Database, appId: number): Promise<AppRules> {
+  const [keys, newKeys] = await Promise.all([registeredKeys(db, appId), newKeysOf(db, appId)])
+  return { keys, newKeys }
+}
+
 /** Answers with the page that accepts a file. `problem` is the reason why the last file was refused. */
 export function sendDataImport(
   reply: FastifyReply,
   appId: number,
-  keys: ReadonlyMap<string, ValueType>,
+  { keys, newKeys }: AppRules,
   problem?: string,
 ): FastifyReply {
   const address = `/apps/${appId}/data-import`
@@ -21,9 +36,13 @@ export function sendDataImport(
     content: html`
       ${problem !== undefined && html`<p class="notice bad" role="alert">${problem}</p>`}
       <form method="post" action="${address}" enctype="multipart/form-data" class="card" data-upload
-        data-limit="${limits.uploadBytesDashboard}" data-keys="${JSON.stringify(Object.fromEntries(keys))}">
+        data-limit="${limits.uploadBytesDashboard}" data-keys="${JSON.stringify(Object.fromEntries(keys))}" data-new-keys="${newKeys}">
         ${formTokenField(reply.request)}
         <input type="hidden" name="byte_size">
+        <input type="hidden" name="profile_types">
+        <label class="narrow">Text of cells that remove a value (optional)
+          <input type="text" name="clear_marker" maxlength="${limits.clearMarkerLength}" placeholder="#N/A" autocomplete="off">
+        </label>
         <div class="drop" data-drop>
           <label>A CSV file of at most ${megabytes} MB, plain or compressed with gzip
             <input type="file" name="file" required accept=".csv,.gz,text/csv,application/gzip">

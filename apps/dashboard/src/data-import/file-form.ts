@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { Busboy } from '@fastify/busboy'
 import type { FastifyInstance } from 'fastify'
+import { longestTypesField } from './form-options.ts'
 
 /** A form with a file, whose bytes still arrive. Only the fields that precede the file are available. */
 export class FileForm extends URLSearchParams {
@@ -21,7 +22,7 @@ class BrokenForm extends Error {
 }
 
 /** The most bytes of a body in addition to the file: its fields, headers and boundaries. */
-const framingBytes = 65_536
+const framingBytes = 65_536 + longestTypesField
 
 /**
  * Adds a parser of forms with a file to a scope. A handler gets the {@link FileForm} as soon as the file begins, and
@@ -76,7 +77,7 @@ function readForm(body: IncomingMessage, contentType: string): Promise<FileForm>
 
 function openParser(contentType: string): InstanceType<typeof Busboy> {
   try {
-    const limits = { fields: 5, fieldSize: 1024, files: 1, parts: 6, headerPairs: 20 }
+    const limits = { fields: 5, fieldSize: longestTypesField, files: 1, parts: 6, headerPairs: 20 }
     return new Busboy({ headers: { 'content-type': contentType }, limits })
   } catch {
     throw new BrokenForm('the form has no boundary')

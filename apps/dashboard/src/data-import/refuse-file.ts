@@ -1,8 +1,7 @@
-import { registeredKeys } from '@sluice/profiles'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { visitedApp } from '../access/guard.ts'
 import type { DashboardContext } from '../context.ts'
-import { sendDataImport } from './data-import-page.ts'
+import { importRules, sendDataImport } from './data-import-page.ts'
 
 /** The answer to a file that is refused. */
 export interface Refusal {
@@ -20,9 +19,9 @@ export async function refuseFile(
   { status, problem, retryAfter }: Refusal,
 ): Promise<FastifyReply> {
   const { appId } = visitedApp(request)
-  const keys = await registeredKeys(db, appId)
+  const rules = await importRules(db, appId)
   if (retryAfter !== undefined) reply.header('Retry-After', retryAfter)
-  return sendDataImport(reply.code(status), appId, keys, problem)
+  return sendDataImport(reply.code(status), appId, rules, problem)
 }
 
 /** Reads and drops the rest of a file, because browsers read the answer only after they have sent everything. */

@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream'
 import { limits } from '@sluice/contract'
 import { receiveUpload, TooManyWaiting } from '@sluice/imports'
-import { registeredKeys } from '@sluice/profiles'
 import { clientPolicy } from '@sluice/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { visitedApp } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
-import { sendDataImport } from './data-import-page.ts'
+import { importRules, sendDataImport } from './data-import-page.ts'
 import { FileForm, FileTooLarge, parseFileForms } from './file-form.ts'
+import { readOptions } from './form-options.ts'
 import { dropRest, type Refusal, refuseFile } from './refuse-file.ts'
 import { openUploadReservations } from './upload-reservations.ts'
 
@@ -23,7 +23,7 @@ const longestFileName = 255
 export const dataImportRoutes: PageRoutes = (dashboard, context) => {
   dashboard.get('/apps/:appId/data-import', async (request, reply) => {
     const { appId } = visitedApp(request)
-    return sendDataImport(reply, appId, await registeredKeys(context.db, appId))
+    return sendDataImport(reply, appId, await importRules(context.db, appId))
   })
 
   dashboard.register(async (scope) => {
@@ -45,15 +45,22 @@ async function receiveFile(
   dryRun: boolean,
 ): Promise<FastifyReply> {
   const { appId } = visitedApp(request)
-  const file = request.body instanceof FileForm ? request.body.file : undefined
+  const form = request.body instanceof FileForm ? request.body : undefined
+  const file = form?.file
   const refuse = (refusal: Refusal) => refuseFile(context, request, reply, refusal)
-  if (file === undefined) return await refuse({ status: 400, problem: 'Choose a file first.' })
+  if (form === undefined || file === undefined) return await refuse({ status: 400, problem: 'Choose a file first.' })
   try {
+    const read = await readOptions(context.db, appId, form)
+    if ('problem' in read) {
+      dropRest(request)
+      return await refuse({ status: 400, problem: `${read.problem} Nothing was imported.` })
+    }
     const importId = await receiveUpload(context, appId, {
       fileName: file.name.replaceAll('\0', '').toWellFormed().slice(0, longestFileName).toWellFormed(),
       dryRun,
+      options: read.options,
       longestMs: clientPolicy.upload.totalMs,
-      byteSize: sizeIn(request.body),
+      byteSize: sizeIn(form),
       bytes: atMost(file.bytes, limitBytes),
     })
     request.log.info({ app_id: appId, import_id: importId, by: request.visitor?.email }, 'file uploaded')
@@ -74,8 +81,8 @@ async function receiveFile(
 /**
  * Returns the file's size in bytes, if the page's script has added it to the form. The size saves a multipart upload.
  */
-function sizeIn(form: unknown): number | undefined {
-  const size = form instanceof FileForm ? (form.get('byte_size') ?? '') : ''
+function sizeIn(form: FileForm): number | undefined {
+  const size = form.get('byte_size') ?? ''
   return /^\d{1,10}$/.test(size) ? Number(size) : undefined
 }
 

@@ -31,6 +31,6 @@ export function sourceName({ source }: ImportView): string {
 }
 
 /** Returns the name of an import: the name of its file, or the beginning of its ID. */
-export function importName({ view, fileName }: Pick<ListedImport, 'view' | 'fileName'>): string {
-  return fileName ?? `Import ${view.import_id.slice(0, 8)}`
+export function importName({ view }: Pick<ListedImport, 'view'>): string {
+  return view.file_name ?? `Import ${view.import_id.slice(0, 8)}`
 }

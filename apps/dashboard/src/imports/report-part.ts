@@ -16,6 +16,7 @@ export function reportPart(appId: number, { details, errors }: Snapshot): Html {
   return html`
     ${Object.keys(details.errorCounts).length > 0 && errorChart(details)}
     ${details.view.error_file_ends_before_row !== undefined && missingRows(details.view)}
+    ${details.view.warnings.length > 0 && warningList(details.view)}
     ${errors.rows.length > 0 && errorTable(appId, details, errors)}
     ${details.columns !== null && columnTable(details)}`
 }
@@ -36,6 +37,18 @@ function errorChart({ errorCounts }: ImportDetails): Html {
         </tr>`,
       )}</tbody>
     </table></div>
+  </section>`
+}
+
+/** Renders the warnings about inferred types. */
+function warningList({ warnings, dry_run: isDryRun }: ImportDetails['view']): Html {
+  const advice = isDryRun
+    ? 'Choose the types of these columns when you import the file.'
+    : 'The type of a registered key is final.'
+  return html`<section aria-labelledby="warnings">
+    <h2 id="warnings">Warnings</h2>
+    <p>Values lose their spelling in types that were inferred from the first rows. ${advice}</p>
+    ${warnings.map(({ key, message, examples }) => html`<p class="notice warn">${cut(key)}: ${message}. For example: ${examples.join(', ')}.</p>`)}
   </section>`
 }
 

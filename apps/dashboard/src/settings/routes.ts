@@ -1,4 +1,14 @@
-import { LastMember, listMembers, normalEmail, removeMember, sendMailsTo } from '@sluice/accounts'
+import {
+  LastMember,
+  listMembers,
+  newKeysOf,
+  normalEmail,
+  removeMember,
+  sendMailsTo,
+  setNewKeys,
+} from '@sluice/accounts'
+import { newKeysChoices } from '@sluice/contract'
+import { html } from '@sluice/html'
 import { invitation } from '@sluice/mail'
 import {
   type InvitationOutcome,
@@ -13,6 +23,7 @@ import { PageNotFound, visitedApp, visitorOf } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
 import { openLinkMails } from '../link-mails.ts'
+import { newKeysForm } from './new-keys-form.ts'
 import { confirmRemoval, settingsContent } from './settings-page.ts'
 
 interface MemberQuery {
@@ -40,6 +51,15 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
     const { appId } = visitedApp(request)
     const form = formOf(request)
     await sendMailsTo(db, appId, { among: form.getAll('shown'), chosen: form.getAll('email') })
+    return reply.redirect(`/apps/${appId}/settings`, 303)
+  })
+
+  dashboard.post('/apps/:appId/settings/new-keys', async (request, reply) => {
+    const { appId } = visitedApp(request)
+    const chosen = newKeysChoices.find((choice) => choice === formOf(request).get('new_keys'))
+    if (chosen === undefined) return await sendSettings(context, request, reply.code(400))
+    await setNewKeys(db, appId, chosen)
+    request.log.info({ app_id: appId, by: visitorOf(request).email, new_keys: chosen }, 'new keys set')
     return reply.redirect(`/apps/${appId}/settings`, 303)
   })
 
@@ -97,7 +117,8 @@ async function sendSettings(
 ): Promise<FastifyReply> {
   const { appId } = visitedApp(request)
   const people = { members: await listMembers(db, appId), invitations: await listInvitations(db, appId) }
-  return sendPage(reply, { title: 'Settings', area: 'settings', content: settingsContent(request, people, refused) })
+  const content = html`${settingsContent(request, people, refused)}${newKeysForm(request, await newKeysOf(db, appId))}`
+  return sendPage(reply, { title: 'Settings', area: 'settings', content })
 }
 
 async function requireMember({ db }: DashboardContext, request: FastifyRequest, email: string): Promise<string> {

@@ -2,8 +2,10 @@ import type { ApiDocument } from './document-types.ts'
 import { bulkImportPath, importStatusPath } from './operations/bulk-import.ts'
 import { bulkImportV2Path } from './operations/bulk-import-v2.ts'
 import { deletionPath } from './operations/deletion.ts'
+import { profileKeysPath } from './operations/profile-keys.ts'
 import { profileUpdatePath } from './operations/profile-update.ts'
 import { docsPath, documentPath, errorFilePath, livePath, metricsPath, readyPath } from './operations/service.ts'
+import { userValuePath } from './operations/user-values.ts'
 import { usersPath } from './operations/users.ts'
 import { schemas } from './schemas.ts'
 
@@ -46,6 +48,8 @@ export function openApiDocument(apiUrl: string): ApiDocument {
       '/v3/user_data_deletions': deletionPath,
       '/v2/user_profiles': profileUpdatePath,
       '/v1/users': usersPath,
+      '/v1/profile_keys': profileKeysPath,
+      '/v1/users/{user_id}/profiles/{key}': userValuePath,
       '/v3/user_profiles/bulk_import': bulkImportPath,
       '/v3/user_profiles/bulk_import/{import_id}': importStatusPath,
       '/v2/user_profiles/bulk_import': bulkImportV2Path,

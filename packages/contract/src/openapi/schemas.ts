@@ -76,6 +76,40 @@ const userRegistrationRequest = {
   required: ['user_ids'],
 }
 
+const key = { type: 'string', minLength: 1, maxLength: limits.keyLength }
+const type = { type: 'string', enum: valueTypes }
+
+const profileKeyRegistration = {
+  type: 'object',
+  properties: {
+    profile_keys: {
+      type: 'array',
+      description: 'Names that begin with `$`, `user_id` and `SERVICE_ERRORS` are reserved.',
+      minItems: 1,
+      maxItems: limits.keysPerRequest,
+      items: { type: 'object', properties: { key, type }, required: ['key', 'type'] },
+    },
+  },
+  required: ['profile_keys'],
+}
+
+const profileKeys = {
+  type: 'object',
+  properties: {
+    profile_keys: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: { key, type, registered_at: { type: 'string', format: 'date-time' } },
+        required: ['key', 'type', 'registered_at'],
+        additionalProperties: false,
+      },
+    },
+  },
+  required: ['profile_keys'],
+  additionalProperties: false,
+}
+
 const deletionRequest = {
   type: 'object',
   properties: {
@@ -129,6 +163,8 @@ export const schemas = {
   ProfileUpdateRequest: profileUpdateRequest,
   ProfileUpdateAnswer: profileUpdateAnswer,
   UserRegistrationRequest: userRegistrationRequest,
+  ProfileKeyRegistration: profileKeyRegistration,
+  ProfileKeys: profileKeys,
   DeletionRequest: deletionRequest,
   Accepted: accepted,
   ColumnTypes: columnTypes,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import { type ValueType, valueMessages } from '@sluice/contract'
+import { type ImportWarning, type ValueType, valueMessages } from '@sluice/contract'
 import { type CellOffsets, cellCount, isText, problemOf, type RowBlock, rawRow } from '@sluice/csv'
 import type { ProfileBatch } from '@sluice/profiles'
 import type { Columns } from '../file/columns.ts'
@@ -26,6 +26,8 @@ export interface PreparedBatch extends RowBatch, BatchMemory {
   users: Int32Array
   /** Types of the columns, by key, as far as they are settled after this batch. */
   types: Readonly<Record<string, ValueType>>
+  /** What values of the first rows lose in these types. Changes only together with the types. */
+  warnings: readonly ImportWarning[]
   /** The batch may register keys: some columns have a type but no registered key. */
   mayRegister: boolean
 }
@@ -45,7 +47,7 @@ export function settleTypes({ slices }: RowBatch, columns: Columns): void {
 }
 
 /** Whether a row has a value in a column. */
-export function hasValue(block: CellOffsets, row: number, column: number): boolean {
+function hasValue(block: CellOffsets, row: number, column: number): boolean {
   const cell = (block.firstCell[row] ?? 0) + column
   return column < cellCount(block, row) && block.cellStart[cell] !== block.cellEnd[cell]
 }
@@ -77,8 +79,8 @@ export async function prepareBatch(batch: RowBatch, columns: Columns, memory: Ba
     }
     await setImmediate()
   }
-  const { types, unregistered } = columns
-  return { ...batch, profileBatch, keptRows, users, types, mayRegister: unregistered.length > 0 }
+  const { types, warnings, unregistered } = columns
+  return { ...batch, profileBatch, keptRows, users, types, warnings, mayRegister: unregistered.length > 0 }
 }
 
 /** Returns the problem of a row's user ID; undefined if the ID can be looked up. */

@@ -2,8 +2,9 @@ import { setImmediate } from 'node:timers/promises'
 import { rowMessages } from '@sluice/contract'
 import { cellCount, problemOf, type RecordProblem, type RowBlock } from '@sluice/csv'
 import type { ProfileBatch, UserStates } from '@sluice/profiles'
+import { isClearMarker } from '../file/clear-marker.ts'
 import type { Columns, ProfileColumn } from '../file/columns.ts'
-import { hasValue, noUser, type PreparedBatch, userIdCellProblem } from './batch.ts'
+import { noUser, type PreparedBatch, userIdCellProblem } from './batch.ts'
 import { columnProblem, type Problem, rowProblem } from './problems.ts'
 
 /** What checking the cells of a batch found. */
@@ -47,7 +48,7 @@ export async function checkRows(batch: PreparedBatch, columns: Columns, states: 
       const user = batch.users[number] ?? noUser
       if (user !== noUser && states.isSettled(user)) continue
       const isValid = check.row(block, row, number, user)
-      if (isValid && unregistered.length > 0 && states.isRegistered(user)) noteUse(block, row, unregistered, findings)
+      if (isValid && unregistered.length > 0 && states.isRegistered(user)) noteUse(block, row, columns, findings)
     }
     await setImmediate()
   }
@@ -68,7 +69,7 @@ class RowCheck {
 
   /** Checks the row with this number in the batch, and notes its problems. Returns whether it has none. */
   row(block: RowBlock, row: number, number: number, user: number): boolean {
-    const { names, jsonKeys, userIdIndex } = this.#columns
+    const { names, jsonKeys, userIdIndex, clearMarker } = this.#columns
     const profileBatch = this.#profileBatch
     const precedingProblems = this.#found.rows.length
     const first = block.firstCell[row] ?? 0
@@ -85,6 +86,10 @@ class RowCheck {
       const end = block.cellEnd[first + index] ?? 0
       if (start === end) continue
       // If a column has no type, no value of it was UTF-8. Neither is this one, so every type refuses it.
+      if (isClearMarker(clearMarker, block.bytes, start, end)) {
+        profileBatch.addRemoval(jsonKey)
+        continue
+      }
       const problem = profileBatch.addValue(jsonKey, block.bytes, start, end, type ?? 'string', block.isText)
       if (problem !== undefined) note(this.#found, number, columnProblem(index, problem.message))
     }
@@ -111,10 +116,13 @@ function note({ rows, problems }: FoundProblems, row: number, problem: Problem):
   problems.push(problem)
 }
 
-function noteUse(block: RowBlock, row: number, unregistered: readonly ProfileColumn[], { toRegister }: Findings): void {
+/** Notes the columns in which a row has a value to store. Removing a value registers no key. */
+function noteUse(block: RowBlock, row: number, columns: Columns, { toRegister }: Findings): void {
+  const first = block.firstCell[row] ?? 0
   const count = cellCount(block, row)
-  for (const column of unregistered) {
+  for (const column of columns.unregistered) {
     if (column.index >= count) return
-    if (hasValue(block, row, column.index)) toRegister.add(column)
+    const [start, end] = [block.cellStart[first + column.index] ?? 0, block.cellEnd[first + column.index] ?? 0]
+    if (start !== end && !isClearMarker(columns.clearMarker, block.bytes, start, end)) toRegister.add(column)
   }
 }

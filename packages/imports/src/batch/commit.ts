@@ -12,6 +12,7 @@ import {
 } from '@sluice/database'
 import { beforeLookup, lookUpUsers, mergeProfiles, registerKeys } from '@sluice/profiles'
 import type { ImportContext } from '../context.ts'
+import { otherTypes } from '../file/check-columns.ts'
 import type { Columns, ProfileColumn } from '../file/columns.ts'
 import { type Claim, ClaimLost, claimed } from '../order/claim.ts'
 import type { PreparedBatch } from './batch.ts'
@@ -81,7 +82,8 @@ export interface Committed {
  * transaction under the claim (design.md §4, Exactly once).
  *
  * Throws {@link ClaimLost} if the claim is lost or the preceding batch is not committed. Throws {@link TypesChanged},
- * and `KeyLimitExceeded`. Nothing is written if it throws. Never changes `columns`.
+ * `KeyLimitExceeded`, and `FileError` if a declared type is not the registered one. Nothing is written if it throws.
+ * Never changes `columns`.
  */
 export async function commitBatch(
   context: ImportContext,
@@ -173,7 +175,8 @@ function afterPrecedingBatch(tx: Database, claim: Claim, { number, precedingEnd 
  * Registers the keys for which valid rows of registered users have values. A file of which nothing is applied therefore
  * registers nothing.
  *
- * Returns the columns of these keys. Throws {@link TypesChanged} and `KeyLimitExceeded`.
+ * Returns the columns of these keys. Throws {@link TypesChanged}, `KeyLimitExceeded`, and `FileError` if a key whose
+ * type was declared has another type now.
  */
 async function registerUsedKeys(
   tx: Database,
@@ -192,6 +195,8 @@ async function registerUsedKeys(
     const type = types.get(column.key)
     if (type !== undefined && type !== column.type) changed.set(column, type)
   }
+  const refused = [...changed].filter(([{ declared }]) => declared !== undefined)
+  if (refused.length > 0) throw otherTypes(new Map(refused.map(([{ key }, type]) => [key, type])), all.names)
   if (changed.size > 0) throw new TypesChanged(changed)
   return columns
 }
@@ -214,7 +219,10 @@ function progressTo(
       // Columns and types may be longer than the rows of the batch, so they are written only if they have changed.
       ...(precedingTypes === undefined && { columns: JSON.stringify(columns.names), error_room: errorRoomBytes }),
       ...(precedingTypes !== batch.types &&
-        !isDeepStrictEqual(precedingTypes, batch.types) && { types: JSON.stringify(batch.types) }),
+        !isDeepStrictEqual(precedingTypes, batch.types) && {
+          types: JSON.stringify(batch.types),
+          warnings: JSON.stringify(batch.warnings),
+        }),
       position: batch.end,
       rows_total: sql<number>`rows_total + ${batch.rows}`,
       rows_applied: sql<number>`rows_applied + ${claim.dryRun ? 0 : batch.rows - rowsFailed}`,

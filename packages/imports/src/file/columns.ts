@@ -1,15 +1,30 @@
 import { createHash } from 'node:crypto'
-import { serviceErrorsColumn, userIdColumn, type ValueType } from '@sluice/contract'
+import { type ImportWarning, serviceErrorsColumn, userIdColumn, type ValueType } from '@sluice/contract'
+import type { SpellingLoss } from '@sluice/profiles'
+import type { ImportOptions } from '../options.ts'
 
 /** A column whose values go into profiles. */
 export interface ProfileColumn {
   /** Index of the column's cell in a row. */
   readonly index: number
   readonly key: string
-  /** Registered or inferred type; undefined until a row has a value. */
+  /** Registered, declared or inferred type; undefined until a row has a value. */
   readonly type: ValueType | undefined
   /** The app has the key, with this type. */
   readonly registered: boolean
+  /** The type that the sender declared. */
+  readonly declared: ValueType | undefined
+}
+
+/** What is known of the columns before rows are read. Absent values mean none. */
+export interface KnownColumns {
+  /** Types by key that were inferred for earlier batches. */
+  settled?: Readonly<Record<string, ValueType>>
+  /** The app's keys with their types, which take precedence. */
+  registered?: ReadonlyMap<string, ValueType>
+  /** Warnings about the settled types. */
+  warnings?: readonly ImportWarning[]
+  options?: Pick<ImportOptions, 'profileTypes' | 'clearMarker'>
 }
 
 /**
@@ -29,22 +44,25 @@ export class Columns {
   readonly userIdIndex: number
   /** In file order. */
   readonly profiles: readonly ProfileColumn[]
+  /** A cell with these bytes removes the key from the user's profile; undefined if none does. */
+  readonly clearMarker: Buffer | undefined
+  readonly #warnings: Map<string, ImportWarning[]>
   #inDocumentOrder: readonly ProfileColumn[] | undefined
   #jsonKeys: readonly (Buffer | undefined)[] | undefined
   #derived: Derived | undefined
 
-  /** Accepts the header's names, the settled types by key, and the registered types by key, which take precedence. */
-  constructor(
-    names: readonly string[],
-    settled: Readonly<Record<string, ValueType>>,
-    registered: ReadonlyMap<string, ValueType>,
-  ) {
+  /** Accepts the header's names. */
+  constructor(names: readonly string[], { settled = {}, registered, warnings = [], options }: KnownColumns = {}) {
     this.names = names
     this.userIdIndex = names.indexOf(userIdColumn)
+    this.clearMarker = options?.clearMarker == null ? undefined : Buffer.from(options.clearMarker)
+    this.#warnings = Map.groupBy(warnings, ({ key }) => key)
+    const declared = options?.profileTypes ?? {}
     this.profiles = names.flatMap((key, index) => {
       if (key === userIdColumn || key === serviceErrorsColumn) return []
-      const type = registered.get(key) ?? (Object.hasOwn(settled, key) ? settled[key] : undefined)
-      return [{ index, key, type, registered: registered.has(key) }]
+      const [ofSender, ofRows] = [ownValue(declared, key), ownValue(settled, key)]
+      const type = registered?.get(key) ?? ofSender ?? ofRows
+      return [{ index, key, type, registered: registered?.has(key) === true, declared: ofSender }]
     })
   }
 
@@ -88,15 +106,32 @@ export class Columns {
   get salt(): Buffer {
     const derived = this.#derive()
     if (derived.salt === undefined) {
-      const meaning = [rulesVersion, this.names, this.profiles.map(({ type }) => type ?? null)]
+      const types = this.profiles.map(({ type }) => type ?? null)
+      const meaning = [rulesVersion, this.names, types, this.clearMarker?.toString() ?? null]
       derived.salt = createHash('sha256').update(JSON.stringify(meaning)).digest()
     }
     return derived.salt
   }
 
-  /** Sets the type of a column of this file. */
-  settle(column: ProfileColumn, type: ValueType): void {
+  /**
+   * What values of the first rows lose in the types that were inferred for them, in column order. Returns the same
+   * object until a type changes.
+   */
+  get warnings(): readonly ImportWarning[] {
+    const derived = this.#derive()
+    derived.warnings ??= this.profiles.flatMap(({ key }) => this.#warnings.get(key) ?? [])
+    return derived.warnings
+  }
+
+  /** Sets the inferred type of a column of this file, with what its values lose. */
+  settle(column: ProfileColumn, type: ValueType, losses: readonly SpellingLoss[]): void {
     Object.assign(column, { type } satisfies Partial<ProfileColumn>)
+    const { key } = column
+    if (losses.length > 0 && (type === 'int' || type === 'decimal'))
+      this.#warnings.set(
+        key,
+        losses.map((loss) => ({ key, type, ...loss })),
+      )
     this.#derived = undefined
   }
 
@@ -104,6 +139,8 @@ export class Columns {
   register(column: ProfileColumn, type: ValueType | undefined): void {
     const typesChanged = column.type !== type
     Object.assign(column, { type, registered: true } satisfies Partial<ProfileColumn>)
+    // The type is no longer the inferred one.
+    if (typesChanged) this.#warnings.delete(column.key)
     if (typesChanged || this.#derived === undefined) this.#derived = undefined
     else this.#derived.unregistered = this.#derived.unregistered.filter((other) => other !== column)
   }
@@ -120,11 +157,17 @@ export class Columns {
   }
 }
 
+/** Returns the value of an object's own member; undefined for an inherited one such as `constructor`. */
+function ownValue<Value>(object: Readonly<Record<string, Value>>, key: string): Value | undefined {
+  return Object.hasOwn(object, key) ? object[key] : undefined
+}
+
 /** Values that are computed from the types of all columns. */
 interface Derived {
   untyped: readonly ProfileColumn[]
   unregistered: readonly ProfileColumn[]
   types: Readonly<Record<string, ValueType>>
+  warnings?: readonly ImportWarning[]
   salt?: Buffer
 }
 

@@ -1,6 +1,8 @@
 import { type RowBlock, readHeader, readRows } from '@sluice/csv'
 import { registeredKeys, requireRoom } from '@sluice/profiles'
 import type { FileContext, StoredFile } from '../context.ts'
+import type { ImportOptions } from '../options.ts'
+import { checkColumns } from './check-columns.ts'
 import { Columns } from './columns.ts'
 import { yieldToEventLoop } from './event-loop.ts'
 import { SampledColumns } from './sampled-columns.ts'
@@ -19,18 +21,21 @@ const roundBytes = 64 * 2 ** 10
  * Reads the beginning of a file before its rows are processed: the header, and the types of the columns. Reads a few
  * bytes at a time, because the process may have requests to answer.
  *
- * Returns the columns and the byte offset of the first data row. Throws `FileError` if the header is refused. Throws
+ * Returns the columns and the byte offset of the first data row. Throws `FileError` if the header is refused, by its
+ * form or by the options. Throws
  * `KeyLimitExceeded` as soon as more columns have values than the app has room for keys.
  */
 export async function inspectFile(
   context: FileContext,
   file: StoredFile,
+  options: ImportOptions,
 ): Promise<{ columns: Columns; position: number }> {
   const registered = await registeredKeys(context.db, file.appId)
   await yieldToEventLoop()
   const header = await readHeader(openSource(context, file, 0))
   await yieldToEventLoop()
-  const columns = new Columns(header.columns, {}, registered)
+  const columns = new Columns(header.columns, { registered, options })
+  checkColumns(columns, options)
   await inferTypes(context, file, columns, header.end, registered.size)
   return { columns, position: header.end }
 }

@@ -1,5 +1,6 @@
 import { problemOf, type RowBlock } from '@sluice/csv'
 import { ColumnInference } from '@sluice/profiles'
+import { isClearMarker } from './clear-marker.ts'
 import type { Columns, ProfileColumn } from './columns.ts'
 
 /**
@@ -30,11 +31,12 @@ export class SampledColumns {
     const first = firstCell[row] ?? 0
     const count = (firstCell[row + 1] ?? 0) - first
     const untyped = this.#untyped
+    const { clearMarker } = this.#columns
     for (let number = 0; number < untyped.length; number++) {
       const index = untyped[number]?.index ?? count
       if (index >= count) return
       const [start, end] = [cellStart[first + index] ?? 0, cellEnd[first + index] ?? 0]
-      if (start !== end) this.#addValue(number, bytes, start, end)
+      if (start !== end && !isClearMarker(clearMarker, bytes, start, end)) this.#addValue(number, bytes, start, end)
     }
   }
 
@@ -42,7 +44,7 @@ export class SampledColumns {
   settle(): void {
     for (const [number, inference] of this.#inferences) {
       const [column, type] = [this.#untyped[number], inference.type()]
-      if (column !== undefined && type !== undefined) this.#columns.settle(column, type)
+      if (column !== undefined && type !== undefined) this.#columns.settle(column, type, inference.losses())
     }
   }
 

@@ -1,5 +1,6 @@
 import { type Database, type ImportContentType, type ImportSource, sql } from '@sluice/database'
 import type { StoredFile } from '../context.ts'
+import { optionValues } from '../options.ts'
 import type { FirstState } from '../states.ts'
 
 /** A complete file in storage that becomes an import. */
@@ -34,6 +35,7 @@ export async function queueStoredFile(db: Database, file: QueuedFile): Promise<b
       byte_size: file.byteSize,
       etag: file.etag,
       file_name: file.fileName,
+      ...optionValues(file.appId),
       upload_hash: file.uploadHash,
       signature_hash: file.signatureHash,
       checksum: file.checksum,

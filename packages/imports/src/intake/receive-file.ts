@@ -1,5 +1,6 @@
 import type { ImportContentType } from '@sluice/database'
 import type { ImportId, StoredFile } from '../context.ts'
+import type { ImportOptions } from '../options.ts'
 import {
   discardImport,
   type ExpectedFile,
@@ -31,18 +32,19 @@ export async function receiveFile<Checked>(
   id: ImportId,
   expected: ExpectedFile,
   open: () => Promise<FileBody>,
-  check: (file: StoredFile) => Promise<Checked>,
+  check: (file: StoredFile, options: ImportOptions) => Promise<Checked>,
 ): Promise<{ checked: Checked } | undefined> {
   const { db, storage } = context
   // Before the first byte: `requested_at` must not be later than the file's data (docs/decisions.md,
   // packages/deletions).
-  const objectKey = await reserveImport(context, id, expected)
+  const { objectKey, options } = await reserveImport(context, id, expected)
   try {
     const { contentType, byteSize, content } = await open()
     await storage.writeStream(objectKey, content, contentType, { byteSize })
     const stored = await storage.stat(objectKey)
     if (stored === undefined) throw new Error(`${objectKey} was stored and is gone`)
-    const checked = await check({ ...id, objectKey, contentType, etag: stored.etag, checksum: null })
+    const file = { ...id, objectKey, contentType, etag: stored.etag, checksum: null }
+    const checked = await check(file, options)
     return (await queueImport(db, id, { ...stored, contentType })) ? { checked } : undefined
   } catch (error) {
     await discardImport(context, id)

@@ -2,6 +2,7 @@ import { type Database, type ImportContentType, isDue, sql } from '@sluice/datab
 import type { ImportContext, ImportId, RequestContext } from '../context.ts'
 import { sweepLater } from '../file/file-sweeps.ts'
 import { importPrefix, uploadKey } from '../file/object-keys.ts'
+import { type GivenOptions, type ImportOptions, optionColumns, optionValues, toOptions } from '../options.ts'
 import { changeState, type FirstState } from '../states.ts'
 import { withinWaitingLimit } from './waiting-limit.ts'
 
@@ -23,6 +24,7 @@ export interface ExpectedFile {
   /** Name that the sender uses for the file. */
   fileName?: string
   dryRun?: boolean
+  options?: GivenOptions
 }
 
 /** Time that a request may take beside its body. */
@@ -35,13 +37,13 @@ const longestReceptionMs = 24 * 60 * 60_000 + requestGraceMs
  * Inserts an import whose file is about to come, and thereby reserves its place in the import order. Later imports wait
  * for it as for any upload (design.md §3, Request order).
  *
- * Returns the key for the file in storage. Throws `TooManyWaiting`.
+ * Returns the key for the file in storage, and the options with which the file is imported. Throws `TooManyWaiting`.
  */
 export async function reserveImport(
   { db, settings }: Pick<RequestContext, 'db' | 'settings'>,
   { appId, importId }: ImportId,
-  { source, contentType, longestMs, fileName, dryRun = false }: ExpectedFile,
-): Promise<string> {
+  { source, contentType, longestMs, fileName, dryRun = false, options }: ExpectedFile,
+): Promise<{ objectKey: string; options: ImportOptions }> {
   const objectKey = uploadKey(appId, importId)
   const values = {
     app_id: appId,
@@ -50,15 +52,16 @@ export async function reserveImport(
     state: 'awaiting_upload' satisfies FirstState,
     dry_run: dryRun,
     file_name: fileName ?? null,
+    ...optionValues(appId, options),
     object_key: objectKey,
     content_type: contentType,
     upload_expires_at: sql<Date>`now() + make_interval(secs => ${longestMs / 1000})`,
     upload_check_at: sql<Date>`now() + make_interval(secs => ${(longestMs + requestGraceMs) / 1000})`,
   } as const
-  await withinWaitingLimit(db, appId, settings.WAITING_IMPORTS_LIMIT, (tx) =>
-    tx.insertInto('imports').values(values).execute(),
+  const row = await withinWaitingLimit(db, appId, settings.WAITING_IMPORTS_LIMIT, (tx) =>
+    tx.insertInto('imports').values(values).returning(optionColumns).executeTakeFirstOrThrow(),
   )
-  return objectKey
+  return { objectKey, options: toOptions(row) }
 }
 
 /**

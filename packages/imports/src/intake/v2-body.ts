@@ -4,6 +4,7 @@ import { KeyLimitExceeded } from '@sluice/profiles'
 import { inImportTrace } from '@sluice/traces'
 import type { ImportId, ReceiveContext, StoredFile } from '../context.ts'
 import { inspectFile } from '../file/inspect.ts'
+import type { ImportOptions } from '../options.ts'
 import { type FileBody, receiveFile } from './receive-file.ts'
 
 /** An import that a v2 request has begun. */
@@ -40,7 +41,7 @@ async function receive(
   const { contentType } = file
   const expected = { source: 'v2', contentType, longestMs: context.settings.API_UPLOAD_TIMEOUT } as const
   try {
-    const inspect = (stored: StoredFile) => inspectFile(context, stored)
+    const inspect = (stored: StoredFile, options: ImportOptions) => inspectFile(context, stored, options)
     const received = await receiveFile(context, id, expected, async () => file, inspect)
     if (received === undefined) return { refused: 'the import was cancelled' }
     const { profiles } = received.checked.columns

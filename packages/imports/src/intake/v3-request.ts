@@ -1,8 +1,10 @@
 import { type ImportRequest, limits, type UploadDescriptor } from '@sluice/contract'
 import { sql } from '@sluice/database'
+import { requireTypes } from '@sluice/profiles'
 import { inImportTrace } from '@sluice/traces'
 import type { RequestContext } from '../context.ts'
 import { uploadKey } from '../file/object-keys.ts'
+import { optionValues } from '../options.ts'
 import type { FirstState } from '../states.ts'
 import { withinWaitingLimit } from './waiting-limit.ts'
 
@@ -11,7 +13,7 @@ import { withinWaitingLimit } from './waiting-limit.ts'
  * address.
  *
  * Returns the import's ID and the upload descriptor (service.md, Bulk import v3, first request). Throws
- * `TooManyWaiting`.
+ * `TooManyWaiting`, and `TypeConflict` if a declared key is registered with another type.
  */
 export async function requestImport(
   { db, storage, settings }: RequestContext,
@@ -20,7 +22,13 @@ export async function requestImport(
 ): Promise<{ importId: string; descriptor: UploadDescriptor }> {
   const importId = crypto.randomUUID()
   const objectKey = uploadKey(appId, importId)
+  await requireTypes(db, appId, request.profile_types ?? {})
   const { checksum, byte_size: byteSize, content_type: contentType } = request
+  const options = {
+    profileTypes: request.profile_types,
+    newKeys: request.new_keys,
+    clearMarker: request.clear_marker,
+  }
   const url = await storage.presignUpload(objectKey, { contentType, byteSize, checksum }, limits.uploadWindowMs)
   const values = {
     app_id: appId,
@@ -28,6 +36,8 @@ export async function requestImport(
     source: 'v3',
     state: 'awaiting_upload' satisfies FirstState,
     dry_run: request.dry_run,
+    file_name: request.file_name ?? null,
+    ...optionValues(appId, options),
     object_key: objectKey,
     content_type: contentType,
     byte_size: byteSize,

@@ -1,6 +1,7 @@
-import type { ValueType } from '@sluice/contract'
+import type { ImportWarning, ValueType } from '@sluice/contract'
 import { type ImportContentType, isConnectionFailure, sql } from '@sluice/database'
 import type { ImportContext, ImportId, StoredFile } from '../context.ts'
+import { type ImportOptions, type OptionsRow, toOptions } from '../options.ts'
 import { changeState, nextState } from '../states.ts'
 import { isAbandoned, isNext, longestRetryDelayMs } from './next-in-order.ts'
 
@@ -10,6 +11,8 @@ export interface Claim extends StoredFile {
   state: 'processing' | 'cancelled'
   /** The file is checked, and nothing is applied. */
   dryRun: boolean
+  options: ImportOptions
+  fileName: string | null
   /** When the sender began to send the data, as Postgres writes a time. A `Date` has no microseconds. */
   sentAt: string
   attempt: number
@@ -26,8 +29,9 @@ export interface Claim extends StoredFile {
 export interface Progress {
   /** Columns of the header; null until the first batch is committed. */
   columns: string[] | null
-  /** Types of the columns, by key, as far as they were registered or inferred. */
+  /** Types of the columns, by key, as far as they were registered, declared or inferred. */
   types: Readonly<Record<string, ValueType>>
+  warnings: readonly ImportWarning[]
   /** Keys that committed batches of a dry run would have registered. */
   previewedKeys: string[]
   /** Byte offset in the uncompressed file, after the last committed row. */
@@ -80,9 +84,10 @@ export async function claimImport(context: ImportContext, { appId, importId }: I
 /** The columns of a {@link ClaimRow}. */
 export const claimColumns = sql`
   app_id, import_id, state, dry_run, requested_at::text as sent_at, attempt, tries, object_key, content_type, etag,
-  checksum, byte_size, stored_size, columns, types, previewed_keys, position, rows_total, rows_applied, rows_failed`
+  checksum, byte_size, stored_size, file_name, profile_types, new_keys, clear_marker, columns, types, warnings,
+  previewed_keys, position, rows_total, rows_applied, rows_failed`
 
-export interface ClaimRow {
+export interface ClaimRow extends OptionsRow {
   app_id: number
   import_id: string
   state: 'processing' | 'cancelled'
@@ -96,8 +101,10 @@ export interface ClaimRow {
   checksum: string | null
   byte_size: number | null
   stored_size: number | null
+  file_name: string | null
   columns: string[] | null
   types: Record<string, ValueType>
+  warnings: ImportWarning[]
   previewed_keys: string[]
   position: number
   rows_total: number
@@ -112,6 +119,8 @@ export function toClaim(row: ClaimRow): Claim {
     importId: row.import_id,
     state: row.state,
     dryRun: row.dry_run,
+    options: toOptions(row),
+    fileName: row.file_name,
     sentAt: row.sent_at,
     attempt: row.attempt,
     tries: row.tries,
@@ -124,6 +133,7 @@ export function toClaim(row: ClaimRow): Claim {
     progress: {
       columns: row.columns,
       types: row.types,
+      warnings: row.warnings,
       previewedKeys: row.previewed_keys,
       position: row.position,
       rowsTotal: row.rows_total,

@@ -80,6 +80,7 @@ async function finishUnlessRemoved(
         error: error ?? null,
         lease_until: null,
         types: JSON.stringify(progress.types),
+        warnings: JSON.stringify(progress.warnings),
         ...(end.state !== 'cancelled' && {
           state: nextState(['processing'], end.state),
           finished_at: sql<Date>`now()`,
@@ -103,6 +104,7 @@ async function finishUnlessRemoved(
     const app = await tx.selectFrom('apps').select('name').where('app_id', '=', claim.appId).executeTakeFirstOrThrow()
     const content = importNotification({
       importId: claim.importId,
+      fileName: claim.fileName ?? undefined,
       appName: app.name,
       state: end.state,
       dryRun: claim.dryRun,
@@ -115,6 +117,7 @@ async function finishUnlessRemoved(
           ? undefined
           : { url: errorFileUrl(context.settings.API_URL, claim.importId, secret), days: linkDays },
       errorFileEndsBeforeRow: endsBeforeRow,
+      warnings: progress.warnings,
     })
     return await enqueueMails(tx, claim.appId, `import:${claim.importId}`, content)
   })

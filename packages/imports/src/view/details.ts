@@ -16,7 +16,6 @@ export type Wait =
 /** An import with everything that its page shows. */
 export interface ImportDetails {
   view: ImportView
-  fileName: string | null
   contentType: 'text/csv' | 'application/gzip'
   /** Key of the upload in storage. */
   objectKey: string
@@ -44,7 +43,7 @@ export async function showDetails(
 ): Promise<ImportDetails | undefined> {
   if (!isImportId(importId)) return undefined
   const row = await selectImports(db)
-    .select(['file_name', 'content_type', 'object_key', 'position', 'columns', 'error_counts', 'report_due'])
+    .select(['content_type', 'object_key', 'position', 'columns', 'error_counts', 'report_due'])
     .select(['sequence_number', 'upload_expires_at', 'holds_order'])
     .select(({ fn }) => fn.coalesce('stored_size', 'byte_size').as('bytes'))
     .select(sql<number | null>`extract(epoch from coalesce(finished_at, now()) - started_at)::float8`.as('seconds'))
@@ -55,7 +54,6 @@ export async function showDetails(
   if (row === undefined) return undefined
   return {
     view: toView(row, apiUrl),
-    fileName: row.file_name,
     contentType: row.content_type,
     objectKey: row.object_key,
     byteSize: row.bytes,
@@ -97,7 +95,6 @@ async function waitOf(db: Database, appId: number, row: WaitRow): Promise<Wait |
 /** An import in a list. */
 export interface ListedImport {
   view: ImportView
-  fileName: string | null
   /** Number in the app's import order. The next page ends before the last listed number. */
   sequenceNumber: number
   /** Place among the app's unfinished imports, 1 for the first; null if the import has ended. */
@@ -117,7 +114,7 @@ export async function listImportsBefore(
   { before, limit }: { before?: number; limit: number },
 ): Promise<ListedImport[]> {
   const rows = await selectImports(db)
-    .select(['file_name', 'sequence_number'])
+    .select('sequence_number')
     .select(sql<number | null>`extract(epoch from coalesce(finished_at, now()) - started_at)::float8`.as('seconds'))
     .where('app_id', '=', appId)
     .$if(before !== undefined, (query) => query.where('sequence_number', '<', before ?? 0))
@@ -127,7 +124,6 @@ export async function listImportsBefore(
   const places = rows.some((row) => row.finished_at === null) ? await placesInOrder(db, appId) : new Map()
   return rows.map((row) => ({
     view: toView(row, apiUrl),
-    fileName: row.file_name,
     sequenceNumber: row.sequence_number,
     place: places.get(row.import_id) ?? null,
     tookMs: row.seconds === null ? null : Math.max(0, row.seconds * 1000),

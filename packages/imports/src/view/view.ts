@@ -42,8 +42,20 @@ export async function listImports(
 export function selectImports(db: Database) {
   return db
     .selectFrom('imports')
-    .select(['import_id', 'state', 'source', 'dry_run', 'rows_total', 'rows_applied', 'rows_failed', 'error', 'types'])
     .select([
+      'import_id',
+      'state',
+      'source',
+      'dry_run',
+      'rows_total',
+      'rows_applied',
+      'rows_failed',
+      'error',
+      'types',
+      'warnings',
+    ])
+    .select([
+      'file_name',
       'error_file_secret',
       'error_file_ends_before_row',
       'files_removed_at',
@@ -62,6 +74,7 @@ export function toView(row: ViewRow, apiUrl: string | undefined): ImportView {
     import_id: row.import_id,
     state: row.state,
     source: row.source,
+    file_name: row.file_name,
     ...(row.dry_run && { dry_run: true }),
     rows_total: row.rows_total,
     rows_applied: row.rows_applied,
@@ -70,6 +83,7 @@ export function toView(row: ViewRow, apiUrl: string | undefined): ImportView {
     error_file_url: linked ? errorFileUrl(apiUrl, row.import_id, row.error_file_secret ?? '') : null,
     ...(row.error_file_ends_before_row !== null && { error_file_ends_before_row: row.error_file_ends_before_row }),
     types: row.types,
+    warnings: row.warnings,
     requested_at: row.requested_at.toISOString(),
     started_at: row.started_at?.toISOString() ?? null,
     finished_at: row.finished_at?.toISOString() ?? null,

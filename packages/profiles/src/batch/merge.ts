@@ -179,8 +179,8 @@ async function lookUpRegistrations(
 
 /**
  * Returns the statements that merge the new values into the profiles of registered users, for `writeTogether`. One
- * statement inserts first profiles, one updates the others. A profile that already holds all of its new values is not
- * written.
+ * statement inserts first profiles, one updates the others; both set and remove keys. A profile that already holds all
+ * of its new values is not written.
  *
  * Accepts the result of {@link lookUpUsers} in the transaction that these statements end. Another transaction may have
  * inserted a user's first profile since. The statements then fail with a conflict that `retryConflicts` repeats. With
@@ -194,6 +194,7 @@ export function mergeProfiles(
   toleratesConflicts: boolean,
 ): CompiledQuery[] {
   const [toInsert, toUpdate] = [states.toInsert(batch), states.toUpdate(batch)]
+  if (batch.hasRemovals) return mergeWithRemovals(tx, appId, batch, toInsert, toUpdate)
   const statements: CompiledQuery[] = []
   if (toInsert.length > 0) statements.push(insertProfiles(tx, appId, batch, toInsert, toleratesConflicts))
   if (toUpdate.length > 0) statements.push(updateProfiles(tx, appId, batch, toUpdate))
@@ -243,4 +244,50 @@ function updateProfiles(tx: Database, appId: number, batch: ProfileBatch, users:
     where p.app_id = ${appId}::integer and p.user_id = any((select user_ids from given)::text[]) and p.user_id = g.user_id
       and not p.attributes @> g.document
   `.compile(tx)
+}
+
+/**
+ * Returns the statements of a batch that removes keys. A document holds null for each removed key, and no stored value
+ * is null. So stripping the nulls from the merged document removes exactly these keys, and sets the others.
+ *
+ * The insert passes over profiles that another transaction has inserted meanwhile. The update of all users then merges
+ * into them as well. A profile that would become empty is not inserted.
+ */
+function mergeWithRemovals(
+  tx: Database,
+  appId: number,
+  batch: ProfileBatch,
+  toInsert: readonly number[],
+  toUpdate: readonly number[],
+): CompiledQuery[] {
+  const insert = sql`
+    /* prepared */
+    insert into profiles (app_id, user_id, attributes, row_hash, updated_at)
+    select ${appId}::integer, g.user_id, g.attributes, nullif(g.row_hash, ${noHash}::uuid), now()
+    from (
+      select user_id, jsonb_strip_nulls(document::jsonb) as attributes, row_hash
+      from unnest(${batch.idArray(toInsert)}::text[], ${batch.documentArray(toInsert)}::text[], ${batch.hashArray(toInsert)}::uuid[])
+        as given (user_id, document, row_hash)
+      offset 0
+    ) g
+    where g.attributes <> '{}'
+    on conflict (app_id, user_id) do nothing
+  `
+  const users = [...toInsert, ...toUpdate].sort((one, other) => one - other)
+  if (users.length === 0) return []
+  const update = sql`
+    /* prepared */
+    with given as materialized (select ${batch.idArray(users)}::text[] as user_ids)
+    update profiles p
+    set attributes = jsonb_strip_nulls(p.attributes || g.document), row_hash = nullif(g.row_hash, ${noHash}::uuid),
+      updated_at = now()
+    from (
+      select unnest((select user_ids from given)) as user_id, unnest(${batch.documentArray(users)}::text[])::jsonb as document,
+        unnest(${batch.hashArray(users)}::uuid[]) as row_hash
+      offset 0
+    ) g
+    where p.app_id = ${appId}::integer and p.user_id = any((select user_ids from given)::text[]) and p.user_id = g.user_id
+      and p.attributes <> jsonb_strip_nulls(p.attributes || g.document)
+  `
+  return toInsert.length === 0 ? [update.compile(tx)] : [insert.compile(tx), update.compile(tx)]
 }

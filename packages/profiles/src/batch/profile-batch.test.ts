@@ -11,6 +11,7 @@ const steps = {
   beginRow: (batch: ProfileBatch) => batch.beginRow(),
   addValue: (batch: ProfileBatch) => batch.addValue(jsonKey, Buffer.from('1'), 0, 1, 'int', true),
   addWrongValue: (batch: ProfileBatch) => batch.addValue(jsonKey, Buffer.from('x'), 0, 1, 'int', true),
+  addRemoval: (batch: ProfileBatch) => batch.addRemoval(jsonKey),
   keepRow: (batch: ProfileBatch) => batch.keepRow(0),
   dropRow: (batch: ProfileBatch) => batch.dropRow(),
   read: (batch: ProfileBatch) => batch.documentArray(batch.hasDocument(0) ? [0] : []),
@@ -28,6 +29,8 @@ function after(...taken: Step[]): ProfileBatch {
 
 test.each<[string, Step[], Step]>([
   ['a value outside a row', [], 'addValue'],
+  ['a removal outside a row', [], 'addRemoval'],
+  ['a removal after reading', ['beginRow', 'addValue', 'keepRow', 'read'], 'addRemoval'],
   ['the end of a row that has not begun', [], 'keepRow'],
   ['dropping a row that has not begun', [], 'dropRow'],
   ['a row within a row', ['beginRow'], 'beginRow'],
@@ -39,6 +42,14 @@ test.each<[string, Step[], Step]>([
 ])('%s is refused', (_, taken, step) => {
   const batch = after(...taken)
   expect(() => steps[step](batch)).toThrow('out of order')
+})
+
+test('a removed key is null in the document, and a later row of the user may set it again', () => {
+  const batch = after('beginRow', 'addRemoval', 'keepRow', 'beginRow', 'addValue', 'keepRow')
+  expect(batch.hasRemovals).toBe(true)
+  expect(batch.documentArray([0]).toString('latin1')).toContain('{"n":null,"n":1}')
+  batch.clearValues()
+  expect(batch.hasRemovals).toBe(false)
 })
 
 test('a row of a user that the batch does not have is refused', () => {
@@ -78,7 +89,7 @@ test('steps in any order either throw or leave a document that is JSON', () => {
       if (!batch.hasDocument(0)) return
       const array = batch.documentArray([0])
       const headerBytes = 24 // of the array and of its only element
-      expect(JSON.parse(array.toString('utf8', headerBytes))).toEqual({ n: 1 })
+      expect([{ n: 1 }, { n: null }]).toContainEqual(JSON.parse(array.toString('utf8', headerBytes)))
     }),
   )
 })

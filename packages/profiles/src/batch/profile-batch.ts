@@ -11,6 +11,7 @@ const hashBytes = 16
 const openingBrace = 0x7b
 const closingBrace = 0x7d
 const comma = 0x2c
+const jsonNull = Buffer.from('null')
 
 /**
  * What may come next:
@@ -29,9 +30,9 @@ type Phase = 'users' | 'rows' | 'open row' | 'refused row' | 'complete'
  * Usage, in this order; any other order throws:
  *
  * 1. {@link addRow} adds the user of each row with a hash of the row. A lookup needs no more than that.
- * 2. {@link beginRow}, {@link addValue} for each value, then {@link keepRow} or {@link dropRow} add the values of the
- *    rows that are to be written. They become JSON documents in the bytes that Postgres accepts, without an object for
- *    each value. Later rows of a user win, key by key.
+ * 2. {@link beginRow}, {@link addValue} or {@link addRemoval} for each key, then {@link keepRow} or {@link dropRow} add
+ *    the values of the rows that are to be written. They become JSON documents in the bytes that Postgres accepts,
+ *    without an object for each value. Later rows of a user win, key by key.
  * 3. {@link documentArray} and {@link copyRows} return the documents. Buffers are valid until {@link clear} or
  *    {@link clearValues}, which begin at 1 or 2 again with the same memory.
  */
@@ -46,6 +47,12 @@ export class ProfileBatch {
   /** The documents, in order, of users that have several rows. They are joined when the batch is complete. */
   readonly #toJoin = new Map<number, number[]>()
   #phase: Phase = 'users'
+  #hasRemovals = false
+
+  /** Rows remove keys from profiles. The documents hold null for these keys. */
+  get hasRemovals(): boolean {
+    return this.#hasRemovals
+  }
 
   /** The number of users. */
   get size(): number {
@@ -66,6 +73,7 @@ export class ProfileBatch {
     this.#documents.clear()
     this.#documentOf.fill(-1)
     this.#toJoin.clear()
+    this.#hasRemovals = false
     this.#phase = 'users'
   }
 
@@ -122,13 +130,16 @@ export class ProfileBatch {
     type: ValueType,
     isText: boolean,
   ): RowProblem | undefined {
-    if (this.#phase !== 'open row' && this.#phase !== 'refused row') throw outOfOrder('addValue', this.#phase)
-    const { writer } = this.#documents
-    if (!this.#isEmptyRow()) writer.writeByte(comma)
-    writer.write(jsonKey)
+    const writer = this.#beginMember('addValue', jsonKey)
     const problem = writer.writeCell(source, start, end, type, isText)
     if (problem !== undefined) this.#phase = 'refused row'
     return problem
+  }
+
+  /** Adds a key to the row that is removed from the profile. Later rows of the user may set it again. */
+  addRemoval(jsonKey: Buffer): void {
+    this.#beginMember('addRemoval', jsonKey).write(jsonNull)
+    this.#hasRemovals = true
   }
 
   /** Ends the row as a row of this user. */
@@ -183,6 +194,15 @@ export class ProfileBatch {
   /** Whether a user has new values in this batch. */
   hasDocument(user: number): boolean {
     return this.#documentOf[user] !== -1
+  }
+
+  /** Writes the key of the open row's next member. Returns the writer for its value. */
+  #beginMember(step: string, jsonKey: Buffer): ByteWriter {
+    if (this.#phase !== 'open row' && this.#phase !== 'refused row') throw outOfOrder(step, this.#phase)
+    const { writer } = this.#documents
+    if (!this.#isEmptyRow()) writer.writeByte(comma)
+    writer.write(jsonKey)
+    return writer
   }
 
   #isEmptyRow(): boolean {

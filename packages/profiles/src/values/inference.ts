@@ -1,5 +1,6 @@
 import type { ValueType } from '@sluice/contract'
 import { decodeCell } from './cell.ts'
+import type { SpellingLoss } from './spelling.ts'
 import { TextInference } from './text-inference.ts'
 
 /** Infers the type of a new key from cells, by the rules of {@link TextInference}. */
@@ -20,5 +21,10 @@ export class ColumnInference {
   /** Returns the type of all values so far; undefined if there was none. */
   type(): ValueType | undefined {
     return this.#inference.type()
+  }
+
+  /** Returns what values so far lose in the inferred type, by the rules of {@link TextInference}. */
+  losses(): SpellingLoss[] {
+    return this.#inference.losses()
   }
 }

@@ -2,6 +2,7 @@ import type { ValueType } from '@sluice/contract/value-type'
 import { parseDatetime } from './datetime.ts'
 import { parseDecimal, parsePointDecimal } from './decimal.ts'
 import { parseInteger } from './int.ts'
+import { type SpellingLoss, SpellingLosses } from './spelling.ts'
 
 // This file and its imports also run in browsers, so they must not use Node's API.
 
@@ -11,17 +12,25 @@ import { parseInteger } from './int.ts'
  */
 export class TextInference {
   #type: ValueType | undefined
+  readonly #losses = new SpellingLosses()
 
   /** Adds the next value of the column. An empty value does not count. */
   add(text: string): void {
     // A string column stays a string column.
     if (text === '' || this.#type === 'string') return
-    this.#type = combine(this.#type, narrowestType(text))
+    const type = narrowestType(text)
+    this.#type = combine(this.#type, type)
+    if (isNumeric(type)) this.#losses.add(text)
   }
 
   /** Returns the type of all values so far; undefined if there was none. */
   type(): ValueType | undefined {
     return this.#type
+  }
+
+  /** Returns what values so far lose in the inferred type. Only int and decimal lose anything. */
+  losses(): SpellingLoss[] {
+    return this.#type === 'int' || this.#type === 'decimal' ? this.#losses.in(this.#type) : []
   }
 }
 

@@ -1,5 +1,7 @@
 import { errors } from '../../errors.ts'
 import { parseImportRequest } from '../../import.ts'
+import { fileMessages } from '../../import-messages.ts'
+import { refusedTypes } from '../../import-options.ts'
 import { limits } from '../../limits.ts'
 import type { PathItem } from '../document-types.ts'
 import { type ErrorCase, json, jsonBodyErrors, success, tokenResponses } from '../responses.ts'
@@ -18,12 +20,21 @@ const view = {
   import_id: '0b9d4d1e-7f0c-4c7e-9d6e-0f6d7f3f2a11',
   state: 'completed',
   source: 'v3',
+  file_name: 'people.csv',
   rows_total: 1000,
   rows_applied: 998,
   rows_failed: 2,
   error: null,
   error_file_url: 'https://api.example.com/error_files/0b9d4d1e.c2VjcmV0',
-  types: { name: 'string', age: 'int' },
+  types: { name: 'string', age: 'int', shop: 'int' },
+  warnings: [
+    {
+      key: 'shop',
+      type: 'int',
+      message: '212 of 1000 values begin with 0, which int does not keep',
+      examples: ['007', '042', '015'],
+    },
+  ],
   requested_at: '2026-03-01T09:00:00.000Z',
   started_at: '2026-03-01T09:00:05.120Z',
   finished_at: '2026-03-01T09:00:06.480Z',
@@ -60,6 +71,23 @@ const invalidRequests = [
     content_type: 'text/plain',
   }),
   refused('dry_run', 'The value of dry_run is not a boolean.', { checksum, byte_size: '12', dry_run: 'yes' }),
+  refused('profile_types', 'A declared type is not known, or its key is not valid.', {
+    checksum,
+    byte_size: '12',
+    profile_types: { zip: 'text', user_id: 'string' },
+  }),
+  refused('new_keys', 'The value of new_keys is not known.', { checksum, byte_size: '12', new_keys: 'ignore' }),
+  refused('clear_marker', 'The clear marker is not valid.', { checksum, byte_size: '12', clear_marker: 'a,b' }),
+  refused('file_name', 'The name of the file is too long.', {
+    checksum,
+    byte_size: '12',
+    file_name: 'x'.repeat(limits.fileNameLength + 1),
+  }),
+  {
+    name: 'registered_type',
+    when: 'A declared key is registered with another type.',
+    answer: errors.badRequest(...refusedTypes([fileMessages.otherType('age', 'int')])),
+  },
   refused('no_object', 'The body is not a JSON object.', []),
 ]
 
@@ -77,6 +105,11 @@ export const bulkImportPath: PathItem = {
       'second request needs no token and must begin within 5 minutes. Storage refuses it (400 or 403, with an XML body) if',
       'content, size, type or signature differ from the announcement.',
       '',
+      'Optional members are extensions of Sluice. `profile_types` declares types, so that none is inferred. `new_keys` says whether',
+      'unknown columns are registered or refused. `clear_marker` is the text of cells that remove a value. If a declared key is',
+      'registered with another type meanwhile, the import fails with `zip is registered as int`; if a declared column is missing,',
+      'with `declared columns are missing: zipp`; if columns are refused, with `profile keys are not registered: a, b`.',
+      '',
       'Files of one app are processed in the order of their first requests. A mail reports the result of each import.',
       '',
       csvRules,
@@ -85,7 +118,13 @@ export const bulkImportPath: PathItem = {
     requestBody: {
       required: true,
       description: 'The announced file: at most 1 GiB as CSV, 100 MiB as gzip.',
-      content: json('ImportRequest', { checksum, byte_size: '12', content_type: 'text/csv' }),
+      content: json('ImportRequest', {
+        checksum,
+        byte_size: '12',
+        content_type: 'text/csv',
+        profile_types: { zip: 'string' },
+        file_name: 'people.csv',
+      }),
     },
     responses: tokenResponses(
       {
@@ -101,7 +140,7 @@ export const bulkImportPath: PathItem = {
           },
         ),
       },
-      [...invalidRequests, notJson, ...jsonBodyErrors(limits.importRequestBytes)],
+      [...invalidRequests, notJson, ...jsonBodyErrors(limits.jsonBytes)],
     ),
   },
 }

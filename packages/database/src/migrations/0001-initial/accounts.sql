@@ -4,6 +4,7 @@ create table apps (
   app_id integer generated always as identity primary key,
   name text not null,
   user_hash_salt bytea not null default uuid_send(gen_random_uuid()),
+  new_keys text not null default 'register' check (new_keys in ('register', 'refuse')),
   created_at timestamptz not null default now()
 );
 

@@ -23,6 +23,11 @@ create table imports (
   signature_hash bytea,
   files_removed_at timestamptz,
 
+  -- The options.
+  profile_types json not null default '{}',
+  new_keys text not null default 'register' check (new_keys in ('register', 'refuse')),
+  clear_marker text,
+
   -- The claim.
   attempt integer not null default 0,
   tries integer not null default 0,
@@ -34,6 +39,7 @@ create table imports (
   -- The progress.
   columns json,
   types json not null default '{}',
+  warnings jsonb not null default '[]',
   previewed_keys text[] not null default '{}',
   position bigint not null default 0,
   rows_total bigint not null default 0,
@@ -91,9 +97,9 @@ create index imports_reports_due on imports (app_id) where report_due;
 create index imports_files_to_remove on imports (finished_at)
   where files_removed_at is null and state in ('completed', 'failed', 'expired', 'cancelled');
 
--- Imports whose removed files still have names: a deletion that completes forgets these names.
-create index imports_removed_with_names on imports (app_id)
-  where file_name is not null and files_removed_at is not null;
+-- Imports whose removed files still have names, or warnings with values of the files: a deletion that completes forgets both.
+create index imports_with_traces on imports (app_id)
+  where files_removed_at is not null and (file_name is not null or warnings <> '[]');
 
 -- An upload never becomes two imports, however often its request is repeated.
 create unique index imports_upload_hash on imports (app_id, upload_hash) where upload_hash is not null;

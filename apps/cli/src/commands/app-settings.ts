@@ -1,0 +1,30 @@
+import { findApp, setNewKeys } from '@sluice/accounts'
+import { type NewKeys, newKeysChoices } from '@sluice/contract'
+import { type Command, Option } from 'commander'
+import { Failure } from '../failure.ts'
+import { fields, print } from '../output.ts'
+import { parseAppId, withDatabase } from '../stack.ts'
+
+/** Adds `sluice app set` to the command `app`. */
+export function addAppSetCommand(app: Command): void {
+  const set = app
+    .command('set')
+    .description('change the settings of an app')
+    .requiredOption('--app <id>', 'ID of the app', parseAppId)
+    .addOption(newKeysOption('what imports do with columns that are neither registered nor declared'))
+    .option('--json', 'print one JSON document and nothing else on stdout')
+    .action(async ({ app: appId, newKeys }: { app: number; newKeys?: NewKeys }) => {
+      if (newKeys === undefined) throw new Failure('--new-keys is missing', 2)
+      const found = await withDatabase(async (db) => {
+        await setNewKeys(db, appId, newKeys)
+        return await findApp(db, appId)
+      })
+      const settings = { app_id: appId, name: found?.name, new_keys: newKeys }
+      print(set, settings, () => fields({ 'App ID': appId, Name: found?.name, 'New keys': newKeys }))
+    })
+}
+
+/** Returns the option `--new-keys` of a command. */
+export function newKeysOption(description: string): Option {
+  return new Option('--new-keys <choice>', description).choices(newKeysChoices)
+}

@@ -1,0 +1,28 @@
+import type { NewKeys } from '@sluice/contract'
+import { type Html, html } from '@sluice/html'
+import type { FastifyRequest } from 'fastify'
+import { formTokenField } from '../access/forms.ts'
+import { visitedApp } from '../access/guard.ts'
+
+const choices: Readonly<Record<NewKeys, string>> = {
+  register: 'Register their keys, with types that are inferred from the values',
+  refuse: 'Refuse the file',
+}
+
+/** Renders the form that sets what imports of the app do with new columns. */
+export function newKeysForm(request: FastifyRequest, current: NewKeys): Html {
+  const choice = ([value, text]: readonly [string, string]) =>
+    html`<label class="tick"><input type="radio" name="new_keys" value="${value}"${value === current && html` checked`}> ${text}</label>`
+  return html`<section class="card narrow" aria-labelledby="new-keys">
+    <h2 id="new-keys">New columns</h2>
+    <form method="post" action="/apps/${visitedApp(request).appId}/settings/new-keys">
+      ${formTokenField(request)}
+      <fieldset>
+        <legend>If a file has columns that are neither registered nor declared</legend>
+        ${Object.entries(choices).map(choice)}
+      </fieldset>
+      <p class="hint">This applies to every upload route. A request to the API may decide otherwise for its file.</p>
+      <button>Save</button>
+    </form>
+  </section>`
+}

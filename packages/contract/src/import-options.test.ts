@@ -1,0 +1,100 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parseImportRequest } from './import.ts'
+import { parseProfileTypes } from './import-options.ts'
+import { keyProblem } from './profile-keys.ts'
+
+const valid = { checksum: 'XrY7u+Ae7tCTyyK7j1rNww==', byte_size: '12' }
+const requestWith = (members: object) => parseImportRequest({ ...valid, ...members })
+
+describe('optional members of the first request', () => {
+  test('are returned as they were given', () => {
+    const members = {
+      profile_types: { zip: 'string', __proto__x: 'int', ' born ': 'datetime' },
+      new_keys: 'refuse',
+      clear_marker: '#N/A',
+      file_name: 'Kunden 😀.csv',
+    }
+    expect(requestWith(members)).toMatchObject({ request: members })
+  })
+
+  test('may be absent, null or, except for the clear marker, empty', () => {
+    for (const absent of [undefined, null, '']) {
+      const parsed = requestWith({ profile_types: absent, new_keys: absent, file_name: absent })
+      expect(parsed).toMatchObject({ request: { profile_types: {} } })
+      expect(parsed).not.toHaveProperty('request.new_keys', expect.anything())
+    }
+    expect(requestWith({ clear_marker: null })).toHaveProperty('request.clear_marker', undefined)
+  })
+
+  test('a key named __proto__ is a key like any other', () => {
+    const parsed = parseProfileTypes(JSON.parse('{"__proto__": "int", "constructor": "string"}'))
+    expect('types' in parsed && Object.entries(parsed.types)).toEqual([
+      ['__proto__', 'int'],
+      ['constructor', 'string'],
+    ])
+  })
+
+  test.each([
+    ['profile_types', 'zip', 'profile_types must be an object of keys with their types'],
+    ['profile_types', ['zip'], 'profile_types must be an object of keys with their types'],
+    ['profile_types', { zip: 'text' }, 'profile_types: zip should be of type string, int, decimal, datetime'],
+    ['profile_types', { zip: null }, 'profile_types: zip should be of type string, int, decimal, datetime'],
+    ['profile_types', { '': 'int' }, 'profile_types: key must not be empty'],
+    ['profile_types', { user_id: 'string' }, 'profile_types: user_id is a reserved name'],
+    ['profile_types', { SERVICE_ERRORS: 'string' }, 'profile_types: SERVICE_ERRORS is a reserved name'],
+    ['profile_types', { $name: 'string' }, 'profile_types: $name is a reserved name'],
+    ['profile_types', { 'a\0': 'string' }, 'profile_types: a\ufffd should not contain U+0000'],
+    ['new_keys', 'Refuse', 'new_keys must be register or refuse'],
+    ['new_keys', true, 'new_keys must be register or refuse'],
+    ['clear_marker', '', 'clear_marker must not be empty'],
+    ['clear_marker', 7, 'clear_marker must be a string'],
+    ['clear_marker', 'x'.repeat(33), 'clear_marker should be at most 32 characters'],
+    ['clear_marker', 'a,b', 'clear_marker must not contain a comma, a quote or a line break'],
+    ['clear_marker', '"', 'clear_marker must not contain a comma, a quote or a line break'],
+    ['clear_marker', 'a\rb', 'clear_marker must not contain a comma, a quote or a line break'],
+    ['clear_marker', 'a\n', 'clear_marker must not contain a comma, a quote or a line break'],
+    ['clear_marker', '\0', 'clear_marker should not contain U+0000'],
+    ['clear_marker', '\ud800', 'clear_marker should not contain a lone surrogate'],
+    ['file_name', 'x'.repeat(256), 'file_name should be at most 255 characters'],
+    ['file_name', { name: 'x' }, 'file_name must be a string'],
+    ['file_name', 'a\0', 'file_name should not contain U+0000'],
+  ])('%s %j is refused with a message that names it', (name, value, message) => {
+    expect(requestWith({ [name]: value })).toEqual({ messages: [`Validation failed: ${message}`] })
+  })
+
+  test('a clear marker may have 32 characters of any kind but these, such as spaces', () => {
+    for (const marker of ['😀'.repeat(32), ' ', "'", '-'])
+      expect(requestWith({ clear_marker: marker })).toMatchObject({ request: { clear_marker: marker } })
+  })
+
+  test('declared keys have no more bytes than a header', () => {
+    const types = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`${index}`.padStart(100, 'k'), 'int']))
+    expect(requestWith({ profile_types: types(1024) })).toHaveProperty('request')
+    expect(requestWith({ profile_types: types(1025) })).toEqual({
+      messages: ['Validation failed: profile_types: the keys have over 102400 bytes, more than a header'],
+    })
+  })
+
+  test('lead to a checked request, or to messages that name the member, for any JSON', () => {
+    const member = fc.oneof(fc.jsonValue(), fc.string({ unit: 'binary' }))
+    const types = fc.oneof(member, fc.dictionary(fc.string({ unit: 'binary' }), fc.oneof(member, fc.constant('int'))))
+    const members = fc.record(
+      { profile_types: types, new_keys: member, clear_marker: member, file_name: member },
+      { requiredKeys: [] },
+    )
+    fc.assert(
+      fc.property(members, (given) => {
+        const parsed = requestWith(given)
+        if ('messages' in parsed) {
+          for (const message of parsed.messages) {
+            expect(message).toMatch(/^Validation failed: (profile_types|new_keys|clear_marker|file_name)\b/)
+            expect(message.isWellFormed()).toBe(true)
+          }
+        } else
+          for (const key of Object.keys(parsed.request.profile_types ?? {})) expect(keyProblem(key)).toBeUndefined()
+      }),
+    )
+  })
+})

@@ -1,0 +1,42 @@
+import type { NewKeys, ValueType } from '@sluice/contract'
+import { sql } from '@sluice/database'
+
+/** What the sender of a file decided about its import. */
+export interface ImportOptions {
+  /** The declared types, by key. */
+  profileTypes: Readonly<Record<string, ValueType>>
+  /** What happens to columns that are neither registered nor declared. */
+  newKeys: NewKeys
+  /** A cell with this text removes the key from the user's profile; null if no text does. */
+  clearMarker: string | null
+}
+
+/** The options as an import's row has them. */
+export interface OptionsRow {
+  profile_types: Record<string, ValueType>
+  new_keys: NewKeys
+  clear_marker: string | null
+}
+
+/** The columns of an {@link OptionsRow}. */
+export const optionColumns = ['profile_types', 'new_keys', 'clear_marker'] as const
+
+/** Returns the options that an import's row has. */
+export function toOptions(row: OptionsRow): ImportOptions {
+  return { profileTypes: row.profile_types, newKeys: row.new_keys, clearMarker: row.clear_marker }
+}
+
+/** The options that a request may have. Absent and undefined members are the same. */
+export type GivenOptions = { [Name in keyof ImportOptions]?: ImportOptions[Name] | undefined }
+
+/**
+ * Returns the values of an import's row. Without a choice about new keys, the app's own default applies as it is when
+ * the import is requested.
+ */
+export function optionValues(appId: number, { profileTypes, newKeys, clearMarker }: GivenOptions = {}) {
+  return {
+    ...(profileTypes !== undefined && { profile_types: JSON.stringify(profileTypes) }),
+    new_keys: newKeys ?? sql<NewKeys>`(select a.new_keys from apps a where a.app_id = ${appId})`,
+    clear_marker: clearMarker ?? null,
+  }
+}

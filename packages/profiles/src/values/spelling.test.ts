@@ -1,0 +1,93 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parseDecimal } from './decimal.ts'
+import { parseInteger } from './int.ts'
+import { SpellingLosses } from './spelling.ts'
+import { TextInference } from './text-inference.ts'
+
+function lossesOf(numbers: readonly string[], type: 'int' | 'decimal') {
+  const losses = new SpellingLosses()
+  for (const number of numbers) losses.add(number)
+  return losses.in(type)
+}
+
+describe('numbers that lose their spelling', () => {
+  test.each([
+    ['a leading 0', ['007', '7', '010'], 'int', '2 of 3 values begin with 0, which int does not keep', ['007', '010']],
+    ['a leading 0 after a sign', ['-01'], 'int', '1 of 1 values begin with 0, which int does not keep', ['-01']],
+    [
+      'a leading 0 in a decimal',
+      ['00.5', '0.5'],
+      'decimal',
+      '1 of 2 values begin with 0, which decimal does not keep',
+      ['00.5'],
+    ],
+    ['a leading +', ['+1', '1'], 'int', '1 of 2 values begin with +, which int does not keep', ['+1']],
+    [
+      'over 15 digits in a decimal',
+      ['1234567890.123456', '0.00012345', '1.5e300'],
+      'decimal',
+      '1 of 3 values have more than 15 significant digits, which decimal does not keep',
+      ['1234567890.123456'],
+    ],
+  ] as const)('are counted with %s', (_, numbers, type, message, examples) => {
+    expect(lossesOf(numbers, type)).toEqual([{ message, examples: [...examples] }])
+  })
+
+  test.each([
+    ['0', 'int'],
+    ['-12', 'int'],
+    ['9007199254740991', 'int'],
+    ['9007199254740991', 'decimal'],
+    ['0.5', 'decimal'],
+    ['123456789012345.0'.slice(0, 15), 'decimal'],
+  ] as const)('%s keeps its spelling as %s', (number, type) => {
+    expect(lossesOf([number], type)).toEqual([])
+  })
+
+  test('has three examples at most, each once and cut off', () => {
+    const long = `0${'0'.repeat(1000)}1`
+    const [loss] = lossesOf(['01', '01', long, '02', '03'], 'int')
+    expect(loss).toEqual({
+      message: '5 of 5 values begin with 0, which int does not keep',
+      examples: ['01', `${'0'.repeat(40)}…`, '02'],
+    })
+  })
+
+  test('a number without a loss is written as it was read, except for an exponent and trailing zeros', () => {
+    const digits = fc.stringMatching(/^[+-]?\d{1,17}$/)
+    const decimals = fc.stringMatching(/^[+-]?\d{1,9}\.\d{0,8}[1-9]$/)
+    fc.assert(
+      fc.property(fc.oneof(digits, decimals), (number) => {
+        const type = number.includes('.') ? 'decimal' : 'int'
+        const stored = type === 'int' ? parseInteger(number) : parseDecimal(number)
+        // JavaScript writes small fractions with an exponent, which is another spelling of the same digits.
+        if (stored === undefined || lossesOf([number], type).length > 0 || String(stored).includes('e')) return
+        expect(String(stored)).toBe(stored === 0 ? number.replace(/^-/, '').replace(/\.0+$/, '') : number)
+      }),
+    )
+  })
+})
+
+describe('an inferred column', () => {
+  const warningsOf = (...values: string[]) => {
+    const inference = new TextInference()
+    for (const value of values) inference.add(value)
+    return inference.losses()
+  }
+
+  test('warns in the type that all values together have', () => {
+    expect(warningsOf('007', '', '8').map(({ message }) => message)).toEqual([
+      '1 of 2 values begin with 0, which int does not keep',
+    ])
+    expect(warningsOf('007', '1.5').map(({ message }) => message)).toEqual([
+      '1 of 2 values begin with 0, which decimal does not keep',
+    ])
+  })
+
+  test('warns of nothing if it is a string or datetime column', () => {
+    expect(warningsOf('007', 'x')).toEqual([])
+    expect(warningsOf('2026-01-01')).toEqual([])
+    expect(warningsOf()).toEqual([])
+  })
+})

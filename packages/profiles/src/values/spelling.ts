@@ -1,0 +1,75 @@
+// This file also runs in browsers, so it must not use Node's API.
+
+/** A type in which a number may lose the spelling that it has in a file. */
+export type NumberType = 'int' | 'decimal'
+
+/** Values of a column that lose their spelling in the type that was inferred for the column. */
+export interface SpellingLoss {
+  /** For people: how many values lose what. */
+  message: string
+  /** The first such values, each once. */
+  examples: string[]
+}
+
+/** Examples of each loss, and the most characters of an example: a number may have any number of leading zeros. */
+const maxExamples = 3
+const exampleLength = 40
+
+/** More digits than this may change when a decimal is stored as a double. */
+const exactDigits = 15
+
+interface Loss {
+  /** Follows the number of values. */
+  text: string
+  types: readonly NumberType[]
+  affects: (number: string) => boolean
+}
+
+const losses: readonly Loss[] = [
+  { text: 'begin with 0', types: ['int', 'decimal'], affects: (number) => /^[+-]?0\d/.test(number) },
+  { text: 'begin with +', types: ['int', 'decimal'], affects: (number) => number.startsWith('+') },
+  {
+    text: `have more than ${exactDigits} significant digits`,
+    types: ['decimal'],
+    // An int is exact, in a decimal column too.
+    affects: (number) => number.includes('.') && significantDigits(number) > exactDigits,
+  },
+]
+
+/** Counts the numbers of a column that an int or a decimal would spell in another way. */
+export class SpellingLosses {
+  #values = 0
+  readonly #found = losses.map(() => ({ values: 0, examples: [] as string[] }))
+
+  /** Adds the next number of the column, which is an int or a decimal. */
+  add(number: string): void {
+    this.#values++
+    for (const [index, loss] of losses.entries()) {
+      const found = this.#found[index]
+      if (found === undefined || !loss.affects(number)) continue
+      found.values++
+      const example = number.length > exampleLength ? `${number.slice(0, exampleLength)}…` : number
+      if (found.examples.length < maxExamples && !found.examples.includes(example)) found.examples.push(example)
+    }
+  }
+
+  /** Returns what the numbers so far lose in a type, one entry for each kind of loss. */
+  in(type: NumberType): SpellingLoss[] {
+    return losses.flatMap(({ text, types }, index) => {
+      const { values = 0, examples = [] } = this.#found[index] ?? {}
+      if (values === 0 || !types.includes(type)) return []
+      return [
+        {
+          message: `${values} of ${this.#values} values ${text}, which ${type} does not keep`,
+          examples: [...examples],
+        },
+      ]
+    })
+  }
+}
+
+/** Returns the number of digits from the first digit that is not 0, without those of the exponent. */
+function significantDigits(number: string): number {
+  const [mantissa = ''] = number.split(/e/i)
+  return mantissa.replace(/\D/g, '').replace(/^0+/, '').length
+}

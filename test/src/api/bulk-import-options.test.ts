@@ -1,0 +1,74 @@
+import { setNewKeys } from '@sluice/accounts'
+import { beforeEach, expect, test } from 'vitest'
+import { type App, everything, openApp, openTestApi, send, type TestApi } from './test-api.ts'
+
+// Optional members of the first request: profile_types, new_keys, clear_marker and file_name. Their effect on an import
+// is tested in test/src/imports.
+const path = '/v3/user_profiles/bulk_import'
+const declaration = { checksum: 'XrY7u+Ae7tCTyyK7j1rNww==', byte_size: '12' }
+
+let api: TestApi
+let app: App
+beforeEach(async () => {
+  api = await openTestApi()
+  app = await openApp(api)
+  return () => api.close()
+})
+
+const request = (members: object) => send(api, app, path, { ...declaration, ...members })
+
+const register = (keys: Record<string, string>) =>
+  send(api, app, '/v1/profile_keys', { profile_keys: Object.entries(keys).map(([key, type]) => ({ key, type })) })
+
+async function optionsOf({ headers }: { headers: Record<string, unknown> }) {
+  return await api.database.db
+    .selectFrom('imports')
+    .select(['profile_types', 'new_keys', 'clear_marker', 'file_name'])
+    .where('import_id', '=', String(headers['x-import-id']))
+    .executeTakeFirst()
+}
+
+test('they are kept with the import, and its view has the name of the file', async () => {
+  const answer = await request({
+    profile_types: { zip: 'string', __proto__x: 'int' },
+    new_keys: 'refuse',
+    clear_marker: '#N/A',
+    file_name: 'people.csv',
+  })
+  expect(await optionsOf(answer)).toEqual({
+    profile_types: { zip: 'string', __proto__x: 'int' },
+    new_keys: 'refuse',
+    clear_marker: '#N/A',
+    file_name: 'people.csv',
+  })
+  const view = await send(api, app, `${path}/${answer.headers['x-import-id']}`, undefined, { method: 'GET' })
+  expect(view.body).toMatchObject({ file_name: 'people.csv', warnings: [], types: {} })
+})
+
+test('without them, nothing is declared and the default of the app applies', async () => {
+  const none = { profile_types: {}, clear_marker: null, file_name: null }
+  expect(await optionsOf(await request({}))).toEqual({ ...none, new_keys: 'register' })
+  await setNewKeys(api.database.db, app.appId, 'refuse')
+  expect(await optionsOf(await request({}))).toEqual({ ...none, new_keys: 'refuse' })
+  expect(await optionsOf(await request({ new_keys: 'register' }))).toEqual({ ...none, new_keys: 'register' })
+})
+
+test('a declared type that is registered already is accepted; another type is refused, with a message for each', async () => {
+  await register({ zip: 'int', born: 'datetime' })
+  expect((await request({ profile_types: { zip: 'int', new: 'string' } })).status).toBe(200)
+  const before = await everything(api)
+  const answer = await request({ profile_types: { zip: 'string', born: 'string', new: 'string' } })
+  const messages = ['born is registered as datetime', 'zip is registered as int'].map(
+    (problem) => `Validation failed: profile_types: ${problem}`,
+  )
+  expect(answer).toMatchObject({ status: 400, body: { error: { messages } } })
+  expect(await everything(api)).toEqual(before)
+})
+
+test('one answer names every member that is not valid', async () => {
+  const answer = await request({ profile_types: { zip: 'x' }, new_keys: 'x', clear_marker: 'a,b', file_name: 7 })
+  expect(answer.status).toBe(400)
+  expect(
+    (answer.body as { error: { messages: string[] } }).error.messages.map((message) => message.split(/[: ]+/)[2]),
+  ).toEqual(['profile_types', 'new_keys', 'clear_marker', 'file_name'])
+})

@@ -1,0 +1,90 @@
+import { newKeysOf } from '@sluice/accounts'
+import { runImport } from '@sluice/imports'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { claim, importFile, profilesOf, resultOf } from '../imports/import-fixture.ts'
+import { fixtureOf, openAppWith } from './import-runs.ts'
+import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { signIn, type Visitor } from './visitor.ts'
+
+// The options of an import in the form, and the app's default for new columns. A browser's part of it is tested in
+// data-import-browser.test.ts.
+let dashboard: TestDashboard
+let appId: number
+let visitor: Visitor
+let page: string
+beforeAll(async () => {
+  dashboard = await openTestDashboard()
+})
+afterAll(() => dashboard.close())
+beforeEach(async () => {
+  const app = await openAppWith(dashboard, ['u1'])
+  appId = app.appId
+  page = `/apps/${appId}/data-import`
+  visitor = await signIn(dashboard, app.email)
+})
+
+const file = 'user_id,zip,n\nu1,007,#N/A\n'
+
+const importsOf = () => dashboard.db.selectFrom('imports').selectAll().where('app_id', '=', appId).execute()
+
+async function runAt(location: string | null) {
+  const fixture = fixtureOf(dashboard)
+  const importId = location?.split('/').at(-1) ?? ''
+  await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
+  return (await resultOf(fixture, appId, importId)).view
+}
+
+describe('a file in the form', () => {
+  test('is imported with the chosen types and the clear marker', async () => {
+    await importFile(fixtureOf(dashboard), appId, 'user_id,n\nu1,1\n')
+    const fields = { profile_types: JSON.stringify({ zip: 'string' }), clear_marker: '#N/A' }
+    const answer = await visitor.postFile(page, 'people.csv', new Blob([file]), page, fields)
+    const view = await runAt(answer.headers.get('location'))
+    expect(view).toMatchObject({ state: 'completed', file_name: 'people.csv', types: { zip: 'string', n: 'int' } })
+    expect(await profilesOf(fixtureOf(dashboard), appId)).toEqual({ u1: { zip: '007' } })
+  })
+
+  test.each([
+    ['a type that is not known', { profile_types: '{"zip":"text"}' }, 'zip should be of type'],
+    ['types that are no JSON', { profile_types: '{' }, 'profile_types must be an object'],
+    ['a type other than the registered one', { profile_types: '{"n":"string"}' }, 'n is registered as int'],
+    ['a marker with a comma', { clear_marker: 'a,b' }, 'must not contain a comma'],
+    ['a marker that is too long', { clear_marker: 'x'.repeat(33) }, 'at most 32 characters'],
+  ])('is refused with %s, and leaves no trace', async (_, fields, problem) => {
+    await importFile(fixtureOf(dashboard), appId, 'user_id,n\nu1,1\n')
+    const before = await importsOf()
+    const answer = await visitor.postFile(page, 'people.csv', new Blob([file]), page, fields)
+    expect(answer.status).toBe(400)
+    expect(answer.text).toContain(problem)
+    expect(await importsOf()).toEqual(before)
+  })
+})
+
+test('the page of an import shows its warnings as text, and the list the name of its file', async () => {
+  const answer = await visitor.postFile(page, 'people.csv', new Blob(['user_id,<b>zip\nu1,007\n']))
+  const location = answer.headers.get('location') ?? ''
+  await runAt(location)
+  const { text } = await visitor.get(location)
+  expect(text).toContain('&lt;b&gt;zip: 1 of 1 values begin with 0, which int does not keep. For example: 007.')
+  expect((await visitor.get(`/apps/${appId}/imports`)).text).toContain('people.csv')
+})
+
+describe('the settings page', () => {
+  const settings = () => `/apps/${appId}/settings`
+  const chosen = async () => (await visitor.get(settings())).text.match(/value="(\w+)" checked/)?.[1]
+
+  test('sets what imports do with new columns, and the next upload obeys', async () => {
+    expect(await chosen()).toBe('register')
+    expect((await visitor.post(`${settings()}/new-keys`, { new_keys: 'refuse' }, settings())).status).toBe(303)
+    expect(await chosen()).toBe('refuse')
+    expect((await visitor.get(page)).text).toContain('data-new-keys="refuse"')
+    const answer = await visitor.postFile(page, 'people.csv', new Blob([file]))
+    const view = await runAt(answer.headers.get('location'))
+    expect(view).toMatchObject({ state: 'failed', error: 'profile keys are not registered: zip, n' })
+  })
+
+  test('refuses any other value', async () => {
+    expect((await visitor.post(`${settings()}/new-keys`, { new_keys: 'x' }, settings())).status).toBe(400)
+    expect(await newKeysOf(dashboard.db, appId)).toBe('register')
+  })
+})

@@ -1,0 +1,224 @@
+import { setNewKeys } from '@sluice/accounts'
+import type { ValueType } from '@sluice/contract'
+import { queueStoredFile, runImport, uploadKey } from '@sluice/imports'
+import { registeredKeys, registerKeys } from '@sluice/profiles'
+import type { Storage } from '@sluice/storage'
+import { beforeEach, describe, expect, test } from 'vitest'
+import {
+  claim,
+  type ImportFixture,
+  importFile,
+  openApp,
+  openImportFixture,
+  profilesOf,
+  queueFile,
+  resultOf,
+} from './import-fixture.ts'
+
+// The sender of a file declares types, and decides what happens to new columns. `model.test.ts` compares any mixture of
+// declared, registered and inferred types with the model.
+let fixture: ImportFixture
+let appId: number
+const noShutdown = new AbortController().signal
+
+beforeEach(async () => {
+  fixture = await openImportFixture({ BATCH_ROWS: '2', INFERENCE_ROWS: '2' })
+  appId = await openApp(fixture, ['u1', 'u2'])
+  return () => fixture.close()
+})
+
+const register = (keys: Record<string, ValueType>) =>
+  fixture.database.db.transaction().execute((tx) => registerKeys(tx, appId, new Map(Object.entries(keys)), 500))
+
+const keysOf = async () => Object.fromEntries(await registeredKeys(fixture.database.db, appId))
+
+/** Storage that runs `work` when the file is read for the first time. */
+function onRead(work: () => Promise<unknown>): Storage {
+  let count = 0
+  return {
+    ...fixture.storage,
+    async read(...args) {
+      if (++count === 1) await work()
+      return await fixture.storage.read(...args)
+    },
+  }
+}
+
+describe('declared types', () => {
+  test('are registered instead of inferred ones, and values keep their spelling', async () => {
+    const { view } = await importFile(fixture, appId, 'user_id,zip,n\nu1,007,007\n', {
+      profileTypes: { zip: 'string' },
+    })
+    expect(view).toMatchObject({ state: 'completed', types: { zip: 'string', n: 'int' } })
+    expect(await profilesOf(fixture, appId)).toMatchObject({ u1: { zip: '007', n: 7 } })
+    expect(await keysOf()).toEqual({ zip: 'string', n: 'int' })
+  })
+
+  test('refuse rows, and the error file says which type the sender wanted', async () => {
+    const file = 'user_id,n\nu1,x\nu2,2\n'
+    const { view, errorFile } = await importFile(fixture, appId, file, { profileTypes: { n: 'int' } })
+    expect(view).toMatchObject({ rows_applied: 1, rows_failed: 1, types: { n: 'int' } })
+    expect(errorFile?.toString()).toBe('SERVICE_ERRORS,user_id,n\nn should be integer,u1,x\n')
+  })
+
+  test('a column without any value registers nothing, although its type is declared', async () => {
+    const { view } = await importFile(fixture, appId, 'user_id,zip,n\nu1,,1\n', { profileTypes: { zip: 'string' } })
+    expect(view).toMatchObject({ state: 'completed', types: { zip: 'string', n: 'int' } })
+    expect(await keysOf()).toEqual({ n: 'int' })
+  })
+
+  test('that are registered already are accepted; another type that was registered since the request is not', async () => {
+    await register({ zip: 'string' })
+    const file = 'user_id,zip,n\nu1,007,1\n'
+    expect((await importFile(fixture, appId, file, { profileTypes: { zip: 'string' } })).view.state).toBe('completed')
+    for (const dryRun of [true, false]) {
+      const { view } = await importFile(fixture, appId, file, { profileTypes: { zip: 'int', n: 'decimal' }, dryRun })
+      const error = 'zip is registered as string, n is registered as int'
+      expect(view).toMatchObject({ state: 'failed', error, rows_total: 0 })
+    }
+  })
+
+  test('a key that is registered with another type while the import runs fails it, before the row is applied', async () => {
+    const importId = await queueFile(fixture, appId, 'user_id,zip\nu1,007\n', 'text/csv', false, {
+      profileTypes: { zip: 'string' },
+    })
+    const storage = onRead(() => register({ zip: 'int' }))
+    const claimed = await claim(fixture, appId, importId)
+    expect(await runImport({ ...fixture.context, storage }, claimed, noShutdown)).toMatchObject({ outcome: 'failed' })
+    const { view } = await resultOf(fixture, appId, importId)
+    expect(view).toMatchObject({ error: 'zip is registered as int', rows_applied: 0 })
+    expect(await profilesOf(fixture, appId)).toEqual({ u1: {}, u2: {} })
+  })
+
+  test('hold for an import that another worker continues, even if no batch had a value yet', async () => {
+    const rows = ['u1,,1', 'u2,,2', 'u1,,3', 'u2,,4', 'u1,007,5', 'u2,008,6']
+    const file = ['user_id,zip,n', ...rows, ''].join('\n')
+    const options = { profileTypes: { zip: 'string' } as const }
+    const importId = await queueFile(fixture, appId, file, 'text/csv', false, options)
+    const shutdown = new AbortController()
+    const context = { ...fixture.context, onBatch: () => shutdown.abort() }
+    const first = await claim(fixture, appId, importId)
+    expect(await runImport(context, first, shutdown.signal)).toMatchObject({ outcome: 'interrupted' })
+    await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
+    const { view } = await resultOf(fixture, appId, importId)
+    expect(view).toMatchObject({ state: 'completed', rows_total: 6, types: { zip: 'string', n: 'int' } })
+    expect(await profilesOf(fixture, appId)).toEqual({ u1: { zip: '007', n: 5 }, u2: { zip: '008', n: 6 } })
+  })
+
+  test('a column that is declared and missing fails the file, and nothing is applied', async () => {
+    const { view } = await importFile(fixture, appId, 'user_id,zip\nu1,1\n', {
+      profileTypes: { zipp: 'string', 'a\u0007': 'int' },
+    })
+    expect(view).toMatchObject({ state: 'failed', error: 'declared columns are missing: zipp, a\ufffd' })
+    expect(await keysOf()).toEqual({})
+  })
+
+  test('the same row under another declared type is applied, and not skipped as known', async () => {
+    const other = await openApp(fixture, ['u1'])
+    const file = 'user_id,zip\nu1,7\n'
+    await importFile(fixture, other, file, { profileTypes: { zip: 'string' } })
+    expect(await profilesOf(fixture, other)).toEqual({ u1: { zip: '7' } })
+    await importFile(fixture, appId, file)
+    expect(await profilesOf(fixture, appId)).toMatchObject({ u1: { zip: 7 } })
+  })
+})
+
+describe('refused new keys', () => {
+  test('a file with columns that are neither registered nor declared fails, in a dry run too', async () => {
+    await register({ known: 'int' })
+    const options = { newKeys: 'refuse', profileTypes: { zip: 'string' } } as const
+    const file = 'b,user_id,known,zip,a,SERVICE_ERRORS\n1,u1,1,007,,\n'
+    for (const dryRun of [true, false]) {
+      const { view } = await importFile(fixture, appId, file, { ...options, dryRun })
+      expect(view).toMatchObject({ state: 'failed', error: 'profile keys are not registered: b, a', rows_total: 0 })
+    }
+    expect(await keysOf()).toEqual({ known: 'int' })
+  })
+
+  test('a file with registered and declared columns is imported', async () => {
+    await register({ known: 'int' })
+    const { view } = await importFile(fixture, appId, 'user_id,known,zip\nu1,1,007\n', {
+      newKeys: 'refuse',
+      profileTypes: { zip: 'string' },
+    })
+    expect(view.state).toBe('completed')
+    expect(await profilesOf(fixture, appId)).toMatchObject({ u1: { known: 1, zip: '007' } })
+  })
+})
+
+test('an app that refuses new keys refuses them in files from the bucket as well', async () => {
+  await setNewKeys(fixture.database.db, appId, 'refuse')
+  const importId = crypto.randomUUID()
+  const objectKey = uploadKey(appId, importId)
+  await fixture.storage.write(objectKey, Buffer.from('user_id,a\nu1,1\n'), 'text/csv')
+  const stat = await fixture.storage.stat(objectKey)
+  await queueStoredFile(fixture.database.db, {
+    ...{ appId, importId, objectKey, source: 'bucket', contentType: 'text/csv', checksum: null },
+    ...{ etag: stat?.etag ?? '', byteSize: stat?.byteSize ?? 0, fileName: 'a.csv', sentAt: new Date().toISOString() },
+    ...{ uploadHash: null, signatureHash: null },
+  })
+  // The default counts as it was when the import was requested.
+  await setNewKeys(fixture.database.db, appId, 'register')
+  await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
+  const { view } = await resultOf(fixture, appId, importId)
+  expect(view).toMatchObject({ state: 'failed', error: 'profile keys are not registered: a', file_name: 'a.csv' })
+})
+
+describe('warnings', () => {
+  const zip = {
+    key: 'zip',
+    type: 'int',
+    message: '1 of 2 values begin with 0, which int does not keep',
+    examples: ['007'],
+  }
+
+  test('name values of the inference rows that lose their spelling, in the import and in its dry run', async () => {
+    const file = 'user_id,name,zip\nu1,Ana,007\nu2,Bo,8\nu1,Ana,009\n'
+    const dryRun = await importFile(fixture, appId, file, { dryRun: true })
+    expect(dryRun.view.warnings).toEqual([zip])
+    expect(await keysOf()).toEqual({})
+    expect((await importFile(fixture, appId, file)).view.warnings).toEqual([zip])
+    // The key is registered now, so its type is not inferred any more.
+    expect((await importFile(fixture, appId, file)).view.warnings).toEqual([])
+  })
+
+  test('there are none for declared types', async () => {
+    const { view } = await importFile(fixture, appId, 'user_id,zip\nu1,007\n', { profileTypes: { zip: 'int' } })
+    expect(view).toMatchObject({ state: 'completed', warnings: [], types: { zip: 'int' } })
+  })
+
+  test('come later for a column whose first values do, and stay when another worker continues', async () => {
+    const rows = ['u1,+1,', 'u2,2,', 'u1,3,', 'u2,4,', 'u1,5,01', 'u2,6,02']
+    const importId = await queueFile(fixture, appId, ['user_id,n,late', ...rows, ''].join('\n'))
+    const shutdown = new AbortController()
+    const context = { ...fixture.context, onBatch: () => shutdown.abort() }
+    await runImport(context, await claim(fixture, appId, importId), shutdown.signal)
+    const early = [
+      { ...zip, key: 'n', message: '1 of 2 values begin with +, which int does not keep', examples: ['+1'] },
+    ]
+    expect((await resultOf(fixture, appId, importId)).view.warnings).toEqual(early)
+    await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
+    const message = '2 of 2 values begin with 0, which int does not keep'
+    const late = { ...zip, key: 'late', message, examples: ['01', '02'] }
+    expect((await resultOf(fixture, appId, importId)).view.warnings).toEqual([...early, late])
+  })
+
+  test('there are none if another request registers the key with another type meanwhile', async () => {
+    const importId = await queueFile(fixture, appId, 'user_id,zip\nu1,007\n')
+    const storage = onRead(() => register({ zip: 'string' }))
+    await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), noShutdown)
+    const { view } = await resultOf(fixture, appId, importId)
+    expect(view).toMatchObject({ state: 'completed', types: { zip: 'string' }, warnings: [] })
+  })
+
+  test('the mail has the warnings without their examples', async () => {
+    const { view } = await importFile(fixture, appId, 'user_id,zip\nu1,007\nu2,8\n')
+    const mail = await fixture.database.db
+      .selectFrom('mails')
+      .select('text')
+      .where('event', '=', `import:${view.import_id}`)
+      .executeTakeFirstOrThrow()
+    expect(mail.text).toContain(`“zip”: ${zip.message}`)
+    expect(mail.text).not.toContain('007')
+  })
+})
