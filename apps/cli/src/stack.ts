@@ -1,4 +1,4 @@
-import { readSettings } from '@sluice/config'
+import { readSecretFiles, readSettings } from '@sluice/config'
 import { connect, type Database } from '@sluice/database'
 import { defaultHome, embeddedStorageAccess, encryptionKeysOf, readStackInfo } from '@sluice/local-stack'
 import { openStorage, type Storage, storageSettings } from '@sluice/storage'
@@ -13,9 +13,13 @@ async function runningStack() {
   return await readStackInfo(home())
 }
 
+/** Returns the environment of this command. A secret may also be in a file. */
+const environment = () => readSecretFiles(process.env)
+
 /** Returns the URL of the database for operator commands: `DATABASE_URL`, or the database of the running stack. */
 export async function databaseUrl(): Promise<string> {
-  if (process.env.DATABASE_URL) return readSettings(process.env, ['DATABASE_URL']).DATABASE_URL
+  const env = environment()
+  if (env.DATABASE_URL) return readSettings(env, ['DATABASE_URL']).DATABASE_URL
   const stack = await runningStack()
   if (stack === undefined) throw new Failure('no stack is running here: start one with npm start, or set DATABASE_URL')
   return stack.database
@@ -59,16 +63,17 @@ export async function withDatabase<Result>(work: (db: Database) => Promise<Resul
 
 /** Returns the keys that encrypt secrets: `ENCRYPTION_KEYS`, or the key of the running stack. */
 export async function encryptionKeys(): Promise<readonly Buffer[]> {
-  if (!process.env.ENCRYPTION_KEYS && (await runningStack()) === undefined) {
+  const env = environment()
+  if (!env.ENCRYPTION_KEYS && (await runningStack()) === undefined) {
     throw new Failure('no stack is running here: start one with npm start, or set ENCRYPTION_KEYS')
   }
-  const ENCRYPTION_KEYS = await encryptionKeysOf(home(), process.env)
-  return readSettings({ ...process.env, ENCRYPTION_KEYS }, ['ENCRYPTION_KEYS']).ENCRYPTION_KEYS
+  const ENCRYPTION_KEYS = await encryptionKeysOf(home(), env)
+  return readSettings({ ...env, ENCRYPTION_KEYS }, ['ENCRYPTION_KEYS']).ENCRYPTION_KEYS
 }
 
 /** Runs an operator's command with the storage that `S3_ENDPOINT` names, or with the storage of the running stack. */
 export async function withStorage<Result>(work: (storage: Storage) => Promise<Result>): Promise<Result> {
-  const storage = openStorage(readSettings({ ...process.env, ...(await stackStorage()) }, storageSettings))
+  const storage = openStorage(readSettings({ ...environment(), ...(await stackStorage()) }, storageSettings))
   try {
     return await work(storage)
   } finally {
@@ -80,7 +85,7 @@ async function stackStorage(): Promise<Record<string, string>> {
   if (process.env.S3_ENDPOINT) return {}
   const stack = await runningStack()
   if (stack === undefined) throw new Failure('no stack is running here: start one with npm start, or set S3_ENDPOINT')
-  return { S3_ENDPOINT: stack.storage, ...(await embeddedStorageAccess(home(), process.env)) }
+  return { S3_ENDPOINT: stack.storage, ...(await embeddedStorageAccess(home(), environment())) }
 }
 
 /** Parses `--app`. */
