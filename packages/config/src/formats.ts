@@ -117,6 +117,22 @@ export const postgresAddress = z.string().transform((text, context) => {
   return text.replace(/\/+$/, '')
 })
 
+/** Addresses of Sentinels, separated by commas: `host:port`, or addresses of Redis. Returns addresses. */
+export const sentinels = z.string().transform((text, context) => {
+  const one = address('redis', 'rediss')
+  const results = text
+    .split(',')
+    .map((each) => one.safeParse(each.includes('://') ? each.trim() : `redis://${each.trim()}`))
+  if (!results.every((result) => result.success && new URL(result.data).hostname !== '')) {
+    context.addIssue({ code: 'custom', message: 'must be hosts such as one:26379,two:26379' })
+    return z.NEVER
+  }
+  return results.map(({ data = '' }) => data)
+})
+
+/** `true` or `false`. */
+export const yesOrNo = z.enum(['true', 'false']).transform((text) => text === 'true')
+
 /** Names separated by commas, all of them in `allowed`. Returns an array. */
 export function listOf<const Name extends string>(allowed: readonly Name[]) {
   return z.string().transform((text, context) => {

@@ -21,6 +21,7 @@ test('the secret settings are the settings that hold a password or a key', () =>
     'DATABASE_URL',
     'MIGRATION_DATABASE_URL',
     'REDIS_URL',
+    'REDIS_SENTINELS',
     'S3_ACCESS_KEY_ID',
     'S3_SECRET_ACCESS_KEY',
     'ENCRYPTION_KEYS',
