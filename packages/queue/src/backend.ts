@@ -1,4 +1,4 @@
-import { queueNames, type SharedStore } from '@sluice/config'
+import { queueNames, type RedisStore, type SharedStore } from '@sluice/config'
 import { openPool } from '@sluice/postgres'
 import { openRedis } from '@sluice/redis'
 import { queueTelemetry } from '@sluice/traces'
@@ -53,19 +53,20 @@ const schema = 'bullmq'
 const responseTimeoutMs = 20_000
 
 /** The hash tag keeps all keys of the queues in one slot of a Redis Cluster. */
-const prefix = '{sluice}'
+const hashTag = '{sluice}'
 
 /** Returns the backend of a store. Connections open when a queue or worker is created, and close with it. */
 export function openBackend(store: SharedStore): Backend {
-  return 'redisUrl' in store ? redisBackend(store.redisUrl) : postgresBackend(store.databaseUrl)
+  return 'redisUrl' in store ? redisBackend(store) : postgresBackend(store.databaseUrl)
 }
 
-function redisBackend(url: string): Backend {
+function redisBackend(store: RedisStore): Backend {
   const { Queue, Worker } = withBackend(createRedisBackend)
   // While Redis is unreachable, a producer fails at once, since maintenance enqueues the jobs again. A worker waits for
   // Redis.
   const connect = (retries: number | null) =>
-    openRedis(url, { retries, queued: true, responseTimeoutMs, longestPauseMs: 2_000 })
+    openRedis(store, { retries, queued: true, responseTimeoutMs, longestPauseMs: 2_000 })
+  const prefix = `${store.keyPrefix ?? ''}${hashTag}`
   return {
     queue(name) {
       const connection = connect(1)
