@@ -22,7 +22,8 @@ export const tables: readonly GeneratedTable[] = [
 function settingsTable(): string {
   const rows = Object.entries(settings).map(([name, setting]) => {
     const value = 'default' in setting ? `\`${setting.default}\`` : 'optional' in setting ? '' : 'required'
-    return `| \`${name}\` | ${value} | ${setting.description} |`
+    const names = 'secret' in setting ? `\`${name}\` or \`${name}_FILE\`` : `\`${name}\``
+    return `| ${names} | ${value} | ${setting.description} |`
   })
   return ['| setting | default | meaning |', '|---|---|---|', ...rows].join('\n')
 }

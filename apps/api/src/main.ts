@@ -1,4 +1,4 @@
-import { readSettings, sharedStore } from '@sluice/config'
+import { readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
 import { connect } from '@sluice/database'
 import { deletionRequestSettings } from '@sluice/deletions'
 import { receiveSettings } from '@sluice/imports'
@@ -25,9 +25,8 @@ await runService('api', { stopDeadlineMs }, async (log, operations) => {
     'API_PORT',
     'API_URL',
     'DATABASE_POOL',
-    'DATABASE_URL',
+    ...sharedStoreSettings,
     'DRAIN_DELAY',
-    'REDIS_URL',
   ])
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })

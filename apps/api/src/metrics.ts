@@ -1,6 +1,6 @@
+import { Counter } from '@prometheus-io/client'
 import { exposition, type Metrics, openMetrics, requestHistogram } from '@sluice/service'
 import type { FastifyInstance } from 'fastify'
-import { Counter } from 'prom-client'
 
 /** Metrics of the API. */
 export interface ApiMetrics {

@@ -14,11 +14,20 @@ async function runningStack() {
   return await readStackInfo(home())
 }
 
+/** Returns the environment of this command. A secret may also be in a file. */
+async function environment(): Promise<NodeJS.ProcessEnv> {
+  // Loading the settings takes longer than most commands.
+  if (!Object.keys(process.env).some((name) => name.endsWith('_FILE'))) return process.env
+  const { readSecretFiles } = await import('@sluice/config')
+  return readSecretFiles(process.env)
+}
+
 /** Returns the URL of the database for operator commands: `DATABASE_URL`, or the database of the running stack. */
 export async function databaseUrl(): Promise<string> {
-  if (process.env.DATABASE_URL) {
+  const env = await environment()
+  if (env.DATABASE_URL) {
     const { readSettings } = await import('@sluice/config')
-    return readSettings(process.env, ['DATABASE_URL']).DATABASE_URL
+    return readSettings(env, ['DATABASE_URL']).DATABASE_URL
   }
   const stack = await runningStack()
   if (stack === undefined) throw new Failure('no stack is running here: start one with npm start, or set DATABASE_URL')
@@ -67,12 +76,13 @@ export async function withDatabase<Result>(work: (db: Database) => Promise<Resul
 
 /** Returns the keys that encrypt secrets: `ENCRYPTION_KEYS`, or the key of the running stack. */
 export async function encryptionKeys(): Promise<readonly Buffer[]> {
-  if (!process.env.ENCRYPTION_KEYS && (await runningStack()) === undefined) {
+  const env = await environment()
+  if (!env.ENCRYPTION_KEYS && (await runningStack()) === undefined) {
     throw new Failure('no stack is running here: start one with npm start, or set ENCRYPTION_KEYS')
   }
   const { readSettings } = await import('@sluice/config')
-  const ENCRYPTION_KEYS = await encryptionKeysOf(home(), process.env)
-  return readSettings({ ...process.env, ENCRYPTION_KEYS }, ['ENCRYPTION_KEYS']).ENCRYPTION_KEYS
+  const ENCRYPTION_KEYS = await encryptionKeysOf(home(), env)
+  return readSettings({ ...env, ENCRYPTION_KEYS }, ['ENCRYPTION_KEYS']).ENCRYPTION_KEYS
 }
 
 /** Runs an operator's command with the storage that `S3_ENDPOINT` names, or with the storage of the running stack. */
@@ -81,7 +91,7 @@ export async function withStorage<Result>(work: (storage: Storage) => Promise<Re
     import('@sluice/config'),
     import('@sluice/storage'),
   ])
-  const storage = openStorage(readSettings({ ...process.env, ...(await stackStorage()) }, storageSettings))
+  const storage = openStorage(readSettings({ ...(await environment()), ...(await stackStorage()) }, storageSettings))
   try {
     return await work(storage)
   } finally {
@@ -93,7 +103,7 @@ async function stackStorage(): Promise<Record<string, string>> {
   if (process.env.S3_ENDPOINT) return {}
   const stack = await runningStack()
   if (stack === undefined) throw new Failure('no stack is running here: start one with npm start, or set S3_ENDPOINT')
-  return { S3_ENDPOINT: stack.storage, ...(await embeddedStorageAccess(home(), process.env)) }
+  return { S3_ENDPOINT: stack.storage, ...(await embeddedStorageAccess(home(), await environment())) }
 }
 
 /** Parses `--app`. */

@@ -1,4 +1,4 @@
-import { readSettings, sharedStore } from '@sluice/config'
+import { readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
 import { connect } from '@sluice/database'
 import { mailSettings, openTransport } from '@sluice/mail'
 import { countConnections, runService } from '@sluice/service'
@@ -23,12 +23,11 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
     'DASHBOARD_TRUSTED_PROXIES',
     'DASHBOARD_URL',
     'DATABASE_POOL',
-    'DATABASE_URL',
+    ...sharedStoreSettings,
     'DRAIN_DELAY',
     'S3_GATEWAY_URL',
     'ENCRYPTION_KEYS',
     'MEMBER_LIMIT',
-    'REDIS_URL',
     'WAITING_IMPORTS_LIMIT',
   ])
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')

@@ -25,7 +25,9 @@ const ports = [
   'POSTGRES_PORT',
 ]
 // Settings of a deployment in the shell's environment must not reach the demo's stack.
-const inherited = Object.entries(process.env).filter(([name]) => !(name in settings) && !name.startsWith('SLUICE_'))
+const inherited = Object.entries(process.env).filter(
+  ([name]) => !(name.replace(/_FILE$/, '') in settings) && !(name in settings) && !name.startsWith('SLUICE_'),
+)
 const environment = {
   ...Object.fromEntries(inherited),
   ...Object.fromEntries(ports.map((name) => [name, '0'])),

@@ -4,6 +4,7 @@ import './require-node-24.ts'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { readSecretFiles } from '@sluice/config'
 import { migrate } from '@sluice/database'
 import {
   type AppDefinition,
@@ -30,7 +31,7 @@ process.once('disconnect', () => stopping.abort())
 try {
   const stack = await startStack({
     home,
-    env: process.env,
+    env: readSecretFiles(process.env),
     apps: apps(),
     log: (line) => console.error(line),
     signal: stopping.signal,

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { readSettings, sharedStore } from '@sluice/config'
+import { readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
 import { checkSchema, connect } from '@sluice/database'
 import { countConnections, requestHistogram, runService } from '@sluice/service'
 import { openRelay, openStorage, storageSettings } from '@sluice/storage'
@@ -19,11 +19,10 @@ await runService('s3-gateway', { stopDeadlineMs }, async (log, operations) => {
     ...gatewaySettings,
     ...storageSettings,
     'DATABASE_POOL',
-    'DATABASE_URL',
+    ...sharedStoreSettings,
     'DRAIN_DELAY',
     'S3_GATEWAY_HOST',
     'S3_GATEWAY_PORT',
-    'REDIS_URL',
   ])
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })

@@ -1,9 +1,9 @@
+import { Gauge, Registry } from '@prometheus-io/client'
 import type { Database } from '@sluice/database'
 import { deletionBacklog } from '@sluice/deletions'
 import { importBacklog } from '@sluice/imports'
 import { mailBacklog } from '@sluice/mail'
 import type { Metrics } from '@sluice/service'
-import { Gauge, Registry } from 'prom-client'
 
 /** The tables are queried at most this often, however often the metrics are read. */
 const longestAgeMs = 5_000

@@ -1,4 +1,4 @@
-import { queueNames, readSettings, sharedStore } from '@sluice/config'
+import { queueNames, readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
 import { checkSchema, connect } from '@sluice/database'
 import { deletionSettings } from '@sluice/deletions'
 import { importSettings, makeRoomAfter } from '@sluice/imports'
@@ -25,10 +25,9 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
     ...mailerSettings,
     ...storageSettings,
     'DATABASE_POOL',
-    'DATABASE_URL',
+    ...sharedStoreSettings,
     'S3_GATEWAY_SEARCH_INTERVAL',
     'IMPORT_CONCURRENCY',
-    'REDIS_URL',
     'WORKER_QUEUES',
   ])
   const onError = (error: Error) => log.warn({ err: error }, 'connection or job error')

@@ -1,6 +1,6 @@
+import { Counter, Gauge, Histogram } from '@prometheus-io/client'
 import type { BatchObserver } from '@sluice/imports'
 import type { Metrics } from '@sluice/service'
-import { Counter, Gauge, Histogram } from 'prom-client'
 
 /** Counts a worker's own work. */
 export interface WorkerMetrics {

@@ -96,6 +96,43 @@ export function addresses(...schemes: string[]) {
   })
 }
 
+/** Scheme, user with password, hosts, and the rest of an address of Postgres. */
+const postgresForm = /^(postgres(?:ql)?:\/\/(?:[^/?]*@)?)([^/?]*)(.*)$/s
+
+/** An address of Postgres, with one or several hosts as libpq accepts them, without a trailing slash. */
+export const postgresAddress = z.string().transform((text, context) => {
+  const [, start = '', hosts = '', rest = ''] = postgresForm.exec(text) ?? []
+  if (start === '' || !hosts.split(',').every((host) => URL.canParse(`${start}${host}${rest}`))) {
+    context.addIssue({
+      code: 'custom',
+      message: 'must be an address that begins with postgres:// or postgresql://',
+    })
+    return z.NEVER
+  }
+  const target = new URLSearchParams(rest.replace(/^[^?]*/, '')).get('target_session_attrs') ?? 'any'
+  if (!['any', 'read-write', 'primary'].includes(target)) {
+    context.addIssue({ code: 'custom', message: 'must have the target_session_attrs any, read-write or primary' })
+    return z.NEVER
+  }
+  return text.replace(/\/+$/, '')
+})
+
+/** Addresses of Sentinels, separated by commas: `host:port`, or addresses of Redis. Returns addresses. */
+export const sentinels = z.string().transform((text, context) => {
+  const one = address('redis', 'rediss')
+  const results = text
+    .split(',')
+    .map((each) => one.safeParse(each.includes('://') ? each.trim() : `redis://${each.trim()}`))
+  if (!results.every((result) => result.success && new URL(result.data).hostname !== '')) {
+    context.addIssue({ code: 'custom', message: 'must be hosts such as one:26379,two:26379' })
+    return z.NEVER
+  }
+  return results.map(({ data = '' }) => data)
+})
+
+/** `true` or `false`. */
+export const yesOrNo = z.enum(['true', 'false']).transform((text) => text === 'true')
+
 /** Names separated by commas, all of them in `allowed`. Returns an array. */
 export function listOf<const Name extends string>(allowed: readonly Name[]) {
   return z.string().transform((text, context) => {

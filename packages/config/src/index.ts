@@ -1,3 +1,3 @@
-export { readSettings, SettingsError } from './read.ts'
+export { isSecret, readSecretFiles, readSettings, SettingsError } from './read.ts'
 export { queueNames, type SettingName, type Settings, settings } from './settings.ts'
-export { type SharedStore, sharedStore } from './shared-store.ts'
+export { type RedisStore, type SharedStore, sharedStore, sharedStoreSettings } from './shared-store.ts'

@@ -1,4 +1,5 @@
 import { isPublished } from './published-secrets.ts'
+import { type Environment, secretText, type Text, withPasswordFile } from './secret-files.ts'
 import { type SettingName, type Settings, settings } from './settings.ts'
 
 /** Settings are missing or malformed. The message has one line per setting, and never a value. */
@@ -9,7 +10,8 @@ export class SettingsError extends Error {
 /**
  * Reads and checks settings. A process calls it once, at its start.
  *
- * Accepts an environment and the names of the settings that the process uses. An empty variable counts as unset.
+ * Accepts an environment and the names of the settings that the process uses. An empty variable counts as unset. A
+ * secret may also be in a file that `NAME_FILE` names.
  * Returns the typed values. Throws {@link SettingsError}, which names every bad setting at once. A secret that
  * infra/compose.yaml publishes is bad, unless `PUBLISHED_SECRETS` is `accept`.
  *
@@ -19,7 +21,7 @@ export class SettingsError extends Error {
  * ```
  */
 export function readSettings<const Name extends SettingName>(
-  environment: Record<string, string | undefined>,
+  environment: Environment,
   names: readonly Name[],
 ): Settings<Name> {
   const acceptsPublished = environment.PUBLISHED_SECRETS === 'accept'
@@ -27,7 +29,12 @@ export function readSettings<const Name extends SettingName>(
   const values: Record<string, unknown> = {}
   for (const name of names) {
     const setting = settings[name]
-    const text = environment[name] || ('default' in setting ? setting.default : undefined)
+    const given = givenText(environment, name)
+    if ('problem' in given) {
+      problems.push(given.problem)
+      continue
+    }
+    const text = given.text || ('default' in setting ? setting.default : undefined)
     if (text === undefined) {
       if (!('optional' in setting)) problems.push(`${name} is not set (${setting.description})`)
       continue
@@ -42,4 +49,32 @@ export function readSettings<const Name extends SettingName>(
   }
   if (problems.length > 0) throw new SettingsError(`Settings:\n  ${problems.join('\n  ')}`)
   return values as Settings<Name>
+}
+
+function givenText(environment: Environment, name: SettingName): Text {
+  if (!('secret' in settings[name])) return { text: environment[name] }
+  const given = secretText(environment, name)
+  const isAddress = name === 'DATABASE_URL' && 'text' in given && given.text
+  return isAddress ? withPasswordFile(environment, isAddress) : given
+}
+
+/**
+ * Returns an environment in which each secret has its variable, also if it was in a file. Throws {@link SettingsError}
+ * if a file cannot be read.
+ */
+export function readSecretFiles(environment: Environment): Environment {
+  const names = Object.keys(settings).filter((name) => environment[`${name}_FILE`] && isSecret(name))
+  const texts = names.map((name) => [name, secretText(environment, name)] as const)
+  const problems = texts.flatMap(([, text]) => ('problem' in text ? [text.problem] : []))
+  if (problems.length > 0) throw new SettingsError(`Settings:\n  ${problems.join('\n  ')}`)
+  return {
+    ...environment,
+    ...Object.fromEntries(texts.flatMap(([name, text]) => ('text' in text ? [[name, text.text]] : []))),
+    ...Object.fromEntries(names.map((name) => [`${name}_FILE`, undefined])),
+  }
+}
+
+/** Whether a setting is secret or contains a secret. */
+export function isSecret(name: string): boolean {
+  return Object.entries(settings).some(([each, setting]) => each === name && 'secret' in setting)
 }

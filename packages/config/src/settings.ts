@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import {
   address,
-  addresses,
   durationBetween,
-  encryptionKeys,
   listOf,
   rateLimit,
   size,
@@ -12,26 +10,8 @@ import {
   timeZone,
   wholeNumber,
 } from './formats.ts'
-
-interface Setting<Schema extends z.ZodType> {
-  schema: Schema
-  /** The value as text of the environment. A setting without a default is required, unless it is `optional`. */
-  default?: string
-  optional?: true
-  description: string
-}
-
-const required = <S extends z.ZodType>(schema: S, description: string): Setting<S> => ({ schema, description })
-const withDefault = <S extends z.ZodType>(schema: S, value: string, description: string): Setting<S> => ({
-  schema,
-  default: value,
-  description,
-})
-const optional = <S extends z.ZodType>(schema: S, description: string): Setting<z.ZodOptional<S>> => ({
-  schema: schema.optional(),
-  optional: true,
-  description,
-})
+import { optional, required, secret, withDefault } from './setting.ts'
+import { storeSettings } from './store-settings.ts'
 
 /** Every queue that a worker can host. */
 export const queueNames = ['imports', 'mails', 'maintenance'] as const
@@ -41,35 +21,13 @@ export const queueNames = ['imports', 'mails', 'maintenance'] as const
  * is made from it.
  */
 export const settings = {
-  DATABASE_URL: required(address('postgres', 'postgresql'), 'Postgres, the source of truth'),
-  DATABASE_POOL: withDefault(
-    wholeNumber(2, 1000),
-    '10',
-    'Most Postgres connections of one process, besides those of the queue; a worker needs four for each import at a time',
-  ),
-  REDIS_URL: optional(
-    addresses('redis', 'rediss'),
-    'Redis for the queues and the rate limits; if unset, Postgres stores them. Several addresses, separated by commas, are nodes of a Redis Cluster',
-  ),
-  S3_ENDPOINT: required(address('http', 'https'), 'Address of object storage for the API and the workers'),
-  S3_PUBLIC_ENDPOINT: optional(
-    address('http', 'https'),
-    'Address of object storage for clients; `S3_ENDPOINT` if unset',
-  ),
-  S3_REGION: withDefault(z.string(), 'us-east-1', 'Region that requests to storage are signed for'),
-  S3_BUCKET: required(z.string(), 'Bucket for uploads and error files'),
-  S3_ACCESS_KEY_ID: required(z.string(), 'Access key of the bucket'),
-  S3_SECRET_ACCESS_KEY: required(z.string(), 'Secret of this access key'),
-  ENCRYPTION_KEYS: required(
-    encryptionKeys,
-    'Keys for the secrets in the database, each 32 bytes in base64, separated by commas: the first encrypts, all decrypt',
-  ),
+  ...storeSettings,
   PUBLISHED_SECRETS: withDefault(
     z.enum(['refuse', 'accept']),
     'refuse',
     'Whether the secrets that `infra/compose.yaml` publishes are accepted; only that file sets `accept`',
   ),
-  SMTP_URL: required(address('smtp', 'smtps'), 'Mail server'),
+  SMTP_URL: secret(required(address('smtp', 'smtps'), 'Mail server')),
   MAIL_FROM: required(z.string(), 'Sender of the mails, such as `Sluice <no-reply@example.com>`'),
   MAILS_PER_HOUR: withDefault(
     wholeNumber(1, 1_000_000),

@@ -1,3 +1,4 @@
+import { openPool } from '@sluice/postgres'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Schema } from './schema.ts'
@@ -52,18 +53,19 @@ const types: pg.CustomTypesConfig = {
  * call. `wire/README.md` describes what the pool changes in each connection.
  */
 export function connect(databaseUrl: string, options: ConnectOptions = {}): Connection {
-  const pool = new pg.Pool({
-    connectionString: databaseUrl,
+  const pool = openPool(databaseUrl, {
     max: options.connections ?? 10,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     application_name: applicationName,
-    idle_in_transaction_session_timeout: idleTransactionMs,
-    ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
-    // Every lookup uses an index. A statement that is prepared while a table is empty must not keep a plan that reads
-    // the whole table after the table has grown.
-    options: '-c TimeZone=UTC -c enable_seqscan=off',
+    settings: {
+      idle_in_transaction_session_timeout: String(idleTransactionMs),
+      ...(options.lockTimeoutMs !== undefined && { lock_timeout: String(options.lockTimeoutMs) }),
+      // Every lookup uses an index. A statement that is prepared while a table is empty must not keep a plan that reads
+      // the whole table after the table has grown.
+      enable_seqscan: 'off',
+    },
     types,
   })
   const onError = options.onError ?? (() => {})

@@ -1,16 +1,18 @@
-import type { SharedStore } from '@sluice/config'
+import { queueNames, type RedisStore, type SharedStore } from '@sluice/config'
+import { openPool } from '@sluice/postgres'
 import { openRedis } from '@sluice/redis'
 import { queueTelemetry } from '@sluice/traces'
 import {
   createPostgresBackend,
   createRedisBackend,
   type JobsOptions,
+  type PostgresConnectionOptions,
+  type PostgresPoolConfig,
   type Processor,
   runMigrations,
   type WorkerOptions,
   withBackend,
 } from 'bullmq'
-import pg from 'pg'
 
 /** Creates BullMQ's queues and workers on one store. The rest of this package does not know which store it is. */
 export interface Backend {
@@ -51,27 +53,30 @@ const schema = 'bullmq'
 const responseTimeoutMs = 20_000
 
 /** The hash tag keeps all keys of the queues in one slot of a Redis Cluster. */
-const prefix = '{sluice}'
+const hashTag = '{sluice}'
 
 /** Returns the backend of a store. Connections open when a queue or worker is created, and close with it. */
 export function openBackend(store: SharedStore): Backend {
-  return 'redisUrl' in store ? redisBackend(store.redisUrl) : postgresBackend(store.databaseUrl)
+  return 'redisUrl' in store ? redisBackend(store) : postgresBackend(store.databaseUrl)
 }
 
-function redisBackend(url: string): Backend {
+function redisBackend(store: RedisStore): Backend {
   const { Queue, Worker } = withBackend(createRedisBackend)
   // While Redis is unreachable, a producer fails at once, since maintenance enqueues the jobs again. A worker waits for
   // Redis.
   const connect = (retries: number | null) =>
-    openRedis(url, { retries, queued: true, responseTimeoutMs, longestPauseMs: 2_000 })
+    openRedis(store, { retries, queued: true, responseTimeoutMs, longestPauseMs: 2_000 })
+  const prefix = `${store.keyPrefix ?? ''}${hashTag}`
   return {
     queue(name) {
       const connection = connect(1)
-      return closingWith(new Queue(name, { ...traced(), prefix, connection }), connection)
+      return closingWith(new Queue(name, { ...traced(), prefix, connection }), () => connection.disconnect())
     },
     worker(name, processor, options) {
       const connection = connect(null)
-      return closingWith(new Worker(name, processor, { ...options, ...traced(), prefix, connection }), connection)
+      return closingWith(new Worker(name, processor, { ...options, ...traced(), prefix, connection }), () =>
+        connection.disconnect(),
+      )
     },
   }
 }
@@ -82,47 +87,65 @@ function traced() {
   return telemetry === undefined ? {} : { telemetry }
 }
 
-/** Makes `close` end the connection as well: BullMQ leaves a connection open that it did not open itself. */
+/** Makes `close` call `end`, which ends the connection: BullMQ leaves a connection open that it did not open itself. */
 function closingWith<Closable extends { close(force?: boolean): Promise<void> }>(
   closable: Closable,
-  connection: ReturnType<typeof openRedis>,
+  end: () => unknown,
 ) {
   const close = closable.close.bind(closable)
-  closable.close = async (force) => {
-    await close(force)
-    connection.disconnect()
+  let closing: Promise<void> | undefined
+  closable.close = (force) => {
+    closing ??= close(force).then(async () => void (await end()))
+    return closing
   }
   return closable
 }
 
 function postgresBackend(databaseUrl: string): Backend {
   const { Queue, Worker } = withBackend(createPostgresBackend)
-  // Without synchronous commits, a crash may lose the queue's last milliseconds. Maintenance enqueues the lost jobs
-  // again.
-  const connection = {
-    connectionString: databaseUrl,
-    schema,
-    max: 3,
-    connectionTimeoutMillis: 10_000,
-    query_timeout: responseTimeoutMs,
-    keepAlive: true,
-    application_name: 'sluice queue',
-    options: '-c synchronous_commit=off',
+  // All queues of a process share three connections for commands. Each worker needs another one, which listens for new
+  // jobs. The types of pg and BullMQ only disagree about listeners, so the assertion is safe.
+  const open = () =>
+    openPool(databaseUrl, {
+      max: 3 + queueNames.length,
+      connectionTimeoutMillis: 10_000,
+      query_timeout: responseTimeoutMs,
+      keepAlive: true,
+      application_name: 'sluice queue',
+      // Without synchronous commits, a crash may lose the queue's last milliseconds. Maintenance enqueues the lost jobs
+      // again.
+      settings: { search_path: schema, synchronous_commit: 'off' },
+    }) as unknown as Exclude<PostgresConnectionOptions, string | PostgresPoolConfig>
+  let pool: ReturnType<typeof open> | undefined
+  let users = 0
+  const connect = () => {
+    pool ??= open()
+    users++
+    return pool
+  }
+  const release = async () => {
+    const last = pool
+    if (--users > 0) return
+    pool = undefined
+    await last?.end()
   }
   return {
-    queue: (name) => new Queue(name, { ...traced(), connection }),
-    worker: (name, processor, options) => new Worker(name, processor, { ...options, ...traced(), connection }),
+    queue: (name) => closingWith(new Queue(name, { ...traced(), connection: connect() }), release),
+    worker(name, processor, options) {
+      const worker = new Worker(name, processor, { ...options, ...traced(), connection: connect() })
+      return closingWith(worker, release)
+    },
   }
 }
 
 /** Creates the tables of the Postgres backend, or brings them up to date. Does nothing on Redis. */
 export async function migrateQueue(store: SharedStore): Promise<void> {
   if ('redisUrl' in store) return
-  const client = new pg.Client({ connectionString: store.databaseUrl })
-  await client.connect()
+  const pool = openPool(store.databaseUrl, { max: 1 })
   try {
-    await runMigrations(client, schema)
+    const client = await pool.connect()
+    await runMigrations(client, schema).finally(() => client.release())
   } finally {
-    await client.end()
+    await pool.end()
   }
 }

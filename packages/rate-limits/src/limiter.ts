@@ -2,10 +2,10 @@ import { circuitBreaker } from './circuit-breaker.ts'
 import { joinedCounts, type Position } from './joined-counts.ts'
 import { openLocalCounts } from './local-counts.ts'
 import { openPostgresCounters } from './postgres.ts'
-import { openRedisCounters } from './redis.ts'
+import { openRedisCounters, type RedisCounterStore } from './redis.ts'
 
 /** The store of the counts. It is the store of the queues, which all API processes share. */
-export type RateLimitStore = { redisUrl: string } | { databaseUrl: string }
+export type RateLimitStore = RedisCounterStore | { databaseUrl: string }
 
 /** Most requests in each fixed window. */
 export interface RateLimit {
@@ -70,7 +70,7 @@ export async function openRateLimiter<Name extends string>(
   limits: Record<Name, RateLimit>,
   { deadlineMs, onFailure }: RateLimiterOptions,
 ): Promise<RateLimiter<Name>> {
-  const counters = 'redisUrl' in store ? openRedisCounters(store.redisUrl) : openPostgresCounters(store.databaseUrl)
+  const counters = 'redisUrl' in store ? openRedisCounters(store) : openPostgresCounters(store.databaseUrl)
   await Promise.race([counters.connected, new Promise((resolve) => setTimeout(resolve, openTimeoutMs).unref())])
   const names = Object.keys(limits) as Name[]
   const countOf = new Map(names.map((name) => [name, joinedCounts(counters.counter(limits[name].windowMs))]))

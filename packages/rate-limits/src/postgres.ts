@@ -1,5 +1,5 @@
 import { joinCalls } from '@sluice/joined-calls'
-import pg from 'pg'
+import { openPool, type Pool } from '@sluice/postgres'
 import type { Counters, Tally } from './counters.ts'
 
 /** A connection that does not answer for this long is closed. Requests have stopped waiting long before. */
@@ -17,8 +17,7 @@ interface Addition {
  * the server empties it. Concurrent counts are joined into one statement, whatever their keys.
  */
 export function openPostgresCounters(databaseUrl: string): Counters {
-  const pool = new pg.Pool({
-    connectionString: databaseUrl,
+  const pool = openPool(databaseUrl, {
     // Counts are joined, so there is one statement at a time.
     max: 1,
     // Never closed while idle: opening a connection takes longer than a request waits.
@@ -26,7 +25,6 @@ export function openPostgresCounters(databaseUrl: string): Counters {
     connectionTimeoutMillis: timeoutMs,
     query_timeout: timeoutMs,
     application_name: 'sluice rate limits',
-    options: '-c synchronous_commit=off',
   })
   // The next query opens another connection. Each request that is not counted reports its own error.
   pool.on('error', () => {})
@@ -42,7 +40,7 @@ export function openPostgresCounters(databaseUrl: string): Counters {
  * Adds to the counts of different keys, by the clock of Postgres, which all processes share. All processes update the
  * keys in the same order, so that they cannot deadlock.
  */
-async function addAll(pool: pg.Pool, additions: readonly Addition[]): Promise<Tally[]> {
+async function addAll(pool: Pool, additions: readonly Addition[]): Promise<Tally[]> {
   const { rows } = await pool.query<{ key: string; requests: number; reset_after: number }>({
     name: 'count',
     text: `
@@ -78,6 +76,6 @@ const now = '(extract(epoch from statement_timestamp()) * 1000)::bigint'
  */
 const isOver = `(r.expire <= ${now} or r.expire > excluded.expire + 60000)`
 
-async function connect(pool: pg.Pool): Promise<void> {
+async function connect(pool: Pool): Promise<void> {
   await pool.query('select 1').catch(() => {})
 }

@@ -1,20 +1,27 @@
-import { openRedis } from '@sluice/redis'
+import { openRedis, type RedisAddress } from '@sluice/redis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import type { Counters, Tally } from './counters.ts'
 
 /** A Redis that leaves a command unanswered for this long counts as dead, and a new connection is opened. */
 const responseTimeoutMs = 2_000
 
+/** Where the counters are, and the prefix of their keys. */
+export type RedisCounterStore = RedisAddress & { keyPrefix?: string }
+
 /** Opens counters in Redis. They fail at once while there is no connection. */
-export function openRedisCounters(url: string): Counters {
-  const redis = openRedis(url, { retries: 0, queued: false, lazy: true, responseTimeoutMs, longestPauseMs: 1_000 })
+export function openRedisCounters(store: RedisCounterStore): Counters {
+  const redis = openRedis(store, { retries: 0, queued: false, lazy: true, responseTimeoutMs, longestPauseMs: 1_000 })
   // Each request that is not counted reports its own error.
   redis.on('error', () => {})
   return {
     counter(windowMs) {
       // The store only counts; `limiter.ts` compares with the limit.
       const options = { points: Number.MAX_SAFE_INTEGER, duration: windowMs / 1000 }
-      const limiter = new RateLimiterRedis({ ...options, storeClient: redis, keyPrefix: 'sluice:rate' })
+      const limiter = new RateLimiterRedis({
+        ...options,
+        storeClient: redis,
+        keyPrefix: `${store.keyPrefix ?? ''}sluice:rate`,
+      })
       return async (key, requests): Promise<Tally> => {
         const { consumedPoints, msBeforeNext } = await limiter.consume(key, requests)
         return { requests: consumedPoints, resetAfterMs: msBeforeNext }

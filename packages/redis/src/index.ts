@@ -1,1 +1,1 @@
-export { openRedis, type RedisOptions } from './open.ts'
+export { openRedis, type RedisAddress, type RedisOptions } from './open.ts'

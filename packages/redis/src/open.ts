@@ -1,4 +1,18 @@
+import { readFileSync } from 'node:fs'
 import { Cluster, Redis } from 'ioredis'
+
+/** Where Redis is. */
+export interface RedisAddress {
+  /** One address, or the addresses of a cluster's nodes, separated by commas. */
+  redisUrl: string
+  /** Addresses of Sentinels, and the name of the primary. They replace the host of `redisUrl`. */
+  sentinels?: { urls: readonly string[]; name: string }
+  /** File with certificate authorities for TLS. */
+  caFile?: string
+}
+
+const defaultPort = 6379
+const defaultSentinelPort = 26_379
 
 /** How a connection to Redis behaves. */
 export interface RedisOptions {
@@ -15,37 +29,82 @@ export interface RedisOptions {
 }
 
 /**
- * Opens a connection to Redis. If `urls` has several addresses, separated by commas, they are nodes of a Redis Cluster,
- * and the connection finds the other nodes through them. User, password and TLS of the first address apply to all
- * nodes.
+ * Opens a connection to Redis: to one server, to the primary that Sentinels name, or to a cluster if `redisUrl` has
+ * several addresses. A connection to a cluster finds the other nodes through them. User, password and TLS of the first
+ * address apply to all nodes.
  */
-export function openRedis(urls: string, options: RedisOptions): Redis | Cluster {
-  const { retries, queued, lazy = false, responseTimeoutMs, longestPauseMs } = options
-  const pause = (times: number) => Math.min(times * 100, longestPauseMs)
-  const ofConnection = {
-    maxRetriesPerRequest: retries,
-    socketTimeout: responseTimeoutMs,
-    connectTimeout: responseTimeoutMs,
+export function openRedis(address: RedisAddress, options: RedisOptions): Redis | Cluster {
+  const [first = '', ...others] = address.redisUrl.split(',')
+  const pause = (times: number) => Math.min(times * 100, options.longestPauseMs)
+  const start = { enableOfflineQueue: options.queued, lazyConnect: options.lazy ?? false }
+  const login = { ...limitsOf(options), ...loginOf(first, address.caFile) }
+  if (address.sentinels !== undefined) {
+    return new Redis({
+      ...start,
+      ...login,
+      ...bySentinels(address.sentinels, address.caFile, pause),
+      retryStrategy: pause,
+    })
   }
-  const [first = '', ...others] = urls.split(',')
-  if (others.length === 0) {
-    return new Redis(first, { ...ofConnection, enableOfflineQueue: queued, lazyConnect: lazy, retryStrategy: pause })
-  }
-  const { username, password, protocol } = new URL(first)
-  return new Cluster([first, ...others].map(nodeOf), {
-    enableOfflineQueue: queued,
-    lazyConnect: lazy,
-    clusterRetryStrategy: pause,
-    redisOptions: {
-      ...ofConnection,
-      ...(username !== '' && { username: decodeURIComponent(username) }),
-      ...(password !== '' && { password: decodeURIComponent(password) }),
-      ...(protocol === 'rediss:' && { tls: {} }),
-    },
-  })
+  if (others.length === 0) return new Redis(first, { ...start, ...login, retryStrategy: pause })
+  return new Cluster(
+    [first, ...others].map((url) => hostOf(url, defaultPort)),
+    { ...start, clusterRetryStrategy: pause, redisOptions: login },
+  )
 }
 
-function nodeOf(url: string): { host: string; port: number } {
+/** User, password, database and TLS of an address. */
+interface Login {
+  username?: string
+  password?: string
+  db?: number
+  tls?: { ca?: Buffer }
+}
+
+function limitsOf({ retries, responseTimeoutMs }: RedisOptions) {
+  return { maxRetriesPerRequest: retries, socketTimeout: responseTimeoutMs, connectTimeout: responseTimeoutMs }
+}
+
+function loginOf(url: string, caFile: string | undefined): Login {
+  const { username, password, pathname } = new URL(url)
+  const database = Number(pathname.slice(1))
+  const tls = tlsOf(url, caFile)
+  return {
+    ...(username !== '' && { username: decodeURIComponent(username) }),
+    ...(password !== '' && { password: decodeURIComponent(password) }),
+    ...(database > 0 && { db: database }),
+    ...(tls && { tls }),
+  }
+}
+
+function tlsOf(url: string, caFile: string | undefined): { ca?: Buffer } | undefined {
+  if (!url.startsWith('rediss:')) return undefined
+  return caFile === undefined ? {} : { ca: readFileSync(caFile) }
+}
+
+/** Returns the options that find the primary. User, password and TLS of the first Sentinel apply to all. */
+function bySentinels(
+  { urls, name }: { urls: readonly string[]; name: string },
+  caFile: string | undefined,
+  pause: (times: number) => number,
+) {
+  const { username, password, tls } = loginOf(urls[0] ?? '', caFile)
+  return {
+    sentinels: urls.map((url) => hostOf(url, defaultSentinelPort)),
+    name,
+    ...(username !== undefined && { sentinelUsername: username }),
+    ...(password !== undefined && { sentinelPassword: password }),
+    ...(tls !== undefined && { sentinelTLS: tls }),
+    enableTLSForSentinelMode: true,
+    sentinelRetryStrategy: pause,
+    // The Sentinels tell at once when another server becomes the primary.
+    failoverDetector: true,
+    // A former primary that became a replica refuses writes: connect anew and send the command again.
+    reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 2 : false) as 2 | false,
+  }
+}
+
+function hostOf(url: string, portByDefault: number): { host: string; port: number } {
   const { hostname, port } = new URL(url)
-  return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 6379 : Number(port) }
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? portByDefault : Number(port) }
 }

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
 
 /** The metrics of a process for Prometheus. Labels have few values: never an app, a user or an address. */
 export interface Metrics {

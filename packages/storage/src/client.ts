@@ -1,17 +1,6 @@
 import { S3Client, S3ServiceException } from '@aws-sdk/client-s3'
-import type { Settings } from '@sluice/config'
-
-/** The names of the settings that a connection to storage needs. */
-export const storageSettings = [
-  'S3_ENDPOINT',
-  'S3_PUBLIC_ENDPOINT',
-  'S3_REGION',
-  'S3_BUCKET',
-  'S3_ACCESS_KEY_ID',
-  'S3_SECRET_ACCESS_KEY',
-] as const
-
-export type StorageSettings = Settings<(typeof storageSettings)[number]>
+import { configuredCredentials } from './credentials.ts'
+import type { StorageSettings } from './storage-settings.ts'
 
 /** The limits of a client of storage. */
 export interface ClientLimits {
@@ -50,8 +39,8 @@ export function connect(
   const client = new S3Client({
     endpoint,
     region: settings.S3_REGION,
-    forcePathStyle: true,
-    credentials: { accessKeyId: settings.S3_ACCESS_KEY_ID, secretAccessKey: settings.S3_SECRET_ACCESS_KEY },
+    forcePathStyle: settings.S3_PATH_STYLE ?? true,
+    ...configuredCredentials(settings),
     // Otherwise a pre-signed URL carries the checksum of an empty body, and storage compares it with the real body.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',

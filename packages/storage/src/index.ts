@@ -1,4 +1,3 @@
-export { type StorageSettings, storageSettings } from './client.ts'
 export { ObjectGone, ObjectReplaced, type RefusalCode, StorageFull, StorageRefusal } from './errors.ts'
 export {
   type ListedObject,
@@ -9,3 +8,4 @@ export {
   type RelayedObject,
 } from './relay.ts'
 export { openStorage, type Storage, type UploadTerms } from './storage.ts'
+export { type StorageSettings, storageSettings } from './storage-settings.ts'

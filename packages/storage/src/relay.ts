@@ -12,9 +12,10 @@ import {
   S3ServiceException,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
-import { connect, type StorageSettings, statusOf } from './client.ts'
+import { connect, statusOf } from './client.ts'
 import { ObjectGone, ObjectReplaced, refusalCode, StorageFull, StorageRefusal } from './errors.ts'
 import { type SizedBody, sendBody } from './send-body.ts'
+import type { StorageSettings } from './storage-settings.ts'
 
 /** The metadata that a sender declares: the content type, and the `x-amz-meta-…` headers by the rest of their names. */
 export interface RelayedMetadata {

@@ -13,10 +13,12 @@ import {
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
-import { connect, type StorageSettings, statusOf } from './client.ts'
+import { connect, statusOf } from './client.ts'
+import { signedSeconds } from './credentials.ts'
 import { ObjectGone, ObjectReplaced, StorageFull } from './errors.ts'
 import { sendBody } from './send-body.ts'
 import { timeOutStalledBody } from './stalled-body.ts'
+import type { StorageSettings } from './storage-settings.ts'
 
 /** The terms of an upload. Storage refuses any other type, size in bytes, or MD5 in base64. */
 export interface UploadTerms {
@@ -40,9 +42,12 @@ interface WriteOptions {
 
 /** Object storage as the service uses it: the objects of one bucket. */
 export interface Storage {
-  /** Pre-signs an address for one PUT that meets `terms`. The address is valid for `validForMs`. */
+  /**
+   * Pre-signs an address for one PUT that meets `terms`. The address is valid for `validForMs`, or until a temporary
+   * credential expires. Throws `CredentialExpires` if that is too soon.
+   */
   presignUpload(key: string, terms: UploadTerms, validForMs: number): Promise<string>
-  /** Pre-signs an address for GETs that a browser saves as `fileName`. The address is valid for `validForMs`. */
+  /** Pre-signs an address for GETs that a browser saves as `fileName`. It is valid as for `presignUpload`. */
   presignDownload(key: string, fileName: string, validForMs: number): Promise<string>
   /** Returns an object's size in bytes and its ETag, or undefined if there is no such object. */
   stat(key: string): Promise<{ byteSize: number; etag: string } | undefined>
@@ -79,7 +84,7 @@ export function openStorage(settings: StorageSettings, stop?: AbortSignal): Stor
   const publicClient = connect(settings, settings.S3_PUBLIC_ENDPOINT ?? settings.S3_ENDPOINT, limits)
 
   return {
-    presignUpload(key, { contentType, byteSize, checksum }, validForMs) {
+    async presignUpload(key, { contentType, byteSize, checksum }, validForMs) {
       const command = new PutObjectCommand({
         Bucket: bucket,
         Key: key,
@@ -89,17 +94,18 @@ export function openStorage(settings: StorageSettings, stop?: AbortSignal): Stor
       })
       // The presigner signs Content-Type only if it is listed.
       const signableHeaders = new Set(['host', 'content-type', 'content-md5', 'content-length'])
-      return getSignedUrl(publicClient, command, { expiresIn: validForMs / 1000, signableHeaders })
+      const expiresIn = await signedSeconds(publicClient, validForMs)
+      return await getSignedUrl(publicClient, command, { expiresIn, signableHeaders })
     },
 
-    presignDownload(key, fileName, validForMs) {
+    async presignDownload(key, fileName, validForMs) {
       const command = new GetObjectCommand({
         Bucket: bucket,
         Key: key,
         ResponseContentDisposition: `attachment; filename="${fileName}"`,
         ResponseContentType: 'text/csv; charset=utf-8',
       })
-      return getSignedUrl(publicClient, command, { expiresIn: validForMs / 1000 })
+      return await getSignedUrl(publicClient, command, { expiresIn: await signedSeconds(publicClient, validForMs) })
     },
 
     async stat(key) {

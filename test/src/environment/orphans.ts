@@ -33,7 +33,10 @@ async function keysIn(settings: StorageSettings): Promise<string[]> {
   const client = new S3Client({
     endpoint: settings.S3_ENDPOINT,
     region: settings.S3_REGION,
-    credentials: { accessKeyId: settings.S3_ACCESS_KEY_ID, secretAccessKey: settings.S3_SECRET_ACCESS_KEY },
+    credentials: {
+      accessKeyId: settings.S3_ACCESS_KEY_ID ?? '',
+      secretAccessKey: settings.S3_SECRET_ACCESS_KEY ?? '',
+    },
     forcePathStyle: true,
   })
   const target = { Bucket: settings.S3_BUCKET, Prefix: 'apps/' }

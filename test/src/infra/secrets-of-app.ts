@@ -26,9 +26,12 @@ export const secretsOfMigration = ['DATABASE_URL', 'REDIS_URL']
  */
 export async function secretsOfApp(app: (typeof appNames)[number]): Promise<string[]> {
   const bad = { DATABASE_URL: 'x', REDIS_URL: 'x', SMTP_URL: 'x', ENCRYPTION_KEYS: 'x' }
+  // These may be unset. A file that is missing makes them invalid.
+  const missing = { S3_ACCESS_KEY_ID_FILE: '/missing', S3_SECRET_ACCESS_KEY_FILE: '/missing' }
   const main = fileURLToPath(new URL(`../../../apps/${app}/src/main.ts`, import.meta.url))
   const said = await new Promise<string>((resolve) => {
-    execFile(process.execPath, [main], { env: { ...nodeEnvironment, ...bad } }, (_, __, stderr) => resolve(stderr))
+    const env = { ...nodeEnvironment, ...bad, ...missing }
+    execFile(process.execPath, [main], { env }, (_, __, stderr) => resolve(stderr))
   })
-  return secrets.filter((name) => new RegExp(`^ +${name} `, 'm').test(said)).toSorted()
+  return secrets.filter((name) => new RegExp(`^ +${name}(?:_FILE)? `, 'm').test(said)).toSorted()
 }

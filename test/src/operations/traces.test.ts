@@ -43,7 +43,7 @@ test('without an OTLP endpoint no traces are recorded, and no module of the SDK 
   await untilAllEnded(deployment, [app], 60_000)
   await deployment.stopApps()
   const loaded = deployment.log.map(({ msg }) => msg).filter((msg) => msg.startsWith('loaded '))
-  // prom-client loads the API package, which does nothing without an SDK.
+  // The metrics library loads the API package, which does nothing without an SDK.
   expect(loaded.filter((msg) => !msg.includes('/@opentelemetry/api/'))).toEqual([])
   expect(deployment.log.some((line) => 'trace_id' in line)).toBe(false)
 })

@@ -12,8 +12,13 @@ export function addMigrateCommand(program: Command): void {
     .description('bring the database schema up to date')
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async () => {
-      const url = await databaseUrl()
-      const store = sharedStore({ ...readSettings(process.env, ['REDIS_URL']), DATABASE_URL: url })
+      const { MIGRATION_DATABASE_URL, ...settings } = readSettings(process.env, [
+        'REDIS_URL',
+        'REDIS_SENTINELS',
+        'MIGRATION_DATABASE_URL',
+      ])
+      const url = MIGRATION_DATABASE_URL ?? (await databaseUrl())
+      const store = sharedStore({ ...settings, DATABASE_URL: url })
       const applied = await migrate(url)
       await migrateQueue(store)
       print(command, { applied }, () =>

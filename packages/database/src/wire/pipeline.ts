@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream'
+import { sendTransactionSettings } from '@sluice/postgres'
 import { CompiledQuery } from 'kysely'
 import type pg from 'pg'
 import { CopyMessages } from './copy.ts'
@@ -76,6 +77,7 @@ class Pipeline {
         connection.execute({ portal: '', rows: 0 })
         // After an error, Postgres skips these messages as well.
         for (const part of copy?.parts ?? []) connection.stream.write(part)
+        if (text === 'begin') sendTransactionSettings(connection)
       }
       connection.sync()
     } finally {

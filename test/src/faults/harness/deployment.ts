@@ -30,6 +30,8 @@ export interface DeploymentOptions {
   orderWaitMs?: number
   /** Additional settings of the Postgres server. */
   postgresSettings?: Readonly<Record<string, string>>
+  /** Starts a pooler in front of Postgres, at its address, for the apps. */
+  pooler?: (databaseUrl: string) => Promise<{ url: string; close(): Promise<void> }>
   /** Additional settings of the apps, as environment variables. */
   env?: Record<string, string>
   /** Folder for the objects, such as one on a full disk. Defaults to a folder of the deployment. */
@@ -103,6 +105,9 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
   parts.defer(mailNetwork.close)
   const stored = await startStorage(options.storageFolder ?? join(folder, 'storage'), parts)
 
+  const pooler = await options.pooler?.(postgres.url)
+  if (pooler !== undefined) parts.defer(pooler.close)
+
   await migrate(postgres.directUrl)
   if (redis === undefined) await migrateQueue({ databaseUrl: postgres.directUrl })
   const database: Connection = connect(postgres.directUrl, { connections: 4 })
@@ -115,7 +120,7 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
   const api = `http://127.0.0.1:${apiNetwork.port}`
   const orderWaitMs = options.orderWaitMs ?? 30_000
   const env = {
-    DATABASE_URL: postgres.url,
+    DATABASE_URL: pooler?.url ?? postgres.url,
     ...(redis && { REDIS_URL: redis.url }),
     ...stored.settings,
     SMTP_URL: `smtp://127.0.0.1:${mailNetwork.port}`,

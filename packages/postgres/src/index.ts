@@ -1,0 +1,2 @@
+export { openPool, type Pool } from './pool.ts'
+export { sendTransactionSettings } from './transaction-settings.ts'

@@ -1,0 +1,39 @@
+import pg from 'pg'
+import { parseAddress } from './address.ts'
+import { clientClass } from './client.ts'
+import { hostsOf } from './hosts.ts'
+import { applySettings, type TransactionSettings } from './transaction-settings.ts'
+
+/** A pool of connections. */
+export type Pool = pg.Pool
+
+/** The options of pg's pool, without those of a session: poolers refuse them. */
+interface PoolOptions
+  extends Pick<
+    pg.PoolConfig,
+    | 'max'
+    | 'idleTimeoutMillis'
+    | 'connectionTimeoutMillis'
+    | 'query_timeout'
+    | 'keepAlive'
+    | 'keepAliveInitialDelayMillis'
+    | 'application_name'
+    | 'types'
+  > {
+  /** Settings of Postgres that apply to each transaction and statement. */
+  settings?: TransactionSettings
+}
+
+/**
+ * Opens a pool of connections to Postgres, lazily: if the database is unreachable, the first query fails, not this
+ * call. Throws if the address is malformed.
+ */
+export function openPool(databaseUrl: string, { settings = {}, ...options }: PoolOptions): Pool {
+  const address = parseAddress(databaseUrl)
+  const config = { ...address.config, ...options }
+  return new pg.Pool({
+    ...config,
+    Client: clientClass(config, hostsOf(address), address.needsWritable),
+    ...(Object.keys(settings).length > 0 && { onConnect: (client) => applySettings(client, settings) }),
+  })
+}

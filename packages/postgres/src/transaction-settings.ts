@@ -1,0 +1,66 @@
+import pg from 'pg'
+import { precede } from './preceded-query.ts'
+import { type Sending, sendPrepared } from './send-prepared.ts'
+
+/**
+ * Settings of Postgres by name, such as `lock_timeout`. They apply to each transaction and each statement of a
+ * connection, but never to its session: behind a pooler, other clients use the session too.
+ */
+export type TransactionSettings = Readonly<Record<string, string>>
+
+/** The name of the prepared statement that applies the settings to the rest of a transaction. */
+const name = 'sluice_settings'
+
+/** Statements that read or write rows. Others, such as `create database`, must not follow another statement. */
+const handlesRows = /^(?:\s|--.*\n|\/\*.*?\*\/)*(?:select|insert|update|delete|merge|with)\b/is
+
+const opensTransaction = /^\s*(?:begin|start transaction)\b/i
+
+/**
+ * Sends the settings of {@link applySettings} within a pipeline. The pipeline has just opened a transaction, and
+ * ignores the answers.
+ */
+export function sendTransactionSettings(connection: Sending): void {
+  sendPrepared(connection, name)
+}
+
+/**
+ * Makes a new connection apply settings to everything that it sends. Each `begin` is followed by the settings, and each
+ * single statement is preceded by them, in the same message: they cost no round trip. After the transaction or the
+ * statement, Postgres restores the session's own values.
+ */
+export async function applySettings(client: pg.ClientBase, settings: TransactionSettings): Promise<void> {
+  const begin = settingsOfBegin(settings)
+  const query = client.query
+  await client.query({ name, text: settingsStatement(settings) })
+  Object.assign(client, {
+    query(...sent: unknown[]): unknown {
+      const text = textOf(sent[0])
+      if (text === undefined || client.getTransactionStatus() !== 'I') return Reflect.apply(query, client, sent)
+      if (opensTransaction.test(text)) return Reflect.apply(query, client, [`${text}; ${begin}`, ...sent.slice(1)])
+      if (!handlesRows.test(text)) return Reflect.apply(query, client, sent)
+      return precede(sent, name, (preceded) => Reflect.apply(query, client, [preceded]))
+    },
+  })
+}
+
+/** Returns the text of a query in any of the forms that pg accepts; undefined for an object that sends itself. */
+function textOf(query: unknown): string | undefined {
+  if (typeof query === 'string') return query
+  if (typeof query !== 'object' || query === null || 'submit' in query || !('text' in query)) return undefined
+  return typeof query.text === 'string' ? query.text : undefined
+}
+
+/** Costs Postgres less than {@link settingsStatement}, which is planned if it is not prepared. */
+function settingsOfBegin(settings: TransactionSettings): string {
+  return Object.entries(settings)
+    .map(([setting, value]) => `set local ${pg.escapeIdentifier(setting)} = ${pg.escapeLiteral(value)}`)
+    .join('; ')
+}
+
+function settingsStatement(settings: TransactionSettings): string {
+  const calls = Object.entries(settings).map(
+    ([setting, value]) => `set_config(${pg.escapeLiteral(setting)}, ${pg.escapeLiteral(value)}, true)`,
+  )
+  return `select ${calls.join(', ')}`
+}

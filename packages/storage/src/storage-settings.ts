@@ -1,0 +1,17 @@
+import type { Settings } from '@sluice/config'
+
+/** The names of the settings that a connection to storage needs. */
+export const storageSettings = [
+  'S3_ENDPOINT',
+  'S3_PUBLIC_ENDPOINT',
+  'S3_REGION',
+  'S3_BUCKET',
+  'S3_ACCESS_KEY_ID',
+  'S3_SECRET_ACCESS_KEY',
+  'S3_PATH_STYLE',
+] as const
+
+type Name = (typeof storageSettings)[number]
+
+/** Without `S3_PATH_STYLE`, its default applies. */
+export type StorageSettings = Settings<Exclude<Name, 'S3_PATH_STYLE'>> & Partial<Settings<'S3_PATH_STYLE'>>

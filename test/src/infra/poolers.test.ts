@@ -1,0 +1,129 @@
+// long
+import { checkSchema, connect, migrations, sql } from '@sluice/database'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { hasProgram, runProgram } from '../environment/program.ts'
+import { seeded } from '../environment/random.ts'
+import { openClientApp, upload } from '../faults/harness/client.ts'
+import { compareWithModel } from '../faults/harness/comparison.ts'
+import { type Deployment, startDeployment } from '../faults/harness/deployment.ts'
+import { generateSoundFile } from '../faults/harness/generate.ts'
+import { claimant, slowBatches, untilInBatch, untilRows, untilState } from '../faults/harness/import-states.ts'
+import { queueSuite } from '../queue/queue-suite.ts'
+import { type Pooler, startPgBouncer } from './pgbouncer.ts'
+import { startTransactionPooler, type TransactionPooler } from './transaction-pooler.ts'
+
+describe.skipIf(!(await hasProgram('pgbouncer')))('through PgBouncer with its default configuration', () => {
+  let deployment: Deployment
+  beforeAll(async () => {
+    // PgBouncer has 20 connections for one user and database by default: the processes must not need more together.
+    deployment = await startDeployment({ workers: 1, pooler: startPgBouncer, env: { DATABASE_POOL: '4' } })
+  })
+  afterAll(() => deployment.close())
+  importsAndUpdates(() => deployment)
+
+  describe('queues', () => {
+    let database: TestDatabase
+    let pooler: Pooler
+    beforeEach(async () => {
+      database = await openTestDatabase()
+      pooler = await startPgBouncer(database.url)
+      return async () => {
+        await pooler.close()
+        await database.close()
+      }
+    })
+    queueSuite(() => ({ databaseUrl: pooler.url }))
+  })
+})
+
+describe('through a pooler that gives each transaction another connection', () => {
+  let deployment: Deployment
+  let pooler: TransactionPooler
+  beforeAll(async () => {
+    const start = async (databaseUrl: string) => {
+      pooler = await startTransactionPooler(databaseUrl)
+      return pooler
+    }
+    deployment = await startDeployment({ workers: 2, pooler: start })
+  })
+  afterAll(() => deployment.close())
+  importsAndUpdates(() => deployment)
+
+  test('no session keeps a setting, a lock or a table of a client', async () => {
+    await deployment.stopApps()
+    expect(pooler.moves()).toBeGreaterThan(100)
+    expect(await pooler.leftovers()).toEqual([])
+  })
+
+  test('sluice migrate goes past the pooler, to MIGRATION_DATABASE_URL', async () => {
+    const database = await openTestDatabase(1, { migrated: false })
+    const own = await startTransactionPooler(database.url, 3)
+    onTestFinished(async () => {
+      await own.close()
+      await database.close()
+    })
+    const env = { DATABASE_URL: own.url, MIGRATION_DATABASE_URL: database.url, PATH: process.env.PATH ?? '' }
+    const { code, output } = await runProgram(process.execPath, ['apps/cli/src/main.ts', 'migrate', '--json'], { env })
+    expect({ code, output: JSON.parse(output) }).toEqual({ code: 0, output: { applied: Object.keys(migrations) } })
+    expect(own.moves()).toBe(0)
+    // The processes find the schema through the pooler.
+    const { db, close } = connect(own.url)
+    onTestFinished(close)
+    await checkSchema(db)
+  })
+
+  test('each transaction and each statement has the settings of the service', async () => {
+    const { db, close } = connect(pooler.url, { lockTimeoutMs: 1234 })
+    onTestFinished(close)
+    const read = sql<{ settings: string[] }>`
+      select array[current_setting('enable_seqscan'), current_setting('lock_timeout'), current_setting('TimeZone')] as settings
+    `
+    for (let round = 0; round < 20; round++) {
+      const alone = await read.execute(db)
+      const inside = await db.transaction().execute((tx) => read.execute(tx))
+      for (const { rows } of [alone, inside]) expect(rows[0]?.settings).toEqual(['off', '1234ms', 'UTC'])
+    }
+  })
+})
+
+/** Defines the tests of a deployment whose processes reach Postgres through a pooler. */
+function importsAndUpdates(current: () => Deployment): void {
+  const random = seeded(23)
+
+  test('an import whose worker is killed in a batch recovers: every row applies exactly once', async () => {
+    const deployment = current()
+    await slowBatches(deployment.db, 100)
+    const app = await openClientApp(deployment)
+    const importId = await upload(deployment, app, generateSoundFile(random, 1, 1_500))
+    await untilRows(deployment, importId, 200)
+    const worker = await claimant(deployment, importId, 1)
+    await untilInBatch(deployment.db)
+    worker.kill('SIGKILL')
+    await worker.exited
+    await slowBatches(deployment.db, 0)
+    await untilState(deployment, importId, 'completed')
+    expect((await compareWithModel(deployment, [app])).violations).toEqual([])
+  })
+
+  test('profile updates are applied, many at once', async () => {
+    const deployment = current()
+    const app = await openClientApp(deployment)
+    const update = (user: string, age: number) =>
+      fetch(`${deployment.api}/v2/user_profiles`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', 'X-Service-Token': app.token },
+        body: JSON.stringify({ user_id: user, user_profiles: [{ key: 'age', type: 'int', value: age }] }),
+      })
+    const statuses = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => update(`user-${n % 50}`, n).then(({ status }) => status)),
+    )
+    expect(new Set(statuses)).toEqual(new Set([202]))
+    const { count } = await deployment.db
+      .selectFrom('profiles')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('app_id', '=', app.appId)
+      .executeTakeFirstOrThrow()
+    expect(count).toBe(50)
+  })
+}

@@ -1,0 +1,120 @@
+// long
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openQueues } from '@sluice/queue'
+import { openRateLimiter } from '@sluice/rate-limits'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
+import { freePort } from '../environment/free-port.ts'
+import { seeded } from '../environment/random.ts'
+import { until } from '../environment/wait.ts'
+import { openClientApp, upload } from '../faults/harness/client.ts'
+import { compareWithModel, untilAllEnded } from '../faults/harness/comparison.ts'
+import { startDeployment } from '../faults/harness/deployment.ts'
+import { generateSoundFile } from '../faults/harness/generate.ts'
+import { slowBatches, untilRows } from '../faults/harness/import-states.ts'
+import { queueSuite } from '../queue/queue-suite.ts'
+import { makeCertificate, type Server, startSentinelTrio, startServer } from './redis-servers.ts'
+
+const withRedis = describe.skipIf(inject('redisUrl') === undefined)
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sluice-redis-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+withRedis('Redis with TLS, a user that may only use its own keys, and a key prefix', () => {
+  let server: Server
+  let port: number
+  let certificate: string
+  let observer: Redis
+  const store = () => ({
+    redisUrl: `rediss://team:its%20password@127.0.0.1:${port}/0`,
+    caFile: certificate,
+    keyPrefix: 'team:',
+  })
+  beforeAll(async () => {
+    const made = await makeCertificate(folder)
+    certificate = made.certificate
+    port = await freePort()
+    const lines = [
+      'port 0',
+      `tls-port ${port}`,
+      `tls-cert-file ${certificate}`,
+      `tls-key-file ${made.key}`,
+      'tls-auth-clients no',
+      'save ""',
+      'user default on >admin ~* &* +@all',
+      'user team on ">its password" ~team:* &team:* +@all -@admin -flushall -flushdb -keys',
+    ]
+    const client = { password: 'admin', tls: { rejectUnauthorized: false } }
+    server = await startServer(folder, { port, lines, client })
+    observer = new Redis({ host: '127.0.0.1', port, ...client })
+  })
+  afterAll(async () => {
+    observer?.disconnect()
+    await server?.kill()
+  })
+  beforeEach(async () => void (await observer.flushall()))
+  queueSuite(store)
+
+  test('all keys of queues and rate limits begin with the prefix', async () => {
+    const queues = openQueues(store(), () => {})
+    const failures: unknown[] = []
+    const options = { deadlineMs: 5_000, onFailure: (error: unknown) => failures.push(error) }
+    const limiter = await openRateLimiter(store(), { function: { requests: 5, windowMs: 60_000 } }, options)
+    onTestFinished(async () => {
+      await queues.close()
+      await limiter.close()
+    })
+    await queues.add('imports', [{ id: 'job', payload: { appId: 1, importId: 'import' } }])
+    expect(await limiter.count(1, 'function')).toMatchObject({ allowed: true })
+    expect(failures).toEqual([])
+    const keys = await observer.keys('*')
+    expect(keys.length).toBeGreaterThan(1)
+    expect(keys.filter((key) => !key.startsWith('team:'))).toEqual([])
+  })
+
+  test('a certificate that the CA file does not have is refused', async () => {
+    const queues = openQueues(
+      { ...store(), caFile: (await makeCertificate(await mkdtemp(join(folder, 'other-')))).certificate },
+      () => {},
+    )
+    onTestFinished(() => queues.close())
+    await expect(queues.check()).rejects.toThrow()
+  })
+})
+
+withRedis('three Sentinels', () => {
+  test('fail over in the middle of 20 imports: nothing is lost, nothing applies twice', async () => {
+    const trio = await startSentinelTrio(folder, 'sluice')
+    onTestFinished(() => trio.close())
+    const deployment = await startDeployment({
+      workers: 2,
+      env: { REDIS_URL: 'redis://:secret@ignored', REDIS_SENTINELS: trio.sentinels, REDIS_SENTINEL_NAME: 'sluice' },
+    })
+    onTestFinished(() => deployment.close())
+    await slowBatches(deployment.db, 50)
+    const random = seeded(5)
+    const apps = await Promise.all(Array.from({ length: 5 }, () => openClientApp(deployment)))
+    const imports: string[] = []
+    for (let number = 0; number < 20; number++) {
+      const app = apps[number % apps.length]
+      if (app !== undefined) imports.push(await upload(deployment, app, generateSoundFile(random, number, 300)))
+    }
+    await untilRows(deployment, imports[0] ?? '', 50)
+    const former = await trio.primaryPort()
+    await trio.killPrimary()
+    await until('another primary', async () => (await trio.primaryPort()) !== former)
+    await slowBatches(deployment.db, 0)
+    await untilAllEnded(deployment, apps, 120_000)
+    expect((await compareWithModel(deployment, apps)).violations).toEqual([])
+
+    // The queues themselves work on the new primary, not only the tables.
+    const redis = new Redis({ host: '127.0.0.1', port: await trio.primaryPort(), password: 'secret' })
+    onTestFinished(() => redis.disconnect())
+    await until('schedules on the new primary', async () => (await redis.keys('{sluice}:maintenance:*')).length > 0)
+  }, 240_000)
+})

@@ -1,0 +1,118 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { freePort } from '../environment/free-port.ts'
+import { runProgram } from '../environment/program.ts'
+import { until } from '../environment/wait.ts'
+
+/** A running redis-server. */
+export interface Server {
+  port: number
+  kill(): Promise<void>
+}
+
+/** How a test logs in. */
+interface Login {
+  password?: string
+  tls?: { rejectUnauthorized: boolean }
+}
+
+/** Starts a redis-server with the lines of a configuration file, and waits until it answers on `port`. */
+export async function startServer(
+  folder: string,
+  { port, lines, mode = [], client = {} }: { port: number; lines: string[]; mode?: string[]; client?: Login },
+): Promise<Server> {
+  const path = join(folder, `redis-${port}.conf`)
+  await writeFile(path, `${['bind 127.0.0.1', `dir ${folder}`, ...lines].join('\n')}\n`)
+  const child = spawn('redis-server', [path, ...mode], { stdio: 'ignore' })
+  const killNow = () => void child.kill('SIGKILL')
+  process.once('exit', killNow)
+  const redis = new Redis({ ...client, port, host: '127.0.0.1', retryStrategy: () => 50, maxRetriesPerRequest: 200 })
+  redis.on('error', () => {}) // the server is not listening yet
+  await redis.ping()
+  redis.disconnect()
+  return {
+    port,
+    async kill() {
+      process.off('exit', killNow)
+      killNow()
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    },
+  }
+}
+
+/** A primary, two replicas, and three Sentinels that watch them. */
+export interface SentinelTrio {
+  /** Addresses of the Sentinels, as in `REDIS_SENTINELS`. */
+  sentinels: string
+  /** Returns the port of the server that the Sentinels call the primary. */
+  primaryPort(): Promise<number>
+  killPrimary(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Starts servers and Sentinels with their files in `folder`. All of them demand the password `secret`. */
+export async function startSentinelTrio(folder: string, name: string): Promise<SentinelTrio> {
+  const login = ['requirepass secret', 'masterauth secret', 'save ""']
+  const client = { password: 'secret' }
+  const servers: Server[] = []
+  for (let number = 0; number < 3; number++) {
+    const port = await freePort()
+    const [primary] = servers
+    const replica = primary === undefined ? [] : [`replicaof 127.0.0.1 ${primary.port}`]
+    servers.push(await startServer(folder, { port, lines: [`port ${port}`, ...login, ...replica], client }))
+  }
+  const sentinels: Server[] = []
+  for (let number = 0; number < 3; number++) {
+    const port = await freePort()
+    const lines = [
+      `port ${port}`,
+      `sentinel monitor ${name} 127.0.0.1 ${servers[0]?.port} 2`,
+      `sentinel auth-pass ${name} secret`,
+      `sentinel down-after-milliseconds ${name} 1000`,
+      `sentinel failover-timeout ${name} 5000`,
+    ]
+    sentinels.push(await startServer(folder, { port, lines, mode: ['--sentinel'] }))
+  }
+  const observer = new Redis({ host: '127.0.0.1', port: sentinels[0]?.port ?? 0 })
+  const known = async (kind: 'replicas' | 'sentinels') => {
+    const found = await observer.call('SENTINEL', kind, name)
+    return Array.isArray(found) ? found.length : 0
+  }
+  await until(
+    'the Sentinels to know everybody',
+    async () => (await known('replicas')) === 2 && (await known('sentinels')) === 2,
+  )
+  const primaryPort = async () => {
+    const found = await observer.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name)
+    return Array.isArray(found) ? Number(found[1]) : 0
+  }
+  return {
+    sentinels: sentinels.map(({ port }) => `127.0.0.1:${port}`).join(','),
+    primaryPort,
+    async killPrimary() {
+      const port = await primaryPort()
+      await servers.find((server) => server.port === port)?.kill()
+    },
+    async close() {
+      observer.disconnect()
+      await Promise.all([...sentinels, ...servers].map((server) => server.kill()))
+    },
+  }
+}
+
+/** Makes a certificate for 127.0.0.1 that signs itself. Returns the paths of its file and of its key. */
+export async function makeCertificate(folder: string): Promise<{ certificate: string; key: string }> {
+  const [certificate, key] = [join(folder, 'redis.crt'), join(folder, 'redis.key')]
+  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
+  const subject = ['-subj', '/CN=redis', '-addext', 'subjectAltName=IP:127.0.0.1']
+  const { code, output } = await runProgram(
+    'openssl',
+    [...request, ...subject, '-keyout', key, '-out', certificate],
+    {},
+  )
+  if (code !== 0) throw new Error(output)
+  return { certificate, key }
+}

@@ -1,0 +1,80 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { PooledClient } from './pooled-client.ts'
+import { PooledServer } from './pooled-server.ts'
+
+/** A pooler that lends a connection to Postgres for one transaction at a time. */
+export interface TransactionPooler {
+  /** The database's address through the pooler. */
+  url: string
+  /** How many transactions ran on another connection than the client's preceding one. */
+  moves(): number
+  /** Returns what clients left in the sessions of the server: settings, locks, temporary tables. */
+  leftovers(): Promise<string[]>
+  close(): Promise<void>
+}
+
+/**
+ * Starts a pooler as PgBouncer 1.21 with `pool_mode = transaction` is: it lends a connection to Postgres to a client
+ * until the transaction ends, prepares the client's statements on each connection where they are missing, and refuses
+ * startup parameters that PgBouncer does not know. Each transaction gets the connection that was not used for longest,
+ * so a client that relies on its session fails soon.
+ */
+export async function startTransactionPooler(databaseUrl: string, size = 8): Promise<TransactionPooler> {
+  const idle: PooledServer[] = []
+  const all = new Set<PooledServer>()
+  const waiting: ((server: PooledServer) => void)[] = []
+  const addServer = async () => {
+    const server = await PooledServer.open(databaseUrl)
+    all.add(server)
+    release(server)
+  }
+  const release = (server: PooledServer) => {
+    const next = waiting.shift()
+    if (next === undefined) idle.push(server)
+    else next(server)
+  }
+  for (let count = 0; count < size; count++) await addServer()
+
+  let moves = 0
+  const clients = new Set<Socket>()
+  const listener = createServer((socket) => {
+    clients.add(socket)
+    let preceding: PooledServer | undefined
+    const client = new PooledClient(socket, {
+      async borrow() {
+        const server = idle.shift() ?? (await new Promise<PooledServer>((resolve) => waiting.push(resolve)))
+        if (preceding !== undefined && preceding !== server) moves++
+        preceding = server
+        return server
+      },
+      release,
+      replace(server) {
+        all.delete(server)
+        server.end()
+        void addServer().catch(() => {})
+      },
+    })
+    socket.on('close', () => {
+      clients.delete(socket)
+      client.end()
+    })
+  })
+  listener.listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const url = new URL(databaseUrl)
+  url.port = String((listener.address() as AddressInfo).port)
+  return {
+    url: url.href,
+    moves: () => moves,
+    async leftovers() {
+      return (await Promise.all([...all].map((server) => server.leftovers()))).flat()
+    },
+    async close() {
+      listener.close()
+      for (const socket of clients) socket.destroy()
+      for (const server of all) server.end()
+      await once(listener, 'close').catch(() => {})
+    },
+  }
+}
