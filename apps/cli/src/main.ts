@@ -1,35 +1,7 @@
 import { printableLines } from '@sluice/local-stack'
-import { Command, CommanderError } from 'commander'
-import { addAccessKeyCommands } from './commands/access-key.ts'
-import { addAppCommand } from './commands/app.ts'
-import { addDashboardCommand } from './commands/dashboard.ts'
-import { addDeletionCommands } from './commands/deletions.ts'
-import { addImportCommands } from './commands/import.ts'
-import { addKeysCommand } from './commands/keys.ts'
-import { addMemberCommand } from './commands/member.ts'
-import { addMigrateCommand } from './commands/migrate.ts'
-import { addOperatorCommands } from './commands/operator.ts'
-import { addTokenCommand } from './commands/token.ts'
-import { addUserCommands } from './commands/users.ts'
+import { CommanderError } from 'commander'
 import { Failure } from './failure.ts'
-
-const program = new Command('sluice')
-  .description('Bulk import of user profile attributes: commands for operators and API clients')
-  .option('--json', 'print one JSON document and nothing else on stdout')
-  .showHelpAfterError()
-  .exitOverride()
-
-addAppCommand(program)
-addTokenCommand(program)
-addUserCommands(program)
-addKeysCommand(program)
-addImportCommands(program)
-addDeletionCommands(program)
-addDashboardCommand(program)
-addOperatorCommands(program)
-addMemberCommand(program)
-addAccessKeyCommands(program)
-addMigrateCommand(program)
+import { buildProgram } from './program.ts'
 
 // If the reader of the output closes it early (`sluice imports | head`), that is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -38,7 +10,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 try {
-  await program.parseAsync()
+  await buildProgram().parseAsync()
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2
   else {

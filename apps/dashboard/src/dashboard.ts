@@ -27,6 +27,7 @@ import { homeRoutes } from './home/routes.ts'
 import { importRoutes } from './imports/routes.ts'
 import { invitationRoutes } from './invitations/routes.ts'
 import { themeRoutes } from './layout/theme.ts'
+import { operationRoutes } from './operation/routes.ts'
 import { profileRoutes } from './profiles/routes.ts'
 import { queueRoutes } from './queues/routes.ts'
 import { settingsRoutes } from './settings/routes.ts'
@@ -47,6 +48,7 @@ const areas: readonly PageRoutes[] = [
   profileRoutes,
   deletionRoutes,
   settingsRoutes,
+  operationRoutes,
   queueRoutes,
 ]
 

@@ -58,6 +58,7 @@ export interface Schema {
   sign_in_links: SignInLinksTable
   sessions: SessionsTable
   signing_keys: { key: Buffer }
+  service_pause: ServicePauseTable
   workers: WorkersTable
 }
 
@@ -67,6 +68,8 @@ interface AppsTable {
   created_at: Timestamp
   /** Salt of the hashes in `recently_deleted_users`. */
   user_hash_salt: Generated<Buffer>
+  /** Since when no import of the app is claimed; null if the app is not paused. */
+  paused_at: NullableTimestamp
 }
 
 interface ApiTokensTable {
@@ -254,6 +257,12 @@ interface SessionsTable {
   email: string
   created_at: Timestamp
   expires_at: Timestamp
+}
+
+/** Has one row while all apps are paused. */
+interface ServicePauseTable {
+  only_row: Generated<boolean>
+  paused_at: Timestamp
 }
 
 /** Heartbeats of worker processes. They are only displayed. */

@@ -21,6 +21,7 @@ export { type Cancellation, cancelImport, isCancellable } from './order/cancel.t
 export { type Claim, claimImport } from './order/claim.ts'
 export { claimNext, countWaiting, withdrawNext } from './order/fair-order.ts'
 export { dispatchNextInOrder } from './order/next-in-order.ts'
+export { findPauses, type Pauses, pauseImports, resumeImports } from './order/pause.ts'
 export { makeRoomAfter, reserveDisk } from './result/disk-full.ts'
 export { dropErrorRows } from './result/drop-error-rows.ts'
 export { followErrorLink } from './result/error-link.ts'

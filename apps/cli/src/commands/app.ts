@@ -3,11 +3,10 @@ import type { Command } from 'commander'
 import { fields, print } from '../output.ts'
 import { withDatabase } from '../stack.ts'
 
-/** Adds `sluice app create`. */
-export function addAppCommand(program: Command): void {
-  const create = program
-    .command('app')
-    .description('manage apps')
+/** Adds `sluice app create`. Returns the command `sluice app`, for further commands. */
+export function addAppCommands(program: Command): Command {
+  const app = program.command('app').description('manage apps')
+  const create = app
     .command('create')
     .description('create an app; its API token is shown only here')
     .requiredOption('--name <name>', 'name of the app')
@@ -17,4 +16,5 @@ export function addAppCommand(program: Command): void {
       const { appId, apiToken } = await withDatabase((db) => createApp(db, options))
       print(create, { app_id: appId, api_token: apiToken }, () => fields({ 'App ID': appId, 'API token': apiToken }))
     })
+  return app
 }

@@ -1,4 +1,4 @@
-import { cancelImport, followErrorLink, listImportsBefore } from '@sluice/imports'
+import { cancelImport, findPauses, followErrorLink, listImportsBefore } from '@sluice/imports'
 import type { FastifyRequest } from 'fastify'
 import { PageNotFound, visitedApp } from '../access/guard.ts'
 import type { PageRoutes } from '../context.ts'
@@ -29,7 +29,9 @@ export const importRoutes: PageRoutes = (dashboard, context) => {
     const imports = await listImportsBefore(db, apiUrl, appId, { ...page, limit: pageSize + 1 })
     const shown = imports.slice(0, pageSize)
     const older = imports.length > pageSize ? shown.at(-1)?.sequenceNumber : undefined
-    return sendList(reply, appId, shown, { older, isFirst: before === undefined })
+    const pauses = await findPauses(db, appId)
+    const isPaused = pauses.ofApp !== null || pauses.ofAllApps !== null
+    return sendList(reply, appId, shown, { older, isFirst: before === undefined, isPaused })
   })
 
   const snapshotFor = async (request: FastifyRequest<OneImport>): Promise<Snapshot> => {

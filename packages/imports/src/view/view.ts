@@ -1,7 +1,8 @@
 import type { ImportView } from '@sluice/contract'
-import type { Database } from '@sluice/database'
+import { type Database, isPaused, sql } from '@sluice/database'
 import { isImportId } from '../context.ts'
 import { errorFileUrl } from '../result/error-link.ts'
+import { unfinishedStates } from '../states.ts'
 
 /**
  * Looks up an import as the API and the command line show it.
@@ -45,6 +46,7 @@ export function selectImports(db: Database) {
     .select(['import_id', 'state', 'source', 'dry_run', 'rows_total', 'rows_applied', 'rows_failed', 'error', 'types'])
     .select([
       'error_file_secret',
+      sql<boolean>`(state in ${unfinishedStates} and ${isPaused(sql`imports.app_id`)})`.as('paused'),
       'error_file_ends_before_row',
       'files_removed_at',
       'requested_at',
@@ -63,6 +65,7 @@ export function toView(row: ViewRow, apiUrl: string | undefined): ImportView {
     state: row.state,
     source: row.source,
     ...(row.dry_run && { dry_run: true }),
+    ...(row.paused && { paused: true }),
     rows_total: row.rows_total,
     rows_applied: row.rows_applied,
     rows_failed: row.rows_failed,
