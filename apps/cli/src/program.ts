@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { addAccessKeyCommands } from './commands/access-key.ts'
 import { addAppCommands } from './commands/app.ts'
+import { addAuditCommand } from './commands/audit.ts'
 import { addDashboardCommand } from './commands/dashboard.ts'
 import { addDeletionCommands } from './commands/deletions.ts'
 import { addImportCommands } from './commands/import.ts'
@@ -27,6 +28,7 @@ export function buildProgram(): Command {
   addKeysCommand(program)
   addImportCommands(program)
   addDeletionCommands(program)
+  addAuditCommand(program)
   addDashboardCommand(program)
   addOperatorCommands(program)
   addMemberCommand(program)

@@ -11,12 +11,14 @@ import {
 } from '@sluice/service'
 import { nameRoute } from '@sluice/traces'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import { auditVisitors } from './access/audit.ts'
 import { limitForms } from './access/form-limits.ts'
 import { guardForms, parseForms } from './access/forms.ts'
 import { guardRoutes } from './access/guard.ts'
 import { refuseUnreadableText } from './access/readable-text.ts'
 import { answerBrokenAddresses, secureAnswers } from './access/security-headers.ts'
 import { assetRoutes } from './assets/routes.ts'
+import { auditLogRoutes } from './audit-log/routes.ts'
 import type { DashboardContext, PageRoutes } from './context.ts'
 import { credentialRoutes } from './credentials/routes.ts'
 import { dataImportRoutes } from './data-import/routes.ts'
@@ -49,6 +51,7 @@ const areas: readonly PageRoutes[] = [
   deletionRoutes,
   settingsRoutes,
   operationRoutes,
+  auditLogRoutes,
   queueRoutes,
 ]
 
@@ -89,6 +92,7 @@ export function buildDashboard(
   guardRoutes(dashboard, context)
   refuseUnreadableText(dashboard)
   guardForms(dashboard)
+  auditVisitors(dashboard, context.db)
   limitForms(dashboard)
   answerErrors(dashboard)
   healthRoutes(dashboard, context, operations.readiness)

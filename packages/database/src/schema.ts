@@ -60,6 +60,7 @@ export interface Schema {
   signing_keys: { key: Buffer }
   service_pause: ServicePauseTable
   workers: WorkersTable
+  audit_log: AuditLogTable
 }
 
 interface AppsTable {
@@ -275,4 +276,21 @@ interface WorkersTable {
   import_ids: string[]
   started_at: Timestamp
   seen_at: Timestamp
+}
+
+/** Entries of the audit log. They outlive their app. */
+interface AuditLogTable {
+  /** 0 if the entry concerns the whole service. */
+  app_id: number
+  at: Timestamp
+  entry_id: Generated<number>
+  who_type: 'member' | 'operator' | 'cli' | 'token' | 'guest'
+  /** An e-mail address, a system user, or the last characters of an API token. */
+  who: string
+  /** An action of packages/audit-log. */
+  what: string
+  target: string | null
+  outcome: Generated<'started' | 'done' | 'refused' | 'failed'>
+  address: string | null
+  request_id: string | null
 }

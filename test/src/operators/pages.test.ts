@@ -73,5 +73,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
   const pages = (): Record<string, [address: string, title: string]> => ({
     'operator-app': [`/apps/${appId}/operation`, 'Operation'],
     'operator-queues': ['/queues', 'Queues'],
+    'operator-audit-log': ['/audit-log', 'Audit log'],
+    'app-audit-log': [`/apps/${appId}/audit-log`, 'Audit log'],
   })
 })

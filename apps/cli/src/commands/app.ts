@@ -1,7 +1,7 @@
 import { createApp } from '@sluice/accounts'
 import type { Command } from 'commander'
+import { withAudit } from '../audit.ts'
 import { fields, print } from '../output.ts'
-import { withDatabase } from '../stack.ts'
 
 /** Adds `sluice app create`. Returns the command `sluice app`, for further commands. */
 export function addAppCommands(program: Command): Command {
@@ -13,7 +13,11 @@ export function addAppCommands(program: Command): Command {
     .requiredOption('--email <address>', 'member who gets its mails')
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (options: { name: string; email: string }) => {
-      const { appId, apiToken } = await withDatabase((db) => createApp(db, options))
+      const { appId, apiToken } = await withAudit(
+        { appId: undefined, what: 'app.create', target: options.name },
+        (db) => createApp(db, options),
+        ({ appId }) => ({ appId }),
+      )
       print(create, { app_id: appId, api_token: apiToken }, () => fields({ 'App ID': appId, 'API token': apiToken }))
     })
   return app

@@ -1,8 +1,9 @@
 import { requireApp } from '@sluice/accounts'
 import { pauseImports, resumeImports } from '@sluice/imports'
 import type { Command } from 'commander'
+import { withAudit } from '../audit.ts'
 import { print } from '../output.ts'
-import { parseAppId, withDatabase } from '../stack.ts'
+import { parseAppId } from '../stack.ts'
 
 const effects = {
   pause: 'running imports are released after their current batch; requests and uploads are accepted',
@@ -17,7 +18,9 @@ export function addPauseCommands(program: Command, app: Command): void {
       .description(`${action} the imports of all apps; ${effects[action]}`)
       .option('--json', 'print one JSON document and nothing else on stdout')
       .action(async () => {
-        const changed = await withDatabase((db) => change(db, action, undefined))
+        const changed = await withAudit({ appId: undefined, what: `service.${action}` }, (db) =>
+          change(db, action, undefined),
+        )
         print(all, { paused: action === 'pause', changed }, () => describe('The imports of all apps', action, changed))
       })
 
@@ -27,7 +30,7 @@ export function addPauseCommands(program: Command, app: Command): void {
       .requiredOption('--app <id>', 'ID of the app', parseAppId)
       .option('--json', 'print one JSON document and nothing else on stdout')
       .action(async ({ app: appId }: { app: number }) => {
-        const changed = await withDatabase(async (db) => {
+        const changed = await withAudit({ appId, what: `app.${action}` }, async (db) => {
           await requireApp(db, appId)
           return await change(db, action, appId)
         })

@@ -15,6 +15,8 @@ interface OneImport {
   Params: { importId: string }
 }
 
+const importParameter = ({ params }: FastifyRequest) => (params as OneImport['Params']).importId
+
 /** Adds the list of an app's imports, the live page of each import, its error file, and its cancellation. */
 export const importRoutes: PageRoutes = (dashboard, context) => {
   const { db, storage, apiUrl } = context
@@ -62,7 +64,8 @@ export const importRoutes: PageRoutes = (dashboard, context) => {
     return sendCancelQuestion(reply, visitedApp(request).appId, details)
   })
 
-  dashboard.post<OneImport>('/apps/:appId/imports/:importId/cancel', async (request, reply) => {
+  const cancel = { audit: { what: 'import.cancel', target: importParameter } } as const
+  dashboard.post<OneImport>('/apps/:appId/imports/:importId/cancel', { config: cancel }, async (request, reply) => {
     const { appId } = visitedApp(request)
     const { importId } = request.params
     const { outcome } = await cancelImport(db, importId, appId)

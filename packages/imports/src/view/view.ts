@@ -24,6 +24,13 @@ export async function showImport(
   return row === undefined ? undefined : toView(row, apiUrl)
 }
 
+/** Returns the ID of the app that an import belongs to; undefined if there is no such import. */
+export async function findAppOfImport(db: Database, importId: string): Promise<number | undefined> {
+  if (!isImportId(importId)) return undefined
+  const found = await db.selectFrom('imports').select('app_id').where('import_id', '=', importId).executeTakeFirst()
+  return found?.app_id
+}
+
 /** Lists at most `limit` of an app's imports, newest request first. */
 export async function listImports(
   db: Database,
