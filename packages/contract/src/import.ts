@@ -164,6 +164,9 @@ export const importView = z.object({
   source: z.enum(['v3', 'v2', 'dashboard', 'bucket']),
   file_name: z.string().nullable(),
   dry_run: z.literal(true).optional().meta({ description: 'Present only for a dry run, which applies no row.' }),
+  paused: z.literal(true).optional().meta({
+    description: 'Present only while the import waits because an operator has paused its app, or all apps.',
+  }),
   rows_total: z.int().nonnegative(),
   rows_applied: z.int().nonnegative(),
   rows_failed: z.int().nonnegative(),

@@ -58,7 +58,9 @@ export interface Schema {
   sign_in_links: SignInLinksTable
   sessions: SessionsTable
   signing_keys: { key: Buffer }
+  service_pause: ServicePauseTable
   workers: WorkersTable
+  audit_log: AuditLogTable
 }
 
 interface AppsTable {
@@ -69,6 +71,8 @@ interface AppsTable {
   user_hash_salt: Generated<Buffer>
   /** What imports do with columns that are neither registered nor declared, unless their request says otherwise. */
   new_keys: Generated<NewKeys>
+  /** Since when no import of the app is claimed; null if the app is not paused. */
+  paused_at: NullableTimestamp
 }
 
 interface ApiTokensTable {
@@ -267,6 +271,12 @@ interface SessionsTable {
   expires_at: Timestamp
 }
 
+/** Has one row while all apps are paused. */
+interface ServicePauseTable {
+  only_row: Generated<boolean>
+  paused_at: Timestamp
+}
+
 /** Heartbeats of worker processes. They are only displayed. */
 interface WorkersTable {
   worker_id: string
@@ -277,4 +287,21 @@ interface WorkersTable {
   import_ids: string[]
   started_at: Timestamp
   seen_at: Timestamp
+}
+
+/** Entries of the audit log. They outlive their app. */
+interface AuditLogTable {
+  /** 0 if the entry concerns the whole service. */
+  app_id: number
+  at: Timestamp
+  entry_id: Generated<number>
+  who_type: 'member' | 'operator' | 'cli' | 'token' | 'guest'
+  /** An e-mail address, a system user, or the last characters of an API token. */
+  who: string
+  /** An action of packages/audit-log. */
+  what: string
+  target: string | null
+  outcome: Generated<'started' | 'done' | 'refused' | 'failed'>
+  address: string | null
+  request_id: string | null
 }

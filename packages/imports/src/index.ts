@@ -22,6 +22,7 @@ export { type Cancellation, cancelImport, isCancellable } from './order/cancel.t
 export { type Claim, claimImport } from './order/claim.ts'
 export { claimNext, countWaiting, withdrawNext } from './order/fair-order.ts'
 export { dispatchNextInOrder } from './order/next-in-order.ts'
+export { findPauses, type Pauses, pauseImports, resumeImports } from './order/pause.ts'
 export { makeRoomAfter, reserveDisk } from './result/disk-full.ts'
 export { dropErrorRows } from './result/drop-error-rows.ts'
 export { followErrorLink } from './result/error-link.ts'
@@ -31,4 +32,4 @@ export { type FilesContext, forgetFileTraces, removeFilesOfApp, removeOldFiles }
 export { runImport } from './run.ts'
 export { isAllowedChange, unfinishedStates } from './states.ts'
 export { type ImportDetails, type ListedImport, listImportsBefore, showDetails, type Wait } from './view/details.ts'
-export { listImports, showImport } from './view/view.ts'
+export { findAppOfImport, listImports, showImport } from './view/view.ts'

@@ -1,7 +1,7 @@
 import { errors, parseImportRequest, refusedTypes } from '@sluice/contract'
 import { cancelImport, requestImport, showImport } from '@sluice/imports'
 import { TypeConflict } from '@sluice/profiles'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { answer } from '../answers.ts'
 import { appOf, authentication } from '../authentication.ts'
 import type { ApiContext } from '../context.ts'
@@ -9,12 +9,19 @@ import { ignoreBodies } from '../request-body.ts'
 
 const path = '/v3/user_profiles/bulk_import'
 
+interface OneImport {
+  Params: { importId: string }
+}
+
+const importParameter = ({ params }: FastifyRequest) => (params as OneImport['Params']).importId
+
 /** Adds the first request of bulk import v3, and the status and cancellation of an import. */
 export function bulkImportRoutes(api: FastifyInstance, context: ApiContext): void {
   const { db, apiUrl } = context
   const onRequest = authentication(context)
 
-  api.post(path, { onRequest }, async (request, reply) => {
+  const config = { audit: { nothing: 'the import is the record' } }
+  api.post(path, { onRequest, config }, async (request, reply) => {
     const parsed = parseImportRequest(request.body)
     if ('messages' in parsed) return answer(reply, errors.badRequest(...parsed.messages))
     try {
@@ -27,7 +34,7 @@ export function bulkImportRoutes(api: FastifyInstance, context: ApiContext): voi
     }
   })
 
-  api.get<{ Params: { importId: string } }>(`${path}/:importId`, { onRequest }, async (request, reply) => {
+  api.get<OneImport>(`${path}/:importId`, { onRequest }, async (request, reply) => {
     const found = await showImport(db, apiUrl, request.params.importId, appOf(request))
     return found ?? answer(reply, errors.notFound())
   })
@@ -35,7 +42,8 @@ export function bulkImportRoutes(api: FastifyInstance, context: ApiContext): voi
   api.register(async (scope) => {
     // Clients send a Content-Type with every request, even without a body.
     ignoreBodies(scope)
-    scope.delete<{ Params: { importId: string } }>(`${path}/:importId`, { onRequest }, async (request, reply) => {
+    const config = { audit: { what: 'import.cancel', target: importParameter } } as const
+    scope.delete<OneImport>(`${path}/:importId`, { onRequest, config }, async (request, reply) => {
       const { importId } = request.params
       const cancellation = await cancelImport(db, importId, appOf(request))
       if (cancellation.outcome === 'ended') return answer(reply, errors.importEnded(cancellation.state))

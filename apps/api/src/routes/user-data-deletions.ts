@@ -10,11 +10,17 @@ import type { ApiContext } from '../context.ts'
 export function userDataDeletionRoutes(api: FastifyInstance, context: ApiContext): void {
   const onRequest = authentication(context)
 
-  api.post('/v3/user_data_deletions', { onRequest, bodyLimit: limits.deletionBytes }, async (request, reply) => {
-    const parsed = parseDeletionRequest(request.body)
-    if ('messages' in parsed) return answer(reply, errors.badRequest(...parsed.messages))
-    const accepted = { appId: appOf(request), userIds: parsed.userIds, tokenLastFour: tokenLastFour(request) }
-    await requestDeletion(context, accepted, await currentTime(context.db))
-    return reply.code(202).send({ status: 'accepted' })
-  })
+  const config = { audit: { what: 'deletion.request' } } as const
+  api.post(
+    '/v3/user_data_deletions',
+    { onRequest, config, bodyLimit: limits.deletionBytes },
+    async (request, reply) => {
+      const parsed = parseDeletionRequest(request.body)
+      if ('messages' in parsed) return answer(reply, errors.badRequest(...parsed.messages))
+      request.auditTarget = parsed.userIds.length === 1 ? '1 user' : `${parsed.userIds.length} users`
+      const accepted = { appId: appOf(request), userIds: parsed.userIds, tokenLastFour: tokenLastFour(request) }
+      await requestDeletion(context, accepted, await currentTime(context.db))
+      return reply.code(202).send({ status: 'accepted' })
+    },
+  )
 }

@@ -1,7 +1,8 @@
 import { requireApp } from '@sluice/accounts'
 import type { ImportView, ImportWarning, NewKeys } from '@sluice/contract'
-import { cancelImport, listImports, showImport } from '@sluice/imports'
+import { cancelImport, findAppOfImport, listImports, showImport } from '@sluice/imports'
 import { type Command, Option } from 'commander'
+import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
 import { type UploadOptions, uploadFile, waitForEnd } from '../import-client.ts'
 import { fields, print, table } from '../output.ts'
@@ -57,10 +58,17 @@ export function addImportCommands(program: Command): void {
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (importId: string) => {
       const links = await linkBase()
-      const [cancellation, view] = await withDatabase(async (db) => [
-        await cancelImport(db, importId),
-        await showImport(db, links, importId),
-      ])
+      const [cancellation, view] = await withAudit(
+        { appId: undefined, what: 'import.cancel', target: importId },
+        async (db) => {
+          const app = await findAppOfImport(db, importId)
+          return [await cancelImport(db, importId), await showImport(db, links, importId), app] as const
+        },
+        ([{ outcome }, , app]) => ({
+          outcome: outcome === 'cancelled' ? 'done' : 'refused',
+          ...(app !== undefined && { appId: app }),
+        }),
+      )
       if (cancellation.outcome === 'ended')
         throw new Failure(`the import cannot be cancelled: it has ${cancellation.state} already`)
       if (view === undefined) throw new Failure(`there is no import ${JSON.stringify(importId)}`)

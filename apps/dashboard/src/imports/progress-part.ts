@@ -66,6 +66,8 @@ function waitText(appId: number, wait: Wait): Html {
       return html`The upload has not ended${wait.until && html`; it must begin before ${time(wait.until)}`}.`
     case 'retry':
       return html`A temporary error occurred. The next attempt is at ${time(wait.until)}.`
+    case 'resume':
+      return html`Imports are paused. It continues when they are resumed.`
     case 'worker':
       return html`It is next in order: a worker takes it within seconds, as soon as one is free.`
     case 'order':

@@ -1,4 +1,4 @@
-import { cancelImport, followErrorLink, listImportsBefore } from '@sluice/imports'
+import { cancelImport, findPauses, followErrorLink, listImportsBefore } from '@sluice/imports'
 import type { FastifyRequest } from 'fastify'
 import { PageNotFound, visitedApp } from '../access/guard.ts'
 import type { PageRoutes } from '../context.ts'
@@ -15,6 +15,8 @@ interface OneImport {
   Params: { importId: string }
 }
 
+const importParameter = ({ params }: FastifyRequest) => (params as OneImport['Params']).importId
+
 /** Adds the list of an app's imports, the live page of each import, its error file, and its cancellation. */
 export const importRoutes: PageRoutes = (dashboard, context) => {
   const { db, storage, apiUrl } = context
@@ -29,7 +31,9 @@ export const importRoutes: PageRoutes = (dashboard, context) => {
     const imports = await listImportsBefore(db, apiUrl, appId, { ...page, limit: pageSize + 1 })
     const shown = imports.slice(0, pageSize)
     const older = imports.length > pageSize ? shown.at(-1)?.sequenceNumber : undefined
-    return sendList(reply, appId, shown, { older, isFirst: before === undefined })
+    const pauses = await findPauses(db, appId)
+    const isPaused = pauses.ofApp !== null || pauses.ofAllApps !== null
+    return sendList(reply, appId, shown, { older, isFirst: before === undefined, isPaused })
   })
 
   const snapshotFor = async (request: FastifyRequest<OneImport>): Promise<Snapshot> => {
@@ -60,7 +64,8 @@ export const importRoutes: PageRoutes = (dashboard, context) => {
     return sendCancelQuestion(reply, visitedApp(request).appId, details)
   })
 
-  dashboard.post<OneImport>('/apps/:appId/imports/:importId/cancel', async (request, reply) => {
+  const cancel = { audit: { what: 'import.cancel', target: importParameter } } as const
+  dashboard.post<OneImport>('/apps/:appId/imports/:importId/cancel', { config: cancel }, async (request, reply) => {
     const { appId } = visitedApp(request)
     const { importId } = request.params
     const { outcome } = await cancelImport(db, importId, appId)

@@ -10,6 +10,8 @@ export type Wait =
   | { for: 'retry'; until: Date }
   /** The first of the preceding imports, which itself may still be uploading, and their number. */
   | { for: 'order'; importId: string; state: UnfinishedState; preceding: number }
+  /** The app is paused, or all apps are. */
+  | { for: 'resume' }
   /** The import is next in order, and no worker has claimed it yet. */
   | { for: 'worker' }
 
@@ -79,6 +81,7 @@ const runsFirst = sql<boolean>`(state = 'processing' or holds_order)`
 async function waitOf(db: Database, appId: number, row: WaitRow): Promise<Wait | null> {
   if (row.state === 'awaiting_upload') return { for: 'upload', until: row.upload_expires_at }
   if (row.state !== 'queued') return null
+  if (row.paused) return { for: 'resume' }
   if (row.retries_at !== null) return { for: 'retry', until: row.retries_at }
   const { rows } = await sql<{ import_id: string; state: UnfinishedState; preceding: number }>`
     select import_id, state, count(*) over ()::integer as preceding from imports

@@ -130,7 +130,7 @@ create unlogged table import_slot_time (
 ) with (fillfactor = 50);
 
 -- Counts the imports that run or could run now. An app runs one import and one dry run at a time. An import that waits for a
--- retry keeps its app, but needs no worker. The cost depends on the number of apps, not on how many imports each has queued.
+-- retry keeps its app, but needs no worker. The imports of a paused app need none either. The cost depends on the number of apps, not on how many imports each has queued.
 create function runnable_imports() returns bigint language sql stable as $$
   with recursive orders as (
     (
@@ -160,4 +160,6 @@ create function runnable_imports() returns bigint language sql stable as $$
       )
     ) as retry_at
   ) first where retry_at <= now()
+    and not exists (select from service_pause)
+    and not exists (select from apps where apps.app_id = orders.app_id and paused_at is not null)
 $$;
