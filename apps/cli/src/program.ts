@@ -1,6 +1,8 @@
 import { Command } from 'commander'
 import { addAccessKeyCommands } from './commands/access-key.ts'
 import { addAppCommands } from './commands/app.ts'
+import { addAppLimitsCommand } from './commands/app-limits.ts'
+import { addAppManagementCommands } from './commands/apps.ts'
 import { addAuditCommand } from './commands/audit.ts'
 import { addDashboardCommand } from './commands/dashboard.ts'
 import { addDeletionCommands } from './commands/deletions.ts'
@@ -23,6 +25,8 @@ export function buildProgram(): Command {
 
   const app = addAppCommands(program)
   addPauseCommands(program, app)
+  addAppManagementCommands(app)
+  addAppLimitsCommand(app)
   addTokenCommand(program)
   addUserCommands(program)
   addKeysCommand(program)

@@ -126,9 +126,22 @@ const timestamp = z.iso.datetime().nullable()
 export const unfinishedImportStates = ['awaiting_upload', 'queued', 'processing'] as const
 
 /** All states of an import (packages/imports/src/states.ts). */
-const importStates = [...unfinishedImportStates, 'completed', 'failed', 'expired', 'cancelled'] as const
+export const importStates = [...unfinishedImportStates, 'completed', 'failed', 'expired', 'cancelled'] as const
 
 export type ImportState = (typeof importStates)[number]
+
+/**
+ * Returns whether a text is the name of a state.
+ *
+ * @example
+ * ```ts
+ * isImportState('failed') // → true
+ * isImportState('lost') // → false
+ * ```
+ */
+export function isImportState(text: string): text is ImportState {
+  return importStates.some((state) => state === text)
+}
 
 /** An import as the API and the command line show it (design.md §2). */
 export const importView = z.object({
@@ -136,6 +149,10 @@ export const importView = z.object({
   state: z.enum(importStates),
   source: z.enum(['v3', 'v2', 'dashboard', 'bucket']),
   dry_run: z.literal(true).optional().meta({ description: 'Present only for a dry run, which applies no row.' }),
+  retry_of: z
+    .uuid()
+    .optional()
+    .meta({ description: 'Present only for a retry: the import whose file it imports again.' }),
   paused: z.literal(true).optional().meta({
     description: 'Present only while the import waits because an operator has paused its app, or all apps.',
   }),

@@ -1,16 +1,19 @@
-import { requireApp } from '@sluice/accounts'
 import type { ImportView } from '@sluice/contract'
-import { cancelImport, findAppOfImport, listImports, showImport } from '@sluice/imports'
+import { cancelImport, findAppOfImport, showImport } from '@sluice/imports'
 import { type Command, Option } from 'commander'
 import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
 import { uploadFile, waitForEnd } from '../import-client.ts'
-import { fields, print, table } from '../output.ts'
+import { describeImport } from '../import-text.ts'
+import { print } from '../output.ts'
+
 import { apiUrl, linkBase, parseAppId, withDatabase } from '../stack.ts'
+import { addImportListCommand } from './import-list.ts'
+import { addImportRetryCommand } from './import-retry.ts'
 
-const listLimit = 1000
-
-/** Adds `sluice import FILE`, `sluice imports`, `sluice import show` and `sluice import cancel`. */
+/**
+ * Adds `sluice import FILE`, `sluice imports`, `sluice import show`, `sluice import cancel` and `sluice import retry`.
+ */
 export function addImportCommands(program: Command): void {
   const importCommand = program
     .command('import')
@@ -28,7 +31,7 @@ export function addImportCommands(program: Command): void {
       const importId = await uploadFile(api, token, file, options.dryRun === true)
       if (options.wait !== true) return print(importCommand, { import_id: importId }, () => `Import ${importId}`)
       const ended = await waitForEnd(api, token, importId)
-      print(importCommand, ended, () => describe(ended))
+      print(importCommand, ended, () => describeImport(ended))
       if (ended.state !== 'completed') throw new Failure(`the import ${endOf(ended)}`)
     })
 
@@ -41,7 +44,7 @@ export function addImportCommands(program: Command): void {
       const links = await linkBase()
       const found = await withDatabase((db) => showImport(db, links, importId))
       if (found === undefined) throw new Failure(`there is no import ${JSON.stringify(importId)}`)
-      print(show, found, () => describe(found))
+      print(show, found, () => describeImport(found))
     })
 
   const cancel = importCommand
@@ -65,22 +68,12 @@ export function addImportCommands(program: Command): void {
       if (cancellation.outcome === 'ended')
         throw new Failure(`the import cannot be cancelled: it has ${cancellation.state} already`)
       if (view === undefined) throw new Failure(`there is no import ${JSON.stringify(importId)}`)
-      print(cancel, view, () => describe(view))
+      print(cancel, view, () => describeImport(view))
     })
 
-  const list = program
-    .command('imports')
-    .description(`imports of an app, newest first (at most ${listLimit})`)
-    .requiredOption('--app <id>', 'ID of the app', parseAppId)
-    .option('--json', 'print one JSON document and nothing else on stdout')
-    .action(async ({ app }: { app: number }) => {
-      const links = await linkBase()
-      const imports = await withDatabase(async (db) => {
-        await requireApp(db, app)
-        return await listImports(db, links, app, listLimit)
-      })
-      print(list, imports, () => table(imports.map(summaryRow), 'No imports.'))
-    })
+  addImportRetryCommand(importCommand)
+
+  addImportListCommand(program)
 }
 
 interface ImportOptions {
@@ -106,37 +99,4 @@ function checkToken({ token, app }: ImportOptions): string {
   if (app !== undefined && !token.startsWith(`slc_${app}_`))
     throw new Failure(`the token does not belong to app ${app}`)
   return token
-}
-
-function describe(view: ImportView): string {
-  return fields({
-    Import: view.import_id,
-    State: view.state,
-    'Rows read': view.rows_total,
-    ...(view.dry_run ? { 'Dry run': 'nothing is applied' } : { 'Rows applied': view.rows_applied }),
-    'Rows with errors': view.rows_failed,
-    Error: view.error,
-    'Error file': view.error_file_url,
-    ...(view.error_file_ends_before_row !== undefined && {
-      'Error file ends before row': view.error_file_ends_before_row,
-    }),
-    Types: Object.entries(view.types)
-      .map(([key, type]) => `${key}: ${type}`)
-      .join(', '),
-    Requested: view.requested_at,
-    Started: view.started_at,
-    Finished: view.finished_at,
-  })
-}
-
-function summaryRow(view: ImportView) {
-  return {
-    IMPORT: view.import_id,
-    STATE: view.state,
-    SOURCE: view.source,
-    ROWS: view.rows_total,
-    APPLIED: view.rows_applied,
-    ERRORS: view.rows_failed,
-    REQUESTED: view.requested_at,
-  }
 }

@@ -81,7 +81,7 @@ export async function claimImport(context: ImportContext, { appId, importId }: I
 
 /** The columns of a {@link ClaimRow}. */
 export const claimColumns = sql`
-  app_id, import_id, state, dry_run, requested_at::text as sent_at, attempt, tries, object_key, content_type, etag,
+  app_id, import_id, state, dry_run, coalesce(data_sent_at, requested_at)::text as sent_at, attempt, tries, object_key, content_type, etag,
   checksum, byte_size, stored_size, columns, types, previewed_keys, position, rows_total, rows_applied, rows_failed`
 
 export interface ClaimRow {

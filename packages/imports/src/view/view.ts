@@ -50,7 +50,18 @@ export async function listImports(
 export function selectImports(db: Database) {
   return db
     .selectFrom('imports')
-    .select(['import_id', 'state', 'source', 'dry_run', 'rows_total', 'rows_applied', 'rows_failed', 'error', 'types'])
+    .select([
+      'import_id',
+      'state',
+      'source',
+      'dry_run',
+      'retry_of',
+      'rows_total',
+      'rows_applied',
+      'rows_failed',
+      'error',
+      'types',
+    ])
     .select([
       'error_file_secret',
       sql<boolean>`(state in ${unfinishedStates} and ${isPaused(sql`imports.app_id`)})`.as('paused'),
@@ -72,6 +83,7 @@ export function toView(row: ViewRow, apiUrl: string | undefined): ImportView {
     state: row.state,
     source: row.source,
     ...(row.dry_run && { dry_run: true }),
+    ...(row.retry_of !== null && { retry_of: row.retry_of }),
     ...(row.paused && { paused: true }),
     rows_total: row.rows_total,
     rows_applied: row.rows_applied,
