@@ -73,6 +73,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
     )
   })
   api.decorateRequest('appId')
+  api.decorateRequest('bulkImportLimit')
   auditRoutes(api, context.db, (request) => ({
     appId: request.appId,
     who: { type: 'token', name: `…${tokenLastFour(request)}` },
@@ -97,5 +98,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The app of the request's token; set by `authentication`. */
     appId?: number
+    /** The app's own limit of first requests of v3; null if the setting applies. */
+    bulkImportLimit?: string | null
   }
 }

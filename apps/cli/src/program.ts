@@ -37,7 +37,7 @@ export const commandFiles: readonly CommandFile[] = [
   {
     words: {
       import: 'upload a CSV file (plain or .gz) as a client of the API',
-      imports: 'imports of an app, newest first (at most 1000)',
+      imports: 'imports of an app or of all apps, newest request first (at most 1000)',
     },
     load: async () => (await import('./commands/import.ts')).addImportCommands,
   },

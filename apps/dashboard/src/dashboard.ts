@@ -17,6 +17,7 @@ import { guardForms, parseForms } from './access/forms.ts'
 import { guardRoutes } from './access/guard.ts'
 import { refuseUnreadableText } from './access/readable-text.ts'
 import { answerBrokenAddresses, secureAnswers } from './access/security-headers.ts'
+import { allImportsRoutes } from './all-imports/routes.ts'
 import { assetRoutes } from './assets/routes.ts'
 import { auditLogRoutes } from './audit-log/routes.ts'
 import type { DashboardContext, PageRoutes } from './context.ts'
@@ -52,6 +53,7 @@ const areas: readonly PageRoutes[] = [
   settingsRoutes,
   operationRoutes,
   auditLogRoutes,
+  allImportsRoutes,
   queueRoutes,
 ]
 

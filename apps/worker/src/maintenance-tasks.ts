@@ -1,8 +1,15 @@
 import { importUnannouncedFiles, removeAbandonedUploads } from '@sluice/bucket-uploads'
 import { currentTime, endStaleCopies } from '@sluice/database'
-import { forgetDeletedUsers, runDeletions } from '@sluice/deletions'
-import { noticeUploads, removeOldFiles, reportCancelled, reserveDisk, sweepFiles } from '@sluice/imports'
-import { dueMails } from '@sluice/mail'
+import { deleteApps, forgetDeletedUsers, runDeletions } from '@sluice/deletions'
+import {
+  noticeUploads,
+  removeOldFiles,
+  removeOldImports,
+  reportCancelled,
+  reserveDisk,
+  sweepFiles,
+} from '@sluice/imports'
+import { dueMails, removeOldMails } from '@sluice/mail'
 import { dispatchImports, dispatchMails, dispatchNextMails } from './dispatch.ts'
 import type { Host } from './host.ts'
 
@@ -108,6 +115,24 @@ const runDeletionsTask: MaintenanceTask = {
   },
 }
 
+const deleteAppsTask: MaintenanceTask = {
+  name: 'delete-apps',
+  intervalMs: () => minute,
+  run: ({ context }) => deleteApps(context),
+}
+
+const removeHistoryTask: MaintenanceTask = {
+  name: 'remove-history',
+  intervalMs: () => 10 * minute,
+  async run({ context }) {
+    const { HISTORY_RETENTION_DAYS: days } = context.settings
+    if (days === 0) return
+    const imports = await removeOldImports(context, days)
+    const mails = await removeOldMails(context.db, days, context.shutdown)
+    if (imports + mails > 0) context.log.info({ imports, mails }, 'history removed')
+  },
+}
+
 /** All tasks of maintenance. */
 export const maintenanceTasks: readonly MaintenanceTask[] = [
   noticeUploadsTask,
@@ -121,4 +146,6 @@ export const maintenanceTasks: readonly MaintenanceTask[] = [
   reserveDiskTask,
   endStaleCopiesTask,
   runDeletionsTask,
+  deleteAppsTask,
+  removeHistoryTask,
 ]

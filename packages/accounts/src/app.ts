@@ -21,15 +21,27 @@ export async function createApp(
   db: Database,
   { name, email }: { name: string; email: string },
 ): Promise<{ appId: number; apiToken: string }> {
-  if (name.trim() === '' || name.length > 255 || name.includes('\0')) {
-    throw new InvalidAccount('the name must have 1 to 255 characters')
-  }
+  checkName(name)
   const address = requireEmail(email)
   return await db.transaction().execute(async (tx) => {
     const { app_id: appId } = await tx.insertInto('apps').values({ name }).returning('app_id').executeTakeFirstOrThrow()
     await tx.insertInto('members').values({ app_id: appId, email: address }).execute()
     return { appId, apiToken: await registerToken(tx, appId) }
   })
+}
+
+/** Throws {@link InvalidAccount} if a text cannot be the name of an app. */
+function checkName(name: string): void {
+  if (name.trim() === '' || name.length > 255 || name.includes('\0')) {
+    throw new InvalidAccount('the name must have 1 to 255 characters')
+  }
+}
+
+/** Renames an app. Throws {@link InvalidAccount} or {@link UnknownApp}. */
+export async function renameApp(db: Database, appId: number, name: string): Promise<void> {
+  checkName(name)
+  const { numUpdatedRows } = await db.updateTable('apps').set({ name }).where('app_id', '=', appId).executeTakeFirst()
+  if (numUpdatedRows === 0n) throw new UnknownApp(appId)
 }
 
 /**

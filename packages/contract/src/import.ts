@@ -143,7 +143,7 @@ const timestamp = z.iso.datetime().nullable()
 export const unfinishedImportStates = ['awaiting_upload', 'queued', 'processing'] as const
 
 /** All states of an import (packages/imports/src/states.ts). */
-const importStates = [...unfinishedImportStates, 'completed', 'failed', 'expired', 'cancelled'] as const
+export const importStates = [...unfinishedImportStates, 'completed', 'failed', 'expired', 'cancelled'] as const
 
 export type ImportState = (typeof importStates)[number]
 
@@ -157,6 +157,19 @@ const importWarning = z.object({
 
 export type ImportWarning = z.output<typeof importWarning>
 
+/**
+ * Returns whether a text is the name of a state.
+ *
+ * @example
+ * ```ts
+ * isImportState('failed') // → true
+ * isImportState('lost') // → false
+ * ```
+ */
+export function isImportState(text: string): text is ImportState {
+  return importStates.some((state) => state === text)
+}
+
 /** An import as the API and the command line show it (design.md §2). */
 export const importView = z.object({
   import_id: z.uuid(),
@@ -164,6 +177,10 @@ export const importView = z.object({
   source: z.enum(['v3', 'v2', 'dashboard', 'bucket']),
   file_name: z.string().nullable(),
   dry_run: z.literal(true).optional().meta({ description: 'Present only for a dry run, which applies no row.' }),
+  retry_of: z
+    .uuid()
+    .optional()
+    .meta({ description: 'Present only for a retry: the import whose file it imports again.' }),
   paused: z.literal(true).optional().meta({
     description: 'Present only while the import waits because an operator has paused its app, or all apps.',
   }),

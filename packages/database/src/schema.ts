@@ -1,6 +1,15 @@
 import type { ImportState, ImportWarning, NewKeys, ValueType } from '@sluice/contract'
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 import type {
+  AccessKeysTable,
+  ApiTokensTable,
+  AppsTable,
+  AuditLogTable,
+  DeletedAppsTable,
+  MembersTable,
+  ServicePauseTable,
+} from './schema-accounts.ts'
+import type {
   BucketUploadPartsTable,
   BucketUploadsTable,
   UnannouncedFileFailuresTable,
@@ -61,44 +70,15 @@ export interface Schema {
   service_pause: ServicePauseTable
   workers: WorkersTable
   audit_log: AuditLogTable
+  deleted_apps: DeletedAppsTable
+  rate_limits: RateLimitsTable
 }
 
-interface AppsTable {
-  app_id: Generated<number>
-  name: string
-  created_at: Timestamp
-  /** Salt of the hashes in `recently_deleted_users`. */
-  user_hash_salt: Generated<Buffer>
-  /** What imports do with columns that are neither registered nor declared, unless their request says otherwise. */
-  new_keys: Generated<NewKeys>
-  /** Since when no import of the app is claimed; null if the app is not paused. */
-  paused_at: NullableTimestamp
-}
-
-interface ApiTokensTable {
-  app_id: number
-  /** SHA-256 of the token. The token is random, so no slow hash is needed. */
-  token_hash: Buffer
-  last_four: string
-  created_at: Timestamp
-}
-
-/** The keys that clients of the S3 gateway sign with. */
-interface AccessKeysTable {
-  app_id: number
-  access_key_id: string
-  /** Encrypted, not hashed: checking a signature requires the secret itself. */
-  encrypted_secret: Buffer
-  created_at: Timestamp
-  last_used_at: NullableTimestamp
-}
-
-interface MembersTable {
-  app_id: number
-  email: string
-  /** Whether the member receives the app's mails. Every member may sign in. */
-  gets_mails: Generated<boolean>
-  created_at: Timestamp
+/** Counts of requests, which packages/rate-limits writes. A key begins with the app's ID and a colon. */
+interface RateLimitsTable {
+  key: string
+  points: number
+  expire: number | null
 }
 
 interface UsersTable {
@@ -140,6 +120,10 @@ interface ImportsTable {
   state: ImportState
   /** A dry run only checks the file: it applies nothing and registers no key. Dry runs have an order of their own. */
   dry_run: Generated<boolean>
+  /** The import that this import retries, whose file and options it has. That import may be removed by now. */
+  retry_of: string | null
+  /** Time of the request that sent the data of a retry; null otherwise, since that is `requested_at`. */
+  data_sent_at: NullableTimestamp
   object_key: string
   /** The owner's name of the file, if it is known. */
   file_name: string | null
@@ -271,12 +255,6 @@ interface SessionsTable {
   expires_at: Timestamp
 }
 
-/** Has one row while all apps are paused. */
-interface ServicePauseTable {
-  only_row: Generated<boolean>
-  paused_at: Timestamp
-}
-
 /** Heartbeats of worker processes. They are only displayed. */
 interface WorkersTable {
   worker_id: string
@@ -287,21 +265,4 @@ interface WorkersTable {
   import_ids: string[]
   started_at: Timestamp
   seen_at: Timestamp
-}
-
-/** Entries of the audit log. They outlive their app. */
-interface AuditLogTable {
-  /** 0 if the entry concerns the whole service. */
-  app_id: number
-  at: Timestamp
-  entry_id: Generated<number>
-  who_type: 'member' | 'operator' | 'cli' | 'token' | 'guest'
-  /** An e-mail address, a system user, or the last characters of an API token. */
-  who: string
-  /** An action of packages/audit-log. */
-  what: string
-  target: string | null
-  outcome: Generated<'started' | 'done' | 'refused' | 'failed'>
-  address: string | null
-  request_id: string | null
 }

@@ -29,11 +29,12 @@ export interface Count {
 export interface RateLimiter<Name extends string> {
   /**
    * Counts a request for the function `name`. `subject` is an app's ID, or another key that the function is limited by.
-   * Refused requests count too, and never prolong the window.
+   * Refused requests count too, and never prolong the window. `own` replaces the limit of the function for this
+   * subject. Another window is counted separately, so it begins at once.
    *
    * If the store does not answer in time, this process counts the request alone, starting from the store's last answer.
    */
-  count(subject: number | string, name: Name): Promise<Count>
+  count(subject: number | string, name: Name, own?: RateLimit): Promise<Count>
   close(): Promise<void>
 }
 
@@ -72,30 +73,37 @@ export async function openRateLimiter<Name extends string>(
 ): Promise<RateLimiter<Name>> {
   const counters = 'redisUrl' in store ? openRedisCounters(store) : openPostgresCounters(store.databaseUrl)
   await Promise.race([counters.connected, new Promise((resolve) => setTimeout(resolve, openTimeoutMs).unref())])
-  const names = Object.keys(limits) as Name[]
-  const countOf = new Map(names.map((name) => [name, joinedCounts(counters.counter(limits[name].windowMs))]))
+  const countOf = new Map<string, ReturnType<typeof joinedCounts>>()
+  const countIn = (name: Name, windowMs: number) => {
+    const id = `${name} ${windowMs}`
+    const count = countOf.get(id) ?? joinedCounts(counters.counter(windowMs))
+    countOf.set(id, count)
+    return count
+  }
   const local = openLocalCounts()
   const guarded = circuitBreaker({ deadlineMs, toleratedFailures, pauseMs })
 
   return {
-    async count(subject, name) {
-      const count = countOf.get(name)
-      if (count === undefined) throw new Error(`there is no limit for ${name}`)
-      const key = `${subject}:${name}`
+    async count(subject, name, own) {
+      const limit = own ?? limits[name]
+      if (limit === undefined) throw new Error(`there is no limit for ${name}`)
+      const count = countIn(name, limit.windowMs)
+      const key =
+        limit.windowMs === limits[name].windowMs ? `${subject}:${name}` : `${subject}:${name}:${limit.windowMs}`
       let counting: Promise<Position> | undefined
       try {
         const position = await guarded(() => {
           counting = count(key)
           return counting
         })
-        return standing(limits[name], local.counted(key, position))
+        return standing(limit, local.counted(key, position))
       } catch (error) {
         onFailure(error)
         counting?.then(
           () => local.late(key),
           () => {},
         )
-        return standing(limits[name], local.missed(key, limits[name].windowMs))
+        return standing(limit, local.missed(key, limit.windowMs))
       }
     },
     close: () => counters.close(),

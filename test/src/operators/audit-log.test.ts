@@ -2,6 +2,7 @@ import { createAccessKey } from '@sluice/access-keys'
 import { showToken } from '@sluice/accounts'
 import { type AuditAction, auditLogPage, recordEvent } from '@sluice/audit-log'
 import { sql } from '@sluice/database'
+import { cancelImport } from '@sluice/imports'
 import { type InvitationOutcome, inviteMember } from '@sluice/sign-in'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type App, openApp as openApiApp, openTestApi, send, type TestApi } from '../api/test-api.ts'
@@ -136,6 +137,14 @@ const recorded: Record<string, Action> = {
       return { ...(await asMember(`/apps/${appId}/imports/${importId}/cancel`)), target: importId }
     },
   },
+  'POST /apps/:appId/imports/:importId/retry': {
+    what: 'import.retry',
+    async do() {
+      const importId = await queueFile({ database: dashboard, storage: dashboard.storage }, appId, 'user_id,a\nx,1\n')
+      await cancelImport(dashboard.db, importId)
+      return { ...(await asMember(`/apps/${appId}/imports/${importId}/retry`)), target: importId }
+    },
+  },
   'POST /apps/:appId/operation/pause': {
     what: 'app.pause',
     by: 'operator',
@@ -145,6 +154,16 @@ const recorded: Record<string, Action> = {
     what: 'app.resume',
     by: 'operator',
     do: () => asOperator(`/apps/${appId}/operation/resume`, `/apps/${appId}/operation`),
+  },
+  'POST /apps/:appId/operation/limits': {
+    what: 'app.limits',
+    by: 'operator',
+    async do() {
+      const address = `/apps/${appId}/operation`
+      const fields = { bulk_import: '100/10m', profile_keys: '' }
+      const answer = await (operator as Visitor).post(`${address}/limits`, fields, address)
+      return { ...answer, target: 'bulk imports 100/10m, profile keys default' }
+    },
   },
   'POST /queues/pause': {
     what: 'service.pause',

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type AuditAction, auditLogPage } from '@sluice/audit-log'
 import { commandFiles, openProgram } from '@sluice/cli-app/src/program.ts'
+import { cancelImport } from '@sluice/imports'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { openTestBucket, type TestBucket } from '../environment/storage.ts'
@@ -42,6 +43,8 @@ let accessKeyId = ''
 const recorded: Record<string, Recorded> = {
   'app create': { what: 'app.create', args: () => ['--name', 'Shop', '--email', 'anna@example.com'] },
   'app set': { what: 'app.set', args: () => [...app(), '--new-keys', 'refuse'] },
+  'app rename': { what: 'app.rename', args: () => [...app(), '--name', 'Corner shop'] },
+  'app limits': { what: 'app.limits', args: () => [...app(), '--bulk-import', '100/10m'] },
   'app pause': { what: 'app.pause', args: app },
   'app resume': { what: 'app.resume', args: app },
   pause: { what: 'service.pause', args: () => [], ofAll: true },
@@ -55,11 +58,22 @@ const recorded: Record<string, Recorded> = {
   'key reencrypt': { what: 'access_key.reencrypt', args: () => [], ofAll: true },
   'key delete': { what: 'access_key.delete', args: () => [...app(), accessKeyId] },
   'import cancel': { what: 'import.cancel', args: async () => [await queued()] },
+  'import retry': {
+    what: 'import.retry',
+    async args() {
+      const importId = await queued()
+      await cancelImport(database.db, importId)
+      return [importId]
+    },
+  },
   'deletions run': { what: 'deletion.run', args: () => [], ofAll: true },
+  'app delete': { what: 'app.delete', args: () => [...app(), '--yes'] },
 }
 
 /** Commands that read, or that change only what has a record of its own. */
 const silent = [
+  'app list',
+  'app show',
   'audit',
   'deletions',
   'import',

@@ -73,6 +73,8 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
   const pages = (): Record<string, [address: string, title: string]> => ({
     'operator-app': [`/apps/${appId}/operation`, 'Operation'],
     'operator-queues': ['/queues', 'Queues'],
+    'operator-imports': ['/imports', 'All imports'],
+    'operator-imports-none': ['/imports?state=failed&text=nothing', 'All imports'],
     'operator-audit-log': ['/audit-log', 'Audit log'],
     'app-audit-log': [`/apps/${appId}/audit-log`, 'Audit log'],
   })

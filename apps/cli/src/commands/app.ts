@@ -2,7 +2,9 @@ import { createApp } from '@sluice/accounts'
 import type { Command } from 'commander'
 import { withAudit } from '../audit.ts'
 import { fields, print } from '../output.ts'
+import { addAppLimitsCommand } from './app-limits.ts'
 import { addAppSetCommand } from './app-settings.ts'
+import { addAppManagementCommands } from './apps.ts'
 import { addAppPauseCommands } from './pause.ts'
 
 /** Adds the commands of `sluice app`. */
@@ -10,6 +12,8 @@ export function addAppCommand(program: Command): void {
   const app = program.command('app').description('manage apps')
   addAppSetCommand(app)
   addAppPauseCommands(app)
+  addAppManagementCommands(app)
+  addAppLimitsCommand(app)
   const create = app
     .command('create')
     .description('create an app; its API token is shown only here')

@@ -6,20 +6,18 @@ import { EventStreams } from './event-streams.ts'
 import { sendCancelQuestion, sendImport, sendTooLate } from './import-page.ts'
 import { sendList } from './list-page.ts'
 import { openLiveImports } from './live-imports.ts'
-import { type Snapshot, takeSnapshot } from './snapshot.ts'
+import { type OneImport, snapshotFor } from './one-import.ts'
+import { retryRoutes } from './retry-routes.ts'
 
 /** The number of imports on one page of the list. */
 const pageSize = 25
 
-interface OneImport {
-  Params: { importId: string }
-}
-
 const importParameter = ({ params }: FastifyRequest) => (params as OneImport['Params']).importId
 
-/** Adds the list of an app's imports, the live page of each import, its error file, and its cancellation. */
+/** Adds the list of an app's imports, the live page of each import, its error file, its cancellation and its retry. */
 export const importRoutes: PageRoutes = (dashboard, context) => {
   const { db, storage, apiUrl } = context
+  retryRoutes(dashboard, context)
   const streams = new EventStreams(openLiveImports(context))
   dashboard.addHook('preClose', async () => streams.close())
 
@@ -36,23 +34,17 @@ export const importRoutes: PageRoutes = (dashboard, context) => {
     return sendList(reply, appId, shown, { older, isFirst: before === undefined, isPaused })
   })
 
-  const snapshotFor = async (request: FastifyRequest<OneImport>): Promise<Snapshot> => {
-    const found = await takeSnapshot(context, visitedApp(request).appId, request.params.importId)
-    if (found === undefined) throw new PageNotFound()
-    return found
-  }
-
   dashboard.get<OneImport>('/apps/:appId/imports/:importId', async (request, reply) => {
-    return sendImport(reply, visitedApp(request).appId, await snapshotFor(request))
+    return sendImport(reply, visitedApp(request).appId, await snapshotFor(context, request))
   })
 
   dashboard.get<OneImport>('/apps/:appId/imports/:importId/events', async (request, reply) => {
-    const { details } = await snapshotFor(request)
+    const { details } = await snapshotFor(context, request)
     return streams.send(request, reply, visitedApp(request).appId, details.view.import_id)
   })
 
   dashboard.get<OneImport>('/apps/:appId/imports/:importId/error-file', async (request, reply) => {
-    const { details } = await snapshotFor(request)
+    const { details } = await snapshotFor(context, request)
     const token = details.view.error_file_url?.split('/').at(-1)
     const followed = token === undefined ? 'unknown' : await followErrorLink(db, storage, token)
     if (typeof followed === 'string') throw new PageNotFound()
@@ -60,7 +52,7 @@ export const importRoutes: PageRoutes = (dashboard, context) => {
   })
 
   dashboard.get<OneImport>('/apps/:appId/imports/:importId/cancel', async (request, reply) => {
-    const { details } = await snapshotFor(request)
+    const { details } = await snapshotFor(context, request)
     return sendCancelQuestion(reply, visitedApp(request).appId, details)
   })
 

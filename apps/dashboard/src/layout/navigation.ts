@@ -16,7 +16,13 @@ const appAreas = {
 const operatorAreas = { operation: 'Operation' } as const
 
 /** The area that a page belongs to. */
-export type Area = keyof typeof appAreas | keyof typeof operatorAreas | 'queues' | 'apps' | 'all-audit-log'
+export type Area =
+  | keyof typeof appAreas
+  | keyof typeof operatorAreas
+  | 'queues'
+  | 'apps'
+  | 'all-audit-log'
+  | 'all-imports'
 
 /** Renders links to every area that the visitor may see, and the switch between apps. */
 export function navigation({ visitor, visitedApp: app }: FastifyRequest, area: Area | undefined): Html | undefined {
@@ -34,6 +40,7 @@ export function navigation({ visitor, visitedApp: app }: FastifyRequest, area: A
     <ul>
       ${app && Object.entries(areas).map(([name, label]) => link(`/apps/${app.appId}/${name}`, label, name === area))}
       ${!app && (visitor.isOperator || visitor.apps.length > 1) && link('/apps', 'Apps', area === 'apps')}
+      ${visitor.isOperator && !app && link('/imports', 'All imports', area === 'all-imports')}
       ${visitor.isOperator && link('/queues', 'Queues', area === 'queues')}
       ${visitor.isOperator && !app && link('/audit-log', 'Audit log', area === 'all-audit-log')}
     </ul>

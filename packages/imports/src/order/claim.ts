@@ -85,9 +85,9 @@ export async function claimImport(context: ImportContext, { appId, importId }: I
 
 /** The columns of a {@link ClaimRow}. */
 export const claimColumns = sql`
-  app_id, import_id, state, dry_run, requested_at::text as sent_at, attempt, tries, object_key, content_type, etag,
-  checksum, byte_size, stored_size, file_name, profile_types, new_keys, clear_marker, columns, types, warnings,
-  previewed_keys, position, rows_total, rows_applied, rows_failed`
+  app_id, import_id, state, dry_run, coalesce(data_sent_at, requested_at)::text as sent_at, attempt,
+  tries, object_key, content_type, etag, checksum, byte_size, stored_size, file_name, profile_types, new_keys, clear_marker, columns, types,
+  warnings, previewed_keys, position, rows_total, rows_applied, rows_failed`
 
 export interface ClaimRow extends OptionsRow {
   app_id: number

@@ -29,6 +29,8 @@ export interface ImportDetails {
   columns: string[] | null
   /** Number of the error file's rows by message. Rarer messages are counted together as `other messages`. */
   errorCounts: Record<string, number>
+  /** The uploaded file is stored, as far as the database knows. */
+  fileStored: boolean
   /** The report of a cancelled import is still to be made. */
   reportDue: boolean
   /** Time from the first claim to the end or to now, including waits between attempts; null before the first claim. */
@@ -46,7 +48,7 @@ export async function showDetails(
   if (!isImportId(importId)) return undefined
   const row = await selectImports(db)
     .select(['content_type', 'object_key', 'position', 'columns', 'error_counts', 'report_due'])
-    .select(['sequence_number', 'upload_expires_at', 'holds_order'])
+    .select(['sequence_number', 'upload_expires_at', 'holds_order', 'queued_at'])
     .select(({ fn }) => fn.coalesce('stored_size', 'byte_size').as('bytes'))
     .select(sql<number | null>`extract(epoch from coalesce(finished_at, now()) - started_at)::float8`.as('seconds'))
     .select(sql<Date | null>`case when retry_at > now() then retry_at end`.as('retries_at'))
@@ -62,6 +64,7 @@ export async function showDetails(
     position: row.position,
     columns: row.columns,
     errorCounts: row.error_counts,
+    fileStored: row.queued_at !== null && row.files_removed_at === null,
     reportDue: row.report_due,
     tookMs: row.seconds === null ? null : Math.max(0, row.seconds * 1000),
     wait: await waitOf(db, appId, row),

@@ -8,6 +8,8 @@ create table imports (
   state text not null
     check (state in ('awaiting_upload', 'queued', 'processing', 'completed', 'failed', 'expired', 'cancelled')),
   dry_run boolean not null default false,
+  retry_of uuid,
+  data_sent_at timestamptz,
 
   -- The file.
   object_key text not null,
@@ -88,6 +90,15 @@ create index imports_dispatched on imports (dispatched_at)
 
 create index imports_upload_checks on imports (upload_check_at) where upload_check_at is not null;
 create index imports_history on imports (app_id, sequence_number desc);
+-- Lists of the imports of all apps, for operators: one index for each filter. Their columns never change during an import,
+-- except the state.
+create index imports_by_time on imports (requested_at desc, sequence_number desc);
+create index imports_by_app on imports (app_id, requested_at desc, sequence_number desc);
+create index imports_by_state on imports (state, requested_at desc, sequence_number desc);
+create index imports_by_source on imports (source, requested_at desc, sequence_number desc);
+create extension if not exists pg_trgm;
+create index imports_by_file_name on imports using gin (file_name gin_trgm_ops);
+
 create index imports_ended on imports (finished_at) where finished_at is not null;
 
 -- Without `lease_until`: each batch renews the lease. An index on it would turn every renewal into a new entry in all
