@@ -60,15 +60,25 @@ export async function registerToken(db: Database, appId: number): Promise<string
   return token
 }
 
-/** Throws {@link UnknownApp} if the app does not exist. */
+/** Throws {@link UnknownApp} if the app does not exist, or is being deleted. */
 export async function requireApp(db: Database, appId: number): Promise<void> {
-  const app = await db.selectFrom('apps').select('app_id').where('app_id', '=', appId).executeTakeFirst()
+  const app = await db
+    .selectFrom('apps')
+    .select('app_id')
+    .where('app_id', '=', appId)
+    .where('deleting_at', 'is', null)
+    .executeTakeFirst()
   if (app === undefined) throw new UnknownApp(appId)
 }
 
-/** Returns an app with its name; undefined if the app does not exist. */
+/** Returns an app with its name; undefined if the app does not exist, or is being deleted. */
 export async function findApp(db: Database, appId: number): Promise<{ appId: number; name: string } | undefined> {
-  const app = await db.selectFrom('apps').select('name').where('app_id', '=', appId).executeTakeFirst()
+  const app = await db
+    .selectFrom('apps')
+    .select('name')
+    .where('app_id', '=', appId)
+    .where('deleting_at', 'is', null)
+    .executeTakeFirst()
   return app && { appId, name: app.name }
 }
 
@@ -77,7 +87,8 @@ export async function listApps(db: Database, text: string, limit: number): Promi
   const rows = await db
     .selectFrom('apps')
     .select(['app_id', 'name'])
-    .where(sql<boolean>`position(lower(${text}) in lower(name)) > 0 or app_id::text = ${text}`)
+    .where('deleting_at', 'is', null)
+    .where(sql<boolean>`(position(lower(${text}) in lower(name)) > 0 or app_id::text = ${text})`)
     .orderBy('name')
     .orderBy('app_id')
     .limit(limit)

@@ -76,7 +76,7 @@ test('a retry keeps the declared types and the clear marker', async () => {
   await cancelImport(fixture.context.db, importId)
   await reportCancelled(fixture.context)
   expect(await run(await retry(importId))).toMatchObject({ state: 'completed', types: { zip: 'string' } })
-  expect(await profilesOf(fixture, appId)).toEqual({ alice: { zip: '007' } })
+  expect(await profilesOf(fixture, appId)).toEqual({ alice: { zip: '007' }, bob: {} })
 })
 
 test('the retry has a file of its own: it runs after the files of the first import are removed', async () => {

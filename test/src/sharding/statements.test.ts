@@ -26,6 +26,9 @@ const acrossApps: Record<string, RegExp> = {
   'unannounced files that could not be imported': /^select .* from "unannounced_file_failures"$/,
   'abandoned bucket uploads': /^select \* from "bucket_uploads" where \(?\s*started_at </,
   'removal of expired hashes of deleted IDs': /^delete from recently_deleted_users/,
+  'apps that are being deleted': /^select "app_id" from "apps" where "deleting_at" is not null/,
+  'imports that ended long ago': /^delete from imports where \(app_id, import_id\) in/,
+  'mails that were sent long ago': /^delete from mails where \(app_id, mail_id\) in/,
   'links to error files': /^select "error_file_key", .* from "imports" where "import_id" =/,
 }
 

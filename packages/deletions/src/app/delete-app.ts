@@ -43,11 +43,11 @@ export async function deleteApp(context: FilesContext, appId: number): Promise<D
   await removeFiles(context, appId)
   // A request that began before the deletion may insert a row that refers to the app. Then all is repeated.
   for (let tries = 1; ; tries++) {
-    for (const table of appTables) {
-      const rows = await deleteRows(db, table, appId, shutdown)
-      deleted[table.name] = (deleted[table.name] ?? 0) + rows
-    }
     try {
+      for (const table of appTables) {
+        const rows = await deleteRows(db, table, appId, shutdown)
+        deleted[table.name] = (deleted[table.name] ?? 0) + rows
+      }
       await deleteAppRow(db, appId)
       break
     } catch (error) {
