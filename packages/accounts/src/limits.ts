@@ -14,9 +14,8 @@ export async function setAppLimits(db: Database, appId: number, limits: AppLimit
   const { numUpdatedRows } = await db
     .updateTable('apps')
     .set({
-      app_id: appId,
-      ...(limits.bulkImport !== undefined && { bulk_import_limit: limits.bulkImport }),
-      ...(limits.profileKeys !== undefined && { profile_key_limit: limits.profileKeys }),
+      bulk_import_limit: limits.bulkImport === undefined ? ({ ref }) => ref('bulk_import_limit') : limits.bulkImport,
+      profile_key_limit: limits.profileKeys === undefined ? ({ ref }) => ref('profile_key_limit') : limits.profileKeys,
     })
     .where('app_id', '=', appId)
     .executeTakeFirst()

@@ -100,9 +100,9 @@ describe('plans', () => {
     'a page with the filter %s reads by index, and only about as many rows as it shows',
     async (_, filter, index) => {
       const plans: string[] = []
-      for (const { sql: text, parameters } of await statementsOf(filter)) {
-        const statement = { sql: `explain (analyze, costs off, timing off) ${text}`, parameters }
-        const { rows } = await db.executeQuery<{ 'QUERY PLAN': string }>(statement as CompiledQuery)
+      for (const query of await statementsOf(filter)) {
+        const explain = { ...query, sql: `explain (analyze, costs off, timing off) ${query.sql}` }
+        const { rows } = await db.executeQuery<{ 'QUERY PLAN': string }>(explain)
         plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'))
       }
       const all = plans.join('\n')
