@@ -4,7 +4,7 @@ import { openRateLimiter, type RateLimiter, type RateLimitStore, retryAfter } fr
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { answer } from './answers.ts'
-import { appOf } from './authentication.ts'
+import { rateSubject } from './authentication.ts'
 import type { ApiMetrics } from './metrics.ts'
 
 /**
@@ -74,7 +74,7 @@ export function limitRates(api: FastifyInstance, limiter: ApiRateLimiter, metric
 
 function limitRate(name: FunctionName, limiter: ApiRateLimiter, metrics: ApiMetrics) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
-    const count = await limiter.count(appOf(request), name)
+    const count = await limiter.count(rateSubject(request), name)
     reply.header('X-RateLimit-Limit', count.limit)
     reply.header('X-RateLimit-Remaining', count.remaining)
     reply.header('X-RateLimit-Reset', Math.ceil((Date.now() + count.resetAfterMs) / 1000))

@@ -3,6 +3,7 @@ import { currentTime, endStaleCopies } from '@sluice/database'
 import { forgetDeletedUsers, runDeletions } from '@sluice/deletions'
 import { noticeUploads, removeOldFiles, reportCancelled, reserveDisk, sweepFiles } from '@sluice/imports'
 import { dueMails } from '@sluice/mail'
+import { removeEndedWindows } from '@sluice/rate-limits'
 import { dispatchImports, dispatchMails, dispatchNextMails } from './dispatch.ts'
 import type { Host } from './host.ts'
 
@@ -82,6 +83,12 @@ const forgetDeletedUsersTask: MaintenanceTask = {
   run: ({ context }) => forgetDeletedUsers(context),
 }
 
+const removeEndedWindowsTask: MaintenanceTask = {
+  name: 'remove-ended-windows',
+  intervalMs: () => 10 * minute,
+  run: ({ context }) => removeEndedWindows(context.db),
+}
+
 const reserveDiskTask: MaintenanceTask = {
   name: 'reserve-disk',
   intervalMs: () => 10 * minute,
@@ -118,6 +125,7 @@ export const maintenanceTasks: readonly MaintenanceTask[] = [
   removeFilesTask,
   sweepFilesTask,
   forgetDeletedUsersTask,
+  removeEndedWindowsTask,
   reserveDiskTask,
   endStaleCopiesTask,
   runDeletionsTask,

@@ -12,4 +12,4 @@ export {
 export { InvalidAccount, normalEmail, requireEmail } from './email.ts'
 export { addMember, changeMembers, LastMember, listMembers, type Member, removeMember, sendMailsTo } from './members.ts'
 export { endSignIns } from './sign-ins.ts'
-export { authenticator } from './token.ts'
+export { authenticator, tokenKey } from './token.ts'

@@ -141,14 +141,14 @@ export const settings = {
     '20s',
     'How often the bucket is searched for unannounced files',
   ),
-  RATE_LIMIT_DELETION: withDefault(rateLimit, '1000/60s', 'Deletion requests of an app in a fixed window'),
-  RATE_LIMIT_PROFILE_UPDATE: withDefault(rateLimit, '1000/60s', 'Profile updates of an app in a fixed window'),
+  RATE_LIMIT_DELETION: withDefault(rateLimit, '1000/60s', 'Deletion requests with one API token in a fixed window'),
+  RATE_LIMIT_PROFILE_UPDATE: withDefault(rateLimit, '1000/60s', 'Profile updates with one API token in a fixed window'),
   RATE_LIMIT_BULK_IMPORT: withDefault(
     rateLimit,
     '10/10m',
-    'First requests of v3 bulk imports of an app in a fixed window',
+    'First requests of v3 bulk imports with one API token in a fixed window',
   ),
-  RATE_LIMIT_BULK_IMPORT_V2: withDefault(rateLimit, '10/10m', 'v2 bulk imports of an app in a fixed window'),
+  RATE_LIMIT_BULK_IMPORT_V2: withDefault(rateLimit, '10/10m', 'v2 bulk imports with one API token in a fixed window'),
   RATE_LIMIT_BUCKET_IMPORT: withDefault(
     rateLimit,
     '600/10m',
@@ -167,17 +167,17 @@ export const settings = {
   RATE_LIMIT_IMPORT_STATUS: withDefault(
     rateLimit,
     '6000/60s',
-    'Status requests for imports of an app in a fixed window',
+    'Status requests for imports with one API token in a fixed window',
   ),
   RATE_LIMIT_IMPORT_CANCELLATION: withDefault(
     rateLimit,
     '1000/60s',
-    'Cancellations of imports of an app in a fixed window',
+    'Cancellations of imports with one API token in a fixed window',
   ),
   RATE_LIMIT_USER_REGISTRATION: withDefault(
     rateLimit,
     '1000/60s',
-    'Registrations of users of an app in a fixed window',
+    'Registrations of users with one API token in a fixed window',
   ),
   RATE_LIMIT_SIGN_IN: withDefault(
     rateLimit,

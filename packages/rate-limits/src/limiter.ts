@@ -28,7 +28,8 @@ export interface Count {
 
 export interface RateLimiter<Name extends string> {
   /**
-   * Counts a request for the function `name`. `subject` is an app's ID, or another key that the function is limited by.
+   * Counts a request for the function `name`. `subject` is a key of an API token, an app's ID, or another key that the
+   * function is limited by.
    * Refused requests count too, and never prolong the window.
    *
    * If the store does not answer in time, this process counts the request alone, starting from the store's last answer.

@@ -1,5 +1,5 @@
 import { sql } from '@sluice/database'
-import { openRateLimiter, type RateLimit, type RateLimitStore } from '@sluice/rate-limits'
+import { openRateLimiter, type RateLimit, type RateLimitStore, removeEndedWindows } from '@sluice/rate-limits'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
@@ -225,4 +225,19 @@ test('Postgres keeps one row per app and function, in an unlogged table', async 
   const { rows } = await sql`select r.key, r.points, c.relpersistence
     from rate_limits r, pg_class c where c.oid = 'rate_limits'::regclass and r.key like '7:%'`.execute(database.db)
   expect(rows).toEqual([{ key: '7:update', points: 20, relpersistence: 'u' }])
+})
+
+test('windows that ended a day ago are removed, and all others stay', async () => {
+  const { count } = await openLimiter({ databaseUrl: database.url })
+  await count('replaced', 'update')
+  await count('present', 'update')
+  await sql`update rate_limits set expire = expire - 86400000 - 60000 where key = 'replaced:update'`.execute(
+    database.db,
+  )
+  await removeEndedWindows(database.db)
+  const { rows } = await sql<{ key: string }>`
+    select key from rate_limits where key in ('replaced:update', 'present:update')
+  `.execute(database.db)
+  expect(rows).toEqual([{ key: 'present:update' }])
+  expect((await count('present', 'update')).remaining).toBe(3)
 })

@@ -14,7 +14,7 @@ updated one user at a time, or in bulk from CSV files.
 \`token\` need an API token in the header \`X-Service-Token\`. An unknown path is answered 404, and so is a method that a path
 does not have.
 
-**Rate limits.** Requests are counted per app and function in fixed windows. The headers \`X-RateLimit-Limit\`,
+**Rate limits.** Requests are counted per API token and function in fixed windows. The headers \`X-RateLimit-Limit\`,
 \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` describe the current window. The \`Retry-After\` of a 429 says how long to wait.
 
 **Errors** have \`error.messages\`, and some have an \`error.code\`. Errors that are the same at every endpoint also have a
