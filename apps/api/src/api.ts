@@ -16,6 +16,7 @@ import { bulkImportRoutes } from './routes/bulk-import.ts'
 import { bulkImportV2Routes } from './routes/bulk-import-v2.ts'
 import { errorFileRoutes } from './routes/error-files.ts'
 import { healthRoutes } from './routes/health.ts'
+import { importListRoutes } from './routes/import-list.ts'
 import { profileUpdateRoutes } from './routes/profile-update.ts'
 import { userDataDeletionRoutes } from './routes/user-data-deletions.ts'
 import { userRoutes } from './routes/users.ts'
@@ -77,6 +78,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   errorFileRoutes(api, context)
   bulkImportRoutes(api, context)
   bulkImportV2Routes(api, context)
+  importListRoutes(api, context)
   profileUpdateRoutes(api, context)
   userDataDeletionRoutes(api, context)
   userRoutes(api, context)

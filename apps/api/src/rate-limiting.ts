@@ -16,10 +16,12 @@ const functions = {
   bulk_import: { route: 'POST /v3/user_profiles/bulk_import', setting: 'RATE_LIMIT_BULK_IMPORT' },
   bulk_import_v2: { route: 'POST /v2/user_profiles/bulk_import', setting: 'RATE_LIMIT_BULK_IMPORT_V2' },
   import_status: { route: 'GET /v3/user_profiles/bulk_import/:importId', setting: 'RATE_LIMIT_IMPORT_STATUS' },
+  import_list: { route: 'GET /v3/user_profiles/bulk_import', setting: 'RATE_LIMIT_IMPORT_LIST' },
   import_cancellation: {
     route: 'DELETE /v3/user_profiles/bulk_import/:importId',
     setting: 'RATE_LIMIT_IMPORT_CANCELLATION',
   },
+  user: { route: 'GET /v1/users/:userId', setting: 'RATE_LIMIT_USER' },
   user_registration: { route: 'POST /v1/users', setting: 'RATE_LIMIT_USER_REGISTRATION' },
 } as const satisfies Record<string, { route: string; setting: SettingName }>
 

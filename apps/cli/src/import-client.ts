@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type ImportView, importView, type UploadDescriptor } from '@sluice/contract'
 import { gzipMagicBytes, isGzip } from '@sluice/csv'
+import { call, Refused, Unanswered } from './api-calls.ts'
 import { Failure } from './failure.ts'
 import { openProgress } from './progress.ts'
 
@@ -64,19 +65,6 @@ export async function waitForEnd(api: string, token: string, importId: string): 
 /** For how long to wait for an API that does not answer. */
 const outagePatienceMs = 3 * 60_000
 
-/** The API could not be reached, or closed the connection early. */
-class Unanswered extends Failure {}
-
-/** The API answered with an error. */
-class Refused extends Failure {
-  readonly status: number
-
-  constructor(message: string, status: number) {
-    super(`${message} (${status})`)
-    this.status = status
-  }
-}
-
 async function md5(file: string): Promise<string> {
   const hash = createHash('md5')
   await pipeline(createReadStream(file, { highWaterMark: 2 ** 20 }), hash)
@@ -94,16 +82,6 @@ async function isCompressed(file: string): Promise<boolean> {
   } finally {
     await handle.close()
   }
-}
-
-async function call(url: string, init: RequestInit): Promise<Response> {
-  const response = await fetch(url, init).catch((error: Error) => {
-    const cause = error.cause instanceof Error ? error.cause.message : error.message
-    throw new Unanswered(`${new URL(url).origin} cannot be reached: ${cause}`)
-  })
-  if (response.ok) return response
-  const body = (await response.json().catch(() => undefined)) as { error?: { messages?: string[] } } | undefined
-  throw new Refused(body?.error?.messages?.join(', ') ?? 'the API answered', response.status)
 }
 
 /** An upload times out after so long without progress. */

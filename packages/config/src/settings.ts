@@ -169,6 +169,8 @@ export const settings = {
     '6000/60s',
     'Status requests for imports with one API token in a fixed window',
   ),
+  RATE_LIMIT_IMPORT_LIST: withDefault(rateLimit, '1000/60s', 'Lists of imports with one API token in a fixed window'),
+  RATE_LIMIT_USER: withDefault(rateLimit, '1000/60s', 'Users read with one API token in a fixed window'),
   RATE_LIMIT_IMPORT_CANCELLATION: withDefault(
     rateLimit,
     '1000/60s',

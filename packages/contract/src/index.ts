@@ -4,11 +4,14 @@ export {
   type ImportRequest,
   type ImportState,
   type ImportView,
+  importSources,
+  importStates,
   importView,
   parseImportRequest,
   type UploadDescriptor,
   unfinishedImportStates,
 } from './import.ts'
+export { type ImportList, type ImportListRequest, importCursor, importList, parseImportList } from './import-list.ts'
 export {
   fileMessages,
   rowMessages,

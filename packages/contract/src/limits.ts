@@ -46,6 +46,9 @@ export const limits = {
   keyLength: 255,
   /** Characters (Unicode code points) of a string value. */
   stringLength: 255,
+  /** Imports on a page of the list: the most, and without `limit`. */
+  importsPerPage: 100,
+  importsPerPageByDefault: 20,
   /** User IDs in one registration or deletion request. */
   userIdsPerRequest,
 } as const

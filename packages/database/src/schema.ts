@@ -170,6 +170,8 @@ interface ImportsTable {
   rows_total: Generated<number>
   rows_applied: Generated<number>
   rows_failed: Generated<number>
+  /** Rows that wrote something into a profile; rows of one user in the same batch are one write. */
+  rows_changed: Generated<number>
   /** Rows of the error file by message. `error-counts.ts` of packages/imports limits the number of messages. */
   error_counts: ColumnType<Record<string, number>, string | undefined, string>
   /** Bytes of the invalid rows so far in the error file, without its header; 0 after the import has ended. */

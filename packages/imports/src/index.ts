@@ -30,4 +30,4 @@ export { type FilesContext, forgetFileNames, removeFilesOfApp, removeOldFiles } 
 export { runImport } from './run.ts'
 export { isAllowedChange, unfinishedStates } from './states.ts'
 export { type ImportDetails, type ListedImport, listImportsBefore, showDetails, type Wait } from './view/details.ts'
-export { listImports, showImport } from './view/view.ts'
+export { listImports, pageOfImports, showImport } from './view/view.ts'

@@ -1,4 +1,4 @@
-export { beforeLookup, lookUpUsers, mergeProfiles, type UserStates } from './batch/merge.ts'
+export { beforeLookup, lookUpUsers, mergeProfiles, profilesWritten, type UserStates } from './batch/merge.ts'
 export { ProfileBatch } from './batch/profile-batch.ts'
 export { deletedSince, recentlyDeletedHash } from './deleted-users.ts'
 export { checkEntries } from './entries.ts'

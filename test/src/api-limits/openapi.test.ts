@@ -40,8 +40,10 @@ beforeAll(async () => {
     'BULK_IMPORT_V2',
     'DELETION',
     'IMPORT_CANCELLATION',
+    'IMPORT_LIST',
     'IMPORT_STATUS',
     'PROFILE_UPDATE',
+    'USER',
     'USER_REGISTRATION',
   ]
   const all = (rate: string) => ({
@@ -78,7 +80,7 @@ async function insertImports(): Promise<void> {
 }
 
 function pathOf(operation: DocumentedOperation, parameter?: string): string {
-  const example = operation.parameters?.[0]?.example ?? ''
+  const example = String(operation.parameters?.find((each) => each.in === 'path')?.example ?? '')
   return operation.path.replace(/\{\w+\}/, parameter ?? example)
 }
 
@@ -94,7 +96,7 @@ async function send(url: string, operation: DocumentedOperation, provocation: Pr
     body ??= typeof value === 'string' ? value : JSON.stringify(value)
   }
   Object.assign(headers, provocation.headers)
-  const path = pathOf(operation, provocation.parameter)
+  const path = pathOf(operation, provocation.parameter) + (provocation.query ?? '')
   // `fetch` would replace a length that differs from the body's.
   if ('Content-Length' in headers) return await sendHead(url, operation.method, path, headers)
   const answer = await fetch(url + path, {

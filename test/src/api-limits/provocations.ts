@@ -6,6 +6,8 @@ export interface Provocation {
   body?: string | Buffer
   /** Replaces the path's parameter. */
   parameter?: string
+  /** Follows the path. */
+  query?: string
 }
 
 const json = (value: unknown): Provocation => ({ body: JSON.stringify(value) })
@@ -86,6 +88,14 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     not_json: notJson,
     large_body: overOneMiB,
     wrong_type: wrongType,
+  },
+  getUser: { 200: {}, unknown: { parameter: '%00' } },
+  listImports: {
+    200: { query: '?limit=1' },
+    state: { query: '?state=done' },
+    source: { query: '?source=mail' },
+    limit: { query: '?limit=0' },
+    cursor: { query: '?cursor=x' },
   },
   getImport: { 200: { parameter: linked.importId }, unknown: { parameter: crypto.randomUUID() } },
   cancelImport: {

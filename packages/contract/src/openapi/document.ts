@@ -4,7 +4,7 @@ import { bulkImportV2Path } from './operations/bulk-import-v2.ts'
 import { deletionPath } from './operations/deletion.ts'
 import { profileUpdatePath } from './operations/profile-update.ts'
 import { docsPath, documentPath, errorFilePath, livePath, metricsPath, readyPath } from './operations/service.ts'
-import { usersPath } from './operations/users.ts'
+import { userPath, usersPath } from './operations/users.ts'
 import { schemas } from './schemas.ts'
 
 const description = `Sluice keeps the profiles of an app's end users. A profile has values by key, and each key has one type. Profiles are
@@ -46,6 +46,7 @@ export function openApiDocument(apiUrl: string): ApiDocument {
       '/v3/user_data_deletions': deletionPath,
       '/v2/user_profiles': profileUpdatePath,
       '/v1/users': usersPath,
+      '/v1/users/{user_id}': userPath,
       '/v3/user_profiles/bulk_import': bulkImportPath,
       '/v3/user_profiles/bulk_import/{import_id}': importStatusPath,
       '/v2/user_profiles/bulk_import': bulkImportV2Path,

@@ -220,11 +220,15 @@ function insertProfiles(
   if (!toleratesConflicts) return copyInto('profiles', copyColumns, batch.copyRows(appId, users))
   return sql`
     /* prepared */
-    insert into profiles as p (app_id, user_id, attributes, row_hash, updated_at)
-    select ${appId}::integer, g.user_id, g.document::jsonb, nullif(g.row_hash, ${noHash}::uuid), now()
-    from unnest(${batch.idArray(users)}::text[], ${batch.documentArray(users)}::text[], ${batch.hashArray(users)}::uuid[])
-      as g (user_id, document, row_hash)
-    ${mergeIntoExisting}
+    with written as (
+      insert into profiles as p (app_id, user_id, attributes, row_hash, updated_at)
+      select ${appId}::integer, g.user_id, g.document::jsonb, nullif(g.row_hash, ${noHash}::uuid), now()
+      from unnest(${batch.idArray(users)}::text[], ${batch.documentArray(users)}::text[], ${batch.hashArray(users)}::uuid[])
+        as g (user_id, document, row_hash)
+      ${mergeIntoExisting}
+      returning 1
+    )
+    select ${countWritten}
   `.compile(tx)
 }
 
@@ -232,15 +236,42 @@ function updateProfiles(tx: Database, appId: number, batch: ProfileBatch, users:
   // `offset 0` keeps the planner from inlining the subquery, so each document is parsed once.
   return sql`
     /* prepared */
-    with given as materialized (select ${batch.idArray(users)}::text[] as user_ids)
-    update profiles p
-    set attributes = p.attributes || g.document, row_hash = nullif(g.row_hash, ${noHash}::uuid), updated_at = now()
-    from (
-      select unnest((select user_ids from given)) as user_id, unnest(${batch.documentArray(users)}::text[])::jsonb as document,
-        unnest(${batch.hashArray(users)}::uuid[]) as row_hash
-      offset 0
-    ) g
-    where p.app_id = ${appId}::integer and p.user_id = any((select user_ids from given)::text[]) and p.user_id = g.user_id
-      and not p.attributes @> g.document
+    with given as materialized (select ${batch.idArray(users)}::text[] as user_ids),
+    written as (
+      update profiles p
+      set attributes = p.attributes || g.document, row_hash = nullif(g.row_hash, ${noHash}::uuid), updated_at = now()
+      from (
+        select unnest((select user_ids from given)) as user_id, unnest(${batch.documentArray(users)}::text[])::jsonb as document,
+          unnest(${batch.hashArray(users)}::uuid[]) as row_hash
+        offset 0
+      ) g
+      where p.app_id = ${appId}::integer and p.user_id = any((select user_ids from given)::text[]) and p.user_id = g.user_id
+        and not p.attributes @> g.document
+      returning 1
+    )
+    select ${countWritten}
   `.compile(tx)
+}
+
+/** The number of profiles that statements of this transaction have written so far, except by `copy`. */
+const writtenSoFar = sql`coalesce(nullif(current_setting('sluice.profiles_written', true), ''), '0')::bigint`
+
+/**
+ * Adds the rows of `written` to the count. The count is a setting of the transaction, because all statements of a batch
+ * are sent at once, and a later one of them needs the number.
+ */
+const countWritten = sql`
+  set_config('sluice.profiles_written', (${writtenSoFar} + (select count(*) from written))::text, true)`
+
+/**
+ * Returns an expression for the number of profiles that the statements of {@link mergeProfiles} have written, for a
+ * later statement of the same transaction.
+ */
+export function profilesWritten(
+  batch: ProfileBatch,
+  states: UserStates,
+  toleratesConflicts: boolean,
+): RawBuilder<number> {
+  const copied = toleratesConflicts ? 0 : states.toInsert(batch).length
+  return sql<number>`${copied}::bigint + ${writtenSoFar}`
 }

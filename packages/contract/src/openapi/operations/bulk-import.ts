@@ -4,6 +4,7 @@ import { limits } from '../../limits.ts'
 import type { PathItem } from '../document-types.ts'
 import { type ErrorCase, json, jsonBodyErrors, success, tokenResponses } from '../responses.ts'
 import { csvRules } from './csv-rules.ts'
+import { importListPath, view } from './import-list.ts'
 
 const checksum = 'XrY7u+Ae7tCTyyK7j1rNww=='
 
@@ -12,21 +13,6 @@ const descriptor = {
     url: 'https://storage.example.com/sluice/apps/7/imports/0b9d4d1e-7f0c-4c7e-9d6e-0f6d7f3f2a11/upload?X-Amz-Signature=6f1e',
     headers: { 'Content-Type': 'text/csv', 'Content-MD5': checksum },
   },
-}
-
-const view = {
-  import_id: '0b9d4d1e-7f0c-4c7e-9d6e-0f6d7f3f2a11',
-  state: 'completed',
-  source: 'v3',
-  rows_total: 1000,
-  rows_applied: 998,
-  rows_failed: 2,
-  error: null,
-  error_file_url: 'https://api.example.com/error_files/0b9d4d1e.c2VjcmV0',
-  types: { name: 'string', age: 'int' },
-  requested_at: '2026-03-01T09:00:00.000Z',
-  started_at: '2026-03-01T09:00:05.120Z',
-  finished_at: '2026-03-01T09:00:06.480Z',
 }
 
 const importIdParameter = {
@@ -67,6 +53,7 @@ const notJson = { name: 'not_json', when: 'The body is not JSON.', answer: error
 
 /** `/v3/user_profiles/bulk_import`. */
 export const bulkImportPath: PathItem = {
+  ...importListPath,
   post: {
     operationId: 'requestBulkImport',
     tags: ['Bulk import'],

@@ -41,3 +41,43 @@ export const usersPath: PathItem = {
     ]),
   },
 }
+
+/** `/v1/users/{user_id}`. */
+export const userPath: PathItem = {
+  get: {
+    operationId: 'getUser',
+    tags: ['Profiles'],
+    summary: 'One user',
+    description:
+      'Extension of Sluice. A registered user with every profile value, and the pending deletion if there is one.',
+    'x-sluice-extension': true,
+    security: [{ token: [] }],
+    parameters: [
+      {
+        name: 'user_id',
+        in: 'path',
+        required: true,
+        description: 'The user ID, percent-encoded.',
+        schema: { type: 'string' },
+        example: 'alice',
+      },
+    ],
+    responses: tokenResponses(
+      {
+        200: success(
+          'The user.',
+          json('User', {
+            user_id: 'alice',
+            profiles: {
+              age: { type: 'int', value: 34 },
+              last_visit: { type: 'datetime', value: '2026-03-01 09:30:00.000' },
+            },
+            campaign_target: true,
+            deletion: null,
+          }),
+        ),
+      },
+      [{ name: 'unknown', when: 'The user is not registered.', answer: errors.notFound() }],
+    ),
+  },
+}
