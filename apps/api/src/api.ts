@@ -9,6 +9,7 @@ import { bodySettings, limitBodiesInFlight } from './bodies-in-flight.ts'
 import type { ApiContext, ApiServices } from './context.ts'
 import { docsRoutes } from './docs.ts'
 import { harden, hardenedServer, type Timeouts, timeoutSettings } from './hardening.ts'
+import { acceptIdempotencyKeys } from './idempotency.ts'
 import { type ApiMetrics, metricsRoutes, openApiMetrics } from './metrics.ts'
 import { type ApiRateLimiter, limitRates } from './rate-limiting.ts'
 import { parseJsonBodies } from './request-body.ts'
@@ -51,6 +52,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
     exposeHeadRoutes: false,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
   })
+  acceptIdempotencyKeys(api, context)
   limitBodiesInFlight(api, bodies)
   parseJsonBodies(api)
   api.setNotFoundHandler((_, reply) => answer(reply, errors.notFound()))

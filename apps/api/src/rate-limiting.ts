@@ -76,7 +76,10 @@ export function limitRates(api: FastifyInstance, limiter: ApiRateLimiter, metric
 
 function limitRate(name: FunctionName, limiter: ApiRateLimiter, metrics: ApiMetrics) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
-    const count = await limiter.count(rateSubject(request), name)
+    const subject = rateSubject(request)
+    // A repetition with an idempotency key costs nothing (second-day.md §4).
+    const isFree = request.keyed?.isRepetition === true
+    const count = await (isFree ? limiter.peek(subject, name) : limiter.count(subject, name))
     reply.header('X-RateLimit-Limit', count.limit)
     reply.header('X-RateLimit-Remaining', count.remaining)
     reply.header('X-RateLimit-Reset', Math.ceil((Date.now() + count.resetAfterMs) / 1000))

@@ -3,6 +3,7 @@ import { limits } from '@sluice/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { lengthOf } from './bodies-in-flight.ts'
 import { readJson } from './json/read.ts'
+import { hashedBody } from './keyed-request.ts'
 import { readMediaType } from './media-type.ts'
 
 /** The body's charset is not UTF-8, the charset of JSON. */
@@ -42,8 +43,15 @@ export function parseJsonBodies(api: FastifyInstance): void {
     const length = lengthOf(request)
     if (length !== undefined && length > bodyLimit) throw new BodyTooLarge(bodyLimit)
     const chunks = streamBody(request.raw, bodyLimit)
-    return await readJson(length === undefined ? held(chunks, holdBytes) : chunks, limits.jsonValues)
+    const body = hashedBody(request, length === undefined ? held(chunks, holdBytes) : chunks)
+    // Only the hash of a repetition's body is needed.
+    return request.keyed?.isRepetition === true ? await drain(body) : await readJson(body, limits.jsonValues)
   })
+}
+
+/** Reads a body to its end, and drops it. */
+export async function drain(chunks: AsyncIterable<Buffer>): Promise<void> {
+  for await (const _ of chunks);
 }
 
 /** Counts each chunk of a body of unknown length as in flight. */

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from './failure.ts'
 
 /** The API could not be reached, or closed the connection early. */
@@ -22,4 +23,24 @@ export async function call(url: string, init: RequestInit): Promise<Response> {
   if (response.ok) return response
   const body = (await response.json().catch(() => undefined)) as { error?: { messages?: string[] } } | undefined
   throw new Refused(body?.error?.messages?.join(', ') ?? 'the API answered', response.status)
+}
+
+/** Pauses before the repetitions of a request that was not answered, ms. */
+const pausesMs = [200, 1_000, 3_000, 5_000]
+
+/**
+ * Sends a request with an idempotency key. Repeats it if the answer was lost, if the API is not ready, or while the
+ * original request is in flight. Throws like {@link call}.
+ */
+export async function callUntilAnswered(url: string, init: RequestInit): Promise<Response> {
+  for (const pauseMs of pausesMs) {
+    try {
+      return await call(url, init)
+    } catch (error) {
+      const mayPass = error instanceof Unanswered || (error instanceof Refused && [409, 503].includes(error.status))
+      if (!mayPass) throw error
+    }
+    await delay(pauseMs)
+  }
+  return await call(url, init)
 }

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type ImportView, importView, type UploadDescriptor } from '@sluice/contract'
 import { gzipMagicBytes, isGzip } from '@sluice/csv'
-import { call, Refused, Unanswered } from './api-calls.ts'
+import { call, callUntilAnswered, Refused, Unanswered } from './api-calls.ts'
 import { Failure } from './failure.ts'
 import { openProgress } from './progress.ts'
 
@@ -24,9 +24,10 @@ export async function uploadFile(api: string, token: string, file: string, dryRu
   if (found === undefined || !found.isFile()) throw new Failure(`${file} is not a file that can be read`)
   const checksum = await md5(file)
   const contentType = (await isCompressed(file)) ? 'application/gzip' : 'text/csv'
-  const response = await call(`${api}${path}`, {
+  const response = await callUntilAnswered(`${api}${path}`, {
     method: 'POST',
-    headers: { 'Content-Type': 'application/json', 'X-Service-Token': token },
+    // One key for the file: if an answer is lost, the repetition does not begin a second import.
+    headers: { 'Content-Type': 'application/json', 'X-Service-Token': token, 'Idempotency-Key': crypto.randomUUID() },
     body: JSON.stringify({
       checksum,
       byte_size: String(found.size),

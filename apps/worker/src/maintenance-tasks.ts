@@ -1,6 +1,7 @@
 import { importUnannouncedFiles, removeAbandonedUploads } from '@sluice/bucket-uploads'
 import { currentTime, endStaleCopies } from '@sluice/database'
 import { forgetDeletedUsers, runDeletions } from '@sluice/deletions'
+import { removeOldKeys } from '@sluice/idempotency'
 import { noticeUploads, removeOldFiles, reportCancelled, reserveDisk, sweepFiles } from '@sluice/imports'
 import { dueMails } from '@sluice/mail'
 import { removeEndedWindows } from '@sluice/rate-limits'
@@ -89,6 +90,12 @@ const removeEndedWindowsTask: MaintenanceTask = {
   run: ({ context }) => removeEndedWindows(context.db),
 }
 
+const removeOldKeysTask: MaintenanceTask = {
+  name: 'remove-old-keys',
+  intervalMs: () => 10 * minute,
+  run: ({ context }) => removeOldKeys(context.db, context.shutdown),
+}
+
 const reserveDiskTask: MaintenanceTask = {
   name: 'reserve-disk',
   intervalMs: () => 10 * minute,
@@ -126,6 +133,7 @@ export const maintenanceTasks: readonly MaintenanceTask[] = [
   sweepFilesTask,
   forgetDeletedUsersTask,
   removeEndedWindowsTask,
+  removeOldKeysTask,
   reserveDiskTask,
   endStaleCopiesTask,
   runDeletionsTask,

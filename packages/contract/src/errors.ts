@@ -39,6 +39,17 @@ export const errors = {
     status: 409,
     body: { error: { messages: [`The import cannot be cancelled: it has ${state} already.`] } },
   }),
+  invalidIdempotencyKey: (): ErrorAnswer =>
+    errors.badRequest('Idempotency-Key must have 1 to 255 visible ASCII characters.'),
+  /** The original request of an idempotency key has no response yet. */
+  idempotencyKeyInFlight: (): ErrorAnswer => ({
+    status: 409,
+    body: { error: { messages: ['A request with this Idempotency-Key is in flight.'] } },
+  }),
+  idempotencyKeyReused: (): ErrorAnswer => ({
+    status: 422,
+    body: { error: { messages: ['This Idempotency-Key was used for a request with another body.'] } },
+  }),
   malformedJson: (message: string = notJson): ErrorAnswer => errors.badRequest(message),
   malformedRequest: (): ErrorAnswer => errors.badRequest('The request is not valid HTTP.'),
   requestTimeout: (): ErrorAnswer => ({

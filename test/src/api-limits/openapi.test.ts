@@ -13,7 +13,7 @@ import { openTestStorage } from '../environment/storage.ts'
 import { type ApiProcess, startApi } from './api-process.ts'
 import { type Answer, type DocumentedOperation, documentCheck, operationsOf } from './document-check.ts'
 import { type InterruptedLink, openLink } from './interrupted-link.ts'
-import { imports, type Provocation, provocations } from './provocations.ts'
+import { imports, type Provocation, provocations, usedKey } from './provocations.ts'
 import { sendRaw } from './raw-connection.ts'
 
 const document: ApiDocument = JSON.parse(JSON.stringify(openApiDocument('http://api.test')))
@@ -34,6 +34,7 @@ beforeAll(async () => {
   token = app.apiToken
   await registerUsers(database.db, appId, ['alice'])
   await insertImports()
+  await insertKeys()
   link = await openLink(database.url)
   const limits = [
     'BULK_IMPORT',
@@ -77,6 +78,21 @@ async function insertImports(): Promise<void> {
     finished_at: new Date(),
   }))
   await database.db.insertInto('imports').values(rows).execute()
+}
+
+/** Inserts a key that each function has used with another body. */
+async function insertKeys(): Promise<void> {
+  const rows = operations.map(({ method, path }) => ({
+    app_id: appId,
+    function: `${method} ${path}`,
+    key: usedKey,
+    owner: crypto.randomUUID(),
+    lease_until: new Date(),
+    status: 202,
+    body: '{}',
+    request_hash: Buffer.alloc(32),
+  }))
+  await database.db.insertInto('idempotency_keys').values(rows).execute()
 }
 
 function pathOf(operation: DocumentedOperation, parameter?: string): string {
@@ -280,8 +296,8 @@ describe('answers are as documented', () => {
 
   test('every documented answer is tested above, except failures that cannot be provoked', () => {
     const common = ['no_token', 'invalid_token', 'too_many', 'our_fault', 'not_http', 'too_slow', 'large_headers']
-    // `too_many_bodies` is tested in large-bodies.test.ts.
-    const others = [...common, 'unavailable', 'too_many_bodies']
+    // `too_many_bodies` is tested in large-bodies.test.ts, keys in flight in test/src/api/idempotency.test.ts.
+    const others = [...common, 'unavailable', 'too_many_bodies', 'idempotency_key_in_flight']
     const provoked = (id: string) => [...Object.keys(provocations[id] ?? {}), ...others]
     const left = operations.flatMap(({ operationId, responses }) =>
       Object.entries(responses).flatMap(([status, { content = {} }]) => {

@@ -33,6 +33,14 @@ export const imports = {
 }
 const { linked, expired } = imports
 
+/** An idempotency key that every function has used with another body. */
+export const usedKey = 'used-key'
+
+const keyErrors = {
+  invalid_idempotency_key: { headers: { 'Idempotency-Key': 'two words' } },
+  idempotency_key_reused: { headers: { 'Idempotency-Key': usedKey } },
+}
+
 /** Requests that provoke each answer of an operation, by status or by the name of an error example. */
 export const provocations: Record<string, Record<string, Provocation>> = {
   updateProfile: {
@@ -53,6 +61,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     wrong_type: wrongType,
   },
   registerUsers: {
+    ...keyErrors,
     202: {},
     no_list: json({}),
     empty_list: json({ user_ids: [] }),
@@ -64,6 +73,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     wrong_type: wrongType,
   },
   requestDeletion: {
+    ...keyErrors,
     202: {},
     identity_type: json({ identity_type: 'email', identity_value: 'alice' }),
     no_identity_value: json({ identity_type: 'user_id' }),
@@ -76,6 +86,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     wrong_type: wrongType,
   },
   requestBulkImport: {
+    ...keyErrors,
     200: {},
     checksum: json({ checksum: 'x', byte_size: '12' }),
     no_checksum: json({ byte_size: '12' }),
@@ -104,6 +115,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     ended: { parameter: linked.importId },
   },
   bulkImportV2: {
+    ...keyErrors,
     202: {},
     no_user_id: csv('name\nx\n'),
     empty: csv(''),

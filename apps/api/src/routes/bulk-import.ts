@@ -1,9 +1,10 @@
 import { errors, limits, parseImportRequest } from '@sluice/contract'
-import { cancelImport, requestImport, showImport } from '@sluice/imports'
-import type { FastifyInstance } from 'fastify'
+import { cancelImport, renewUpload, requestImport, showImport } from '@sluice/imports'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { answer } from '../answers.ts'
 import { appOf, authentication } from '../authentication.ts'
 import type { ApiContext } from '../context.ts'
+import { responseRecorder } from '../keyed-request.ts'
 import { ignoreBodies } from '../request-body.ts'
 
 const path = '/v3/user_profiles/bulk_import'
@@ -13,10 +14,16 @@ export function bulkImportRoutes(api: FastifyInstance, context: ApiContext): voi
   const { db, apiUrl } = context
   const onRequest = authentication(context)
 
-  api.post(path, { onRequest, bodyLimit: limits.importRequestBytes }, async (request, reply) => {
+  // The address of a repetition's response may have expired.
+  const refresh = (request: FastifyRequest, importId: string) => renewUpload(context, appOf(request), importId)
+  const config = { idempotency: { refresh } }
+  api.post(path, { onRequest, config, bodyLimit: limits.importRequestBytes }, async (request, reply) => {
     const parsed = parseImportRequest(request.body)
     if ('messages' in parsed) return answer(reply, errors.badRequest(...parsed.messages))
-    const { importId, descriptor } = await requestImport(context, appOf(request), parsed.request)
+    const record = responseRecorder(request)
+    const { importId, descriptor } = await requestImport(context, appOf(request), parsed.request, (tx, requested) =>
+      record?.(tx, { status: 200, body: requested.descriptor, importId: requested.importId }),
+    )
     request.log.info({ app_id: request.appId, import_id: importId }, 'import requested')
     return reply.header('X-Import-Id', importId).send(descriptor)
   })

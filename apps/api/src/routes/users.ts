@@ -13,7 +13,8 @@ import type { ApiContext } from '../context.ts'
 export function userRoutes(api: FastifyInstance, context: ApiContext): void {
   const onRequest = authentication(context)
 
-  api.post('/v1/users', { onRequest, bodyLimit: limits.userRegistrationBytes }, async (request, reply) => {
+  const config = { idempotency: {} }
+  api.post('/v1/users', { onRequest, config, bodyLimit: limits.userRegistrationBytes }, async (request, reply) => {
     const parsed = parseUserRegistration(request.body)
     if ('messages' in parsed) return answer(reply, errors.badRequest(...parsed.messages))
     await registerUsers(context.db, appOf(request), parsed.userIds)

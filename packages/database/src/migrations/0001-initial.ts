@@ -8,6 +8,7 @@ const modules = [
   'imports',
   'bucket-uploads',
   'deletions',
+  'idempotency',
   'mails',
   'rate-limits',
   'dashboard',

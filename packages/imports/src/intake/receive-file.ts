@@ -1,4 +1,4 @@
-import type { ImportContentType } from '@sluice/database'
+import type { Database, ImportContentType } from '@sluice/database'
 import type { ImportId, StoredFile } from '../context.ts'
 import {
   discardImport,
@@ -23,7 +23,7 @@ export interface FileBody {
  * Accepts two steps in which the routes differ. `open` starts reading the body. `check` reads the stored file before
  * the import is queued, and throws to refuse it.
  *
- * Returns the result of `check`; undefined if the import was cancelled meanwhile. Throws `TooManyWaiting` before the
+ * Runs `alsoCommit` in the transaction that queues the import. Returns the result of `check`; undefined if the import was cancelled meanwhile. Throws `TooManyWaiting` before the
  * body is read. Removes the import and its file if any later step fails, and throws the error of that step.
  */
 export async function receiveFile<Checked>(
@@ -32,6 +32,7 @@ export async function receiveFile<Checked>(
   expected: ExpectedFile,
   open: () => Promise<FileBody>,
   check: (file: StoredFile) => Promise<Checked>,
+  alsoCommit: (tx: Database, checked: Checked) => Promise<void> | undefined = () => undefined,
 ): Promise<{ checked: Checked } | undefined> {
   const { db, storage } = context
   // Before the first byte: `requested_at` must not be later than the file's data (docs/decisions.md,
@@ -43,7 +44,11 @@ export async function receiveFile<Checked>(
     const stored = await storage.stat(objectKey)
     if (stored === undefined) throw new Error(`${objectKey} was stored and is gone`)
     const checked = await check({ ...id, objectKey, contentType, etag: stored.etag, checksum: null })
-    return (await queueImport(db, id, { ...stored, contentType })) ? { checked } : undefined
+    return await db.transaction().execute(async (tx) => {
+      if (!(await queueImport(tx, id, { ...stored, contentType }))) return undefined
+      await alsoCommit(tx, checked)
+      return { checked }
+    })
   } catch (error) {
     await discardImport(context, id)
     throw error

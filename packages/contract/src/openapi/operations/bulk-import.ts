@@ -2,6 +2,7 @@ import { errors } from '../../errors.ts'
 import { parseImportRequest } from '../../import.ts'
 import { limits } from '../../limits.ts'
 import type { PathItem } from '../document-types.ts'
+import { acceptsKey } from '../idempotency.ts'
 import { type ErrorCase, json, jsonBodyErrors, success, tokenResponses } from '../responses.ts'
 import { csvRules } from './csv-rules.ts'
 import { importListPath, view } from './import-list.ts'
@@ -54,7 +55,7 @@ const notJson = { name: 'not_json', when: 'The body is not JSON.', answer: error
 /** `/v3/user_profiles/bulk_import`. */
 export const bulkImportPath: PathItem = {
   ...importListPath,
-  post: {
+  post: acceptsKey({
     operationId: 'requestBulkImport',
     tags: ['Bulk import'],
     summary: 'Bulk import, first request: announce a file',
@@ -90,7 +91,7 @@ export const bulkImportPath: PathItem = {
       },
       [...invalidRequests, notJson, ...jsonBodyErrors(limits.importRequestBytes)],
     ),
-  },
+  }),
 }
 
 /** `/v3/user_profiles/bulk_import/{import_id}`. */

@@ -2,6 +2,7 @@ import { errors } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import { parseUserRegistration } from '../../users.ts'
 import type { PathItem } from '../document-types.ts'
+import { acceptsKey } from '../idempotency.ts'
 import { type ErrorCase, json, jsonBodyErrors, success, tokenResponses } from '../responses.ts'
 
 /** Returns the case of an invalid request, with the messages of the real check. */
@@ -20,7 +21,7 @@ const cases = [
 
 /** `/v1/users`. */
 export const usersPath: PathItem = {
-  post: {
+  post: acceptsKey({
     operationId: 'registerUsers',
     tags: ['Profiles'],
     summary: 'Register users',
@@ -39,7 +40,7 @@ export const usersPath: PathItem = {
       ...cases,
       ...jsonBodyErrors(limits.userRegistrationBytes),
     ]),
-  },
+  }),
 }
 
 /** `/v1/users/{user_id}`. */
