@@ -16,6 +16,7 @@ import { parseJsonBodies } from './request-body.ts'
 import { bulkImportRoutes } from './routes/bulk-import.ts'
 import { bulkImportV2Routes } from './routes/bulk-import-v2.ts'
 import { errorFileRoutes } from './routes/error-files.ts'
+import { exportRoutes } from './routes/exports.ts'
 import { healthRoutes } from './routes/health.ts'
 import { importListRoutes } from './routes/import-list.ts'
 import { profileUpdateRoutes } from './routes/profile-update.ts'
@@ -84,6 +85,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   profileUpdateRoutes(api, context)
   userDataDeletionRoutes(api, context)
   userRoutes(api, context)
+  exportRoutes(api, context)
   return api
 }
 

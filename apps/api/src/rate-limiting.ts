@@ -21,6 +21,8 @@ const functions = {
     route: 'DELETE /v3/user_profiles/bulk_import/:importId',
     setting: 'RATE_LIMIT_IMPORT_CANCELLATION',
   },
+  export: { route: 'POST /v1/exports', setting: 'RATE_LIMIT_EXPORT' },
+  export_status: { route: 'GET /v1/exports/:exportId', setting: 'RATE_LIMIT_EXPORT_STATUS' },
   user: { route: 'GET /v1/users/:userId', setting: 'RATE_LIMIT_USER' },
   user_registration: { route: 'POST /v1/users', setting: 'RATE_LIMIT_USER_REGISTRATION' },
 } as const satisfies Record<string, { route: string; setting: SettingName }>

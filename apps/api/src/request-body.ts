@@ -44,9 +44,28 @@ export function parseJsonBodies(api: FastifyInstance): void {
     if (length !== undefined && length > bodyLimit) throw new BodyTooLarge(bodyLimit)
     const chunks = streamBody(request.raw, bodyLimit)
     const body = hashedBody(request, length === undefined ? held(chunks, holdBytes) : chunks)
+    const { keyed } = request
+    if (keyed === undefined) return await readJson(body, limits.jsonValues)
     // Only the hash of a repetition's body is needed.
-    return request.keyed?.isRepetition === true ? await drain(body) : await readJson(body, limits.jsonValues)
+    return keyed.isRepetition
+      ? await drain(body)
+      : await readWhole(body, (chunks) => readJson(chunks, limits.jsonValues))
   })
+}
+
+/** Parses a body and reads it to its end, even if parsing fails earlier: an idempotency key needs its hash. */
+async function readWhole<Parsed>(
+  body: AsyncIterable<Buffer>,
+  parse: (chunks: AsyncIterable<Buffer>) => Promise<Parsed>,
+): Promise<Parsed> {
+  const iterator = body[Symbol.asyncIterator]()
+  // Without `return`, a parser that stops early does not end the body.
+  const chunks = { [Symbol.asyncIterator]: () => ({ next: () => iterator.next() }) }
+  try {
+    return await parse(chunks)
+  } finally {
+    await drain(chunks).catch(() => {}) // the parser has thrown the same error
+  }
 }
 
 /** Reads a body to its end, and drops it. */

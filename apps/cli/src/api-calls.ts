@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from './failure.ts'
 
 /** The API could not be reached, or closed the connection early. */
-export class Unanswered extends Failure {}
+class Unanswered extends Failure {}
 
 /** The API answered with an error. */
-export class Refused extends Failure {
+class Refused extends Failure {
   readonly status: number
 
   constructor(message: string, status: number) {
@@ -25,6 +25,11 @@ export async function call(url: string, init: RequestInit): Promise<Response> {
   throw new Refused(body?.error?.messages?.join(', ') ?? 'the API answered', response.status)
 }
 
+/** Whether a later repetition may succeed: the API did not answer, is not ready, or had too many requests. */
+export function mayPass(error: unknown): boolean {
+  return error instanceof Unanswered || (error instanceof Refused && (error.status >= 500 || error.status === 429))
+}
+
 /** Pauses before the repetitions of a request that was not answered, ms. */
 const pausesMs = [200, 1_000, 3_000, 5_000]
 
@@ -37,8 +42,7 @@ export async function callUntilAnswered(url: string, init: RequestInit): Promise
     try {
       return await call(url, init)
     } catch (error) {
-      const mayPass = error instanceof Unanswered || (error instanceof Refused && [409, 503].includes(error.status))
-      if (!mayPass) throw error
+      if (!mayPass(error) && !(error instanceof Refused && error.status === 409)) throw error
     }
     await delay(pauseMs)
   }

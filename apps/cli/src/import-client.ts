@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type ImportView, importView, type UploadDescriptor } from '@sluice/contract'
 import { gzipMagicBytes, isGzip } from '@sluice/csv'
-import { call, callUntilAnswered, Refused, Unanswered } from './api-calls.ts'
+import { call, callUntilAnswered, mayPass } from './api-calls.ts'
 import { Failure } from './failure.ts'
 import { openProgress } from './progress.ts'
 
@@ -55,9 +55,7 @@ export async function waitForEnd(api: string, token: string, importId: string): 
       if (view.finished_at !== null) return view
       deadline = performance.now() + outagePatienceMs
     } catch (error) {
-      const mayPass =
-        error instanceof Unanswered || (error instanceof Refused && (error.status >= 500 || error.status === 429))
-      if (!mayPass || performance.now() > deadline) throw error
+      if (!mayPass(error) || performance.now() > deadline) throw error
     }
     await delay(pauseMs)
   }

@@ -4,6 +4,7 @@ import { addAccessKeyCommands } from './commands/access-key.ts'
 import { addAppCommand } from './commands/app.ts'
 import { addDashboardCommand } from './commands/dashboard.ts'
 import { addDeletionCommands } from './commands/deletions.ts'
+import { addExportCommand } from './commands/export.ts'
 import { addImportCommands } from './commands/import.ts'
 import { addKeysCommand } from './commands/keys.ts'
 import { addMemberCommand } from './commands/member.ts'
@@ -24,6 +25,7 @@ addTokenCommand(program)
 addUserCommands(program)
 addKeysCommand(program)
 addImportCommands(program)
+addExportCommand(program)
 addDeletionCommands(program)
 addDashboardCommand(program)
 addOperatorCommands(program)

@@ -1,11 +1,12 @@
 import { importUnannouncedFiles, removeAbandonedUploads } from '@sluice/bucket-uploads'
 import { currentTime, endStaleCopies } from '@sluice/database'
 import { forgetDeletedUsers, runDeletions } from '@sluice/deletions'
+import { removeOldExports } from '@sluice/exports'
 import { removeOldKeys } from '@sluice/idempotency'
 import { noticeUploads, removeOldFiles, reportCancelled, reserveDisk, sweepFiles } from '@sluice/imports'
 import { dueMails } from '@sluice/mail'
 import { removeEndedWindows } from '@sluice/rate-limits'
-import { dispatchImports, dispatchMails, dispatchNextMails } from './dispatch.ts'
+import { dispatchExports, dispatchImports, dispatchMails, dispatchNextMails } from './dispatch.ts'
 import type { Host } from './host.ts'
 
 /** A periodic job that repairs or cleans. One worker of the deployment at a time runs it. */
@@ -38,6 +39,7 @@ const dispatchTask: MaintenanceTask = {
   intervalMs: () => second,
   async run(host) {
     await dispatchImports(host)
+    await dispatchExports(host)
     await dispatchMails(host, await dueMails(host.context.db, mailsPerRun))
   },
 }
@@ -70,6 +72,12 @@ const removeFilesTask: MaintenanceTask = {
   name: 'remove-files',
   intervalMs: () => 10 * minute,
   run: ({ context }) => removeOldFiles(context),
+}
+
+const removeExportsTask: MaintenanceTask = {
+  name: 'remove-exports',
+  intervalMs: () => 10 * minute,
+  run: ({ context }) => removeOldExports(context),
 }
 
 const sweepFilesTask: MaintenanceTask = {
@@ -130,6 +138,7 @@ export const maintenanceTasks: readonly MaintenanceTask[] = [
   importUnannouncedFilesTask,
   removeAbandonedUploadsTask,
   removeFilesTask,
+  removeExportsTask,
   sweepFilesTask,
   forgetDeletedUsersTask,
   removeEndedWindowsTask,

@@ -34,7 +34,7 @@ const optional = <S extends z.ZodType>(schema: S, description: string): Setting<
 })
 
 /** Every queue that a worker can host. */
-export const queueNames = ['imports', 'mails', 'maintenance'] as const
+export const queueNames = ['imports', 'exports', 'mails', 'maintenance'] as const
 
 /**
  * The only list of settings: the form, default and meaning of each environment variable. README's table is made from
@@ -171,6 +171,12 @@ export const settings = {
   ),
   RATE_LIMIT_IMPORT_LIST: withDefault(rateLimit, '1000/60s', 'Lists of imports with one API token in a fixed window'),
   RATE_LIMIT_USER: withDefault(rateLimit, '1000/60s', 'Users read with one API token in a fixed window'),
+  RATE_LIMIT_EXPORT: withDefault(rateLimit, '10/10m', 'Exports requested with one API token in a fixed window'),
+  RATE_LIMIT_EXPORT_STATUS: withDefault(
+    rateLimit,
+    '6000/60s',
+    'Status requests for exports with one API token in a fixed window',
+  ),
   RATE_LIMIT_IMPORT_CANCELLATION: withDefault(
     rateLimit,
     '1000/60s',

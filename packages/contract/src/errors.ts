@@ -50,6 +50,11 @@ export const errors = {
     status: 422,
     body: { error: { messages: ['This Idempotency-Key was used for a request with another body.'] } },
   }),
+  /** Profile keys that a request names are not registered. Lists the first ten. */
+  unregisteredKeys: (keys: readonly string[]): ErrorAnswer => {
+    const more = keys.length > 10 ? ` and ${keys.length - 10} more` : ''
+    return errors.badRequest(`profile keys are not registered: ${keys.slice(0, 10).join(', ')}${more}`)
+  },
   malformedJson: (message: string = notJson): ErrorAnswer => errors.badRequest(message),
   malformedRequest: (): ErrorAnswer => errors.badRequest('The request is not valid HTTP.'),
   requestTimeout: (): ErrorAnswer => ({

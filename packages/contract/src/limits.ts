@@ -49,6 +49,8 @@ export const limits = {
   /** Imports on a page of the list: the most, and without `limit`. */
   importsPerPage: 100,
   importsPerPageByDefault: 20,
+  /** Columns of an export besides `user_id`. Postgres returns at most 1,664 columns. */
+  exportKeys: 1_600,
   /** User IDs in one registration or deletion request. */
   userIdsPerRequest,
 } as const

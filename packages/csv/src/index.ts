@@ -1,5 +1,5 @@
 export { type DecompressOptions, decompress } from './decompress.ts'
-export { errorFileHeader } from './error-file.ts'
+export { errorFileHeader, headerLine } from './error-file.ts'
 export { FileError } from './file-error.ts'
 export { gzipMagicBytes, isGzip } from './gzip.ts'
 export { type Header, readHeader } from './header.ts'

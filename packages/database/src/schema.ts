@@ -11,6 +11,7 @@ import type {
   DeletionRequestUsersTable,
   RecentlyDeletedUsersTable,
 } from './schema-deletions.ts'
+import type { ExportsTable } from './schema-exports.ts'
 import type { IdempotencyKeysTable } from './schema-idempotency.ts'
 import type { InvitationMailsTable, InvitationsTable, MailCountsTable, MailsTable } from './schema-mails.ts'
 import type { NullableTimestamp, Timestamp } from './timestamps.ts'
@@ -50,6 +51,7 @@ export interface Schema {
   deletion_request_users: DeletionRequestUsersTable
   deleted_users: DeletedUsersTable
   recently_deleted_users: RecentlyDeletedUsersTable
+  exports: ExportsTable
   file_sweeps: FileSweepsTable
   idempotency_keys: IdempotencyKeysTable
   mails: MailsTable

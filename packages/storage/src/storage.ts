@@ -42,8 +42,11 @@ interface WriteOptions {
 export interface Storage {
   /** Pre-signs an address for one PUT that meets `terms`. The address is valid for `validForMs`. */
   presignUpload(key: string, terms: UploadTerms, validForMs: number): Promise<string>
-  /** Pre-signs an address for GETs that a browser saves as `fileName`. The address is valid for `validForMs`. */
-  presignDownload(key: string, fileName: string, validForMs: number): Promise<string>
+  /**
+   * Pre-signs an address for GETs that a browser saves as `fileName`. The address is valid for `validForMs`. The answer
+   * has `contentType`; default: CSV.
+   */
+  presignDownload(key: string, fileName: string, validForMs: number, contentType?: string): Promise<string>
   /** Returns an object's size in bytes and its ETag, or undefined if there is no such object. */
   stat(key: string): Promise<{ byteSize: number; etag: string } | undefined>
   /**
@@ -92,12 +95,12 @@ export function openStorage(settings: StorageSettings, stop?: AbortSignal): Stor
       return getSignedUrl(publicClient, command, { expiresIn: validForMs / 1000, signableHeaders })
     },
 
-    presignDownload(key, fileName, validForMs) {
+    presignDownload(key, fileName, validForMs, contentType = 'text/csv; charset=utf-8') {
       const command = new GetObjectCommand({
         Bucket: bucket,
         Key: key,
         ResponseContentDisposition: `attachment; filename="${fileName}"`,
-        ResponseContentType: 'text/csv; charset=utf-8',
+        ResponseContentType: contentType,
       })
       return getSignedUrl(publicClient, command, { expiresIn: validForMs / 1000 })
     },

@@ -13,7 +13,7 @@ import { openTestStorage } from '../environment/storage.ts'
 import { type ApiProcess, startApi } from './api-process.ts'
 import { type Answer, type DocumentedOperation, documentCheck, operationsOf } from './document-check.ts'
 import { type InterruptedLink, openLink } from './interrupted-link.ts'
-import { imports, type Provocation, provocations, usedKey } from './provocations.ts'
+import { exports, imports, type Provocation, provocations, usedKey } from './provocations.ts'
 import { sendRaw } from './raw-connection.ts'
 
 const document: ApiDocument = JSON.parse(JSON.stringify(openApiDocument('http://api.test')))
@@ -35,11 +35,14 @@ beforeAll(async () => {
   await registerUsers(database.db, appId, ['alice'])
   await insertImports()
   await insertKeys()
+  await insertExports()
   link = await openLink(database.url)
   const limits = [
     'BULK_IMPORT',
     'BULK_IMPORT_V2',
     'DELETION',
+    'EXPORT',
+    'EXPORT_STATUS',
     'IMPORT_CANCELLATION',
     'IMPORT_LIST',
     'IMPORT_STATUS',
@@ -78,6 +81,24 @@ async function insertImports(): Promise<void> {
     finished_at: new Date(),
   }))
   await database.db.insertInto('imports').values(rows).execute()
+}
+
+async function insertExports(): Promise<void> {
+  const rows = Object.values(exports).map(({ exportId, secret, linkExpires }) => ({
+    app_id: appId,
+    export_id: exportId,
+    state: 'completed' as const,
+    attempt: 1,
+    file_secret: secret,
+    file_expires_at: linkExpires,
+    finished_at: new Date(),
+  }))
+  await database.db.insertInto('exports').values(rows).execute()
+  const keys = ['name', 'age'].map((key) => ({ app_id: appId, key, type: 'string' as const }))
+  await database.db
+    .insertInto('profile_keys')
+    .values(keys.map((row) => (row.key === 'age' ? { ...row, type: 'int' } : row)))
+    .execute()
 }
 
 /** Inserts a key that each function has used with another body. */

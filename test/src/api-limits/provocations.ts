@@ -33,6 +33,12 @@ export const imports = {
 }
 const { linked, expired } = imports
 
+/** Exports that must exist. The link of `linked` is valid; the other link has expired. */
+export const exports = {
+  linked: { exportId: crypto.randomUUID(), secret: 's'.repeat(32), linkExpires: '2100-01-01' },
+  expired: { exportId: crypto.randomUUID(), secret: 'e'.repeat(32), linkExpires: '2020-01-01' },
+}
+
 /** An idempotency key that every function has used with another body. */
 export const usedKey = 'used-key'
 
@@ -130,6 +136,26 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     standard: csv('user_id,$name\n'),
     large_file: { headers: { 'Content-Length': String(100 * 2 ** 20 + 1) } },
     wrong_type: wrongType,
+  },
+  requestExport: {
+    ...keyErrors,
+    202: {},
+    no_list: json({ keys: 'name' }),
+    empty_list: json({ keys: [] }),
+    invalid_key: json({ keys: ['name', ''] }),
+    repeated_key: json({ keys: ['name', 'name'] }),
+    unregistered: json({ keys: ['nmae'] }),
+    no_object: json([]),
+    not_json: notJson,
+    large_body: overOneMiB,
+    many_values: manyValues,
+    wrong_type: wrongType,
+  },
+  getExport: { 200: { parameter: exports.linked.exportId }, unknown: { parameter: crypto.randomUUID() } },
+  getExportFile: {
+    302: { parameter: `${exports.linked.exportId}.${exports.linked.secret}` },
+    unknown: { parameter: `${exports.linked.exportId}.${exports.expired.secret}` },
+    expired: { parameter: `${exports.expired.exportId}.${exports.expired.secret}` },
   },
   getErrorFile: {
     302: { parameter: `${linked.importId}.${linked.secret}` },

@@ -3,6 +3,7 @@
 import { benchApi } from './api.ts'
 import { benchDashboard } from './dashboard.ts'
 import { benchDeletions } from './deletions.ts'
+import { benchExport } from './export.ts'
 import { benchImport } from './import/index.ts'
 import { benchLimiter } from './limiter.ts'
 import { benchMemory } from './memory.ts'
@@ -20,6 +21,7 @@ const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   api: benchApi,
   dashboard: benchDashboard,
   deletions: benchDeletions,
+  export: benchExport,
   's3-gateway': benchGateway,
   limiter: benchLimiter,
   mixed: benchMixed,

@@ -2,6 +2,7 @@ import type { ApiDocument } from './document-types.ts'
 import { bulkImportPath, importStatusPath } from './operations/bulk-import.ts'
 import { bulkImportV2Path } from './operations/bulk-import-v2.ts'
 import { deletionPath } from './operations/deletion.ts'
+import { exportFilePath, exportPath, exportsPath } from './operations/exports.ts'
 import { profileUpdatePath } from './operations/profile-update.ts'
 import { docsPath, documentPath, errorFilePath, livePath, metricsPath, readyPath } from './operations/service.ts'
 import { userPath, usersPath } from './operations/users.ts'
@@ -47,6 +48,9 @@ export function openApiDocument(apiUrl: string): ApiDocument {
       '/v2/user_profiles': profileUpdatePath,
       '/v1/users': usersPath,
       '/v1/users/{user_id}': userPath,
+      '/v1/exports': exportsPath,
+      '/v1/exports/{export_id}': exportPath,
+      '/export_files/{token}': exportFilePath,
       '/v3/user_profiles/bulk_import': bulkImportPath,
       '/v3/user_profiles/bulk_import/{import_id}': importStatusPath,
       '/v2/user_profiles/bulk_import': bulkImportV2Path,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { exportAnswer, exportView } from '../export.ts'
 import { importRequest, importView, uploadDescriptor } from '../import.ts'
 import { importList } from '../import-list.ts'
 import { limits } from '../limits.ts'
@@ -87,6 +88,20 @@ const deletionRequest = {
     },
   },
   required: ['identity_type', 'identity_value'],
+}
+
+const exportRequest = {
+  type: 'object',
+  properties: {
+    keys: {
+      type: ['array', 'null'],
+      description: 'The columns after `user_id`, in order. Default: all keys, by name.',
+      minItems: 1,
+      maxItems: limits.exportKeys,
+      uniqueItems: true,
+      items: { type: 'string', minLength: 1, maxLength: limits.keyLength },
+    },
+  },
 }
 
 const accepted = {
@@ -178,6 +193,9 @@ export const schemas = {
   User: user,
   UserRegistrationRequest: userRegistrationRequest,
   DeletionRequest: deletionRequest,
+  ExportRequest: exportRequest,
+  ExportAnswer: schemaOf(exportAnswer, 'output'),
+  Export: schemaOf(exportView, 'output'),
   Accepted: accepted,
   ColumnTypes: columnTypes,
   Health: health,

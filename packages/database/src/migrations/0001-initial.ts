@@ -8,6 +8,7 @@ const modules = [
   'imports',
   'bucket-uploads',
   'deletions',
+  'exports',
   'idempotency',
   'mails',
   'rate-limits',

@@ -23,8 +23,9 @@ export interface FileBody {
  * Accepts two steps in which the routes differ. `open` starts reading the body. `check` reads the stored file before
  * the import is queued, and throws to refuse it.
  *
- * Runs `alsoCommit` in the transaction that queues the import. Returns the result of `check`; undefined if the import was cancelled meanwhile. Throws `TooManyWaiting` before the
- * body is read. Removes the import and its file if any later step fails, and throws the error of that step.
+ * Runs `alsoCommit` in the transaction that queues the import. Returns the result of `check`; undefined if the import
+ * was cancelled meanwhile. Throws `TooManyWaiting` before the body is read. Removes the import and its file if any
+ * later step fails, and throws the error of that step.
  */
 export async function receiveFile<Checked>(
   context: ReceiveFileContext,
