@@ -145,6 +145,21 @@ describe('one user', () => {
     expect(await user('bob')).toMatchObject({ status: 200, body: { deletion: { state: 'accepted' } } })
   })
 
+  test('is found or not found, whatever the path is', async () => {
+    const id = fc.oneof(
+      fc.string().map((text) => encodeURIComponent(text)),
+      fc.string({ unit: fc.constantFrom('%', '0', 'f', 'a', '.', '-', '%2F', '%F0%9F%98%80'), maxLength: 400 }),
+    )
+    await fc.assert(
+      fc.asyncProperty(id, async (path) => {
+        const { status, body } = await user(path)
+        expect([200, 404]).toContain(status)
+        if (status === 200) expect(body).toMatchObject({ user_id: decodeURIComponent(path) })
+      }),
+      { numRuns: 300 },
+    )
+  })
+
   test('that is not registered, or belongs to another app, is not found', async () => {
     const other = await openApp(api, ['carol'])
     expect((await send(api, other, '/v1/users/carol', undefined, { method: 'GET' })).status).toBe(200)
