@@ -10,7 +10,9 @@ export function describeImport(view: ImportView): string {
     ...(view.retry_of !== undefined && { 'Retry of': view.retry_of }),
     ...(view.paused && { Paused: 'imports of the app are paused' }),
     'Rows read': view.rows_total,
-    ...(view.dry_run ? { 'Dry run': 'nothing is applied' } : { 'Rows applied': view.rows_applied }),
+    ...(view.dry_run
+      ? { 'Dry run': 'nothing is applied' }
+      : { 'Rows applied': view.rows_applied, 'Rows changed': view.rows_changed }),
     'Rows with errors': view.rows_failed,
     Error: view.error,
     'Error file': view.error_file_url,

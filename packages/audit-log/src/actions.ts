@@ -25,6 +25,7 @@ export const auditActions = {
   'sign_in.link': 'Created a sign-in link',
   'import.cancel': 'Cancelled an import',
   'import.retry': 'Retried an import',
+  'export.request': 'Requested an export of all profiles',
   'deletion.request': 'Requested the deletion of users',
   'deletion.run': 'Ran the deletions that are due',
   'queue.change': 'Changed jobs on the queue board',

@@ -170,11 +170,14 @@ export function isImportState(text: string): text is ImportState {
   return importStates.some((state) => state === text)
 }
 
+/** The upload routes of imports. */
+export const importSources = ['v3', 'v2', 'dashboard', 'bucket'] as const
+
 /** An import as the API and the command line show it (design.md §2). */
 export const importView = z.object({
   import_id: z.uuid(),
   state: z.enum(importStates),
-  source: z.enum(['v3', 'v2', 'dashboard', 'bucket']),
+  source: z.enum(importSources),
   file_name: z.string().nullable(),
   dry_run: z.literal(true).optional().meta({ description: 'Present only for a dry run, which applies no row.' }),
   retry_of: z
@@ -187,6 +190,10 @@ export const importView = z.object({
   rows_total: z.int().nonnegative(),
   rows_applied: z.int().nonnegative(),
   rows_failed: z.int().nonnegative(),
+  rows_changed: z.int().nonnegative().meta({
+    description:
+      'Extension of Sluice: applied rows that wrote something. A row whose values a profile already holds writes nothing. Rows of one user in the same batch are one write.',
+  }),
   error: z.string().nullable(),
   error_file_url: z.url().nullable(),
   error_file_ends_before_row: z.int().positive().optional().meta({

@@ -1,4 +1,5 @@
 import { circuitBreaker } from './circuit-breaker.ts'
+import type { Tally } from './counters.ts'
 import { joinedCounts, type Position } from './joined-counts.ts'
 import { openLocalCounts } from './local-counts.ts'
 import { openPostgresCounters } from './postgres.ts'
@@ -28,13 +29,15 @@ export interface Count {
 
 export interface RateLimiter<Name extends string> {
   /**
-   * Counts a request for the function `name`. `subject` is an app's ID, or another key that the function is limited by.
-   * Refused requests count too, and never prolong the window. `own` replaces the limit of the function for this
-   * subject. Another window is counted separately, so it begins at once.
+   * Counts a request for the function `name`. `subject` is a key of an API token, an app's ID, or another key that the
+   * function is limited by. Refused requests count too, and never prolong the window. `own` replaces the limit of the
+   * function for this subject. Another window is counted separately, so it begins at once.
    *
    * If the store does not answer in time, this process counts the request alone, starting from the store's last answer.
    */
   count(subject: number | string, name: Name, own?: RateLimit): Promise<Count>
+  /** Returns the standing without counting a request. Without an answer of the store, it is what this process knows. */
+  peek(subject: number | string, name: Name, own?: RateLimit): Promise<Count>
   close(): Promise<void>
 }
 
@@ -80,16 +83,21 @@ export async function openRateLimiter<Name extends string>(
     countOf.set(id, count)
     return count
   }
+  /** Returns the limit that applies, and the key of its count. A window of an app's own is counted separately. */
+  const limitOf = (subject: number | string, name: Name, own?: RateLimit) => {
+    const usual = limits[name]
+    if (usual === undefined) throw new Error(`there is no limit for ${name}`)
+    const limit = own ?? usual
+    const key = limit.windowMs === usual.windowMs ? `${subject}:${name}` : `${subject}:${name}:${limit.windowMs}`
+    return { limit, key }
+  }
   const local = openLocalCounts()
   const guarded = circuitBreaker({ deadlineMs, toleratedFailures, pauseMs })
 
   return {
     async count(subject, name, own) {
-      const limit = own ?? limits[name]
-      if (limit === undefined) throw new Error(`there is no limit for ${name}`)
+      const { limit, key } = limitOf(subject, name, own)
       const count = countIn(name, limit.windowMs)
-      const key =
-        limit.windowMs === limits[name].windowMs ? `${subject}:${name}` : `${subject}:${name}:${limit.windowMs}`
       let counting: Promise<Position> | undefined
       try {
         const position = await guarded(() => {
@@ -105,6 +113,17 @@ export async function openRateLimiter<Name extends string>(
         )
         return standing(limit, local.missed(key, limit.windowMs))
       }
+    },
+    async peek(subject, name, own) {
+      const { limit, key } = limitOf(subject, name, own)
+      let tally: Tally | undefined
+      try {
+        tally = await guarded(() => counters.current(key))
+      } catch (error) {
+        onFailure(error)
+      }
+      const { requests, resetAfterMs } = local.known(key, tally) ?? { requests: 0, resetAfterMs: limit.windowMs }
+      return { ...standing(limit, { position: requests, resetAfterMs }), allowed: true }
     },
     close: () => counters.close(),
   }

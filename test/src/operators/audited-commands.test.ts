@@ -76,6 +76,8 @@ const silent = [
   'app show',
   'audit',
   'deletions',
+  // The API records it.
+  'export',
   'import',
   'import show',
   'imports',

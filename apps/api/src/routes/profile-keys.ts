@@ -16,7 +16,8 @@ export function profileKeyRoutes(api: FastifyInstance, context: ApiContext): voi
     return { profile_keys: await listKeys(db, appOf(request)) }
   })
 
-  const config = { audit: { nothing: 'keys have the time of their registration' } }
+  // A repetition after a crash has the same effect, so the response need not commit with it.
+  const config = { idempotency: {}, audit: { nothing: 'keys have the time of their registration' } }
   api.post(path, { onRequest, config }, async (request, reply) => {
     const parsed = parseKeyRegistration(request.body)
     if ('messages' in parsed) return answer(reply, errors.badRequest(...parsed.messages))
