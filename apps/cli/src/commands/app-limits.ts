@@ -7,8 +7,8 @@ import { parseAppId, withDatabase } from '../stack.ts'
 
 interface LimitOptions {
   app: number
-  bulkImport?: string | null
-  profileKeys?: number | null
+  bulkImport?: string
+  profileKeys?: string
 }
 
 /** Adds `sluice app limits`. */
@@ -21,9 +21,9 @@ export function addAppLimitsCommand(app: Command): void {
     .option('--profile-keys <number>', 'most profile keys', parseKeys)
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app: appId, bulkImport, profileKeys }: LimitOptions) => {
-      const changes = { bulkImport, profileKeys }
       if (bulkImport !== undefined || profileKeys !== undefined) {
-        const target = `bulk imports ${bulkImport ?? 'unchanged or default'}, profile keys ${profileKeys ?? 'unchanged or default'}`
+        const target = `bulk imports ${bulkImport ?? 'unchanged'}, profile keys ${profileKeys ?? 'unchanged'}`
+        const changes = { bulkImport: toLimit(bulkImport, String), profileKeys: toLimit(profileKeys, Number) }
         await withAudit({ appId, what: 'app.limits', target }, (db) => setAppLimits(db, appId, changes))
       }
       const { limits } = await withDatabase((db) => showApp(db, appId))
@@ -37,18 +37,25 @@ export function addAppLimitsCommand(app: Command): void {
     })
 }
 
-function parseRate(text: string): string | null {
-  if (text === 'default') return null
-  if (!rateLimit.safeParse(text).success)
+/** The word that makes a setting apply again. */
+const noLimit = 'default'
+
+/** Returns the limit that an option states: undefined if it is absent, null for {@link noLimit}. */
+function toLimit<Limit>(text: string | undefined, parse: (text: string) => Limit): Limit | null | undefined {
+  if (text === undefined) return undefined
+  return text === noLimit ? null : parse(text)
+}
+
+function parseRate(text: string): string {
+  if (text !== noLimit && !rateLimit.safeParse(text).success)
     throw new InvalidArgumentError('It must be a rate such as 100/10m, or default.')
   return text
 }
 
-function parseKeys(text: string): number | null {
-  if (text === 'default') return null
-  if (!/^[1-9]\d{0,5}$/.test(text) || Number(text) > maxProfileKeys)
+function parseKeys(text: string): string {
+  if (text !== noLimit && (!/^[1-9]\d{0,5}$/.test(text) || Number(text) > maxProfileKeys))
     throw new InvalidArgumentError(`It must be a number from 1 to ${maxProfileKeys}, or default.`)
-  return Number(text)
+  return text
 }
 
 /** As for the setting `PROFILE_KEY_LIMIT`. */
