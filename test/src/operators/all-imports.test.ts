@@ -107,11 +107,10 @@ describe('plans', () => {
       }
       const all = plans.join('\n')
       expect(all).toMatch(index)
-      expect(all).not.toMatch(/Seq Scan on imports/)
-      const removed = [...all.matchAll(/Rows Removed by (?:Filter|Index Recheck): (\d+)/g)].map(([, rows]) =>
-        Number(rows),
-      )
-      expect(Math.max(0, ...removed)).toBeLessThan(2000)
+      // A common text may be found by a scan of the table that stops after enough matches.
+      const read = /Seq Scan on imports.*actual rows=(\d+)|Rows Removed by (?:Filter|Index Recheck): (\d+)/g
+      const rows = [...all.matchAll(read)].map(([, scanned, removed]) => Number(scanned ?? removed))
+      expect(Math.max(0, ...rows)).toBeLessThan(2000)
     },
   )
 

@@ -89,6 +89,10 @@ const recorded: Record<string, Action> = {
     status: 200,
     do: acceptInvitation,
   },
+  'POST /apps/:appId/settings/new-keys': {
+    what: 'app.set',
+    do: () => asMember(`${settings()}/new-keys`, { new_keys: 'register' }, settings()),
+  },
   'POST /apps/:appId/settings/mails': {
     what: 'member.mails',
     do: () => asMember(`${settings()}/mails`, { shown: 'anna@example.com', email: 'anna@example.com' }, settings()),
@@ -283,7 +287,14 @@ test('the pages of the log follow each other without gaps, and a made-up positio
   }
 })
 
-const apiRecorded: Record<string, { what: AuditAction; do(app: App): Promise<{ status: number; target: string }> }> = {
+const apiRecorded: Record<
+  string,
+  { what: AuditAction; do(app: App): Promise<{ status: number; target: string | null }> }
+> = {
+  'POST /v1/exports': {
+    what: 'export.request',
+    do: async (app) => ({ ...(await send(api, app, '/v1/exports', {})), target: null }),
+  },
   'DELETE /v3/user_profiles/bulk_import/:importId': {
     what: 'import.cancel',
     async do(app) {
@@ -307,6 +318,8 @@ const apiSilent = [
   'POST /v2/user_profiles/bulk_import',
   'POST /v2/user_profiles',
   'POST /v1/users',
+  'POST /v1/profile_keys',
+  'DELETE /v1/users/:userId/profiles/:key',
 ]
 
 test('every route of the API that may change something is in a list, and leaves its entry', async () => {

@@ -24,6 +24,8 @@ export const appTables: readonly AppTable[] = [
   { name: 'import_error_chunks', key: { column: 'import_id', type: 'uuid' } },
   { name: 'imports', key: { column: 'import_id', type: 'uuid' } },
   { name: 'import_slot_time' },
+  { name: 'exports', key: { column: 'export_id', type: 'uuid' } },
+  { name: 'idempotency_keys' },
   { name: 'bucket_upload_parts', key: { column: 'import_id', type: 'uuid' } },
   { name: 'bucket_uploads', key: { column: 'import_id', type: 'uuid' } },
   { name: 'unannounced_file_failures', key: { column: 'file_hash', type: 'bytea' } },
