@@ -72,13 +72,7 @@ function apps(): AppDefinition[] {
       nodeOptions: memoryLimits['s3-gateway'],
       web: { prefix: 'S3_GATEWAY', port: 3006 },
     },
-    {
-      name: 'worker',
-      entry: entry('worker'),
-      count: workerCount(process.env),
-      nodeOptions: memoryLimits.worker,
-      inBackground: true,
-    },
+    { name: 'worker', entry: entry('worker'), count: workerCount(process.env), nodeOptions: memoryLimits.worker },
   ]
 }
 

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { gzipSync } from 'node:zlib'
 import type { UploadDescriptor } from '@sluice/contract'
@@ -75,12 +76,15 @@ test('the first request returns the descriptor and nothing else, and the import 
     import_id: importId,
     state: 'awaiting_upload',
     source: 'v3',
+    file_name: null,
     rows_total: 0,
     rows_applied: 0,
+    rows_changed: 0,
     rows_failed: 0,
     error: null,
     error_file_url: null,
     types: {},
+    warnings: [],
     requested_at: expect.any(String),
     started_at: null,
     finished_at: null,
@@ -99,12 +103,15 @@ test('a file without errors is applied, and its mail has no link', async () => {
     import_id: importId,
     state: 'completed',
     source: 'v3',
+    file_name: null,
     rows_total: 2,
     rows_applied: 2,
+    rows_changed: 2,
     rows_failed: 0,
     error: null,
     error_file_url: null,
     types: { name: 'string', age: 'int', score: 'decimal', joined: 'datetime' },
+    warnings: [],
     requested_at: expect.any(String),
     started_at: expect.any(String),
     finished_at: expect.any(String),
@@ -229,6 +236,9 @@ test('a worker has a lower processor priority than the API', async () => {
   const { api, worker } = (await stack.info()).processes
   const [ofApi, ofWorker] = [api?.[0] ?? Number.NaN, worker?.[0] ?? Number.NaN].map((pid) => getPriority(pid))
   expect(ofWorker).toBeGreaterThan(ofApi ?? Number.NaN)
+  // Linux may divide the processor among sessions. Each app has a session of its own.
+  const session = `/proc/${worker?.[0]}/autogroup`
+  if (existsSync(session)) expect(readFileSync(session, 'utf8')).toMatch(/ nice 10$/m)
 })
 
 test('files are applied in the order of their first requests, whatever the order of their uploads', async () => {

@@ -1,7 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
-import { constants, setPriority } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { lastLines, openLog } from '../log-file.ts'
 import { printable } from '../printable.ts'
@@ -21,8 +19,6 @@ export interface AppDefinition {
   env?: Readonly<Record<string, string>>
   /** Node's options for this app, such as memory limits. */
   nodeOptions?: readonly string[]
-  /** The app yields the processor to the others when all of them need it, so that requests stay fast meanwhile. */
-  inBackground?: boolean
   /**
    * The settings of an app that listens. `{ prefix: 'API', port: 3000 }` means: it reads `API_HOST` and `API_PORT`, its
    * address is `API_URL`, and its default port is 3000.
@@ -37,7 +33,6 @@ export interface AppProcessOptions {
   entry: string
   env: Readonly<Record<string, string | undefined>>
   nodeOptions: readonly string[]
-  inBackground: boolean
   /** The file for all output of the app. */
   logFile: string
   /** Accepts warnings and errors that the app prints. */
@@ -80,7 +75,6 @@ export async function startApp(options: AppProcessOptions): Promise<AppProcess> 
     // order.
     detached: true,
   })
-  if (options.inBackground && child.pid !== undefined) await moveToBackground(child.pid)
   const exited = waitForExit(child)
   const recorded = recordOutput(child, logFile, (line) => options.log(`${options.name}: ${line}`))
   living.add(child)
@@ -108,18 +102,6 @@ async function ready(child: ChildProcess, signal: AbortSignal): Promise<string> 
     }
   } catch {
     return `not ready after ${readyMs / 1000} s`
-  }
-}
-
-/** Lowers the priority of a process that has just started. Does nothing where the system does not allow it. */
-async function moveToBackground(pid: number): Promise<void> {
-  const { PRIORITY_BELOW_NORMAL } = constants.priority
-  try {
-    setPriority(pid, PRIORITY_BELOW_NORMAL)
-    // Where Linux shares the processor among sessions, a priority only counts within the session.
-    await writeFile(`/proc/${pid}/autogroup`, String(PRIORITY_BELOW_NORMAL))
-  } catch {
-    // The priority only makes requests faster on a busy machine.
   }
 }
 

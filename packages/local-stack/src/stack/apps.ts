@@ -81,7 +81,6 @@ export async function keepApps(options: KeepAppsOptions): Promise<Supervisor> {
           entry: app.entry,
           env: { ...options.env, ...app.env },
           nodeOptions: app.nodeOptions ?? [],
-          inBackground: app.inBackground ?? false,
           logFile: join(options.logs, `${app.name}-${index}.log`),
           log: options.log,
           signal: stopping,

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
-import { constants, getPriority, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
@@ -73,14 +73,6 @@ describe('a stack', () => {
     for (const url of [info.api, info.storage, info.inbox ?? '', info.database]) {
       expect(await isFree('127.0.0.1', Number(new URL(url).port)), url).toBe(true)
     }
-  })
-
-  test('gives an app in the background a lower priority than the others', async () => {
-    const { info } = await start({ env: outside, apps: [api, { ...worker, inBackground: true }] })
-    const priorities = ['api', 'worker'].map((name) => info.processes[name]?.map((pid) => getPriority(pid)))
-    const normal = getPriority()
-    const low = Math.max(normal, constants.priority.PRIORITY_BELOW_NORMAL)
-    expect(priorities).toEqual([[normal], [low, low]])
   })
 
   test('describes itself in stack.json, readable by its owner only, and removes the file at the end', async () => {
