@@ -1,4 +1,5 @@
 import { type ErrorAnswer, errors, type TextAnswer, tooManyValues } from '@sluice/contract'
+import { KeyClaimLost } from '@sluice/idempotency'
 import { TooManyWaiting } from '@sluice/imports'
 import type { FastifyReply } from 'fastify'
 import { TooManyBodies } from './bodies-in-flight.ts'
@@ -16,11 +17,15 @@ export function answerError(error: unknown, reply: FastifyReply): FastifyReply {
   reply.removeHeader('Connection')
   dropBody(reply.request)
   if (error instanceof TooManyWaiting) reply.header('Retry-After', error.retryAfter)
+  if (error instanceof KeyClaimLost) reply.header('Retry-After', inFlightSeconds)
   const refusal = refusalOf(error, reply)
   if (refusal === undefined) reply.request.log.error({ err: error }, 'request failed')
   if (error instanceof TooManyBodies) reply.header('Retry-After', busySeconds)
   return answer(reply, refusal ?? errors.internal())
 }
+
+/** A repetition may be sent again after this time while the original request is in flight, s. */
+export const inFlightSeconds = 1
 
 /** Most bodies are answered within milliseconds, so there is room again after this time. */
 const busySeconds = 1
@@ -33,6 +38,7 @@ function refusalOf(error: unknown, { request }: FastifyReply): ErrorAnswer | und
     return errors.unsupportedContentType(request.headers['content-type'])
   }
   if (error instanceof TooManyBodies) return errors.tooManyBodies(busySeconds)
+  if (error instanceof KeyClaimLost) return errors.idempotencyKeyInFlight()
   if (error instanceof TooManyWaiting) return errors.tooManyWaiting(error.limit, error.retryAfter)
   if (error instanceof BodyTooLarge) return errors.bodyTooLarge(error.limitBytes)
   if (error instanceof BodyCutOff) return errors.bodyCutOff()

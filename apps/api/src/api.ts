@@ -9,13 +9,16 @@ import { bodySettings, limitBodiesInFlight } from './bodies-in-flight.ts'
 import type { ApiContext, ApiServices } from './context.ts'
 import { docsRoutes } from './docs.ts'
 import { harden, hardenedServer, type Timeouts, timeoutSettings } from './hardening.ts'
+import { acceptIdempotencyKeys } from './idempotency.ts'
 import { type ApiMetrics, metricsRoutes, openApiMetrics } from './metrics.ts'
 import { type ApiRateLimiter, limitRates } from './rate-limiting.ts'
 import { parseJsonBodies } from './request-body.ts'
 import { bulkImportRoutes } from './routes/bulk-import.ts'
 import { bulkImportV2Routes } from './routes/bulk-import-v2.ts'
 import { errorFileRoutes } from './routes/error-files.ts'
+import { exportRoutes } from './routes/exports.ts'
 import { healthRoutes } from './routes/health.ts'
+import { importListRoutes } from './routes/import-list.ts'
 import { profileKeyRoutes } from './routes/profile-keys.ts'
 import { profileUpdateRoutes } from './routes/profile-update.ts'
 import { userDataDeletionRoutes } from './routes/user-data-deletions.ts'
@@ -52,6 +55,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
     exposeHeadRoutes: false,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
   })
+  acceptIdempotencyKeys(api, context)
   limitBodiesInFlight(api, bodies)
   parseJsonBodies(api)
   api.setNotFoundHandler((_, reply) => answer(reply, errors.notFound()))
@@ -79,11 +83,13 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   errorFileRoutes(api, context)
   bulkImportRoutes(api, context)
   bulkImportV2Routes(api, context)
+  importListRoutes(api, context)
   profileUpdateRoutes(api, context)
   userDataDeletionRoutes(api, context)
   userRoutes(api, context)
   profileKeyRoutes(api, context)
   userValueRoutes(api, context)
+  exportRoutes(api, context)
   return api
 }
 

@@ -1,3 +1,4 @@
+import { tokenKey } from '@sluice/accounts'
 import { errors } from '@sluice/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { answer } from './answers.ts'
@@ -22,6 +23,14 @@ export function authentication({ authenticate }: ApiContext) {
  */
 export function tokenLastFour({ headers }: FastifyRequest): string {
   return String(headers['x-service-token']).slice(-4)
+}
+
+/**
+ * Returns the subject of an authenticated request's rate limits: its token (service.md, Rate rules). The text does not
+ * reveal the token, and begins with the app's ID.
+ */
+export function rateSubject(request: FastifyRequest): string {
+  return `${appOf(request)}:${tokenKey(String(request.headers['x-service-token']))}`
 }
 
 /** Returns the app of an authenticated request. Throws if the route has no authentication hook. */

@@ -73,7 +73,7 @@ function contents(endpoints: readonly Endpoint[]): string {
 function endpointSection({ method, path, operation }: Endpoint): string {
   const { parameters = [], requestBody, responses } = operation
   const rows = parameters.map(({ name, description, example }) => {
-    return `<tr><td><code>${escapeHtml(name)}</code></td><td>${inline(description)}</td><td><code>${escapeHtml(example)}</code></td></tr>`
+    return `<tr><td><code>${escapeHtml(name)}</code></td><td>${inline(description)}</td><td><code>${escapeHtml(String(example))}</code></td></tr>`
   })
   return `<section id="${escapeHtml(operation.operationId)}">
 <h2>${escapeHtml(operation.summary)}${marks(operation)}</h2>

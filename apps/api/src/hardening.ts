@@ -26,13 +26,16 @@ function policyOf({ API_HEADERS_TIMEOUT, API_BODY_TIMEOUT, API_UPLOAD_TIMEOUT }:
 /** Returns a new request ID. An ID from a client is never used, because it could be any text and appears in logs. */
 const newRequestId = () => crypto.randomUUID()
 
+/** Characters of a code point in a path: up to four bytes such as `%F0`. */
+const encodedCharacters = 12
+
 /** Returns server options against requests that are too large, too slow or not valid HTTP. */
 export function hardenedServer(timeouts: Timeouts, log: Logger) {
   return {
     genReqId: newRequestId,
     bodyLimit: limits.jsonBytes,
-    // The longest user ID or key in a path: 4 bytes for each character, percent-encoded.
-    routerOptions: { maxParamLength: Math.max(limits.userIdLength, limits.keyLength) * 4 * '%00'.length },
+    // The longest user ID or key, percent-encoded.
+    routerOptions: { maxParamLength: Math.max(limits.userIdLength, limits.keyLength) * encodedCharacters },
     serverFactory: (listener: RequestListener) => createClientServer(listener, { policy: policyOf(timeouts) }),
     clientErrorHandler(error: Error & { code?: string }, socket: Socket) {
       const requestId = newRequestId()

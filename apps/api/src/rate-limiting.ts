@@ -4,7 +4,7 @@ import { openRateLimiter, type RateLimiter, type RateLimitStore, retryAfter } fr
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { answer } from './answers.ts'
-import { appOf } from './authentication.ts'
+import { rateSubject } from './authentication.ts'
 import type { ApiMetrics } from './metrics.ts'
 
 /**
@@ -16,10 +16,14 @@ const functions = {
   bulk_import: { route: 'POST /v3/user_profiles/bulk_import', setting: 'RATE_LIMIT_BULK_IMPORT' },
   bulk_import_v2: { route: 'POST /v2/user_profiles/bulk_import', setting: 'RATE_LIMIT_BULK_IMPORT_V2' },
   import_status: { route: 'GET /v3/user_profiles/bulk_import/:importId', setting: 'RATE_LIMIT_IMPORT_STATUS' },
+  import_list: { route: 'GET /v3/user_profiles/bulk_import', setting: 'RATE_LIMIT_IMPORT_LIST' },
   import_cancellation: {
     route: 'DELETE /v3/user_profiles/bulk_import/:importId',
     setting: 'RATE_LIMIT_IMPORT_CANCELLATION',
   },
+  export: { route: 'POST /v1/exports', setting: 'RATE_LIMIT_EXPORT' },
+  export_status: { route: 'GET /v1/exports/:exportId', setting: 'RATE_LIMIT_EXPORT_STATUS' },
+  user: { route: 'GET /v1/users/:userId', setting: 'RATE_LIMIT_USER' },
   profile_keys: { route: 'GET /v1/profile_keys', setting: 'RATE_LIMIT_PROFILE_KEYS' },
   key_registration: { route: 'POST /v1/profile_keys', setting: 'RATE_LIMIT_KEY_REGISTRATION' },
   value_removal: { route: 'DELETE /v1/users/:userId/profiles/:key', setting: 'RATE_LIMIT_VALUE_REMOVAL' },
@@ -77,7 +81,10 @@ export function limitRates(api: FastifyInstance, limiter: ApiRateLimiter, metric
 
 function limitRate(name: FunctionName, limiter: ApiRateLimiter, metrics: ApiMetrics) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
-    const count = await limiter.count(appOf(request), name)
+    const subject = rateSubject(request)
+    // A repetition with an idempotency key costs nothing (second-day.md §4).
+    const isFree = request.keyed?.isRepetition === true
+    const count = await (isFree ? limiter.peek(subject, name) : limiter.count(subject, name))
     reply.header('X-RateLimit-Limit', count.limit)
     reply.header('X-RateLimit-Remaining', count.remaining)
     reply.header('X-RateLimit-Reset', Math.ceil((Date.now() + count.resetAfterMs) / 1000))

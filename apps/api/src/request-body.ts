@@ -3,6 +3,7 @@ import { limits } from '@sluice/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { lengthOf } from './bodies-in-flight.ts'
 import { readJson } from './json/read.ts'
+import { hashedBody } from './keyed-request.ts'
 import { readMediaType } from './media-type.ts'
 
 /** The body's charset is not UTF-8, the charset of JSON. */
@@ -42,8 +43,34 @@ export function parseJsonBodies(api: FastifyInstance): void {
     const length = lengthOf(request)
     if (length !== undefined && length > bodyLimit) throw new BodyTooLarge(bodyLimit)
     const chunks = streamBody(request.raw, bodyLimit)
-    return await readJson(length === undefined ? held(chunks, holdBytes) : chunks, limits.jsonValues)
+    const body = hashedBody(request, length === undefined ? held(chunks, holdBytes) : chunks)
+    const { keyed } = request
+    if (keyed === undefined) return await readJson(body, limits.jsonValues)
+    // Only the hash of a repetition's body is needed.
+    return keyed.isRepetition
+      ? await drain(body)
+      : await readWhole(body, (chunks) => readJson(chunks, limits.jsonValues))
   })
+}
+
+/** Parses a body and reads it to its end, even if parsing fails earlier: an idempotency key needs its hash. */
+async function readWhole<Parsed>(
+  body: AsyncIterable<Buffer>,
+  parse: (chunks: AsyncIterable<Buffer>) => Promise<Parsed>,
+): Promise<Parsed> {
+  const iterator = body[Symbol.asyncIterator]()
+  // Without `return`, a parser that stops early does not end the body.
+  const chunks = { [Symbol.asyncIterator]: () => ({ next: () => iterator.next() }) }
+  try {
+    return await parse(chunks)
+  } finally {
+    await drain(chunks).catch(() => {}) // the parser has thrown the same error
+  }
+}
+
+/** Reads a body to its end, and drops it. */
+export async function drain(chunks: AsyncIterable<Buffer>): Promise<void> {
+  for await (const _ of chunks);
 }
 
 /** Counts each chunk of a body of unknown length as in flight. */

@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type ImportView, importView, limits, type UploadDescriptor } from '@sluice/contract'
 import { gzipMagicBytes, isGzip } from '@sluice/csv'
+import { call, callUntilAnswered, mayPass } from './api-calls.ts'
 import { Failure } from './failure.ts'
 import { openProgress } from './progress.ts'
 
@@ -32,9 +33,10 @@ export async function uploadFile(api: string, token: string, file: string, optio
   if (found === undefined || !found.isFile()) throw new Failure(`${file} is not a file that can be read`)
   const checksum = await md5(file)
   const contentType = (await isCompressed(file)) ? 'application/gzip' : 'text/csv'
-  const response = await call(`${api}${path}`, {
+  const response = await callUntilAnswered(`${api}${path}`, {
     method: 'POST',
-    headers: { 'Content-Type': 'application/json', 'X-Service-Token': token },
+    // One key for the file: if an answer is lost, the repetition does not begin a second import.
+    headers: { 'Content-Type': 'application/json', 'X-Service-Token': token, 'Idempotency-Key': crypto.randomUUID() },
     body: JSON.stringify({
       checksum,
       byte_size: String(found.size),
@@ -63,9 +65,7 @@ export async function waitForEnd(api: string, token: string, importId: string): 
       if (view.finished_at !== null) return view
       deadline = performance.now() + outagePatienceMs
     } catch (error) {
-      const mayPass =
-        error instanceof Unanswered || (error instanceof Refused && (error.status >= 500 || error.status === 429))
-      if (!mayPass || performance.now() > deadline) throw error
+      if (!mayPass(error) || performance.now() > deadline) throw error
     }
     await delay(pauseMs)
   }
@@ -73,19 +73,6 @@ export async function waitForEnd(api: string, token: string, importId: string): 
 
 /** For how long to wait for an API that does not answer. */
 const outagePatienceMs = 3 * 60_000
-
-/** The API could not be reached, or closed the connection early. */
-class Unanswered extends Failure {}
-
-/** The API answered with an error. */
-class Refused extends Failure {
-  readonly status: number
-
-  constructor(message: string, status: number) {
-    super(`${message} (${status})`)
-    this.status = status
-  }
-}
 
 /** Returns the name of a file without its folder, as far as the API accepts it. */
 function nameOf(file: string): string {
@@ -109,16 +96,6 @@ async function isCompressed(file: string): Promise<boolean> {
   } finally {
     await handle.close()
   }
-}
-
-async function call(url: string, init: RequestInit): Promise<Response> {
-  const response = await fetch(url, init).catch((error: Error) => {
-    const cause = error.cause instanceof Error ? error.cause.message : error.message
-    throw new Unanswered(`${new URL(url).origin} cannot be reached: ${cause}`)
-  })
-  if (response.ok) return response
-  const body = (await response.json().catch(() => undefined)) as { error?: { messages?: string[] } } | undefined
-  throw new Refused(body?.error?.messages?.join(', ') ?? 'the API answered', response.status)
 }
 
 /** An upload times out after so long without progress. */

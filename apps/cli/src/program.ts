@@ -34,6 +34,10 @@ export const commandFiles: readonly CommandFile[] = [
     load: async () => (await import('./commands/import.ts')).addImportCommands,
   },
   {
+    words: { export: 'write all profiles of an app to a gzip-compressed CSV file, as a client of the API' },
+    load: async () => (await import('./commands/export.ts')).addExportCommand,
+  },
+  {
     words: { deletions: 'deletion requests of an app, newest first (at most 1000)' },
     load: async () => (await import('./commands/deletions.ts')).addDeletionCommands,
   },

@@ -1,3 +1,4 @@
+import { dueExports } from '@sluice/exports'
 import { countWaiting, dispatchNextInOrder } from '@sluice/imports'
 import { type MailId, nextMails } from '@sluice/mail'
 import type { Host } from './host.ts'
@@ -18,6 +19,18 @@ export async function dispatchImports({ context, queues }: Host, appId?: number)
   await queues.add(
     'imports',
     jobs.map((turn) => ({ id: turn.jobId, payload: { appId: turn.appId, importId: turn.importId } })),
+  )
+}
+
+/**
+ * Enqueues jobs for the exports that a worker can claim. The ID of a job has the attempt: after a claim ends, the next
+ * one needs a new job.
+ */
+export async function dispatchExports({ context, queues }: Host): Promise<void> {
+  const due = await dueExports(context.db)
+  await queues.add(
+    'exports',
+    due.map(({ appId, exportId, attempt }) => ({ id: `${exportId}-${attempt}`, payload: { appId, exportId } })),
   )
 }
 

@@ -8,6 +8,7 @@ import { openQueues } from '@sluice/queue'
 import { countConnections, runService } from '@sluice/service'
 import { openRelay, openStorage, storageSettings } from '@sluice/storage'
 import { showBacklog } from './backlog.ts'
+import { hostExports } from './exports.ts'
 import { hostImports } from './imports.ts'
 import { hostMails } from './mails.ts'
 import { hostMaintenance } from './maintenance.ts'
@@ -44,7 +45,7 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
     void makeRoomAfter(error, context)
   })
   const metrics = openWorkerMetrics(operations.metrics)
-  const hosts = { imports: hostImports, mails: hostMails, maintenance: hostMaintenance }
+  const hosts = { imports: hostImports, exports: hostExports, mails: hostMails, maintenance: hostMaintenance }
   const hosted = queueNames.filter((name) => settings.WORKER_QUEUES.includes(name))
   const heartbeat = openHeartbeat(database.db, hosted, (error) => log.warn({ err: error }, 'heartbeat not written'))
   const host = { context, queues, mailer, metrics, heartbeat }

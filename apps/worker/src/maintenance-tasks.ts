@@ -1,9 +1,12 @@
 import { importUnannouncedFiles, removeAbandonedUploads } from '@sluice/bucket-uploads'
 import { currentTime, endStaleCopies } from '@sluice/database'
 import { forgetDeletedUsers, runDeletions } from '@sluice/deletions'
+import { removeOldExports } from '@sluice/exports'
+import { removeOldKeys } from '@sluice/idempotency'
 import { noticeUploads, removeOldFiles, reportCancelled, reserveDisk, sweepFiles } from '@sluice/imports'
 import { dueMails } from '@sluice/mail'
-import { dispatchImports, dispatchMails, dispatchNextMails } from './dispatch.ts'
+import { removeEndedWindows } from '@sluice/rate-limits'
+import { dispatchExports, dispatchImports, dispatchMails, dispatchNextMails } from './dispatch.ts'
 import type { Host } from './host.ts'
 
 /** A periodic job that repairs or cleans. One worker of the deployment at a time runs it. */
@@ -36,6 +39,7 @@ const dispatchTask: MaintenanceTask = {
   intervalMs: () => second,
   async run(host) {
     await dispatchImports(host)
+    await dispatchExports(host)
     await dispatchMails(host, await dueMails(host.context.db, mailsPerRun))
   },
 }
@@ -70,6 +74,12 @@ const removeFilesTask: MaintenanceTask = {
   run: ({ context }) => removeOldFiles(context),
 }
 
+const removeExportsTask: MaintenanceTask = {
+  name: 'remove-exports',
+  intervalMs: () => 10 * minute,
+  run: ({ context }) => removeOldExports(context),
+}
+
 const sweepFilesTask: MaintenanceTask = {
   name: 'sweep-files',
   intervalMs: () => 10 * minute,
@@ -80,6 +90,18 @@ const forgetDeletedUsersTask: MaintenanceTask = {
   name: 'forget-deleted-users',
   intervalMs: () => 10 * minute,
   run: ({ context }) => forgetDeletedUsers(context),
+}
+
+const removeEndedWindowsTask: MaintenanceTask = {
+  name: 'remove-ended-windows',
+  intervalMs: () => 10 * minute,
+  run: ({ context }) => removeEndedWindows(context.db),
+}
+
+const removeOldKeysTask: MaintenanceTask = {
+  name: 'remove-old-keys',
+  intervalMs: () => 10 * minute,
+  run: ({ context }) => removeOldKeys(context.db, context.shutdown),
 }
 
 const reserveDiskTask: MaintenanceTask = {
@@ -116,8 +138,11 @@ export const maintenanceTasks: readonly MaintenanceTask[] = [
   importUnannouncedFilesTask,
   removeAbandonedUploadsTask,
   removeFilesTask,
+  removeExportsTask,
   sweepFilesTask,
   forgetDeletedUsersTask,
+  removeEndedWindowsTask,
+  removeOldKeysTask,
   reserveDiskTask,
   endStaleCopiesTask,
   runDeletionsTask,

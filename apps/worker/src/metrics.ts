@@ -7,6 +7,8 @@ export interface WorkerMetrics {
   onBatch: BatchObserver
   /** Records how a claim ended. */
   importEnded(outcome: string): void
+  /** Records how a claim of an export ended. */
+  exportEnded(outcome: string): void
   /** Records how an attempt to send a mail ended. */
   mailTried(outcome: string): void
   /** Records deletion requests that maintenance completed, and how many registered users it deleted. */
@@ -28,6 +30,7 @@ export function openWorkerMetrics({ registry }: Metrics): WorkerMetrics {
     registers: [registry],
   })
   const claims = counter('sluice_import_claims_total', 'Claims that ended, by how', 'outcome')
+  const exports = counter('sluice_export_claims_total', 'Claims of exports that ended, by how', 'outcome')
   const mails = counter('sluice_mail_attempts_total', 'Attempts to send a mail, by how they ended', 'outcome')
   const requests = counter('sluice_deletion_requests_completed_total', 'Deletion requests that this process completed')
   const users = counter('sluice_deleted_users_total', 'Registered users that this process deleted')
@@ -56,6 +59,7 @@ export function openWorkerMetrics({ registry }: Metrics): WorkerMetrics {
       batches.observe(ms / 1000)
     },
     importEnded: (outcome) => claims.inc({ outcome }),
+    exportEnded: (outcome) => exports.inc({ outcome }),
     mailTried: (outcome) => mails.inc({ outcome: outcome.replaceAll(' ', '_') }),
     deleted(completed, deletedUsers) {
       requests.inc(completed)

@@ -14,7 +14,7 @@ import { optional, required, secret, withDefault } from './setting.ts'
 import { storeSettings } from './store-settings.ts'
 
 /** Every queue that a worker can host. */
-export const queueNames = ['imports', 'mails', 'maintenance'] as const
+export const queueNames = ['imports', 'exports', 'mails', 'maintenance'] as const
 
 /**
  * The only list of settings: the form, default and meaning of each environment variable. The table of docs/settings.md
@@ -99,14 +99,14 @@ export const settings = {
     '20s',
     'How often the bucket is searched for unannounced files',
   ),
-  RATE_LIMIT_DELETION: withDefault(rateLimit, '1000/60s', 'Deletion requests of an app in a fixed window'),
-  RATE_LIMIT_PROFILE_UPDATE: withDefault(rateLimit, '1000/60s', 'Profile updates of an app in a fixed window'),
+  RATE_LIMIT_DELETION: withDefault(rateLimit, '1000/60s', 'Deletion requests with one API token in a fixed window'),
+  RATE_LIMIT_PROFILE_UPDATE: withDefault(rateLimit, '1000/60s', 'Profile updates with one API token in a fixed window'),
   RATE_LIMIT_BULK_IMPORT: withDefault(
     rateLimit,
     '10/10m',
-    'First requests of v3 bulk imports of an app in a fixed window',
+    'First requests of v3 bulk imports with one API token in a fixed window',
   ),
-  RATE_LIMIT_BULK_IMPORT_V2: withDefault(rateLimit, '10/10m', 'v2 bulk imports of an app in a fixed window'),
+  RATE_LIMIT_BULK_IMPORT_V2: withDefault(rateLimit, '10/10m', 'v2 bulk imports with one API token in a fixed window'),
   RATE_LIMIT_BUCKET_IMPORT: withDefault(
     rateLimit,
     '600/10m',
@@ -125,25 +125,41 @@ export const settings = {
   RATE_LIMIT_IMPORT_STATUS: withDefault(
     rateLimit,
     '6000/60s',
-    'Status requests for imports of an app in a fixed window',
+    'Status requests for imports with one API token in a fixed window',
+  ),
+  RATE_LIMIT_IMPORT_LIST: withDefault(rateLimit, '1000/60s', 'Lists of imports with one API token in a fixed window'),
+  RATE_LIMIT_USER: withDefault(rateLimit, '1000/60s', 'Users read with one API token in a fixed window'),
+  RATE_LIMIT_EXPORT: withDefault(rateLimit, '10/10m', 'Exports requested with one API token in a fixed window'),
+  RATE_LIMIT_EXPORT_STATUS: withDefault(
+    rateLimit,
+    '6000/60s',
+    'Status requests for exports with one API token in a fixed window',
   ),
   RATE_LIMIT_IMPORT_CANCELLATION: withDefault(
     rateLimit,
     '1000/60s',
-    'Cancellations of imports of an app in a fixed window',
+    'Cancellations of imports with one API token in a fixed window',
   ),
   RATE_LIMIT_USER_REGISTRATION: withDefault(
     rateLimit,
     '1000/60s',
-    'Registrations of users of an app in a fixed window',
+    'Registrations of users with one API token in a fixed window',
   ),
-  RATE_LIMIT_PROFILE_KEYS: withDefault(rateLimit, '1000/60s', 'Lists of profile keys of an app in a fixed window'),
+  RATE_LIMIT_PROFILE_KEYS: withDefault(
+    rateLimit,
+    '1000/60s',
+    'Lists of profile keys with one API token in a fixed window',
+  ),
   RATE_LIMIT_KEY_REGISTRATION: withDefault(
     rateLimit,
     '1000/60s',
-    'Registrations of profile keys of an app in a fixed window',
+    'Registrations of profile keys with one API token in a fixed window',
   ),
-  RATE_LIMIT_VALUE_REMOVAL: withDefault(rateLimit, '1000/60s', 'Removals of values of an app in a fixed window'),
+  RATE_LIMIT_VALUE_REMOVAL: withDefault(
+    rateLimit,
+    '1000/60s',
+    'Removals of values with one API token in a fixed window',
+  ),
   RATE_LIMIT_SIGN_IN: withDefault(
     rateLimit,
     '5/15m',

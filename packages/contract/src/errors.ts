@@ -1,4 +1,4 @@
-import { userIdColumn, valueMessages } from './import-messages.ts'
+import { fileMessages, userIdColumn, valueMessages } from './import-messages.ts'
 import { limits } from './limits.ts'
 
 /** An answer that is not a success: the HTTP status and the JSON body (service.md, Errors). */
@@ -41,6 +41,22 @@ export const errors = {
   }),
   /** Registration of keys: keys are registered with another type. Each message names the key and that type. */
   typeConflict: (...messages: string[]): ErrorAnswer => ({ status: 409, body: { error: { messages } } }),
+  invalidIdempotencyKey: (): ErrorAnswer =>
+    errors.badRequest('Idempotency-Key must have 1 to 255 visible ASCII characters.'),
+  /** The original request of an idempotency key has no response yet. */
+  idempotencyKeyInFlight: (): ErrorAnswer => ({
+    status: 409,
+    body: { error: { messages: ['A request with this Idempotency-Key is in flight.'] } },
+  }),
+  idempotencyKeyReused: (): ErrorAnswer => ({
+    status: 422,
+    body: { error: { messages: ['This Idempotency-Key was used for a request with another body.'] } },
+  }),
+  /** Profile keys that a request names are not registered. Lists the first ten. */
+  unregisteredKeys: (keys: readonly string[]): ErrorAnswer => {
+    const more = keys.length > 10 ? ` and ${keys.length - 10} more` : ''
+    return errors.badRequest(fileMessages.keysNotRegistered(`${keys.slice(0, 10).join(', ')}${more}`))
+  },
   malformedJson: (message: string = notJson): ErrorAnswer => errors.badRequest(message),
   malformedRequest: (): ErrorAnswer => errors.badRequest('The request is not valid HTTP.'),
   requestTimeout: (): ErrorAnswer => ({

@@ -143,7 +143,7 @@ const timestamp = z.iso.datetime().nullable()
 export const unfinishedImportStates = ['awaiting_upload', 'queued', 'processing'] as const
 
 /** All states of an import (packages/imports/src/states.ts). */
-const importStates = [...unfinishedImportStates, 'completed', 'failed', 'expired', 'cancelled'] as const
+export const importStates = [...unfinishedImportStates, 'completed', 'failed', 'expired', 'cancelled'] as const
 
 export type ImportState = (typeof importStates)[number]
 
@@ -157,16 +157,23 @@ const importWarning = z.object({
 
 export type ImportWarning = z.output<typeof importWarning>
 
+/** The upload routes of imports. */
+export const importSources = ['v3', 'v2', 'dashboard', 'bucket'] as const
+
 /** An import as the API and the command line show it (design.md §2). */
 export const importView = z.object({
   import_id: z.uuid(),
   state: z.enum(importStates),
-  source: z.enum(['v3', 'v2', 'dashboard', 'bucket']),
+  source: z.enum(importSources),
   file_name: z.string().nullable(),
   dry_run: z.literal(true).optional().meta({ description: 'Present only for a dry run, which applies no row.' }),
   rows_total: z.int().nonnegative(),
   rows_applied: z.int().nonnegative(),
   rows_failed: z.int().nonnegative(),
+  rows_changed: z.int().nonnegative().meta({
+    description:
+      'Extension of Sluice: applied rows that wrote something. A row whose values a profile already holds writes nothing. Rows of one user in the same batch are one write.',
+  }),
   error: z.string().nullable(),
   error_file_url: z.url().nullable(),
   error_file_ends_before_row: z.int().positive().optional().meta({

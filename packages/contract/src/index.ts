@@ -1,15 +1,20 @@
 export { parseDeletionRequest } from './deletion.ts'
 export { type ErrorAnswer, errors, type TextAnswer, tooManyValues } from './errors.ts'
+export { type ExportAnswer, type ExportState, type ExportView, exportView, parseExportRequest } from './export.ts'
+export { isIdempotencyKey } from './idempotency-key.ts'
 export {
   type ImportRequest,
   type ImportState,
   type ImportView,
   type ImportWarning,
+  importSources,
+  importStates,
   importView,
   parseImportRequest,
   type UploadDescriptor,
   unfinishedImportStates,
 } from './import.ts'
+export { type ImportList, type ImportListRequest, importCursor, importList, parseImportList } from './import-list.ts'
 export {
   fileMessages,
   rowMessages,

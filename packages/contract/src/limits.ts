@@ -50,6 +50,11 @@ export const limits = {
   keysPerRequest: 500,
   /** Most characters (Unicode code points) of a string value. */
   stringLength: 255,
+  /** Most imports on a page of the list, and the number without `limit`. */
+  importsPerPage: 100,
+  importsPerPageByDefault: 20,
+  /** Most columns of an export besides `user_id`. Postgres returns at most 1,664 columns. */
+  exportKeys: 1_600,
   /** Most user IDs in one registration or deletion request. */
   userIdsPerRequest,
 } as const

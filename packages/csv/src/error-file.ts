@@ -11,8 +11,20 @@ import { LineWriter } from './line-writer.ts'
  * ```
  */
 export function errorFileHeader(columns: readonly string[]): Buffer {
+  return headerLine([serviceErrorsColumn, ...columns.filter((name) => name !== serviceErrorsColumn)])
+}
+
+/**
+ * Returns the first line of a file with these columns, in UTF-8.
+ *
+ * @example
+ * ```ts
+ * headerLine(['user_id', 'a,b']).toString() // → "user_id,\"a,b\"\n"
+ * ```
+ */
+export function headerLine(columns: readonly string[]): Buffer {
   const lines = new LineWriter()
-  for (const name of [serviceErrorsColumn, ...columns.filter((name) => name !== serviceErrorsColumn)]) {
+  for (const name of columns) {
     const bytes = Buffer.from(name)
     lines.value(bytes, 0, bytes.length)
   }

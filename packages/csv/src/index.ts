@@ -1,6 +1,6 @@
 export { columnError, listColumns } from './column-error.ts'
 export { type DecompressOptions, decompress } from './decompress.ts'
-export { errorFileHeader } from './error-file.ts'
+export { errorFileHeader, headerLine } from './error-file.ts'
 export { FileError } from './file-error.ts'
 export { gzipMagicBytes, isGzip } from './gzip.ts'
 export { type Header, readHeader } from './header.ts'

@@ -3,6 +3,7 @@ import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Schema } from './schema.ts'
 import { markConnectionFailures, openMarked } from './wire/connection-failures.ts'
+import { sendCopiesOut } from './wire/copy-out.ts'
 import { sendLargeParametersUncopied } from './wire/large-parameters.ts'
 import { sendPipelines } from './wire/pipeline.ts'
 import { prepareMarked } from './wire/prepared.ts'
@@ -79,6 +80,8 @@ export function connect(databaseUrl: string, options: ConnectOptions = {}): Conn
     sendLargeParametersUncopied(client)
     markConnectionFailures(client)
     closeOnQueryTimeout(client, options.queryTimeoutMs ?? defaultQueryTimeoutMs)
+    // The last: the time of a copy is not limited.
+    sendCopiesOut(client)
   })
   const marked = { connect: () => openMarked(() => pool.connect()), end: () => pool.end(), options: pool.options }
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: marked }) })

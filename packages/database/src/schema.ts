@@ -11,6 +11,8 @@ import type {
   DeletionRequestUsersTable,
   RecentlyDeletedUsersTable,
 } from './schema-deletions.ts'
+import type { ExportsTable } from './schema-exports.ts'
+import type { IdempotencyKeysTable } from './schema-idempotency.ts'
 import type { InvitationMailsTable, InvitationsTable, MailCountsTable, MailsTable } from './schema-mails.ts'
 import type { NullableTimestamp, Timestamp } from './timestamps.ts'
 
@@ -49,7 +51,9 @@ export interface Schema {
   deletion_request_users: DeletionRequestUsersTable
   deleted_users: DeletedUsersTable
   recently_deleted_users: RecentlyDeletedUsersTable
+  exports: ExportsTable
   file_sweeps: FileSweepsTable
+  idempotency_keys: IdempotencyKeysTable
   mails: MailsTable
   mail_counts: MailCountsTable
   invitations: InvitationsTable
@@ -181,6 +185,8 @@ interface ImportsTable {
   rows_total: Generated<number>
   rows_applied: Generated<number>
   rows_failed: Generated<number>
+  /** Rows that wrote something into a profile; rows of one user in the same batch are one write. */
+  rows_changed: Generated<number>
   /** Rows of the error file by message. `error-counts.ts` of packages/imports limits the number of messages. */
   error_counts: ColumnType<Record<string, number>, string | undefined, string>
   /** Bytes of the invalid rows so far in the error file, without its header; 0 after the import has ended. */

@@ -1,5 +1,6 @@
 import { removeUploadsBeforeDeletion } from '@sluice/bucket-uploads'
 import { type Database, sql } from '@sluice/database'
+import { removeExportsOfApp } from '@sluice/exports'
 import { dropErrorRows, forgetFileTraces, removeFilesOfApp } from '@sluice/imports'
 import { deletionNotification, enqueueMails, type MailId } from '@sluice/mail'
 import type { DeletionContext } from './context.ts'
@@ -26,8 +27,8 @@ export async function dueCompletions(db: Database, now: Date): Promise<DueComple
 
 /**
  * Completes the requests of one app and date. It removes the users, the rows that were kept for error files, the stored
- * files, and their names. Then it closes the requests and records the mails. Each step commits on its own and may be
- * repeated. Thus the next call recovers from a crash, and several processes may run it at once.
+ * files of imports and exports, and their names. Then it closes the requests and records the mails. Each step commits
+ * on its own and may be repeated. Thus the next call recovers from a crash, and several processes may run it at once.
  *
  * Returns how many requests it completed, how many users it deleted, and the new mails. Throws if the process shuts
  * down, or if storage does not remove a file. In both cases it reports nothing as completed.
@@ -40,8 +41,11 @@ export async function complete(
   const usersDeleted = await deleteUsers(context, due, now)
   await dropErrorRowsOfApp(context, due.appId)
   const failures =
-    (await removeFilesOfApp(context, due.appId)) + (await removeUploadsBeforeDeletion(context, due.appId))
-  if (failures > 0) throw new Error(`the stored files of ${failures} imports of app ${due.appId} could not be removed`)
+    (await removeFilesOfApp(context, due.appId)) +
+    (await removeUploadsBeforeDeletion(context, due.appId)) +
+    (await removeExportsOfApp(context, due.appId))
+  if (failures > 0)
+    throw new Error(`the stored files of ${failures} imports and exports of app ${due.appId} could not be removed`)
   await forgetFileTraces(context, due.appId)
   const mails: MailId[] = []
   let completed = 0

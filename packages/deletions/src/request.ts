@@ -16,11 +16,15 @@ export interface DeletionRequest {
 /** An ID has at most 1 KB, so a statement has at most 1 MB. */
 const idsPerStatement = 1_000
 
-/** Accepts a deletion request, which cannot be cancelled. Returns its ID after the commit. */
+/**
+ * Accepts a deletion request, which cannot be cancelled. Runs `alsoCommit` in its transaction. Returns the request's ID
+ * after the commit.
+ */
 export async function requestDeletion(
   { db, settings }: { db: Database; settings: Settings<(typeof deletionRequestSettings)[number]> },
   { appId, userIds, tokenLastFour }: DeletionRequest,
   now: Date,
+  alsoCommit: (tx: Database) => Promise<void> | undefined = () => undefined,
 ): Promise<string> {
   const { startsAt, completesAt } = deletionDates(now, settings.SERVICE_TIMEZONE)
   const distinct = [...new Set(userIds)]
@@ -46,6 +50,7 @@ export async function requestDeletion(
         select ${appId}::integer, ${requestId}::uuid, unnest(${part}::text[])
       `.execute(tx)
     }
+    await alsoCommit(tx)
     return requestId
   })
 }

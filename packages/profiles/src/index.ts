@@ -1,5 +1,6 @@
-export { beforeLookup, lookUpUsers, mergeProfiles, type UserStates } from './batch/merge.ts'
+export { mergeProfiles, profilesWritten } from './batch/merge.ts'
 export { ProfileBatch } from './batch/profile-batch.ts'
+export { beforeLookup, lookUpUsers, type UserStates } from './batch/user-states.ts'
 export { deletedSince, recentlyDeletedHash } from './deleted-users.ts'
 export { checkEntries } from './entries.ts'
 export { joinedProfileUpdates } from './joined-updates.ts'

@@ -8,6 +8,7 @@ export type QueueName = (typeof queueNames)[number]
  */
 export interface Payloads {
   imports: { appId: number; importId: string }
+  exports: { appId: number; exportId: string }
   mails: { appId: number; mailId: string }
   maintenance: Record<string, never>
 }

@@ -15,6 +15,8 @@ export interface Counters {
    * Returns a function that adds requests to a key's count. Each key may have only one such call in flight.
    */
   counter(windowMs: number): (key: string, requests: number) => Promise<Tally>
+  /** Returns a key's count; undefined if it has no window. Counts nothing. */
+  current(key: string): Promise<Tally | undefined>
   /** Resolves when the store was reached or found to be unreachable. Until then counting fails or is slow. */
   connected: Promise<void>
   close(): Promise<void>

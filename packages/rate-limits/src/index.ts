@@ -1,4 +1,5 @@
 export { type AppLimiter, openAppLimiter } from './app-limiter.ts'
+export { removeEndedWindows } from './ended-windows.ts'
 export {
   type Count,
   openRateLimiter,

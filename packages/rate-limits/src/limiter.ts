@@ -1,4 +1,5 @@
 import { circuitBreaker } from './circuit-breaker.ts'
+import type { Tally } from './counters.ts'
 import { joinedCounts, type Position } from './joined-counts.ts'
 import { openLocalCounts } from './local-counts.ts'
 import { openPostgresCounters } from './postgres.ts'
@@ -28,12 +29,14 @@ export interface Count {
 
 export interface RateLimiter<Name extends string> {
   /**
-   * Counts a request for the function `name`. `subject` is an app's ID, or another key that the function is limited by.
-   * Refused requests count too, and never prolong the window.
+   * Counts a request for the function `name`. `subject` is a key of an API token, an app's ID, or another key that the
+   * function is limited by. Refused requests count too, and never prolong the window.
    *
    * If the store does not answer in time, this process counts the request alone, starting from the store's last answer.
    */
   count(subject: number | string, name: Name): Promise<Count>
+  /** Returns the standing without counting a request. Without an answer of the store, it is what this process knows. */
+  peek(subject: number | string, name: Name): Promise<Count>
   close(): Promise<void>
 }
 
@@ -97,6 +100,18 @@ export async function openRateLimiter<Name extends string>(
         )
         return standing(limits[name], local.missed(key, limits[name].windowMs))
       }
+    },
+    async peek(subject, name) {
+      const { requests: limit, windowMs } = limits[name]
+      const key = `${subject}:${name}`
+      let tally: Tally | undefined
+      try {
+        tally = await guarded(() => counters.current(key))
+      } catch (error) {
+        onFailure(error)
+      }
+      const { requests, resetAfterMs } = local.known(key, tally) ?? { requests: 0, resetAfterMs: windowMs }
+      return { allowed: true, limit, remaining: Math.max(0, limit - requests), resetAfterMs }
     },
     close: () => counters.close(),
   }

@@ -1,3 +1,4 @@
+import type { Tally } from './counters.ts'
 import type { Position } from './joined-counts.ts'
 
 /** Most keys that are remembered. Beyond this number, the key that was counted longest ago is forgotten. */
@@ -19,6 +20,10 @@ export interface LocalCounts {
   counted(key: string, position: Position): Position
   /** Counts a request that the store did not count. Begins a new window if the key has no known window. */
   missed(key: string, windowMs: number): Position
+  /**
+   * Returns a key's count, given the store's count: with requests that the store missed. Undefined if neither has one.
+   */
+  known(key: string, stored: Tally | undefined): Tally | undefined
   /** Records that the store counted a missed request after all. */
   late(key: string): void
 }
@@ -54,6 +59,11 @@ export function openLocalCounts(now: () => number = () => performance.now()): Lo
       const known = current(key) ?? { requests: 0, missed: 0, end: now() + windowMs }
       remember(key, { ...known, requests: known.requests + 1, missed: known.missed + 1 })
       return { position: known.requests + 1, resetAfterMs: known.end - now() }
+    },
+    known(key, stored) {
+      const known = current(key)
+      if (stored !== undefined) return { ...stored, requests: stored.requests + (known?.missed ?? 0) }
+      return known && { requests: known.requests, resetAfterMs: known.end - now() }
     },
     late(key) {
       const known = current(key)

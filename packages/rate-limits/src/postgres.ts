@@ -31,6 +31,16 @@ export function openPostgresCounters(databaseUrl: string): Counters {
   const add = joinCalls<Addition, Tally>((_, additions) => addAll(pool, additions))
   return {
     counter: (windowMs) => (key, requests) => add('', { key, requests, windowMs }),
+    async current(key) {
+      const { rows } = await pool.query<Tally>({
+        name: 'current',
+        text: `
+          select points as requests, (expire - ${now})::float8 as "resetAfterMs" from rate_limits
+          where key = $1 and expire > ${now}`,
+        values: [key],
+      })
+      return rows[0]
+    },
     connected: connect(pool),
     close: () => pool.end(),
   }

@@ -13,19 +13,24 @@ export function openRedisCounters(store: RedisCounterStore): Counters {
   const redis = openRedis(store, { retries: 0, queued: false, lazy: true, responseTimeoutMs, longestPauseMs: 1_000 })
   // Each request that is not counted reports its own error.
   redis.on('error', () => {})
+  const limiterOf = (windowMs: number) => {
+    // The store only counts; `limiter.ts` compares with the limit.
+    const options = { points: Number.MAX_SAFE_INTEGER, duration: windowMs / 1000 }
+    return new RateLimiterRedis({ ...options, storeClient: redis, keyPrefix: `${store.keyPrefix ?? ''}sluice:rate` })
+  }
+  // Reading a count does not depend on the length of its window.
+  const reader = limiterOf(1_000)
   return {
     counter(windowMs) {
-      // The store only counts; `limiter.ts` compares with the limit.
-      const options = { points: Number.MAX_SAFE_INTEGER, duration: windowMs / 1000 }
-      const limiter = new RateLimiterRedis({
-        ...options,
-        storeClient: redis,
-        keyPrefix: `${store.keyPrefix ?? ''}sluice:rate`,
-      })
+      const limiter = limiterOf(windowMs)
       return async (key, requests): Promise<Tally> => {
         const { consumedPoints, msBeforeNext } = await limiter.consume(key, requests)
         return { requests: consumedPoints, resetAfterMs: msBeforeNext }
       }
+    },
+    async current(key) {
+      const found = await reader.get(key)
+      return found === null ? undefined : { requests: found.consumedPoints, resetAfterMs: found.msBeforeNext }
     },
     connected: redis.connect().catch(() => {}),
     close: async () => redis.disconnect(),

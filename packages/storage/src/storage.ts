@@ -47,8 +47,11 @@ export interface Storage {
    * credential expires. Throws `CredentialExpires` if that is too soon.
    */
   presignUpload(key: string, terms: UploadTerms, validForMs: number): Promise<string>
-  /** Pre-signs an address for GETs that a browser saves as `fileName`. It is valid as for `presignUpload`. */
-  presignDownload(key: string, fileName: string, validForMs: number): Promise<string>
+  /**
+   * Pre-signs an address for GETs that a browser saves as `fileName`. It is valid as for `presignUpload`. The answer
+   * has `contentType`; default: CSV.
+   */
+  presignDownload(key: string, fileName: string, validForMs: number, contentType?: string): Promise<string>
   /** Returns an object's size in bytes and its ETag, or undefined if there is no such object. */
   stat(key: string): Promise<{ byteSize: number; etag: string } | undefined>
   /**
@@ -98,12 +101,12 @@ export function openStorage(settings: StorageSettings, stop?: AbortSignal): Stor
       return await getSignedUrl(publicClient, command, { expiresIn, signableHeaders })
     },
 
-    async presignDownload(key, fileName, validForMs) {
+    async presignDownload(key, fileName, validForMs, contentType = 'text/csv; charset=utf-8') {
       const command = new GetObjectCommand({
         Bucket: bucket,
         Key: key,
         ResponseContentDisposition: `attachment; filename="${fileName}"`,
-        ResponseContentType: 'text/csv; charset=utf-8',
+        ResponseContentType: contentType,
       })
       return await getSignedUrl(publicClient, command, { expiresIn: await signedSeconds(publicClient, validForMs) })
     },

@@ -13,7 +13,7 @@ import { openTestStorage } from '../environment/storage.ts'
 import { type ApiProcess, startApi } from './api-process.ts'
 import { type Answer, type DocumentedOperation, documentCheck, operationsOf } from './document-check.ts'
 import { type InterruptedLink, openLink } from './interrupted-link.ts'
-import { imports, type Provocation, provocations } from './provocations.ts'
+import { exports, imports, type Provocation, provocations, usedKey } from './provocations.ts'
 import { sendRaw } from './raw-connection.ts'
 
 const document: ApiDocument = JSON.parse(JSON.stringify(openApiDocument('http://api.test')))
@@ -34,16 +34,22 @@ beforeAll(async () => {
   token = app.apiToken
   await registerUsers(database.db, appId, ['alice'])
   await insertImports()
+  await insertKeys()
+  await insertExports()
   link = await openLink(database.url)
   const limits = [
     'BULK_IMPORT',
     'BULK_IMPORT_V2',
     'DELETION',
+    'EXPORT',
+    'EXPORT_STATUS',
     'IMPORT_CANCELLATION',
+    'IMPORT_LIST',
     'IMPORT_STATUS',
     'KEY_REGISTRATION',
     'PROFILE_KEYS',
     'PROFILE_UPDATE',
+    'USER',
     'USER_REGISTRATION',
     'VALUE_REMOVAL',
   ]
@@ -80,13 +86,46 @@ async function insertImports(): Promise<void> {
   await database.db.insertInto('imports').values(rows).execute()
 }
 
+async function insertExports(): Promise<void> {
+  const rows = Object.values(exports).map(({ exportId, secret, linkExpires }) => ({
+    app_id: appId,
+    export_id: exportId,
+    state: 'completed' as const,
+    attempt: 1,
+    file_secret: secret,
+    file_expires_at: linkExpires,
+    finished_at: new Date(),
+  }))
+  await database.db.insertInto('exports').values(rows).execute()
+  const keys = ['name', 'age'].map((key) => ({ app_id: appId, key, type: 'string' as const }))
+  await database.db
+    .insertInto('profile_keys')
+    .values(keys.map((row) => (row.key === 'age' ? { ...row, type: 'int' } : row)))
+    .execute()
+}
+
+/** Inserts a key that each function has used with another body. */
+async function insertKeys(): Promise<void> {
+  const rows = operations.map(({ method, path }) => ({
+    app_id: appId,
+    function: `${method} ${path}`,
+    key: usedKey,
+    owner: crypto.randomUUID(),
+    lease_until: new Date(),
+    status: 202,
+    body: '{}',
+    request_hash: Buffer.alloc(32),
+  }))
+  await database.db.insertInto('idempotency_keys').values(rows).execute()
+}
+
 function pathOf(operation: DocumentedOperation, parameter?: string): string {
-  const { parameters = [], path } = operation
+  const parameters = operation.parameters?.filter((each) => each.in === 'path') ?? []
   // A provocation replaces the last parameter.
-  const examples = parameters.map(
+  const values = parameters.map(
     ({ example }, index) => (index === parameters.length - 1 ? parameter : undefined) ?? example,
   )
-  return path.replace(/\{\w+\}/g, () => examples.shift() ?? '')
+  return operation.path.replace(/\{\w+\}/g, () => String(values.shift() ?? ''))
 }
 
 /** Sends the documented example of a request, with the changes of the provocation. */
@@ -101,7 +140,7 @@ async function send(url: string, operation: DocumentedOperation, provocation: Pr
     body ??= typeof value === 'string' ? value : JSON.stringify(value)
   }
   Object.assign(headers, provocation.headers)
-  const path = pathOf(operation, provocation.parameter)
+  const path = pathOf(operation, provocation.parameter) + (provocation.query ?? '')
   // `fetch` would replace a length that differs from the body's.
   if ('Content-Length' in headers) return await sendHead(url, operation.method, path, headers)
   const answer = await fetch(url + path, {
@@ -285,8 +324,8 @@ describe('answers are as documented', () => {
 
   test('every documented answer is tested above, except failures that cannot be provoked', () => {
     const common = ['no_token', 'invalid_token', 'too_many', 'our_fault', 'not_http', 'too_slow', 'large_headers']
-    // `too_many_bodies` is tested in large-bodies.test.ts.
-    const others = [...common, 'unavailable', 'too_many_bodies']
+    // `too_many_bodies` is tested in large-bodies.test.ts, keys in flight in test/src/api/idempotency.test.ts.
+    const others = [...common, 'unavailable', 'too_many_bodies', 'idempotency_key_in_flight']
     const provoked = (id: string) => [...Object.keys(provocations[id] ?? {}), ...others]
     const left = operations.flatMap(({ operationId, responses }) =>
       Object.entries(responses).flatMap(([status, { content = {} }]) => {

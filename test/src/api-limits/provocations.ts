@@ -6,6 +6,8 @@ export interface Provocation {
   body?: string | Buffer
   /** Replaces the path's last parameter. */
   parameter?: string
+  /** Follows the path. */
+  query?: string
 }
 
 const json = (value: unknown): Provocation => ({ body: JSON.stringify(value) })
@@ -34,6 +36,20 @@ export const imports = {
 }
 const { linked, expired } = imports
 
+/** Exports that must exist. The link of `linked` is valid; the other link has expired. */
+export const exports = {
+  linked: { exportId: crypto.randomUUID(), secret: 's'.repeat(32), linkExpires: '2100-01-01' },
+  expired: { exportId: crypto.randomUUID(), secret: 'e'.repeat(32), linkExpires: '2020-01-01' },
+}
+
+/** An idempotency key that every function has used with another body. */
+export const usedKey = 'used-key'
+
+const keyErrors = {
+  invalid_idempotency_key: { headers: { 'Idempotency-Key': 'two words' } },
+  idempotency_key_reused: { headers: { 'Idempotency-Key': usedKey } },
+}
+
 /** Requests that provoke each answer of an operation, by status or by the name of an error example. */
 export const provocations: Record<string, Record<string, Provocation>> = {
   updateProfile: {
@@ -54,6 +70,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     wrong_type: wrongType,
   },
   registerUsers: {
+    ...keyErrors,
     202: {},
     no_list: json({}),
     empty_list: json({ user_ids: [] }),
@@ -66,6 +83,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
   },
   listProfileKeys: { 200: {} },
   registerProfileKeys: {
+    ...keyErrors,
     200: {},
     no_list: json({}),
     empty_list: json({ profile_keys: [] }),
@@ -84,6 +102,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
   },
   removeValue: { 204: {}, unknown: { parameter: 'nothing' } },
   requestDeletion: {
+    ...keyErrors,
     202: {},
     identity_type: json({ identity_type: 'email', identity_value: 'alice' }),
     no_identity_value: json({ identity_type: 'user_id' }),
@@ -96,6 +115,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     wrong_type: wrongType,
   },
   requestBulkImport: {
+    ...keyErrors,
     200: {},
     checksum: json({ checksum: 'x', byte_size: '12' }),
     no_checksum: json({ byte_size: '12' }),
@@ -115,6 +135,14 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     many_values: manyValues,
     wrong_type: wrongType,
   },
+  getUser: { 200: {}, unknown: { parameter: '%00' } },
+  listImports: {
+    200: { query: '?limit=1' },
+    state: { query: '?state=done' },
+    source: { query: '?source=mail' },
+    limit: { query: '?limit=0' },
+    cursor: { query: '?cursor=x' },
+  },
   getImport: { 200: { parameter: linked.importId }, unknown: { parameter: crypto.randomUUID() } },
   cancelImport: {
     200: { parameter: imports.cancelled.importId },
@@ -122,6 +150,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     ended: { parameter: linked.importId },
   },
   bulkImportV2: {
+    ...keyErrors,
     202: {},
     no_user_id: csv('name\nx\n'),
     empty: csv(''),
@@ -136,6 +165,26 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     standard: csv('user_id,$name\n'),
     large_file: { headers: { 'Content-Length': String(100 * 2 ** 20 + 1) } },
     wrong_type: wrongType,
+  },
+  requestExport: {
+    ...keyErrors,
+    202: {},
+    no_list: json({ keys: 'name' }),
+    empty_list: json({ keys: [] }),
+    invalid_key: json({ keys: ['name', ''] }),
+    repeated_key: json({ keys: ['name', 'name'] }),
+    unregistered: json({ keys: ['nmae'] }),
+    no_object: json([]),
+    not_json: notJson,
+    large_body: overOneMiB,
+    many_values: manyValues,
+    wrong_type: wrongType,
+  },
+  getExport: { 200: { parameter: exports.linked.exportId }, unknown: { parameter: crypto.randomUUID() } },
+  getExportFile: {
+    302: { parameter: `${exports.linked.exportId}.${exports.linked.secret}` },
+    unknown: { parameter: `${exports.linked.exportId}.${exports.expired.secret}` },
+    expired: { parameter: `${exports.expired.exportId}.${exports.expired.secret}` },
   },
   getErrorFile: {
     302: { parameter: `${linked.importId}.${linked.secret}` },

@@ -1,5 +1,5 @@
 import { sql } from '@sluice/database'
-import { openRateLimiter, type RateLimit, type RateLimitStore } from '@sluice/rate-limits'
+import { openRateLimiter, type RateLimit, type RateLimitStore, removeEndedWindows } from '@sluice/rate-limits'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
@@ -76,6 +76,19 @@ describe.each(stores)('rate limits in %s', (name, store) => {
       }
     },
   )
+
+  test.runIf(isAvailable)('the standing can be read in another process without counting a request', async () => {
+    const [one, other] = [await openLimiter(store()), await openLimiter(store())]
+    const app = newApp()
+    expect(await other.peek(app, 'update')).toEqual({ allowed: true, limit: 5, remaining: 5, resetAfterMs: 60_000 })
+    for (let request = 0; request < 2; request++) await one.count(app, 'update')
+    for (let request = 0; request < 2; request++) {
+      const standing = await other.peek(app, 'update')
+      expect(standing).toMatchObject({ allowed: true, limit: 5, remaining: 3 })
+      expect(standing.resetAfterMs).toBeGreaterThan(50_000)
+    }
+    expect(await one.count(app, 'update')).toMatchObject({ remaining: 2 })
+  })
 
   test.runIf(isAvailable)('apps and functions are counted separately', async () => {
     const { count } = await openLimiter(store())
@@ -225,4 +238,19 @@ test('Postgres keeps one row per app and function, in an unlogged table', async 
   const { rows } = await sql`select r.key, r.points, c.relpersistence
     from rate_limits r, pg_class c where c.oid = 'rate_limits'::regclass and r.key like '7:%'`.execute(database.db)
   expect(rows).toEqual([{ key: '7:update', points: 20, relpersistence: 'u' }])
+})
+
+test('windows that ended a day ago are removed, and all others stay', async () => {
+  const { count } = await openLimiter({ databaseUrl: database.url })
+  await count('replaced', 'update')
+  await count('present', 'update')
+  await sql`update rate_limits set expire = expire - 86400000 - 60000 where key = 'replaced:update'`.execute(
+    database.db,
+  )
+  await removeEndedWindows(database.db)
+  const { rows } = await sql<{ key: string }>`
+    select key from rate_limits where key in ('replaced:update', 'present:update')
+  `.execute(database.db)
+  expect(rows).toEqual([{ key: 'present:update' }])
+  expect((await count('present', 'update')).remaining).toBe(3)
 })

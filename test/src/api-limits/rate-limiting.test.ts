@@ -1,4 +1,4 @@
-import { createApp } from '@sluice/accounts'
+import { createApp, registerToken } from '@sluice/accounts'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { type ApiProcess, startApi } from './api-process.ts'
@@ -109,6 +109,17 @@ describe.each([
       const answer = await post(apis[0].url, token)
       expect([answer.status, ...rateHeaders(answer)]).toEqual([status, null, null, null])
     }
+  })
+
+  test.runIf(isAvailable)('a newly registered token of an app starts its own count', async () => {
+    const { appId, apiToken } = await createApp(database.db, { name: 'Test', email: 'member@example.com' })
+    for (const api of [...apis, ...apis]) await post(api.url, apiToken)
+    const token = await registerToken(database.db, appId)
+    const answers = [await post(apis[0].url, token), await post(apis[1].url, token)]
+    expect(answers.map((answer) => [answer.status, rateHeaders(answer)[1]])).toEqual([
+      [200, '2'],
+      [200, '1'],
+    ])
   })
 
   test.runIf(isAvailable)('a request is counted before its body is read', async () => {

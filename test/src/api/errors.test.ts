@@ -40,7 +40,8 @@ describe('404', () => {
 
   const methods = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE', 'POST', 'TRACE', 'PROPFIND', 'QUERY'] as const
   test.each(endpoints)('another method on a known path: $method $path', async ({ method, path }) => {
-    for (const other of methods.filter((name) => name !== method)) {
+    const documented = path === '/v3/user_profiles/bulk_import' ? [method, 'GET'] : [method]
+    for (const other of methods.filter((name) => !documented.includes(name))) {
       const answer = await api.api.inject({
         method: other as 'GET',
         url: path,

@@ -4,6 +4,7 @@ import { benchApi } from './api.ts'
 import { benchCommandLine } from './cli.ts'
 import { benchDashboard } from './dashboard.ts'
 import { benchDeletions } from './deletions.ts'
+import { benchExport } from './export.ts'
 import { benchImport } from './import/index.ts'
 import { benchLimiter } from './limiter.ts'
 import { benchMemory } from './memory.ts'
@@ -22,6 +23,7 @@ const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   cli: benchCommandLine,
   dashboard: benchDashboard,
   deletions: benchDeletions,
+  export: benchExport,
   's3-gateway': benchGateway,
   limiter: benchLimiter,
   mixed: benchMixed,

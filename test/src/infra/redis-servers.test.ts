@@ -71,6 +71,7 @@ withRedis('Redis with TLS, a user that may only use its own keys, and a key pref
     })
     await queues.add('imports', [{ id: 'job', payload: { appId: 1, importId: 'import' } }])
     expect(await limiter.count(1, 'function')).toMatchObject({ allowed: true })
+    expect(await limiter.peek(1, 'function')).toMatchObject({ remaining: 4 })
     expect(failures).toEqual([])
     const keys = await observer.keys('*')
     expect(keys.length).toBeGreaterThan(1)

@@ -1,3 +1,4 @@
+import type { ExportAnswer, ExportView } from '@sluice/contract'
 import { sql } from '@sluice/database'
 import { expect, onTestFinished, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
@@ -26,6 +27,11 @@ const acrossApps: Record<string, RegExp> = {
   'unannounced files that could not be imported': /^select .* from "unannounced_file_failures"$/,
   'abandoned bucket uploads': /^select \* from "bucket_uploads" where \(?\s*started_at </,
   'removal of expired hashes of deleted IDs': /^delete from recently_deleted_users/,
+  'exports that a worker can claim': /^select app_id, export_id, attempt from exports e where/,
+  'the export that is to run next': /^update exports set state = 'processing'/,
+  'files of exports to remove': /^select app_id, export_id, attempt, coalesce/,
+  'links to exports': /^select "app_id", "attempt", "file_secret", .* from "exports" where "export_id" =/,
+  'removal of old idempotency keys': /^delete from idempotency_keys/,
   'links to error files': /^select "error_file_key", .* from "imports" where "import_id" =/,
 }
 
@@ -80,10 +86,14 @@ test('every statement of a request and of an import names the app, so that table
 /** Calls every function of the API once. */
 async function useEverything({ api, db }: Deployment, { appId, token }: ClientApp): Promise<void> {
   const send = async (method: 'GET' | 'POST', path: string, body?: unknown, type = 'application/json') => {
-    const headers = { 'X-Service-Token': token, ...(body !== undefined && { 'Content-Type': type }) }
+    const headers = {
+      'X-Service-Token': token,
+      ...(body !== undefined && { 'Content-Type': type, 'Idempotency-Key': crypto.randomUUID() }),
+    }
     const text = typeof body === 'string' ? body : JSON.stringify(body)
     const response = await fetch(api + path, { method, headers, ...(body !== undefined && { body: text }) })
     expect([path, response.status < 300]).toEqual([path, true])
+    return await response.json()
   }
   const entry = (key: string) => ({ key, type: 'string', value: 'value' })
   const [user = ''] = generatedUsers
@@ -96,6 +106,14 @@ async function useEverything({ api, db }: Deployment, { appId, token }: ClientAp
   await send('POST', '/v3/user_data_deletions', { identity_type: 'user_id', identity_value: [user] })
   const imports = await db.selectFrom('imports').select('import_id').where('app_id', '=', appId).execute()
   for (const { import_id: id } of imports) await send('GET', `/v3/user_profiles/bulk_import/${id}`)
+  await send('GET', '/v3/user_profiles/bulk_import?state=completed&source=v3&limit=2')
+  await send('GET', '/v1/users/new-user')
+  const { export_id: exportId } = (await send('POST', '/v1/exports', { keys: ['mark'] })) as ExportAnswer
+  const link = await until('the end of the export', async () => {
+    const view = (await send('GET', `/v1/exports/${exportId}`)) as ExportView
+    return view.file_url ?? undefined
+  })
+  expect((await fetch(link)).status).toBe(200)
   await until('the end of the v2 import', async () => {
     const open = await db
       .selectFrom('imports')

@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type ErrorAnswer, errors, limits, type TextAnswer } from '@sluice/contract'
-import { receiveImport } from '@sluice/imports'
+import { type ReceivedImport, receiveImport } from '@sluice/imports'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { answer } from '../answers.ts'
 import { appOf, authentication } from '../authentication.ts'
 import type { ApiContext } from '../context.ts'
+import { hashedBody, responseRecorder } from '../keyed-request.ts'
 import { readMediaType } from '../media-type.ts'
 import { streamBody } from '../request-body.ts'
 
@@ -37,7 +38,9 @@ export function bulkImportV2Routes(api: FastifyInstance, context: ApiContext): v
       if (refusal === undefined) done(null, body)
       else answer(reply, refusal)
     })
-    scope.post(path, { onRequest, config: { upload: true } }, (request, reply) => receive(request, reply, context))
+    scope.post(path, { onRequest, config: { upload: true, idempotency: {} } }, (request, reply) =>
+      receive(request, reply, context),
+    )
   })
 }
 
@@ -59,16 +62,20 @@ async function receive(request: FastifyRequest, reply: FastifyReply, context: Ap
   const contentType = fileType(request.headers)
   if (contentType === undefined) return answer(reply, errors.unsupportedFileType())
   const length = request.headers['content-length']
-  const received = await receiveImport(context, appOf(request), {
+  const record = responseRecorder(request)
+  const file = {
     contentType,
     byteSize: length === undefined ? undefined : Number(length),
-    content: streamBody(request.raw, limits.uploadBytesV2),
-  })
+    content: hashedBody(request, streamBody(request.raw, limits.uploadBytesV2)),
+  }
+  const received = await receiveImport(context, appOf(request), file, (tx, queued) =>
+    record?.(tx, { status: 202, body: typesAnswer(queued), importId: queued.importId }),
+  )
   if ('refused' in received) return answer(reply, errors.fileRefused(received.refused))
   request.log.info({ app_id: request.appId, import_id: received.importId }, 'file received')
-  const types = [...received.types].map(([column, type]) => [column, { type }])
-  return reply
-    .code(202)
-    .header('X-Import-Id', received.importId)
-    .send({ user_profile: Object.fromEntries(types) })
+  return reply.code(202).header('X-Import-Id', received.importId).send(typesAnswer(received))
+}
+
+function typesAnswer({ types }: ReceivedImport) {
+  return { user_profile: Object.fromEntries([...types].map(([column, type]) => [column, { type }])) }
 }

@@ -1,10 +1,11 @@
 import { errors, parseImportRequest, refusedTypes } from '@sluice/contract'
-import { cancelImport, requestImport, showImport } from '@sluice/imports'
+import { cancelImport, renewUpload, requestImport, showImport } from '@sluice/imports'
 import { TypeConflict } from '@sluice/profiles'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { answer } from '../answers.ts'
 import { appOf, authentication } from '../authentication.ts'
 import type { ApiContext } from '../context.ts'
+import { responseRecorder } from '../keyed-request.ts'
 import { ignoreBodies } from '../request-body.ts'
 
 const path = '/v3/user_profiles/bulk_import'
@@ -14,11 +15,16 @@ export function bulkImportRoutes(api: FastifyInstance, context: ApiContext): voi
   const { db, apiUrl } = context
   const onRequest = authentication(context)
 
-  api.post(path, { onRequest }, async (request, reply) => {
+  // The address of a repetition's response may have expired.
+  const refresh = (request: FastifyRequest, importId: string) => renewUpload(context, appOf(request), importId)
+  api.post(path, { onRequest, config: { idempotency: { refresh } } }, async (request, reply) => {
     const parsed = parseImportRequest(request.body)
     if ('messages' in parsed) return answer(reply, errors.badRequest(...parsed.messages))
+    const record = responseRecorder(request)
     try {
-      const { importId, descriptor } = await requestImport(context, appOf(request), parsed.request)
+      const { importId, descriptor } = await requestImport(context, appOf(request), parsed.request, (tx, requested) =>
+        record?.(tx, { status: 200, body: requested.descriptor, importId: requested.importId }),
+      )
       request.log.info({ app_id: request.appId, import_id: importId }, 'import requested')
       return reply.header('X-Import-Id', importId).send(descriptor)
     } catch (error) {

@@ -16,7 +16,8 @@ export function profileKeyRoutes(api: FastifyInstance, context: ApiContext): voi
     return { profile_keys: await listKeys(db, appOf(request)) }
   })
 
-  api.post(path, { onRequest }, async (request, reply) => {
+  // A repetition after a crash has the same effect, so the response need not commit with it.
+  api.post(path, { onRequest, config: { idempotency: {} } }, async (request, reply) => {
     const parsed = parseKeyRegistration(request.body)
     if ('messages' in parsed) return answer(reply, errors.badRequest(...parsed.messages))
     try {

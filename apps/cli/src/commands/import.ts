@@ -4,6 +4,7 @@ import { cancelImport, listImports, showImport } from '@sluice/imports'
 import { type Command, Option } from 'commander'
 import { Failure } from '../failure.ts'
 import { type UploadOptions, uploadFile, waitForEnd } from '../import-client.ts'
+import { type ImportFilters, readImports } from '../list-client.ts'
 import { fields, print, table } from '../output.ts'
 import { apiUrl, linkBase, parseAppId, withDatabase } from '../stack.ts'
 import { newKeysOption } from './app-settings.ts'
@@ -70,16 +71,35 @@ export function addImportCommands(program: Command): void {
   const list = program
     .command('imports')
     .description(`imports of an app, newest first (at most ${listLimit})`)
-    .requiredOption('--app <id>', 'ID of the app', parseAppId)
+    .option('--app <id>', 'ID of the app, for operators', parseAppId)
+    .addOption(new Option('--token <token>', 'API token of the app, for clients of the API').env('SLUICE_TOKEN'))
+    .option('--api <url>', 'address of the API; default: API_URL or the running stack')
+    .option('--state <state>', 'only imports in this state (with --token)')
+    .option('--source <route>', 'only imports of this upload route (with --token)')
     .option('--json', 'print one JSON document and nothing else on stdout')
-    .action(async ({ app }: { app: number }) => {
-      const links = await linkBase()
-      const imports = await withDatabase(async (db) => {
-        await requireApp(db, app)
-        return await listImports(db, links, app, listLimit)
-      })
+    .action(async (options: ListOptions) => {
+      const imports = await (options.app === undefined ? listAsClient(options) : listAsOperator(options.app))
       print(list, imports, () => table(imports.map(summaryRow), 'No imports.'))
     })
+}
+
+interface ListOptions extends ImportFilters {
+  app?: number
+  token?: string
+  api?: string
+}
+
+async function listAsOperator(app: number): Promise<ImportView[]> {
+  const links = await linkBase()
+  return await withDatabase(async (db) => {
+    await requireApp(db, app)
+    return await listImports(db, links, app, listLimit)
+  })
+}
+
+async function listAsClient({ token, api, ...filters }: ListOptions): Promise<ImportView[]> {
+  if (!token) throw new Failure('--app, or --token (or SLUICE_TOKEN), is missing', 2)
+  return await readImports(await apiUrl(api), token, filters, listLimit)
 }
 
 interface ImportOptions {
@@ -132,7 +152,9 @@ function describe(view: ImportView): string {
     File: view.file_name,
     State: view.state,
     'Rows read': view.rows_total,
-    ...(view.dry_run ? { 'Dry run': 'nothing is applied' } : { 'Rows applied': view.rows_applied }),
+    ...(view.dry_run
+      ? { 'Dry run': 'nothing is applied' }
+      : { 'Rows applied': view.rows_applied, 'Rows changed': view.rows_changed }),
     'Rows with errors': view.rows_failed,
     Error: view.error,
     'Error file': view.error_file_url,

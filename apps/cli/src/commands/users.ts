@@ -1,7 +1,6 @@
 import { open } from 'node:fs/promises'
 import { requireApp } from '@sluice/accounts'
-import { showUserDeletion } from '@sluice/deletions'
-import { showUser } from '@sluice/profiles'
+import { showUserDocument } from '@sluice/deletions'
 import type { Command } from 'commander'
 import { Failure } from '../failure.ts'
 import { fields, print, table } from '../output.ts'
@@ -38,10 +37,7 @@ export function addUserCommands(program: Command): void {
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (userId: string, { app }: { app: number }) => {
-      const user = await withDatabase(async (db) => {
-        const found = await showUser(db, app, userId)
-        return found && { ...found, deletion: await showUserDeletion(db, app, userId) }
-      })
+      const user = await withDatabase((db) => showUserDocument(db, app, userId))
       if (user === undefined) throw new Failure(`user ${JSON.stringify(userId)} is not registered`)
       print(show, user, () => {
         const values = Object.entries(user.profiles).map(([key, { type, value }]) => ({

@@ -26,11 +26,11 @@ export interface Response {
 
 interface Parameter {
   name: string
-  in: 'path' | 'header'
-  required: true
+  in: 'path' | 'header' | 'query'
+  required?: true
   description: string
   schema: JsonSchema
-  example: string
+  example: string | number
 }
 
 export interface Operation {

@@ -2,11 +2,12 @@ import type { ApiDocument } from './document-types.ts'
 import { bulkImportPath, importStatusPath } from './operations/bulk-import.ts'
 import { bulkImportV2Path } from './operations/bulk-import-v2.ts'
 import { deletionPath } from './operations/deletion.ts'
+import { exportFilePath, exportPath, exportsPath } from './operations/exports.ts'
 import { profileKeysPath } from './operations/profile-keys.ts'
 import { profileUpdatePath } from './operations/profile-update.ts'
 import { docsPath, documentPath, errorFilePath, livePath, metricsPath, readyPath } from './operations/service.ts'
 import { userValuePath } from './operations/user-values.ts'
-import { usersPath } from './operations/users.ts'
+import { userPath, usersPath } from './operations/users.ts'
 import { schemas } from './schemas.ts'
 
 const description = `Sluice keeps the profiles of an app's end users. A profile has values by key, and each key has one type. Profiles are
@@ -16,7 +17,7 @@ updated one user at a time, or in bulk from CSV files.
 \`token\` need an API token in the header \`X-Service-Token\`. An unknown path is answered 404, and so is a method that a path
 does not have.
 
-**Rate limits.** Requests are counted per app and function in fixed windows. The headers \`X-RateLimit-Limit\`,
+**Rate limits.** Requests are counted per API token and function in fixed windows. The headers \`X-RateLimit-Limit\`,
 \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` describe the current window. The \`Retry-After\` of a 429 says how long to wait.
 
 **Errors** have \`error.messages\`, and some have an \`error.code\`. Errors that are the same at every endpoint also have a
@@ -48,8 +49,12 @@ export function openApiDocument(apiUrl: string): ApiDocument {
       '/v3/user_data_deletions': deletionPath,
       '/v2/user_profiles': profileUpdatePath,
       '/v1/users': usersPath,
-      '/v1/profile_keys': profileKeysPath,
+      '/v1/users/{user_id}': userPath,
       '/v1/users/{user_id}/profiles/{key}': userValuePath,
+      '/v1/profile_keys': profileKeysPath,
+      '/v1/exports': exportsPath,
+      '/v1/exports/{export_id}': exportPath,
+      '/export_files/{token}': exportFilePath,
       '/v3/user_profiles/bulk_import': bulkImportPath,
       '/v3/user_profiles/bulk_import/{import_id}': importStatusPath,
       '/v2/user_profiles/bulk_import': bulkImportV2Path,

@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { exportAnswer, exportView } from '../export.ts'
 import { importRequest, importView, uploadDescriptor } from '../import.ts'
+import { importList } from '../import-list.ts'
 import { limits } from '../limits.ts'
 import { valueTypes } from '../value-type.ts'
 import type { JsonSchema } from './document-types.ts'
@@ -122,6 +124,20 @@ const deletionRequest = {
   required: ['identity_type', 'identity_value'],
 }
 
+const exportRequest = {
+  type: 'object',
+  properties: {
+    keys: {
+      type: ['array', 'null'],
+      description: 'The columns after `user_id`, in order. Default: all keys, by name.',
+      minItems: 1,
+      maxItems: limits.exportKeys,
+      uniqueItems: true,
+      items: { type: 'string', minLength: 1, maxLength: limits.keyLength },
+    },
+  },
+}
+
 const accepted = {
   type: 'object',
   properties: { status: { type: 'string', const: 'accepted' } },
@@ -154,18 +170,68 @@ const health = {
   additionalProperties: false,
 }
 
+const importListSchema = {
+  ...schemaOf(importList, 'output'),
+  properties: {
+    ...(schemaOf(importList, 'output').properties as JsonSchema),
+    imports: { type: 'array', items: { $ref: '#/components/schemas/Import' } },
+  },
+}
+
+const user = {
+  type: 'object',
+  properties: {
+    user_id: userId,
+    profiles: {
+      type: 'object',
+      description: 'Every value, by key. A datetime is in UTC.',
+      additionalProperties: {
+        type: 'object',
+        properties: { type: { type: 'string', enum: valueTypes }, value: { type: ['string', 'number'] } },
+        required: ['type', 'value'],
+        additionalProperties: false,
+      },
+    },
+    campaign_target: { type: 'boolean', description: 'False from the start of a deletion.' },
+    deletion: {
+      description: 'The pending deletion with the earliest dates; null if there is none.',
+      anyOf: [
+        {
+          type: 'object',
+          properties: {
+            state: { type: 'string', enum: ['accepted', 'started'] },
+            accepted_at: { type: 'string', format: 'date-time' },
+            starts_at: { type: 'string', format: 'date-time' },
+            completes_at: { type: 'string', format: 'date-time' },
+          },
+          required: ['state', 'accepted_at', 'starts_at', 'completes_at'],
+          additionalProperties: false,
+        },
+        { type: 'null' },
+      ],
+    },
+  },
+  required: ['user_id', 'profiles', 'campaign_target', 'deletion'],
+  additionalProperties: false,
+}
+
 /** The schemas of all bodies. If the API checks a body with a schema, the document shows that schema. */
 export const schemas = {
   ImportRequest: schemaOf(importRequest, 'input'),
   UploadDescriptor: schemaOf(uploadDescriptor, 'output'),
   Import: schemaOf(importView, 'output'),
+  ImportList: importListSchema,
   ProfileEntry: profileEntry,
   ProfileUpdateRequest: profileUpdateRequest,
   ProfileUpdateAnswer: profileUpdateAnswer,
+  User: user,
   UserRegistrationRequest: userRegistrationRequest,
   ProfileKeyRegistration: profileKeyRegistration,
   ProfileKeys: profileKeys,
   DeletionRequest: deletionRequest,
+  ExportRequest: exportRequest,
+  ExportAnswer: schemaOf(exportAnswer, 'output'),
+  Export: schemaOf(exportView, 'output'),
   Accepted: accepted,
   ColumnTypes: columnTypes,
   Health: health,

@@ -8,6 +8,8 @@ const modules = [
   'imports',
   'bucket-uploads',
   'deletions',
+  'exports',
+  'idempotency',
   'mails',
   'rate-limits',
   'dashboard',

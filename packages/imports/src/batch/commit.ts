@@ -10,7 +10,7 @@ import {
   sql,
   writeTogether,
 } from '@sluice/database'
-import { beforeLookup, lookUpUsers, mergeProfiles, registerKeys } from '@sluice/profiles'
+import { beforeLookup, lookUpUsers, mergeProfiles, profilesWritten, registerKeys } from '@sluice/profiles'
 import type { ImportContext } from '../context.ts'
 import { otherTypes } from '../file/check-columns.ts'
 import type { Columns, ProfileColumn } from '../file/columns.ts'
@@ -138,7 +138,9 @@ async function writeBatch(
       ...(keptRows.lineBytes > 0 ? [saveKeptRows(tx, claim, batch, place.errorRoomBytes)] : []),
       // Last, after megabytes of rows: it locks the import's row, and claiming the import must not wait for rows to
       // arrive.
-      progressTo(tx, context, claim, columns, batch, place, committed, counts),
+      progressTo(tx, context, claim, columns, batch, place, committed, counts, {
+        rowsChanged: claim.dryRun ? sql<number>`0` : profilesWritten(profileBatch, states, plan.toleratesConflicts),
+      }),
     ]
     return { writes, result: committed }
   })
@@ -211,6 +213,7 @@ function progressTo(
   { precedingEnd, precedingTypes, errorRoomBytes }: BatchPlace,
   { rowsFailed, registered }: Committed,
   counts: ErrorCounts,
+  { rowsChanged }: { rowsChanged: RawBuilder<number> },
 ): CompiledQuery {
   const { lineBytes } = batch.keptRows
   const progress = claimed({ db: tx }, claim)
@@ -227,6 +230,7 @@ function progressTo(
       rows_total: sql<number>`rows_total + ${batch.rows}`,
       rows_applied: sql<number>`rows_applied + ${claim.dryRun ? 0 : batch.rows - rowsFailed}`,
       rows_failed: sql<number>`rows_failed + ${rowsFailed}`,
+      rows_changed: sql<number>`rows_changed + ${rowsChanged}`,
       ...counts.added(),
       ...(claim.dryRun && previewed(registered)),
       ...(lineBytes > 0 && { error_bytes: sql<number>`error_bytes + ${lineBytes}` }),

@@ -1,4 +1,4 @@
-import type { ImportContentType } from '@sluice/database'
+import type { Database, ImportContentType } from '@sluice/database'
 import type { ImportId, StoredFile } from '../context.ts'
 import type { ImportOptions } from '../options.ts'
 import {
@@ -24,8 +24,9 @@ export interface FileBody {
  * Accepts two steps in which the routes differ. `open` starts reading the body. `check` reads the stored file before
  * the import is queued, and throws to refuse it.
  *
- * Returns the result of `check`; undefined if the import was cancelled meanwhile. Throws `TooManyWaiting` before the
- * body is read. Removes the import and its file if any later step fails, and throws the error of that step.
+ * Runs `alsoCommit` in the transaction that queues the import. Returns the result of `check`; undefined if the import
+ * was cancelled meanwhile. Throws `TooManyWaiting` before the body is read. Removes the import and its file if any
+ * later step fails, and throws the error of that step.
  */
 export async function receiveFile<Checked>(
   context: ReceiveFileContext,
@@ -33,6 +34,7 @@ export async function receiveFile<Checked>(
   expected: ExpectedFile,
   open: () => Promise<FileBody>,
   check: (file: StoredFile, options: ImportOptions) => Promise<Checked>,
+  alsoCommit: (tx: Database, checked: Checked) => Promise<void> | undefined = () => undefined,
 ): Promise<{ checked: Checked } | undefined> {
   const { db, storage } = context
   // Before the first byte: `requested_at` must not be later than the file's data (docs/decisions.md,
@@ -43,9 +45,12 @@ export async function receiveFile<Checked>(
     await storage.writeStream(objectKey, content, contentType, { byteSize })
     const stored = await storage.stat(objectKey)
     if (stored === undefined) throw new Error(`${objectKey} was stored and is gone`)
-    const file = { ...id, objectKey, contentType, etag: stored.etag, checksum: null }
-    const checked = await check(file, options)
-    return (await queueImport(db, id, { ...stored, contentType })) ? { checked } : undefined
+    const checked = await check({ ...id, objectKey, contentType, etag: stored.etag, checksum: null }, options)
+    return await db.transaction().execute(async (tx) => {
+      if (!(await queueImport(tx, id, { ...stored, contentType }))) return undefined
+      await alsoCommit(tx, checked)
+      return { checked }
+    })
   } catch (error) {
     await discardImport(context, id)
     throw error

@@ -1,5 +1,6 @@
 import type { ValueType } from '@sluice/contract'
 import { FileError } from '@sluice/csv'
+import type { Database } from '@sluice/database'
 import { KeyLimitExceeded } from '@sluice/profiles'
 import { inImportTrace } from '@sluice/traces'
 import type { ImportId, ReceiveContext, StoredFile } from '../context.ts'
@@ -19,7 +20,7 @@ export interface ReceivedImport {
 
 /**
  * Receives the file of a bulk import v2, which is the body of its request. The file is inspected before the import is
- * queued.
+ * queued. Runs `alsoCommit` in the transaction that queues it.
  *
  * Returns the import, or the documented message if the file is refused. A refused file leaves nothing behind. Throws
  * `TooManyWaiting` before the body is read, and what reading the body throws.
@@ -28,24 +29,27 @@ export async function receiveImport(
   context: ReceiveContext,
   appId: number,
   file: FileBody,
+  alsoCommit: (tx: Database, received: ReceivedImport) => Promise<void> | undefined = () => undefined,
 ): Promise<ReceivedImport | { refused: string }> {
   const id = { appId, importId: crypto.randomUUID() }
-  return await inImportTrace('import received', id.importId, () => receive(context, id, file))
+  return await inImportTrace('import received', id.importId, () => receive(context, id, file, alsoCommit))
 }
 
 async function receive(
   context: ReceiveContext,
   id: ImportId,
   file: FileBody,
+  alsoCommit: (tx: Database, received: ReceivedImport) => Promise<void> | undefined,
 ): Promise<ReceivedImport | { refused: string }> {
   const { contentType } = file
   const expected = { source: 'v2', contentType, longestMs: context.settings.API_UPLOAD_TIMEOUT } as const
   try {
-    const inspect = (stored: StoredFile, options: ImportOptions) => inspectFile(context, stored, options)
-    const received = await receiveFile(context, id, expected, async () => file, inspect)
-    if (received === undefined) return { refused: 'the import was cancelled' }
-    const { profiles } = received.checked.columns
-    return { importId: id.importId, types: new Map(profiles.map(({ key, type }) => [key, type ?? 'string'])) }
+    const inspect = async (stored: StoredFile, options: ImportOptions): Promise<ReceivedImport> => {
+      const { profiles } = (await inspectFile(context, stored, options)).columns
+      return { importId: id.importId, types: new Map(profiles.map(({ key, type }) => [key, type ?? 'string'])) }
+    }
+    const received = await receiveFile(context, id, expected, async () => file, inspect, alsoCommit)
+    return received?.checked ?? { refused: 'the import was cancelled' }
   } catch (error) {
     if (error instanceof FileError || error instanceof KeyLimitExceeded) return { refused: error.message }
     throw error

@@ -1,6 +1,7 @@
 import { type ImportRequest, limits, type UploadDescriptor } from '@sluice/contract'
-import { sql } from '@sluice/database'
+import { type Database, sql } from '@sluice/database'
 import { requireTypes } from '@sluice/profiles'
+import type { UploadTerms } from '@sluice/storage'
 import { inImportTrace } from '@sluice/traces'
 import type { RequestContext } from '../context.ts'
 import { uploadKey } from '../file/object-keys.ts'
@@ -8,18 +9,26 @@ import { optionValues } from '../options.ts'
 import type { FirstState } from '../states.ts'
 import { withinWaitingLimit } from './waiting-limit.ts'
 
+/** An import whose upload is awaited. */
+export interface RequestedImport {
+  importId: string
+  descriptor: UploadDescriptor
+}
+
 /**
  * Inserts the import of a first request (bulk import v3), which settles its place in the import order. Signs the upload
  * address.
  *
- * Returns the import's ID and the upload descriptor (service.md, Bulk import v3, first request). Throws
- * `TooManyWaiting`, and `TypeConflict` if a declared key is registered with another type.
+ * Runs `alsoCommit` in the transaction that inserts the import. Returns the import's ID and the upload descriptor
+ * (service.md, Bulk import v3, first request). Throws `TooManyWaiting`, and `TypeConflict` if a declared key is
+ * registered with another type.
  */
 export async function requestImport(
   { db, storage, settings }: RequestContext,
   appId: number,
   request: ImportRequest,
-): Promise<{ importId: string; descriptor: UploadDescriptor }> {
+  alsoCommit: (tx: Database, requested: RequestedImport) => Promise<void> | undefined = () => undefined,
+): Promise<RequestedImport> {
   const importId = crypto.randomUUID()
   const objectKey = uploadKey(appId, importId)
   await requireTypes(db, appId, request.profile_types ?? {})
@@ -29,7 +38,9 @@ export async function requestImport(
     newKeys: request.new_keys,
     clearMarker: request.clear_marker,
   }
-  const url = await storage.presignUpload(objectKey, { contentType, byteSize, checksum }, limits.uploadWindowMs)
+  const terms = { contentType, byteSize, checksum }
+  const url = await storage.presignUpload(objectKey, terms, limits.uploadWindowMs)
+  const requested = { importId, descriptor: descriptorOf(url, terms) }
   const values = {
     app_id: appId,
     import_id: importId,
@@ -46,10 +57,37 @@ export async function requestImport(
     upload_check_at: sql<Date>`now()`,
   } as const
   await inImportTrace('import requested', importId, () =>
-    withinWaitingLimit(db, appId, settings.WAITING_IMPORTS_LIMIT, (tx) =>
-      tx.insertInto('imports').values(values).execute(),
-    ),
+    withinWaitingLimit(db, appId, settings.WAITING_IMPORTS_LIMIT, async (tx) => {
+      await tx.insertInto('imports').values(values).execute()
+      await alsoCommit(tx, requested)
+    }),
   )
-  const headers = { 'Content-Type': contentType, 'Content-MD5': checksum }
-  return { importId, descriptor: { direct_upload: { url, headers } } }
+  return requested
+}
+
+function descriptorOf(url: string, { contentType, checksum }: UploadTerms): UploadDescriptor {
+  return { direct_upload: { url, headers: { 'Content-Type': contentType, 'Content-MD5': checksum } } }
+}
+
+/**
+ * Signs a new upload address for an import of v3 whose upload is still awaited, and prolongs its upload window. Returns
+ * undefined for any other import.
+ */
+export async function renewUpload(
+  { db, storage }: Pick<RequestContext, 'db' | 'storage'>,
+  appId: number,
+  importId: string,
+): Promise<UploadDescriptor | undefined> {
+  const row = await db
+    .updateTable('imports')
+    .set({ upload_expires_at: sql<Date>`now() + make_interval(secs => ${limits.uploadWindowMs / 1000})` })
+    .where('app_id', '=', appId)
+    .where('import_id', '=', importId)
+    .where('state', '=', 'awaiting_upload')
+    .where('source', '=', 'v3')
+    .returning(['object_key', 'content_type', 'byte_size', 'checksum'])
+    .executeTakeFirst()
+  if (row === undefined || row.byte_size === null || row.checksum === null) return undefined
+  const terms = { contentType: row.content_type, byteSize: row.byte_size, checksum: row.checksum }
+  return descriptorOf(await storage.presignUpload(row.object_key, terms, limits.uploadWindowMs), terms)
 }

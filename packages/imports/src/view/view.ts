@@ -1,4 +1,4 @@
-import type { ImportView } from '@sluice/contract'
+import { type ImportListRequest, type ImportView, importCursor } from '@sluice/contract'
 import type { Database } from '@sluice/database'
 import { isImportId } from '../context.ts'
 import { errorFileUrl } from '../result/error-link.ts'
@@ -38,24 +38,43 @@ export async function listImports(
   return rows.map((row) => toView(row, apiUrl))
 }
 
+/**
+ * Returns a page of an app's imports, newest request first, and the cursor of the next page; null if there is none.
+ * Imports that are added later do not move the following pages.
+ */
+export async function pageOfImports(
+  db: Database,
+  apiUrl: string,
+  appId: number,
+  { state, source, limit, before }: ImportListRequest,
+): Promise<{ imports: ImportView[]; nextCursor: string | null }> {
+  const rows = await selectImports(db)
+    .select('sequence_number')
+    .where('app_id', '=', appId)
+    .$if(state !== undefined, (query) => query.where('state', '=', state ?? 'queued'))
+    .$if(source !== undefined, (query) => query.where('source', '=', source ?? 'v3'))
+    .$if(before !== undefined, (query) => query.where('sequence_number', '<', before ?? 0))
+    .orderBy('sequence_number', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const page = rows.slice(0, limit)
+  const last = page.at(-1)
+  return {
+    imports: page.map((row) => toView(row, apiUrl)),
+    nextCursor: rows.length > limit && last !== undefined ? importCursor(last.sequence_number) : null,
+  }
+}
+
 /** Selects the columns of a {@link ViewRow} from all imports. */
 export function selectImports(db: Database) {
   return db
     .selectFrom('imports')
+    .select(['import_id', 'state', 'source', 'file_name', 'dry_run', 'types', 'warnings', 'error'])
     .select([
-      'import_id',
-      'state',
-      'source',
-      'dry_run',
       'rows_total',
       'rows_applied',
       'rows_failed',
-      'error',
-      'types',
-      'warnings',
-    ])
-    .select([
-      'file_name',
+      'rows_changed',
       'error_file_secret',
       'error_file_ends_before_row',
       'files_removed_at',
@@ -79,6 +98,7 @@ export function toView(row: ViewRow, apiUrl: string | undefined): ImportView {
     rows_total: row.rows_total,
     rows_applied: row.rows_applied,
     rows_failed: row.rows_failed,
+    rows_changed: row.rows_changed,
     error: row.error,
     error_file_url: linked ? errorFileUrl(apiUrl, row.import_id, row.error_file_secret ?? '') : null,
     ...(row.error_file_ends_before_row !== null && { error_file_ends_before_row: row.error_file_ends_before_row }),

@@ -1,188 +1,18 @@
-import { type CompiledQuery, copyInto, type Database, lookUpBySets, type RawBuilder, sql } from '@sluice/database'
-import { deletedSince, lookUpDeleted } from '../deleted-users.ts'
+import { type CompiledQuery, copyInto, type Database, type RawBuilder, sql } from '@sluice/database'
 import { mergeIntoExisting } from '../existing-profile.ts'
-import { keepUsers } from '../users-lock.ts'
 import { copyColumns } from './copy-rows.ts'
 import type { ProfileBatch } from './profile-batch.ts'
+import type { UserStates } from './user-states.ts'
 
 /** Stands for a missing hash in an array. It is never stored, so it never makes a profile look up to date. */
 const noHash = '00000000-0000-0000-0000-000000000000'
-
-/** What is known of a user, as a byte. */
-const unregistered = 0
-const withoutProfile = 1
-const outdated = 2
-const upToDate = 3
-const deleted = 4
-
-/** What the lookup found about a batch's users, by their numbers in the batch. */
-export class UserStates {
-  /** Users of the app, in this batch or not, were deleted after the rows were sent. */
-  readonly followDeletion: boolean
-  readonly #states: Uint8Array
-
-  constructor(states: Uint8Array, followDeletion: boolean) {
-    this.#states = states
-    this.followDeletion = followDeletion
-  }
-
-  /** The lookup found a profile of at least one user. */
-  get hasProfiles(): boolean {
-    return this.#states.includes(outdated) || this.#states.includes(upToDate)
-  }
-
-  isRegistered(user: number): boolean {
-    return this.#states[user] !== unregistered
-  }
-
-  /**
-   * Whether there is nothing to check or to write. Either the profile holds all values of the user's row, or the user
-   * was deleted after the row was sent. Such a row counts as applied, and then deleted.
-   */
-  isSettled(user: number): boolean {
-    return this.#states[user] === upToDate || this.#states[user] === deleted
-  }
-
-  /** Returns the registered users that have new values and no profile yet. */
-  toInsert(batch: ProfileBatch): number[] {
-    return this.#withDocument(batch, withoutProfile)
-  }
-
-  /** Returns the users with new values that their profiles may not hold yet. */
-  toUpdate(batch: ProfileBatch): number[] {
-    return this.#withDocument(batch, outdated)
-  }
-
-  #withDocument(batch: ProfileBatch, state: number): number[] {
-    const users: number[] = []
-    for (let user = 0; user < batch.size; user++) {
-      if (this.#states[user] === state && batch.hasDocument(user)) users.push(user)
-    }
-    return users
-  }
-}
-
-/**
- * Returns an expression that a transaction selects before it looks up the users of a batch. It keeps the app's users
- * from being deleted until the transaction ends, and makes lookups by sets of keys fast.
- */
-export function beforeLookup(appId: number): RawBuilder<unknown> {
-  return sql`${keepUsers(appId)}, ${lookUpBySets()}`
-}
-
-/**
- * Looks up which users of a batch are registered, and whose profile already holds the new values. The profile holds
- * them if the row that was merged into it last has the same hash. Such a row need not be read, and neither need rows of
- * users who were deleted after `sentAt`. `sentAt` is the time when the rows were sent, as Postgres writes it.
- *
- * Looks up no profiles if `assumesNone`. {@link mergeProfiles} then detects a profile that exists. Runs in a
- * transaction that has selected {@link beforeLookup}.
- */
-export async function lookUpUsers(
-  tx: Database,
-  appId: number,
-  batch: ProfileBatch,
-  sentAt: string,
-  assumesNone: boolean,
-): Promise<UserStates> {
-  const states = new Uint8Array(batch.size).fill(upToDate)
-  if (batch.size === 0) return new UserStates(states, await askDeletedSince(tx, appId, sentAt))
-  const found = assumesNone
-    ? { without: [...states.keys()], followDeletion: false }
-    : await lookUpProfiles(tx, appId, batch, sentAt, states)
-  let { followDeletion } = found
-  // A user who has a profile is registered, so only the others need to be looked up.
-  for (const user of found.without) states[user] = withoutProfile
-  if (found.without.length > 0) {
-    const answer = await lookUpRegistrations(tx, appId, batch, sentAt, found.without, states)
-    followDeletion ||= answer.followDeletion
-  }
-  if (followDeletion) {
-    for (const user of await lookUpDeleted(tx, appId, batch, sentAt)) states[user] = deleted
-  }
-  return new UserStates(states, followDeletion)
-}
-
-/** Looks up whether users were deleted, for a batch that has no readable user ID and so no other lookup. */
-async function askDeletedSince(tx: Database, appId: number, sentAt: string): Promise<boolean> {
-  const { rows } = await sql<{ deletions: boolean }>`
-    /* prepared */
-    select ${deletedSince(appId, sentAt)} as deletions
-  `.execute(tx)
-  return rows[0]?.deletions === true
-}
-
-/**
- * Returns the users who have no profile. Sets the state of users whose profile has another hash.
- *
- * Measured alternatives, in seconds of Postgres's CPU per million rows in key order:
- *
- * - users as a set with a hash join, as below: 1.0
- * - users one by one: 2.7
- * - one statement with common table expressions that looks up and writes: 13.5 in all, instead of 12.2
- */
-async function lookUpProfiles(
-  tx: Database,
-  appId: number,
-  batch: ProfileBatch,
-  sentAt: string,
-  states: Uint8Array,
-): Promise<{ without: number[]; followDeletion: boolean }> {
-  const { rows } = await sql<{ without: number[] | null; changed: number[] | null; deletions: boolean }>`
-    /* prepared */
-    with given as materialized (select ${batch.idArray()}::text[] as user_ids)
-    select array_agg(g.number) filter (where p.user_id is null) as without,
-      array_agg(g.number) filter (where p.user_id is not null and p.row_hash is distinct from g.row_hash) as changed,
-      ${deletedSince(appId, sentAt)} as deletions
-    from (
-      select unnest((select user_ids from given)) as user_id, unnest(${batch.hashArray()}::uuid[]) as row_hash,
-        generate_series(0, ${batch.size}::integer - 1) as number
-      offset 0
-    ) g
-    left join (
-      select user_id, row_hash from profiles
-      where app_id = ${appId}::integer and user_id = any((select user_ids from given)::text[])
-      offset 0
-    ) p on p.user_id = g.user_id
-  `.execute(tx)
-  for (const user of rows[0]?.changed ?? []) states[user] = outdated
-  return { without: rows[0]?.without ?? [], followDeletion: rows[0]?.deletions === true }
-}
-
-/** Sets the state of those given users who are not registered. */
-async function lookUpRegistrations(
-  tx: Database,
-  appId: number,
-  batch: ProfileBatch,
-  sentAt: string,
-  users: readonly number[],
-  states: Uint8Array,
-): Promise<{ followDeletion: boolean }> {
-  const { rows } = await sql<{ missing: number[] | null; deletions: boolean }>`
-    /* prepared */
-    with given as materialized (select ${batch.idArray(users)}::text[] as user_ids)
-    select array_agg(g.number) as missing, ${deletedSince(appId, sentAt)} as deletions
-    from (
-      select unnest((select user_ids from given)) as user_id, generate_series(0, ${users.length}::integer - 1) as number
-      offset 0
-    ) g
-    left join (
-      select user_id from users
-      where app_id = ${appId}::integer and user_id = any((select user_ids from given)::text[])
-      offset 0
-    ) u on u.user_id = g.user_id
-    where u.user_id is null
-  `.execute(tx)
-  for (const index of rows[0]?.missing ?? []) states[users[index] ?? 0] = unregistered
-  return { followDeletion: rows[0]?.deletions === true }
-}
 
 /**
  * Returns the statements that merge the new values into the profiles of registered users, for `writeTogether`. One
  * statement inserts first profiles, one updates the others; both set and remove keys. A profile that already holds all
  * of its new values is not written.
  *
- * Accepts the result of {@link lookUpUsers} in the transaction that these statements end. Another transaction may have
+ * Accepts the result of `lookUpUsers` in the transaction that these statements end. Another transaction may have
  * inserted a user's first profile since. The statements then fail with a conflict that `retryConflicts` repeats. With
  * `toleratesConflicts` they update that profile instead, at the price of an insert that takes 67 % longer.
  */
@@ -221,11 +51,15 @@ function insertProfiles(
   if (!toleratesConflicts) return copyInto('profiles', copyColumns, batch.copyRows(appId, users))
   return sql`
     /* prepared */
-    insert into profiles as p (app_id, user_id, attributes, row_hash, updated_at)
-    select ${appId}::integer, g.user_id, g.document::jsonb, nullif(g.row_hash, ${noHash}::uuid), now()
-    from unnest(${batch.idArray(users)}::text[], ${batch.documentArray(users)}::text[], ${batch.hashArray(users)}::uuid[])
-      as g (user_id, document, row_hash)
-    ${mergeIntoExisting}
+    with written as (
+      insert into profiles as p (app_id, user_id, attributes, row_hash, updated_at)
+      select ${appId}::integer, g.user_id, g.document::jsonb, nullif(g.row_hash, ${noHash}::uuid), now()
+      from unnest(${batch.idArray(users)}::text[], ${batch.documentArray(users)}::text[], ${batch.hashArray(users)}::uuid[])
+        as g (user_id, document, row_hash)
+      ${mergeIntoExisting}
+      returning 1
+    )
+    select ${countWritten}
   `.compile(tx)
 }
 
@@ -233,16 +67,20 @@ function updateProfiles(tx: Database, appId: number, batch: ProfileBatch, users:
   // `offset 0` keeps the planner from inlining the subquery, so each document is parsed once.
   return sql`
     /* prepared */
-    with given as materialized (select ${batch.idArray(users)}::text[] as user_ids)
-    update profiles p
-    set attributes = p.attributes || g.document, row_hash = nullif(g.row_hash, ${noHash}::uuid), updated_at = now()
-    from (
-      select unnest((select user_ids from given)) as user_id, unnest(${batch.documentArray(users)}::text[])::jsonb as document,
-        unnest(${batch.hashArray(users)}::uuid[]) as row_hash
-      offset 0
-    ) g
-    where p.app_id = ${appId}::integer and p.user_id = any((select user_ids from given)::text[]) and p.user_id = g.user_id
-      and not p.attributes @> g.document
+    with given as materialized (select ${batch.idArray(users)}::text[] as user_ids),
+    written as (
+      update profiles p
+      set attributes = p.attributes || g.document, row_hash = nullif(g.row_hash, ${noHash}::uuid), updated_at = now()
+      from (
+        select unnest((select user_ids from given)) as user_id, unnest(${batch.documentArray(users)}::text[])::jsonb as document,
+          unnest(${batch.hashArray(users)}::uuid[]) as row_hash
+        offset 0
+      ) g
+      where p.app_id = ${appId}::integer and p.user_id = any((select user_ids from given)::text[]) and p.user_id = g.user_id
+        and not p.attributes @> g.document
+      returning 1
+    )
+    select ${countWritten}
   `.compile(tx)
 }
 
@@ -262,32 +100,64 @@ function mergeWithRemovals(
 ): CompiledQuery[] {
   const insert = sql`
     /* prepared */
-    insert into profiles (app_id, user_id, attributes, row_hash, updated_at)
-    select ${appId}::integer, g.user_id, g.attributes, nullif(g.row_hash, ${noHash}::uuid), now()
-    from (
-      select user_id, jsonb_strip_nulls(document::jsonb) as attributes, row_hash
-      from unnest(${batch.idArray(toInsert)}::text[], ${batch.documentArray(toInsert)}::text[], ${batch.hashArray(toInsert)}::uuid[])
-        as given (user_id, document, row_hash)
-      offset 0
-    ) g
-    where g.attributes <> '{}'
-    on conflict (app_id, user_id) do nothing
+    with written as (
+      insert into profiles (app_id, user_id, attributes, row_hash, updated_at)
+      select ${appId}::integer, g.user_id, g.attributes, nullif(g.row_hash, ${noHash}::uuid), now()
+      from (
+        select user_id, jsonb_strip_nulls(document::jsonb) as attributes, row_hash
+        from unnest(${batch.idArray(toInsert)}::text[], ${batch.documentArray(toInsert)}::text[], ${batch.hashArray(toInsert)}::uuid[])
+          as given (user_id, document, row_hash)
+        offset 0
+      ) g
+      where g.attributes <> '{}'
+      on conflict (app_id, user_id) do nothing
+      returning 1
+    )
+    select ${countWritten}
   `
   const users = [...toInsert, ...toUpdate].sort((one, other) => one - other)
   if (users.length === 0) return []
   const update = sql`
     /* prepared */
-    with given as materialized (select ${batch.idArray(users)}::text[] as user_ids)
-    update profiles p
-    set attributes = jsonb_strip_nulls(p.attributes || g.document), row_hash = nullif(g.row_hash, ${noHash}::uuid),
-      updated_at = now()
-    from (
-      select unnest((select user_ids from given)) as user_id, unnest(${batch.documentArray(users)}::text[])::jsonb as document,
-        unnest(${batch.hashArray(users)}::uuid[]) as row_hash
-      offset 0
-    ) g
-    where p.app_id = ${appId}::integer and p.user_id = any((select user_ids from given)::text[]) and p.user_id = g.user_id
-      and p.attributes <> jsonb_strip_nulls(p.attributes || g.document)
+    with given as materialized (select ${batch.idArray(users)}::text[] as user_ids),
+    written as (
+      update profiles p
+      set attributes = jsonb_strip_nulls(p.attributes || g.document), row_hash = nullif(g.row_hash, ${noHash}::uuid),
+        updated_at = now()
+      from (
+        select unnest((select user_ids from given)) as user_id, unnest(${batch.documentArray(users)}::text[])::jsonb as document,
+          unnest(${batch.hashArray(users)}::uuid[]) as row_hash
+        offset 0
+      ) g
+      where p.app_id = ${appId}::integer and p.user_id = any((select user_ids from given)::text[]) and p.user_id = g.user_id
+        and p.attributes <> jsonb_strip_nulls(p.attributes || g.document)
+      returning 1
+    )
+    select ${countWritten}
   `
   return toInsert.length === 0 ? [update.compile(tx)] : [insert.compile(tx), update.compile(tx)]
+}
+
+/** The number of profiles that statements of this transaction have written so far, except by `copy`. */
+const writtenSoFar = sql`coalesce(nullif(current_setting('sluice.profiles_written', true), ''), '0')::bigint`
+
+/**
+ * Adds the rows of `written` to the count. The count is a setting of the transaction, because all statements of a batch
+ * are sent at once, and a later one of them needs the number.
+ */
+const countWritten = sql`
+  set_config('sluice.profiles_written', (${writtenSoFar} + (select count(*) from written))::text, true)`
+
+/**
+ * Returns an expression for the number of profiles that the statements of {@link mergeProfiles} have written, for a
+ * later statement of the same transaction.
+ */
+export function profilesWritten(
+  batch: ProfileBatch,
+  states: UserStates,
+  toleratesConflicts: boolean,
+): RawBuilder<number> {
+  const isCopied = !toleratesConflicts && !batch.hasRemovals
+  const copied = isCopied ? states.toInsert(batch).length : 0
+  return sql<number>`${copied}::bigint + ${writtenSoFar}`
 }

@@ -2,6 +2,7 @@ import { errors } from '../../errors.ts'
 import { fileMessages } from '../../import-messages.ts'
 import { limits } from '../../limits.ts'
 import type { Content, Header, PathItem } from '../document-types.ts'
+import { acceptsKey } from '../idempotency.ts'
 import { type ErrorCase, json, success, tokenResponses, tooManyBodies } from '../responses.ts'
 import { csvRules } from './csv-rules.ts'
 
@@ -57,28 +58,33 @@ const responses = tokenResponses(
   cases,
 )
 
+const operation = acceptsKey({
+  operationId: 'bulkImportV2',
+  tags: ['Bulk import'],
+  summary: 'Bulk import, with the file in the request',
+  description: [
+    'Deprecated: use version 3. Accepts a CSV file, plain or gzip-compressed, of up to 100 MiB as the body. The file is then',
+    'processed like any other import. The answer has the type of each column: the type of the registered key, or the type',
+    'inferred from the first rows.',
+    '',
+    csvRules,
+  ].join('\n'),
+  deprecated: true,
+  security: [{ token: [] }],
+  requestBody: {
+    required: true,
+    description: 'The file.',
+    content: { 'text/csv': file('user_id,name,age\nalice,Alice,34\n'), 'application/gzip': file('') },
+  },
+  responses,
+})
+
 /** `/v2/user_profiles/bulk_import`. */
 export const bulkImportV2Path: PathItem = {
   post: {
-    operationId: 'bulkImportV2',
-    tags: ['Bulk import'],
-    summary: 'Bulk import, with the file in the request',
-    description: [
-      'Deprecated: use version 3. Accepts a CSV file, plain or gzip-compressed, of up to 100 MiB as the body. The file is then',
-      'processed like any other import. The answer has the type of each column: the type of the registered key, or the type',
-      'inferred from the first rows.',
-      '',
-      csvRules,
-    ].join('\n'),
-    deprecated: true,
-    security: [{ token: [] }],
-    requestBody: {
-      required: true,
-      description: 'The file.',
-      content: { 'text/csv': file('user_id,name,age\nalice,Alice,34\n'), 'application/gzip': file('') },
-    },
+    ...operation,
     responses: Object.fromEntries(
-      Object.entries(responses).map(([status, response]) => [
+      Object.entries(operation.responses).map(([status, response]) => [
         status,
         { ...response, headers: { ...response.headers, ...deprecated } },
       ]),

@@ -4,8 +4,10 @@ import { fileMessages } from '../../import-messages.ts'
 import { refusedTypes } from '../../import-options.ts'
 import { limits } from '../../limits.ts'
 import type { PathItem } from '../document-types.ts'
+import { acceptsKey } from '../idempotency.ts'
 import { type ErrorCase, json, jsonBodyErrors, success, tokenResponses } from '../responses.ts'
 import { csvRules } from './csv-rules.ts'
+import { importListPath, view } from './import-list.ts'
 
 const checksum = 'XrY7u+Ae7tCTyyK7j1rNww=='
 
@@ -14,30 +16,6 @@ const descriptor = {
     url: 'https://storage.example.com/sluice/apps/7/imports/0b9d4d1e-7f0c-4c7e-9d6e-0f6d7f3f2a11/upload?X-Amz-Signature=6f1e',
     headers: { 'Content-Type': 'text/csv', 'Content-MD5': checksum },
   },
-}
-
-const view = {
-  import_id: '0b9d4d1e-7f0c-4c7e-9d6e-0f6d7f3f2a11',
-  state: 'completed',
-  source: 'v3',
-  file_name: 'people.csv',
-  rows_total: 1000,
-  rows_applied: 998,
-  rows_failed: 2,
-  error: null,
-  error_file_url: 'https://api.example.com/error_files/0b9d4d1e.c2VjcmV0',
-  types: { name: 'string', age: 'int', shop: 'int' },
-  warnings: [
-    {
-      key: 'shop',
-      type: 'int',
-      message: '212 of 1000 values begin with 0, which int does not keep',
-      examples: ['007', '042', '015'],
-    },
-  ],
-  requested_at: '2026-03-01T09:00:00.000Z',
-  started_at: '2026-03-01T09:00:05.120Z',
-  finished_at: '2026-03-01T09:00:06.480Z',
 }
 
 const importIdParameter = {
@@ -95,7 +73,8 @@ const notJson = { name: 'not_json', when: 'The body is not JSON.', answer: error
 
 /** `/v3/user_profiles/bulk_import`. */
 export const bulkImportPath: PathItem = {
-  post: {
+  ...importListPath,
+  post: acceptsKey({
     operationId: 'requestBulkImport',
     tags: ['Bulk import'],
     summary: 'Bulk import, first request: announce a file',
@@ -142,7 +121,7 @@ export const bulkImportPath: PathItem = {
       },
       [...invalidRequests, notJson, ...jsonBodyErrors(limits.jsonBytes)],
     ),
-  },
+  }),
 }
 
 /** `/v3/user_profiles/bulk_import/{import_id}`. */

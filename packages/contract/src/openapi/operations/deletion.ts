@@ -2,6 +2,7 @@ import { parseDeletionRequest } from '../../deletion.ts'
 import { errors } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import type { PathItem } from '../document-types.ts'
+import { acceptsKey } from '../idempotency.ts'
 import { type ErrorCase, json, jsonBodyErrors, success, tokenResponses } from '../responses.ts'
 
 /** Returns the case of an invalid request, with the messages of the real check. */
@@ -21,7 +22,7 @@ const cases = [
 
 /** `/v3/user_data_deletions`. */
 export const deletionPath: PathItem = {
-  post: {
+  post: acceptsKey({
     operationId: 'requestDeletion',
     tags: ['Deletion'],
     summary: 'Register users for deletion',
@@ -44,5 +45,5 @@ export const deletionPath: PathItem = {
       ...cases,
       ...jsonBodyErrors(limits.deletionBytes),
     ]),
-  },
+  }),
 }

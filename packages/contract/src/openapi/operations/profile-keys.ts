@@ -3,6 +3,7 @@ import { fileMessages } from '../../import-messages.ts'
 import { limits } from '../../limits.ts'
 import { type ProfileKeysAnswer, parseKeyRegistration } from '../../profile-keys.ts'
 import type { PathItem } from '../document-types.ts'
+import { acceptsKey } from '../idempotency.ts'
 import { type ErrorCase, json, jsonBodyErrors, success, tokenResponses } from '../responses.ts'
 
 const registered: ProfileKeysAnswer = {
@@ -56,7 +57,7 @@ export const profileKeysPath: PathItem = {
     security: [{ token: [] }],
     responses: tokenResponses({ 200: success('The keys.', json('ProfileKeys', registered)) }),
   },
-  post: {
+  post: acceptsKey({
     operationId: 'registerProfileKeys',
     tags: ['Profiles'],
     summary: 'Register profile keys',
@@ -76,5 +77,5 @@ export const profileKeysPath: PathItem = {
       ...cases,
       ...jsonBodyErrors(limits.jsonBytes),
     ]),
-  },
+  }),
 }

@@ -2,6 +2,7 @@ import { errors } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import { parseUserRegistration } from '../../users.ts'
 import type { PathItem } from '../document-types.ts'
+import { acceptsKey } from '../idempotency.ts'
 import { type ErrorCase, json, jsonBodyErrors, success, tokenResponses } from '../responses.ts'
 
 /** Returns the case of an invalid request, with the messages of the real check. */
@@ -20,7 +21,7 @@ const cases = [
 
 /** `/v1/users`. */
 export const usersPath: PathItem = {
-  post: {
+  post: acceptsKey({
     operationId: 'registerUsers',
     tags: ['Profiles'],
     summary: 'Register users',
@@ -39,5 +40,45 @@ export const usersPath: PathItem = {
       ...cases,
       ...jsonBodyErrors(limits.userRegistrationBytes),
     ]),
+  }),
+}
+
+/** `/v1/users/{user_id}`. */
+export const userPath: PathItem = {
+  get: {
+    operationId: 'getUser',
+    tags: ['Profiles'],
+    summary: 'One user',
+    description:
+      'Extension of Sluice. A registered user with every profile value, and the pending deletion if there is one.',
+    'x-sluice-extension': true,
+    security: [{ token: [] }],
+    parameters: [
+      {
+        name: 'user_id',
+        in: 'path',
+        required: true,
+        description: 'The user ID, percent-encoded.',
+        schema: { type: 'string' },
+        example: 'alice',
+      },
+    ],
+    responses: tokenResponses(
+      {
+        200: success(
+          'The user.',
+          json('User', {
+            user_id: 'alice',
+            profiles: {
+              age: { type: 'int', value: 34 },
+              last_visit: { type: 'datetime', value: '2026-03-01 09:30:00.000' },
+            },
+            campaign_target: true,
+            deletion: null,
+          }),
+        ),
+      },
+      [{ name: 'unknown', when: 'The user is not registered.', answer: errors.notFound() }],
+    ),
   },
 }

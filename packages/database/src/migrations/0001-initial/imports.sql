@@ -45,6 +45,7 @@ create table imports (
   rows_total bigint not null default 0,
   rows_applied bigint not null default 0,
   rows_failed bigint not null default 0,
+  rows_changed bigint not null default 0,
 
   -- The result.
   error text,
@@ -64,7 +65,7 @@ create table imports (
   finished_at timestamptz,
 
   primary key (app_id, import_id),
-  constraint imports_dry_run_applies_nothing check (not dry_run or rows_applied = 0),
+  constraint imports_dry_run_applies_nothing check (not dry_run or rows_applied = 0 and rows_changed = 0),
   -- An import ends only after the rows that were kept for its error file are in storage.
   constraint imports_error_bytes_settled
     check (error_bytes = 0 or report_due or state in ('awaiting_upload', 'queued', 'processing'))
@@ -88,6 +89,9 @@ create index imports_dispatched on imports (dispatched_at)
 
 create index imports_upload_checks on imports (upload_check_at) where upload_check_at is not null;
 create index imports_history on imports (app_id, sequence_number desc);
+-- The list of an app's imports with a filter. Their columns change only with the state, never with a batch.
+create index imports_history_by_state on imports (app_id, state, sequence_number desc);
+create index imports_history_by_source on imports (app_id, source, sequence_number desc);
 create index imports_ended on imports (finished_at) where finished_at is not null;
 
 -- Without `lease_until`: each batch renews the lease. An index on it would turn every renewal into a new entry in all

@@ -1,0 +1,119 @@
+import { errors, isIdempotencyKey, limits } from '@sluice/contract'
+import type { Database } from '@sluice/database'
+import { claimKey, completeKey, type KeyClaim, keyLeaseMs, releaseKey, renewKey } from '@sluice/idempotency'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import { answer, inFlightSeconds } from './answers.ts'
+import { appOf } from './authentication.ts'
+import { KeyedRequest } from './keyed-request.ts'
+import { drain, streamBody } from './request-body.ts'
+
+/** Renewals of a claim during one lease. */
+const renewals = 3
+
+/** A route that accepts the header `Idempotency-Key`. */
+interface Idempotency {
+  /**
+   * Returns a fresh body for a repetition, if the stored body is out of date; undefined if the stored body is to be
+   * sent.
+   */
+  refresh?(request: FastifyRequest, importId: string): Promise<unknown>
+}
+
+/**
+ * Makes the routes with `config.idempotency` that are registered afterwards accept the header `Idempotency-Key`
+ * (second-day.md §4). Call it before `limitRates`: a key is looked up before the request is counted.
+ *
+ * 1. After authentication, the key is claimed. A key that is stored or in flight does not count against the limit.
+ * 2. Before the body is read, an invalid key and a key in flight are refused.
+ * 3. After the body was read, a repetition gets the stored response, or 422 if its body differs.
+ * 4. Before the response is sent, it is stored, unless the route has stored it with its effect (`responseRecorder`).
+ */
+export function acceptIdempotencyKeys(api: FastifyInstance, { db, log }: { db: Database; log: Logger }): void {
+  api.decorateRequest('keyed')
+  api.addHook('onRoute', (route) => {
+    if (route.config?.idempotency === undefined) return
+    const name = `${route.method} ${route.url}`
+    route.onRequest = [route.onRequest ?? [], claimKeyOf(name, db)].flat()
+  })
+  api.addHook('preParsing', async (request, reply) => {
+    const outcome = request.keyed?.found.outcome
+    if (outcome === 'invalid') return answer(reply, errors.invalidIdempotencyKey())
+    if (outcome === 'in flight') {
+      return answer(reply.header('Retry-After', inFlightSeconds), errors.idempotencyKeyInFlight())
+    }
+  })
+  api.addHook('preHandler', replay)
+  api.addHook('onSend', async (request, reply, payload) => {
+    const { keyed } = request
+    if (keyed?.found.outcome !== 'claimed') return
+    await settle(db, keyed, keyed.found.claim, reply, payload).catch((error: unknown) => {
+      // The claim ends with its lease. The request may then be handled again, which the client asked for.
+      log.warn({ err: error, request_id: request.id }, 'response not kept for its idempotency key')
+    })
+  })
+}
+
+function claimKeyOf(name: string, db: Database) {
+  return async (request: FastifyRequest): Promise<void> => {
+    const key = request.headers['idempotency-key']
+    if (key === undefined) return
+    if (typeof key !== 'string' || !isIdempotencyKey(key)) {
+      request.keyed = new KeyedRequest({ outcome: 'invalid' })
+      return
+    }
+    const found = await claimKey(db, { appId: appOf(request), function: name, key })
+    request.keyed = new KeyedRequest(found)
+    if (found.outcome === 'claimed') request.keyed.keep(renewing(db, found.claim))
+  }
+}
+
+/** Renews a claim until the returned function is called, or the claim is lost. */
+function renewing(db: Database, claim: KeyClaim): () => void {
+  const stop = () => clearInterval(timer)
+  const renew = async () => {
+    // If Postgres does not answer, the next renewal may reach it in time.
+    if (!(await renewKey(db, claim).catch(() => true))) stop()
+  }
+  const timer = setInterval(renew, keyLeaseMs / renewals)
+  timer.unref()
+  return stop
+}
+
+/** Answers a repetition with the stored response. */
+async function replay(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
+  const { keyed } = request
+  if (keyed?.found.outcome !== 'stored') return undefined
+  const { idempotency, upload } = request.routeOptions.config
+  if (upload === true) await drain(keyed.hashed(streamBody(request.raw, limits.uploadBytesV2)))
+  const { status, body, requestHash, importId } = keyed.found.response
+  if (keyed.bodyHash?.equals(requestHash) !== true) return answer(reply, errors.idempotencyKeyReused())
+  const fresh = importId === null ? undefined : await idempotency?.refresh?.(request, importId)
+  if (importId !== null) reply.header('X-Import-Id', importId)
+  reply.header('Idempotency-Replayed', 'true').type('application/json; charset=utf-8')
+  return reply.code(status).send(fresh === undefined ? body : JSON.stringify(fresh))
+}
+
+/** Stores a response, or forgets the key if the response is not kept: 5xx, 429, or without the whole body. */
+async function settle(
+  db: Database,
+  keyed: KeyedRequest,
+  claim: KeyClaim,
+  reply: FastifyReply,
+  payload: unknown,
+): Promise<void> {
+  keyed.stopRenewing()
+  const { statusCode: status } = reply
+  if (keyed.isRecorded && status < 400) return
+  const { bodyHash: requestHash } = keyed
+  const isKept = status < 500 && status !== 429 && requestHash !== undefined && typeof payload === 'string'
+  if (isKept) await completeKey(db, claim, { status, body: payload, requestHash, importId: null })
+  else await releaseKey(db, claim)
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The route accepts the header `Idempotency-Key`. */
+    idempotency?: Idempotency
+  }
+}

@@ -1,0 +1,80 @@
+import { createHash, type Hash } from 'node:crypto'
+import type { Database } from '@sluice/database'
+import { completeKey, type FoundKey, type StoredResponse } from '@sluice/idempotency'
+import type { FastifyRequest } from 'fastify'
+
+/** A request with an idempotency key. */
+export class KeyedRequest {
+  /** What the key stands for; `invalid` if it is no key. */
+  readonly found: FoundKey | { outcome: 'invalid' }
+  readonly #hash: Hash = createHash('sha256')
+  #bodyHash: Buffer | undefined
+  #stopRenewing: () => void = () => {}
+
+  constructor(found: KeyedRequest['found']) {
+    this.found = found
+  }
+
+  /** SHA-256 of the body; undefined until the body was read to its end. */
+  get bodyHash(): Buffer | undefined {
+    return this.#bodyHash
+  }
+
+  /** The request repeats one that is stored or in flight, so it does not count against the rate limit. */
+  get isRepetition(): boolean {
+    return this.found.outcome === 'stored' || this.found.outcome === 'in flight'
+  }
+
+  /** The route has stored the response in the transaction of its effect. That transaction may have failed since. */
+  isRecorded = false
+
+  /** Remembers how to stop the renewal of the claim. */
+  keep(stopRenewing: () => void): void {
+    this.#stopRenewing = stopRenewing
+  }
+
+  stopRenewing(): void {
+    this.#stopRenewing()
+  }
+
+  /** Returns the chunks of the body, and hashes them as they pass. */
+  async *hashed(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      this.#hash.update(chunk)
+      yield chunk
+    }
+    this.#bodyHash = this.#hash.digest()
+  }
+}
+
+/** Returns the chunks of a request's body. If the request has an idempotency key, its body is hashed meanwhile. */
+export function hashedBody({ keyed }: FastifyRequest, chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  return keyed === undefined ? chunks : keyed.hashed(chunks)
+}
+
+/** Stores the response of a request, in the transaction of the request's effect. */
+export type RecordResponse = (
+  tx: Database,
+  response: Pick<StoredResponse, 'status' | 'importId'> & { body: unknown },
+) => Promise<void>
+
+/**
+ * Returns the function that stores the response to a request with an idempotency key; undefined without a key. A route
+ * calls it in the transaction of its effect, so that effect and response commit together. It throws `KeyClaimLost`.
+ */
+export function responseRecorder({ keyed }: FastifyRequest): RecordResponse | undefined {
+  if (keyed?.found.outcome !== 'claimed') return undefined
+  const { claim } = keyed.found
+  return async (tx, { status, body, importId }) => {
+    if (keyed.bodyHash === undefined) throw new Error('the body was not read to its end')
+    await completeKey(tx, claim, { status, body: JSON.stringify(body), requestHash: keyed.bodyHash, importId })
+    keyed.isRecorded = true
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set if the route accepts an idempotency key and the request has one. */
+    keyed?: KeyedRequest
+  }
+}

@@ -1,0 +1,22 @@
+import { claimExport, runExport } from '@sluice/exports'
+import type { Host, Stop } from './host.ts'
+
+/** Exports that a worker runs at a time. Postgres and the compression of one export use a processor each. */
+const concurrentExports = 1
+
+/**
+ * Runs exports. A job only says that some export waits; the worker claims the export that waits for the longest. The
+ * stop releases the claim, and another worker begins the export again.
+ */
+export function hostExports({ context, queues, metrics }: Host): Stop {
+  const shutdown = new AbortController()
+  queues.work(
+    'exports',
+    async () => {
+      const claim = shutdown.signal.aborted ? undefined : await claimExport(context)
+      if (claim !== undefined) metrics.exportEnded(await runExport(context, claim, shutdown.signal))
+    },
+    { concurrency: concurrentExports },
+  )
+  return () => shutdown.abort()
+}

@@ -1,0 +1,56 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { importCursor, parseImportList } from './import-list.ts'
+
+test('without parameters, a page has the newest 20 imports', () => {
+  expect(parseImportList({})).toEqual({ request: { limit: 20 } })
+  expect(parseImportList({ state: '', source: '', limit: '', cursor: '' })).toEqual({ request: { limit: 20 } })
+})
+
+test('each filter is accepted', () => {
+  const query = { state: 'failed', source: 'bucket', limit: '100', cursor: importCursor(7) }
+  expect(parseImportList(query)).toEqual({ request: { state: 'failed', source: 'bucket', limit: 100, before: 7 } })
+})
+
+test.each([
+  [
+    { state: 'done' },
+    'state must be one of awaiting_upload, queued, processing, completed, failed, expired, cancelled',
+  ],
+  [{ state: ['failed', 'queued'] }, 'state must be one of awaiting_upload'],
+  [{ source: 'V3' }, 'source must be one of v3, v2, dashboard, bucket'],
+  [{ limit: '0' }, 'limit must be a whole number from 1 to 100'],
+  [{ limit: '101' }, 'limit must be a whole number from 1 to 100'],
+  [{ limit: '1e1' }, 'limit must be a whole number from 1 to 100'],
+  [{ limit: '-1' }, 'limit must be a whole number from 1 to 100'],
+  [{ cursor: 'x' }, 'cursor is not a cursor of this list'],
+  [{ cursor: '__________8' }, 'cursor is not a cursor of this list'],
+])('%j is refused with a message that names the parameter', (query, message) => {
+  expect(parseImportList(query)).toEqual({ messages: [expect.stringContaining(message)] })
+})
+
+test('every invalid parameter has its own message', () => {
+  expect(parseImportList({ state: 'x', source: 'x', limit: 'x', cursor: 'x' })).toEqual({
+    messages: ['state', 'source', 'limit', 'cursor'].map((name) => expect.stringMatching(`^${name} `)),
+  })
+})
+
+test('a cursor is read back as the number that it was made of', () => {
+  fc.assert(
+    fc.property(fc.nat({ max: Number.MAX_SAFE_INTEGER }), (number) => {
+      expect(parseImportList({ cursor: importCursor(number) })).toEqual({ request: { limit: 20, before: number } })
+    }),
+  )
+})
+
+test('any query is either a request or refused with messages that name its parameters', () => {
+  const value = fc.oneof(fc.string(), fc.array(fc.string()), fc.constantFrom('failed', 'v3', '5', importCursor(3)))
+  const query = fc.record({ state: value, source: value, limit: value, cursor: value }, { requiredKeys: [] })
+  fc.assert(
+    fc.property(query, (given) => {
+      const parsed = parseImportList(given)
+      if ('request' in parsed) expect(parsed.request.limit).toBeGreaterThan(0)
+      else for (const message of parsed.messages) expect(message).toMatch(/^(state|source|limit|cursor) /)
+    }),
+  )
+})

@@ -1,0 +1,30 @@
+import type { ExportState } from '@sluice/contract'
+import type { Generated } from 'kysely'
+import type { NullableTimestamp, Timestamp } from './timestamps.ts'
+
+/** Exports of the profiles of an app (packages/exports). */
+export interface ExportsTable {
+  app_id: number
+  export_id: Generated<string>
+  /** The columns after `user_id`; null for all keys of the app, by name. */
+  keys: string[] | null
+  state: Generated<ExportState>
+  /** How often the export was claimed or restarted. A worker writes only under the current attempt. */
+  attempt: Generated<number>
+  /** Claims that count against the limit. */
+  tries: Generated<number>
+  lease_until: NullableTimestamp
+  retry_at: NullableTimestamp
+  rows: Generated<number>
+  /** Bytes of the file; while the export runs, the bytes so far. */
+  bytes: Generated<number>
+  error: string | null
+  file_secret: string | null
+  file_expires_at: NullableTimestamp
+  files_removed_at: NullableTimestamp
+  /** When the places of removed files are cleared once more, because a late write may arrive until then. */
+  sweep_at: NullableTimestamp
+  requested_at: Timestamp
+  started_at: NullableTimestamp
+  finished_at: NullableTimestamp
+}

@@ -1,0 +1,16 @@
+import type { Database } from '@sluice/database'
+import { showUser, type UserView, userIdProblem } from '@sluice/profiles'
+import { showUserDeletion, type UserDeletionView } from './view.ts'
+
+/** A user as the API and `sluice user show` show it (design.md §2). */
+export interface UserDocument extends UserView {
+  deletion: UserDeletionView | null
+}
+
+/** Returns a user with all profile values and the pending deletion; undefined if the ID is not registered. */
+export async function showUserDocument(db: Database, appId: number, userId: string): Promise<UserDocument | undefined> {
+  // Postgres refuses a text with U+0000 with an error.
+  if (userIdProblem(userId) !== undefined) return undefined
+  const user = await showUser(db, appId, userId)
+  return user && { ...user, deletion: await showUserDeletion(db, appId, userId) }
+}

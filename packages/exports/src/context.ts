@@ -1,0 +1,36 @@
+import type { Settings } from '@sluice/config'
+import type { Database } from '@sluice/database'
+import type { Storage } from '@sluice/storage'
+import type { Logger } from 'pino'
+
+/** The settings that running exports needs. */
+export const exportSettings = ['FILE_RETENTION_DAYS'] as const
+
+/** What running and removing exports needs. */
+export interface ExportContext {
+  db: Database
+  storage: Storage
+  settings: Settings<(typeof exportSettings)[number]>
+  log: Logger
+  /** Aborts when the process shuts down. */
+  shutdown?: AbortSignal
+}
+
+/** Identifies an export. */
+export interface ExportId {
+  appId: number
+  exportId: string
+}
+
+/** Whether a text has the form of an export's ID. */
+export function isExportId(text: string): boolean {
+  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
+}
+
+/**
+ * Returns the key of an export's file in storage. Each attempt has its own key, so that a worker which lost its claim
+ * cannot overwrite its successor's file.
+ */
+export function exportKey({ appId, exportId }: ExportId, attempt: number): string {
+  return `apps/${appId}/exports/${exportId}/${attempt}.csv.gz`
+}

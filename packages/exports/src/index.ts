@@ -1,0 +1,8 @@
+export { claimExport, type ExportClaim } from './claim.ts'
+export { type ExportContext, exportSettings } from './context.ts'
+export { dueExports } from './due.ts'
+export { followExportLink } from './link.ts'
+export { removeExportsOfApp, removeOldExports } from './removal.ts'
+export { requestExport } from './request.ts'
+export { runExport } from './run.ts'
+export { showExport } from './view.ts'

@@ -1,0 +1,38 @@
+import { timingSafeEqual } from 'node:crypto'
+import { type Database, sql } from '@sluice/database'
+import type { Storage } from '@sluice/storage'
+import { exportKey, isExportId } from './context.ts'
+
+/** Time for which the storage URL behind a link is valid, ms. */
+const downloadWindowMs = 5 * 60_000
+
+/** Returns the link to an export's file. It works like the link to an error file (design.md §3, Error file). */
+export function exportFileUrl(apiUrl: string, exportId: string, secret: string): string {
+  return `${apiUrl}/export_files/${exportId}.${secret}`
+}
+
+/**
+ * Follows the token of a link to an export's file.
+ *
+ * Returns a storage URL that is valid for 5 minutes, `expired`, or `unknown` for a token that Sluice never issued.
+ */
+export async function followExportLink(
+  db: Database,
+  storage: Storage,
+  token: string,
+): Promise<{ url: string } | 'expired' | 'unknown'> {
+  const [exportId = '', secret = ''] = token.split('.')
+  if (!isExportId(exportId) || !/^[\w-]{32}$/.test(secret) || token !== `${exportId}.${secret}`) return 'unknown'
+  const found = await db
+    .selectFrom('exports')
+    .select(['app_id', 'attempt', 'file_secret', 'files_removed_at'])
+    .select(sql<boolean>`file_expires_at > now()`.as('is_valid'))
+    .where('export_id', '=', exportId)
+    .executeTakeFirst()
+  if (found === undefined || found.file_secret === null) return 'unknown'
+  if (!timingSafeEqual(Buffer.from(found.file_secret), Buffer.from(secret))) return 'unknown'
+  if (!found.is_valid || found.files_removed_at !== null) return 'expired'
+  const key = exportKey({ appId: found.app_id, exportId }, found.attempt)
+  const file = { name: `export-${exportId}.csv.gz`, contentType: 'application/gzip' }
+  return { url: await storage.presignDownload(key, file.name, downloadWindowMs, file.contentType) }
+}

@@ -1,0 +1,120 @@
+import { isDue, sql } from '@sluice/database'
+import { type ExportContext, type ExportId, exportKey } from './context.ts'
+
+/** Exports that one query returns. */
+const passSize = 100
+
+/** Hours in which a worker that lost its claim may still write a file. */
+const lastWriteHours = 25
+
+const hourMs = 60 * 60_000
+
+interface StoredExport extends ExportId {
+  attempt: number
+}
+
+type RemovalContext = Pick<ExportContext, 'db' | 'storage' | 'log' | 'shutdown'>
+
+/**
+ * Removes the files of an app's exports, because a deletion completes: they may hold data of deleted users. Their links
+ * are answered 410. An export that runs begins again with a new snapshot. Safe to repeat.
+ *
+ * Returns the number of exports whose files could not be removed. Throws when the process shuts down.
+ */
+export async function removeExportsOfApp(context: RemovalContext, appId: number): Promise<number> {
+  const { db, shutdown } = context
+  await db
+    .updateTable('exports')
+    .set({
+      state: 'queued',
+      attempt: sql<number>`attempt + 1`,
+      tries: sql<number>`greatest(tries - 1, 0)`,
+      lease_until: null,
+      sweep_at: sql<Date>`now() + make_interval(hours => ${lastWriteHours})`,
+    })
+    .where('app_id', '=', appId)
+    .where('state', '=', 'processing')
+    .execute()
+  const rows = await db
+    .selectFrom('exports')
+    .select(['export_id', 'attempt', 'state'])
+    .where('app_id', '=', appId)
+    .where('files_removed_at', 'is', null)
+    .where('attempt', '>', 0)
+    .execute()
+  let failures = 0
+  for (const { export_id: exportId, attempt, state } of rows) {
+    shutdown?.throwIfAborted()
+    const stored = { appId, exportId, attempt }
+    const hasEnded = state === 'completed' || state === 'failed'
+    // The current attempt of an export that runs has a new snapshot.
+    if (!(await clear(context, stored, hasEnded ? attempt : attempt - 1))) failures += 1
+    else if (hasEnded) await noteRemoved(context, stored)
+  }
+  return failures
+}
+
+/**
+ * Removes the files of exports that ended `FILE_RETENTION_DAYS` ago, and clears the places of removed files once more.
+ * Safe to run in several processes at once. Returns how many exports it handled.
+ */
+export async function removeOldExports(context: ExportContext): Promise<number> {
+  const { db, settings, shutdown } = context
+  const isOld = sql`
+    files_removed_at is null and finished_at < now() - make_interval(days => ${settings.FILE_RETENTION_DAYS}::integer)`
+  const { rows } = await sql<{
+    app_id: number
+    export_id: string
+    attempt: number
+    is_old: boolean
+    keeps_file: boolean
+  }>`
+    select app_id, export_id, attempt, coalesce(${isOld}, false) as is_old, files_removed_at is null as keeps_file
+    from exports where ${isOld} or sweep_at is not null and ${isDue(sql`sweep_at`, lastWriteHours * hourMs)}
+    limit ${passSize}
+  `.execute(db)
+  let handled = 0
+  for (const { app_id: appId, export_id: exportId, attempt, is_old: isDueForRemoval, keeps_file: keepsFile } of rows) {
+    if (shutdown?.aborted) return handled
+    const stored = { appId, exportId, attempt }
+    // Of an export that keeps its file, only the places of earlier attempts are cleared.
+    if (!(await clear(context, stored, keepsFile && !isDueForRemoval ? attempt - 1 : attempt))) continue
+    await (isDueForRemoval ? noteRemoved(context, stored) : endSweep(context, stored))
+    handled += 1
+  }
+  return handled
+}
+
+/** Removes the files of the attempts 1 to `upTo`. Returns false if storage failed. */
+async function clear({ storage, log }: RemovalContext, stored: StoredExport, upTo: number): Promise<boolean> {
+  try {
+    for (let attempt = 1; attempt <= upTo; attempt++) await storage.removeAll(exportKey(stored, attempt))
+    return true
+  } catch (error) {
+    log.warn({ app_id: stored.appId, export_id: stored.exportId, err: error }, 'files of an export not removed')
+    return false
+  }
+}
+
+async function noteRemoved({ db }: RemovalContext, { appId, exportId }: StoredExport): Promise<void> {
+  await db
+    .updateTable('exports')
+    .set({
+      files_removed_at: sql<Date>`now()`,
+      sweep_at: sql<Date>`now() + make_interval(hours => ${lastWriteHours})`,
+    })
+    .where('app_id', '=', appId)
+    .where('export_id', '=', exportId)
+    .where('finished_at', 'is not', null)
+    .execute()
+}
+
+async function endSweep({ db }: RemovalContext, { appId, exportId }: StoredExport): Promise<void> {
+  await db
+    .updateTable('exports')
+    .set({ sweep_at: null })
+    .where('app_id', '=', appId)
+    .where('export_id', '=', exportId)
+    .where(sql<boolean>`sweep_at <= now()`)
+    .execute()
+}

@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { limits, userIdColumn } from '@sluice/contract'
+import { headerLine } from '@sluice/csv'
+import { type CopiedBytes, copyOut, type Database, sql } from '@sluice/database'
+import { registeredKeys } from '@sluice/profiles'
+import { type ExportClaim, ExportClaimLost, heldBy, keepClaim, retryPausesSeconds } from './claim.ts'
+import { type ExportContext, exportKey } from './context.ts'
+import { copyStatement, type ExportColumn } from './statement.ts'
+
+/** How the run of a claim ended. */
+export type ExportOutcome = 'completed' | 'failed' | 'released' | 'lost'
+
+/** The export cannot succeed in any try. */
+class ExportImpossible extends Error {
+  override readonly name = 'ExportImpossible'
+}
+
+/** Level 4 takes half the processor time of the default level 6. The file is 6 % larger. */
+const gzipOptions = { level: 4, chunkSize: 2 ** 18 }
+
+/**
+ * Runs a claimed export: writes all profiles of one snapshot into a gzip file, in constant memory. When `shutdown`
+ * aborts, releases the claim; another worker begins again. A try that fails is repeated later, a few times.
+ *
+ * Returns how the claim ended. Throws if Postgres cannot be reached. Another worker claims the export after its lease
+ * then.
+ */
+export async function runExport(
+  context: ExportContext,
+  claim: ExportClaim,
+  shutdown: AbortSignal,
+): Promise<ExportOutcome> {
+  const log = context.log.child({ app_id: claim.appId, export_id: claim.exportId, attempt: claim.attempt })
+  const progress = { bytes: 0 }
+  const kept = keepClaim({ ...context, log }, claim, () => progress.bytes)
+  const signal = AbortSignal.any([kept.lost, shutdown])
+  log.info({ tries: claim.tries }, 'export claimed')
+  try {
+    const rows = await writeFile(context, claim, progress, signal)
+    await complete(context, claim, rows, progress.bytes)
+    log.info({ rows, bytes: progress.bytes }, 'export completed')
+    return 'completed'
+  } catch (error) {
+    await context.storage.removeAll(exportKey(claim, claim.attempt)).catch((cause: unknown) => {
+      log.warn({ err: cause }, 'file of an interrupted export not removed')
+    })
+    if (kept.lost.aborted || error instanceof ExportClaimLost) {
+      log.warn('claim of the export lost')
+      return 'lost'
+    }
+    return await release({ ...context, log }, claim, error, shutdown.aborted)
+  } finally {
+    kept.stop()
+  }
+}
+
+/** Writes the file. Returns the number of its rows. */
+async function writeFile(
+  { db, storage }: ExportContext,
+  claim: ExportClaim,
+  progress: { bytes: number },
+  signal: AbortSignal,
+): Promise<number> {
+  const key = exportKey(claim, claim.attempt)
+  let failure: unknown
+  let copied: CopiedBytes | undefined
+  const copyColumns = (columns: readonly ExportColumn[]) => async (source: CopiedBytes) => {
+    copied = source
+    const gzip = createGzip(gzipOptions)
+    gzip.write(headerLine([userIdColumn, ...columns.map((column) => column.key)]))
+    const writing = storage.writeStream(key, counted(gzip, progress), 'application/gzip', { signal })
+    await Promise.all([pipeline(source, gzip, { signal }), writing]).catch((error: unknown) => {
+      failure = error
+      throw error
+    })
+  }
+  try {
+    await db
+      .transaction()
+      .setIsolationLevel('repeatable read')
+      .execute(async (tx) => {
+        // The whole table is read: the planner may read it from start to end.
+        await sql`set local enable_seqscan = on`.execute(tx)
+        const columns = await columnsOf(tx, claim)
+        await tx.executeQuery(copyOut(copyStatement(claim.appId, columns), copyColumns(columns)))
+      })
+  } catch (error) {
+    // The connection is closed after a failure, so that the rollback fails as well.
+    throw failure ?? error
+  }
+  // Postgres tells the number after the last row: it is known when the transaction has ended.
+  return copied?.rowCount ?? 0
+}
+
+async function columnsOf(tx: Database, { appId, keys }: ExportClaim): Promise<ExportColumn[]> {
+  const registered = await registeredKeys(tx, appId)
+  const chosen = keys ?? [...registered.keys()]
+  if (chosen.length > limits.exportKeys) {
+    throw new ExportImpossible(`an export has at most ${limits.exportKeys} keys, and the app has ${chosen.length}`)
+  }
+  // A registered key is never removed.
+  return chosen.map((key) => ({ key, type: registered.get(key) ?? 'string' }))
+}
+
+async function* counted(chunks: AsyncIterable<Buffer>, progress: { bytes: number }): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    progress.bytes += chunk.length
+    yield chunk
+  }
+}
+
+/** Ends the export. Throws {@link ExportClaimLost}. */
+async function complete({ db, settings }: ExportContext, claim: ExportClaim, rows: number, bytes: number) {
+  const linkDays = Math.min(limits.errorFileLinkDays, settings.FILE_RETENTION_DAYS)
+  const { numUpdatedRows } = await heldBy(db, claim)
+    .set({
+      state: 'completed',
+      rows,
+      bytes,
+      lease_until: null,
+      finished_at: sql<Date>`now()`,
+      file_secret: randomBytes(24).toString('base64url'),
+      file_expires_at: sql<Date>`now() + make_interval(days => ${linkDays})`,
+    })
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) throw new ExportClaimLost('the export was restarted or ended')
+}
+
+/** Releases the claim for a later try, or fails the export after its last try. */
+async function release(
+  { db, log }: ExportContext,
+  claim: ExportClaim,
+  error: unknown,
+  isShutdown: boolean,
+): Promise<ExportOutcome> {
+  const pauseSeconds = retryPausesSeconds[claim.tries - 1]
+  const isFinal = !isShutdown && (error instanceof ExportImpossible || pauseSeconds === undefined)
+  if (!isShutdown) log.warn({ err: error, tries: claim.tries }, isFinal ? 'export failed' : 'export is tried again')
+  if (isFinal) {
+    const reason =
+      error instanceof ExportImpossible ? error.message : `could not be processed in ${claim.tries} attempts`
+    await heldBy(db, claim)
+      .set({ state: 'failed', error: reason, bytes: 0, lease_until: null, finished_at: sql<Date>`now()` })
+      .execute()
+    return 'failed'
+  }
+  await heldBy(db, claim)
+    .set({
+      state: 'queued',
+      bytes: 0,
+      lease_until: null,
+      retry_at: isShutdown ? null : sql<Date>`now() + make_interval(secs => ${pauseSeconds ?? 0})`,
+      ...(isShutdown && { tries: sql<number>`tries - 1` }),
+    })
+    .execute()
+  return 'released'
+}

@@ -1,0 +1,39 @@
+import type { ValueType } from '@sluice/contract'
+import pg from 'pg'
+
+/** A column of an export besides `user_id`. */
+export interface ExportColumn {
+  key: string
+  type: ValueType
+}
+
+/**
+ * Returns the `copy` that writes the rows of an export as CSV: every registered user of the app, by ID, with the values
+ * of these keys.
+ *
+ * `copy` accepts no parameters, so the keys are literals.
+ */
+export function copyStatement(appId: number, columns: readonly ExportColumn[]): string {
+  const cells = columns.map(({ key, type }) => cell(`p.attributes ->> ${pg.escapeLiteral(key)}`, type))
+  return `copy (
+    select ${['u.user_id', ...cells].join(', ')}
+    from users u left join profiles p on p.app_id = u.app_id and p.user_id = u.user_id
+    where u.app_id = ${Math.trunc(appId)} order by u.user_id
+  ) to stdout with (format csv)`
+}
+
+/** Returns the expression of a cell, such that an import of the cell gives the same value. */
+function cell(value: string, type: ValueType): string {
+  switch (type) {
+    case 'string':
+      // An empty cell: an import does not distinguish it from a missing value.
+      return `nullif(${value}, '')`
+    case 'int':
+      return value
+    case 'decimal':
+      // A decimal without a point would be read as an int, whose range is smaller.
+      return `${value} || case when ${value} like '%.%' then '' else '.0' end`
+    case 'datetime':
+      return `replace(${value}, ' ', 'T') || 'Z'`
+  }
+}

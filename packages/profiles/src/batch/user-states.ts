@@ -1,0 +1,173 @@
+import { type Database, lookUpBySets, type RawBuilder, sql } from '@sluice/database'
+import { deletedSince, lookUpDeleted } from '../deleted-users.ts'
+import { keepUsers } from '../users-lock.ts'
+import type { ProfileBatch } from './profile-batch.ts'
+
+/** What is known of a user, as a byte. */
+const unregistered = 0
+const withoutProfile = 1
+const outdated = 2
+const upToDate = 3
+const deleted = 4
+
+/** What the lookup found about a batch's users, by their numbers in the batch. */
+export class UserStates {
+  /** Users of the app, in this batch or not, were deleted after the rows were sent. */
+  readonly followDeletion: boolean
+  readonly #states: Uint8Array
+
+  constructor(states: Uint8Array, followDeletion: boolean) {
+    this.#states = states
+    this.followDeletion = followDeletion
+  }
+
+  /** The lookup found a profile of at least one user. */
+  get hasProfiles(): boolean {
+    return this.#states.includes(outdated) || this.#states.includes(upToDate)
+  }
+
+  isRegistered(user: number): boolean {
+    return this.#states[user] !== unregistered
+  }
+
+  /**
+   * Whether there is nothing to check or to write. Either the profile holds all values of the user's row, or the user
+   * was deleted after the row was sent. Such a row counts as applied, and then deleted.
+   */
+  isSettled(user: number): boolean {
+    return this.#states[user] === upToDate || this.#states[user] === deleted
+  }
+
+  /** Returns the registered users that have new values and no profile yet. */
+  toInsert(batch: ProfileBatch): number[] {
+    return this.#withDocument(batch, withoutProfile)
+  }
+
+  /** Returns the users with new values that their profiles may not hold yet. */
+  toUpdate(batch: ProfileBatch): number[] {
+    return this.#withDocument(batch, outdated)
+  }
+
+  #withDocument(batch: ProfileBatch, state: number): number[] {
+    const users: number[] = []
+    for (let user = 0; user < batch.size; user++) {
+      if (this.#states[user] === state && batch.hasDocument(user)) users.push(user)
+    }
+    return users
+  }
+}
+
+/**
+ * Returns an expression that a transaction selects before it looks up the users of a batch. It keeps the app's users
+ * from being deleted until the transaction ends, and makes lookups by sets of keys fast.
+ */
+export function beforeLookup(appId: number): RawBuilder<unknown> {
+  return sql`${keepUsers(appId)}, ${lookUpBySets()}`
+}
+
+/**
+ * Looks up which users of a batch are registered, and whose profile already holds the new values. The profile holds
+ * them if the row that was merged into it last has the same hash. Such a row need not be read, and neither need rows of
+ * users who were deleted after `sentAt`. `sentAt` is the time when the rows were sent, as Postgres writes it.
+ *
+ * Looks up no profiles if `assumesNone`. `mergeProfiles` then detects a profile that exists. Runs in a
+ * transaction that has selected {@link beforeLookup}.
+ */
+export async function lookUpUsers(
+  tx: Database,
+  appId: number,
+  batch: ProfileBatch,
+  sentAt: string,
+  assumesNone: boolean,
+): Promise<UserStates> {
+  const states = new Uint8Array(batch.size).fill(upToDate)
+  if (batch.size === 0) return new UserStates(states, await askDeletedSince(tx, appId, sentAt))
+  const found = assumesNone
+    ? { without: [...states.keys()], followDeletion: false }
+    : await lookUpProfiles(tx, appId, batch, sentAt, states)
+  let { followDeletion } = found
+  // A user who has a profile is registered, so only the others need to be looked up.
+  for (const user of found.without) states[user] = withoutProfile
+  if (found.without.length > 0) {
+    const answer = await lookUpRegistrations(tx, appId, batch, sentAt, found.without, states)
+    followDeletion ||= answer.followDeletion
+  }
+  if (followDeletion) {
+    for (const user of await lookUpDeleted(tx, appId, batch, sentAt)) states[user] = deleted
+  }
+  return new UserStates(states, followDeletion)
+}
+
+/** Looks up whether users were deleted, for a batch that has no readable user ID and so no other lookup. */
+async function askDeletedSince(tx: Database, appId: number, sentAt: string): Promise<boolean> {
+  const { rows } = await sql<{ deletions: boolean }>`
+    /* prepared */
+    select ${deletedSince(appId, sentAt)} as deletions
+  `.execute(tx)
+  return rows[0]?.deletions === true
+}
+
+/**
+ * Returns the users who have no profile. Sets the state of users whose profile has another hash.
+ *
+ * Measured alternatives, in seconds of Postgres's CPU per million rows in key order:
+ *
+ * - users as a set with a hash join, as below: 1.0
+ * - users one by one: 2.7
+ * - one statement with common table expressions that looks up and writes: 13.5 in all, instead of 12.2
+ */
+async function lookUpProfiles(
+  tx: Database,
+  appId: number,
+  batch: ProfileBatch,
+  sentAt: string,
+  states: Uint8Array,
+): Promise<{ without: number[]; followDeletion: boolean }> {
+  const { rows } = await sql<{ without: number[] | null; changed: number[] | null; deletions: boolean }>`
+    /* prepared */
+    with given as materialized (select ${batch.idArray()}::text[] as user_ids)
+    select array_agg(g.number) filter (where p.user_id is null) as without,
+      array_agg(g.number) filter (where p.user_id is not null and p.row_hash is distinct from g.row_hash) as changed,
+      ${deletedSince(appId, sentAt)} as deletions
+    from (
+      select unnest((select user_ids from given)) as user_id, unnest(${batch.hashArray()}::uuid[]) as row_hash,
+        generate_series(0, ${batch.size}::integer - 1) as number
+      offset 0
+    ) g
+    left join (
+      select user_id, row_hash from profiles
+      where app_id = ${appId}::integer and user_id = any((select user_ids from given)::text[])
+      offset 0
+    ) p on p.user_id = g.user_id
+  `.execute(tx)
+  for (const user of rows[0]?.changed ?? []) states[user] = outdated
+  return { without: rows[0]?.without ?? [], followDeletion: rows[0]?.deletions === true }
+}
+
+/** Sets the state of those given users who are not registered. */
+async function lookUpRegistrations(
+  tx: Database,
+  appId: number,
+  batch: ProfileBatch,
+  sentAt: string,
+  users: readonly number[],
+  states: Uint8Array,
+): Promise<{ followDeletion: boolean }> {
+  const { rows } = await sql<{ missing: number[] | null; deletions: boolean }>`
+    /* prepared */
+    with given as materialized (select ${batch.idArray(users)}::text[] as user_ids)
+    select array_agg(g.number) as missing, ${deletedSince(appId, sentAt)} as deletions
+    from (
+      select unnest((select user_ids from given)) as user_id, generate_series(0, ${users.length}::integer - 1) as number
+      offset 0
+    ) g
+    left join (
+      select user_id from users
+      where app_id = ${appId}::integer and user_id = any((select user_ids from given)::text[])
+      offset 0
+    ) u on u.user_id = g.user_id
+    where u.user_id is null
+  `.execute(tx)
+  for (const index of rows[0]?.missing ?? []) states[users[index] ?? 0] = unregistered
+  return { followDeletion: rows[0]?.deletions === true }
+}
