@@ -1,4 +1,3 @@
-// long
 import { checkSchema, connect, migrations, sql } from '@sluice/database'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
