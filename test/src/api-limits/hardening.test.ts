@@ -165,13 +165,13 @@ describe('answers', () => {
   })
 
   test.each([
-    ['declared', 'Content-Length: 16385', ''],
-    ['sent in chunks', 'Transfer-Encoding: chunked', `4001\r\n${'['.repeat(16_385)}\r\n`],
+    ['declared', 'Content-Length: 1048577', ''],
+    ['sent in chunks', 'Transfer-Encoding: chunked', `100001\r\n${' '.repeat(2 ** 20 + 1)}\r\n`],
   ])('a JSON body over the limit of its route is refused: %s', async (_, length, body) => {
     const answer = await sendRaw(api.url, [post(length), body])
     expect([answer.status, JSON.parse(answer.body)]).toEqual([
       413,
-      { error: { messages: ['The request body is over 16384 bytes.'] } },
+      { error: { messages: ['The request body is over 1048576 bytes.'] } },
     ])
   })
 
