@@ -1,10 +1,12 @@
 import { authenticator } from '@sluice/accounts'
+import { auditRoutes } from '@sluice/audit-log'
 import { readSettings, type Settings } from '@sluice/config'
 import { errors } from '@sluice/contract'
 import { closeConnections, openReadiness, type Readiness } from '@sluice/service'
 import { nameRoute } from '@sluice/traces'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { answer, answerError } from './answers.ts'
+import { tokenLastFour } from './authentication.ts'
 import { bodySettings, limitBodiesInFlight } from './bodies-in-flight.ts'
 import type { ApiContext, ApiServices } from './context.ts'
 import { docsRoutes } from './docs.ts'
@@ -75,6 +77,11 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
     )
   })
   api.decorateRequest('appId')
+  api.decorateRequest('bulkImportLimit')
+  auditRoutes(api, context.db, (request) => ({
+    appId: request.appId,
+    who: { type: 'token', name: `…${tokenLastFour(request)}` },
+  }))
   if (options.rateLimiter !== undefined) limitRates(api, options.rateLimiter, metrics)
 
   healthRoutes(api, context, readiness)
@@ -97,5 +104,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The app of the request's token; set by `authentication`. */
     appId?: number
+    /** The app's own limit of first requests of v3; null if the setting applies. */
+    bulkImportLimit?: string | null
   }
 }

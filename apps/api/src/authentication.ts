@@ -12,9 +12,10 @@ export function authentication({ authenticate }: ApiContext) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const token = request.headers['x-service-token']
     if (token === undefined || token === '') return answer(reply, errors.unauthorized())
-    const appId = typeof token === 'string' ? await authenticate(token) : undefined
-    if (appId === undefined) return answer(reply, errors.forbidden())
-    request.appId = appId
+    const owner = typeof token === 'string' ? await authenticate(token) : undefined
+    if (owner === undefined) return answer(reply, errors.forbidden())
+    request.appId = owner.appId
+    request.bulkImportLimit = owner.bulkImportLimit
   }
 }
 

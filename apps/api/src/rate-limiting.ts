@@ -1,6 +1,6 @@
-import type { SettingName, Settings } from '@sluice/config'
+import { rateLimit, type SettingName, type Settings } from '@sluice/config'
 import { errors } from '@sluice/contract'
-import { openRateLimiter, type RateLimiter, type RateLimitStore, retryAfter } from '@sluice/rate-limits'
+import { openRateLimiter, type RateLimit, type RateLimiter, type RateLimitStore, retryAfter } from '@sluice/rate-limits'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { answer } from './answers.ts'
@@ -82,9 +82,10 @@ export function limitRates(api: FastifyInstance, limiter: ApiRateLimiter, metric
 function limitRate(name: FunctionName, limiter: ApiRateLimiter, metrics: ApiMetrics) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const subject = rateSubject(request)
+    const own = limitOfApp(request, name)
     // A repetition with an idempotency key costs nothing (second-day.md §4).
     const isFree = request.keyed?.isRepetition === true
-    const count = await (isFree ? limiter.peek(subject, name) : limiter.count(subject, name))
+    const count = await (isFree ? limiter.peek(subject, name, own) : limiter.count(subject, name, own))
     reply.header('X-RateLimit-Limit', count.limit)
     reply.header('X-RateLimit-Remaining', count.remaining)
     reply.header('X-RateLimit-Reset', Math.ceil((Date.now() + count.resetAfterMs) / 1000))
@@ -93,4 +94,9 @@ function limitRate(name: FunctionName, limiter: ApiRateLimiter, metrics: ApiMetr
     const seconds = retryAfter(count.resetAfterMs)
     return answer(reply.header('Retry-After', seconds), errors.tooManyRequests(seconds))
   }
+}
+
+/** Returns the app's own limit of a function, which the authentication has read; undefined if the setting applies. */
+function limitOfApp({ bulkImportLimit }: FastifyRequest, name: FunctionName): RateLimit | undefined {
+  return name === 'bulk_import' && bulkImportLimit ? rateLimit.parse(bulkImportLimit) : undefined
 }

@@ -15,6 +15,14 @@ export const commandFiles: readonly CommandFile[] = [
     load: async () => (await import('./commands/app.ts')).addAppCommand,
   },
   {
+    words: {
+      pause:
+        'pause the imports of all apps; running imports are released after their current batch; requests and uploads are accepted',
+      resume: 'resume the imports of all apps; workers continue within a second',
+    },
+    load: async () => (await import('./commands/pause.ts')).addPauseCommands,
+  },
+  {
     words: { token: 'manage API tokens' },
     load: async () => (await import('./commands/token.ts')).addTokenCommand,
   },
@@ -29,7 +37,7 @@ export const commandFiles: readonly CommandFile[] = [
   {
     words: {
       import: 'upload a CSV file (plain or .gz) as a client of the API',
-      imports: 'imports of an app, newest first (at most 1000)',
+      imports: 'imports of an app or of all apps, newest request first (at most 1000)',
     },
     load: async () => (await import('./commands/import.ts')).addImportCommands,
   },
@@ -40,6 +48,10 @@ export const commandFiles: readonly CommandFile[] = [
   {
     words: { deletions: 'deletion requests of an app, newest first (at most 1000)' },
     load: async () => (await import('./commands/deletions.ts')).addDeletionCommands,
+  },
+  {
+    words: { audit: 'who did what, newest first; with --json one JSON document a line' },
+    load: async () => (await import('./commands/audit.ts')).addAuditCommand,
   },
   {
     words: { dashboard: 'links to the dashboard' },

@@ -11,12 +11,15 @@ import {
 } from '@sluice/service'
 import { nameRoute } from '@sluice/traces'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import { auditVisitors } from './access/audit.ts'
 import { limitForms } from './access/form-limits.ts'
 import { guardForms, parseForms } from './access/forms.ts'
 import { guardRoutes } from './access/guard.ts'
 import { refuseUnreadableText } from './access/readable-text.ts'
 import { answerBrokenAddresses, secureAnswers } from './access/security-headers.ts'
+import { allImportsRoutes } from './all-imports/routes.ts'
 import { assetRoutes } from './assets/routes.ts'
+import { auditLogRoutes } from './audit-log/routes.ts'
 import type { DashboardContext, PageRoutes } from './context.ts'
 import { credentialRoutes } from './credentials/routes.ts'
 import { dataImportRoutes } from './data-import/routes.ts'
@@ -27,6 +30,7 @@ import { homeRoutes } from './home/routes.ts'
 import { importRoutes } from './imports/routes.ts'
 import { invitationRoutes } from './invitations/routes.ts'
 import { themeRoutes } from './layout/theme.ts'
+import { operationRoutes } from './operation/routes.ts'
 import { profileRoutes } from './profiles/routes.ts'
 import { queueRoutes } from './queues/routes.ts'
 import { settingsRoutes } from './settings/routes.ts'
@@ -47,6 +51,9 @@ const areas: readonly PageRoutes[] = [
   profileRoutes,
   deletionRoutes,
   settingsRoutes,
+  operationRoutes,
+  auditLogRoutes,
+  allImportsRoutes,
   queueRoutes,
 ]
 
@@ -87,6 +94,7 @@ export function buildDashboard(
   guardRoutes(dashboard, context)
   refuseUnreadableText(dashboard)
   guardForms(dashboard)
+  auditVisitors(dashboard, context.db)
   limitForms(dashboard)
   answerErrors(dashboard)
   healthRoutes(dashboard, context, operations.readiness)

@@ -37,9 +37,11 @@ function openGauges(registry: Registry): (db: Database) => Promise<void> {
     'sluice_runnable_imports',
     'Imports and dry runs that run, or could run now if a worker were free: at most one of each kind and app',
   )
+  const pausedApps = gauge('sluice_paused_apps', 'Apps whose imports are paused')
+  const allPaused = gauge('sluice_paused', '1 while the imports of all apps are paused, otherwise 0')
   const oldest = gauge(
     'sluice_import_oldest_waiting_seconds',
-    'Longest wait of an import, among apps with one, few (2 to 10) and many waiting imports',
+    'Longest wait of an import, among apps with one, few (2 to 10) and many waiting imports; without paused apps',
     'app_class',
   )
   const mails = gauge('sluice_mails_waiting', 'Mails that are to be sent')
@@ -54,6 +56,8 @@ function openGauges(registry: Registry): (db: Database) => Promise<void> {
     for (const [state, count] of Object.entries(backlog.states)) imports.set({ state }, count)
     for (const [app_class, seconds] of Object.entries(backlog.oldestWaiting)) oldest.set({ app_class }, seconds)
     runnable.set(backlog.runnable)
+    pausedApps.set(backlog.pausedApps)
+    allPaused.set(backlog.allPaused ? 1 : 0)
     mails.set(mail.waiting)
     overdue.set(mail.overdue)
     for (const [state, count] of Object.entries(deletion)) deletions.set({ state }, count)

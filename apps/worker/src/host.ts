@@ -11,7 +11,12 @@ export interface Host {
   context: ImportContext &
     DeletionContext &
     MaintenanceContext & {
-      settings: { S3_GATEWAY_SEARCH_INTERVAL: number; IMPORT_CONCURRENCY: number; UPLOAD_CHECK_INTERVAL: number }
+      settings: {
+        S3_GATEWAY_SEARCH_INTERVAL: number
+        HISTORY_RETENTION_DAYS: number
+        IMPORT_CONCURRENCY: number
+        UPLOAD_CHECK_INTERVAL: number
+      }
     }
   queues: Queues
   mailer: Mailer

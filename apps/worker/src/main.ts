@@ -28,6 +28,7 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
     'DATABASE_POOL',
     ...sharedStoreSettings,
     'S3_GATEWAY_SEARCH_INTERVAL',
+    'HISTORY_RETENTION_DAYS',
     'IMPORT_CONCURRENCY',
     'WORKER_QUEUES',
   ])

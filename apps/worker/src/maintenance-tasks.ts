@@ -1,10 +1,17 @@
 import { importUnannouncedFiles, removeAbandonedUploads } from '@sluice/bucket-uploads'
 import { currentTime, endStaleCopies } from '@sluice/database'
-import { forgetDeletedUsers, runDeletions } from '@sluice/deletions'
+import { deleteApps, forgetDeletedUsers, runDeletions } from '@sluice/deletions'
 import { removeOldExports } from '@sluice/exports'
 import { removeOldKeys } from '@sluice/idempotency'
-import { noticeUploads, removeOldFiles, reportCancelled, reserveDisk, sweepFiles } from '@sluice/imports'
-import { dueMails } from '@sluice/mail'
+import {
+  noticeUploads,
+  removeOldFiles,
+  removeOldImports,
+  reportCancelled,
+  reserveDisk,
+  sweepFiles,
+} from '@sluice/imports'
+import { dueMails, removeOldMails } from '@sluice/mail'
 import { removeEndedWindows } from '@sluice/rate-limits'
 import { dispatchExports, dispatchImports, dispatchMails, dispatchNextMails } from './dispatch.ts'
 import type { Host } from './host.ts'
@@ -130,6 +137,24 @@ const runDeletionsTask: MaintenanceTask = {
   },
 }
 
+const deleteAppsTask: MaintenanceTask = {
+  name: 'delete-apps',
+  intervalMs: () => minute,
+  run: ({ context }) => deleteApps(context),
+}
+
+const removeHistoryTask: MaintenanceTask = {
+  name: 'remove-history',
+  intervalMs: () => 10 * minute,
+  async run({ context }) {
+    const { HISTORY_RETENTION_DAYS: days } = context.settings
+    if (days === 0) return
+    const imports = await removeOldImports(context, days)
+    const mails = await removeOldMails(context.db, days, context.shutdown)
+    if (imports + mails > 0) context.log.info({ imports, mails }, 'history removed')
+  },
+}
+
 /** All tasks of maintenance. */
 export const maintenanceTasks: readonly MaintenanceTask[] = [
   noticeUploadsTask,
@@ -146,4 +171,6 @@ export const maintenanceTasks: readonly MaintenanceTask[] = [
   reserveDiskTask,
   endStaleCopiesTask,
   runDeletionsTask,
+  deleteAppsTask,
+  removeHistoryTask,
 ]

@@ -21,15 +21,27 @@ export async function createApp(
   db: Database,
   { name, email }: { name: string; email: string },
 ): Promise<{ appId: number; apiToken: string }> {
-  if (name.trim() === '' || name.length > 255 || name.includes('\0')) {
-    throw new InvalidAccount('the name must have 1 to 255 characters')
-  }
+  checkName(name)
   const address = requireEmail(email)
   return await db.transaction().execute(async (tx) => {
     const { app_id: appId } = await tx.insertInto('apps').values({ name }).returning('app_id').executeTakeFirstOrThrow()
     await tx.insertInto('members').values({ app_id: appId, email: address }).execute()
     return { appId, apiToken: await registerToken(tx, appId) }
   })
+}
+
+/** Throws {@link InvalidAccount} if a text cannot be the name of an app. */
+function checkName(name: string): void {
+  if (name.trim() === '' || name.length > 255 || name.includes('\0')) {
+    throw new InvalidAccount('the name must have 1 to 255 characters')
+  }
+}
+
+/** Renames an app. Throws {@link InvalidAccount} or {@link UnknownApp}. */
+export async function renameApp(db: Database, appId: number, name: string): Promise<void> {
+  checkName(name)
+  const { numUpdatedRows } = await db.updateTable('apps').set({ name }).where('app_id', '=', appId).executeTakeFirst()
+  if (numUpdatedRows === 0n) throw new UnknownApp(appId)
 }
 
 /**
@@ -48,15 +60,25 @@ export async function registerToken(db: Database, appId: number): Promise<string
   return token
 }
 
-/** Throws {@link UnknownApp} if the app does not exist. */
+/** Throws {@link UnknownApp} if the app does not exist, or is being deleted. */
 export async function requireApp(db: Database, appId: number): Promise<void> {
-  const app = await db.selectFrom('apps').select('app_id').where('app_id', '=', appId).executeTakeFirst()
+  const app = await db
+    .selectFrom('apps')
+    .select('app_id')
+    .where('app_id', '=', appId)
+    .where('deleting_at', 'is', null)
+    .executeTakeFirst()
   if (app === undefined) throw new UnknownApp(appId)
 }
 
-/** Returns an app with its name; undefined if the app does not exist. */
+/** Returns an app with its name; undefined if the app does not exist, or is being deleted. */
 export async function findApp(db: Database, appId: number): Promise<{ appId: number; name: string } | undefined> {
-  const app = await db.selectFrom('apps').select('name').where('app_id', '=', appId).executeTakeFirst()
+  const app = await db
+    .selectFrom('apps')
+    .select('name')
+    .where('app_id', '=', appId)
+    .where('deleting_at', 'is', null)
+    .executeTakeFirst()
   return app && { appId, name: app.name }
 }
 
@@ -65,7 +87,8 @@ export async function listApps(db: Database, text: string, limit: number): Promi
   const rows = await db
     .selectFrom('apps')
     .select(['app_id', 'name'])
-    .where(sql<boolean>`position(lower(${text}) in lower(name)) > 0 or app_id::text = ${text}`)
+    .where('deleting_at', 'is', null)
+    .where(sql<boolean>`(position(lower(${text}) in lower(name)) > 0 or app_id::text = ${text})`)
     .orderBy('name')
     .orderBy('app_id')
     .limit(limit)

@@ -3,14 +3,17 @@ export {
   findApp,
   listApps,
   registerToken,
+  renameApp,
   replaceToken,
   requireApp,
   showToken,
   type TokenSummary,
   UnknownApp,
 } from './app.ts'
+export { type AppSummary, type AppView, listAppSummaries, showApp } from './app-view.ts'
 export { InvalidAccount, normalEmail, requireEmail } from './email.ts'
+export { type AppLimits, setAppLimits } from './limits.ts'
 export { addMember, changeMembers, LastMember, listMembers, type Member, removeMember, sendMailsTo } from './members.ts'
 export { newKeysOf, setNewKeys } from './new-keys.ts'
 export { endSignIns } from './sign-ins.ts'
-export { authenticator, tokenKey } from './token.ts'
+export { authenticator, type TokenOwner, tokenKey } from './token.ts'

@@ -14,6 +14,13 @@ export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }
 
+/** The app of a token, with what requests need to know of it. */
+export interface TokenOwner {
+  appId: number
+  /** Limit of first requests of v3, such as `100/10m`; null if the setting applies. */
+  bulkImportLimit: string | null
+}
+
 /**
  * Returns a short key of a token for counts and logs of its requests: 96 bits of its hash. It tells tokens apart, and
  * does not reveal them.
@@ -26,25 +33,32 @@ export function tokenKey(token: string): string {
  * Opens the lookup of tokens. Concurrent lookups share one query. The query always begins after the lookups, so a token
  * that was replaced before is never accepted.
  *
- * Returns a function that accepts the header's text as the client sent it. It returns the app's ID, or undefined if the
+ * Returns a function that accepts the header's text as the client sent it. It returns the app, or undefined if the
  * token is malformed, unknown or replaced. Its duration does not reveal which of these is the case.
  */
-export function authenticator(db: Database): (token: string) => Promise<number | undefined> {
-  const storedHash = joinCalls<number, Buffer | undefined>((_, appIds) => storedHashes(db, appIds))
+export function authenticator(db: Database): (token: string) => Promise<TokenOwner | undefined> {
+  const storedToken = joinCalls<number, StoredToken | undefined>((_, appIds) => storedTokens(db, appIds))
   return async (token) => {
     const appId = Number(form.exec(token)?.[1] ?? 0)
-    const stored = await storedHash('', appId)
-    const matches = timingSafeEqual(stored ?? Buffer.alloc(32), hashToken(token))
-    return stored !== undefined && matches ? appId : undefined
+    const stored = await storedToken('', appId)
+    const matches = timingSafeEqual(stored?.token_hash ?? Buffer.alloc(32), hashToken(token))
+    return stored !== undefined && matches ? { appId, bulkImportLimit: stored.bulk_import_limit } : undefined
   }
 }
 
-/** Returns the hash of each app's token, in order; undefined for an app that does not exist. */
-async function storedHashes(db: Database, appIds: readonly number[]): Promise<(Buffer | undefined)[]> {
-  const { rows } = await sql<{ app_id: number; token_hash: Buffer }>`
+interface StoredToken {
+  app_id: number
+  token_hash: Buffer
+  bulk_import_limit: string | null
+}
+
+/** Returns the token and the limits of each app, in order; undefined for an app that does not exist. */
+async function storedTokens(db: Database, appIds: readonly number[]): Promise<(StoredToken | undefined)[]> {
+  const { rows } = await sql<StoredToken>`
     /* prepared */
-    select app_id, token_hash from api_tokens where app_id = any(${[...new Set(appIds)]}::integer[])
+    select t.app_id, t.token_hash, a.bulk_import_limit from api_tokens t join apps a on a.app_id = t.app_id
+    where t.app_id = any(${[...new Set(appIds)]}::integer[])
   `.execute(db)
-  const hashes = new Map(rows.map(({ app_id, token_hash }) => [app_id, token_hash]))
-  return appIds.map((appId) => hashes.get(appId))
+  const tokens = new Map(rows.map((row) => [row.app_id, row]))
+  return appIds.map((appId) => tokens.get(appId))
 }

@@ -245,6 +245,11 @@ export const settings = {
     'How often storage is asked for finished uploads',
   ),
   FILE_RETENTION_DAYS: withDefault(wholeNumber(1, 3650), '7', 'Days after an import ends until its files are removed'),
+  HISTORY_RETENTION_DAYS: withDefault(
+    wholeNumber(0, 36_500),
+    '400',
+    'Days after which ended imports and sent mails are removed; 0 keeps all. Deletion requests and the audit log stay',
+  ),
   DELETION_BATCH_USERS: withDefault(
     wholeNumber(1, 100_000),
     '1000',

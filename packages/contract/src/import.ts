@@ -157,6 +157,19 @@ const importWarning = z.object({
 
 export type ImportWarning = z.output<typeof importWarning>
 
+/**
+ * Returns whether a text is the name of a state.
+ *
+ * @example
+ * ```ts
+ * isImportState('failed') // → true
+ * isImportState('lost') // → false
+ * ```
+ */
+export function isImportState(text: string): text is ImportState {
+  return importStates.some((state) => state === text)
+}
+
 /** The upload routes of imports. */
 export const importSources = ['v3', 'v2', 'dashboard', 'bucket'] as const
 
@@ -167,6 +180,13 @@ export const importView = z.object({
   source: z.enum(importSources),
   file_name: z.string().nullable(),
   dry_run: z.literal(true).optional().meta({ description: 'Present only for a dry run, which applies no row.' }),
+  retry_of: z
+    .uuid()
+    .optional()
+    .meta({ description: 'Present only for a retry: the import whose file it imports again.' }),
+  paused: z.literal(true).optional().meta({
+    description: 'Present only while the import waits because an operator has paused its app, or all apps.',
+  }),
   rows_total: z.int().nonnegative(),
   rows_applied: z.int().nonnegative(),
   rows_failed: z.int().nonnegative(),

@@ -10,6 +10,7 @@ export {
   importSources,
   importStates,
   importView,
+  isImportState,
   parseImportRequest,
   type UploadDescriptor,
   unfinishedImportStates,

@@ -3,7 +3,7 @@ import type { NullableTimestamp, Timestamp } from './timestamps.ts'
 
 export type DeletionState = 'accepted' | 'started' | 'completed'
 
-/** Requests are never removed: they prove what was requested and done. */
+/** Requests are removed only with their app: they prove what was requested and done. */
 export interface DeletionRequestsTable {
   app_id: number
   request_id: Generated<string>

@@ -1,6 +1,15 @@
 import type { ImportState, ImportWarning, NewKeys, ValueType } from '@sluice/contract'
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 import type {
+  AccessKeysTable,
+  ApiTokensTable,
+  AppsTable,
+  AuditLogTable,
+  DeletedAppsTable,
+  MembersTable,
+  ServicePauseTable,
+} from './schema-accounts.ts'
+import type {
   BucketUploadPartsTable,
   BucketUploadsTable,
   UnannouncedFileFailuresTable,
@@ -62,43 +71,18 @@ export interface Schema {
   sign_in_links: SignInLinksTable
   sessions: SessionsTable
   signing_keys: { key: Buffer }
+  service_pause: ServicePauseTable
   workers: WorkersTable
+  audit_log: AuditLogTable
+  deleted_apps: DeletedAppsTable
+  rate_limits: RateLimitsTable
 }
 
-interface AppsTable {
-  app_id: Generated<number>
-  name: string
-  created_at: Timestamp
-  /** Salt of the hashes in `recently_deleted_users`. */
-  user_hash_salt: Generated<Buffer>
-  /** What imports do with columns that are neither registered nor declared, unless their request says otherwise. */
-  new_keys: Generated<NewKeys>
-}
-
-interface ApiTokensTable {
-  app_id: number
-  /** SHA-256 of the token. The token is random, so no slow hash is needed. */
-  token_hash: Buffer
-  last_four: string
-  created_at: Timestamp
-}
-
-/** The keys that clients of the S3 gateway sign with. */
-interface AccessKeysTable {
-  app_id: number
-  access_key_id: string
-  /** Encrypted, not hashed: checking a signature requires the secret itself. */
-  encrypted_secret: Buffer
-  created_at: Timestamp
-  last_used_at: NullableTimestamp
-}
-
-interface MembersTable {
-  app_id: number
-  email: string
-  /** Whether the member receives the app's mails. Every member may sign in. */
-  gets_mails: Generated<boolean>
-  created_at: Timestamp
+/** Counts of requests, which packages/rate-limits writes. A key begins with the app's ID and a colon. */
+interface RateLimitsTable {
+  key: string
+  points: number
+  expire: number | null
 }
 
 interface UsersTable {
@@ -140,6 +124,10 @@ interface ImportsTable {
   state: ImportState
   /** A dry run only checks the file: it applies nothing and registers no key. Dry runs have an order of their own. */
   dry_run: Generated<boolean>
+  /** The import that this import retries, whose file and options it has. That import may be removed by now. */
+  retry_of: string | null
+  /** Time of the request that sent the data of a retry; null otherwise, since that is `requested_at`. */
+  data_sent_at: NullableTimestamp
   object_key: string
   /** The owner's name of the file, if it is known. */
   file_name: string | null

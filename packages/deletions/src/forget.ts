@@ -25,7 +25,7 @@ export async function forgetDeletedUsers({ db, shutdown }: Pick<DeletionContext,
         cross join lateral (
           select least(
             (
-              select min(requested_at) from imports i
+              select min(coalesce(data_sent_at, requested_at)) from imports i
               where i.app_id = a.app_id and i.state in ${unfinishedStates}
             ),
             (select min(sent_at) from bucket_uploads u where u.app_id = a.app_id),

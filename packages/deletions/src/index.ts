@@ -1,3 +1,5 @@
+export { beginAppDeletion, type DeletedRows, deleteApp, deleteApps } from './app/delete-app.ts'
+export { appTables } from './app/tables.ts'
 export { deletionBacklog } from './backlog.ts'
 export { type DeletionContext, deletionRequestSettings, deletionSettings } from './context.ts'
 export { type DeletionGroup, openDeletions } from './due.ts'

@@ -8,20 +8,23 @@ export {
   receiveSettings,
 } from './context.ts'
 export { sweepFiles, sweepFilesOfApp, sweepLater } from './file/file-sweeps.ts'
-export { importPrefix, uploadKey } from './file/object-keys.ts'
+export { appPrefix, importPrefix, uploadKey } from './file/object-keys.ts'
 export { uncompressedSize } from './file/uncompressed-size.ts'
+export { removeOldImports } from './history.ts'
 export { receiveUpload, type UploadedFile } from './intake/dashboard-upload.ts'
 export { noticeUploads } from './intake/notice-uploads.ts'
 export { type QueuedFile, queueStoredFile } from './intake/queue-stored-file.ts'
+export { type RetryContext, RetryRefused, retryImport } from './intake/retry.ts'
 export { type ReceivedImport, receiveImport } from './intake/v2-body.ts'
 export { renewUpload, requestImport } from './intake/v3-request.ts'
 export { TooManyWaiting, withinWaitingLimit } from './intake/waiting-limit.ts'
 export type { GivenOptions, ImportOptions } from './options.ts'
 export { type Backlog, importBacklog } from './order/backlog.ts'
-export { type Cancellation, cancelImport, isCancellable } from './order/cancel.ts'
+export { type Cancellation, cancelImport, cancelImportsOfApp, isCancellable } from './order/cancel.ts'
 export { type Claim, claimImport } from './order/claim.ts'
 export { claimNext, countWaiting, withdrawNext } from './order/fair-order.ts'
 export { dispatchNextInOrder } from './order/next-in-order.ts'
+export { findPauses, type Pauses, pauseImports, resumeImports } from './order/pause.ts'
 export { makeRoomAfter, reserveDisk } from './result/disk-full.ts'
 export { dropErrorRows } from './result/drop-error-rows.ts'
 export { followErrorLink } from './result/error-link.ts'
@@ -30,5 +33,14 @@ export { reportCancelled } from './result/report.ts'
 export { type FilesContext, forgetFileTraces, removeFilesOfApp, removeOldFiles } from './retention.ts'
 export { runImport } from './run.ts'
 export { isAllowedChange, unfinishedStates } from './states.ts'
+export {
+  type FilterTexts,
+  type FoundImport,
+  type FoundImports,
+  findImports,
+  type ImportFilter,
+  parseImportFilter,
+  shortestText,
+} from './view/all-imports.ts'
 export { type ImportDetails, type ListedImport, listImportsBefore, showDetails, type Wait } from './view/details.ts'
-export { listImports, pageOfImports, showImport } from './view/view.ts'
+export { findAppOfImport, listImports, pageOfImports, showImport } from './view/view.ts'

@@ -35,8 +35,8 @@ export async function removeOldFiles(context: ImportContext): Promise<number> {
 }
 
 /** A deletion completed since the import was sent, so its files may name deleted users. */
-const followsDeletion = sql`exists (
-  select from recently_deleted_users d where d.app_id = i.app_id and d.deleted_at > i.requested_at
+export const followsDeletion = sql`exists (
+  select from recently_deleted_users d where d.app_id = i.app_id and d.deleted_at > coalesce(i.data_sent_at, i.requested_at)
 )`
 
 /**

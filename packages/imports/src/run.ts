@@ -13,7 +13,7 @@ import { openSource } from './file/source.ts'
 import { type Claim, ClaimLost, discountTry, releaseClaim } from './order/claim.ts'
 import { noteSlotTime } from './order/fair-order.ts'
 import { keepLease, type Lease } from './order/lease.ts'
-import { Slice } from './order/slice.ts'
+import { type ReleaseReason, Slice } from './order/slice.ts'
 import { finish } from './result/finish.ts'
 import { endAfterError, NoTryLeft, untilAnswered } from './run-errors.ts'
 import { type Outcome, type RunState, rowCounts } from './run-state.ts'
@@ -75,7 +75,8 @@ async function runToEnd(context: ImportContext, claim: Claim, lease: Lease): Pro
   const run: RunState = { progress: claim.progress, tries: claim.tries, lease }
   try {
     if (claim.tries > context.settings.IMPORT_ATTEMPTS) throw new NoTryLeft(context.settings.IMPORT_ATTEMPTS)
-    if (!(await applyRows(context, claim, run))) return await releaseSlot(context, claim, run)
+    const released = await applyRows(context, claim, run)
+    if (released !== undefined) return await releaseSlot(context, claim, run, released)
     const mails = await finish(context, claim, run.progress, { state: 'completed' }, false)
     context.log.info(rowCounts(run.progress), 'import completed')
     return { outcome: 'completed', mails }
@@ -89,10 +90,20 @@ function rejection(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
 }
 
-/** Releases the claim so that another app gets the slot. The import continues later, before all others of its app. */
-async function releaseSlot(context: ImportContext, claim: Claim, run: RunState): Promise<Outcome> {
+const releaseReasons: Record<ReleaseReason, string> = {
+  'slice is over': 'its slice is over, and other apps wait',
+  paused: 'imports are paused',
+}
+
+/** Releases the claim before the end of the file. The import continues later, before all others of its app. */
+async function releaseSlot(
+  context: ImportContext,
+  claim: Claim,
+  run: RunState,
+  reason: ReleaseReason,
+): Promise<Outcome> {
   await releaseClaim(context, claim)
-  context.log.info({ position: run.progress.position }, 'import released: its slice is over, and other apps wait')
+  context.log.info({ position: run.progress.position }, `import released: ${releaseReasons[reason]}`)
   return { outcome: 'released' }
 }
 
@@ -102,10 +113,10 @@ const firstRows = 1_000
 /**
  * Applies the rest of the file, batch by batch, while the following batches are read.
  *
- * Returns false if the slice ended before the file. At least one batch is committed then. Throws an AbortError when the
- * process shuts down, after the batches in flight.
+ * Returns undefined at the end of the file. Otherwise returns why the import is to be released; at least one batch is
+ * committed then. Throws an AbortError when the process shuts down, after the batches in flight.
  */
-async function applyRows(context: ImportContext, claim: Claim, run: RunState): Promise<boolean> {
+async function applyRows(context: ImportContext, claim: Claim, run: RunState): Promise<ReleaseReason | undefined> {
   const began = performance.now()
   const { columns, position } = await openFile(context, claim)
   const { names, types, warnings } = columns
@@ -116,11 +127,12 @@ async function applyRows(context: ImportContext, claim: Claim, run: RunState): P
     let slice: Slice | undefined
     for await (const batch of cutBatches(blocks, position, batchLimits(context, claim, columns))) {
       context.shutdown?.throwIfAborted()
-      if (await slice?.isOver()) return false
+      const ended = await slice?.endedBy()
+      if (ended !== undefined) return ended
       slice ??= new Slice(context, claim, began)
       await commitOrder.add(batch)
     }
-    return true
+    return undefined
   } finally {
     // Nothing else may be written under this claim while a batch is in flight, for whatever reason the reading ended.
     await commitOrder.end()

@@ -12,7 +12,7 @@ export function printableLines(text: string): string {
 }
 
 /** Returns a value as JSON with every unprintable character escaped. */
-export function printableJson(value: unknown): string {
+export function printableJson(value: unknown, indent = 2): string {
   const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-  return JSON.stringify(value, null, 2).replace(unprintable, (found) => (found === '\n' ? found : escaped(found)))
+  return JSON.stringify(value, null, indent).replace(unprintable, (found) => (found === '\n' ? found : escaped(found)))
 }

@@ -1,5 +1,6 @@
 export type { Content } from './content.ts'
 export { deletionNotification } from './deletion-notification.ts'
+export { removeOldMails } from './history.ts'
 export { type EndedImport, importNotification } from './import-notification.ts'
 export { type Invited, invitation } from './invitation.ts'
 export { dueMails, enqueueMails, type MailId, mailBacklog, nextMails } from './outbox.ts'

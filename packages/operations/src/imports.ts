@@ -1,5 +1,5 @@
 import { type ImportState, unfinishedImportStates } from '@sluice/contract'
-import { type Database, sql } from '@sluice/database'
+import { type Database, isPaused, sql } from '@sluice/database'
 
 /** A waiting import. */
 export interface Waiting {
@@ -25,10 +25,21 @@ export interface ImportOverview {
   active: Partial<Record<ImportState, number>>
   /** Imports that ended within the last 24 hours, by state. */
   ended: Partial<Record<ImportState, number>>
-  /** The import whose file has waited longest to be next in order. */
+  /** The import whose file has waited longest to be next in order, without paused apps. */
   oldestWaiting: Waiting | undefined
   /** The newest failures of the last 24 hours, at most ten. */
   failures: Failure[]
+  /** Since when all apps are paused. */
+  allPausedSince: Date | undefined
+  /** Apps that are paused themselves, the newest pauses first. */
+  pausedApps: PausedApp[]
+}
+
+/** An app whose imports are paused. */
+export interface PausedApp {
+  appId: number
+  appName: string
+  since: Date
 }
 
 const shownFailures = 10
@@ -38,13 +49,15 @@ const shownFailures = 10
  * all.
  */
 export async function importOverview(db: Database): Promise<ImportOverview> {
-  const [active, ended, oldestWaiting, failures] = await Promise.all([
+  const [active, ended, oldestWaiting, failures, allPausedSince, pausedApps] = await Promise.all([
     countActive(db),
     countEnded(db),
     findOldestWaiting(db),
     findFailures(db),
+    findPauseOfAll(db),
+    findPausedApps(db),
   ])
-  return { active, ended, oldestWaiting, failures }
+  return { active, ended, oldestWaiting, failures, allPausedSince, pausedApps }
 }
 
 async function countActive(db: Database): Promise<ImportOverview['active']> {
@@ -69,7 +82,8 @@ function byState(rows: readonly { state: ImportState; imports: number }[]): Part
 async function findOldestWaiting(db: Database): Promise<Waiting | undefined> {
   const { rows } = await sql<{ app_id: number; name: string; import_id: string; queued_at: Date }>`
     select imports.app_id, apps.name, import_id, queued_at from imports join apps using (app_id)
-    where state = 'queued' and queued_at is not null order by queued_at limit 1
+    where state = 'queued' and queued_at is not null and not ${isPaused(sql`imports.app_id`)}
+    order by queued_at limit 1
   `.execute(db)
   const [row] = rows
   return row && { appId: row.app_id, appName: row.name, importId: row.import_id, since: row.queued_at }
@@ -94,4 +108,16 @@ async function findFailures(db: Database): Promise<Failure[]> {
     error: row.error ?? '',
     failedAt: row.finished_at,
   }))
+}
+
+async function findPauseOfAll(db: Database): Promise<Date | undefined> {
+  const pause = await db.selectFrom('service_pause').select('paused_at').executeTakeFirst()
+  return pause?.paused_at
+}
+
+async function findPausedApps(db: Database): Promise<PausedApp[]> {
+  const { rows } = await sql<{ app_id: number; name: string; paused_at: Date }>`
+    select app_id, name, paused_at from apps where paused_at is not null order by paused_at desc
+  `.execute(db)
+  return rows.map((row) => ({ appId: row.app_id, appName: row.name, since: row.paused_at }))
 }

@@ -1,5 +1,5 @@
 export { type Heartbeat, openHeartbeat } from './heartbeat.ts'
-export { type Failure, type ImportOverview, importOverview, type Waiting } from './imports.ts'
+export { type Failure, type ImportOverview, importOverview, type PausedApp, type Waiting } from './imports.ts'
 export { type MailOverview, mailOverview } from './mails.ts'
 export { rowsByMinute } from './throughput.ts'
 export { type AliveWorker, listWorkers } from './workers.ts'

@@ -38,7 +38,7 @@ export function parseAddress(url: string): Address {
   const config = parseIntoClientConfig(`${scheme}${login}${first}${rest}`)
   const parameters = new URLSearchParams(/\?(.*)$/s.exec(rest ?? '')?.[1])
   const passwordFile = parameters.get('password_file')
-  const firstHost = { host: config.host ?? 'localhost', port: config.port ?? defaultPort }
+  const firstHost = { host: config.host || 'localhost', port: config.port ?? defaultPort }
   const target = parameters.get('target_session_attrs') ?? (others.length > 0 ? 'read-write' : 'any')
   return {
     config: { ...config, ...(passwordFile !== null && { password: () => readPassword(passwordFile) }) },

@@ -14,14 +14,26 @@ type Connected = (error: Error | null, client?: pg.ClientBase) => void
 export function clientClass(config: pg.ClientConfig, hosts: Hosts, needsWritable: boolean): new () => pg.Client {
   return class extends pg.Client {
     #host: Host | undefined
+    /** Postgres reports it at login, and when a standby becomes a primary. */
+    #isStandby = false
+    /** A statement was refused because the server is read-only. */
+    #isReadOnly = false
 
     constructor() {
       super(config)
       this.connection.on('errorMessage', ({ code }: { code?: string }) => {
-        // The query receives its error first.
-        if (code === readOnly) setImmediate(() => this.#leave())
+        if (code !== readOnly) return
+        this.#isReadOnly = true
+        // The query receives its error first. Its sender returns the connection to the pool only after that.
+        if (this.getTransactionStatus() === 'I') queueMicrotask(() => this.#leave())
       })
-      if (needsWritable) this.connection.on('parameterStatus', (status: ParameterStatus) => this.#watchStandby(status))
+      this.connection.on('readyForQuery', ({ status }: { status: string }) => {
+        // A transaction is rolled back before its connection ends.
+        if (this.#isReadOnly && status === 'I') queueMicrotask(() => this.#leave())
+      })
+      this.connection.on('parameterStatus', ({ parameterName, parameterValue }: ParameterStatus) => {
+        if (parameterName === 'in_hot_standby') this.#isStandby = parameterValue === 'on'
+      })
     }
 
     override connect(): Promise<pg.Client>
@@ -47,16 +59,14 @@ export function clientClass(config: pg.ClientConfig, hosts: Hosts, needsWritable
       this.#host = host
       Object.assign(this, host)
       try {
-        return await super.connect()
+        await super.connect()
       } catch (error) {
         hosts.giveUp(host)
         throw error
       }
-    }
-
-    /** Postgres reports at login, and whenever it changes, whether the server is a standby. */
-    #watchStandby({ parameterName, parameterValue }: ParameterStatus): void {
-      if (parameterName === 'in_hot_standby' && parameterValue === 'on') this.#leave()
+      if (!needsWritable || !this.#isStandby) return this
+      this.#leave()
+      throw new Error(`${host.host}:${host.port} is a standby now`)
     }
 
     #leave(): void {

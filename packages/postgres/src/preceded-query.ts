@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { type Sending, sendPrepared } from './send-prepared.ts'
+import type { Sending } from './send-statement.ts'
 
 /** The methods of pg's query that this file replaces. The published types of pg lack them. */
 interface Internals {
@@ -10,12 +10,16 @@ interface Internals {
 }
 
 /**
- * Builds a query that is preceded by a prepared statement, and passes it to `send`. Both travel in one message and run
- * in one transaction. The answer is that of the query.
+ * Builds a query that is preceded by one statement, which `sendBefore` sends, and passes it to `send`. Both travel in
+ * one message and run in one transaction. The answer is that of the query.
  *
  * Accepts the arguments of pg's `query`. Returns what `query` returns: a promise if they have no callback.
  */
-export function precede(sent: unknown[], statement: string, send: (query: pg.Query) => void): unknown {
+export function precede(
+  sent: unknown[],
+  sendBefore: (connection: Sending) => void,
+  send: (query: pg.Query) => void,
+): unknown {
   const query: pg.Query & Internals = Reflect.construct(pg.Query, sent)
   const { prepare, handleDataRow, handleCommandComplete } = query
   let precedingAnswered = false
@@ -23,7 +27,7 @@ export function precede(sent: unknown[], statement: string, send: (query: pg.Que
     // Only the extended protocol sends several statements that have parameters.
     queryMode: 'extended',
     prepare(connection: Sending) {
-      sendPrepared(connection, statement)
+      sendBefore(connection)
       Reflect.apply(prepare, query, [connection])
     },
     handleDataRow(message: unknown) {

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { precede } from './preceded-query.ts'
-import { type Sending, sendPrepared } from './send-prepared.ts'
+import { type Sending, sendPrepared, sendText } from './send-statement.ts'
 
 /**
  * Settings of Postgres by name, such as `lock_timeout`. They apply to each transaction and each statement of a
@@ -12,7 +12,7 @@ export type TransactionSettings = Readonly<Record<string, string>>
 const name = 'sluice_settings'
 
 /** Statements that read or write rows. Others, such as `create database`, must not follow another statement. */
-const handlesRows = /^(?:\s|--.*\n|\/\*.*?\*\/)*(?:select|insert|update|delete|merge|with)\b/is
+const handlesRows = /^(?:\s|--[^\n]*\n|\/\*.*?\*\/)*(?:select|insert|update|delete|merge|with)\b/is
 
 const opensTransaction = /^\s*(?:begin|start transaction)\b/i
 
@@ -20,7 +20,7 @@ const opensTransaction = /^\s*(?:begin|start transaction)\b/i
  * Sends the settings of {@link applySettings} within a pipeline. The pipeline has just opened a transaction, and
  * ignores the answers.
  */
-export function sendTransactionSettings(connection: Sending): void {
+export function sendTransactionSettings(connection: Omit<Sending, 'parse'>): void {
   sendPrepared(connection, name)
 }
 
@@ -30,16 +30,17 @@ export function sendTransactionSettings(connection: Sending): void {
  * statement, Postgres restores the session's own values.
  */
 export async function applySettings(client: pg.ClientBase, settings: TransactionSettings): Promise<void> {
-  const begin = settingsOfBegin(settings)
+  const statement = { name, text: settingsStatement(settings) }
   const query = client.query
-  await client.query({ name, text: settingsStatement(settings) })
+  await client.query(statement)
   Object.assign(client, {
     query(...sent: unknown[]): unknown {
       const text = textOf(sent[0])
       if (text === undefined || client.getTransactionStatus() !== 'I') return Reflect.apply(query, client, sent)
-      if (opensTransaction.test(text)) return Reflect.apply(query, client, [`${text}; ${begin}`, ...sent.slice(1)])
-      if (!handlesRows.test(text)) return Reflect.apply(query, client, sent)
-      return precede(sent, name, (preceded) => Reflect.apply(query, client, [preceded]))
+      const send = (preceded: pg.Query) => void Reflect.apply(query, client, [preceded])
+      if (opensTransaction.test(text)) return precede([statement], (connection) => sendText(connection, text), send)
+      if (handlesRows.test(text)) return precede(sent, (connection) => sendPrepared(connection, name), send)
+      return Reflect.apply(query, client, sent)
     },
   })
 }
@@ -49,13 +50,6 @@ function textOf(query: unknown): string | undefined {
   if (typeof query === 'string') return query
   if (typeof query !== 'object' || query === null || 'submit' in query || !('text' in query)) return undefined
   return typeof query.text === 'string' ? query.text : undefined
-}
-
-/** Costs Postgres less than {@link settingsStatement}, which is planned if it is not prepared. */
-function settingsOfBegin(settings: TransactionSettings): string {
-  return Object.entries(settings)
-    .map(([setting, value]) => `set local ${pg.escapeIdentifier(setting)} = ${pg.escapeLiteral(value)}`)
-    .join('; ')
 }
 
 function settingsStatement(settings: TransactionSettings): string {

@@ -7,6 +7,8 @@ export { joinedProfileUpdates } from './joined-updates.ts'
 export {
   declareKeys,
   KeyLimitExceeded,
+  type KeyRegistry,
+  keyRegistry,
   listKeys,
   registeredKeys,
   registerKeys,

@@ -30,13 +30,14 @@ export interface Count {
 export interface RateLimiter<Name extends string> {
   /**
    * Counts a request for the function `name`. `subject` is a key of an API token, an app's ID, or another key that the
-   * function is limited by. Refused requests count too, and never prolong the window.
+   * function is limited by. Refused requests count too, and never prolong the window. `own` replaces the limit of the
+   * function for this subject. Another window is counted separately, so it begins at once.
    *
    * If the store does not answer in time, this process counts the request alone, starting from the store's last answer.
    */
-  count(subject: number | string, name: Name): Promise<Count>
+  count(subject: number | string, name: Name, own?: RateLimit): Promise<Count>
   /** Returns the standing without counting a request. Without an answer of the store, it is what this process knows. */
-  peek(subject: number | string, name: Name): Promise<Count>
+  peek(subject: number | string, name: Name, own?: RateLimit): Promise<Count>
   close(): Promise<void>
 }
 
@@ -75,43 +76,54 @@ export async function openRateLimiter<Name extends string>(
 ): Promise<RateLimiter<Name>> {
   const counters = 'redisUrl' in store ? openRedisCounters(store) : openPostgresCounters(store.databaseUrl)
   await Promise.race([counters.connected, new Promise((resolve) => setTimeout(resolve, openTimeoutMs).unref())])
-  const names = Object.keys(limits) as Name[]
-  const countOf = new Map(names.map((name) => [name, joinedCounts(counters.counter(limits[name].windowMs))]))
+  const countOf = new Map<string, ReturnType<typeof joinedCounts>>()
+  const countIn = (name: Name, windowMs: number) => {
+    const id = `${name} ${windowMs}`
+    const count = countOf.get(id) ?? joinedCounts(counters.counter(windowMs))
+    countOf.set(id, count)
+    return count
+  }
+  /** Returns the limit that applies, and the key of its count. A window of an app's own is counted separately. */
+  const limitOf = (subject: number | string, name: Name, own?: RateLimit) => {
+    const usual = limits[name]
+    if (usual === undefined) throw new Error(`there is no limit for ${name}`)
+    const limit = own ?? usual
+    const key = limit.windowMs === usual.windowMs ? `${subject}:${name}` : `${subject}:${name}:${limit.windowMs}`
+    return { limit, key }
+  }
   const local = openLocalCounts()
   const guarded = circuitBreaker({ deadlineMs, toleratedFailures, pauseMs })
 
   return {
-    async count(subject, name) {
-      const count = countOf.get(name)
-      if (count === undefined) throw new Error(`there is no limit for ${name}`)
-      const key = `${subject}:${name}`
+    async count(subject, name, own) {
+      const { limit, key } = limitOf(subject, name, own)
+      const count = countIn(name, limit.windowMs)
       let counting: Promise<Position> | undefined
       try {
         const position = await guarded(() => {
           counting = count(key)
           return counting
         })
-        return standing(limits[name], local.counted(key, position))
+        return standing(limit, local.counted(key, position))
       } catch (error) {
         onFailure(error)
         counting?.then(
           () => local.late(key),
           () => {},
         )
-        return standing(limits[name], local.missed(key, limits[name].windowMs))
+        return standing(limit, local.missed(key, limit.windowMs))
       }
     },
-    async peek(subject, name) {
-      const { requests: limit, windowMs } = limits[name]
-      const key = `${subject}:${name}`
+    async peek(subject, name, own) {
+      const { limit, key } = limitOf(subject, name, own)
       let tally: Tally | undefined
       try {
         tally = await guarded(() => counters.current(key))
       } catch (error) {
         onFailure(error)
       }
-      const { requests, resetAfterMs } = local.known(key, tally) ?? { requests: 0, resetAfterMs: windowMs }
-      return { allowed: true, limit, remaining: Math.max(0, limit - requests), resetAfterMs }
+      const { requests, resetAfterMs } = local.known(key, tally) ?? { requests: 0, resetAfterMs: limit.windowMs }
+      return { ...standing(limit, { position: requests, resetAfterMs }), allowed: true }
     },
     close: () => counters.close(),
   }

@@ -1,6 +1,7 @@
 import { addAbortSignal, Readable } from 'node:stream'
 import {
   AbortMultipartUploadCommand,
+  CopyObjectCommand,
   DeleteObjectsCommand,
   GetObjectCommand,
   HeadBucketCommand,
@@ -70,6 +71,12 @@ export interface Storage {
    * signal ends it with an AbortError.
    */
   writeStream(key: string, content: AsyncIterable<Buffer>, contentType: string, options?: WriteOptions): Promise<void>
+  /**
+   * Copies an object of at most 5 GB within storage.
+   *
+   * Throws {@link ObjectGone} if there is no such object, and {@link ObjectReplaced} if its ETag is not `etag`.
+   */
+  copy(key: string, etag: string, target: string): Promise<void>
   /** Removes every object whose key begins with `prefix`, and the parts of uploads that were never completed. */
   removeAll(prefix: string): Promise<void>
   /** Rejects within 5 s if the bucket cannot be reached. */
@@ -84,6 +91,7 @@ export function openStorage(settings: StorageSettings, stop?: AbortSignal): Stor
   const bucket = settings.S3_BUCKET
   const client = connect(settings, settings.S3_ENDPOINT, limits, stop)
   const uploads = connect(settings, settings.S3_ENDPOINT, { ...limits, socketTimeoutMs: maxSenderPauseMs }, stop)
+  const copies = connect(settings, settings.S3_ENDPOINT, copyLimits, stop)
   const publicClient = connect(settings, settings.S3_PUBLIC_ENDPOINT ?? settings.S3_ENDPOINT, limits)
 
   return {
@@ -161,6 +169,18 @@ export function openStorage(settings: StorageSettings, stop?: AbortSignal): Stor
       }
     },
 
+    async copy(key, etag, target) {
+      const source = { CopySource: encodeURIComponent(`${bucket}/${key}`), CopySourceIfMatch: etag }
+      try {
+        await copies.send(new CopyObjectCommand({ Bucket: bucket, Key: target, ...source }))
+      } catch (error) {
+        if (statusOf(error) === 404) throw new ObjectGone(key)
+        if (statusOf(error) === 412) throw new ObjectReplaced(key)
+        if (statusOf(error) === 507) throw new StorageFull(target)
+        throw error
+      }
+    },
+
     async removeAll(prefix) {
       for (;;) {
         const page = await client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix }))
@@ -194,6 +214,7 @@ export function openStorage(settings: StorageSettings, stop?: AbortSignal): Stor
     close() {
       client.destroy()
       uploads.destroy()
+      copies.destroy()
       publicClient.destroy()
     },
   }
@@ -207,6 +228,9 @@ const responseTimeoutMs = 20_000
 const maxSenderPauseMs = 15 * 60_000
 
 const limits = { requestTimeoutMs: responseTimeoutMs, socketTimeoutMs: 60_000 }
+
+/** Storage answers a copy when it has copied all bytes. */
+const copyLimits = { requestTimeoutMs: 5 * 60_000, socketTimeoutMs: 5 * 60_000 }
 
 /** The health check answers sooner than a request times out. */
 const checkTimeoutMs = 5_000

@@ -4,10 +4,11 @@ import { beforeAll, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 
 let database: TestDatabase
-let authenticate: ReturnType<typeof authenticator>
+let authenticate: (token: string) => Promise<number | undefined>
 beforeAll(async () => {
   database = await openTestDatabase()
-  authenticate = authenticator(database.db)
+  const find = authenticator(database.db)
+  authenticate = async (token) => (await find(token))?.appId
   return () => database.close()
 })
 

@@ -166,7 +166,7 @@ describe('answers', () => {
 
   test.each([
     ['declared', 'Content-Length: 1048577', ''],
-    ['sent in chunks', 'Transfer-Encoding: chunked', `100001\r\n${' '.repeat(2 ** 20 + 1)}\r\n`],
+    ['sent in chunks', 'Transfer-Encoding: chunked', `100001\r\n${' '.repeat(1_048_577)}\r\n`],
   ])('a JSON body over the limit of its route is refused: %s', async (_, length, body) => {
     const answer = await sendRaw(api.url, [post(length), body])
     expect([answer.status, JSON.parse(answer.body)]).toEqual([

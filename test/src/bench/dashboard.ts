@@ -59,7 +59,14 @@ function pagesOf(appId: number, importId: string): string[] {
     'credentials',
     'settings',
   ]
-  return ['/queues', '/apps', ...areas.map((area) => `/apps/${appId}/${area}`)]
+  return [
+    '/queues',
+    '/apps',
+    '/imports',
+    '/imports?state=failed',
+    '/imports?text=corrupt',
+    ...areas.map((area) => `/apps/${appId}/${area}`),
+  ]
 }
 
 /**

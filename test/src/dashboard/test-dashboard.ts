@@ -22,6 +22,8 @@ export interface TestDashboard {
   database: TestDatabase
   db: Database
   storage: Storage
+  /** The routes that may change something, and what the audit log records of them. */
+  auditedRoutes: ReturnType<typeof buildDashboard>['auditedRoutes']
   /** Returns all received mails, newest first. */
   mails(): Promise<{ to: string[]; subject: string; text: string; html: string }[]>
   close(): Promise<void>
@@ -69,6 +71,7 @@ export async function openTestDashboard(
     database,
     db: database.db,
     storage,
+    auditedRoutes: dashboard.auditedRoutes,
     mails: async () => JSON.parse(await (await fetch(`${inbox.url}/api/mails`)).text()),
     async close() {
       await dashboard.close()

@@ -4,11 +4,13 @@ import { openTestDatabase } from '../environment/database.ts'
 
 /** Tables that belong to no app: people, processes, migrations, and counts whose key is text with an app's ID. */
 const withoutApp = [
+  'deleted_apps',
   'disk_reserve',
   'kysely_migration',
   'kysely_migration_lock',
   'operators',
   'rate_limits',
+  'service_pause',
   'sessions',
   'sign_in_links',
   'signing_keys',

@@ -35,6 +35,7 @@ export interface TriesFixture {
   lockProfile(): Promise<() => Promise<void>>
 }
 
+/** Opens an import fixture with an app that has two of the users of {@link file}. `fixture.close` closes it. */
 export async function openTriesFixture(): Promise<TriesFixture> {
   const fixture = await openImportFixture({ IMPORT_ATTEMPTS: String(attempts) })
   const appId = await openApp(fixture, ['ann', 'bob'])

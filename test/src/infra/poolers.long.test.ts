@@ -19,7 +19,11 @@ describe.skipIf(!(await hasProgram('pgbouncer')))('through PgBouncer with its de
   let deployment: Deployment
   beforeAll(async () => {
     // PgBouncer has 20 connections for one user and database by default: the processes must not need more together.
-    deployment = await startDeployment({ workers: 1, pooler: startPgBouncer, env: { DATABASE_POOL: '4' } })
+    deployment = await startDeployment({
+      workers: 1,
+      pooler: (databaseUrl) => startPgBouncer(databaseUrl),
+      env: { DATABASE_POOL: '4' },
+    })
   })
   afterAll(() => deployment.close())
   importsAndUpdates(() => deployment)

@@ -89,6 +89,8 @@ test('a connection to a server that is read-only now is dropped, and writes cont
   const db = open(database.url, 1)
   const write = () => db.insertInto('apps').values({ name: 'written' }).execute()
   await expect(write()).rejects.toMatchObject({ code: '25006' })
+  const inTransaction = db.transaction().execute((tx) => tx.insertInto('apps').values({ name: 'lost' }).execute())
+  await expect(inTransaction).rejects.toMatchObject({ code: '25006' })
   await sql.raw(`alter database ${name} set default_transaction_read_only = off`).execute(admin)
   // A session keeps its default. Only a new connection can write.
   await write()

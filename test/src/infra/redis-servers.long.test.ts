@@ -1,8 +1,10 @@
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openQueues } from '@sluice/queue'
 import { openRateLimiter } from '@sluice/rate-limits'
+import { openRedis } from '@sluice/redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { freePort } from '../environment/free-port.ts'
@@ -78,12 +80,14 @@ withRedis('Redis with TLS, a user that may only use its own keys, and a key pref
   })
 
   test('a certificate that the CA file does not have is refused', async () => {
-    const queues = openQueues(
-      { ...store(), caFile: (await makeCertificate(await mkdtemp(join(folder, 'other-')))).certificate },
-      () => {},
-    )
-    onTestFinished(() => queues.close())
-    await expect(queues.check()).rejects.toThrow()
+    const other = await makeCertificate(await mkdtemp(join(folder, 'other-')))
+    const options = { retries: 0, queued: false, lazy: true, responseTimeoutMs: 5_000, longestPauseMs: 100 }
+    const redis = openRedis({ ...store(), caFile: other.certificate }, options)
+    onTestFinished(() => redis.disconnect())
+    const refused = once(redis, 'error')
+    await expect(redis.connect()).rejects.toThrow()
+    const [error]: unknown[] = await refused
+    expect(String(error)).toMatch(/self-signed certificate/)
   })
 })
 

@@ -15,13 +15,13 @@ afterAll(() => stack.stop())
 test(
   'a worker that is killed in the middle of a file is replaced, and no row is lost or applied twice',
   async () => {
-    const imports = largeImports(stack, { rows: 40_000, users: 10_000 })
+    const imports = largeImports(stack, { rows: 60_000, users: 10_000 })
     const undisturbed = await (await imports.start()).outcome()
     const { importId, untilProgress, killWorker, outcome } = await imports.start()
     await untilProgress(0.2)
     await killWorker()
     expect(await outcome()).toEqual(undisturbed)
-    expect(undisturbed).toMatchObject({ state: 'completed', rows_total: 40_000, rows_failed: imports.counts.invalid })
+    expect(undisturbed).toMatchObject({ state: 'completed', rows_total: 60_000, rows_failed: imports.counts.invalid })
     expect((await lastClaim(stack.home, importId))?.attempt).toBe(2)
   },
   2 * timeoutMs,

@@ -29,6 +29,7 @@ interface LargeImport {
   killWorker(): Promise<void>
 }
 
+/** Generates the file. Its imports run on `stack`. */
 export function largeImports(stack: RunningStack, { rows, users }: { rows: number; users: number }): LargeImports {
   const { file, counts } = largeFileInMemory({ rows, users })
   return {

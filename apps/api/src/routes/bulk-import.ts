@@ -10,6 +10,12 @@ import { ignoreBodies } from '../request-body.ts'
 
 const path = '/v3/user_profiles/bulk_import'
 
+interface OneImport {
+  Params: { importId: string }
+}
+
+const importParameter = ({ params }: FastifyRequest) => (params as OneImport['Params']).importId
+
 /** Adds the first request of bulk import v3, and the status and cancellation of an import. */
 export function bulkImportRoutes(api: FastifyInstance, context: ApiContext): void {
   const { db, apiUrl } = context
@@ -17,7 +23,8 @@ export function bulkImportRoutes(api: FastifyInstance, context: ApiContext): voi
 
   // The address of a repetition's response may have expired.
   const refresh = (request: FastifyRequest, importId: string) => renewUpload(context, appOf(request), importId)
-  api.post(path, { onRequest, config: { idempotency: { refresh } } }, async (request, reply) => {
+  const config = { idempotency: { refresh }, audit: { nothing: 'the import is the record' } }
+  api.post(path, { onRequest, config }, async (request, reply) => {
     const parsed = parseImportRequest(request.body)
     if ('messages' in parsed) return answer(reply, errors.badRequest(...parsed.messages))
     const record = responseRecorder(request)
@@ -33,7 +40,7 @@ export function bulkImportRoutes(api: FastifyInstance, context: ApiContext): voi
     }
   })
 
-  api.get<{ Params: { importId: string } }>(`${path}/:importId`, { onRequest }, async (request, reply) => {
+  api.get<OneImport>(`${path}/:importId`, { onRequest }, async (request, reply) => {
     const found = await showImport(db, apiUrl, request.params.importId, appOf(request))
     return found ?? answer(reply, errors.notFound())
   })
@@ -41,7 +48,8 @@ export function bulkImportRoutes(api: FastifyInstance, context: ApiContext): voi
   api.register(async (scope) => {
     // Clients send a Content-Type with every request, even without a body.
     ignoreBodies(scope)
-    scope.delete<{ Params: { importId: string } }>(`${path}/:importId`, { onRequest }, async (request, reply) => {
+    const config = { audit: { what: 'import.cancel', target: importParameter } } as const
+    scope.delete<OneImport>(`${path}/:importId`, { onRequest, config }, async (request, reply) => {
       const { importId } = request.params
       const cancellation = await cancelImport(db, importId, appOf(request))
       if (cancellation.outcome === 'ended') return answer(reply, errors.importEnded(cancellation.state))

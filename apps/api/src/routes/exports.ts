@@ -12,17 +12,21 @@ export function exportRoutes(api: FastifyInstance, context: ApiContext): void {
   const onRequest = authentication(context)
   const queued = (exportId: string): ExportAnswer => ({ export_id: exportId, state: 'queued' })
 
-  api.post('/v1/exports', { onRequest, config: { idempotency: {} } }, async (request, reply) => {
-    const parsed = parseExportRequest(request.body)
-    if ('messages' in parsed) return answer(reply, errors.badRequest(...parsed.messages))
-    const record = responseRecorder(request)
-    const requested = await requestExport(db, appOf(request), parsed.keys, (tx, exportId) =>
-      record?.(tx, { status: 202, body: queued(exportId), importId: null }),
-    )
-    if ('unregistered' in requested) return answer(reply, errors.unregisteredKeys(requested.unregistered))
-    request.log.info({ app_id: request.appId, export_id: requested.exportId }, 'export requested')
-    return reply.code(202).send(queued(requested.exportId))
-  })
+  api.post(
+    '/v1/exports',
+    { onRequest, config: { idempotency: {}, audit: { what: 'export.request' } } },
+    async (request, reply) => {
+      const parsed = parseExportRequest(request.body)
+      if ('messages' in parsed) return answer(reply, errors.badRequest(...parsed.messages))
+      const record = responseRecorder(request)
+      const requested = await requestExport(db, appOf(request), parsed.keys, (tx, exportId) =>
+        record?.(tx, { status: 202, body: queued(exportId), importId: null }),
+      )
+      if ('unregistered' in requested) return answer(reply, errors.unregisteredKeys(requested.unregistered))
+      request.log.info({ app_id: request.appId, export_id: requested.exportId }, 'export requested')
+      return reply.code(202).send(queued(requested.exportId))
+    },
+  )
 
   api.get<{ Params: { exportId: string } }>('/v1/exports/:exportId', { onRequest }, async (request, reply) => {
     const found = await showExport(db, apiUrl, appOf(request), request.params.exportId)

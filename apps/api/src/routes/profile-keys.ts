@@ -17,7 +17,8 @@ export function profileKeyRoutes(api: FastifyInstance, context: ApiContext): voi
   })
 
   // A repetition after a crash has the same effect, so the response need not commit with it.
-  api.post(path, { onRequest, config: { idempotency: {} } }, async (request, reply) => {
+  const config = { idempotency: {}, audit: { nothing: 'keys have the time of their registration' } }
+  api.post(path, { onRequest, config }, async (request, reply) => {
     const parsed = parseKeyRegistration(request.body)
     if ('messages' in parsed) return answer(reply, errors.badRequest(...parsed.messages))
     try {

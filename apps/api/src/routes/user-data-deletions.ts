@@ -11,13 +11,14 @@ import { responseRecorder } from '../keyed-request.ts'
 export function userDataDeletionRoutes(api: FastifyInstance, context: ApiContext): void {
   const onRequest = authentication(context)
 
-  const config = { idempotency: {} }
+  const config = { idempotency: {}, audit: { what: 'deletion.request' } } as const
   api.post(
     '/v3/user_data_deletions',
     { onRequest, config, bodyLimit: limits.deletionBytes },
     async (request, reply) => {
       const parsed = parseDeletionRequest(request.body)
       if ('messages' in parsed) return answer(reply, errors.badRequest(...parsed.messages))
+      request.auditTarget = parsed.userIds.length === 1 ? '1 user' : `${parsed.userIds.length} users`
       const accepted = { appId: appOf(request), userIds: parsed.userIds, tokenLastFour: tokenLastFour(request) }
       const body = { status: 'accepted' }
       const record = responseRecorder(request)

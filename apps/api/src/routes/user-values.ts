@@ -14,7 +14,7 @@ export function userValueRoutes(api: FastifyInstance, context: ApiContext): void
     ignoreBodies(scope)
     scope.delete<{ Params: { userId: string; key: string } }>(
       '/v1/users/:userId/profiles/:key',
-      { onRequest },
+      { onRequest, config: { audit: { nothing: 'a change of profile values' } } },
       async (request, reply) => {
         const { userId, key } = request.params
         const isRegistered = await removeValue(context.db, appOf(request), userId, key)

@@ -13,7 +13,7 @@ import type { ApiContext } from '../context.ts'
 export function userRoutes(api: FastifyInstance, context: ApiContext): void {
   const onRequest = authentication(context)
 
-  const config = { idempotency: {} }
+  const config = { idempotency: {}, audit: { nothing: 'user IDs' } }
   api.post('/v1/users', { onRequest, config, bodyLimit: limits.userRegistrationBytes }, async (request, reply) => {
     const parsed = parseUserRegistration(request.body)
     if ('messages' in parsed) return answer(reply, errors.badRequest(...parsed.messages))

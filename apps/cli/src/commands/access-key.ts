@@ -7,6 +7,7 @@ import {
 } from '@sluice/access-keys'
 import { requireApp } from '@sluice/accounts'
 import type { Command } from 'commander'
+import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
 import { fields, print, table } from '../output.ts'
 import { encryptionKeys, parseAppId, withDatabase } from '../stack.ts'
@@ -22,7 +23,11 @@ export function addAccessKeyCommands(program: Command): void {
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app }: { app: number }) => {
       const keys = await encryptionKeys()
-      const accessKey = await withDatabase((db) => createAccessKey(db, keys, app)).catch((error: unknown) => {
+      const accessKey = await withAudit(
+        { appId: app, what: 'access_key.create' },
+        (db) => createAccessKey(db, keys, app),
+        ({ accessKeyId }) => ({ target: accessKeyId }),
+      ).catch((error: unknown) => {
         throw error instanceof TooManyAccessKeys ? new Failure(error.message) : error
       })
       print(create, { access_key_id: accessKey.accessKeyId, secret_access_key: accessKey.secretAccessKey }, () =>
@@ -60,7 +65,11 @@ export function addAccessKeyCommands(program: Command): void {
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (accessKeyId: string, { app }: { app: number }) => {
-      const deleted = await withDatabase((db) => deleteAccessKey(db, app, accessKeyId))
+      const deleted = await withAudit(
+        { appId: app, what: 'access_key.delete', target: accessKeyId },
+        (db) => deleteAccessKey(db, app, accessKeyId),
+        (found) => ({ outcome: found ? 'done' : 'refused' }),
+      )
       if (!deleted) throw new Failure(`app ${app} has no access key ${JSON.stringify(accessKeyId)}`)
       print(remove, { access_key_id: accessKeyId }, () => `Deleted ${accessKeyId}`)
     })
@@ -71,7 +80,9 @@ export function addAccessKeyCommands(program: Command): void {
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async () => {
       const keys = await encryptionKeys()
-      const reencrypted = await withDatabase((db) => reencryptSecrets(db, keys))
+      const reencrypted = await withAudit({ appId: undefined, what: 'access_key.reencrypt' }, (db) =>
+        reencryptSecrets(db, keys),
+      )
       print(reencrypt, { reencrypted }, () => `Secrets re-encrypted: ${reencrypted}`)
     })
 }

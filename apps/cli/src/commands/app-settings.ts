@@ -1,9 +1,10 @@
 import { findApp, setNewKeys } from '@sluice/accounts'
 import { type NewKeys, newKeysChoices } from '@sluice/contract'
 import { type Command, Option } from 'commander'
+import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
 import { fields, print } from '../output.ts'
-import { parseAppId, withDatabase } from '../stack.ts'
+import { parseAppId } from '../stack.ts'
 
 /** Adds `sluice app set` to the command `app`. */
 export function addAppSetCommand(app: Command): void {
@@ -15,7 +16,7 @@ export function addAppSetCommand(app: Command): void {
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app: appId, newKeys }: { app: number; newKeys?: NewKeys }) => {
       if (newKeys === undefined) throw new Failure('--new-keys is missing', 2)
-      const found = await withDatabase(async (db) => {
+      const found = await withAudit({ appId, what: 'app.set' }, async (db) => {
         await setNewKeys(db, appId, newKeys)
         return await findApp(db, appId)
       })

@@ -1,13 +1,19 @@
 import { createApp } from '@sluice/accounts'
 import type { Command } from 'commander'
+import { withAudit } from '../audit.ts'
 import { fields, print } from '../output.ts'
-import { withDatabase } from '../stack.ts'
+import { addAppLimitsCommand } from './app-limits.ts'
 import { addAppSetCommand } from './app-settings.ts'
+import { addAppManagementCommands } from './apps.ts'
+import { addAppPauseCommands } from './pause.ts'
 
-/** Adds `sluice app create` and `sluice app set`. */
+/** Adds the commands of `sluice app`. */
 export function addAppCommand(program: Command): void {
   const app = program.command('app').description('manage apps')
   addAppSetCommand(app)
+  addAppPauseCommands(app)
+  addAppManagementCommands(app)
+  addAppLimitsCommand(app)
   const create = app
     .command('create')
     .description('create an app; its API token is shown only here')
@@ -15,7 +21,11 @@ export function addAppCommand(program: Command): void {
     .requiredOption('--email <address>', 'member who gets its mails')
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (options: { name: string; email: string }) => {
-      const { appId, apiToken } = await withDatabase((db) => createApp(db, options))
+      const { appId, apiToken } = await withAudit(
+        { appId: undefined, what: 'app.create', target: options.name },
+        (db) => createApp(db, options),
+        ({ appId }) => ({ appId }),
+      )
       print(create, { app_id: appId, api_token: apiToken }, () => fields({ 'App ID': appId, 'API token': apiToken }))
     })
 }

@@ -1,8 +1,9 @@
 import { createLink } from '@sluice/sign-in'
 import type { Command } from 'commander'
+import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
 import { fields, print } from '../output.ts'
-import { dashboardUrl, withDatabase } from '../stack.ts'
+import { dashboardUrl } from '../stack.ts'
 
 /** Adds `sluice dashboard link`. */
 export function addDashboardCommand(program: Command): void {
@@ -15,7 +16,11 @@ export function addDashboardCommand(program: Command): void {
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ email }: { email: string }) => {
       const dashboard = await dashboardUrl()
-      const created = await withDatabase((db) => createLink(db, email))
+      const created = await withAudit(
+        { appId: undefined, what: 'sign_in.link', target: email },
+        (db) => createLink(db, email),
+        (link) => ({ outcome: link === undefined ? 'refused' : 'done' }),
+      )
       if (created === undefined)
         throw new Failure(`${JSON.stringify(email)} is neither a member of an app nor an operator`)
       const result = { url: `${dashboard}/sign-in/${created.secret}`, expires_at: created.expiresAt.toISOString() }

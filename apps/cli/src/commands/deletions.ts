@@ -4,6 +4,7 @@ import { currentTime } from '@sluice/database'
 import { type DeletionRequestView, deletionSettings, listDeletions, runDeletions } from '@sluice/deletions'
 import { type Command, InvalidArgumentError } from 'commander'
 import { pino } from 'pino'
+import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
 import { fields, print, table } from '../output.ts'
 import { parseAppId, withDatabase, withStorage } from '../stack.ts'
@@ -37,7 +38,7 @@ export function addDeletionCommands(program: Command): void {
     .action(async ({ now }: { now?: Date }) => {
       const settings = readSettings(process.env, deletionSettings)
       const log = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }))
-      const done = await withDatabase((db) =>
+      const done = await withAudit({ appId: undefined, what: 'deletion.run' }, (db) =>
         withStorage(
           async (storage) => await runDeletions({ db, storage, settings, log }, now ?? (await currentTime(db))),
         ),

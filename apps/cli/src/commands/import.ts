@@ -1,18 +1,20 @@
-import { requireApp } from '@sluice/accounts'
-import type { ImportView, ImportWarning, NewKeys } from '@sluice/contract'
-import { cancelImport, listImports, showImport } from '@sluice/imports'
+import type { ImportView, NewKeys } from '@sluice/contract'
+import { cancelImport, findAppOfImport, showImport } from '@sluice/imports'
 import { type Command, Option } from 'commander'
+import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
 import { type UploadOptions, uploadFile, waitForEnd } from '../import-client.ts'
-import { type ImportFilters, readImports } from '../list-client.ts'
-import { fields, print, table } from '../output.ts'
+import { describeImport } from '../import-text.ts'
+import { print } from '../output.ts'
 import { apiUrl, linkBase, parseAppId, withDatabase } from '../stack.ts'
 import { newKeysOption } from './app-settings.ts'
+import { addImportListCommand } from './import-list.ts'
+import { addImportRetryCommand } from './import-retry.ts'
 import { keyAndType } from './keys.ts'
 
-const listLimit = 1000
-
-/** Adds `sluice import FILE`, `sluice imports`, `sluice import show` and `sluice import cancel`. */
+/**
+ * Adds `sluice import FILE`, `sluice imports`, `sluice import show`, `sluice import cancel` and `sluice import retry`.
+ */
 export function addImportCommands(program: Command): void {
   const importCommand = program
     .command('import')
@@ -35,7 +37,7 @@ export function addImportCommands(program: Command): void {
       const importId = await uploadFile(api, token, file, uploadOptions(options))
       if (options.wait !== true) return print(importCommand, { import_id: importId }, () => `Import ${importId}`)
       const ended = await waitForEnd(api, token, importId)
-      print(importCommand, ended, () => describe(ended))
+      print(importCommand, ended, () => describeImport(ended))
       if (ended.state !== 'completed') throw new Failure(`the import ${endOf(ended)}`)
     })
 
@@ -48,7 +50,7 @@ export function addImportCommands(program: Command): void {
       const links = await linkBase()
       const found = await withDatabase((db) => showImport(db, links, importId))
       if (found === undefined) throw new Failure(`there is no import ${JSON.stringify(importId)}`)
-      print(show, found, () => describe(found))
+      print(show, found, () => describeImport(found))
     })
 
   const cancel = importCommand
@@ -58,48 +60,26 @@ export function addImportCommands(program: Command): void {
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (importId: string) => {
       const links = await linkBase()
-      const [cancellation, view] = await withDatabase(async (db) => [
-        await cancelImport(db, importId),
-        await showImport(db, links, importId),
-      ])
+      const [cancellation, view] = await withAudit(
+        { appId: undefined, what: 'import.cancel', target: importId },
+        async (db) => {
+          const app = await findAppOfImport(db, importId)
+          return [await cancelImport(db, importId), await showImport(db, links, importId), app] as const
+        },
+        ([{ outcome }, , app]) => ({
+          outcome: outcome === 'cancelled' ? 'done' : 'refused',
+          ...(app !== undefined && { appId: app }),
+        }),
+      )
       if (cancellation.outcome === 'ended')
         throw new Failure(`the import cannot be cancelled: it has ${cancellation.state} already`)
       if (view === undefined) throw new Failure(`there is no import ${JSON.stringify(importId)}`)
-      print(cancel, view, () => describe(view))
+      print(cancel, view, () => describeImport(view))
     })
 
-  const list = program
-    .command('imports')
-    .description(`imports of an app, newest first (at most ${listLimit})`)
-    .option('--app <id>', 'ID of the app, for operators', parseAppId)
-    .addOption(new Option('--token <token>', 'API token of the app, for clients of the API').env('SLUICE_TOKEN'))
-    .option('--api <url>', 'address of the API; default: API_URL or the running stack')
-    .option('--state <state>', 'only imports in this state (with --token)')
-    .option('--source <route>', 'only imports of this upload route (with --token)')
-    .option('--json', 'print one JSON document and nothing else on stdout')
-    .action(async (options: ListOptions) => {
-      const imports = await (options.app === undefined ? listAsClient(options) : listAsOperator(options.app))
-      print(list, imports, () => table(imports.map(summaryRow), 'No imports.'))
-    })
-}
+  addImportRetryCommand(importCommand)
 
-interface ListOptions extends ImportFilters {
-  app?: number
-  token?: string
-  api?: string
-}
-
-async function listAsOperator(app: number): Promise<ImportView[]> {
-  const links = await linkBase()
-  return await withDatabase(async (db) => {
-    await requireApp(db, app)
-    return await listImports(db, links, app, listLimit)
-  })
-}
-
-async function listAsClient({ token, api, ...filters }: ListOptions): Promise<ImportView[]> {
-  if (!token) throw new Failure('--app, or --token (or SLUICE_TOKEN), is missing', 2)
-  return await readImports(await apiUrl(api), token, filters, listLimit)
+  addImportListCommand(program)
 }
 
 interface ImportOptions {
@@ -144,46 +124,4 @@ function checkToken({ token, app }: ImportOptions): string {
   if (app !== undefined && !token.startsWith(`slc_${app}_`))
     throw new Failure(`the token does not belong to app ${app}`)
   return token
-}
-
-function describe(view: ImportView): string {
-  const facts = fields({
-    Import: view.import_id,
-    File: view.file_name,
-    State: view.state,
-    'Rows read': view.rows_total,
-    ...(view.dry_run
-      ? { 'Dry run': 'nothing is applied' }
-      : { 'Rows applied': view.rows_applied, 'Rows changed': view.rows_changed }),
-    'Rows with errors': view.rows_failed,
-    Error: view.error,
-    'Error file': view.error_file_url,
-    ...(view.error_file_ends_before_row !== undefined && {
-      'Error file ends before row': view.error_file_ends_before_row,
-    }),
-    Types: Object.entries(view.types)
-      .map(([key, type]) => `${key}: ${type}`)
-      .join(', '),
-    Requested: view.requested_at,
-    Started: view.started_at,
-    Finished: view.finished_at,
-  })
-  return view.warnings.length === 0 ? facts : `${facts}\n\n${table(view.warnings.map(warningRow), '')}`
-}
-
-function warningRow({ key, message, examples }: ImportWarning) {
-  return { KEY: key, WARNING: message, EXAMPLES: examples.join(', ') }
-}
-
-function summaryRow(view: ImportView) {
-  return {
-    IMPORT: view.import_id,
-    STATE: view.state,
-    SOURCE: view.source,
-    FILE: view.file_name,
-    ROWS: view.rows_total,
-    APPLIED: view.rows_applied,
-    ERRORS: view.rows_failed,
-    REQUESTED: view.requested_at,
-  }
 }

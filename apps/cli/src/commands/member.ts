@@ -1,7 +1,8 @@
 import { addMember, requireApp } from '@sluice/accounts'
 import type { Command } from 'commander'
+import { withAudit } from '../audit.ts'
 import { print } from '../output.ts'
-import { parseAppId, withDatabase } from '../stack.ts'
+import { parseAppId } from '../stack.ts'
 
 /** Adds `sluice member add`. */
 export function addMemberCommand(program: Command): void {
@@ -14,7 +15,7 @@ export function addMemberCommand(program: Command): void {
     .requiredOption('--email <address>', 'their e-mail address')
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app, email }: { app: number; email: string }) => {
-      const added = await withDatabase(async (db) => {
+      const added = await withAudit({ appId: app, what: 'member.add', target: email }, async (db) => {
         await requireApp(db, app)
         return await addMember(db, app, email)
       })

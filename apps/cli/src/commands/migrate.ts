@@ -2,6 +2,7 @@ import { readSettings, sharedStore } from '@sluice/config'
 import { migrate } from '@sluice/database'
 import { migrateQueue } from '@sluice/queue'
 import type { Command } from 'commander'
+import { withAudit } from '../audit.ts'
 import { print } from '../output.ts'
 import { databaseUrl } from '../stack.ts'
 
@@ -21,6 +22,8 @@ export function addMigrateCommand(program: Command): void {
       const store = sharedStore({ ...settings, DATABASE_URL: url })
       const applied = await migrate(url)
       await migrateQueue(store)
+      // Before the migration, there may be no audit log.
+      if (applied.length > 0) await withAudit({ appId: undefined, what: 'schema.migrate' }, async () => {})
       print(command, { applied }, () =>
         applied.length === 0 ? 'The schema is up to date.' : `Applied ${applied.join(', ')}.`,
       )

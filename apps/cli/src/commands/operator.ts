@@ -1,8 +1,8 @@
 import { addOperator, removeOperator } from '@sluice/sign-in'
 import type { Command } from 'commander'
+import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
 import { print } from '../output.ts'
-import { withDatabase } from '../stack.ts'
 
 /** Adds `sluice operator add` and `sluice operator remove`. */
 export function addOperatorCommands(program: Command): void {
@@ -13,7 +13,9 @@ export function addOperatorCommands(program: Command): void {
     .requiredOption('--email <address>', 'their e-mail address')
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ email }: { email: string }) => {
-      const added = await withDatabase((db) => addOperator(db, email))
+      const added = await withAudit({ appId: undefined, what: 'operator.add', target: email }, (db) =>
+        addOperator(db, email),
+      )
       print(add, { email, added }, () => (added ? `${email} is an operator.` : `${email} was an operator already.`))
     })
 
@@ -23,7 +25,12 @@ export function addOperatorCommands(program: Command): void {
     .requiredOption('--email <address>', 'their e-mail address')
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ email }: { email: string }) => {
-      if (!(await withDatabase((db) => removeOperator(db, email)))) {
+      const removed = await withAudit(
+        { appId: undefined, what: 'operator.remove', target: email },
+        (db) => removeOperator(db, email),
+        (found) => ({ outcome: found ? 'done' : 'refused' }),
+      )
+      if (!removed) {
         throw new Failure(`${JSON.stringify(email)} is not an operator`)
       }
       print(remove, { email, removed: true }, () => `${email} is no longer an operator.`)

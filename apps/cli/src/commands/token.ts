@@ -1,7 +1,8 @@
 import { registerToken } from '@sluice/accounts'
 import type { Command } from 'commander'
+import { withAudit } from '../audit.ts'
 import { print } from '../output.ts'
-import { parseAppId, withDatabase } from '../stack.ts'
+import { parseAppId } from '../stack.ts'
 
 /** Adds `sluice token register`. */
 export function addTokenCommand(program: Command): void {
@@ -13,7 +14,11 @@ export function addTokenCommand(program: Command): void {
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app }: { app: number }) => {
-      const apiToken = await withDatabase((db) => db.transaction().execute((tx) => registerToken(tx, app)))
+      const apiToken = await withAudit(
+        { appId: app, what: 'token.register' },
+        (db) => db.transaction().execute((tx) => registerToken(tx, app)),
+        (token) => ({ target: `…${token.slice(-4)}` }),
+      )
       print(register, { api_token: apiToken }, () => apiToken)
     })
 }

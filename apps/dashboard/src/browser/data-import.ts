@@ -1,7 +1,7 @@
 import { checkColumns, type ImportRules } from './column-check.ts'
 import { readPreview } from './csv-preview.ts'
 import { readStart } from './file-start.ts'
-import { chosenTypes, previewView } from './preview-view.ts'
+import { type Choices, previewView } from './preview-view.ts'
 
 // The data import page: previews the file, accepts it by drag and drop, and shows the progress of the upload. Without
 // this script, the browser submits the form by itself.
@@ -25,8 +25,14 @@ function enhance(form: HTMLFormElement): void {
   const limitBytes = Number(form.dataset.limit)
   show('[data-drop-hint]', true)
 
-  for (const field of [input, marker])
-    field?.addEventListener('change', () => void preview(input.files?.[0], rules(), limitBytes))
+  const chosen: Choices = new Map()
+  const previewAgain = (file: File | undefined) => void preview(file, rules(), chosen, limitBytes)
+  const previewAnother = (file: File | undefined) => {
+    chosen.clear()
+    previewAgain(file)
+  }
+  input.addEventListener('change', () => previewAnother(input.files?.[0]))
+  marker?.addEventListener('input', () => previewAgain(input.files?.[0]))
   for (const event of ['dragenter', 'dragover']) {
     drop.addEventListener(event, (dragged) => {
       dragged.preventDefault()
@@ -39,21 +45,21 @@ function enhance(form: HTMLFormElement): void {
     const files = dropped.dataTransfer?.files
     if (files === undefined || files.length === 0) return
     input.files = files
-    void preview(files[0], rules(), limitBytes)
+    previewAnother(files[0])
   })
   form.addEventListener('submit', (submitted) => {
     const file = input.files?.[0]
     if (file === undefined) return
     submitted.preventDefault()
     if (file.size > limitBytes) return
-    send(form, submitted.submitter)
+    send(form, chosen, submitted.submitter)
   })
 }
 
 let lastPreview = 0
 
 /** Shows a preview of a file and its problems. */
-async function preview(file: File | undefined, rules: ImportRules, limitBytes: number): Promise<void> {
+async function preview(file: File | undefined, rules: ImportRules, chosen: Choices, limitBytes: number): Promise<void> {
   const number = ++lastPreview
   const container = document.querySelector('[data-preview]')
   container?.replaceChildren()
@@ -74,14 +80,14 @@ async function preview(file: File | undefined, rules: ImportRules, limitBytes: n
       return
     }
     const checked = checkColumns(found, rules)
-    container?.replaceChildren(...previewView(file.name, found, checked, rules.newKeys))
+    container?.replaceChildren(...previewView(file.name, found, checked, rules.newKeys, chosen))
   } catch {
     if (number === lastPreview) showProblem('The file cannot be read. If it is compressed, it is damaged.')
   }
 }
 
 /** Sends the form with its file, shows the progress, and opens the import's page. */
-function send(form: HTMLFormElement, button: HTMLElement | null): void {
+function send(form: HTMLFormElement, chosen: Choices, button: HTMLElement | null): void {
   const request = new XMLHttpRequest()
   const bar = form.querySelector<HTMLProgressElement>('[data-sending] progress')
   const controls = form.querySelectorAll<HTMLButtonElement | HTMLInputElement>(
@@ -116,8 +122,7 @@ function send(form: HTMLFormElement, button: HTMLElement | null): void {
   const body = new FormData(form)
   const file = body.get('file')
   if (file instanceof File) body.set('byte_size', String(file.size))
-  const shown = document.querySelector('[data-preview]')
-  if (shown !== null) body.set('profile_types', JSON.stringify(chosenTypes(shown)))
+  body.set('profile_types', JSON.stringify(Object.fromEntries(chosen)))
   showProblem(undefined)
   lock(true)
   request.send(body)

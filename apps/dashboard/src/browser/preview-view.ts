@@ -16,30 +16,33 @@ function element(name: string, attributes: Record<string, string>, ...children: 
   return created
 }
 
-/** Creates the preview of a file: its problems, the columns with their types, and the first rows. */
+/**
+ * The types that the person has chosen for new columns, by key. A type that was left as it was inferred is not among
+ * them: the import infers it itself, from as many rows as its setting says.
+ */
+export type Choices = Map<string, Type>
+
+/**
+ * Creates the preview of a file: its problems, the columns with their types, and the first rows. Keeps `chosen` up to
+ * date.
+ */
 export function previewView(
   fileName: string,
   { rows }: Preview,
   { columns, problems }: { columns: readonly ColumnCheck[]; problems: readonly string[] },
   newKeys: ImportRules['newKeys'],
+  chosen: Choices,
 ): HTMLElement[] {
   const shown = columns.slice(0, shownColumns)
   const notices = element('div', {})
-  const chosen = new Map<ColumnCheck, Type>()
   const update = () =>
-    notices.replaceChildren(...columns.flatMap((column) => noticesOf(column, chosen.get(column), rows)))
-  const choose = (column: ColumnCheck) => (type: Type | undefined) => {
-    if (type === undefined) chosen.delete(column)
-    else chosen.set(column, type)
-    update()
-  }
+    notices.replaceChildren(...columns.flatMap((column) => noticesOf(column, chosen.get(column.name), rows)))
+  const selector = (column: ColumnCheck) => typeSelect(column, newKeys, chosen, update)
   update()
   const head = element(
     'tr',
     {},
-    ...shown.map((column) =>
-      element('th', { scope: 'col' }, column.name || '(no name)', ...marks(column, newKeys, choose(column))),
-    ),
+    ...shown.map((column) => element('th', { scope: 'col' }, column.name || '(no name)', ...marks(column, selector))),
   )
   const body = rows
     .slice(0, shownRows)
@@ -60,25 +63,19 @@ export function previewView(
       `Types as of the first ${counted(rows.length)}. The type of a key is final once it is registered.${hidden > 0 ? ` ${number(hidden)} more columns are not shown.` : ''}`,
     ),
     table,
-    ...furtherColumns(columns.slice(shownColumns), newKeys, choose),
+    ...furtherColumns(columns.slice(shownColumns), selector),
   ]
 }
 
 /** Creates the type selectors of new columns that the table does not show. */
 function furtherColumns(
   columns: readonly ColumnCheck[],
-  newKeys: ImportRules['newKeys'],
-  choose: (column: ColumnCheck) => (type: Type | undefined) => void,
+  selector: (column: ColumnCheck) => HTMLElement,
 ): HTMLElement[] {
   const selectable = columns.filter(({ isNew, isRefused }) => isNew && !isRefused).slice(0, furtherSelectors)
   if (selectable.length === 0) return []
   const rows = selectable.map((column) =>
-    element(
-      'tr',
-      {},
-      element('th', { scope: 'row', class: 'wrap' }, column.name),
-      element('td', {}, typeSelect(column, newKeys, choose(column))),
-    ),
+    element('tr', {}, element('th', { scope: 'row', class: 'wrap' }, column.name), element('td', {}, selector(column))),
   )
   const head = element('tr', {}, ...['Column', 'Type'].map((name) => element('th', { scope: 'col' }, name)))
   return [
@@ -91,47 +88,36 @@ function furtherColumns(
   ]
 }
 
-/**
- * Returns the types that the person has chosen in the preview, by key. A type that was left as it was inferred is not
- * among them: the import infers it itself, from as many rows as its setting says.
- */
-export function chosenTypes(preview: Element): Record<string, string> {
-  const selects = [...preview.querySelectorAll<HTMLSelectElement>('select[data-key]')]
-  const changed = selects.filter(({ value, dataset }) => value !== dataset.inferred)
-  return Object.fromEntries(changed.map(({ value, dataset }) => [dataset.key ?? '', value]))
-}
-
-function marks(
-  column: ColumnCheck,
-  newKeys: ImportRules['newKeys'],
-  onChoice: (type: Type | undefined) => void,
-): Node[] {
+function marks(column: ColumnCheck, selector: (column: ColumnCheck) => HTMLElement): Node[] {
   const { type, isRegistered, isRefused, isNew } = column
-  if (isNew && !isRefused) return [element('br', {}), typeSelect(column, newKeys, onChoice)]
+  if (isNew && !isRefused) return [element('br', {}), selector(column)]
   const mark = element('span', { class: isRefused ? 'mark bad' : isRegistered ? 'mark good' : 'mark' }, type)
   return [element('br', {}), mark, ...(isRegistered ? [element('span', { class: 'hint' }, ' registered')] : [])]
 }
 
-/** Creates the selector of a new key's type. The inferred type is selected, if the app registers new keys by itself. */
+/**
+ * Creates the selector of a new key's type. The inferred type is preselected, if the app registers new keys by itself.
+ * Calls `onChoice` after each change of `chosen`.
+ */
 function typeSelect(
   { name, inferred }: ColumnCheck,
   newKeys: ImportRules['newKeys'],
-  onChoice: (type: Type | undefined) => void,
+  chosen: Choices,
+  onChoice: () => void,
 ): HTMLElement {
-  const selected = newKeys === 'register' ? inferred : undefined
+  const preselected = newKeys === 'register' ? inferred : undefined
   const none = element('option', { value: '' }, newKeys === 'register' ? 'no value yet' : 'not registered')
+  const selected = chosen.get(name) ?? preselected
   const options = types.map((type) =>
     element('option', { value: type, ...(type === selected && { selected: '' }) }, type),
   )
-  const select = element(
-    'select',
-    { 'aria-label': `Type of ${name}`, 'data-key': name, 'data-inferred': selected ?? '' },
-    ...(selected === undefined ? [none] : []),
-    ...options,
-  ) as HTMLSelectElement
+  const all = [...(preselected === undefined ? [none] : []), ...options]
+  const select = element('select', { 'aria-label': `Type of ${name}` }, ...all) as HTMLSelectElement
   select.addEventListener('change', () => {
-    const chosen = types.find((type) => type === select.value)
-    onChoice(chosen === selected ? undefined : chosen)
+    const type = types.find((type) => type === select.value)
+    if (type === undefined || type === preselected) chosen.delete(name)
+    else chosen.set(name, type)
+    onChoice()
   })
   return select
 }

@@ -13,23 +13,30 @@ interface KeyQuery {
   Querystring: { key?: string }
 }
 
+const keyField = (request: FastifyRequest) => formOf(request).get('key') ?? undefined
+
 /** Adds the routes that create and delete access keys. The page of credentials lists the keys. */
 export const accessKeyRoutes: PageRoutes = (dashboard, context) => {
   const { db, s3Gateway } = context
 
-  dashboard.post('/apps/:appId/credentials/access-keys', async (request, reply) => {
-    const { appId } = visitedApp(request)
-    const key = await createAccessKey(db, s3Gateway.encryptionKeys, appId).catch((error: unknown) => {
-      if (error instanceof TooManyAccessKeys) return error
-      throw error
-    })
-    if (key instanceof TooManyAccessKeys) {
-      const content = html`<p class="notice bad" role="alert">Not created: ${key.message}.</p>${await showGateway(context, request)}`
-      return sendPage(reply.code(409), { title: 'Credentials', area: 'credentials', content })
-    }
-    const content = newAccessKey(appId, addressOf(context, appId), key)
-    return sendPage(reply, { title: 'Your new access key', area: 'credentials', content })
-  })
+  dashboard.post(
+    '/apps/:appId/credentials/access-keys',
+    { config: { audit: { what: 'access_key.create' } } },
+    async (request, reply) => {
+      const { appId } = visitedApp(request)
+      const key = await createAccessKey(db, s3Gateway.encryptionKeys, appId).catch((error: unknown) => {
+        if (error instanceof TooManyAccessKeys) return error
+        throw error
+      })
+      if (key instanceof TooManyAccessKeys) {
+        const content = html`<p class="notice bad" role="alert">Not created: ${key.message}.</p>${await showGateway(context, request)}`
+        return sendPage(reply.code(409), { title: 'Credentials', area: 'credentials', content })
+      }
+      request.auditTarget = key.accessKeyId
+      const content = newAccessKey(appId, addressOf(context, appId), key)
+      return sendPage(reply, { title: 'Your new access key', area: 'credentials', content })
+    },
+  )
 
   dashboard.get<KeyQuery>('/apps/:appId/credentials/access-keys/delete', async (request, reply) => {
     const { appId } = visitedApp(request)
@@ -40,7 +47,8 @@ export const accessKeyRoutes: PageRoutes = (dashboard, context) => {
     return sendPage(reply, { title: 'Delete an access key', area: 'credentials', content })
   })
 
-  dashboard.post('/apps/:appId/credentials/access-keys/delete', async (request, reply) => {
+  const remove = { audit: { what: 'access_key.delete', target: keyField } } as const
+  dashboard.post('/apps/:appId/credentials/access-keys/delete', { config: remove }, async (request, reply) => {
     const { appId } = visitedApp(request)
     // If the form is sent twice, the key is already deleted, which is no error.
     await deleteAccessKey(db, appId, formOf(request).get('key') ?? '')

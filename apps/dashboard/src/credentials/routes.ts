@@ -28,13 +28,18 @@ export const credentialRoutes: PageRoutes = (dashboard, context) => {
     return sendCredentials(reply, 'Register a new API token', confirmRegistration(request, token))
   })
 
-  dashboard.post('/apps/:appId/credentials/api-token', async (request, reply) => {
-    const { appId } = visitedApp(request)
-    const token = await replaceToken(db, appId, formOf(request).get('replaces') ?? '')
-    // If the form is sent twice, or by two members at once, only the first request replaces the token.
-    if (token === undefined) return reply.redirect(`/apps/${appId}/credentials`, 303)
-    return sendCredentials(reply, 'Your new API token', newToken(appId, token))
-  })
+  dashboard.post(
+    '/apps/:appId/credentials/api-token',
+    { config: { audit: { what: 'token.register' } } },
+    async (request, reply) => {
+      const { appId } = visitedApp(request)
+      const token = await replaceToken(db, appId, formOf(request).get('replaces') ?? '')
+      // If the form is sent twice, or by two members at once, only the first request replaces the token.
+      if (token === undefined) return reply.redirect(`/apps/${appId}/credentials`, 303)
+      request.auditTarget = `…${token.slice(-4)}`
+      return sendCredentials(reply, 'Your new API token', newToken(appId, token))
+    },
+  )
 }
 
 function sendCredentials(reply: FastifyReply, title: string, content: ReturnType<typeof html>): FastifyReply {

@@ -18,6 +18,11 @@ export function stateMark({ state, dry_run: isDryRun }: ImportView): Html {
   return html`<span class="mark ${tone}">${words}</span>${isDryRun && html` <span class="mark">Dry run</span>`}`
 }
 
+/** Returns a state in words. */
+export function stateName(state: ImportView['state']): string {
+  return states[state].words
+}
+
 const sources: Readonly<Record<ImportView['source'], string>> = {
   v3: 'API',
   v2: 'API (v2)',

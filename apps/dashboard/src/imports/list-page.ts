@@ -13,7 +13,7 @@ export function sendList(
   reply: FastifyReply,
   appId: number,
   imports: readonly ListedImport[],
-  { older, isFirst }: { older: number | undefined; isFirst: boolean },
+  { older, isFirst, isPaused }: { older: number | undefined; isFirst: boolean; isPaused: boolean },
 ): FastifyReply {
   const address = `/apps/${appId}/imports`
   return sendPage(reply, {
@@ -21,6 +21,7 @@ export function sendList(
     area: 'imports',
     scripts: ['live-import-list.ts'],
     content: html`
+      ${isPaused && html`<p class="notice warn"><strong>Imports are paused.</strong> Files can still be uploaded; they are imported when an operator resumes imports.</p>`}
       <p class="actions"><a class="button main" href="/apps/${appId}/data-import">Import a file…</a></p>
       <div data-live-list="${imports.some(({ place }) => place !== null) ? 'moving' : 'still'}">
         ${imports.length === 0 ? html`<p>No ${!isFirst && 'older '}imports.</p>` : table(address, imports)}

@@ -2,6 +2,7 @@ import { type Html, html } from '@sluice/html'
 import { isCancellable } from '@sluice/imports'
 import { progressPart } from './progress-part.ts'
 import { reportPart } from './report-part.ts'
+import { isRetryable } from './retry-pages.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** The parts of an import's page that change while the page is open. They are the same for every visitor. */
@@ -21,6 +22,9 @@ export function partsOf(appId: number, snapshot: Snapshot): Parts {
     actions: html`${
       isCancellable(view.state) &&
       html`<p class="actions"><a class="button danger" href="/apps/${appId}/imports/${view.import_id}/cancel">Cancel the import…</a></p>`
+    }${
+      isRetryable(snapshot.details) &&
+      html`<p class="actions"><a class="button" href="/apps/${appId}/imports/${view.import_id}/retry">Retry the import…</a></p>`
     }`,
     report: reportPart(appId, snapshot),
   }

@@ -19,7 +19,7 @@ export function progressPart(appId: number, snapshot: Snapshot): Html {
         ${timeLeftMs !== undefined && tile('Time left, about', duration(Math.max(1000, timeLeftMs)))}
         ${view.finished_at !== null && tookMs !== null && tile('Took', duration(tookMs))}
       </ul>
-      ${facts(details)}
+      ${facts(appId, details)}
     </section>`
 }
 
@@ -66,6 +66,8 @@ function waitText(appId: number, wait: Wait): Html {
       return html`The upload has not ended${wait.until && html`; it must begin before ${time(wait.until)}`}.`
     case 'retry':
       return html`A temporary error occurred. The next attempt is at ${time(wait.until)}.`
+    case 'resume':
+      return html`Imports are paused. It continues when they are resumed.`
     case 'worker':
       return html`It is next in order: a worker takes it within seconds, as soon as one is free.`
     case 'order':
@@ -80,10 +82,11 @@ const precedingWords = {
   processing: 'which is running',
 } as const
 
-function facts({ view, byteSize, contentType }: ImportDetails): Html {
+function facts(appId: number, { view, byteSize, contentType }: ImportDetails): Html {
   return html`<dl class="facts">
     <dt>Import</dt><dd><code>${view.import_id}</code></dd>
     <dt>Source</dt><dd>${sourceName(view)}${byteSize !== null && `, ${bytes(byteSize)}`}${contentType === 'application/gzip' && ', compressed'}</dd>
+    ${view.retry_of !== undefined && html`<dt>Retry of</dt><dd><a href="/apps/${appId}/imports/${view.retry_of}">${view.retry_of.slice(0, 8)}</a></dd>`}
     <dt>Requested</dt><dd>${time(new Date(view.requested_at))}</dd>
     ${view.started_at !== null && html`<dt>Started</dt><dd>${time(new Date(view.started_at))}</dd>`}
     ${view.finished_at !== null && html`<dt>Ended</dt><dd>${time(new Date(view.finished_at))}</dd>`}

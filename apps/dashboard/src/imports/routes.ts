@@ -1,4 +1,4 @@
-import { cancelImport, followErrorLink, listImportsBefore } from '@sluice/imports'
+import { cancelImport, findPauses, followErrorLink, listImportsBefore } from '@sluice/imports'
 import type { FastifyRequest } from 'fastify'
 import { PageNotFound, visitedApp } from '../access/guard.ts'
 import type { PageRoutes } from '../context.ts'
@@ -6,18 +6,18 @@ import { EventStreams } from './event-streams.ts'
 import { sendCancelQuestion, sendImport, sendTooLate } from './import-page.ts'
 import { sendList } from './list-page.ts'
 import { openLiveImports } from './live-imports.ts'
-import { type Snapshot, takeSnapshot } from './snapshot.ts'
+import { type OneImport, snapshotFor } from './one-import.ts'
+import { retryRoutes } from './retry-routes.ts'
 
 /** The number of imports on one page of the list. */
 const pageSize = 25
 
-interface OneImport {
-  Params: { importId: string }
-}
+const importParameter = ({ params }: FastifyRequest) => (params as OneImport['Params']).importId
 
-/** Adds the list of an app's imports, the live page of each import, its error file, and its cancellation. */
+/** Adds the list of an app's imports, the live page of each import, its error file, its cancellation and its retry. */
 export const importRoutes: PageRoutes = (dashboard, context) => {
   const { db, storage, apiUrl } = context
+  retryRoutes(dashboard, context)
   const streams = new EventStreams(openLiveImports(context))
   dashboard.addHook('preClose', async () => streams.close())
 
@@ -29,26 +29,22 @@ export const importRoutes: PageRoutes = (dashboard, context) => {
     const imports = await listImportsBefore(db, apiUrl, appId, { ...page, limit: pageSize + 1 })
     const shown = imports.slice(0, pageSize)
     const older = imports.length > pageSize ? shown.at(-1)?.sequenceNumber : undefined
-    return sendList(reply, appId, shown, { older, isFirst: before === undefined })
+    const pauses = await findPauses(db, appId)
+    const isPaused = pauses.ofApp !== null || pauses.ofAllApps !== null
+    return sendList(reply, appId, shown, { older, isFirst: before === undefined, isPaused })
   })
 
-  const snapshotFor = async (request: FastifyRequest<OneImport>): Promise<Snapshot> => {
-    const found = await takeSnapshot(context, visitedApp(request).appId, request.params.importId)
-    if (found === undefined) throw new PageNotFound()
-    return found
-  }
-
   dashboard.get<OneImport>('/apps/:appId/imports/:importId', async (request, reply) => {
-    return sendImport(reply, visitedApp(request).appId, await snapshotFor(request))
+    return sendImport(reply, visitedApp(request).appId, await snapshotFor(context, request))
   })
 
   dashboard.get<OneImport>('/apps/:appId/imports/:importId/events', async (request, reply) => {
-    const { details } = await snapshotFor(request)
+    const { details } = await snapshotFor(context, request)
     return streams.send(request, reply, visitedApp(request).appId, details.view.import_id)
   })
 
   dashboard.get<OneImport>('/apps/:appId/imports/:importId/error-file', async (request, reply) => {
-    const { details } = await snapshotFor(request)
+    const { details } = await snapshotFor(context, request)
     const token = details.view.error_file_url?.split('/').at(-1)
     const followed = token === undefined ? 'unknown' : await followErrorLink(db, storage, token)
     if (typeof followed === 'string') throw new PageNotFound()
@@ -56,11 +52,12 @@ export const importRoutes: PageRoutes = (dashboard, context) => {
   })
 
   dashboard.get<OneImport>('/apps/:appId/imports/:importId/cancel', async (request, reply) => {
-    const { details } = await snapshotFor(request)
+    const { details } = await snapshotFor(context, request)
     return sendCancelQuestion(reply, visitedApp(request).appId, details)
   })
 
-  dashboard.post<OneImport>('/apps/:appId/imports/:importId/cancel', async (request, reply) => {
+  const cancel = { audit: { what: 'import.cancel', target: importParameter } } as const
+  dashboard.post<OneImport>('/apps/:appId/imports/:importId/cancel', { config: cancel }, async (request, reply) => {
     const { appId } = visitedApp(request)
     const { importId } = request.params
     const { outcome } = await cancelImport(db, importId, appId)

@@ -1,3 +1,4 @@
+import { audited } from '@sluice/audit-log'
 import { acceptInvitation, findInvitation } from '@sluice/sign-in'
 import type { PageRoutes } from '../context.ts'
 import { acceptedPage, invalidInvitationPage, invitationPage } from './invitation-pages.ts'
@@ -17,8 +18,15 @@ export const invitationRoutes: PageRoutes = (dashboard, { db }) => {
     return found === undefined ? invalidInvitationPage(reply) : invitationPage(reply, found)
   })
 
-  dashboard.post<OneInvitation>('/invitations/:app/:secret', guests, async ({ params }, reply) => {
-    const isAccepted = await acceptInvitation(db, appIn(params.app), params.secret)
+  const accepts = { ...guests.config, audit: { what: 'invitation.accept', by: 'handler' } } as const
+  dashboard.post<OneInvitation>('/invitations/:app/:secret', { config: accepts }, async ({ params, ip, id }, reply) => {
+    const appId = appIn(params.app)
+    const found = await findInvitation(db, appId, params.secret)
+    if (found === undefined) return invalidInvitationPage(reply)
+    const who = { type: 'guest', name: found.email } as const
+    const event = { appId, who, what: 'invitation.accept', address: ip, requestId: id } as const
+    const accept = () => acceptInvitation(db, appId, params.secret)
+    const isAccepted = await audited(db, event, accept, (done) => ({ outcome: done ? 'done' : 'refused' }))
     return isAccepted ? acceptedPage(reply) : invalidInvitationPage(reply)
   })
 }

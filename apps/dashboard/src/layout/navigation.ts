@@ -9,14 +9,25 @@ const appAreas = {
   deletions: 'Deletions',
   credentials: 'Credentials',
   settings: 'Settings',
+  'audit-log': 'Audit log',
 } as const
 
+/** The areas of an app's pages that only operators see. */
+const operatorAreas = { operation: 'Operation' } as const
+
 /** The area that a page belongs to. */
-export type Area = keyof typeof appAreas | 'queues' | 'apps'
+export type Area =
+  | keyof typeof appAreas
+  | keyof typeof operatorAreas
+  | 'queues'
+  | 'apps'
+  | 'all-audit-log'
+  | 'all-imports'
 
 /** Renders links to every area that the visitor may see, and the switch between apps. */
 export function navigation({ visitor, visitedApp: app }: FastifyRequest, area: Area | undefined): Html | undefined {
   if (visitor === undefined) return undefined
+  const areas = { ...appAreas, ...(visitor.isOperator && operatorAreas) }
   return html`<nav class="navigation" aria-label="Areas">
     ${
       app &&
@@ -27,9 +38,11 @@ export function navigation({ visitor, visitedApp: app }: FastifyRequest, area: A
       )
     }
     <ul>
-      ${app && Object.entries(appAreas).map(([name, label]) => link(`/apps/${app.appId}/${name}`, label, name === area))}
+      ${app && Object.entries(areas).map(([name, label]) => link(`/apps/${app.appId}/${name}`, label, name === area))}
       ${!app && (visitor.isOperator || visitor.apps.length > 1) && link('/apps', 'Apps', area === 'apps')}
+      ${visitor.isOperator && !app && link('/imports', 'All imports', area === 'all-imports')}
       ${visitor.isOperator && link('/queues', 'Queues', area === 'queues')}
+      ${visitor.isOperator && !app && link('/audit-log', 'Audit log', area === 'all-audit-log')}
     </ul>
   </nav>`
 }

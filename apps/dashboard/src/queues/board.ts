@@ -3,7 +3,7 @@ import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { FastifyAdapter } from '@bull-board/fastify'
 import type { SharedStore } from '@sluice/config'
 import { openBoardQueues } from '@sluice/queue'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { contentSecurityPolicy } from '../access/security-headers.ts'
 import type { DashboardContext } from '../context.ts'
 
@@ -11,6 +11,12 @@ const basePath = '/queues/board'
 
 /** The hash of the style sheet that bull-board's script adds to the page. A new release may need another hash. */
 const scriptStyleHash = "'sha256-r2N1TB/gHbBtBZFKg7ejmq1acVSREzucTAEw6ga4hoU='"
+
+/** The address of a request names the queue, and the job if there is one. */
+const boardAudit = {
+  what: 'queue.change',
+  target: ({ method, url }: FastifyRequest) => `${method} ${url.replace(`${basePath}/api/queues/`, '').split('?')[0]}`,
+} as const
 
 /** The board needs a base address, and draws its icons from data URLs. */
 const policy = contentSecurityPolicy({
@@ -61,7 +67,7 @@ export function mountBoard(dashboard: FastifyInstance, store: SharedStore, { log
   void dashboard.register(async (mount) => {
     mount.addContentTypeParser('application/json', { parseAs: 'string' }, mount.getDefaultJsonParser('error', 'error'))
     mount.addHook('onRoute', (route) => {
-      route.config = { ...route.config, access: 'operators', sender: 'script' }
+      route.config = { ...route.config, access: 'operators', sender: 'script', audit: boardAudit }
     })
     mount.addHook('onRequest', async (_, reply) => {
       reply.header('Content-Security-Policy', policy)

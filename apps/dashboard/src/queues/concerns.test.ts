@@ -15,7 +15,14 @@ const worker = {
 }
 const waiting = { appId: 1, appName: 'Shop', importId: 'x', since: ago(120) }
 const well: Overview = {
-  imports: { active: {}, ended: { completed: 5 }, oldestWaiting: undefined, failures: [] },
+  imports: {
+    active: {},
+    ended: { completed: 5 },
+    oldestWaiting: undefined,
+    failures: [],
+    allPausedSince: undefined,
+    pausedApps: [],
+  },
   workers: [worker],
   mails: { waiting: 0, waitingSince: undefined, failed: 0 },
   rows: [],

@@ -37,6 +37,9 @@ export function concerns({ imports, workers, mails, now }: Overview): Concern[] 
       `${counted(mails.waiting, 'mail')} cannot be sent, the oldest for ${duration(mailWaitMs)}.`,
   ]
   const mild = [
+    imports.allPausedSince !== undefined &&
+      `The imports of all apps have been paused for ${duration(now.getTime() - imports.allPausedSince.getTime())}.`,
+    imports.pausedApps.length > 0 && `The imports of ${counted(imports.pausedApps.length, 'app')} are paused.`,
     failed > 0 && `${counted(failed, 'import')} failed within 24 hours.`,
     mails.failed > 0 && `${counted(mails.failed, 'mail')} refused permanently within 24 hours.`,
   ]

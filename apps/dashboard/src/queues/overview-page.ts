@@ -1,12 +1,14 @@
 import { type Html, html } from '@sluice/html'
-import type { AliveWorker, Failure, ImportOverview } from '@sluice/operations'
+import type { AliveWorker, Failure, ImportOverview, PausedApp } from '@sluice/operations'
+import type { FastifyRequest } from 'fastify'
 import { count, counted, duration, time } from '../layout/format.ts'
+import { pauseButton } from '../operation/operation-page.ts'
 import { concerns } from './concerns.ts'
 import type { Overview } from './overview.ts'
 import { throughputChart } from './throughput-chart.ts'
 
 /** Renders the overview: first the problems, then the figures, then their details. */
-export function overviewContent(overview: Overview): Html {
+export function overviewContent(request: FastifyRequest, overview: Overview): Html {
   const { imports, workers, rows } = overview
   return html`<div data-refresh="5000" aria-live="off">
     ${verdict(overview)}
@@ -15,6 +17,7 @@ export function overviewContent(overview: Overview): Html {
     <section aria-labelledby="workers"><h2 id="workers">Workers</h2>${workerTable(workers)}</section>
     <section aria-labelledby="failures"><h2 id="failures">Failed imports, last 24 hours</h2>${failureTable(imports)}</section>
     </div>
+    ${pauses(request, imports)}
     <p><a class="button" href="/queues/board">Open the queue board…</a></p>`
 }
 
@@ -69,6 +72,19 @@ function workerTable(workers: readonly AliveWorker[]): Html {
       </tr>`,
     )}</tbody>
   </table></div>`
+}
+
+function pauses(request: FastifyRequest, { allPausedSince, pausedApps }: ImportOverview): Html {
+  const row = ({ appId, appName, since }: PausedApp) =>
+    html`<li><a href="/apps/${appId}/operation">${appName}</a>, since ${time(since)}</li>`
+  return html`<section aria-labelledby="pauses"><h2 id="pauses">Pauses</h2>
+    <div class="card">
+      ${allPausedSince === undefined ? html`<p>The imports of all apps run${pausedApps.length > 0 && ', except those of:'}</p>` : html`<p><strong>The imports of all apps are paused</strong> since ${time(allPausedSince)}.${pausedApps.length > 0 && ' Paused themselves:'}</p>`}
+      ${pausedApps.length > 0 && html`<ul>${pausedApps.map(row)}</ul>`}
+      <p class="hint">While imports are paused, a running import is released after its current batch. Requests and uploads are accepted.</p>
+      ${pauseButton(request, '/queues', allPausedSince !== undefined, 'the imports of all apps')}
+    </div>
+  </section>`
 }
 
 function failureTable({ failures, ended }: ImportOverview): Html {

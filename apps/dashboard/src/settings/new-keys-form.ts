@@ -12,7 +12,7 @@ const choices: Readonly<Record<NewKeys, string>> = {
 /** Renders the form that sets what imports of the app do with new columns. */
 export function newKeysForm(request: FastifyRequest, current: NewKeys): Html {
   const choice = ([value, text]: readonly [string, string]) =>
-    html`<label class="tick"><input type="radio" name="new_keys" value="${value}"${value === current && html` checked`}> ${text}</label>`
+    html`<label><input type="radio" name="new_keys" value="${value}"${value === current && html` checked`}> ${text}</label>`
   return html`<section class="card narrow" aria-labelledby="new-keys">
     <h2 id="new-keys">New columns</h2>
     <form method="post" action="/apps/${visitedApp(request).appId}/settings/new-keys">

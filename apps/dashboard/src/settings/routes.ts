@@ -40,6 +40,9 @@ const refusals: Record<Exclude<InvitationOutcome['outcome'], 'invited'>, { statu
   },
 }
 
+const emailField = (request: FastifyRequest) => formOf(request).get('email')?.trim()
+const memberField = (request: FastifyRequest) => formOf(request).get('member') ?? undefined
+
 /** Adds the settings of an app: its members, which of them get mails, and the invitations. */
 export const settingsRoutes: PageRoutes = (dashboard, context) => {
   const { db, dashboardUrl, memberLimit } = context
@@ -47,23 +50,32 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
 
   dashboard.get('/apps/:appId/settings', async (request, reply) => await sendSettings(context, request, reply))
 
-  dashboard.post('/apps/:appId/settings/mails', async (request, reply) => {
-    const { appId } = visitedApp(request)
-    const form = formOf(request)
-    await sendMailsTo(db, appId, { among: form.getAll('shown'), chosen: form.getAll('email') })
-    return reply.redirect(`/apps/${appId}/settings`, 303)
-  })
+  dashboard.post(
+    '/apps/:appId/settings/mails',
+    { config: { audit: { what: 'member.mails' } } },
+    async (request, reply) => {
+      const { appId } = visitedApp(request)
+      const form = formOf(request)
+      await sendMailsTo(db, appId, { among: form.getAll('shown'), chosen: form.getAll('email') })
+      return reply.redirect(`/apps/${appId}/settings`, 303)
+    },
+  )
 
-  dashboard.post('/apps/:appId/settings/new-keys', async (request, reply) => {
-    const { appId } = visitedApp(request)
-    const chosen = newKeysChoices.find((choice) => choice === formOf(request).get('new_keys'))
-    if (chosen === undefined) return await sendSettings(context, request, reply.code(400))
-    await setNewKeys(db, appId, chosen)
-    request.log.info({ app_id: appId, by: visitorOf(request).email, new_keys: chosen }, 'new keys set')
-    return reply.redirect(`/apps/${appId}/settings`, 303)
-  })
+  dashboard.post(
+    '/apps/:appId/settings/new-keys',
+    { config: { audit: { what: 'app.set' } } },
+    async (request, reply) => {
+      const { appId } = visitedApp(request)
+      const chosen = newKeysChoices.find((choice) => choice === formOf(request).get('new_keys'))
+      if (chosen === undefined) return await sendSettings(context, request, reply.code(400))
+      await setNewKeys(db, appId, chosen)
+      request.log.info({ app_id: appId, by: visitorOf(request).email, new_keys: chosen }, 'new keys set')
+      return reply.redirect(`/apps/${appId}/settings`, 303)
+    },
+  )
 
-  dashboard.post('/apps/:appId/settings/members', async (request, reply) => {
+  const invite = { audit: { what: 'member.invite', target: emailField } } as const
+  dashboard.post('/apps/:appId/settings/members', { config: invite }, async (request, reply) => {
     const { appId, name: appName } = visitedApp(request)
     const { email: by } = visitorOf(request)
     const email = (formOf(request).get('email') ?? '').trim()
@@ -83,7 +95,8 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
     return reply.redirect(`/apps/${appId}/settings`, 303)
   })
 
-  dashboard.post('/apps/:appId/settings/invitations/withdraw', async (request, reply) => {
+  const withdraw = { audit: { what: 'invitation.withdraw', target: emailField } } as const
+  dashboard.post('/apps/:appId/settings/invitations/withdraw', { config: withdraw }, async (request, reply) => {
     const { appId } = visitedApp(request)
     await withdrawInvitation(db, appId, formOf(request).get('email') ?? '')
     return reply.redirect(`/apps/${appId}/settings`, 303)
@@ -94,7 +107,8 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
     return sendPage(reply, { title: 'Remove a member', area: 'settings', content: confirmRemoval(request, email) })
   })
 
-  dashboard.post<MemberQuery>('/apps/:appId/settings/members/remove', async (request, reply) => {
+  const remove = { audit: { what: 'member.remove', target: memberField } } as const
+  dashboard.post<MemberQuery>('/apps/:appId/settings/members/remove', { config: remove }, async (request, reply) => {
     const { appId } = visitedApp(request)
     const email = await requireMember(context, request, formOf(request).get('member') ?? '')
     try {

@@ -1,6 +1,9 @@
 import { normalEmail } from '@sluice/accounts'
+import { recordEvent } from '@sluice/audit-log'
 import { signInLink } from '@sluice/mail'
-import { createLink, findLink, linkMinutes, redeemLink } from '@sluice/sign-in'
+import { createLink, findLink, findVisitor, linkMinutes, redeemLink } from '@sluice/sign-in'
+import type { FastifyRequest } from 'fastify'
+import { actorOf } from '../access/audit.ts'
 import { formOf } from '../access/forms.ts'
 import { leaveSession, startSession } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
@@ -26,7 +29,8 @@ export const signInRoutes: PageRoutes = (dashboard, context) => {
     return request.visitor === undefined ? requestPage(reply) : reply.redirect('/', 303)
   })
 
-  dashboard.post('/sign-in', guests, async (request, reply) => {
+  const sendsLink = { ...guests.config, audit: { nothing: 'a link; its use is recorded' } } as const
+  dashboard.post('/sign-in', { config: sendsLink }, async (request, reply) => {
     const typed = (formOf(request).get('email') ?? '').trim()
     const email = normalEmail(typed)
     if (email === undefined) return requestPage(reply.code(400), typed)
@@ -43,17 +47,30 @@ export const signInRoutes: PageRoutes = (dashboard, context) => {
     return email === undefined ? invalidLinkPage(reply) : confirmPage(reply, email)
   })
 
-  dashboard.post<OneLink>('/sign-in/:secret', guests, async (request, reply) => {
+  const signsIn = { ...guests.config, audit: { what: 'sign_in', by: 'handler' } } as const
+  dashboard.post<OneLink>('/sign-in/:secret', { config: signsIn }, async (request, reply) => {
     const session = await redeemLink(context.db, request.params.secret)
     if (session === undefined) return invalidLinkPage(reply)
+    await recordSignIn(context, request, session)
     await startSession(context, request, reply, session)
     return reply.redirect('/', 303)
   })
 
-  dashboard.post('/sign-out', guests, async (request, reply) => {
+  const signsOut = { ...guests.config, audit: { nothing: 'the end of the own session' } } as const
+  dashboard.post('/sign-out', { config: signsOut }, async (request, reply) => {
     await leaveSession(context, request, reply)
     return reply.redirect('/sign-in', 303)
   })
+}
+
+/** Records a sign-in in the audit log of each of the person's apps; of operators, in that of the service. */
+async function recordSignIn({ db }: DashboardContext, { ip, id }: FastifyRequest, session: string): Promise<void> {
+  const visitor = await findVisitor(db, session)
+  if (visitor === undefined) return
+  const scopes = visitor.isOperator ? [undefined] : visitor.apps.map(({ appId }) => appId)
+  for (const appId of scopes) {
+    await recordEvent(db, { appId, who: actorOf(visitor), what: 'sign_in', address: ip, requestId: id })
+  }
 }
 
 /** Returns a function that calls `act` only the first time. */

@@ -14,6 +14,7 @@ const modules = [
   'rate-limits',
   'dashboard',
   'maintenance',
+  'audit-log',
 ]
 
 /** Creates the whole schema. Each module's statements are in the SQL file of its name. */

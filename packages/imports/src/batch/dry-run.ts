@@ -1,23 +1,23 @@
 import type { ValueType } from '@sluice/contract'
 import { type Database, encodeTextArray, type RawBuilder, sql } from '@sluice/database'
-import { registeredKeys, requireRoom } from '@sluice/profiles'
+import { keyRegistry, requireRoom } from '@sluice/profiles'
 import type { Columns, ProfileColumn } from '../file/columns.ts'
 
 /**
  * Checks for a dry run whether keys could be registered, and registers none.
  *
- * Accepts all columns of the file, the wanted type of each key that this batch would register, and the app's limit of
- * keys. Keys that earlier batches would have registered count, whichever worker committed them. Returns the type that
- * each wanted key would have. Throws `KeyLimitExceeded`.
+ * Accepts all columns of the file, the wanted type of each key that this batch would register, and the limit of
+ * keys for an app without one of its own. Keys that earlier batches would have registered count, whichever worker
+ * committed them. Returns the type that each wanted key would have. Throws `KeyLimitExceeded`.
  */
 export async function previewKeys(
   tx: Database,
   appId: number,
   columns: Columns,
   wanted: ReadonlyMap<string, ValueType>,
-  limit: number,
+  defaultLimit: number,
 ): Promise<Map<string, ValueType>> {
-  const registered = await registeredKeys(tx, appId)
+  const { types: registered, limit } = await keyRegistry(tx, appId, defaultLimit)
   const added = columns.profiles.filter(
     (column) => !registered.has(column.key) && (column.registered || wanted.has(column.key)),
   )

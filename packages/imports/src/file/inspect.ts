@@ -1,5 +1,5 @@
 import { type RowBlock, readHeader, readRows } from '@sluice/csv'
-import { registeredKeys, requireRoom } from '@sluice/profiles'
+import { type KeyRegistry, keyRegistry, requireRoom } from '@sluice/profiles'
 import type { FileContext, StoredFile } from '../context.ts'
 import type { ImportOptions } from '../options.ts'
 import { checkColumns } from './check-columns.ts'
@@ -30,13 +30,13 @@ export async function inspectFile(
   file: StoredFile,
   options: ImportOptions,
 ): Promise<{ columns: Columns; position: number }> {
-  const registered = await registeredKeys(context.db, file.appId)
+  const registry = await keyRegistry(context.db, file.appId, context.settings.PROFILE_KEY_LIMIT)
   await yieldToEventLoop()
   const header = await readHeader(openSource(context, file, 0))
   await yieldToEventLoop()
-  const columns = new Columns(header.columns, { registered, options })
+  const columns = new Columns(header.columns, { registered: registry.types, options })
   checkColumns(columns, options)
-  await inferTypes(context, file, columns, header.end, registered.size)
+  await inferTypes(context, file, columns, header.end, registry)
   return { columns, position: header.end }
 }
 
@@ -46,13 +46,13 @@ async function inferTypes(
   file: StoredFile,
   columns: Columns,
   position: number,
-  keys: number,
+  { types, limit }: KeyRegistry,
 ): Promise<void> {
   if (columns.untyped.length === 0) return
   const sampled = new SampledColumns(columns)
   for await (const { block, row } of sampleRows(context, file, columns, position)) {
     sampled.add(block, row)
-    if (sampled.typed > 0) requireRoom(keys + sampled.typed, context.settings.PROFILE_KEY_LIMIT)
+    if (sampled.typed > 0) requireRoom(types.size + sampled.typed, limit)
   }
   sampled.settle()
 }

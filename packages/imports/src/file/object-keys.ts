@@ -1,4 +1,16 @@
 /**
+ * Returns the prefix of all objects of an app's imports.
+ *
+ * @example
+ * ```ts
+ * appPrefix(7) // → "apps/7/"
+ * ```
+ */
+export function appPrefix(appId: number): string {
+  return `apps/${appId}/`
+}
+
+/**
  * Returns the prefix of all objects of an import, so that one removal of the prefix removes them.
  *
  * @example
@@ -7,7 +19,7 @@
  * ```
  */
 export function importPrefix(appId: number, importId: string): string {
-  return `apps/${appId}/imports/${importId}/`
+  return `${appPrefix(appId)}imports/${importId}/`
 }
 
 /**

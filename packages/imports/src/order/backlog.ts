@@ -1,5 +1,5 @@
 import { unfinishedImportStates } from '@sluice/contract'
-import { type Database, sql } from '@sluice/database'
+import { type Database, isPaused, sql } from '@sluice/database'
 import { type UnfinishedState, unfinishedStates } from '../states.ts'
 
 /**
@@ -11,10 +11,14 @@ type AppClass = 'one' | 'few' | 'many'
 /** The unfinished imports of all apps. */
 export interface Backlog {
   states: Record<UnfinishedState, number>
-  /** Seconds that the oldest waiting import of the class's apps has waited; 0 if none waits. */
+  /** Seconds that the oldest waiting import of the class's apps has waited, without paused apps; 0 if none waits. */
   oldestWaiting: Record<AppClass, number>
   /** Imports and dry runs that run, or would run if a worker were free. Autoscaling uses this number. */
   runnable: number
+  /** Apps that are paused themselves. */
+  pausedApps: number
+  /** All apps are paused. */
+  allPaused: boolean
 }
 
 /**
@@ -35,18 +39,20 @@ export async function importBacklog(db: Database): Promise<Backlog> {
         count(*) filter (where state = 'awaiting_upload') as awaiting_upload,
         count(*) filter (where state = 'queued') as queued,
         count(*) filter (where state = 'processing') as processing,
-        extract(epoch from now() - min(queued_at) filter (where state = 'queued'))::float8 as oldest
+        extract(epoch from now() - min(queued_at) filter (where state = 'queued'))::float8 as oldest,
+        ${isPaused(sql`imports.app_id`)} as is_paused
       from imports where state in ${unfinishedStates} group by app_id
     )
     select case when queued <= 1 then 'one' when queued <= 10 then 'few' else 'many' end as app_class,
       sum(awaiting_upload)::bigint as awaiting_upload, sum(queued)::bigint as queued, sum(processing)::bigint as processing,
-      coalesce(max(oldest), 0) as oldest, (select runnable_imports()) as runnable
+      coalesce(max(oldest) filter (where not is_paused), 0) as oldest, (select runnable_imports()) as runnable
     from apps_imports group by 1
   `.execute(db)
   const backlog: Backlog = {
     states: { awaiting_upload: 0, queued: 0, processing: 0 },
     oldestWaiting: { one: 0, few: 0, many: 0 },
     runnable: 0,
+    ...(await countPauses(db)),
   }
   for (const row of rows) {
     for (const state of unfinishedImportStates) backlog.states[state] += row[state]
@@ -54,4 +60,12 @@ export async function importBacklog(db: Database): Promise<Backlog> {
     backlog.runnable = row.runnable
   }
   return backlog
+}
+
+async function countPauses(db: Database): Promise<Pick<Backlog, 'pausedApps' | 'allPaused'>> {
+  const { rows } = await sql<{ paused_apps: number; all_paused: boolean }>`
+    select (select count(*) from apps where paused_at is not null) as paused_apps,
+      exists (select from service_pause) as all_paused
+  `.execute(db)
+  return { pausedApps: rows[0]?.paused_apps ?? 0, allPaused: rows[0]?.all_paused ?? false }
 }

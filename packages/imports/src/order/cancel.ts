@@ -47,6 +47,24 @@ export async function cancelImport(db: Database, importId: string, appId?: numbe
   }
 }
 
+/**
+ * Cancels all unfinished imports of an app that is being deleted. They get no report, and the rows that they kept for
+ * their error files are deleted with the app.
+ */
+export async function cancelImportsOfApp(tx: Database, appId: number): Promise<void> {
+  await changeState(tx, unfinishedImportStates, 'cancelled')
+    .set({ attempt: sql<number>`attempt + 1`, lease_until: null, retry_at: null, upload_check_at: null })
+    .set({ finished_at: sql<Date>`now()`, error_bytes: 0, dispatched_at: null })
+    .where('app_id', '=', appId)
+    .execute()
+  await tx
+    .updateTable('imports')
+    .set({ report_due: false, error_bytes: 0 })
+    .where('app_id', '=', appId)
+    .where('report_due', '=', true)
+    .execute()
+}
+
 /** Returns whether an import in this state can be cancelled. */
 export function isCancellable(state: ImportState): boolean {
   return unfinishedImportStates.some((each) => each === state)

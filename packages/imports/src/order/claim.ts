@@ -1,5 +1,5 @@
 import type { ImportWarning, ValueType } from '@sluice/contract'
-import { type ImportContentType, isConnectionFailure, sql } from '@sluice/database'
+import { type ImportContentType, isConnectionFailure, isPaused, sql } from '@sluice/database'
 import type { ImportContext, ImportId, StoredFile } from '../context.ts'
 import { type ImportOptions, type OptionsRow, toOptions } from '../options.ts'
 import { changeState, nextState } from '../states.ts'
@@ -54,10 +54,11 @@ export class ClaimLost extends Error {
 const processing = sql.lit(nextState(['queued', 'processing'], 'processing'))
 
 /**
- * Claims an import for this worker if it is next in order. The claim raises the attempt, which shuts out any earlier
- * worker.
+ * Claims an import for this worker if it is next in order and its app is not paused. The claim raises the attempt,
+ * which shuts out any earlier worker.
  *
- * Returns undefined if the import is not next: its job was doubled or late, or another worker was faster.
+ * Returns undefined if the import is not next: its job was doubled or late, another worker was faster, or its app is
+ * paused.
  */
 export async function claimImport(context: ImportContext, { appId, importId }: ImportId): Promise<Claim | undefined> {
   const { db, settings } = context
@@ -68,6 +69,7 @@ export async function claimImport(context: ImportContext, { appId, importId }: I
         lease_until = now() + make_interval(secs => ${settings.IMPORT_LEASE / 1000}), retry_at = null, dispatched_at = null
       where i.app_id = ${appId} and i.import_id = ${importId}
         and (${isAbandoned(settings.IMPORT_LEASE)} or ${isNext(settings.UPLOAD_ORDER_WAIT)})
+        and not ${isPaused(sql`i.app_id`)}
       returning ${claimColumns}
     `.execute(db)
     const row = rows[0]
@@ -83,9 +85,9 @@ export async function claimImport(context: ImportContext, { appId, importId }: I
 
 /** The columns of a {@link ClaimRow}. */
 export const claimColumns = sql`
-  app_id, import_id, state, dry_run, requested_at::text as sent_at, attempt, tries, object_key, content_type, etag,
-  checksum, byte_size, stored_size, file_name, profile_types, new_keys, clear_marker, columns, types, warnings,
-  previewed_keys, position, rows_total, rows_applied, rows_failed`
+  app_id, import_id, state, dry_run, coalesce(data_sent_at, requested_at)::text as sent_at, attempt,
+  tries, object_key, content_type, etag, checksum, byte_size, stored_size, file_name, profile_types, new_keys, clear_marker, columns, types,
+  warnings, previewed_keys, position, rows_total, rows_applied, rows_failed`
 
 export interface ClaimRow extends OptionsRow {
   app_id: number
@@ -187,8 +189,8 @@ function released({ db }: ImportContext, { appId, importId, attempt }: Claim) {
 }
 
 /**
- * Releases a claim because this worker shuts down or the import's slice is over. The try does not count. Throws
- * {@link ClaimLost}.
+ * Releases a claim because this worker shuts down, the import's slice is over, or its app is paused. The try does not
+ * count. Throws {@link ClaimLost}.
  */
 export async function releaseClaim(context: ImportContext, claim: Claim): Promise<void> {
   const result = await released(context, claim).set({ tries: sql<number>`greatest(tries - 1, 0)` }).executeTakeFirst()

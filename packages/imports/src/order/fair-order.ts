@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from '@sluice/database'
+import { isPaused, type RawBuilder, sql } from '@sluice/database'
 import type { ImportContext, ImportId } from '../context.ts'
 import { type Claim, claimImport } from './claim.ts'
 
@@ -112,21 +112,23 @@ export async function noteSlotTime({ db, settings }: ImportContext, appId: numbe
   `.execute(db)
 }
 
-/** Who else needs the slot of a running import. */
+/** Why a running import may have to release its slot. */
 export interface SlotDemand {
   /** Whether an import of an app that runs nothing has waited for a worker for longer than claiming takes. */
   othersWait: boolean
   /** Whether the app runs both an import and a dry run. */
   runsBeside: boolean
+  /** The app is paused, or all apps are. */
+  isPaused: boolean
 }
 
-/** Looks up who else needs the slot of a running import. Claiming an import takes at most `graceMs`. */
+/** Looks up why a running import may have to release its slot. Claiming an import takes at most `graceMs`. */
 export async function lookUpSlotDemand(
   { db }: ImportContext,
   { appId, dryRun }: Claim,
   graceMs: number,
 ): Promise<SlotDemand> {
-  const { rows } = await sql<{ others_wait: boolean; runs_beside: boolean }>`
+  const { rows } = await sql<{ others_wait: boolean; runs_beside: boolean; is_paused: boolean }>`
     /* prepared */
     select
       exists (
@@ -137,8 +139,13 @@ export async function lookUpSlotDemand(
       exists (
         select from imports i
         where i.app_id = ${appId} and i.dry_run = ${!dryRun}::boolean and i.state = 'processing'
-      ) as runs_beside
+      ) as runs_beside,
+      ${isPaused(sql`${appId}`)} as is_paused
   `.execute(db)
   const [found] = rows
-  return { othersWait: found?.others_wait ?? false, runsBeside: found?.runs_beside ?? false }
+  return {
+    othersWait: found?.others_wait ?? false,
+    runsBeside: found?.runs_beside ?? false,
+    isPaused: found?.is_paused ?? false,
+  }
 }

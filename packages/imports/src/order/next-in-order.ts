@@ -1,4 +1,4 @@
-import { isDue, sql } from '@sluice/database'
+import { isDue, isPaused, sql } from '@sluice/database'
 import type { ImportContext, ImportId } from '../context.ts'
 import { unfinishedStates } from '../states.ts'
 
@@ -19,7 +19,8 @@ export interface DispatchedImport extends ImportId {
 
 /**
  * Dispatches the imports that are next in order, in all apps or in one. An app's first import is next unless another
- * import of the app is active. An import whose worker let its lease run out is next, too.
+ * import of the app is active. An import whose worker let its lease run out is next, too. A paused app has no next
+ * import.
  *
  * Returns each import once, and again if no worker claims it for 10 s. Reads only the first imports of each app,
  * however many wait.
@@ -49,7 +50,7 @@ export async function dispatchNextInOrder(
               and e.state = 'queued' order by sequence_number limit 1
           )
         ) as import_id
-        from orders
+        from orders where not ${isPaused(sql`orders.app_id`)}
       )
       select i.app_id, i.import_id, i.dispatched_at is not null as again from firsts cross join lateral (
         select * from imports i where i.app_id = firsts.app_id and i.import_id = firsts.import_id

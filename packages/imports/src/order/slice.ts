@@ -5,9 +5,12 @@ import { lookUpSlotDemand } from './fair-order.ts'
 /** Pause between two lookups of a running import. A claim takes less time than that. */
 const longestPauseMs = 250
 
+/** Why a running import is released. */
+export type ReleaseReason = 'slice is over' | 'paused'
+
 /**
  * The time for which an import has its slot. The import keeps the slot for longer while no other app waits for a
- * worker.
+ * worker. It loses the slot as soon as its app is paused.
  *
  * The slice begins with the claim, but half a slice is always left for rows from now on. Reading a compressed file up
  * to the import's position may take long, and an import far into its file would not progress otherwise.
@@ -30,14 +33,13 @@ export class Slice {
     this.#pauseMs = Math.min(longestPauseMs, sliceMs)
   }
 
-  /** Returns whether the import is to be released. Asks Postgres at most once a pause. */
-  async isOver(): Promise<boolean> {
+  /** Returns why the import is to be released, or undefined if it continues. Asks Postgres at most once a pause. */
+  async endedBy(): Promise<ReleaseReason | undefined> {
     const now = performance.now()
-    const isUsedUp = now >= this.#end
-    if (!isUsedUp && !this.#claim.dryRun) return false
-    if (now - this.#lookedAt < this.#pauseMs) return false
+    if (now - this.#lookedAt < this.#pauseMs) return undefined
     this.#lookedAt = now
-    const { othersWait, runsBeside } = await lookUpSlotDemand(this.#context, this.#claim, this.#pauseMs)
-    return othersWait && (isUsedUp || runsBeside)
+    const { othersWait, runsBeside, isPaused } = await lookUpSlotDemand(this.#context, this.#claim, this.#pauseMs)
+    if (isPaused) return 'paused'
+    return othersWait && (now >= this.#end || (this.#claim.dryRun && runsBeside)) ? 'slice is over' : undefined
   }
 }

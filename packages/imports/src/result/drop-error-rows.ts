@@ -6,7 +6,7 @@ import { type Database, sql } from '@sluice/database'
  */
 export const hasRowsToDrop = sql<boolean>`exists (
   select from recently_deleted_users d
-  where d.app_id = i.app_id and d.deleted_at > greatest(i.requested_at, i.error_rows_since)
+  where d.app_id = i.app_id and d.deleted_at > greatest(coalesce(i.data_sent_at, i.requested_at), i.error_rows_since)
 )`
 
 /**

@@ -10,6 +10,8 @@ export type Wait =
   | { for: 'retry'; until: Date }
   /** The first of the preceding imports, which itself may still be uploading, and their number. */
   | { for: 'order'; importId: string; state: UnfinishedState; preceding: number }
+  /** The app is paused, or all apps are. */
+  | { for: 'resume' }
   /** The import is next in order, and no worker has claimed it yet. */
   | { for: 'worker' }
 
@@ -27,6 +29,8 @@ export interface ImportDetails {
   columns: string[] | null
   /** Number of the error file's rows by message. Rarer messages are counted together as `other messages`. */
   errorCounts: Record<string, number>
+  /** The uploaded file is stored, as far as the database knows. */
+  fileStored: boolean
   /** The report of a cancelled import is still to be made. */
   reportDue: boolean
   /** Time from the first claim to the end or to now, including waits between attempts; null before the first claim. */
@@ -44,7 +48,7 @@ export async function showDetails(
   if (!isImportId(importId)) return undefined
   const row = await selectImports(db)
     .select(['content_type', 'object_key', 'position', 'columns', 'error_counts', 'report_due'])
-    .select(['sequence_number', 'upload_expires_at', 'holds_order'])
+    .select(['sequence_number', 'upload_expires_at', 'holds_order', 'queued_at'])
     .select(({ fn }) => fn.coalesce('stored_size', 'byte_size').as('bytes'))
     .select(sql<number | null>`extract(epoch from coalesce(finished_at, now()) - started_at)::float8`.as('seconds'))
     .select(sql<Date | null>`case when retry_at > now() then retry_at end`.as('retries_at'))
@@ -60,6 +64,7 @@ export async function showDetails(
     position: row.position,
     columns: row.columns,
     errorCounts: row.error_counts,
+    fileStored: row.queued_at !== null && row.files_removed_at === null,
     reportDue: row.report_due,
     tookMs: row.seconds === null ? null : Math.max(0, row.seconds * 1000),
     wait: await waitOf(db, appId, row),
@@ -79,6 +84,7 @@ const runsFirst = sql<boolean>`(state = 'processing' or holds_order)`
 async function waitOf(db: Database, appId: number, row: WaitRow): Promise<Wait | null> {
   if (row.state === 'awaiting_upload') return { for: 'upload', until: row.upload_expires_at }
   if (row.state !== 'queued') return null
+  if (row.paused) return { for: 'resume' }
   if (row.retries_at !== null) return { for: 'retry', until: row.retries_at }
   const { rows } = await sql<{ import_id: string; state: UnfinishedState; preceding: number }>`
     select import_id, state, count(*) over ()::integer as preceding from imports

@@ -1,7 +1,8 @@
 import { type ImportListRequest, type ImportView, importCursor } from '@sluice/contract'
-import type { Database } from '@sluice/database'
+import { type Database, isPaused, sql } from '@sluice/database'
 import { isImportId } from '../context.ts'
 import { errorFileUrl } from '../result/error-link.ts'
+import { unfinishedStates } from '../states.ts'
 
 /**
  * Looks up an import as the API and the command line show it.
@@ -21,6 +22,13 @@ export async function showImport(
     .$if(appId !== undefined, (query) => query.where('app_id', '=', appId ?? 0))
     .executeTakeFirst()
   return row === undefined ? undefined : toView(row, apiUrl)
+}
+
+/** Returns the ID of the app that an import belongs to; undefined if there is no such import. */
+export async function findAppOfImport(db: Database, importId: string): Promise<number | undefined> {
+  if (!isImportId(importId)) return undefined
+  const found = await db.selectFrom('imports').select('app_id').where('import_id', '=', importId).executeTakeFirst()
+  return found?.app_id
 }
 
 /** Lists at most `limit` of an app's imports, newest request first. */
@@ -71,11 +79,13 @@ export function selectImports(db: Database) {
     .selectFrom('imports')
     .select(['import_id', 'state', 'source', 'file_name', 'dry_run', 'types', 'warnings', 'error'])
     .select([
+      'retry_of',
       'rows_total',
       'rows_applied',
       'rows_failed',
       'rows_changed',
       'error_file_secret',
+      sql<boolean>`(state in ${unfinishedStates} and ${isPaused(sql`imports.app_id`)})`.as('paused'),
       'error_file_ends_before_row',
       'files_removed_at',
       'requested_at',
@@ -95,6 +105,8 @@ export function toView(row: ViewRow, apiUrl: string | undefined): ImportView {
     source: row.source,
     file_name: row.file_name,
     ...(row.dry_run && { dry_run: true }),
+    ...(row.retry_of !== null && { retry_of: row.retry_of }),
+    ...(row.paused && { paused: true }),
     rows_total: row.rows_total,
     rows_applied: row.rows_applied,
     rows_failed: row.rows_failed,

@@ -7,7 +7,7 @@ import { readIfExists } from '../read-if-exists.ts'
  */
 export interface PostmasterFile {
   pid: number
-  /** Whether the server accepts connections. */
+  /** Whether the server accepts connections. A standby accepts connections that only read. */
   ready: boolean
   /** The content of the file, which is different for each run of Postgres. */
   content: string
@@ -19,7 +19,7 @@ export async function readPostmasterFile(dataDirectory: string): Promise<Postmas
   const lines = content.split('\n')
   const pid = Number(lines[0])
   if (!Number.isInteger(pid) || pid <= 0) return undefined
-  return { pid, ready: lines[7]?.trim() === 'ready', content }
+  return { pid, ready: ['ready', 'standby'].includes(lines[7]?.trim() ?? ''), content }
 }
 
 /**

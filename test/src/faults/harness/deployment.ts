@@ -30,8 +30,8 @@ export interface DeploymentOptions {
   orderWaitMs?: number
   /** Additional settings of the Postgres server. */
   postgresSettings?: Readonly<Record<string, string>>
-  /** Starts a pooler in front of Postgres, at its address, for the apps. */
-  pooler?: (databaseUrl: string) => Promise<{ url: string; close(): Promise<void> }>
+  /** Starts what is between the apps and Postgres, such as a pooler. Returns the address for the apps. */
+  pooler?: (databaseUrl: string, postgres: FaultyPostgres) => Promise<{ url: string; close(): Promise<void> }>
   /** Additional settings of the apps, as environment variables. */
   env?: Record<string, string>
   /** Folder for the objects, such as one on a full disk. Defaults to a folder of the deployment. */
@@ -105,7 +105,7 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
   parts.defer(mailNetwork.close)
   const stored = await startStorage(options.storageFolder ?? join(folder, 'storage'), parts)
 
-  const pooler = await options.pooler?.(postgres.url)
+  const pooler = await options.pooler?.(postgres.url, postgres)
   if (pooler !== undefined) parts.defer(pooler.close)
 
   await migrate(postgres.directUrl)

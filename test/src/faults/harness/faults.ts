@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { retryConflicts, sql } from '@sluice/database'
+import { type Database, retryConflicts, sql } from '@sluice/database'
+import { pauseImports, resumeImports } from '@sluice/imports'
 import pg from 'pg'
 import { pick, type Random } from '../../environment/random.ts'
+import { retry } from './client.ts'
 import type { Deployment } from './deployment.ts'
 import { generatedUsers } from './generate.ts'
 import type { StorageFault } from './storage-proxy.ts'
@@ -34,6 +36,11 @@ export const faults: Record<string, Fault> = {
     changeNetwork(context.deployment.postgres.proxy, { kind: 'stall' }, context.durationMs),
   'Postgres: deadlocks': provokeDeadlocks,
   'Postgres: serialization failures': provokeSerializationFailures,
+  'imports of an app paused': async ({ deployment: { db }, random, durationMs }) => {
+    const apps = await retry('the apps', () => db.selectFrom('apps').select('app_id').orderBy('app_id').execute())
+    await pauseFor(db, pick(apps, random).app_id, durationMs)
+  },
+  'imports of all apps paused': ({ deployment: { db }, durationMs }) => pauseFor(db, undefined, durationMs),
   'queue: everything forgotten': forgetQueue,
   'storage: refused': (context) =>
     changeNetwork(context.deployment.storageNetwork, { kind: 'refuse' }, context.durationMs),
@@ -170,4 +177,11 @@ async function dropAcknowledgements({ deployment: { mail, mailNetwork }, duratio
   mail.insteadOfAnswer = mailNetwork.reset
   await delay(durationMs)
   mail.insteadOfAnswer = undefined
+}
+
+/** Pauses the imports of an app, or of all apps, as an operator does. */
+async function pauseFor(db: Database, appId: number | undefined, durationMs: number): Promise<void> {
+  await retry('the pause', () => pauseImports(db, appId))
+  await delay(durationMs)
+  await retry('the end of the pause', () => resumeImports(db, appId))
 }

@@ -5,7 +5,26 @@ create table apps (
   name text not null,
   user_hash_salt bytea not null default uuid_send(gen_random_uuid()),
   new_keys text not null default 'register' check (new_keys in ('register', 'refuse')),
+  paused_at timestamptz,
+  deleting_at timestamptz,
+  bulk_import_limit text,
+  profile_key_limit integer,
   created_at timestamptz not null default now()
+);
+
+create index apps_paused on apps (app_id) where paused_at is not null;
+create index apps_to_delete on apps (app_id) where deleting_at is not null;
+
+-- Apps that are gone. A request from before the deletion may still write, so each is swept once more.
+create table deleted_apps (
+  former_app_id integer primary key,
+  sweep_at timestamptz not null
+);
+
+-- Has a row while all apps are paused.
+create table service_pause (
+  only_row boolean primary key default true check (only_row),
+  paused_at timestamptz not null default now()
 );
 
 create table api_tokens (

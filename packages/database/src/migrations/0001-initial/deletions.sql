@@ -24,7 +24,7 @@ create index deletion_requests_history on deletion_requests (app_id, accepted_at
 -- A completion walks an app's open requests by date, in batches, whatever other apps have open.
 create index deletion_requests_open on deletion_requests (app_id, completes_at, request_id) where state <> 'completed';
 
--- No foreign keys: rows are inserted and deleted with their request, thousands at a time, and requests are never removed.
+-- No foreign keys: rows are inserted and deleted with their request, thousands at a time, and requests are removed only with their app.
 create table deletion_request_users (
   app_id integer not null,
   user_id text collate "C" not null,

@@ -8,6 +8,8 @@ create table imports (
   state text not null
     check (state in ('awaiting_upload', 'queued', 'processing', 'completed', 'failed', 'expired', 'cancelled')),
   dry_run boolean not null default false,
+  retry_of uuid,
+  data_sent_at timestamptz,
 
   -- The file.
   object_key text not null,
@@ -89,6 +91,15 @@ create index imports_dispatched on imports (dispatched_at)
 
 create index imports_upload_checks on imports (upload_check_at) where upload_check_at is not null;
 create index imports_history on imports (app_id, sequence_number desc);
+-- Lists of the imports of all apps, for operators: one index for each filter. Their columns never change during an import,
+-- except the state.
+create index imports_by_time on imports (requested_at desc, sequence_number desc);
+create index imports_by_app on imports (app_id, requested_at desc, sequence_number desc);
+create index imports_by_state on imports (state, requested_at desc, sequence_number desc);
+create index imports_by_source on imports (source, requested_at desc, sequence_number desc);
+create extension if not exists pg_trgm;
+create index imports_by_file_name on imports using gin (file_name gin_trgm_ops);
+
 -- The list of an app's imports with a filter. Their columns change only with the state, never with a batch.
 create index imports_history_by_state on imports (app_id, state, sequence_number desc);
 create index imports_history_by_source on imports (app_id, source, sequence_number desc);
@@ -134,7 +145,7 @@ create unlogged table import_slot_time (
 ) with (fillfactor = 50);
 
 -- Counts the imports that run or could run now. An app runs one import and one dry run at a time. An import that waits for a
--- retry keeps its app, but needs no worker. The cost depends on the number of apps, not on how many imports each has queued.
+-- retry keeps its app, but needs no worker. The imports of a paused app need none either. The cost depends on the number of apps, not on how many imports each has queued.
 create function runnable_imports() returns bigint language sql stable as $$
   with recursive orders as (
     (
@@ -164,4 +175,6 @@ create function runnable_imports() returns bigint language sql stable as $$
       )
     ) as retry_at
   ) first where retry_at <= now()
+    and not exists (select from service_pause)
+    and not exists (select from apps where apps.app_id = orders.app_id and paused_at is not null)
 $$;

@@ -19,6 +19,7 @@ create table mails (
 );
 create index mails_waiting on mails (next_attempt_at) where state = 'waiting';
 create index mails_waiting_by_app on mails (app_id, next_attempt_at) where state = 'waiting';
+create index mails_ended on mails (created_at) where state <> 'waiting';
 create index mails_failed on mails (created_at) where state = 'failed';
 
 create table mail_counts (

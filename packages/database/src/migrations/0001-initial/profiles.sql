@@ -1,6 +1,6 @@
 -- Users, their profile values, and the registered profile keys.
 
--- No foreign key to apps: a check per row would cost bulk registration a fifth of its time, and apps are never removed.
+-- No foreign key to apps: a check per row would cost bulk registration a fifth of its time. Deleting an app deletes its users.
 create table users (
   app_id integer not null,
   user_id text collate "C" not null,

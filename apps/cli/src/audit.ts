@@ -1,0 +1,23 @@
+import { userInfo } from 'node:os'
+import { type AuditEvent, audited } from '@sluice/audit-log'
+import type { Database } from '@sluice/database'
+import { withDatabase } from './stack.ts'
+
+/** Returns who runs this command, as the audit log names them: the user of the operating system. */
+function cliUser(): AuditEvent['who'] {
+  try {
+    return { type: 'cli', name: userInfo().username }
+  } catch {
+    // Containers may run under a user without a name.
+    return { type: 'cli', name: `user ${process.getuid?.() ?? 'unknown'}` }
+  }
+}
+
+/** Runs a command that changes something, with its entry in the audit log. Otherwise like `withDatabase`. */
+export async function withAudit<Result>(
+  event: Omit<AuditEvent, 'who'>,
+  work: (db: Database) => Promise<Result>,
+  describe?: Parameters<typeof audited<Result>>[3],
+): Promise<Result> {
+  return await withDatabase((db) => audited(db, { ...event, who: cliUser() }, () => work(db), describe))
+}

@@ -1,0 +1,62 @@
+import { setAppLimits, showApp } from '@sluice/accounts'
+import { rateLimit } from '@sluice/config'
+import { type Command, InvalidArgumentError } from 'commander'
+import { withAudit } from '../audit.ts'
+import { fields, print } from '../output.ts'
+import { parseAppId, withDatabase } from '../stack.ts'
+
+interface LimitOptions {
+  app: number
+  bulkImport?: string
+  profileKeys?: string
+}
+
+/** Adds `sluice app limits`. */
+export function addAppLimitsCommand(app: Command): void {
+  const command = app
+    .command('limits')
+    .description('show or set the limits of an app; `default` makes the setting apply again')
+    .requiredOption('--app <id>', 'ID of the app', parseAppId)
+    .option('--bulk-import <rate>', 'first requests of v3 bulk imports, such as 100/10m', parseRate)
+    .option('--profile-keys <number>', 'most profile keys', parseKeys)
+    .option('--json', 'print one JSON document and nothing else on stdout')
+    .action(async ({ app: appId, bulkImport, profileKeys }: LimitOptions) => {
+      if (bulkImport !== undefined || profileKeys !== undefined) {
+        const target = `bulk imports ${bulkImport ?? 'unchanged'}, profile keys ${profileKeys ?? 'unchanged'}`
+        const changes = { bulkImport: toLimit(bulkImport, String), profileKeys: toLimit(profileKeys, Number) }
+        await withAudit({ appId, what: 'app.limits', target }, (db) => setAppLimits(db, appId, changes))
+      }
+      const { limits } = await withDatabase((db) => showApp(db, appId))
+      print(command, { app_id: appId, ...limits }, () =>
+        fields({
+          App: appId,
+          'Bulk imports': limits.bulk_import ?? 'as the setting says',
+          'Profile keys': limits.profile_keys ?? 'as the setting says',
+        }),
+      )
+    })
+}
+
+/** The word that makes a setting apply again. */
+const noLimit = 'default'
+
+/** Returns the limit that an option states: undefined if it is absent, null for {@link noLimit}. */
+function toLimit<Limit>(text: string | undefined, parse: (text: string) => Limit): Limit | null | undefined {
+  if (text === undefined) return undefined
+  return text === noLimit ? null : parse(text)
+}
+
+function parseRate(text: string): string {
+  if (text !== noLimit && !rateLimit.safeParse(text).success)
+    throw new InvalidArgumentError('It must be a rate such as 100/10m, or default.')
+  return text
+}
+
+function parseKeys(text: string): string {
+  if (text !== noLimit && (!/^[1-9]\d{0,5}$/.test(text) || Number(text) > maxProfileKeys))
+    throw new InvalidArgumentError(`It must be a number from 1 to ${maxProfileKeys}, or default.`)
+  return text
+}
+
+/** As for the setting `PROFILE_KEY_LIMIT`. */
+const maxProfileKeys = 100_000

@@ -1,0 +1,89 @@
+import { listAppSummaries, renameApp, showApp } from '@sluice/accounts'
+import { beginAppDeletion, deleteApp } from '@sluice/deletions'
+import type { Command } from 'commander'
+import { pino } from 'pino'
+import { withAudit } from '../audit.ts'
+import { Failure } from '../failure.ts'
+import { fields, print, table } from '../output.ts'
+import { parseAppId, withDatabase, withStorage } from '../stack.ts'
+
+/** Adds `sluice app list`, `sluice app show`, `sluice app rename` and `sluice app delete`. */
+export function addAppManagementCommands(app: Command): void {
+  const list = app
+    .command('list')
+    .description('all apps')
+    .option('--json', 'print one JSON document and nothing else on stdout')
+    .action(async () => {
+      const apps = await withDatabase(listAppSummaries)
+      const rows = apps.map(({ app_id, name, created_at, paused, deleting }) => ({
+        APP: app_id,
+        NAME: name,
+        CREATED: created_at,
+        IMPORTS: deleting ? 'being deleted' : paused ? 'paused' : 'run',
+      }))
+      print(list, apps, () => table(rows, 'No apps.'))
+    })
+
+  const show = app
+    .command('show')
+    .description('an app with its members, figures and limits')
+    .requiredOption('--app <id>', 'ID of the app', parseAppId)
+    .option('--json', 'print one JSON document and nothing else on stdout')
+    .action(async ({ app: appId }: { app: number }) => {
+      const view = await withDatabase((db) => showApp(db, appId))
+      print(show, view, () =>
+        fields({
+          App: view.app_id,
+          Name: view.name,
+          Created: view.created_at,
+          'Paused since': view.paused_at,
+          Token: view.token_last_four && `…${view.token_last_four}`,
+          Members: view.members.map(({ email }) => email).join(', '),
+          Users: view.users,
+          'Profile keys': view.profile_keys,
+          Imports: Object.entries(view.imports)
+            .map(([state, number]) => `${number} ${state}`)
+            .join(', '),
+          'Limit of bulk imports': view.limits.bulk_import ?? 'as the settings say',
+          'Limit of profile keys': view.limits.profile_keys ?? 'as the settings say',
+        }),
+      )
+    })
+
+  const rename = app
+    .command('rename')
+    .description('give an app another name')
+    .requiredOption('--app <id>', 'ID of the app', parseAppId)
+    .requiredOption('--name <name>', 'new name of the app')
+    .option('--json', 'print one JSON document and nothing else on stdout')
+    .action(async ({ app: appId, name }: { app: number; name: string }) => {
+      await withAudit({ appId, what: 'app.rename', target: name }, (db) => renameApp(db, appId, name))
+      print(rename, { app_id: appId, name }, () => `App ${appId} is ${name} now.`)
+    })
+
+  addDeleteCommand(app)
+}
+
+function addDeleteCommand(app: Command): void {
+  const remove = app
+    .command('delete')
+    .description('delete an app with its users, profiles, imports, files, keys and tokens; this cannot be undone')
+    .requiredOption('--app <id>', 'ID of the app', parseAppId)
+    .option('--yes', 'confirm the deletion')
+    .option('--json', 'print one JSON document and nothing else on stdout')
+    .action(async ({ app: appId, yes }: { app: number; yes?: true }) => {
+      if (yes === undefined) throw new Failure(`add --yes to delete app ${appId}; this cannot be undone`, 2)
+      const log = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }))
+      const deleted = await withStorage((storage) =>
+        withAudit({ appId, what: 'app.delete' }, async (db) => {
+          if (!(await beginAppDeletion(db, appId))) throw new Failure(`there is no app ${appId}`)
+          // If this command is interrupted, the workers continue.
+          return await deleteApp({ db, storage, log }, appId)
+        }),
+      )
+      const { users = 0, imports = 0 } = deleted
+      print(remove, { app_id: appId, deleted: true, users, imports }, () =>
+        fields({ 'Deleted app': appId, Users: users, Imports: imports }),
+      )
+    })
+}

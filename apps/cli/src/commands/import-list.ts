@@ -1,0 +1,80 @@
+import { requireApp } from '@sluice/accounts'
+import type { ImportView } from '@sluice/contract'
+import { type FilterTexts, findImports, parseImportFilter } from '@sluice/imports'
+import { type Command, Option } from 'commander'
+import { Failure } from '../failure.ts'
+import { readImports } from '../list-client.ts'
+import { print, table } from '../output.ts'
+import { apiUrl, linkBase, parseAppId, withDatabase } from '../stack.ts'
+
+const listLimit = 1000
+
+interface ListOptions extends Omit<FilterTexts, 'app'> {
+  app?: number
+  all?: true
+  token?: string
+  api?: string
+}
+
+/** Adds `sluice imports`. */
+export function addImportListCommand(program: Command): void {
+  const list = program
+    .command('imports')
+    .description(`imports of an app or of all apps, newest request first (at most ${listLimit})`)
+    .option('--app <id>', 'imports of this app, for operators', parseAppId)
+    .option('--all', 'imports of all apps, for operators')
+    .addOption(new Option('--token <token>', 'API token of the app, for clients of the API').env('SLUICE_TOKEN'))
+    .option('--api <url>', 'address of the API; default: API_URL or the running stack')
+    .option('--state <state>', 'only imports in this state, such as failed')
+    .option('--source <source>', 'only imports of this source: v3, v2, dashboard or bucket')
+    .option('--text <text>', 'only imports with this text in the name of their file, or with this ID')
+    .option('--since <time>', 'only imports requested since this time (ISO 8601)')
+    .option('--until <time>', 'only imports requested before this time (ISO 8601)')
+    .option('--json', 'print one JSON document and nothing else on stdout')
+    .action(async (options: ListOptions) => {
+      const isOperator = options.app !== undefined || options.all === true
+      const imports = await (isOperator ? listAsOperator(options) : listAsClient(options))
+      const shown = imports.map(({ appId, view }) => (options.all ? { app_id: appId, ...view } : view))
+      print(list, shown, () => table(imports.map(summaryRow), 'No imports.'))
+    })
+}
+
+/** An import in the list. A client knows its app by the token alone. */
+interface Listed {
+  appId?: number
+  view: ImportView
+}
+
+async function listAsOperator({ app, all, token: _, api: __, ...texts }: ListOptions): Promise<Listed[]> {
+  if (app !== undefined && all) throw new Failure('--app and --all exclude each other', 2)
+  const filter = parseImportFilter(texts)
+  if ('invalid' in filter) throw new Failure(`--${filter.invalid} is not valid`, 2)
+  const links = await linkBase()
+  const { imports } = await withDatabase(async (db) => {
+    if (app !== undefined) await requireApp(db, app)
+    return await findImports(db, links, { ...filter, appId: app }, { limit: listLimit })
+  })
+  return imports
+}
+
+async function listAsClient({ token, api, state, source, ...others }: ListOptions): Promise<Listed[]> {
+  if (!token) throw new Failure('--app, --all, or --token (or SLUICE_TOKEN), is missing', 2)
+  const [other] = Object.keys(others)
+  if (other !== undefined) throw new Failure(`--${other} needs --app or --all`, 2)
+  const imports = await readImports(await apiUrl(api), token, { state, source }, listLimit)
+  return imports.map((view) => ({ view }))
+}
+
+function summaryRow({ appId, view }: Listed) {
+  return {
+    IMPORT: view.import_id,
+    ...(appId !== undefined && { APP: appId }),
+    STATE: view.state,
+    SOURCE: view.source,
+    FILE: view.file_name,
+    ROWS: view.rows_total,
+    APPLIED: view.rows_applied,
+    ERRORS: view.rows_failed,
+    REQUESTED: view.requested_at,
+  }
+}

@@ -1,0 +1,58 @@
+import { requireApp } from '@sluice/accounts'
+import { pauseImports, resumeImports } from '@sluice/imports'
+import type { Command } from 'commander'
+import { withAudit } from '../audit.ts'
+import { print } from '../output.ts'
+import { parseAppId } from '../stack.ts'
+
+const effects = {
+  pause: 'running imports are released after their current batch; requests and uploads are accepted',
+  resume: 'workers continue within a second',
+} as const
+
+/** Adds `sluice pause` and `sluice resume`. */
+export function addPauseCommands(program: Command): void {
+  for (const action of ['pause', 'resume'] as const) {
+    const all = program
+      .command(action)
+      .description(`${action} the imports of all apps; ${effects[action]}`)
+      .option('--json', 'print one JSON document and nothing else on stdout')
+      .action(async () => {
+        const changed = await withAudit({ appId: undefined, what: `service.${action}` }, (db) =>
+          change(db, action, undefined),
+        )
+        print(all, { paused: action === 'pause', changed }, () => describe('The imports of all apps', action, changed))
+      })
+  }
+}
+
+/** Adds `sluice app pause` and `sluice app resume` to the command `app`. */
+export function addAppPauseCommands(app: Command): void {
+  for (const action of ['pause', 'resume'] as const) {
+    const one = app
+      .command(action)
+      .description(`${action} the imports of an app; ${effects[action]}`)
+      .requiredOption('--app <id>', 'ID of the app', parseAppId)
+      .option('--json', 'print one JSON document and nothing else on stdout')
+      .action(async ({ app: appId }: { app: number }) => {
+        const changed = await withAudit({ appId, what: `app.${action}` }, async (db) => {
+          await requireApp(db, appId)
+          return await change(db, action, appId)
+        })
+        print(one, { app_id: appId, paused: action === 'pause', changed }, () =>
+          describe(`The imports of app ${appId}`, action, changed),
+        )
+      })
+  }
+}
+
+type Action = keyof typeof effects
+
+function change(db: Parameters<typeof pauseImports>[0], action: Action, appId: number | undefined): Promise<boolean> {
+  return action === 'pause' ? pauseImports(db, appId) : resumeImports(db, appId)
+}
+
+function describe(subject: string, action: Action, changed: boolean): string {
+  if (!changed) return action === 'pause' ? `${subject} were paused already.` : `${subject} were not paused.`
+  return action === 'pause' ? `${subject} are paused.` : `${subject} continue.`
+}

@@ -1,0 +1,58 @@
+import type { AppView } from '@sluice/accounts'
+import { type Html, html } from '@sluice/html'
+import type { Pauses } from '@sluice/imports'
+import type { FastifyRequest } from 'fastify'
+import { formTokenField } from '../access/forms.ts'
+import { visitedApp } from '../access/guard.ts'
+import { counted, time } from '../layout/format.ts'
+
+/** Renders what operators can change of an app. */
+export function operationContent(
+  request: FastifyRequest,
+  { app, pauses, problem }: { app: AppView; pauses: Pauses; problem: string | undefined },
+): Html {
+  return html`
+    ${problem !== undefined && html`<p class="notice bad" role="alert">${problem}</p>`}
+    ${pauseSection(request, pauses)}
+    ${limitSection(request, app)}`
+}
+
+function limitSection(request: FastifyRequest, { app_id: appId, users, profile_keys: keys, limits }: AppView): Html {
+  return html`<section class="card narrow" aria-labelledby="limits">
+    <h2 id="limits">Limits</h2>
+    <p>The app has ${counted(users, 'user')} and ${counted(keys, 'profile key')}. An empty field means that the setting of the deployment applies. Changes take effect at once.</p>
+    <form method="post" action="/apps/${appId}/operation/limits">
+      ${formTokenField(request)}
+      <label>First requests of bulk imports, such as 100/10m
+        <input name="bulk_import" value="${limits.bulk_import ?? ''}" pattern="[1-9][0-9]*/[0-9]+(s|m|h|d)?">
+      </label>
+      <label>Most profile keys
+        <input name="profile_keys" inputmode="numeric" value="${limits.profile_keys ?? ''}" pattern="[1-9][0-9]*">
+      </label>
+      <button class="main">Save the limits</button>
+    </form>
+  </section>`
+}
+
+function pauseSection(request: FastifyRequest, { ofApp, ofAllApps }: Pauses): Html {
+  const { appId } = visitedApp(request)
+  return html`<section class="card" aria-labelledby="imports">
+    <h2 id="imports">Imports</h2>
+    ${
+      ofApp === null
+        ? html`<p>The imports of this app run.</p>`
+        : html`<p class="notice warn"><strong>The imports of this app are paused</strong> since ${time(ofApp)}.</p>`
+    }
+    ${ofAllApps !== null && html`<p class="notice warn">The imports of <a href="/queues">all apps</a> are paused since ${time(ofAllApps)}.</p>`}
+    <p class="hint">A running import is released after its current batch, and continues from there. Requests and uploads are accepted.</p>
+    ${pauseButton(request, `/apps/${appId}/operation`, ofApp !== null, 'the imports of this app')}
+  </section>`
+}
+
+/** Renders the button that pauses or resumes imports. Its routes are below `address`. */
+export function pauseButton(request: FastifyRequest, address: string, isPaused: boolean, subject: string): Html {
+  return html`<form method="post" action="${address}/${isPaused ? 'resume' : 'pause'}" class="actions">
+    ${formTokenField(request)}
+    <button class="${isPaused ? 'main' : 'danger'}">${isPaused ? 'Resume' : 'Pause'} ${subject}</button>
+  </form>`
+}

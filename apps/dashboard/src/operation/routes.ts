@@ -1,0 +1,75 @@
+import { type AppLimits, setAppLimits, showApp } from '@sluice/accounts'
+import type { AuditAction } from '@sluice/audit-log'
+import { rateLimit } from '@sluice/config'
+import { findPauses, pauseImports, resumeImports } from '@sluice/imports'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { formOf } from '../access/forms.ts'
+import { visitedApp } from '../access/guard.ts'
+import type { DashboardContext, PageRoutes } from '../context.ts'
+import { sendPage } from '../layout/page.ts'
+import { operationContent } from './operation-page.ts'
+
+/** Adds the page on which operators pause an app and set its limits, and the buttons that pause and resume all apps. */
+export const operationRoutes: PageRoutes = (dashboard, context) => {
+  const { db } = context
+  const operators = { config: { access: 'operators' } } as const
+  const change = (what: AuditAction) => ({ config: { ...operators.config, audit: { what } } })
+
+  dashboard.get('/apps/:appId/operation', operators, async (request, reply) => {
+    return await sendOperation(context, request, reply)
+  })
+
+  dashboard.post('/apps/:appId/operation/pause', change('app.pause'), async (request, reply) => {
+    const { appId } = visitedApp(request)
+    await pauseImports(db, appId)
+    return reply.redirect(`/apps/${appId}/operation`, 303)
+  })
+
+  dashboard.post('/apps/:appId/operation/resume', change('app.resume'), async (request, reply) => {
+    const { appId } = visitedApp(request)
+    await resumeImports(db, appId)
+    return reply.redirect(`/apps/${appId}/operation`, 303)
+  })
+
+  dashboard.post('/apps/:appId/operation/limits', change('app.limits'), async (request, reply) => {
+    const { appId } = visitedApp(request)
+    const limits = readLimits(formOf(request))
+    if (limits === undefined) return await sendOperation(context, request, reply.code(400), 'These are no limits.')
+    await setAppLimits(db, appId, limits)
+    request.auditTarget = `bulk imports ${limits.bulkImport ?? 'default'}, profile keys ${limits.profileKeys ?? 'default'}`
+    return reply.redirect(`/apps/${appId}/operation`, 303)
+  })
+
+  dashboard.post('/queues/pause', change('service.pause'), async (_, reply) => {
+    await pauseImports(db, undefined)
+    return reply.redirect('/queues', 303)
+  })
+
+  dashboard.post('/queues/resume', change('service.resume'), async (_, reply) => {
+    await resumeImports(db, undefined)
+    return reply.redirect('/queues', 303)
+  })
+}
+
+async function sendOperation(
+  { db }: DashboardContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  problem?: string,
+): Promise<FastifyReply> {
+  const { appId } = visitedApp(request)
+  const [app, pauses] = await Promise.all([showApp(db, appId), findPauses(db, appId)])
+  const content = operationContent(request, { app, pauses, problem })
+  return sendPage(reply, { title: 'Operation', area: 'operation', content })
+}
+
+const mostProfileKeys = 100_000
+
+/** Returns the limits of a form, in which an empty field means the setting; undefined if they are not valid. */
+function readLimits(form: URLSearchParams): AppLimits | undefined {
+  const [rate, keys] = ['bulk_import', 'profile_keys'].map((name) => (form.get(name) ?? '').trim())
+  const isRate = rate === '' || rateLimit.safeParse(rate).success
+  const isNumber = keys === '' || (/^[1-9]\d{0,5}$/.test(keys ?? '') && Number(keys) <= mostProfileKeys)
+  if (!isRate || !isNumber) return undefined
+  return { bulkImport: rate || null, profileKeys: keys ? Number(keys) : null }
+}

@@ -1,0 +1,16 @@
+-- Who did what. Entries outlive their app, so there is no foreign key. `app_id` is 0 if an entry concerns the whole service.
+
+create table audit_log (
+  app_id integer not null,
+  at timestamptz not null default clock_timestamp(),
+  entry_id bigint generated always as identity,
+  who_type text not null check (who_type in ('member', 'operator', 'cli', 'token', 'guest')),
+  who text not null,
+  what text not null,
+  target text,
+  outcome text not null default 'started' check (outcome in ('started', 'done', 'refused', 'failed')),
+  address text,
+  request_id text,
+  primary key (app_id, at, entry_id)
+);
+create index audit_log_by_time on audit_log (at desc, entry_id desc);

@@ -1,0 +1,12 @@
+import { type RawBuilder, sql } from 'kysely'
+
+/**
+ * Builds the condition that the imports of an app are paused, or those of all apps. Accepts the app's ID as an
+ * expression.
+ */
+export function isPaused(appId: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql`(
+    exists (select from service_pause)
+    or exists (select from apps where apps.app_id = ${appId} and apps.paused_at is not null)
+  )`
+}

@@ -1,0 +1,160 @@
+import { type ImportState, type ImportView, isImportState } from '@sluice/contract'
+import { type Database, type ImportSource, type RawBuilder, sql } from '@sluice/database'
+import { isImportId } from '../context.ts'
+import { selectImports, toView } from './view.ts'
+
+/** Which imports of all apps to list. Each filter that is set narrows the list, and has an index. */
+export interface ImportFilter {
+  appId?: number | undefined
+  state?: ImportState | undefined
+  source?: ImportSource | undefined
+  /** A part of the file's name in any case, at least {@link shortestText} characters, or an import's ID. */
+  text?: string | undefined
+  /** Earliest and latest time of the request; the latest is excluded. */
+  since?: Date | undefined
+  until?: Date | undefined
+}
+
+/** An import of any app, in a list. */
+export interface FoundImport {
+  appId: number
+  appName: string
+  view: ImportView
+}
+
+/** A page of imports, newest request first. */
+export interface FoundImports {
+  imports: FoundImport[]
+  /** The position of the next page; undefined if there is none. */
+  next: string | undefined
+}
+
+/** A text that is shorter has no trigram, so that no index would find it. */
+export const shortestText = 3
+
+/** The place of an import in the list. The time is Postgres's own text, because a `Date` has no microseconds. */
+interface Place {
+  import_id: string
+  requested_at: string
+  sequence_number: number
+}
+
+/**
+ * Lists a page of imports of all apps: at most `limit`, after the position `after` of an earlier page. The work depends
+ * on the page, not on the number of imports.
+ *
+ * Accepts the URL that links to error files begin with. An invalid position, or a text that is too short, finds
+ * nothing.
+ */
+export async function findImports(
+  db: Database,
+  apiUrl: string | undefined,
+  filter: ImportFilter,
+  { after, limit }: { after?: string | undefined; limit: number },
+): Promise<FoundImports> {
+  const position = after === undefined ? undefined : parsePosition(after)
+  if (after !== undefined && position === undefined) return { imports: [], next: undefined }
+  if (filter.text !== undefined && filter.text.length < shortestText) return { imports: [], next: undefined }
+  const places = await findPlaces(db, filter, position, limit + 1)
+  const shown = places.slice(0, limit)
+  const last = shown.at(-1)
+  const next = places.length > limit && last !== undefined ? `${last.requested_at}~${last.sequence_number}` : undefined
+  return { imports: await readImports(db, apiUrl, shown), next }
+}
+
+/** More matches than this are dense enough for a walk along the list. Fewer are sorted. */
+const sortedMatches = 1_000
+
+/**
+ * Finds the places of a page. A search by text first asks the index of file names. The planner cannot know how often a
+ * text occurs: a walk along the list would read all imports if it occurs hardly ever.
+ */
+async function findPlaces(
+  db: Database,
+  filter: ImportFilter,
+  position: { at: string; number: number } | undefined,
+  limit: number,
+): Promise<Place[]> {
+  const conditions = [...conditionsOf(filter), ...(position === undefined ? [] : [follows(position)])]
+  const where = conditions.length === 0 ? sql`` : sql`where ${sql.join(conditions, sql` and `)}`
+  const columns = sql`import_id, requested_at::text as requested_at, sequence_number`
+  const order = sql`order by i.requested_at desc, i.sequence_number desc`
+  if (filter.text !== undefined) {
+    const { rows } = await sql<Place>`
+      with matching as materialized (select * from imports i ${where} limit ${sortedMatches + 1})
+      select ${columns} from matching i ${order}
+    `.execute(db)
+    if (rows.length <= sortedMatches) return rows.slice(0, limit)
+  }
+  return (await sql<Place>`select ${columns} from imports i ${where} ${order} limit ${limit}`.execute(db)).rows
+}
+
+function follows({ at, number }: { at: string; number: number }): RawBuilder<unknown> {
+  return sql`(i.requested_at, i.sequence_number) < (${at}::timestamptz, ${number}::bigint)`
+}
+
+function conditionsOf({ appId, state, source, text, since, until }: ImportFilter): RawBuilder<unknown>[] {
+  return [
+    ...(appId === undefined ? [] : [sql`i.app_id = ${appId}`]),
+    ...(state === undefined ? [] : [sql`i.state = ${state}`]),
+    ...(source === undefined ? [] : [sql`i.source = ${source}`]),
+    ...(text === undefined ? [] : [textCondition(text)]),
+    ...(since === undefined ? [] : [sql`i.requested_at >= ${since}`]),
+    ...(until === undefined ? [] : [sql`i.requested_at < ${until}`]),
+  ]
+}
+
+/** The text is a part of the file's name, or the whole ID, or its first digits as pages show them. */
+function textCondition(text: string): RawBuilder<unknown> {
+  const name = sql`i.file_name ilike ${`%${text.replaceAll(/[\\%_]/g, '\\$&')}%`}`
+  if (isImportId(text)) return sql`i.import_id = ${text}::uuid`
+  if (!/^[0-9a-f]{8}$/i.test(text)) return name
+  const [first, last] = [`${text}-0000-0000-0000-000000000000`, `${text}-ffff-ffff-ffff-ffffffffffff`]
+  return sql`(${name} or i.import_id between ${first}::uuid and ${last}::uuid)`
+}
+
+async function readImports(db: Database, apiUrl: string | undefined, places: readonly Place[]): Promise<FoundImport[]> {
+  const ids = places.map((place) => place.import_id)
+  const rows = await selectImports(db)
+    .innerJoin('apps', 'apps.app_id', 'imports.app_id')
+    .select(['imports.app_id', 'apps.name', 'imports.file_name'])
+    .where(sql<boolean>`import_id = any(${ids}::uuid[])`)
+    .execute()
+  const found = new Map(rows.map((row) => [row.import_id, row]))
+  return ids.flatMap((id) => {
+    const row = found.get(id)
+    if (row === undefined) return []
+    return [{ appId: row.app_id, appName: row.name, view: toView(row, apiUrl) }]
+  })
+}
+
+function parsePosition(text: string): { at: string; number: number } | undefined {
+  const [, at = '', number = ''] = /^(\d{4}-[\d:. +-]{6,40})~(\d{1,15})$/.exec(text) ?? []
+  return at === '' || Number.isNaN(Date.parse(at)) ? undefined : { at, number: Number(number) }
+}
+
+/** Values of filters as text, from a form, an address or the command line. */
+export type FilterTexts = Partial<Record<'app' | 'state' | 'source' | 'text' | 'since' | 'until', string | undefined>>
+
+const sources: readonly ImportSource[] = ['v3', 'v2', 'dashboard', 'bucket']
+
+/** Parses filters. Empty texts set no filter. Returns the name of the first filter that is not valid instead. */
+export function parseImportFilter(texts: FilterTexts): ImportFilter | { invalid: keyof FilterTexts } {
+  const { app = '', state = '', source = '', text = '', since = '', until = '' } = texts
+  if (app !== '' && !/^[1-9]\d{0,8}$/.test(app)) return { invalid: 'app' }
+  if (state !== '' && !isImportState(state)) return { invalid: 'state' }
+  const knownSource = sources.find((each) => each === source)
+  if (source !== '' && knownSource === undefined) return { invalid: 'source' }
+  if (text !== '' && text.length < shortestText) return { invalid: 'text' }
+  for (const [name, time] of [['since', since] as const, ['until', until] as const]) {
+    if (time !== '' && Number.isNaN(Date.parse(time))) return { invalid: name }
+  }
+  return {
+    appId: app === '' ? undefined : Number(app),
+    state: isImportState(state) ? state : undefined,
+    source: knownSource,
+    text: text === '' ? undefined : text,
+    since: since === '' ? undefined : new Date(since),
+    until: until === '' ? undefined : new Date(until),
+  }
+}

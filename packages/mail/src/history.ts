@@ -1,0 +1,16 @@
+import { type Database, removeInBatches, rowsAtATime, sql } from '@sluice/database'
+
+/**
+ * Removes the mails that were sent, or failed for good, `days` ago, a few at a time. Returns their number. Ends early
+ * if the process shuts down.
+ */
+export async function removeOldMails(db: Database, days: number, shutdown: AbortSignal | undefined): Promise<number> {
+  const statement = sql`
+    delete from mails where (app_id, mail_id) in (
+      select app_id, mail_id from mails
+      where state <> 'waiting' and created_at < now() - make_interval(days => ${days})
+      order by created_at limit ${rowsAtATime} for update skip locked
+    )
+  `
+  return await removeInBatches(db, statement, shutdown)
+}

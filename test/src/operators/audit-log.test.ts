@@ -1,0 +1,340 @@
+import { createAccessKey } from '@sluice/access-keys'
+import { showToken } from '@sluice/accounts'
+import { type AuditAction, auditLogPage, recordEvent } from '@sluice/audit-log'
+import { sql } from '@sluice/database'
+import { cancelImport } from '@sluice/imports'
+import { type InvitationOutcome, inviteMember } from '@sluice/sign-in'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type App, openApp as openApiApp, openTestApi, send, type TestApi } from '../api/test-api.ts'
+import { signInAddress } from '../dashboard/sign-in-address.ts'
+import {
+  openApp,
+  openOperator,
+  openTestDashboard,
+  type TestDashboard,
+  testGateway,
+} from '../dashboard/test-dashboard.ts'
+import { openVisitor, signIn, type Visitor } from '../dashboard/visitor.ts'
+import { queueFile } from '../imports/import-fixture.ts'
+
+// Whatever changes something leaves its entry in the audit log. A new route must join one of the lists here.
+let dashboard: TestDashboard
+let api: TestApi
+let [member, operator]: Visitor[] = []
+let appId: number
+beforeAll(async () => {
+  dashboard = await openTestDashboard()
+  await openOperator(dashboard)
+  appId = (await openApp(dashboard, 'Shop', 'anna@example.com')).appId
+  member = await signIn(dashboard, 'anna@example.com')
+  operator = await signIn(dashboard, 'operator@example.com')
+  api = await openTestApi()
+})
+afterAll(async () => {
+  await dashboard.close()
+  await api.close()
+})
+
+const newest = async (db: TestDashboard['db']) => (await auditLogPage(db, {}, 1)).entries[0]
+
+/** What a member does on a page, and the target that the log names. */
+interface Action {
+  what: AuditAction
+  do(route: string): Promise<{ status: number; target?: string | null }>
+  by?: 'operator' | 'guest'
+  /** The status of the answer if it is not 303. */
+  status?: number
+  /** The event concerns all apps. */
+  ofAll?: true
+}
+
+const asMember = (path: string, fields: Record<string, string> = {}, from?: string) =>
+  (member as Visitor).post(path, fields, from)
+const asOperator = (path: string, from: string) => (operator as Visitor).post(path, {}, from)
+const settings = () => `/apps/${appId}/settings`
+
+async function invite(email: string): Promise<Extract<InvitationOutcome, { outcome: 'invited' }>> {
+  const invited = await inviteMember(dashboard.db, appId, { email, by: 'anna@example.com', memberLimit: 100 })
+  if (invited.outcome !== 'invited') throw new Error(invited.outcome)
+  return invited
+}
+
+async function acceptInvitation() {
+  const { secret } = await invite('dora@example.com')
+  return await openVisitor(dashboard).post(`/invitations/${appId}/${secret}`)
+}
+
+const recorded: Record<string, Action> = {
+  'POST /sign-in/:secret': {
+    what: 'sign_in',
+    do: async () => openVisitor(dashboard).post(await signInAddress(dashboard, 'anna@example.com')),
+  },
+  'POST /apps/:appId/settings/members': {
+    what: 'member.invite',
+    do: async () => ({
+      ...(await asMember(`${settings()}/members`, { email: 'ben@example.com' }, settings())),
+      target: 'ben@example.com',
+    }),
+  },
+  'POST /apps/:appId/settings/invitations/withdraw': {
+    what: 'invitation.withdraw',
+    do: async () => ({
+      ...(await asMember(`${settings()}/invitations/withdraw`, { email: 'ben@example.com' }, settings())),
+      target: 'ben@example.com',
+    }),
+  },
+  'POST /invitations/:app/:secret': {
+    what: 'invitation.accept',
+    by: 'guest',
+    status: 200,
+    do: acceptInvitation,
+  },
+  'POST /apps/:appId/settings/new-keys': {
+    what: 'app.set',
+    do: () => asMember(`${settings()}/new-keys`, { new_keys: 'register' }, settings()),
+  },
+  'POST /apps/:appId/settings/mails': {
+    what: 'member.mails',
+    do: () => asMember(`${settings()}/mails`, { shown: 'anna@example.com', email: 'anna@example.com' }, settings()),
+  },
+  'POST /apps/:appId/settings/members/remove': {
+    what: 'member.remove',
+    do: async () => ({
+      ...(await asMember(
+        `${settings()}/members/remove`,
+        { member: 'dora@example.com' },
+        `${settings()}/members/remove?member=dora@example.com`,
+      )),
+      target: 'dora@example.com',
+    }),
+  },
+  'POST /apps/:appId/credentials/access-keys': {
+    what: 'access_key.create',
+    status: 200,
+    async do() {
+      const address = `/apps/${appId}/credentials`
+      const answer = await asMember(`${address}/access-keys`, {}, address)
+      return { ...answer, target: /SLC\d+K[0-9A-F]{16}/.exec(answer.text)?.[0] ?? null }
+    },
+  },
+  'POST /apps/:appId/credentials/access-keys/delete': {
+    what: 'access_key.delete',
+    async do() {
+      const { accessKeyId: key } = await createAccessKey(dashboard.db, testGateway.encryptionKeys, appId)
+      const address = `/apps/${appId}/credentials/access-keys/delete`
+      return { ...(await asMember(address, { key }, `${address}?key=${key}`)), target: key }
+    },
+  },
+  'POST /apps/:appId/credentials/api-token': {
+    what: 'token.register',
+    status: 200,
+    async do() {
+      const { lastFour: replaces } = await showToken(dashboard.db, appId)
+      const answer = await asMember(`/apps/${appId}/credentials/api-token`, { replaces })
+      return { ...answer, target: `…${(await showToken(dashboard.db, appId)).lastFour}` }
+    },
+  },
+  'POST /apps/:appId/imports/:importId/cancel': {
+    what: 'import.cancel',
+    async do() {
+      const importId = await queueFile({ database: dashboard, storage: dashboard.storage }, appId, 'user_id,a\nx,1\n')
+      return { ...(await asMember(`/apps/${appId}/imports/${importId}/cancel`)), target: importId }
+    },
+  },
+  'POST /apps/:appId/imports/:importId/retry': {
+    what: 'import.retry',
+    async do() {
+      const importId = await queueFile({ database: dashboard, storage: dashboard.storage }, appId, 'user_id,a\nx,1\n')
+      await cancelImport(dashboard.db, importId)
+      return { ...(await asMember(`/apps/${appId}/imports/${importId}/retry`)), target: importId }
+    },
+  },
+  'POST /apps/:appId/operation/pause': {
+    what: 'app.pause',
+    by: 'operator',
+    do: () => asOperator(`/apps/${appId}/operation/pause`, `/apps/${appId}/operation`),
+  },
+  'POST /apps/:appId/operation/resume': {
+    what: 'app.resume',
+    by: 'operator',
+    do: () => asOperator(`/apps/${appId}/operation/resume`, `/apps/${appId}/operation`),
+  },
+  'POST /apps/:appId/operation/limits': {
+    what: 'app.limits',
+    by: 'operator',
+    async do() {
+      const address = `/apps/${appId}/operation`
+      const fields = { bulk_import: '100/10m', profile_keys: '' }
+      const answer = await (operator as Visitor).post(`${address}/limits`, fields, address)
+      return { ...answer, target: 'bulk imports 100/10m, profile keys default' }
+    },
+  },
+  'POST /queues/pause': {
+    what: 'service.pause',
+    by: 'operator',
+    ofAll: true,
+    do: () => asOperator('/queues/pause', '/queues'),
+  },
+  'POST /queues/resume': {
+    what: 'service.resume',
+    by: 'operator',
+    ofAll: true,
+    do: () => asOperator('/queues/resume', '/queues'),
+  },
+}
+
+/** Routes whose requests change nothing that the log is about. */
+const silent = [
+  'POST /theme',
+  'POST /sign-in',
+  'POST /sign-out',
+  'POST /apps/:appId/data-import',
+  'POST /apps/:appId/data-import/dry-run',
+]
+
+const isOfBoard = (route: string) => route.includes(' /queues/board')
+const people = { operator: 'operator@example.com', guest: 'dora@example.com', member: 'anna@example.com' }
+
+test('every route of the dashboard that may change something is in a list', () => {
+  const routes = Object.entries(dashboard.auditedRoutes()).filter(([route]) => !isOfBoard(route))
+  const names = (isSilent: boolean) =>
+    routes.filter(([, audit]) => (audit !== undefined && 'nothing' in audit) === isSilent).map(([route]) => route)
+  expect(names(false).sort()).toEqual(Object.keys(recorded).sort())
+  expect(names(true).sort()).toEqual(silent.toSorted())
+})
+
+test.each(Object.entries(recorded))('%s leaves its entry', async (route, action) => {
+  const { status, target } = await action.do(route)
+  expect(status).toBe(action.status ?? 303)
+  const type = action.by ?? 'member'
+  expect(await newest(dashboard.db)).toEqual({
+    at: expect.any(String),
+    app_id: action.ofAll ? null : appId,
+    who: people[type],
+    who_type: type,
+    what: action.what,
+    target: target ?? null,
+    outcome: 'done',
+    address: '127.0.0.1',
+    request_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+  })
+})
+
+test('every route of the queue board that may change something leaves an entry with the queue and the job', async () => {
+  const routes = Object.entries(dashboard.auditedRoutes()).filter(([route]) => isOfBoard(route))
+  expect(routes.length).toBeGreaterThan(5)
+  for (const [route, audit] of routes) expect([route, audit]).toMatchObject([route, { what: 'queue.change' }])
+  const answer = await fetch(`${dashboard.url}/queues/board/api/queues/mails/pause`, {
+    method: 'PUT',
+    headers: { Cookie: (operator as Visitor).cookies(), 'Sec-Fetch-Site': 'same-origin' },
+  })
+  expect(answer.status).toBe(200)
+  const entry = { what: 'queue.change', target: 'PUT mails/pause', who_type: 'operator', outcome: 'done' }
+  expect(await newest(dashboard.db)).toMatchObject(entry)
+})
+
+test('a refused action leaves an entry too, and one that nobody may see none', async () => {
+  expect((await asMember(`${settings()}/members`, { email: 'not an address' }, settings())).status).toBe(400)
+  const refused = { what: 'member.invite', target: 'not an address', outcome: 'refused' }
+  expect(await newest(dashboard.db)).toMatchObject(refused)
+  expect((await asMember(`/apps/${appId + 1}/settings/mails`, {}, settings())).status).toBe(404)
+  expect((await asMember('/queues/pause', {}, settings())).status).toBe(404)
+  expect(await newest(dashboard.db)).toMatchObject(refused)
+})
+
+test('without a log nothing happens: an action whose entry cannot be written is not carried out', async () => {
+  await sql`alter table audit_log rename to audit_log_away`.execute(dashboard.db)
+  try {
+    expect((await asOperator('/queues/pause', '/queues')).status).toBe(500)
+    expect(await dashboard.db.selectFrom('service_pause').selectAll().execute()).toEqual([])
+  } finally {
+    await sql`alter table audit_log_away rename to audit_log`.execute(dashboard.db)
+  }
+})
+
+test('the pages show the log of the app to its members and the log of all apps to operators, and offer it as a file', async () => {
+  const other = await openApp(dashboard, 'Other', 'eve@example.com')
+  const event = { who: { type: 'cli', name: 'root' }, what: 'app.create', target: '<i>other</i>' } as const
+  await recordEvent(dashboard.db, { ...event, appId: other.appId })
+  const own = await (member as Visitor).get(`/apps/${appId}/audit-log`)
+  expect(own.text).toContain('Registered a new API token')
+  expect(own.text).not.toContain('Created the app')
+  expect((await (member as Visitor).get('/audit-log')).status).toBe(404)
+  expect((await (member as Visitor).get('/audit-log/file')).status).toBe(404)
+  const all = await (operator as Visitor).get('/audit-log')
+  expect(all.text).toContain('&lt;i&gt;other&lt;/i&gt;')
+  const file = await (operator as Visitor).get('/audit-log/file')
+  const lines = file.text.trimEnd().split('\n')
+  expect(lines.map((line) => JSON.parse(line))).toEqual((await auditLogPage(dashboard.db, {}, 1000)).entries)
+})
+
+test('the pages of the log follow each other without gaps, and a made-up position shows nothing', async () => {
+  const { appId: app } = await openApp(dashboard, 'Busy', 'busy@example.com')
+  for (let n = 0; n < 120; n++) {
+    const who = { type: 'cli', name: 'root' } as const
+    await recordEvent(dashboard.db, { appId: app, who, what: 'app.rename', target: `name ${n}.` })
+  }
+  const seen: string[] = []
+  for (let next: string | undefined = `/apps/${app}/audit-log`; next !== undefined; ) {
+    const { text } = await (operator as Visitor).get(next)
+    seen.push(...[...text.matchAll(/name (\d+)\./g)].map(([, n = '']) => n))
+    next = /href="([^"]+\?before=[^"]+)">Older/.exec(text)?.[1]?.replaceAll('&amp;', '&')
+  }
+  expect(seen).toEqual(Array.from({ length: 120 }, (_, n) => String(119 - n)))
+  for (const before of ['x', '2026-99-99 00:00:00~1', "2026-01-01 00:00:00+00~1'", '']) {
+    const page = await (operator as Visitor).get(`/apps/${app}/audit-log?before=${encodeURIComponent(before)}`)
+    expect([before, page.status, /name \d+\./.test(page.text)]).toEqual([before, 200, false])
+  }
+})
+
+const apiRecorded: Record<
+  string,
+  { what: AuditAction; do(app: App): Promise<{ status: number; target: string | null }> }
+> = {
+  'POST /v1/exports': {
+    what: 'export.request',
+    do: async (app) => ({ ...(await send(api, app, '/v1/exports', {})), target: null }),
+  },
+  'DELETE /v3/user_profiles/bulk_import/:importId': {
+    what: 'import.cancel',
+    async do(app) {
+      const importId = await queueFile(api, app.appId, 'user_id,a\nalice,1\n')
+      const path = `/v3/user_profiles/bulk_import/${importId}`
+      return { ...(await send(api, app, path, undefined, { method: 'DELETE' })), target: importId }
+    },
+  },
+  'POST /v3/user_data_deletions': {
+    what: 'deletion.request',
+    async do(app) {
+      const body = { identity_type: 'user_id', identity_value: ['alice', 'secret-user'] }
+      return { ...(await send(api, app, '/v3/user_data_deletions', body)), target: '2 users' }
+    },
+  },
+}
+
+/** Routes that change only imports, users and values, which have their own records. */
+const apiSilent = [
+  'POST /v3/user_profiles/bulk_import',
+  'POST /v2/user_profiles/bulk_import',
+  'POST /v2/user_profiles',
+  'POST /v1/users',
+  'POST /v1/profile_keys',
+  'DELETE /v1/users/:userId/profiles/:key',
+]
+
+test('every route of the API that may change something is in a list, and leaves its entry', async () => {
+  const routes = Object.entries(api.api.auditedRoutes())
+  const names = (isSilent: boolean) =>
+    routes.filter(([, audit]) => (audit !== undefined && 'nothing' in audit) === isSilent).map(([route]) => route)
+  expect(names(false).sort()).toEqual(Object.keys(apiRecorded).sort())
+  expect(names(true).sort()).toEqual(apiSilent.toSorted())
+  const app = await openApiApp(api, ['alice'])
+  for (const { what, do: act } of Object.values(apiRecorded)) {
+    const { status, target } = await act(app)
+    expect(status).toBeLessThan(300)
+    const who = { who: `…${app.token.slice(-4)}`, who_type: 'token' }
+    expect(await newest(api.database.db)).toMatchObject({ app_id: app.appId, ...who, what, target, outcome: 'done' })
+  }
+  const { entries } = await auditLogPage(api.database.db, { appId: app.appId }, 100)
+  expect(JSON.stringify(entries)).not.toMatch(/secret-user|alice|slc_/)
+})

@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto'
+import { type AuditAction, auditLogPage } from '@sluice/audit-log'
+import { commandFiles, openProgram } from '@sluice/cli-app/src/program.ts'
+import { cancelImport } from '@sluice/imports'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { openTestBucket, type TestBucket } from '../environment/storage.ts'
+import { queueFile } from '../imports/import-fixture.ts'
+import { sluice } from './command-line.ts'
+
+// Every command that changes something leaves its entry in the audit log. A new command must join one of the lists
+// here.
+let database: TestDatabase
+let appId: number
+let bucket: TestBucket
+const environment = {
+  DASHBOARD_URL: 'http://dashboard.test',
+  ENCRYPTION_KEYS: randomBytes(32).toString('base64'),
+  SERVICE_TIMEZONE: 'UTC',
+}
+beforeAll(async () => {
+  database = await openTestDatabase()
+  bucket = await openTestBucket()
+})
+afterAll(async () => {
+  bucket.close()
+  await database.close()
+})
+
+const run = (...args: string[]) => sluice(database, args, environment)
+const app = () => ['--app', String(appId)]
+const queued = () => queueFile({ database, storage: bucket.storage }, appId, 'user_id,a\nalice,1\n')
+
+interface Recorded {
+  what: AuditAction
+  args: () => string[] | Promise<string[]>
+  ofAll?: true
+}
+
+let accessKeyId = ''
+
+/** In the order in which they run. */
+const recorded: Record<string, Recorded> = {
+  'app create': { what: 'app.create', args: () => ['--name', 'Shop', '--email', 'anna@example.com'] },
+  'app set': { what: 'app.set', args: () => [...app(), '--new-keys', 'refuse'] },
+  'app rename': { what: 'app.rename', args: () => [...app(), '--name', 'Corner shop'] },
+  'app limits': { what: 'app.limits', args: () => [...app(), '--bulk-import', '100/10m'] },
+  'app pause': { what: 'app.pause', args: app },
+  'app resume': { what: 'app.resume', args: app },
+  pause: { what: 'service.pause', args: () => [], ofAll: true },
+  resume: { what: 'service.resume', args: () => [], ofAll: true },
+  'token register': { what: 'token.register', args: app },
+  'member add': { what: 'member.add', args: () => [...app(), '--email', 'ben@example.com'] },
+  'operator add': { what: 'operator.add', args: () => ['--email', 'olga@example.com'], ofAll: true },
+  'dashboard link': { what: 'sign_in.link', args: () => ['--email', 'olga@example.com'], ofAll: true },
+  'operator remove': { what: 'operator.remove', args: () => ['--email', 'olga@example.com'], ofAll: true },
+  'key create': { what: 'access_key.create', args: app },
+  'key reencrypt': { what: 'access_key.reencrypt', args: () => [], ofAll: true },
+  'key delete': { what: 'access_key.delete', args: () => [...app(), accessKeyId] },
+  'import cancel': { what: 'import.cancel', args: async () => [await queued()] },
+  'import retry': {
+    what: 'import.retry',
+    async args() {
+      const importId = await queued()
+      await cancelImport(database.db, importId)
+      return [importId]
+    },
+  },
+  'deletions run': { what: 'deletion.run', args: () => [], ofAll: true },
+  'app delete': { what: 'app.delete', args: () => [...app(), '--yes'] },
+}
+
+/** Commands that read, or that change only what has a record of its own. */
+const silent = [
+  'app list',
+  'app show',
+  'audit',
+  'deletions',
+  // The API records it.
+  'export',
+  'import',
+  'import show',
+  'imports',
+  'key list',
+  'keys',
+  'keys add',
+  // Records what it applied, on a database that has the log.
+  'migrate',
+  'user show',
+  'users register',
+]
+
+type Program = Awaited<ReturnType<typeof openProgram>>
+
+/** Returns the names of all commands that do something, such as `app create`. */
+function namesOf(command: Program, path: readonly string[] = []): string[] {
+  const own =
+    path.length > 0 && (command.commands.length === 0 || 'deletions import keys'.split(' ').includes(command.name()))
+  const below = command.commands.flatMap((each) => namesOf(each, [...path, each.name()]))
+  return own ? [path.join(' '), ...below] : below
+}
+
+test('every command is in a list', async () => {
+  const program = await openProgram(commandFiles.flatMap(({ words }) => Object.keys(words)))
+  expect(namesOf(program).sort()).toEqual([...Object.keys(recorded), ...silent].sort())
+})
+
+test('every command that changes something leaves its entry', async () => {
+  for (const [name, { what, args, ofAll }] of Object.entries(recorded)) {
+    const { code, output, json } = await sluice(database, [...name.split(' '), ...(await args())], {
+      ...environment,
+      ...Object.fromEntries(Object.entries(bucket.settings).map(([setting, value]) => [setting, String(value)])),
+    })
+    expect([name, code, code === 0 || output]).toEqual([name, 0, true])
+    if (name === 'app create') appId = (json as { app_id: number }).app_id
+    if (name === 'key create') accessKeyId = (json as { access_key_id: string }).access_key_id
+    const [entry] = (await auditLogPage(database.db, {}, 1)).entries
+    expect([name, entry]).toMatchObject([
+      name,
+      { what, app_id: ofAll ? null : appId, who_type: 'cli', who: expect.stringMatching(/./), outcome: 'done' },
+    ])
+  }
+  const { entries } = await auditLogPage(database.db, {}, 1000)
+  expect(JSON.stringify(entries)).not.toMatch(/slc_\d/)
+}, 120_000)
+
+test('a command that fails leaves an entry with its outcome', async () => {
+  expect((await run('token', 'register', '--app', '999')).code).toBe(1)
+  const [entry] = (await auditLogPage(database.db, {}, 1)).entries
+  expect(entry).toMatchObject({ what: 'token.register', app_id: 999, outcome: 'failed' })
+})
+
+test('sluice audit prints one document a line, of one app, since a time', async () => {
+  const lines = async (...args: string[]) => {
+    const { output } = await run('audit', ...args)
+    return output === ''
+      ? []
+      : output
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line) as { app_id: number })
+  }
+  expect(await lines(...app())).toEqual((await auditLogPage(database.db, { appId }, 1000)).entries)
+  expect(await lines('--since', '1d')).toEqual((await auditLogPage(database.db, {}, 1000)).entries)
+  expect(await lines(...app(), '--since', '2999-01-01T00:00:00Z')).toEqual([])
+  expect((await run('audit', '--since', 'yesterday')).code).toBe(2)
+})
