@@ -104,6 +104,10 @@ const payloads = {
     },
     { requiredKeys: [] },
   ),
+  '/v1/exports': fc.record(
+    { keys: fc.oneof(fc.array(nearly('k1', 'zip'), { maxLength: 4 }), value) },
+    { requiredKeys: [] },
+  ),
   '/v1/users': fc.record(
     { user_ids: fc.oneof(fc.array(nearly('a', 'b'), { maxLength: 4 }), value) },
     { requiredKeys: [] },
@@ -128,6 +132,7 @@ const headers = fc.record(
       .oneof(fc.string({ maxLength: 80 }), fc.constant('slc_1_'))
       .map((token) => token.replace(/[^!-~]/g, '')),
     'X-Import-Id': fc.uuid(),
+    'Idempotency-Key': fc.constantFrom('key-1', 'key-2', 'two words', 'é', 'x'.repeat(256)),
     Expect: fc.constant('100-continue'),
   },
   { requiredKeys: [] },
@@ -199,6 +204,9 @@ test('the API survives any path and method, and nothing changes', async () => {
       'user_profiles',
       'bulk_import',
       'error_files',
+      'exports',
+      'export_files',
+      'profile_keys',
       'healthz',
       '..',
       '%00',

@@ -98,6 +98,7 @@ export async function everything({ database }: TestApi): Promise<unknown> {
       (select json_agg(p order by app_id, user_id) from profiles p) as profiles,
       (select json_agg(k order by app_id, key) from profile_keys k) as profile_keys,
       (select json_agg(i order by app_id, import_id) from imports i) as imports,
+      (select json_agg(e order by app_id, export_id) from exports e) as exports,
       (select json_agg(t order by app_id) from api_tokens t) as api_tokens,
       (select json_agg(m order by app_id, mail_id) from mails m) as mails
   `.execute(database.db)

@@ -1,8 +1,11 @@
+import { gunzipSync } from 'node:zlib'
+import type { ExportAnswer, ExportView } from '@sluice/contract'
 import { checkSchema, connect, migrations, sql } from '@sluice/database'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { hasProgram, runProgram } from '../environment/program.ts'
 import { seeded } from '../environment/random.ts'
+import { until } from '../environment/wait.ts'
 import { openClientApp, upload } from '../faults/harness/client.ts'
 import { compareWithModel } from '../faults/harness/comparison.ts'
 import { type Deployment, startDeployment } from '../faults/harness/deployment.ts'
@@ -128,5 +131,26 @@ function importsAndUpdates(current: () => Deployment): void {
       .where('app_id', '=', app.appId)
       .executeTakeFirstOrThrow()
     expect(count).toBe(50)
+  })
+
+  test('an export that is requested twice with one idempotency key is written once, with every user', async () => {
+    const { api } = current()
+    const app = await openClientApp(current())
+    const headers = { 'Content-Type': 'application/json', 'X-Service-Token': app.token, 'Idempotency-Key': 'key-1' }
+    const request = async () => {
+      const answer = await fetch(`${api}/v1/exports`, { method: 'POST', headers, body: '{}' })
+      return (await answer.json()) as ExportAnswer
+    }
+    const requested = await request()
+    expect(await request()).toEqual(requested)
+    const view = await until('the end of the export', async () => {
+      const answer = await fetch(`${api}/v1/exports/${requested.export_id}`, { headers })
+      const found = (await answer.json()) as ExportView
+      return found.finished_at !== null && found
+    })
+    expect(view).toMatchObject({ state: 'completed', error: null })
+    const file = gunzipSync(await (await fetch(view.file_url ?? '')).bytes()).toString()
+    expect(file.trimEnd().split('\n')).toHaveLength(view.rows + 1)
+    expect(view.rows).toBeGreaterThan(10)
   })
 }
