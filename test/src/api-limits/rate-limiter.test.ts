@@ -77,18 +77,21 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     },
   )
 
-  test.runIf(isAvailable)('the standing can be read in another process without counting a request', async () => {
-    const [one, other] = [await openLimiter(store()), await openLimiter(store())]
-    const app = newApp()
-    expect(await other.peek(app, 'update')).toEqual({ allowed: true, limit: 5, remaining: 5, resetAfterMs: 60_000 })
-    for (let request = 0; request < 2; request++) await one.count(app, 'update')
-    for (let request = 0; request < 2; request++) {
-      const standing = await other.peek(app, 'update')
-      expect(standing).toMatchObject({ allowed: true, limit: 5, remaining: 3 })
-      expect(standing.resetAfterMs).toBeGreaterThan(50_000)
-    }
-    expect(await one.count(app, 'update')).toMatchObject({ remaining: 2 })
-  })
+  test.runIf(isAvailable)(
+    'what is left of a limit can be read in another process without counting a request',
+    async () => {
+      const [one, other] = [await openLimiter(store()), await openLimiter(store())]
+      const app = newApp()
+      expect(await other.peek(app, 'update')).toEqual({ allowed: true, limit: 5, remaining: 5, resetAfterMs: 60_000 })
+      for (let request = 0; request < 2; request++) await one.count(app, 'update')
+      for (let request = 0; request < 2; request++) {
+        const left = await other.peek(app, 'update')
+        expect(left).toMatchObject({ allowed: true, limit: 5, remaining: 3 })
+        expect(left.resetAfterMs).toBeGreaterThan(50_000)
+      }
+      expect(await one.count(app, 'update')).toMatchObject({ remaining: 2 })
+    },
+  )
 
   test.runIf(isAvailable)('apps and functions are counted separately', async () => {
     const { count } = await openLimiter(store())
