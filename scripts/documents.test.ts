@@ -47,6 +47,20 @@ test('each rule of service.md and design.md in a table of rules has a test that 
   expect(tested.filter((row) => tests(row).every((path) => path.endsWith('.long.test.ts')))).toEqual([])
 })
 
+test('the version is the same in every package, in the chart and at the top of the changelog', () => {
+  const [, released] = /^## (\S+)/m.exec(readFileSync(join(root, 'CHANGELOG.md'), 'utf8')) ?? []
+  const folders = ['apps', 'packages'].flatMap((folder) =>
+    readdirSync(join(root, folder)).map((name) => join(folder, name)),
+  )
+  for (const folder of ['.', 'test', ...folders]) {
+    const { version } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
+    expect(version, folder).toBe(released)
+  }
+  const chart = readFileSync(join(root, 'infra/helm/sluice/Chart.yaml'), 'utf8')
+  expect(chart).toContain(`\nversion: ${released}\nappVersion: ${released}\n`)
+  expect(readFileSync(join(root, 'infra/helm/sluice/values.yaml'), 'utf8')).toContain(`\n  tag: ${released}\n`)
+})
+
 /** Returns the rows of the tables `rule | code | test` in a document. */
 function rowsOfRules(text: string): string[] {
   const tables = text.matchAll(/^\| rule.*\| test \|\n\|[-|]+\|\n((?:\|.*\n)+)/gm)

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { root } from './modules.ts'
 
 // An indicator of plain language: words that we replaced by standard terms, docstrings in another mood than the
-// imperative, and comments wider than the formatter's code.
+// imperative, maxima that are named "most", and comments wider than the formatter's code.
 const replaced: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bupkeep/i, 'maintenance'],
   [/dropbox/i, 'S3 gateway, bucket upload'],
@@ -17,6 +17,7 @@ const replaced: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bhand(?:s|ed)? back\b|\blets? (?:it|them|its claim) go\b/i, 'releases'],
   [/\bthat one(?=[,.;:)]|$)|\bthose that\b/i, 'the noun again'],
   [/\b(?:Workshop|Yard)\b/, 'fixture'],
+  [/\b(?:the|a) begin of\b|\bfrom begin\b/i, 'start of'],
 ]
 
 const sources = filesOf('apps', 'packages', 'test', 'scripts').filter((path) => /\.(?:ts|mjs|css)$/.test(path))
@@ -60,6 +61,14 @@ describe('language', () => {
   test('docstrings are in the imperative', () => {
     const rule = (line: string) =>
       /^\s*(?:\/\*\*|\*) (?:Gives|Takes|Is told|Says)\b/.test(line) ? line.trim() : undefined
+    expect(complaints(sources, rule)).toEqual([])
+  })
+
+  test('docstrings and descriptions name a maximum as such', () => {
+    const rule = (line: string) =>
+      /^\s*(?:\/\*\*|\*) (?:The most|Most)\b|['"`](?:The most|Most) [a-z]+ (?:of|in|that|for|at|a|an)\b/.test(line)
+        ? `write "Maximum number of": ${line.trim()}`
+        : undefined
     expect(complaints(sources, rule)).toEqual([])
   })
 

@@ -27,7 +27,7 @@ export function answerError(error: unknown, reply: FastifyReply): FastifyReply {
 /** A repetition may be sent again after this time while the original request is in flight, s. */
 export const inFlightSeconds = 1
 
-/** Most bodies are answered within milliseconds, so there is room again after this time. */
+/** Seconds after which there is room again, because the API usually answers a body within milliseconds. */
 const busySeconds = 1
 
 /** Returns the answer to an error of the client; undefined if the client did nothing wrong. */

@@ -20,7 +20,7 @@ export interface DashboardContext {
   signer: Signer
   /** If it is missing, sign-in is not limited. */
   signInLimiter?: SignInLimiter
-  /** The most members and invitations of an app. */
+  /** Maximum number of members and invitations of an app. */
   memberLimit: number
   uploadLimiter?: AppLimiter
   settings: Settings<'WAITING_IMPORTS_LIMIT'>

@@ -11,10 +11,12 @@ const uploads = new Set<OperationName>(['PutObject', 'UploadPart'])
 /** Requests to storage that are reserved for the short calls of all apps. */
 const reservedRequests = 100
 
-/** The most calls of an app in flight that are not uploads. Calls are short unless storage or Postgres is slow. */
+/**
+ * Maximum number of calls of an app in flight that are not uploads. Calls are short unless storage or Postgres is slow.
+ */
 const callsPerApp = 50
 
-/** The most requests in flight, of all apps and of each app. */
+/** Maximum number of requests in flight, of all apps and of each app. */
 interface ShareLimits {
   total: number
   perApp: number
@@ -38,8 +40,10 @@ export function admitSender(uploadsPerApp: number): Admit<Sender> {
 }
 
 /**
- * Returns a function that reserves a request for a sender. It returns the function that releases the request, or
- * undefined if a share is used up.
+ * Opens shares of `total` requests in flight. Returns a function that reserves a place for one request of a sender.
+ *
+ * That function returns another function, which releases the place. It returns undefined if no place is left in all,
+ * for the sender's app or for its access key.
  */
 function openSenderShares({ total, perApp }: ShareLimits): (sender: Sender) => (() => void) | undefined {
   const apps = openShares({ all: total, each: perApp })

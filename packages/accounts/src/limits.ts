@@ -5,7 +5,7 @@ import { UnknownApp } from './app.ts'
 export interface AppLimits {
   /** First requests of v3 in a fixed window, such as `100/10m`. The caller has checked its form. */
   bulkImport?: string | null | undefined
-  /** Most profile keys. */
+  /** Maximum number of profile keys. */
   profileKeys?: number | null | undefined
 }
 

@@ -39,8 +39,10 @@ export async function hashesOf(tx: Database, appId: number, origin: UploadOrigin
 /**
  * Returns the hashes of a request, or undefined if it repeats the latest upload with its signature.
  *
- * Everything that is sent to one pre-signed address has the same signature. The same content is therefore new if it
- * follows other content, or if the latest import failed or was cancelled.
+ * All uploads to one pre-signed address have the same signature. A client may send the files A, B and A to it, so equal
+ * signature and content do not show that an upload is a repetition: the second A must apply after B. Only an upload
+ * with the content of the latest upload counts as the client's retry. If the latest import failed or was cancelled, the
+ * same content is a new import too.
  */
 async function hashesOfRequest(
   tx: Database,

@@ -117,7 +117,10 @@ export const postgresAddress = z.string().transform((text, context) => {
   return text.replace(/\/+$/, '')
 })
 
-/** Addresses of Sentinels, separated by commas: `host:port`, or addresses of Redis. Returns addresses. */
+/**
+ * Sentinels of Redis, separated by commas. Each is a `host:port`, or an address of the Sentinel such as
+ * `redis://host:port` or `rediss://host:port`. Returns an array of such addresses.
+ */
 export const sentinels = z.string().transform((text, context) => {
   const one = address('redis', 'rediss')
   const results = text

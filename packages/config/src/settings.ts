@@ -32,12 +32,12 @@ export const settings = {
   MAILS_PER_HOUR: withDefault(
     wholeNumber(1, 1_000_000),
     '1000',
-    'Most mails of an app in an hour; further mails wait for the next hour',
+    'Maximum number of mails of an app in an hour; further mails wait for the next hour',
   ),
   MEMBER_LIMIT: withDefault(
     wholeNumber(1, 10_000),
     '100',
-    'Most members of an app, including those whose address is not confirmed yet',
+    'Maximum number of members of an app, including those whose address is not confirmed yet',
   ),
   API_URL: required(address('http', 'https'), 'Address of the API for clients; links to error files begin with it'),
   API_HOST: withDefault(z.string(), '127.0.0.1', 'Address that the API listens on'),
@@ -60,7 +60,7 @@ export const settings = {
   API_BODY_BUDGET: withDefault(
     sizeFrom('32MiB'),
     '48MiB',
-    'Most bytes of JSON bodies in flight in one API process, a third of them for one app; a body takes about five times its size in memory',
+    'Maximum number of bytes of JSON bodies in flight in one API process, a third of them for one app; a body takes about five times its size in memory',
   ),
   DASHBOARD_URL: required(
     address('http', 'https'),
@@ -82,7 +82,7 @@ export const settings = {
   S3_GATEWAY_APP_UPLOADS: withDefault(
     wholeNumber(2, 450),
     '100',
-    'Most uploads of files or parts that one process of the S3 gateway receives from one app at a time; from one access key half as many',
+    'Maximum number of uploads of files or parts that one process of the S3 gateway receives from one app at a time; from one access key half as many',
   ),
   S3_GATEWAY_BODY_GRACE: withDefault(
     durationBetween('100ms', '1h'),
@@ -120,7 +120,7 @@ export const settings = {
   WAITING_IMPORTS_LIMIT: withDefault(
     wholeNumber(1, 100_000),
     '1000',
-    'Most imports of an app that wait at a time for their upload or for a worker, whatever the upload route',
+    'Maximum number of imports of an app that wait at a time for their upload or for a worker, whatever the upload route',
   ),
   RATE_LIMIT_IMPORT_STATUS: withDefault(
     rateLimit,
@@ -204,7 +204,7 @@ export const settings = {
   IMPORT_CONCURRENCY: withDefault(
     wholeNumber(1, 100),
     '2',
-    'Most imports (of different apps) that one worker runs at a time',
+    'Maximum number of imports (of different apps) that one worker runs at a time',
   ),
   IMPORT_ATTEMPTS: withDefault(
     wholeNumber(1, 100),
@@ -221,18 +221,22 @@ export const settings = {
     '30s',
     'How long an import runs before it is released for other apps that wait for a worker; it continues later',
   ),
-  BATCH_ROWS: withDefault(wholeNumber(1, 100_000), '5000', 'Most rows that an import commits in one transaction'),
+  BATCH_ROWS: withDefault(
+    wholeNumber(1, 100_000),
+    '5000',
+    'Maximum number of rows that an import commits in one transaction',
+  ),
   INFERENCE_ROWS: withDefault(
     wholeNumber(1, 100_000),
     '1000',
     'Data rows from which the type of a new key is inferred',
   ),
-  PROFILE_KEY_LIMIT: withDefault(wholeNumber(1, 100_000), '500', 'Most profile keys of an app'),
+  PROFILE_KEY_LIMIT: withDefault(wholeNumber(1, 100_000), '500', 'Maximum number of profile keys of an app'),
   UNCOMPRESSED_LIMIT: withDefault(size, '4GiB', 'Largest file after decompression'),
   ERROR_FILE_LIMIT: withDefault(
     sizeUpTo('5GB'),
     '1GiB',
-    'Most bytes of one error file, and of the disk that Postgres needs to keep its rows; at most 5GB, the limit of one request to storage. Further rows with errors are counted, but not kept',
+    'Maximum number of bytes of one error file, and of the disk that Postgres needs to keep its rows; at most 5GB, the limit of one request to storage. Further rows with errors are counted, but not kept',
   ),
   UPLOAD_ORDER_WAIT: withDefault(
     durationBetween('0', '1d'),
@@ -253,7 +257,7 @@ export const settings = {
   DELETION_BATCH_USERS: withDefault(
     wholeNumber(1, 100_000),
     '1000',
-    'Most users that a deletion removes in one transaction',
+    'Maximum number of users that a deletion removes in one transaction',
   ),
   SERVICE_TIMEZONE: withDefault(timeZone, 'UTC', 'Time zone of the dates on which deletions start and complete'),
 } as const

@@ -23,7 +23,7 @@ export const storeSettings = {
   DATABASE_POOL: withDefault(
     wholeNumber(2, 1000),
     '10',
-    'Most Postgres connections of one process, besides those of the queue; a worker needs four for each import at a time',
+    'Maximum number of Postgres connections of one process, besides those of the queue; a worker needs four for each import at a time',
   ),
   REDIS_URL: secret(
     optional(

@@ -7,7 +7,7 @@ import { limits } from './limits.ts'
 export interface ImportListRequest {
   state?: ImportState
   source?: (typeof importSources)[number]
-  /** Most imports of the page. */
+  /** Maximum number of imports of the page. */
   limit: number
   /** The page begins after the import with this number in the import order, in the direction of older imports. */
   before?: number

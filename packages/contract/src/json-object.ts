@@ -9,5 +9,5 @@ export function isJsonObject(value: unknown): value is JsonObject {
 /** The message for a body that is not a JSON object. */
 export const notAnObject = 'The request body must be a JSON object.'
 
-/** Most messages in one answer. Otherwise a hostile body could cause an answer of many times its size. */
+/** Maximum number of messages in one answer. Otherwise a hostile body could cause an answer of many times its size. */
 export const messagesPerAnswer = 100

@@ -21,13 +21,13 @@ export const limits = {
   headerBytes: 102_400,
   /** Longest record of a file, bytes without its LF (design.md §3, Width of a file). */
   recordBytes: 2 ** 20,
-  /** Most access keys of an app. */
+  /** Maximum number of access keys of an app. */
   accessKeys: 20,
   /** Largest JSON body of a route without a limit of its own, bytes. */
   jsonBytes: 2 ** 20,
   /**
-   * Most values and keys in a JSON body. They have a limit because an empty array takes 2 bytes of the body, but 50 of
-   * memory.
+   * Maximum number of values and keys in a JSON body. They have a limit because an empty array takes 2 bytes of the
+   * body, but 50 of memory.
    */
   jsonValues: 2 ** 17,
   /** Largest body of a registration of users, bytes. */
@@ -38,23 +38,23 @@ export const limits = {
   uploadWindowMs: 5 * 60_000,
   /** How long a link to an error file is valid, days (design.md §3, Error file). */
   errorFileLinkDays: 7,
-  /** Most characters (Unicode code points) of a user ID. */
+  /** Maximum number of characters (Unicode code points) of a user ID. */
   userIdLength,
-  /** Most characters (Unicode code points) of a profile key, and so of a column name. */
+  /** Maximum number of characters (Unicode code points) of a profile key, and so of a column name. */
   keyLength: 255,
-  /** Most characters (Unicode code points) of a file's name. */
+  /** Maximum number of characters (Unicode code points) of a file's name. */
   fileNameLength: 255,
-  /** Most characters (Unicode code points) of a clear marker. */
+  /** Maximum number of characters (Unicode code points) of a clear marker. */
   clearMarkerLength: 32,
-  /** Most keys in one registration of keys. */
+  /** Maximum number of keys in one registration of keys. */
   keysPerRequest: 500,
-  /** Most characters (Unicode code points) of a string value. */
+  /** Maximum number of characters (Unicode code points) of a string value. */
   stringLength: 255,
-  /** Most imports on a page of the list, and the number without `limit`. */
+  /** Maximum number of imports on a page of the list, and the number without `limit`. */
   importsPerPage: 100,
   importsPerPageByDefault: 20,
-  /** Most columns of an export besides `user_id`. Postgres returns at most 1,664 columns. */
+  /** Maximum number of columns of an export besides `user_id`. Postgres returns at most 1,664 columns. */
   exportKeys: 1_600,
-  /** Most user IDs in one registration or deletion request. */
+  /** Maximum number of user IDs in one registration or deletion request. */
   userIdsPerRequest,
 } as const

@@ -1,8 +1,9 @@
 import { FileError } from './file-error.ts'
 
 /**
- * Returns the error of a file with wrong columns. Accepts the names, the columns of the file, and the message about a
- * list of names. The log has only their number.
+ * Returns the error of a file with wrong columns. Accepts the names of the wrong columns, all columns of the file, and
+ * a function that writes the message around a list of names. The message for the log has the number of names instead,
+ * because logs contain no text of a file.
  *
  * @example
  * ```ts
@@ -20,7 +21,8 @@ export function columnError(
 }
 
 /**
- * Lists the first of some columns in a message and counts the others. `describe` may add to the name of each.
+ * Lists the names of columns for a message: at most ten names, then the number of further columns. `describe` may add
+ * to the name of each listed column.
  *
  * @example
  * ```ts
@@ -35,17 +37,24 @@ export function listColumns(
   return listNames(wrong, (name) => describe(shown(name, columns), name))
 }
 
-/** A message becomes the subject of a mail and the answer of v2, so it lists at most this many names. */
+/** Maximum number of names in a message. A message becomes the subject of a mail and the answer of v2. */
 const maxListedNames = 10
 
-/** Lists the first names in a message and counts the others. */
+/**
+ * Lists names for a message: at most ten names, then the number of further names.
+ *
+ * @example
+ * ```ts
+ * listNames(['a', 'b'], (name) => name) // → "a, b"
+ * ```
+ */
 export function listNames<Column>(wrong: readonly Column[], nameOf: (column: Column) => string): string {
   const more = wrong.length - maxListedNames
   const listed = wrong.slice(0, maxListedNames).map(nameOf)
   return `${listed.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-/** Characters of a name that a message shows. */
+/** Maximum number of characters of a name that a message shows. */
 const maxShownCharacters = 1_000
 
 /**

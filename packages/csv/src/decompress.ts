@@ -7,7 +7,7 @@ import { gzipMagicBytes, isGzip } from './gzip.ts'
 export interface DecompressOptions {
   /** Whether the bytes are gzip. */
   gzip: boolean
-  /** Most uncompressed bytes that the file may have. */
+  /** Maximum number of uncompressed bytes that the file may have. */
   limitBytes: number
 }
 

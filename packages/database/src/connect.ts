@@ -23,7 +23,7 @@ export interface Connection {
 }
 
 export interface ConnectOptions {
-  /** Most connections at a time; 10 by default. */
+  /** Maximum number of connections at a time; 10 by default. */
   connections?: number
   /** How long a query may stay unanswered before its connection is closed, ms; 30 s by default. */
   queryTimeoutMs?: number

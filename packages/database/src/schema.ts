@@ -180,8 +180,8 @@ interface ImportsTable {
   /** Bytes of the invalid rows so far in the error file, without its header; 0 after the import has ended. */
   error_bytes: Generated<number>
   /**
-   * Most bytes of these rows: by `ERROR_FILE_LIMIT` at the first batch's commit (`errorRoomBytes`); null before that
-   * commit.
+   * Maximum number of bytes of these rows: by `ERROR_FILE_LIMIT` at the first batch's commit (`errorRoomBytes`); null
+   * before that commit.
    */
   error_room: number | null
   /**

@@ -8,7 +8,7 @@ import { localDay } from './dates.ts'
 import { type DueCompletion, deleteUsers } from './delete-users.ts'
 import { lockApp } from './lock.ts'
 
-/** Most requests that one transaction closes. */
+/** Maximum number of requests that one transaction closes. */
 const batchRequests = 1_000
 
 /** Returns the completions that are due at `now`, earliest first. */

@@ -9,7 +9,7 @@ export interface DeletionGroup {
   users: number
 }
 
-/** Most open requests that are read. A page says if there are more. */
+/** Maximum number of open requests that are read. A page says if there are more. */
 const maxRequests = 10_000
 
 /**

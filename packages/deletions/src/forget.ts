@@ -8,7 +8,7 @@ import type { DeletionContext } from './context.ts'
  */
 const keptDays = 30
 
-/** Most hashes that one transaction removes. */
+/** Maximum number of hashes that one transaction removes. */
 const batchHashes = 10_000
 
 /**

@@ -39,7 +39,7 @@ export async function runDeletions(context: DeletionContext, now: Date): Promise
   return run
 }
 
-/** Most requests that one transaction starts. */
+/** Maximum number of requests that one transaction starts. */
 const batchRequests = 1_000
 
 async function start({ db, log, shutdown }: DeletionContext, now: Date): Promise<number> {

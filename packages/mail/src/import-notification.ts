@@ -84,7 +84,7 @@ function withoutFigures(message: string): string {
   return message.replaceAll(/\d+/g, '0')
 }
 
-/** The most characters that a mail shows of a message with names from a file. */
+/** Maximum number of characters that a mail shows of a message with names from a file. */
 const longestReason = 300
 
 /**
@@ -134,7 +134,7 @@ function whatIsMissing({ errorFile, errorFileEndsBeforeRow: row }: EndedImport):
     : `The error file ends before row ${count.format(row)} of the file, because it would become too large. Rows with errors from there on were counted, but not kept.`
 }
 
-/** The most warnings that a mail lists. */
+/** Maximum number of warnings that a mail lists. */
 const maxWarnings = 20
 
 /** Returns the warnings, one in a line; undefined if there are none. */

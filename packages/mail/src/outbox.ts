@@ -61,8 +61,8 @@ const isTooFarAhead = isFarAhead(sql`next_attempt_at`, longestRetrySeconds * 100
 export const isAttemptDue = isDue(sql`next_attempt_at`, longestRetrySeconds * 1000)
 
 /**
- * The most mails of one app that enter the queue at a time. The queue is first in, first out. This limit keeps a mail
- * from waiting for the whole backlog of another app.
+ * Maximum number of mails of one app that enter the queue at a time. The queue is first in, first out. This limit keeps
+ * a mail from waiting for the whole backlog of another app.
  */
 const mailsAtATime = 10
 

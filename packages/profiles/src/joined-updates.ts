@@ -4,10 +4,12 @@ import { joinCalls } from '@sluice/joined-calls'
 import { mergeIntoExisting } from './existing-profile.ts'
 import { documentOf, type ProfileUpdate, profileUpdate, updateProfile } from './update.ts'
 
-/** Most updates in one statement. Updates that arrive while it runs wait for its end. */
+/** Maximum number of updates in one statement. Updates that arrive while it runs wait for its end. */
 const maxUpdates = 100
 
-/** Most entries of an update that joins others. A larger update is enough work for a statement of its own. */
+/**
+ * Maximum number of entries of an update that joins others. A larger update is enough work for a statement of its own.
+ */
 const maxEntries = 50
 
 /**

@@ -35,7 +35,7 @@ export function circuitBreaker({ deadlineMs, toleratedFailures, pauseMs }: Circu
 /** A timer that fires later than it should by this much shows that this process was busy. */
 const stallMs = 50
 
-/** Most deadlines of one call, however busy this process is. */
+/** Maximum number of deadlines that one call gets one after another, however busy this process is. */
 const maxDeadlines = 10
 
 /**

@@ -8,18 +8,18 @@ import { openRedisCounters, type RedisCounterStore } from './redis.ts'
 /** The store of the counts. It is the store of the queues, which all API processes share. */
 export type RateLimitStore = RedisCounterStore | { databaseUrl: string }
 
-/** Most requests in each fixed window. */
+/** Maximum number of requests in each fixed window. */
 export interface RateLimit {
   requests: number
   /** Length of the window, whole seconds in ms. */
   windowMs: number
 }
 
-/** The standing of a client after a request was counted. */
+/** What a client has left of its limit. */
 export interface Count {
-  /** False if the request was over the limit. */
+  /** False if the counted request was over the limit. */
   allowed: boolean
-  /** Most requests in a window. */
+  /** Maximum number of requests in a window. */
   limit: number
   /** Requests left in the window. */
   remaining: number
@@ -36,7 +36,10 @@ export interface RateLimiter<Name extends string> {
    * If the store does not answer in time, this process counts the request alone, starting from the store's last answer.
    */
   count(subject: number | string, name: Name, own?: RateLimit): Promise<Count>
-  /** Returns the standing without counting a request. Without an answer of the store, it is what this process knows. */
+  /**
+   * Returns what the subject has left of its limit, without counting a request. If the store does not answer in time,
+   * the result is what this process knows.
+   */
   peek(subject: number | string, name: Name, own?: RateLimit): Promise<Count>
   close(): Promise<void>
 }
@@ -104,14 +107,14 @@ export async function openRateLimiter<Name extends string>(
           counting = count(key)
           return counting
         })
-        return standing(limit, local.counted(key, position))
+        return toCount(limit, local.counted(key, position))
       } catch (error) {
         onFailure(error)
         counting?.then(
           () => local.late(key),
           () => {},
         )
-        return standing(limit, local.missed(key, limit.windowMs))
+        return toCount(limit, local.missed(key, limit.windowMs))
       }
     },
     async peek(subject, name, own) {
@@ -123,12 +126,13 @@ export async function openRateLimiter<Name extends string>(
         onFailure(error)
       }
       const { requests, resetAfterMs } = local.known(key, tally) ?? { requests: 0, resetAfterMs: limit.windowMs }
-      return { ...standing(limit, { position: requests, resetAfterMs }), allowed: true }
+      return { ...toCount(limit, { position: requests, resetAfterMs }), allowed: true }
     },
     close: () => counters.close(),
   }
 }
 
-function standing({ requests }: RateLimit, { position, resetAfterMs }: Position): Count {
+/** Returns what is left of a limit after the request at this position in its window. */
+function toCount({ requests }: RateLimit, { position, resetAfterMs }: Position): Count {
   return { allowed: position <= requests, limit: requests, remaining: Math.max(0, requests - position), resetAfterMs }
 }

@@ -1,7 +1,9 @@
 import type { Tally } from './counters.ts'
 import type { Position } from './joined-counts.ts'
 
-/** Most keys that are remembered. Beyond this number, the key that was counted longest ago is forgotten. */
+/**
+ * Maximum number of keys that are remembered. Beyond this number, the key that was counted longest ago is forgotten.
+ */
 const maxKeys = 20_000
 
 /** A key's window, as far as this process knows it. */

@@ -4,11 +4,11 @@ import type { StorageSettings } from './storage-settings.ts'
 
 /** The limits of a client of storage. */
 export interface ClientLimits {
-  /** Longest time from the begin of a request to its answer. 0 means no limit. */
+  /** Longest time from the start of a request to its answer. 0 means no limit. */
   requestTimeoutMs: number
   /** Longest time without a byte in either direction. */
   socketTimeoutMs: number
-  /** Most requests in flight; further requests wait. The SDK's default is 50. */
+  /** Maximum number of requests in flight; further requests wait. The SDK's default is 50. */
   maxSockets?: number
 }
 

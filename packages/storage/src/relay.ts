@@ -91,7 +91,7 @@ export interface Relay {
 /** The largest page of parts that S3 returns. */
 const partsPerPage = 1_000
 
-/** The most requests to storage that a relay has in flight. Further requests wait. */
+/** Maximum number of requests to storage that a relay has in flight. Further requests wait. */
 export const maxRelayRequests = 1_000
 
 /**

@@ -5,6 +5,8 @@ import { createServer, connect as openSocket, type Socket } from 'node:net'
 export interface InterruptedLink {
   /** The server's address, through the link. */
   url: string
+  /** Returns the number of round trips so far: how often clients began to send after an answer of the server. */
+  roundTrips(): number
   /** Drops all bytes from now on without closing connections, like a network that loses packets. */
   hang(): void
   /** Closes every connection and refuses new ones, like a server that is gone. */
@@ -20,8 +22,17 @@ export async function openLink(target: string): Promise<InterruptedLink> {
   const [host, targetPort] = [url.hostname, Number(url.port)]
   const sockets = new Set<Socket>()
   let hanging = false
+  let roundTrips = 0
   const server = createServer((near) => {
     const far = openSocket(targetPort, host)
+    let isSending = false
+    near.on('data', () => {
+      if (!isSending) roundTrips += 1
+      isSending = true
+    })
+    far.on('data', () => {
+      isSending = false
+    })
     for (const [from, to] of [
       [near, far],
       [far, near],
@@ -55,6 +66,7 @@ export async function openLink(target: string): Promise<InterruptedLink> {
   }
   return {
     url: url.href,
+    roundTrips: () => roundTrips,
     hang() {
       hanging = true
     },

@@ -42,6 +42,16 @@ async function openLimiter(store: RateLimitStore, deadline = 10_000) {
 /** Returns an unused app ID: Redis is shared with other tests. */
 const newApp = () => Math.floor(Math.random() * 2 ** 30)
 
+/**
+ * Expects that the store was called three times at most, and once more in each second since `begun`. All other failures
+ * must be requests that did not try to reach the store, and so waited for nothing.
+ */
+function expectFewTries(failures: readonly unknown[], begun: number): void {
+  const tries = failures.filter((error) => !(error instanceof Error && error.message.startsWith('not tried')))
+  expect(tries.length).toBeGreaterThanOrEqual(3)
+  expect(tries.length).toBeLessThanOrEqual(3 + (performance.now() - begun) / 1_000)
+}
+
 describe.each(stores)('rate limits in %s', (name, store) => {
   const isAvailable = name === 'Postgres' || inject('redisUrl') !== undefined
 
@@ -77,17 +87,33 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     },
   )
 
-  test.runIf(isAvailable)('the standing can be read in another process without counting a request', async () => {
-    const [one, other] = [await openLimiter(store()), await openLimiter(store())]
+  test.runIf(isAvailable)(
+    'what is left of a limit can be read in another process without counting a request',
+    async () => {
+      const [one, other] = [await openLimiter(store()), await openLimiter(store())]
+      const app = newApp()
+      expect(await other.peek(app, 'update')).toEqual({ allowed: true, limit: 5, remaining: 5, resetAfterMs: 60_000 })
+      for (let request = 0; request < 2; request++) await one.count(app, 'update')
+      for (let request = 0; request < 2; request++) {
+        const left = await other.peek(app, 'update')
+        expect(left).toMatchObject({ allowed: true, limit: 5, remaining: 3 })
+        expect(left.resetAfterMs).toBeGreaterThan(50_000)
+      }
+      expect(await one.count(app, 'update')).toMatchObject({ remaining: 2 })
+    },
+  )
+
+  test.runIf(isAvailable)('a count takes one round trip to the store', async () => {
+    const target = store()
+    const link = await openLink('redisUrl' in target ? target.redisUrl : target.databaseUrl)
+    open.push(link)
+    const { count } = await openLimiter('redisUrl' in target ? { redisUrl: link.url } : { databaseUrl: link.url })
     const app = newApp()
-    expect(await other.peek(app, 'update')).toEqual({ allowed: true, limit: 5, remaining: 5, resetAfterMs: 60_000 })
-    for (let request = 0; request < 2; request++) await one.count(app, 'update')
-    for (let request = 0; request < 2; request++) {
-      const standing = await other.peek(app, 'update')
-      expect(standing).toMatchObject({ allowed: true, limit: 5, remaining: 3 })
-      expect(standing.resetAfterMs).toBeGreaterThan(50_000)
-    }
-    expect(await one.count(app, 'update')).toMatchObject({ remaining: 2 })
+    // The first count also sends the store its script or statement.
+    await count(app, 'wide')
+    const before = link.roundTrips()
+    for (let request = 0; request < 100; request++) await count(app, 'wide')
+    expect(link.roundTrips() - before).toBe(100)
   })
 
   test.runIf(isAvailable)('apps and functions are counted separately', async () => {
@@ -104,10 +130,10 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     async () => {
       const { count } = await openLimiter(store())
       const app = newApp()
+      const begun = performance.now()
       const first = await count(app, 'short')
       expect(first).toMatchObject({ allowed: true, limit: 1, remaining: 0 })
       expect(first.resetAfterMs).toBeGreaterThan(900)
-      const begun = performance.now()
       const refusals: number[] = []
       await until('the next window', async () => {
         const next = await count(app, 'short')
@@ -121,7 +147,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
   )
 
   test.runIf(isAvailable)(
-    'a store that hangs delays a few requests by 100 ms, then none; its counts are used again after it recovers',
+    'a store that hangs delays three requests, then one in a second; its counts are used again after it recovers',
     async () => {
       const target = store()
       const link = await openLink('redisUrl' in target ? target.redisUrl : target.databaseUrl)
@@ -134,15 +160,12 @@ describe.each(stores)('rate limits in %s', (name, store) => {
       expect(await count(app, 'wide')).toMatchObject({ allowed: true })
 
       link.hang()
-      const took: number[] = []
+      const begun = performance.now()
       for (let request = 0; request < 100; request++) {
-        const begun = performance.now()
         expect(await count(app, 'wide')).toMatchObject({ allowed: true, remaining: 99_998 - request })
-        took.push(performance.now() - begun)
       }
       expect(failures).toHaveLength(100)
-      expect(took.filter((ms) => ms > 50).length).toBeLessThanOrEqual(5)
-      expect(took.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(2_000)
+      expectFewTries(failures, begun)
 
       await link.restore()
       await until('a count', async () => {
@@ -153,27 +176,31 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     },
   )
 
-  test.runIf(isAvailable)('a store that is gone delays requests very little, at the start too', async () => {
-    const target = store()
-    const link = await openLink('redisUrl' in target ? target.redisUrl : target.databaseUrl)
-    open.push(link)
-    await link.cut()
-    const begun = performance.now()
-    const { count, failures } = await openLimiter(
-      'redisUrl' in target ? { redisUrl: link.url } : { databaseUrl: link.url },
-      100,
-    )
-    for (let request = 0; request < 100; request++) {
-      expect((await count(1, 'update')).allowed).toBe(request < 5)
-    }
-    expect(performance.now() - begun).toBeLessThan(1_000)
-    await link.restore()
-    await until('a count', async () => {
-      const before = failures.length
-      await count(newApp(), 'wide')
-      return failures.length === before
-    })
-  })
+  test.runIf(isAvailable)(
+    'without its store, a process starts, and hardly any request tries to reach the store',
+    async () => {
+      const target = store()
+      const link = await openLink('redisUrl' in target ? target.redisUrl : target.databaseUrl)
+      open.push(link)
+      await link.cut()
+      const begun = performance.now()
+      const { count, failures } = await openLimiter(
+        'redisUrl' in target ? { redisUrl: link.url } : { databaseUrl: link.url },
+        100,
+      )
+      for (let request = 0; request < 100; request++) {
+        expect((await count(1, 'update')).allowed).toBe(request < 5)
+      }
+      expect(failures).toHaveLength(100)
+      expectFewTries(failures, begun)
+      await link.restore()
+      await until('a count', async () => {
+        const before = failures.length
+        await count(newApp(), 'wide')
+        return failures.length === before
+      })
+    },
+  )
 
   test.runIf(isAvailable)(
     'a store that fails in the middle of a window lets no request beyond the limit through',
@@ -209,18 +236,6 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     }
     expect(allowed.filter(Boolean)).toHaveLength(5)
   })
-})
-
-test.runIf(inject('redisUrl') !== undefined)('a count on Redis takes less than 1 ms at the median', async () => {
-  const { count } = await openLimiter({ redisUrl: inject('redisUrl') ?? '' })
-  const app = newApp()
-  const took: number[] = []
-  for (let request = 0; request < 1_000; request++) {
-    const begun = performance.now()
-    await count(app, 'wide')
-    took.push(performance.now() - begun)
-  }
-  expect(took.sort((a, b) => a - b)[500]).toBeLessThan(1)
 })
 
 test('a window in Postgres whose end lies too far ahead, because the clock was set back, is over', async () => {

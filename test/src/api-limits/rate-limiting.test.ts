@@ -134,18 +134,18 @@ describe.runIf(inject('redisUrl') !== undefined)('during an outage of the store'
   let api: ApiProcess
   beforeAll(async () => {
     link = await openLink(inject('redisUrl') ?? '')
-    api = await startApi(database.url, { ...limits, REDIS_URL: link.url })
+    // A request that waited until this time is over would outlast its test.
+    api = await startApi(database.url, { ...limits, REDIS_URL: link.url, RATE_LIMIT_TIMEOUT: '1m' })
   })
   afterAll(async () => {
     await api.stop()
     await link.close()
   })
 
-  test('requests are answered at once, and counted by the process; the log reports it once, a metric counts it', async () => {
+  test('requests do not wait, and the process counts them; the log reports it once, a metric counts it', async () => {
     const token = await newToken()
     expect(rateHeaders(await post(api.url, token))[1]).toBe('2')
     await link.cut()
-    const begun = performance.now()
     for (let request = 0; request < 10; request++) {
       const answer = await post(api.url, token)
       expect([answer.status, ...rateHeaders(answer).slice(0, 2)]).toEqual(
@@ -155,7 +155,6 @@ describe.runIf(inject('redisUrl') !== undefined)('during an outage of the store'
         ][request] ?? [429, '3', '0'],
       )
     }
-    expect(performance.now() - begun).toBeLessThan(2_000)
     expect(api.log().match(/rate limits are counted by this process alone/g)).toHaveLength(1)
     expect(await (await fetch(`${api.url}/metrics`)).text()).toMatch(/^sluice_rate_limit_uncounted_requests_total 10$/m)
   })

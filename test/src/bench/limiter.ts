@@ -14,7 +14,7 @@ import { forEachStore } from './stores.ts'
 
 const warmUp = 500
 const requests = 5_000
-/** The most that the limiter may add at the median on Redis, ms. */
+/** Maximum time that the limiter may add at the median on Redis, ms. */
 const target = 1
 
 /**

@@ -62,8 +62,18 @@ async function expectUndisturbed(importId: string): Promise<void> {
   expect(view).toMatchObject({ rows_total, rows_applied, rows_failed, state })
   expect(errorFile).toEqual(expected.errorFile)
   expect(await profilesOf(fixture, appId)).toEqual(expected.profiles)
-  const mails = await fixture.database.db.selectFrom('mails').select('event').where('app_id', '=', appId).execute()
-  expect(mails.filter((mail) => mail.event === `import:${importId}`)).toHaveLength(1)
+  expect(await mailSubjects(importId)).toHaveLength(1)
+}
+
+/** Returns the subjects of the mails about an import. */
+async function mailSubjects(importId: string): Promise<string[]> {
+  const mails = await fixture.database.db
+    .selectFrom('mails')
+    .select('subject')
+    .where('app_id', '=', appId)
+    .where('event', '=', `import:${importId}`)
+    .execute()
+  return mails.map(({ subject }) => subject)
 }
 
 /** Ends the pause before the next try. */
@@ -220,6 +230,7 @@ describe('storage that fails', () => {
     expect(outcomes).toEqual(['postponed', 'postponed', 'failed'])
     const { view } = await resultOf(fixture, appId, poisonous)
     expect(view).toMatchObject({ state: 'failed', error: 'could not be processed in 3 attempts', rows_total: 0 })
+    expect(await mailSubjects(poisonous)).toEqual(['Profile import failed: could not be processed in 3 attempts'])
     expect((await dispatchNextInOrder(fixture.context)).map((next) => next.importId)).toEqual([next])
   })
 

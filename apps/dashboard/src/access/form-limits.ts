@@ -1,7 +1,7 @@
 import { clientNetwork, openShares } from '@sluice/service'
 import type { FastifyInstance } from 'fastify'
 
-/** The most forms in flight in one process, and from one person or from one address without a session. */
+/** Maximum number of forms in flight in one process, and from one person or from one address without a session. */
 const formLimits = { all: 400, each: 40 }
 
 /** A person or an address has too many forms in flight. */

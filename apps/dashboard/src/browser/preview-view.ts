@@ -1,11 +1,13 @@
 import { type ColumnCheck, type ImportRules, type Type, types } from './column-check.ts'
 import type { Preview } from './csv-preview.ts'
 
-/** The most rows and columns that the preview shows. */
+/** Maximum number of rows and columns that the preview shows. */
 const shownRows = 5
 const shownColumns = 30
 
-/** The most selectors for new columns beyond those. No app has more keys, unless an operator raises the limit. */
+/**
+ * Maximum number of selectors for new columns beyond those. No app has more keys, unless an operator raises the limit.
+ */
 const furtherSelectors = 500
 
 /** Creates an element. String children become text nodes, so they need no escaping. */

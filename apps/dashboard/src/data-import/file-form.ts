@@ -21,7 +21,7 @@ class BrokenForm extends Error {
   readonly statusCode = 400
 }
 
-/** The most bytes of a body in addition to the file: its fields, headers and boundaries. */
+/** Maximum number of bytes of a body in addition to the file: its fields, headers and boundaries. */
 const framingBytes = 65_536 + longestTypesField
 
 /**

@@ -26,7 +26,7 @@ export async function readOptions(
   return { options: { profileTypes: parsed.types, clearMarker: marker === '' ? null : marker } }
 }
 
-/** Most bytes of the field `profile_types`. */
+/** Maximum number of bytes of the field `profile_types`. */
 export const longestTypesField = limits.jsonBytes
 
 /** Returns the parsed text; the text itself if it is not JSON, so that the check of the types refuses it. */

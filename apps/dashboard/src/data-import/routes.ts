@@ -13,7 +13,7 @@ import { openUploadReservations } from './upload-reservations.ts'
 
 const limitBytes = limits.uploadBytesDashboard
 
-/** The most characters of a file's name that are kept. */
+/** Maximum number of characters of a file's name that are kept. */
 const longestFileName = 255
 
 /**

@@ -6,8 +6,8 @@ import { counted } from '../layout/format.ts'
 import { dropRest, refuseFile } from './refuse-file.ts'
 
 /**
- * The most simultaneous uploads in one process, and of one app or one person. Each upload needs some megabytes and a
- * connection to storage. No app or person can use more than a quarter of the uploads.
+ * Maximum number of simultaneous uploads in one process, and of one app or one person. Each upload needs some megabytes
+ * and a connection to storage. No app or person can use more than a quarter of the uploads.
  */
 const uploadLimits = { all: 20, each: 5 }
 

@@ -4,7 +4,7 @@ import type { PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
 import { deletionsContent } from './deletions-page.ts'
 
-/** The most requests that the list shows. */
+/** Maximum number of requests that the list shows. */
 const listLimit = 200
 
 /** Adds the page of deletion requests with their dates. */

@@ -2,7 +2,7 @@ import type { DeletionGroup } from '@sluice/deletions'
 import { type Html, html } from '@sluice/html'
 import { counted } from '../layout/format.ts'
 
-/** The most lines of the picture. Later deletions are only in the list of requests. */
+/** Maximum number of lines of the picture. Later deletions are only in the list of requests. */
 const lines = 12
 
 const width = 800

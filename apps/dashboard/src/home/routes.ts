@@ -4,7 +4,7 @@ import { visitedApp, visitorOf } from '../access/guard.ts'
 import type { PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
 
-/** The most apps that the list shows. The search finds the others. */
+/** Maximum number of apps that the list shows. The search finds the others. */
 const listLimit = 100
 
 /**

@@ -10,11 +10,12 @@ const longestStreamMs = 60_000
 /** The pause before the browser opens another stream. */
 const reopenAfterMs = 500
 
-/** The most open streams of one process, and of one app in it. Each stream is a connection. */
+/** Maximum number of open streams of one process, and of one app in it. Each stream is a connection. */
 const appLimits = { all: 200, each: 40 }
 
 /**
- * The most open streams of one visitor, in all sessions. Over HTTP/1, browsers themselves open at most six to a host.
+ * Maximum number of open streams of one visitor, in all sessions. Over HTTP/1, browsers themselves open at most six to
+ * a host.
  */
 const visitorLimits = { all: appLimits.all, each: 20 }
 

@@ -3,10 +3,10 @@ import type { ErrorRows, ImportDetails } from '@sluice/imports'
 import { count } from '../layout/format.ts'
 import { type Snapshot, shownErrorRows } from './snapshot.ts'
 
-/** The most columns of the error file that the page shows. */
+/** Maximum number of columns of the error file that the page shows. */
 const shownColumns = 30
 
-/** The most characters of a value that the page shows. */
+/** Maximum number of characters of a value that the page shows. */
 const shownCharacters = 120
 
 /**

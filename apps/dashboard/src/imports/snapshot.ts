@@ -1,7 +1,7 @@
 import { type ErrorRows, errorRows, type ImportDetails, showDetails, uncompressedSize } from '@sluice/imports'
 import type { DashboardContext } from '../context.ts'
 
-/** The most rows of the error file that a page shows. */
+/** Maximum number of rows of the error file that a page shows. */
 export const shownErrorRows = 20
 
 /** The data of an import's page at one moment. */

@@ -15,7 +15,7 @@ const requestId: Record<string, Header> = {
 
 /** Headers of every answer after successful authentication. */
 const rateHeaders: Record<string, Header> = {
-  'X-RateLimit-Limit': { description: 'Most requests in one window.', schema: wholeNumber },
+  'X-RateLimit-Limit': { description: 'Maximum number of requests in one window.', schema: wholeNumber },
   'X-RateLimit-Remaining': { description: 'Requests left in this window.', schema: wholeNumber },
   'X-RateLimit-Reset': { description: 'End of the window, UTC in epoch seconds.', schema: wholeNumber },
 }

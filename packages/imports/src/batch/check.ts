@@ -85,11 +85,13 @@ class RowCheck {
       const start = block.cellStart[first + index] ?? 0
       const end = block.cellEnd[first + index] ?? 0
       if (start === end) continue
-      // If a column has no type, no value of it was UTF-8. Neither is this one, so every type refuses it.
       if (isClearMarker(clearMarker, block.bytes, start, end)) {
         profileBatch.addRemoval(jsonKey)
         continue
       }
+      // The batch's values have settled the types of its columns. A column still has no type only if each of its values
+      // so far is a clear marker or not UTF-8. This value is no clear marker, so it is not UTF-8, and any type refuses
+      // it.
       const problem = profileBatch.addValue(jsonKey, block.bytes, start, end, type ?? 'string', block.isText)
       if (problem !== undefined) note(this.#found, number, columnProblem(index, problem.message))
     }

@@ -39,8 +39,8 @@ export class TypesChanged extends Error {
 }
 
 /**
- * Most transactions of one import at the same time. With a single one, Postgres would be idle while this process checks
- * rows, and this process while Postgres writes.
+ * Maximum number of transactions of one import at the same time. With a single one, Postgres would be idle while this
+ * process checks rows, and this process while Postgres writes.
  */
 export const maxBatchesInFlight = 3
 

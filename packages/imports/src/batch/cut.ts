@@ -10,8 +10,8 @@ const batchBytes = 256 * 2 ** 10
 const batchCells = 125_000
 
 /**
- * Most bytes of keys in the documents of a batch. A document repeats the key of each value. The last row of a batch may
- * exceed the limit.
+ * Maximum number of bytes of keys in the documents of a batch. A document repeats the key of each value. The last row
+ * of a batch may exceed the limit.
  */
 const batchKeyBytes = 4 * 2 ** 20
 

@@ -1,10 +1,10 @@
 import { sql } from '@sluice/database'
 import { messageOf, type Problem } from './problems.ts'
 
-/** Most messages that are counted separately. The rows of all other messages are counted together. */
+/** Maximum number of messages that are counted separately. The rows of all other messages are counted together. */
 const maxMessages = 100
 
-/** Most characters of a message that are kept: a message names a column, whose name may be long. */
+/** Maximum number of characters of a message that are kept: a message names a column, whose name may be long. */
 const messageLength = 300
 
 /** Stands for all messages beyond {@link maxMessages}. */

@@ -19,12 +19,12 @@ import type { Problem } from './problems.ts'
  * Numbers have a variable length: 7 bits per byte, lowest bits first.
  */
 
-/** The number follows the number of the preceding row, and is left out. */
+/** The row's number is one more than the number of the preceding row, and is left out. */
 const isNext = 1
-/** The problems are those of the preceding row, and are left out. */
+/** The row has the same problems as the preceding row, and they are left out. */
 const hasSameProblems = 2
 /** As many values are missing as in the preceding row, and their number is left out. */
-const lacksAsMany = 4
+const hasSameMissingValues = 4
 
 /** Collects invalid rows in their short form. */
 export class KeptRows {
@@ -37,7 +37,7 @@ export class KeptRows {
   #number = 0
   #problems: Problem[] = []
   #messageBytes = 0
-  #lacking = 0
+  #missingValues = 0
   #lineBytes = 0
 
   /** Accepts the uploaded columns. */
@@ -56,11 +56,11 @@ export class KeptRows {
   add(number: number, problems: readonly Problem[], cells: CellOffsets, row: number): void {
     const first = cells.firstCell[row] ?? 0
     const end = cells.firstCell[row + 1] ?? 0
-    this.#addHead(number, problems, this.#lackingAfter(end - first))
+    this.#addHead(number, problems, this.#missingValuesAfter(end - first))
     const span = (cells.cellEnd[end - 1] ?? 0) - (cells.cellStart[first] ?? 0)
     const cellBytes = this.#addCells(cells, row, span)
     // A comma follows the messages, a line break the row.
-    this.#lineBytes += this.#messageBytes + 1 + cellBytes + this.#lacking + 1
+    this.#lineBytes += this.#messageBytes + 1 + cellBytes + this.#missingValues + 1
   }
 
   /** Returns the rows in their short form, valid until the next row is added. */
@@ -73,26 +73,31 @@ export class KeptRows {
     this.#number = 0
     this.#problems = []
     this.#messageBytes = 0
-    this.#lacking = 0
+    this.#missingValues = 0
     this.#lineBytes = 0
   }
 
-  /** Returns the number of missing values of a row with a number of cells. */
-  #lackingAfter(cells: number): number {
+  /**
+   * Returns how many values are missing in a row with this number of cells, compared with the header. The column
+   * SERVICE_ERRORS does not count.
+   */
+  #missingValuesAfter(cells: number): number {
     const hasReserved = this.#reserved !== -1
     const written = hasReserved && this.#reserved < cells ? cells - 1 : cells
     const wanted = hasReserved ? this.#columns - 1 : this.#columns
-    // A row without any cell is written like a row with one empty cell.
+    // In the error file, a row without cells looks like a row with one empty cell: commas stand only between cells.
     return Math.max(0, wanted - Math.max(1, written))
   }
 
-  #addHead(number: number, problems: readonly Problem[], lacking: number): void {
+  #addHead(number: number, problems: readonly Problem[], missingValues: number): void {
     const areSame = this.#haveSame(problems)
     const follows = number === this.#number + 1
     this.#writer.reserve(4 * longestNumber + problems.length * longestNumber)
     const { bytes, length } = this.#writer
     bytes[length] =
-      (follows ? isNext : 0) | (areSame ? hasSameProblems : 0) | (lacking === this.#lacking ? lacksAsMany : 0)
+      (follows ? isNext : 0) |
+      (areSame ? hasSameProblems : 0) |
+      (missingValues === this.#missingValues ? hasSameMissingValues : 0)
     let to = length + 1
     if (!follows) to = writeNumber(bytes, to, number - this.#number)
     if (!areSame) {
@@ -105,10 +110,10 @@ export class KeptRows {
       this.#problems = [...problems]
       this.#messageBytes = this.#messages.byteSize(problems)
     }
-    if (lacking !== this.#lacking) to = writeNumber(bytes, to, lacking)
+    if (missingValues !== this.#missingValues) to = writeNumber(bytes, to, missingValues)
     this.#writer.length = to
     this.#number = number
-    this.#lacking = lacking
+    this.#missingValues = missingValues
   }
 
   #haveSame(problems: readonly Problem[]): boolean {
@@ -119,8 +124,11 @@ export class KeptRows {
   }
 
   /**
-   * Adds the length of the cells and the cells. `expected` is their length in the source, which is mostly right.
-   * Returns it.
+   * Adds the length of a row's cells in bytes, then the cells. Returns the length.
+   *
+   * The length precedes the cells, but is known only once they are written. `expected` is their length in the uploaded
+   * file, and decides how many bytes are kept free for the length. If the length takes more or fewer bytes, the cells
+   * are moved.
    */
   #addCells(cells: CellOffsets, row: number, expected: number): number {
     const writer = this.#writer
@@ -146,7 +154,8 @@ export class KeptRows {
 export interface KeptRow {
   number: number
   problems: readonly Problem[]
-  lacking: number
+  /** How many values are missing in the row, compared with the header. */
+  missingValues: number
   /** Range of its cells in the content, as they are in a line of the error file. */
   start: number
   end: number
@@ -154,13 +163,13 @@ export interface KeptRow {
 
 /** Reads rows in their short form. If the content is cut off, reads its whole rows. */
 export function* readKeptRows(content: Buffer): Generator<KeptRow, void, void> {
-  const row: KeptRow = { number: 0, problems: [], lacking: 0, start: 0, end: 0 }
+  const row: KeptRow = { number: 0, problems: [], missingValues: 0, start: 0, end: 0 }
   const reader = new NumberReader(content)
   while (reader.at < content.length) {
     const flags = reader.byte()
     row.number += flags & isNext ? 1 : reader.number()
     if (!(flags & hasSameProblems)) row.problems = readProblems(reader)
-    if (!(flags & lacksAsMany)) row.lacking = reader.number()
+    if (!(flags & hasSameMissingValues)) row.missingValues = reader.number()
     const length = reader.number()
     row.start = reader.at
     row.end = reader.at + length

@@ -1,7 +1,7 @@
 import { LineWriter } from '@sluice/csv'
 import { messageOf, type Problem } from './problems.ts'
 
-/** Most bytes of a row's messages in its SERVICE_ERRORS cell (design.md §3, Error file's size). */
+/** Maximum number of bytes of a row's messages in its SERVICE_ERRORS cell (design.md §3, Error file's size). */
 const longestCellBytes = 64 * 2 ** 10
 
 const separator = Buffer.from(', ')

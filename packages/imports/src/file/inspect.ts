@@ -9,8 +9,8 @@ import { SampledColumns } from './sampled-columns.ts'
 import { firstBytes, openSource } from './source.ts'
 
 /**
- * Most bytes of rows that inference reads, whatever `INFERENCE_ROWS` says. A gzip file of 16 KB
- * can unpack to that many. The work of an inspection is proportional to these bytes, so the limit bounds its CPU time.
+ * Maximum number of bytes of rows that inference reads, whatever `INFERENCE_ROWS` says. A gzip file of 16 KB can unpack
+ * to that many. The work of an inspection is proportional to these bytes, so the limit bounds its CPU time.
  */
 const sampleBytes = 16 * 2 ** 20
 

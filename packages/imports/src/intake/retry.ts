@@ -29,10 +29,11 @@ export class RetryRefused extends Error {
 
 /**
  * Retries an import that failed or was cancelled: a new import of the same file and options, at the end of the app's
- * import order. The file is copied, because the files of both imports are removed at different times. A copy that does
- * not become an import, because the process dies, is removed by a sweep.
+ * import order. The file is copied, because the files of both imports are removed at different times. If the process
+ * dies before the copy becomes an import, maintenance removes the copy (`file_sweeps`).
  *
- * `data_sent_at` of the new import tells when its data was sent: a deletion that completed since then concerns it.
+ * The new import takes over `data_sent_at`, the time at which the client sent the data. Rows of users who were deleted
+ * after that time are passed over, so a retry never restores deleted data.
  *
  * Returns the ID of the new import. Throws {@link RetryRefused}, `TooManyWaiting`, or an error of storage.
  */

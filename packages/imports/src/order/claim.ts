@@ -75,8 +75,9 @@ export async function claimImport(context: ImportContext, { appId, importId }: I
     const row = rows[0]
     return row === undefined ? undefined : toClaim(row)
   } catch (error) {
-    // Another import of the app was claimed, or committed a batch, at the same moment. The unique index admits one of
-    // the two.
+    // The unique index on `app_id` and `dry_run` admits one active import in each order. After this statement had found
+    // no active import, another worker made a different import of the order active: it claimed that import, and may
+    // even have committed a batch and released it since (`holds_order`).
     if (error instanceof Error && 'constraint' in error && error.constraint === 'imports_one_active_per_app')
       return undefined
     throw error

@@ -12,7 +12,7 @@ const bytesPerSecond = { 'text/csv': 4_000_000, 'application/gzip': 400_000 } as
 /** Slices after which the slot time that an app has used counts half. */
 const halfLifeSlices = 10
 
-/** Most slot time that an app can have used, in slices. */
+/** Maximum slot time that an app can have used, in slices. */
 const maxSlices = 3
 
 /** Imports that are looked up at a time. More than one, because other workers claim at the same moment. */

@@ -6,7 +6,7 @@ import { allRows } from './error-file.ts'
 /** Removing rows does not help if no import keeps at least this for its error file, bytes. */
 const worthwhileBytes = 2 ** 20
 
-/** Most bytes of rows that are set aside in memory and restored afterwards. */
+/** Maximum number of bytes of rows that are set aside in memory and restored afterwards. */
 const maxSetAsideBytes = 4 * 2 ** 20
 
 /** Key of the lock that a process holds while it makes room: "room" in ASCII. */

@@ -112,7 +112,10 @@ interface Chunk {
   starts_at: number
 }
 
-/** Most bytes of chunks in one read, except for a single chunk. Most chunks have about 100 KB, none much over 2 MiB. */
+/**
+ * Maximum number of bytes of chunks in one read, except for a single chunk. Most chunks have about 100 KB, none much
+ * over 2 MiB.
+ */
 const maxBytesPerRead = 4 * 2 ** 20
 
 /** Returns the chunks in file order. Reads the next few chunks while the caller processes the current ones. */

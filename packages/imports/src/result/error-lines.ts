@@ -51,20 +51,20 @@ export class ErrorLines {
     return { byteSize, endsBeforeRow: undefined }
   }
 
-  #byteSize({ problems, start, end, lacking }: KeptRow): number {
+  #byteSize({ problems, start, end, missingValues }: KeptRow): number {
     if (problems !== this.#problems) {
       this.#problems = problems
       this.#cell = Buffer.from(this.#messages.cell(problems))
     }
-    return this.#cell.length + 1 + (end - start) + lacking + 1
+    return this.#cell.length + 1 + (end - start) + missingValues + 1
   }
 
-  #write({ start, end, lacking }: KeptRow, content: Buffer, piece: Buffer, from: number): number {
+  #write({ start, end, missingValues }: KeptRow, content: Buffer, piece: Buffer, from: number): number {
     let to = from + this.#cell.copy(piece, from)
     piece[to++] = comma
     to += content.copy(piece, to, start, end)
-    if (lacking > 0) piece.fill(comma, to, to + lacking)
-    to += lacking
+    if (missingValues > 0) piece.fill(comma, to, to + missingValues)
+    to += missingValues
     piece[to++] = lineBreak
     return to
   }

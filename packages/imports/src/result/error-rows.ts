@@ -6,11 +6,15 @@ import { firstBytes } from '../file/source.ts'
 import { ErrorLines } from './error-lines.ts'
 
 /**
- * Most bytes of an error file that are read. The messages of one row may take 64 KiB, and a row may lack 50,000 values.
+ * Maximum number of bytes of an error file that are read. The messages of one row may take 64 KiB, and a row may lack
+ * 50,000 values.
  */
 const maxBytes = 2 ** 20
 
-/** Most values of a row that are returned. A row may have a million values, and no page shows more than these. */
+/**
+ * Maximum number of values of a row that are returned. A row may have a million values, and no page shows more than
+ * these.
+ */
 const maxValues = 100
 
 /** The first rows of an error file. */
@@ -66,7 +70,7 @@ async function* linesOfChunks(
   }
 }
 
-/** Most bytes that are read of each chunk. A row is hardly longer in a chunk than in the uploaded file. */
+/** Maximum number of bytes that are read of each chunk. A row is hardly longer in a chunk than in the uploaded file. */
 const maxChunkBytes = 64 * 2 ** 10
 
 async function* storedLines(storage: Storage, key: string): AsyncGenerator<Buffer> {

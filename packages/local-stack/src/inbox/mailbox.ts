@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path'
 import type { Mail } from './mail.ts'
 
-/** The most mails, and the most bytes of all mails, that a mailbox keeps. The oldest mails are removed first. */
+/** Maximum number of mails in a mailbox, and maximum number of bytes in all. The oldest mails are removed first. */
 interface MailboxLimits {
   mails: number
   bytes: number

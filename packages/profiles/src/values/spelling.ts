@@ -11,7 +11,10 @@ export interface SpellingLoss {
   examples: string[]
 }
 
-/** Examples of each loss, and the most characters of an example: a number may have any number of leading zeros. */
+/**
+ * Maximum number of examples of each loss, and of characters of an example: a number may have any number of leading
+ * zeros.
+ */
 const maxExamples = 3
 const exampleLength = 40
 

@@ -55,7 +55,8 @@ async function* verifiedChunks(
       held = next.value
     }
   } finally {
-    // If reading ends early, the source is released: the server handles the rest of the body.
+    // If reading ends early, this ends the reading of the request too. After the answer, the server reads and drops the
+    // rest of the body.
     await data.return(new Map())
   }
 }

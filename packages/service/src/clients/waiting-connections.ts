@@ -4,7 +4,7 @@ import { clientNetwork } from './network.ts'
 
 /** Limits of the connections of one address that wait for their client. */
 export interface WaitingLimits {
-  /** Most such connections. */
+  /** Maximum number of such connections. */
   perAddress: number
   /**
    * A connection that has waited for less than this ends only beyond ten times the limit, ms. A burst is not an attack.

@@ -69,7 +69,7 @@ export const importListPath: PathItem = {
       {
         name: 'limit',
         in: 'query',
-        description: 'Most imports of a page.',
+        description: 'Maximum number of imports of a page.',
         schema: {
           type: 'integer',
           minimum: 1,
