@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { queueNames } from '@sluice/config'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
 import { type RunningStack, startStack } from '../stack/running-stack.ts'
@@ -41,7 +42,7 @@ test('a new operator signs in with a printed link and sees the worker, and no se
   expect(answer.status).toBe(303)
   await until('a live worker', async () => {
     const { text } = await visitor.get('/queues')
-    return /alive<\/span>/.test(text) && text.includes('imports, mails, maintenance') && text.includes('All is well')
+    return /alive<\/span>/.test(text) && text.includes(queueNames.join(', ')) && text.includes('All is well')
   })
 
   expect((await stack.sluice('operator', 'remove', '--email', 'BOSS@example.com')).json).toMatchObject({
