@@ -10,3 +10,10 @@ test('the file that npx sluice runs lists the commands, wherever it is called', 
   expect(stdout).toContain('Usage: sluice')
   expect(stdout).toContain('migrate')
 })
+
+test('npm run -s sluice prints what the command prints, and nothing else', async () => {
+  const root = fileURLToPath(new URL('../../..', import.meta.url))
+  const { stdout, stderr } = await promisify(execFile)('npm', ['run', '-s', 'sluice', '--', '--help'], { cwd: root })
+  expect(stdout).toMatch(/^Usage: sluice/)
+  expect(stderr).toBe('')
+})

@@ -7,8 +7,8 @@ import { fileOf } from './refusals.ts'
 /**
  * Lists an app's path: unannounced files, and the imported files that are still kept.
  *
- * Throws NotImplemented for a delimiter other than a slash. File names may contain other delimiters, and rolling names
- * up by them would need all names at once.
+ * Throws NotImplemented for a delimiter other than a slash. File names contain no slash, so a slash groups no files.
+ * They may contain any other delimiter, and grouping by it would need all names at once instead of one page.
  */
 export async function listPath({ db, relay }: RelayContext, request: ListRequest): Promise<ListPage> {
   if (request.delimiter !== '' && request.delimiter !== '/') {

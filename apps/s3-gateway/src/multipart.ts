@@ -80,7 +80,10 @@ export function relayMultipart(context: RelayContext): MultipartBackend {
   }
 }
 
-/** Lists uploads in parts that are in flight. An authorised prefix is in the sender's own path, so it names the app. */
+/**
+ * Lists an app's uploads in parts that are neither completed nor aborted. The S3 endpoint has checked that the prefix
+ * is in the sender's path (`uploads/<app>/`), so the app's ID is read from it.
+ */
 async function listPendingUploads(db: Database, { prefix, after, limit }: UploadsRequest): Promise<PendingUpload[]> {
   const { appId, fileName: namePrefix } = fileOf({ key: prefix })
   const path = pathOf(appId)

@@ -17,7 +17,7 @@ export interface WorkerMetrics {
   maintenanceRan(task: string, outcome: 'done' | 'failed', ms: number): void
 }
 
-/** Registers the counters of a worker process among the metrics of the process. */
+/** Registers a worker's metrics among the metrics of its process. Returns the functions that record them. */
 export function openWorkerMetrics({ registry }: Metrics): WorkerMetrics {
   const counter = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers: [registry] })

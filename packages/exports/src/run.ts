@@ -128,7 +128,10 @@ async function complete({ db, settings }: ExportContext, claim: ExportClaim, row
   if (numUpdatedRows === 0n) throw new ExportClaimLost('the export was restarted or ended')
 }
 
-/** Releases the claim for a later try, or fails the export after its last try. */
+/**
+ * Releases the claim for a later try. Fails the export after its last try, or at once if it is impossible. A shutdown
+ * uses up no try.
+ */
 async function release(
   { db, log }: ExportContext,
   claim: ExportClaim,

@@ -11,7 +11,10 @@ import { makeRoomAfter } from './result/disk-full.ts'
 import { finish } from './result/finish.ts'
 import { type Outcome, type RunState, rowCounts } from './run-state.ts'
 
-/** No try of the import made progress, including tries that took their worker down. */
+/**
+ * An import was claimed although its tries since the last committed batch are used up (`IMPORT_ATTEMPTS`). This happens
+ * if the last try took its worker down, so that no worker recorded the failure.
+ */
 export class NoTryLeft extends Error {
   override readonly name = 'NoTryLeft'
 

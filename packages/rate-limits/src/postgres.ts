@@ -2,7 +2,7 @@ import { joinCalls } from '@sluice/joined-calls'
 import { openPool, type Pool } from '@sluice/postgres'
 import type { Counters, Tally } from './counters.ts'
 
-/** A connection that does not answer for this long is closed. Requests have stopped waiting long before. */
+/** A connection that does not answer for this long is closed. By default, requests stop waiting after 100 ms. */
 const timeoutMs = 2_000
 
 /** Requests that are added to a key's count. */

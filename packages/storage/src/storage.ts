@@ -44,8 +44,9 @@ interface WriteOptions {
 /** Object storage as the service uses it: the objects of one bucket. */
 export interface Storage {
   /**
-   * Pre-signs an address for one PUT that meets `terms`. The address is valid for `validForMs`, or until a temporary
-   * credential expires. Throws `CredentialExpires` if that is too soon.
+   * Pre-signs an address for a PUT that meets `terms`; the PUT may be repeated. The address is valid for `validForMs`,
+   * or until the service's own temporary credential for storage expires, whichever is earlier. Throws
+   * `CredentialExpires` if the credential expires too soon for an upload.
    */
   presignUpload(key: string, terms: UploadTerms, validForMs: number): Promise<string>
   /**

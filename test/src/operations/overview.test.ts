@@ -51,7 +51,14 @@ test('the overview counts unfinished imports and recently ended imports', async 
 })
 
 test('an empty deployment has an empty overview', async () => {
-  expect(await importOverview(db)).toEqual({ active: {}, ended: {}, oldestWaiting: undefined, failures: [] })
+  expect(await importOverview(db)).toEqual({
+    active: {},
+    ended: {},
+    oldestWaiting: undefined,
+    failures: [],
+    pausedApps: [],
+    allPausedSince: undefined,
+  })
   expect(await mailOverview(db)).toEqual({ waiting: 0, waitingSince: undefined, failed: 0 })
   expect(await listWorkers(db)).toEqual([])
   expect((await rowsByMinute(db)).map(({ rows }) => rows)).toEqual(Array(60).fill(0))

@@ -21,7 +21,10 @@ export function reportPart(appId: number, { details, errors }: Snapshot): Html {
     ${details.columns !== null && columnTable(details)}`
 }
 
-/** Renders the errors as a table with bars, so that it is accessible as a table. */
+/**
+ * Renders the number of rows for each error message as a bar chart. The bars are cells of a table, so that a screen
+ * reader reads the messages and numbers.
+ */
 function errorChart({ errorCounts }: ImportDetails): Html {
   const counts = Object.entries(errorCounts).sort(([, a], [, b]) => b - a)
   const most = counts[0]?.[1] ?? 1

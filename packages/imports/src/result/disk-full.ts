@@ -50,7 +50,8 @@ export async function makeRoomAfter(error: unknown, context: Context): Promise<v
  */
 async function makeRoomAlone(context: Context): Promise<void> {
   await context.db.transaction().execute(async (tx) => {
-    // Other transactions remove and restore rows while this one is idle and holds the lock.
+    // This transaction only holds the lock. Meanwhile `makeRoom` removes and restores rows in transactions of its own,
+    // which may take longer than the time after which Postgres ends an idle transaction.
     await sql`set local idle_in_transaction_session_timeout = '60s'`.execute(tx)
     const { rows } = await sql<{ alone: boolean }>`
       select pg_try_advisory_xact_lock(${makingRoom}::bigint) as alone

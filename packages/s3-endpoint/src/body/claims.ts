@@ -70,7 +70,10 @@ function checkAnnounced(headers: RequestHeaders, given: string[]): void {
   throw new S3Error('InvalidRequest', 'x-amz-sdk-checksum-algorithm specified, but no corresponding checksum found.')
 }
 
-/** Reads the `x-amz-checksum-…` headers with digests. Throws InvalidRequest if a value is not a digest. */
+/**
+ * Reads the headers `x-amz-checksum-<algorithm>` of the supported algorithms. Throws InvalidRequest if a value is not a
+ * checksum of its algorithm.
+ */
 function readChecksums(headers: RequestHeaders): Checksums {
   const checksums: Checksums = {}
   for (const algorithm of checksumAlgorithms) {
