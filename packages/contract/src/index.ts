@@ -1,6 +1,6 @@
 export { parseDeletionRequest } from './deletion.ts'
 export { type ErrorAnswer, errors, type TextAnswer, tooManyValues } from './errors.ts'
-export { exportView, parseExportRequest } from './export.ts'
+export { parseExportRequest } from './export.ts'
 export { isIdempotencyKey } from './idempotency-key.ts'
 export {
   type ImportRequest,
