@@ -117,6 +117,24 @@ test('if the import has expired as well, another import replaces it', async () =
   expect(received[4]?.key).not.toBe(received[0]?.key)
 })
 
+test('if a preceding upload has arrived although its answer was lost, the file is not sent again', async () => {
+  const { outcome, steps } = await uploadTo((url) => [
+    requested(url, '/a'),
+    'cut',
+    expired,
+    requested(url, '/a'),
+    { status: 200, body: { import_id: one, state: 'processing' } },
+  ])
+  expect(outcome).toBe(one)
+  expect(steps).toEqual([post, '/a', '/a', post, `${post}/${one}`])
+})
+
+test('an address that storage refuses before it has expired is an error', async () => {
+  const awaiting: ScriptedAnswer = { status: 200, body: { import_id: one, state: 'awaiting_upload' } }
+  const { outcome } = await uploadTo((url) => [requested(url, '/a'), expired, requested(url, '/a'), awaiting])
+  expect(outcome).toMatchObject({ name: 'UploadError', status: 403 })
+})
+
 test('a new address that storage refuses, too, is an error with the message of storage', async () => {
   const { outcome } = await uploadTo((url) => [requested(url, '/a'), expired, requested(url, '/b'), expired])
   expect(outcome).toBeInstanceOf(UploadError)

@@ -42,23 +42,12 @@ export interface ImportOptions {
  * Returns the import's ID. Throws {@link SluiceError}.
  */
 export async function uploadFile(connection: Connection, file: Blob, options: ImportOptions): Promise<string> {
-  const { onProgress, signal, idempotencyKey = crypto.randomUUID() } = options
+  const { onProgress, signal } = options
   const report = (phase: 'checksum' | 'upload') => (bytes: number) =>
     onProgress?.({ phase, bytes, totalBytes: file.size })
-  const declaration = {
-    checksum: await checksumOf(file, { onBytes: report('checksum'), signal }),
-    byte_size: String(file.size),
-    content_type: options.contentType ?? (await contentTypeOf(file, nameOf(file, options))),
-    file_name: nameOf(file, options),
-    dry_run: options.dryRun,
-    profile_types: options.profileTypes,
-    new_keys: options.newKeys,
-    clear_marker: options.clearMarker,
-  }
-  const request = (key: string, patienceMs?: number) =>
-    firstRequest(connection, declaration, { key, signal, patienceMs })
-
-  let requested = await request(idempotencyKey)
+  const declaration = await declare(file, options, report('checksum'))
+  const firstRequest = new FirstRequest(connection, declaration, options)
+  let requested = await firstRequest.send()
   let isRenewed = false
   const retries = new Retries(connection.outagePatienceMs, signal)
   for (;;) {
@@ -70,37 +59,73 @@ export async function uploadFile(connection: Connection, file: Blob, options: Im
       const isRefused = error instanceof UploadError && error.status === 403
       if (!isRefused) await retries.pause(error)
       else if (isRenewed) throw error
-      else requested = await renew(requested, error)
+      else {
+        const renewed = await firstRequest.renew(requested, error)
+        if (renewed === 'stored') return requested.importId
+        requested = renewed
+      }
       isRenewed = isRefused
     }
   }
+}
 
-  /** Returns a new address. The import may have expired meanwhile; another import then replaces it. */
-  async function renew(expired: RequestedImport, error: UploadError): Promise<RequestedImport> {
-    const renewed = await request(idempotencyKey, connection.outagePatienceMs)
-    if (renewed.upload.url !== expired.upload.url) return renewed
-    const { state } = await importView(connection, expired.importId, signal)
-    if (state !== 'expired') throw error
-    return await request(crypto.randomUUID(), connection.outagePatienceMs)
+/** Returns the body of the first request. */
+async function declare(file: Blob, options: ImportOptions, onBytes: (bytes: number) => void) {
+  const name = nameOf(file, options)
+  return {
+    checksum: await checksumOf(file, { onBytes, signal: options.signal }),
+    byte_size: String(file.size),
+    content_type: options.contentType ?? (await contentTypeOf(file, name)),
+    file_name: name,
+    dry_run: options.dryRun,
+    profile_types: options.profileTypes,
+    new_keys: options.newKeys,
+    clear_marker: options.clearMarker,
   }
 }
 
+/** An import that awaits its file. */
 interface RequestedImport {
   importId: string
   upload: UploadDescriptor['direct_upload']
 }
 
-async function firstRequest(
-  connection: Connection,
-  body: unknown,
-  { key, signal, patienceMs }: { key: string; signal: AbortSignal | undefined; patienceMs: number | undefined },
-): Promise<RequestedImport> {
-  const call = { method: 'POST', path: importPath, body, idempotencyKey: key, signal } as const
-  const answer = await connection.send<Partial<UploadDescriptor>>(call, patienceMs)
-  const importId = answer.headers.get('x-import-id')
-  if (importId === null || answer.body?.direct_upload === undefined)
-    throw new UnexpectedAnswerError('the address is not an API of Sluice: its answer has no X-Import-Id')
-  return { importId, upload: answer.body.direct_upload }
+/** The first request of a file, which can be repeated. */
+class FirstRequest {
+  readonly #connection: Connection
+  readonly #body: unknown
+  readonly #key: string
+  readonly #signal: AbortSignal | undefined
+
+  constructor(connection: Connection, body: unknown, options: ImportOptions) {
+    this.#connection = connection
+    this.#body = body
+    this.#key = options.idempotencyKey ?? crypto.randomUUID()
+    this.#signal = options.signal
+  }
+
+  async send(idempotencyKey = this.#key, patienceMs?: number): Promise<RequestedImport> {
+    const call = { method: 'POST', path: importPath, body: this.#body, idempotencyKey, signal: this.#signal } as const
+    const answer = await this.#connection.send<Partial<UploadDescriptor>>(call, patienceMs)
+    const importId = answer.headers.get('x-import-id')
+    if (importId === null || answer.body?.direct_upload === undefined)
+      throw new UnexpectedAnswerError('the address is not an API of Sluice: its answer has no X-Import-Id')
+    return { importId, upload: answer.body.direct_upload }
+  }
+
+  /**
+   * Returns a new address after storage has refused the old one. If the import has expired meanwhile, another import
+   * replaces it. Returns `stored` if a preceding upload arrived although its answer was lost. Throws the refusal if the
+   * old address is still the current one.
+   */
+  async renew({ importId, upload }: RequestedImport, refusal: UploadError): Promise<RequestedImport | 'stored'> {
+    const patienceMs = this.#connection.outagePatienceMs
+    const renewed = await this.send(this.#key, patienceMs)
+    if (renewed.upload.url !== upload.url) return renewed
+    const { state } = await importView(this.#connection, importId, this.#signal, patienceMs)
+    if (state === 'awaiting_upload') throw refusal
+    return state === 'expired' ? await this.send(crypto.randomUUID(), patienceMs) : 'stored'
+  }
 }
 
 /** Returns an import as the API shows it. */
