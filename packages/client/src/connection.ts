@@ -2,7 +2,7 @@ import { type ApiError, apiError, NetworkError, UnexpectedAnswerError } from './
 import { Retries } from './retries.ts'
 
 /** A try of a request times out after so long. */
-const tryTimeoutMs = 30_000
+const tryTimeoutMs = 60_000
 
 export interface ConnectionOptions {
   /** Address of the API, such as `https://api.example.com`. */
