@@ -1,35 +1,34 @@
-import { Transform } from 'node:stream'
-
 const width = 30
 const redrawIntervalMs = 100
 
-/**
- * Opens a progress bar on stderr. On a terminal it moves in place; otherwise it is one line at the end.
- *
- * Returns a stream that counts the bytes that pass through it, towards `totalBytes`.
- */
-export function openProgress(label: string, totalBytes: number): { count: Transform; end(): void } {
+/** A progress bar on stderr. On a terminal it moves in place; otherwise it is one line at the end. */
+export interface ProgressBar {
+  /** Sets how many bytes are done. */
+  show(bytes: number, totalBytes: number): void
+  end(): void
+}
+
+/** Opens a progress bar. */
+export function openProgress(label: string): ProgressBar {
   const started = performance.now()
-  let done = 0
+  let [done, total] = [0, 0]
   let drawn = 0
   const draw = () => {
-    const fraction = totalBytes === 0 ? 1 : done / totalBytes
+    const fraction = total === 0 ? 1 : Math.min(1, done / total)
     const filled = Math.round(fraction * width)
     const seconds = (performance.now() - started) / 1000
     const bar = '█'.repeat(filled) + '░'.repeat(width - filled)
-    return `${label} ${bar} ${Math.round(fraction * 100)} %  ${megabytes(done)} of ${megabytes(totalBytes)} MB  ${megabytes(done / seconds)} MB/s`
+    return `${label} ${bar} ${Math.round(fraction * 100)} %  ${megabytes(done)} of ${megabytes(total)} MB  ${megabytes(done / seconds)} MB/s`
   }
-  const count = new Transform({
-    transform(chunk: Buffer, _encoding, next) {
-      done += chunk.length
-      if (process.stderr.isTTY && performance.now() - drawn > redrawIntervalMs) {
-        drawn = performance.now()
-        process.stderr.write(`\r${draw()}`)
-      }
-      next(null, chunk)
+  return {
+    show(bytes, totalBytes) {
+      ;[done, total] = [bytes, totalBytes]
+      if (!process.stderr.isTTY || performance.now() - drawn < redrawIntervalMs) return
+      drawn = performance.now()
+      process.stderr.write(`\r${draw()}`)
     },
-  })
-  return { count, end: () => void process.stderr.write(`${process.stderr.isTTY ? '\r' : ''}${draw()}\n`) }
+    end: () => void process.stderr.write(`${process.stderr.isTTY ? '\r' : ''}${draw()}\n`),
+  }
 }
 
 function megabytes(bytes: number): string {

@@ -6,12 +6,8 @@ import { nameProblem } from './name.ts'
 /** States of an export. */
 const exportStates = ['queued', 'processing', 'completed', 'failed'] as const
 
-export type ExportState = (typeof exportStates)[number]
-
 /** Answer of `POST /v1/exports` (an extension). */
 export const exportAnswer = z.object({ export_id: z.uuid(), state: z.literal('queued') })
-
-export type ExportAnswer = z.output<typeof exportAnswer>
 
 /** An export as the API and the command line show it. */
 export const exportView = z.object({
@@ -27,8 +23,6 @@ export const exportView = z.object({
   requested_at: z.iso.datetime(),
   finished_at: z.iso.datetime().nullable(),
 })
-
-export type ExportView = z.output<typeof exportView>
 
 /**
  * Checks the body of `POST /v1/exports`. `keys` are distinct profile keys in the order of the file's columns; null

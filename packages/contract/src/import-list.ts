@@ -1,12 +1,13 @@
 import { z } from 'zod'
-import { type ImportState, importSources, importStates, importView } from './import.ts'
+import { importSources, importStates, importView } from './import.ts'
 import type { JsonObject } from './json-object.ts'
 import { limits } from './limits.ts'
+import type { ImportSource, ImportState } from './wire-types.ts'
 
 /** A checked request for a page of an app's imports. */
 export interface ImportListRequest {
   state?: ImportState
-  source?: (typeof importSources)[number]
+  source?: ImportSource
   /** Maximum number of imports of the page. */
   limit: number
   /** The page begins after the import with this number in the import order, in the direction of older imports. */
@@ -18,8 +19,6 @@ export const importList = z.object({
   imports: z.array(importView),
   next_cursor: z.string().nullable().meta({ description: 'For the next page; null on the last page.' }),
 })
-
-export type ImportList = z.output<typeof importList>
 
 /**
  * Checks the query of a list of imports. An empty parameter counts as absent. Unknown parameters are ignored.

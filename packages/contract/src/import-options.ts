@@ -11,8 +11,6 @@ import { type ValueType, valueTypes } from './value-type.ts'
 /** What an import does with new keys, which are neither registered nor declared: register them, or refuse the file. */
 export const newKeysChoices = ['register', 'refuse'] as const
 
-export type NewKeys = (typeof newKeysChoices)[number]
-
 const invalid = (message: string) => `Validation failed: ${message}`
 
 const isAbsent = (value: unknown) => value === undefined || value === null || value === ''

@@ -3,6 +3,7 @@ import { clearMarker, fileName, newKeys, profileTypes } from './import-options.t
 import { notAnObject } from './json-object.ts'
 import { limits } from './limits.ts'
 import { valueTypes } from './value-type.ts'
+import type { ImportState } from './wire-types.ts'
 
 const missing = (name: string) => `param is missing or the value is empty: ${name}`
 const invalid = (message: string) => `Validation failed: ${message}`
@@ -135,8 +136,6 @@ export const uploadDescriptor = z.object({
   }),
 })
 
-export type UploadDescriptor = z.output<typeof uploadDescriptor>
-
 const timestamp = z.iso.datetime().nullable()
 
 /** States of an import that waits or runs. */
@@ -145,8 +144,6 @@ export const unfinishedImportStates = ['awaiting_upload', 'queued', 'processing'
 /** All states of an import (packages/imports/src/states.ts). */
 export const importStates = [...unfinishedImportStates, 'completed', 'failed', 'expired', 'cancelled'] as const
 
-export type ImportState = (typeof importStates)[number]
-
 /** A value of an inferred type loses its spelling, as `007` does in an int (design.md §3, Types). */
 const importWarning = z.object({
   key: z.string(),
@@ -154,8 +151,6 @@ const importWarning = z.object({
   message: z.string(),
   examples: z.array(z.string()).max(3),
 })
-
-export type ImportWarning = z.output<typeof importWarning>
 
 /**
  * Returns whether a text is the name of a state.
@@ -209,5 +204,3 @@ export const importView = z.object({
   started_at: timestamp,
   finished_at: timestamp,
 })
-
-export type ImportView = z.output<typeof importView>

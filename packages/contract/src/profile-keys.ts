@@ -4,18 +4,6 @@ import { limits } from './limits.ts'
 import { nameProblem } from './name.ts'
 import { type ValueType, valueTypes } from './value-type.ts'
 
-/** A registered profile key as the API and the command line show it (design.md §2). */
-export interface ProfileKeyView {
-  key: string
-  type: ValueType
-  registered_at: string
-}
-
-/** Answer of `GET` and `POST /v1/profile_keys`: keys sorted by the bytes of their names. */
-export interface ProfileKeysAnswer {
-  profile_keys: ProfileKeyView[]
-}
-
 /** Columns with these names have another meaning in a file, so no import could write such a key. */
 const reservedNames = new Set<string>([userIdColumn, serviceErrorsColumn])
 

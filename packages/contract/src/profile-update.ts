@@ -1,18 +1,4 @@
 import { isJsonObject, type JsonObject, messagesPerAnswer, notAnObject } from './json-object.ts'
-import type { ValueType } from './value-type.ts'
-
-/** One value of one key (service.md, Profile entry). A datetime is in UTC. */
-export interface ProfileEntry {
-  key: string
-  type: ValueType
-  value: string | number
-}
-
-/** Answer of `POST /v2/user_profiles`: every applied entry in the order of the request. */
-export interface ProfileUpdateAnswer {
-  user_id: string
-  user_profiles: ProfileEntry[]
-}
 
 /** A profile update of the right form. The contents of its entries have not been checked yet. */
 export interface ProfileUpdateRequest {

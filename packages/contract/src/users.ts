@@ -31,8 +31,3 @@ export function parseUserRegistration(body: unknown): { userIds: string[] } | { 
   }
   return messages.length === 0 ? { userIds } : { messages }
 }
-
-/** Answer of `POST /v1/users` after all users are registered. */
-export interface UserRegistrationAnswer {
-  status: 'accepted'
-}

@@ -1,9 +1,9 @@
-import type { ExportView } from '@sluice/contract'
+import type { ExportView } from '@sluice/client'
 import { type Command, Option } from 'commander'
-import { downloadExport } from '../export-client.ts'
+import { openClient } from '../api-client.ts'
+import { downloadExport } from '../download-export.ts'
 import { Failure } from '../failure.ts'
 import { fields, print } from '../output.ts'
-import { apiUrl } from '../stack.ts'
 
 interface ExportOptions {
   token?: string
@@ -24,7 +24,7 @@ export function addExportCommand(program: Command): void {
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ token, api, out, keys }: ExportOptions) => {
       if (!token) throw new Failure('--token (or SLUICE_TOKEN) is missing', 2)
-      const view = await downloadExport(await apiUrl(api), token, keys, out)
+      const view = await downloadExport(await openClient(api, token), keys, out)
       print(command, view, () => describe(view, out))
     })
 }

@@ -1,11 +1,11 @@
 import { requireApp } from '@sluice/accounts'
-import type { ImportView } from '@sluice/contract'
+import type { ImportSource, ImportState, ImportView } from '@sluice/client'
 import { type FilterTexts, findImports, parseImportFilter } from '@sluice/imports'
 import { type Command, Option } from 'commander'
+import { openClient } from '../api-client.ts'
 import { Failure } from '../failure.ts'
-import { readImports } from '../list-client.ts'
 import { print, table } from '../output.ts'
-import { apiUrl, linkBase, parseAppId, withDatabase } from '../stack.ts'
+import { linkBase, parseAppId, withDatabase } from '../stack.ts'
 
 const listLimit = 1000
 
@@ -61,8 +61,15 @@ async function listAsClient({ token, api, state, source, ...others }: ListOption
   if (!token) throw new Failure('--app, --all, or --token (or SLUICE_TOKEN), is missing', 2)
   const [other] = Object.keys(others)
   if (other !== undefined) throw new Failure(`--${other} needs --app or --all`, 2)
-  const imports = await readImports(await apiUrl(api), token, { state, source }, listLimit)
-  return imports.map((view) => ({ view }))
+  const client = await openClient(api, token)
+  // The API checks the filters, and its message names the known ones.
+  const filters = { state: state as ImportState | undefined, source: source as ImportSource | undefined }
+  const listed: Listed[] = []
+  for await (const view of client.imports(filters)) {
+    listed.push({ view })
+    if (listed.length === listLimit) break
+  }
+  return listed
 }
 
 function summaryRow({ appId, view }: Listed) {

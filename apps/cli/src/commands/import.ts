@@ -1,12 +1,14 @@
-import type { ImportView, NewKeys } from '@sluice/contract'
+import { ImportFailedError, type ImportOptions as UploadOptions, type ValueType } from '@sluice/client'
+import type { NewKeys } from '@sluice/contract'
 import { cancelImport, findAppOfImport, showImport } from '@sluice/imports'
 import { type Command, Option } from 'commander'
+import { openClient } from '../api-client.ts'
 import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
-import { type UploadOptions, uploadFile, waitForEnd } from '../import-client.ts'
 import { describeImport } from '../import-text.ts'
 import { print } from '../output.ts'
-import { apiUrl, linkBase, parseAppId, withDatabase } from '../stack.ts'
+import { linkBase, parseAppId, withDatabase } from '../stack.ts'
+import { uploadFile } from '../upload-file.ts'
 import { newKeysOption } from './app-settings.ts'
 import { addImportListCommand } from './import-list.ts'
 import { addImportRetryCommand } from './import-retry.ts'
@@ -32,13 +34,12 @@ export function addImportCommands(program: Command): void {
     .option('--app <id>', 'refuse a token of another app', parseAppId)
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (file: string, options: ImportOptions) => {
-      const api = await apiUrl(options.api)
-      const token = checkToken(options)
-      const importId = await uploadFile(api, token, file, uploadOptions(options))
+      const client = await openClient(options.api, checkToken(options))
+      const importId = await uploadFile(client, file, uploadOptions(options))
       if (options.wait !== true) return print(importCommand, { import_id: importId }, () => `Import ${importId}`)
-      const ended = await waitForEnd(api, token, importId)
+      const ended = await client.waitForImport(importId)
       print(importCommand, ended, () => describeImport(ended))
-      if (ended.state !== 'completed') throw new Failure(`the import ${endOf(ended)}`)
+      if (ended.state !== 'completed') throw new ImportFailedError(ended)
     })
 
   const show = importCommand
@@ -102,17 +103,12 @@ function addType(pair: string, preceding: Readonly<Record<string, string>>): Rec
 
 function uploadOptions({ dryRun, type, newKeys, clearMarker }: ImportOptions): UploadOptions {
   return {
-    ...(dryRun && { dry_run: true }),
-    ...(Object.keys(type).length > 0 && { profile_types: type }),
-    ...(newKeys !== undefined && { new_keys: newKeys }),
-    ...(clearMarker !== undefined && { clear_marker: clearMarker }),
+    dryRun,
+    // The API checks the types, and its message names the known ones.
+    ...(Object.keys(type).length > 0 && { profileTypes: type as Record<string, ValueType> }),
+    newKeys,
+    clearMarker,
   }
-}
-
-/** Returns how an import that did not complete has ended, in words. */
-function endOf({ state, error }: ImportView): string {
-  if (state === 'cancelled') return 'was cancelled'
-  return `has ${state}: ${error ?? 'no file arrived'}`
 }
 
 /**

@@ -1,6 +1,7 @@
 import { errors } from '../../errors.ts'
-import { type ExportView, parseExportRequest } from '../../export.ts'
+import { parseExportRequest } from '../../export.ts'
 import { limits } from '../../limits.ts'
+import type { ExportView } from '../../wire-types.ts'
 import type { PathItem } from '../document-types.ts'
 import { acceptsKey } from '../idempotency.ts'
 import { type ErrorCase, json, jsonBodyErrors, openResponses, success, tokenResponses } from '../responses.ts'

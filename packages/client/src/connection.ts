@@ -1,0 +1,162 @@
+import { type ApiError, apiError, NetworkError, UnexpectedAnswerError } from './errors.ts'
+import { Retries } from './retries.ts'
+
+/** A try of a request times out after so long. */
+const tryTimeoutMs = 60_000
+
+export interface ConnectionOptions {
+  /** Address of the API, such as `https://api.example.com`. */
+  api: string
+  /** API token of the app. */
+  token: string
+  /** How long a request may spend on failures that pass, such as 429, 503 and a lost connection, ms. Default: 30 s. */
+  patienceMs?: number | undefined
+  /**
+   * How long an outage may last during an upload, or while waiting for the end of an import or export, ms. Default: 3
+   * minutes.
+   */
+  outagePatienceMs?: number | undefined
+  /** The `fetch` to use. Default: the global function. */
+  fetch?: typeof fetch | undefined
+}
+
+/** One request to the API. */
+export interface ApiCall {
+  method?: 'GET' | 'POST' | 'DELETE'
+  /** Path and query. */
+  path: string
+  /** Sent as JSON. */
+  body?: unknown
+  idempotencyKey?: string | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** An answer of the API. */
+export interface ApiAnswer<Body> {
+  body: Body
+  headers: Headers
+}
+
+/** Sends requests to the API, and repeats them while their failures may pass. */
+export class Connection {
+  readonly fetch: typeof fetch
+  readonly outagePatienceMs: number
+  readonly #api: string
+  readonly #token: string
+  readonly #patienceMs: number
+
+  constructor({
+    api,
+    token,
+    patienceMs = 30_000,
+    outagePatienceMs = 180_000,
+    fetch = globalThis.fetch,
+  }: ConnectionOptions) {
+    this.#api = api.replace(/\/+$/, '')
+    this.#token = token
+    this.#patienceMs = patienceMs
+    this.outagePatienceMs = outagePatienceMs
+    this.fetch = (input, init) => fetch(input, init) // browsers refuse to call it as a method
+  }
+
+  /**
+   * Sends a request. Repeats it with backoff after 429, 5xx and lost connections, and waits as long as `Retry-After`
+   * says.
+   *
+   * Returns the answer with its parsed JSON, undefined if it has no body. Throws {@link ApiError},
+   * {@link NetworkError} or {@link UnexpectedAnswerError}.
+   */
+  async send<Body>(call: ApiCall, patienceMs = this.#patienceMs): Promise<ApiAnswer<Body>> {
+    const retries = new Retries(patienceMs, call.signal)
+    for (;;) {
+      const started = performance.now()
+      try {
+        return await this.#try<Body>(call)
+      } catch (error) {
+        await retries.pause(error, performance.now() - started)
+      }
+    }
+  }
+
+  /** Opens a link of the API to a file, as {@link send} sends a request. Returns the bytes of the file. */
+  async download(url: string, signal?: AbortSignal | undefined): Promise<ReadableStream<Uint8Array>> {
+    const retries = new Retries(this.outagePatienceMs, signal)
+    for (;;) {
+      try {
+        const response = await this.#fetch(url, { signal: signal ?? null }, signal)
+        if (!response.ok) throw await errorOf(response)
+        return response.body ?? new Blob([]).stream()
+      } catch (error) {
+        await retries.pause(error)
+      }
+    }
+  }
+
+  async #try<Body>({ method = 'GET', path, body, idempotencyKey, signal }: ApiCall): Promise<ApiAnswer<Body>> {
+    const timeout = AbortSignal.timeout(tryTimeoutMs)
+    const init: RequestInit = {
+      method,
+      headers: {
+        'X-Service-Token': this.#token,
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+    }
+    const response = await this.#fetch(`${this.#api}${path}`, init, signal)
+    if (!response.ok) throw await errorOf(response)
+    // A body that breaks off is a lost answer, while a body in another form is not from the API.
+    const text = await response.text().catch((error: unknown) => {
+      signal?.throwIfAborted()
+      throw new NetworkError(`the answer broke off: ${causeOf(error)}`)
+    })
+    return { body: text === '' ? (undefined as Body) : parse<Body>(text, this.#api), headers: response.headers }
+  }
+
+  async #fetch(url: string, init: RequestInit, signal: AbortSignal | undefined): Promise<Response> {
+    try {
+      return await this.fetch(url, init)
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw new NetworkError(`${new URL(url, this.#api).origin} cannot be reached: ${causeOf(error)}`)
+    }
+  }
+}
+
+/** Returns why `fetch` failed. Node hides the reason in the cause. */
+export function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { cause } = error
+  if (cause instanceof AggregateError) return cause.errors.map((each: Error) => each.message).join(', ')
+  return cause instanceof Error ? cause.message : error.message
+}
+
+/** Returns how long the service asks to wait, ms; undefined if it does not say. */
+export function retryAfterOf({ headers }: Response): number | undefined {
+  const text = headers.get('retry-after')
+  if (text === null) return undefined
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms)
+}
+
+async function errorOf(response: Response): Promise<ApiError> {
+  const body = (await response.json().catch(() => undefined)) as
+    | { error?: { code?: number; messages?: string[] } }
+    | undefined
+  return apiError({
+    status: response.status,
+    code: body?.error?.code,
+    messages: body?.error?.messages ?? [],
+    retryAfterMs: retryAfterOf(response),
+    requestId: response.headers.get('x-request-id') ?? undefined,
+  })
+}
+
+function parse<Body>(text: string, api: string): Body {
+  try {
+    return JSON.parse(text) as Body
+  } catch {
+    throw new UnexpectedAnswerError(`${api} is not an API of Sluice: its answer is not JSON`)
+  }
+}

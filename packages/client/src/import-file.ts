@@ -1,0 +1,155 @@
+import { limits } from '@sluice/contract/limits'
+import type { ValueType } from '@sluice/contract/value-type'
+import type { ImportView, NewKeys, UploadDescriptor } from '@sluice/contract/wire-types'
+import { checksumOf } from './checksum.ts'
+import type { Connection } from './connection.ts'
+import { SluiceError, UnexpectedAnswerError, UploadError } from './errors.ts'
+import { Retries } from './retries.ts'
+import { putFile } from './second-request.ts'
+
+export const importPath = '/v3/user_profiles/bulk_import'
+
+/** What an import is doing. `bytes` counts from 0 again if a broken upload is repeated. */
+export type ImportProgress =
+  | { phase: 'checksum' | 'upload'; bytes: number; totalBytes: number }
+  | { phase: 'processing'; view: ImportView }
+
+/** Options of an import. All are optional. */
+export interface ImportOptions {
+  /** Name of the file for lists and mails. Default: the name of a `File`. */
+  fileName?: string | undefined
+  /** Default: by the extension of the name (`.csv`, `.gz`), else by the first bytes of the file. */
+  contentType?: 'text/csv' | 'application/gzip' | undefined
+  /** Check the whole file and report, apply nothing. */
+  dryRun?: boolean | undefined
+  /** Types of columns, by key, instead of inferred types. */
+  profileTypes?: Readonly<Record<string, ValueType>> | undefined
+  /** Default: the setting of the app. */
+  newKeys?: NewKeys | undefined
+  /** A cell with this text removes the key from the user's profile. */
+  clearMarker?: string | undefined
+  /** The same key and file begin one import only, for 24 hours. Default: a new key. */
+  idempotencyKey?: string | undefined
+  onProgress?: ((progress: ImportProgress) => void) | undefined
+  /** Ends the call. An import that has its file runs on; cancel it with `cancelImport`. */
+  signal?: AbortSignal | undefined
+}
+
+/**
+ * Makes both requests of an import: declares the file, and sends it to storage. Repeats an upload that breaks off. If
+ * the address has expired, a repetition of the first request returns a new one.
+ *
+ * Returns the import's ID. Throws {@link SluiceError}.
+ */
+export async function uploadFile(connection: Connection, file: Blob, options: ImportOptions): Promise<string> {
+  const { onProgress, signal } = options
+  const report = (phase: 'checksum' | 'upload') => (bytes: number) =>
+    onProgress?.({ phase, bytes, totalBytes: file.size })
+  const declaration = await declare(file, options, report('checksum'))
+  const firstRequest = new FirstRequest(connection, declaration, options)
+  let requested = await firstRequest.send()
+  let isRenewed = false
+  const retries = new Retries(connection.outagePatienceMs, signal)
+  for (;;) {
+    try {
+      await putFile(connection, requested.upload, file, { onBytes: report('upload'), signal })
+      return requested.importId
+    } catch (error) {
+      // Storage answers 403 when the address has expired. A new address that it refuses, too, has another fault.
+      const isRefused = error instanceof UploadError && error.status === 403
+      if (!isRefused) await retries.pause(error)
+      else if (isRenewed) throw error
+      else {
+        const renewed = await firstRequest.renew(requested, error)
+        if (renewed === 'stored') return requested.importId
+        requested = renewed
+      }
+      isRenewed = isRefused
+    }
+  }
+}
+
+/** Returns the body of the first request. */
+async function declare(file: Blob, options: ImportOptions, onBytes: (bytes: number) => void) {
+  const name = nameOf(file, options)
+  return {
+    checksum: await checksumOf(file, { onBytes, signal: options.signal }),
+    byte_size: String(file.size),
+    content_type: options.contentType ?? (await contentTypeOf(file, name)),
+    file_name: name,
+    dry_run: options.dryRun,
+    profile_types: options.profileTypes,
+    new_keys: options.newKeys,
+    clear_marker: options.clearMarker,
+  }
+}
+
+/** An import that awaits its file. */
+interface RequestedImport {
+  importId: string
+  upload: UploadDescriptor['direct_upload']
+}
+
+/** The first request of a file, which can be repeated. */
+class FirstRequest {
+  readonly #connection: Connection
+  readonly #body: unknown
+  readonly #key: string
+  readonly #signal: AbortSignal | undefined
+
+  constructor(connection: Connection, body: unknown, options: ImportOptions) {
+    this.#connection = connection
+    this.#body = body
+    this.#key = options.idempotencyKey ?? crypto.randomUUID()
+    this.#signal = options.signal
+  }
+
+  async send(idempotencyKey = this.#key, patienceMs?: number): Promise<RequestedImport> {
+    const call = { method: 'POST', path: importPath, body: this.#body, idempotencyKey, signal: this.#signal } as const
+    const answer = await this.#connection.send<Partial<UploadDescriptor>>(call, patienceMs)
+    const importId = answer.headers.get('x-import-id')
+    if (importId === null || answer.body?.direct_upload === undefined)
+      throw new UnexpectedAnswerError('the address is not an API of Sluice: its answer has no X-Import-Id')
+    return { importId, upload: answer.body.direct_upload }
+  }
+
+  /**
+   * Returns a new address after storage has refused the old one. If the import has expired meanwhile, another import
+   * replaces it. Returns `stored` if a preceding upload arrived although its answer was lost. Throws the refusal if the
+   * old address is still the current one.
+   */
+  async renew({ importId, upload }: RequestedImport, refusal: UploadError): Promise<RequestedImport | 'stored'> {
+    const patienceMs = this.#connection.outagePatienceMs
+    const renewed = await this.send(this.#key, patienceMs)
+    if (renewed.upload.url !== upload.url) return renewed
+    const { state } = await importView(this.#connection, importId, this.#signal, patienceMs)
+    if (state === 'awaiting_upload') throw refusal
+    return state === 'expired' ? await this.send(crypto.randomUUID(), patienceMs) : 'stored'
+  }
+}
+
+/** Returns an import as the API shows it. */
+export async function importView(
+  connection: Connection,
+  importId: string,
+  signal?: AbortSignal | undefined,
+  patienceMs?: number | undefined,
+): Promise<ImportView> {
+  const path = `${importPath}/${encodeURIComponent(importId)}`
+  return (await connection.send<ImportView>({ path, signal }, patienceMs)).body
+}
+
+/** Returns the name of a file without its folder, as far as the API accepts it. */
+function nameOf(file: Blob, { fileName }: ImportOptions): string | undefined {
+  const name = fileName ?? ('name' in file && typeof file.name === 'string' ? file.name : undefined)
+  if (name === undefined) return undefined
+  return Array.from(name.toWellFormed().replaceAll('\0', '\ufffd')).slice(0, limits.fileNameLength).join('')
+}
+
+/** Returns the content type by the extension of the name, or by the first bytes if the extension is unknown. */
+async function contentTypeOf(file: Blob, name: string | undefined): Promise<'text/csv' | 'application/gzip'> {
+  if (name !== undefined && /\.(gz|gzip)$/i.test(name)) return 'application/gzip'
+  if (name !== undefined && /\.csv$/i.test(name)) return 'text/csv'
+  const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer())
+  return first === 0x1f && second === 0x8b ? 'application/gzip' : 'text/csv'
+}

@@ -1,0 +1,47 @@
+export type { ValueType } from '@sluice/contract/value-type'
+export type {
+  ExportState,
+  ExportView,
+  ImportSource,
+  ImportState,
+  ImportView,
+  ImportWarning,
+  NewKeys,
+  ProfileEntry,
+  ProfileKeyView,
+  ProfileUpdateAnswer,
+  UserDocument,
+} from '@sluice/contract/wire-types'
+export type { Values } from './batches.ts'
+export type { ConnectionOptions } from './connection.ts'
+export {
+  ApiError,
+  BadRequestError,
+  BodyTooLargeError,
+  ConflictError,
+  ExportFailedError,
+  ForbiddenError,
+  HeadersTooLargeError,
+  IdempotencyKeyInFlightError,
+  IdempotencyKeyReusedError,
+  ImportFailedError,
+  InternalError,
+  InvalidProfileError,
+  LinkExpiredError,
+  MalformedProfileUpdateError,
+  NetworkError,
+  NotFoundError,
+  RefusedFileError,
+  RequestTimeoutError,
+  SluiceError,
+  TooManyRequestsError,
+  UnauthorizedError,
+  UnavailableError,
+  UnexpectedAnswerError,
+  UnregisteredUserError,
+  UnsupportedContentTypeError,
+  UploadError,
+} from './errors.ts'
+export type { ExportedFile, ExportOptions, ExportProgress } from './export-file.ts'
+export type { ImportOptions, ImportProgress } from './import-file.ts'
+export { type CallOptions, type ImportFilters, Sluice } from './sluice.ts'

@@ -1,0 +1,87 @@
+import type { UploadDescriptor } from '@sluice/contract/wire-types'
+import { type Connection, causeOf, retryAfterOf } from './connection.ts'
+import { NetworkError, UploadError } from './errors.ts'
+
+/** An upload times out after so long without progress. */
+const stallTimeoutMs = 60_000
+
+/**
+ * Sends a file to storage. Calls `onBytes` with the number of bytes so far; where `fetch` cannot count them, as in
+ * browsers, only at the end.
+ *
+ * Throws {@link NetworkError} if the upload breaks off, and {@link UploadError} if storage refuses it.
+ */
+export async function putFile(
+  { fetch }: Connection,
+  { url, headers }: UploadDescriptor['direct_upload'],
+  file: Blob,
+  { onBytes, signal }: { onBytes?: ((bytes: number) => void) | undefined; signal?: AbortSignal | undefined } = {},
+): Promise<void> {
+  const stall = new AbortController()
+  const body = sendsLength() ? countedBody(file, stall, onBytes) : { init: { body: file }, stop: () => {} }
+  const stop = signal === undefined ? stall.signal : AbortSignal.any([signal, stall.signal])
+  const sizes: Record<string, string> = sendsLength() ? { 'Content-Length': String(file.size) } : {}
+  try {
+    const response = await fetch(url, { method: 'PUT', headers: { ...headers, ...sizes }, signal: stop, ...body.init })
+    const text = await response.text()
+    if (!response.ok) throw refusal(response, text)
+    onBytes?.(file.size)
+  } catch (error) {
+    signal?.throwIfAborted()
+    if (error instanceof UploadError) throw error
+    throw new NetworkError(`the upload was interrupted: ${causeOf(error)}`)
+  } finally {
+    body.stop()
+  }
+}
+
+/**
+ * Whether `fetch` sends a given `Content-Length`, as Node does. A stream can then be the body: storage refuses a body
+ * without a length. Browsers ignore the header, and send the length of a Blob themselves.
+ */
+function sendsLength(): boolean {
+  const request = new Request('http://localhost', { method: 'PUT', headers: { 'Content-Length': '0' } })
+  return request.headers.has('Content-Length')
+}
+
+/** Without these options, `fetch` of Node keeps all of a stream in memory, to send it again after a redirect. */
+const streamedOnce = { redirect: 'error', window: null } as const
+
+/** Returns a body that counts its bytes, and that aborts the upload when nothing has moved for too long. */
+function countedBody(file: Blob, stall: AbortController, onBytes: ((bytes: number) => void) | undefined) {
+  let bytes = 0
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let isStopped = false
+  const moved = () => {
+    clearTimeout(timer)
+    // The stream may still be read after storage has answered.
+    if (!isStopped)
+      timer = setTimeout(() => stall.abort(new Error(`nothing moved for ${stallTimeoutMs / 1000} s`)), stallTimeoutMs)
+  }
+  moved()
+  const body = file.stream().pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        moved()
+        bytes += chunk.length
+        onBytes?.(bytes)
+        controller.enqueue(chunk)
+      },
+    }),
+  )
+  const stop = () => {
+    isStopped = true
+    clearTimeout(timer)
+  }
+  return { init: { body, duplex: 'half' as const, ...streamedOnce }, stop }
+}
+
+function refusal(response: Response, text: string): UploadError {
+  const element = (name: string) => new RegExp(`<${name}>(.*?)</${name}>`, 's').exec(text)?.[1]
+  return new UploadError({
+    status: response.status,
+    code: element('Code'),
+    text: element('Message') ?? text,
+    retryAfterMs: retryAfterOf(response),
+  })
+}

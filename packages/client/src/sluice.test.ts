@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { batchesOf } from './batches.ts'
+import { startScriptedServer } from './scripted-server.fixture.ts'
+import { Sluice } from './sluice.ts'
+
+test('an iteration over imports reads a page when it needs it, with the filters and the cursor', async () => {
+  const page = (ids: string[], next: string | null) => ({
+    status: 200,
+    body: { imports: ids.map((import_id) => ({ import_id })), next_cursor: next },
+  })
+  await using server = await startScriptedServer(() => [page(['c', 'b'], 'next page'), page(['a'], null)])
+  const imports = new Sluice({ api: server.url, token: 't' }).imports({ state: 'failed' })
+  expect((await imports.next()).value).toMatchObject({ import_id: 'c' })
+  expect((await imports.next()).value).toMatchObject({ import_id: 'b' })
+  expect(server.received).toHaveLength(1)
+  expect((await imports.next()).value).toMatchObject({ import_id: 'a' })
+  expect((await imports.next()).done).toBe(true)
+  const queries = server.received.map(({ path }) => Object.fromEntries(new URL(path, server.url).searchParams))
+  expect(queries).toEqual([
+    { limit: '100', state: 'failed' },
+    { limit: '100', state: 'failed', cursor: 'next page' },
+  ])
+})
+
+test('user IDs are sent in requests of 10,000, each with an idempotency key of its own', async () => {
+  const accepted = { status: 202, body: { status: 'accepted' } }
+  await using server = await startScriptedServer(() => [accepted, accepted, accepted])
+  const ids = Array.from({ length: 20_001 }, (_, index) => `u${index}`)
+  await new Sluice({ api: server.url, token: 't' }).deleteUsers(ids)
+  const sent = server.received.map(({ body }) => JSON.parse(body).identity_value as string[])
+  expect(sent.map((each) => each.length)).toEqual([10_000, 10_000, 1])
+  expect(sent.flat()).toEqual(ids)
+  expect(new Set(server.received.map(({ key }) => key)).size).toBe(3)
+})
+
+test('batches hold all values in their order, and none is empty', async () => {
+  const batches = (count: number) => Array.fromAsync(batchesOf(Array(count).keys(), 2))
+  expect(await batches(0)).toEqual([])
+  expect(await batches(2)).toEqual([[0, 1]])
+  expect(await batches(3)).toEqual([[0, 1], [2]])
+})

@@ -1,0 +1,166 @@
+import { limits } from '@sluice/contract/limits'
+import type { ValueType } from '@sluice/contract/value-type'
+import type {
+  ImportList,
+  ImportSource,
+  ImportState,
+  ImportView,
+  ProfileEntry,
+  ProfileKeysAnswer,
+  ProfileKeyView,
+  ProfileUpdateAnswer,
+  UserDocument,
+} from '@sluice/contract/wire-types'
+import { batchesOf, type Values } from './batches.ts'
+import { Connection, type ConnectionOptions } from './connection.ts'
+import { pollUntilEnd } from './ends.ts'
+import { ImportFailedError } from './errors.ts'
+import { type ExportedFile, type ExportOptions, exportFile } from './export-file.ts'
+import { type ImportOptions, importPath, importView, uploadFile } from './import-file.ts'
+
+/** Options of any call. */
+export interface CallOptions {
+  /** Ends the call. */
+  signal?: AbortSignal | undefined
+}
+
+/** Filters of a list of imports. */
+export interface ImportFilters extends CallOptions {
+  state?: ImportState | undefined
+  source?: ImportSource | undefined
+}
+
+/** A client of one app. Every call repeats requests whose failures may pass, and throws `SluiceError`. */
+export class Sluice {
+  readonly #connection: Connection
+
+  constructor(options: ConnectionOptions) {
+    this.#connection = new Connection(options)
+  }
+
+  /**
+   * Imports a CSV file, plain or compressed with gzip: computes the checksum, makes both requests, and waits for the
+   * end.
+   *
+   * Returns the completed import, which may have invalid rows: see `rows_failed` and `error_file_url`. Throws
+   * {@link ImportFailedError} if the import fails, is cancelled or expires.
+   */
+  async import(file: Blob, options: ImportOptions = {}): Promise<ImportView> {
+    const view = await this.waitForImport(await this.upload(file, options), options)
+    if (view.state !== 'completed') throw new ImportFailedError(view)
+    return view
+  }
+
+  /** Does the first half of {@link import}: returns the import's ID as soon as storage has the file. */
+  async upload(file: Blob, options: ImportOptions = {}): Promise<string> {
+    return await uploadFile(this.#connection, file, options)
+  }
+
+  /** Does the second half of {@link import}: returns the import when it has ended, in whatever state. */
+  async waitForImport(
+    importId: string,
+    { onProgress, signal }: Pick<ImportOptions, 'onProgress' | 'signal'> = {},
+  ): Promise<ImportView> {
+    const onView = (view: ImportView) => onProgress?.({ phase: 'processing', view })
+    return await pollUntilEnd(this.#connection, `${importPath}/${encodeURIComponent(importId)}`, { onView, signal })
+  }
+
+  /** Returns an import. Throws `NotFoundError` if the app has no such import. */
+  async showImport(importId: string, { signal }: CallOptions = {}): Promise<ImportView> {
+    return await importView(this.#connection, importId, signal)
+  }
+
+  /**
+   * Cancels an import that waits or runs; rows that were applied stay applied. Returns the import. Throws
+   * `ConflictError` if it has ended already.
+   */
+  async cancelImport(importId: string, { signal }: CallOptions = {}): Promise<ImportView> {
+    const path = `${importPath}/${encodeURIComponent(importId)}`
+    return (await this.#connection.send<ImportView>({ method: 'DELETE', path, signal })).body
+  }
+
+  /** Iterates over the app's imports, newest request first. Reads the next page when the iteration needs it. */
+  async *imports({ state, source, signal }: ImportFilters = {}): AsyncGenerator<ImportView, void, undefined> {
+    const query = new URLSearchParams({ limit: String(limits.importsPerPage) })
+    if (state !== undefined) query.set('state', state)
+    if (source !== undefined) query.set('source', source)
+    for (;;) {
+      const { body: page } = await this.#connection.send<ImportList>({ path: `${importPath}?${query}`, signal })
+      yield* page.imports
+      if (page.next_cursor === null) return
+      query.set('cursor', page.next_cursor)
+    }
+  }
+
+  /**
+   * Updates values of one user, all or none. Returns the applied values; datetimes are in UTC. Throws
+   * `UnregisteredUserError` or `InvalidProfileError`.
+   *
+   * This request has no idempotency key. If its answer is lost, the values are written twice.
+   */
+  async updateProfile(
+    userId: string,
+    entries: readonly ProfileEntry[],
+    { signal }: CallOptions = {},
+  ): Promise<ProfileUpdateAnswer> {
+    const body = { user_id: userId, user_profiles: entries }
+    const call = { method: 'POST', path: '/v2/user_profiles', body, signal } as const
+    return (await this.#connection.send<ProfileUpdateAnswer>(call)).body
+  }
+
+  /** Removes a user's value. Throws `NotFoundError` if the user or the key is not registered. */
+  async clearValue(userId: string, key: string, { signal }: CallOptions = {}): Promise<void> {
+    const path = `/v1/users/${encodeURIComponent(userId)}/profiles/${encodeURIComponent(key)}`
+    await this.#connection.send({ method: 'DELETE', path, signal })
+  }
+
+  /** Returns a user with all values. Throws `NotFoundError` if the user is not registered. */
+  async user(userId: string, { signal }: CallOptions = {}): Promise<UserDocument> {
+    return (await this.#connection.send<UserDocument>({ path: `/v1/users/${encodeURIComponent(userId)}`, signal })).body
+  }
+
+  /**
+   * Registers users, in requests of at most 10,000. If the call fails, users of preceding requests are registered;
+   * registering them again is harmless.
+   */
+  async registerUsers(userIds: Values<string>, { signal }: CallOptions = {}): Promise<void> {
+    for await (const batch of batchesOf(userIds, limits.userIdsPerRequest)) {
+      await this.#post('/v1/users', { user_ids: batch }, signal)
+    }
+  }
+
+  /** Requests the deletion of users' data, in requests of at most 10,000. A deletion cannot be cancelled. */
+  async deleteUsers(userIds: Values<string>, { signal }: CallOptions = {}): Promise<void> {
+    for await (const batch of batchesOf(userIds, limits.userIdsPerRequest)) {
+      await this.#post('/v3/user_data_deletions', { identity_type: 'user_id', identity_value: batch }, signal)
+    }
+  }
+
+  /** Returns the app's profile keys with their types. */
+  async keys({ signal }: CallOptions = {}): Promise<ProfileKeyView[]> {
+    return (await this.#connection.send<ProfileKeysAnswer>({ path: '/v1/profile_keys', signal })).body.profile_keys
+  }
+
+  /** Registers keys with their types, all or none. Throws `ConflictError` if a key has another type already. */
+  async registerKeys(
+    types: Readonly<Record<string, ValueType>>,
+    { signal }: CallOptions = {},
+  ): Promise<ProfileKeyView[]> {
+    const keys = Object.entries(types).map(([key, type]) => ({ key, type }))
+    return (await this.#post<ProfileKeysAnswer>('/v1/profile_keys', { profile_keys: keys }, signal)).profile_keys
+  }
+
+  /**
+   * Exports all registered users with their values, or the values of some keys. Returns the export with a stream of its
+   * file. Throws `ExportFailedError`.
+   */
+  async export(options: ExportOptions = {}): Promise<ExportedFile> {
+    return await exportFile(this.#connection, options)
+  }
+
+  /** Sends a request with an idempotency key of its own. */
+  async #post<Body>(path: string, body: unknown, signal: AbortSignal | undefined): Promise<Body> {
+    const call = { method: 'POST', path, body, idempotencyKey: crypto.randomUUID(), signal } as const
+    return (await this.#connection.send<Body>(call)).body
+  }
+}

@@ -1,0 +1,178 @@
+import { gunzipSync } from 'node:zlib'
+import {
+  BadRequestError,
+  ConflictError,
+  ForbiddenError,
+  IdempotencyKeyReusedError,
+  ImportFailedError,
+  type ImportProgress,
+  InvalidProfileError,
+  MalformedProfileUpdateError,
+  NotFoundError,
+  Sluice,
+  TooManyRequestsError,
+  UnregisteredUserError,
+} from '@sluice/client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openSharedStack } from '../environment/shared-stack.ts'
+import { openApp } from '../stack/client.ts'
+import type { StackAccess } from '../stack/running-stack.ts'
+
+// The client package against the running API, storage and worker.
+let stack: StackAccess
+
+beforeAll(async () => {
+  stack = await openSharedStack()
+})
+
+afterAll(() => stack.close())
+
+async function openClient(users: readonly string[] = []) {
+  const app = await openApp(stack, users)
+  return { app, sluice: new Sluice({ api: stack.api, token: app.token }) }
+}
+
+const csv = (text: string, name = 'people.csv') => new File([text], name)
+
+async function* lines(...texts: string[]) {
+  yield* texts
+}
+
+test('users and keys are registered, a file is imported with progress, and everything is read back', async () => {
+  const { sluice } = await openClient()
+  await sluice.registerUsers(['alice', 'bob'])
+  await sluice.registerUsers(lines('bob', 'carol'))
+  expect(await sluice.registerKeys({ zip: 'string' })).toMatchObject([{ key: 'zip', type: 'string' }])
+
+  const progress: ImportProgress[] = []
+  const view = await sluice.import(csv('user_id,zip,age\nalice,007,34\nbob,008,x\nnobody,1,1\n'), {
+    profileTypes: { age: 'int' },
+    onProgress: (now) => void progress.push(now),
+  })
+  expect(view).toMatchObject({ state: 'completed', file_name: 'people.csv', rows_applied: 1, rows_failed: 2 })
+  expect(view.types).toEqual({ zip: 'string', age: 'int' })
+  expect(new Set(progress.map(({ phase }) => phase))).toEqual(new Set(['checksum', 'upload', 'processing']))
+  expect(await sluice.showImport(view.import_id)).toEqual(view)
+  expect(await Array.fromAsync(sluice.imports({ state: 'completed', source: 'v3' }))).toEqual([view])
+  expect(await Array.fromAsync(sluice.imports({ state: 'failed' }))).toEqual([])
+  expect((await sluice.keys()).map(({ key, type }) => [key, type])).toEqual([
+    ['age', 'int'],
+    ['zip', 'string'],
+  ])
+
+  const updated = await sluice.updateProfile('carol', [{ key: 'age', type: 'int', value: 28 }])
+  expect(updated).toEqual({ user_id: 'carol', user_profiles: [{ key: 'age', type: 'int', value: 28 }] })
+  const { view: exported, stream } = await sluice.export({ keys: ['age', 'zip'] })
+  const file = gunzipSync(Buffer.from(await new Response(stream).arrayBuffer()))
+  expect(file.toString()).toBe('user_id,age,zip\nalice,34,007\nbob,,\ncarol,28,\n')
+  expect(exported).toMatchObject({ state: 'completed', rows: 3 })
+
+  await sluice.clearValue('alice', 'age')
+  await sluice.deleteUsers(['alice'])
+  expect(await sluice.user('alice')).toMatchObject({
+    profiles: { zip: { type: 'string', value: '007' } },
+    campaign_target: true,
+    deletion: { state: 'accepted' },
+  })
+})
+
+test('a user ID and a key with reserved characters reach the API unchanged', async () => {
+  const userId = 'a/b?c#d%20 é'
+  const { sluice } = await openClient([userId])
+  await sluice.updateProfile(userId, [{ key: 'k/1', type: 'string', value: 'x' }])
+  expect((await sluice.user(userId)).profiles).toEqual({ 'k/1': { type: 'string', value: 'x' } })
+  await sluice.clearValue(userId, 'k/1')
+  expect((await sluice.user(userId)).profiles).toEqual({})
+})
+
+test('each refusal of the API is an error of its own class, with the messages and the ID of the request', async () => {
+  const { sluice } = await openClient(['alice'])
+  const age = { key: 'age', type: 'int', value: 1 } as const
+  await sluice.updateProfile('alice', [age])
+  await expect(sluice.updateProfile('nobody', [age])).rejects.toBeInstanceOf(UnregisteredUserError)
+  await expect(sluice.updateProfile('alice', [])).rejects.toBeInstanceOf(MalformedProfileUpdateError)
+  const invalid = await sluice.updateProfile('alice', [{ ...age, value: 'x' }]).catch((error) => error)
+  expect(invalid).toBeInstanceOf(InvalidProfileError)
+  expect(invalid).toMatchObject({ status: 400, code: 1003, messages: ['age should be integer'] })
+  expect(invalid.requestId).toMatch(/^[0-9a-f-]{36}$/)
+  await expect(sluice.registerKeys({ age: 'string' })).rejects.toBeInstanceOf(ConflictError)
+  await expect(sluice.user('nobody')).rejects.toBeInstanceOf(NotFoundError)
+  await expect(sluice.registerUsers([''])).rejects.toBeInstanceOf(BadRequestError)
+  const stranger = new Sluice({ api: stack.api, token: 'slc_1_wrong' })
+  await expect(stranger.keys()).rejects.toBeInstanceOf(ForbiddenError)
+
+  await expect(sluice.import(csv('age\n1\n'))).rejects.toMatchObject({
+    name: 'ImportFailedError',
+    view: { state: 'failed', error: 'user_id column is required' },
+  })
+  await expect(sluice.import(csv('age\n1\n'))).rejects.toBeInstanceOf(ImportFailedError)
+  const ended = await sluice.import(csv('user_id,age\nalice,2\n'))
+  await expect(sluice.cancelImport(ended.import_id)).rejects.toBeInstanceOf(ConflictError)
+})
+
+test('the same key and file begin one import, and the same key with another file is refused', async () => {
+  const { sluice } = await openClient(['alice'])
+  const idempotencyKey = crypto.randomUUID()
+  const upload = (text: string) => sluice.upload(csv(text), { idempotencyKey })
+  const importId = await upload('user_id,n\nalice,1\n')
+  await sluice.waitForImport(importId)
+  await expect(upload('user_id,n\nalice,2\n')).rejects.toBeInstanceOf(IdempotencyKeyReusedError)
+  expect(await Array.fromAsync(sluice.imports())).toHaveLength(1)
+})
+
+test('a used-up rate limit is an error that says how long to wait, if the wait exceeds the patience', async () => {
+  const { app } = await openClient()
+  const sluice = new Sluice({ api: stack.api, token: app.token, patienceMs: 500 })
+  const exhaust = async () => {
+    for (let count = 0; count < 11; count++) await sluice.export().then(({ stream }) => stream.cancel())
+  }
+  const error = await exhaust().catch((refusal) => refusal)
+  expect(error).toBeInstanceOf(TooManyRequestsError)
+  expect(error.retryAfterMs).toBeGreaterThan(500)
+})
+
+test('an upload that breaks off twice is sent again, and its rows are applied once', async () => {
+  const users = Array.from({ length: 20_000 }, (_, index) => `user-${index}`)
+  const { app } = await openClient(users)
+  let uploads = 0
+  const cutTwice: typeof fetch = (input, init) => {
+    const body = init?.body
+    if (!(body instanceof ReadableStream) || ++uploads > 2) return fetch(input, init)
+    return fetch(input, { ...init, body: body.pipeThrough(cutAfter(100_000 * uploads)) })
+  }
+  const sluice = new Sluice({ api: stack.api, token: app.token, fetch: cutTwice })
+  const rows = users.map((user) => `${user},${'x'.repeat(50)}\n`)
+  const view = await sluice.import(csv(`user_id,text\n${rows.join('')}`))
+  expect(uploads).toBe(3)
+  expect(view).toMatchObject({ state: 'completed', rows_total: 20_000, rows_applied: 20_000, rows_changed: 20_000 })
+})
+
+/** Returns a stream that fails after some bytes, which ends the connection that it is sent on. */
+function cutAfter(bytes: number): TransformStream<Uint8Array, Uint8Array> {
+  let passed = 0
+  return new TransformStream({
+    transform(chunk, controller) {
+      if (passed + chunk.length > bytes) controller.enqueue(chunk.subarray(0, bytes - passed))
+      else controller.enqueue(chunk)
+      passed += chunk.length
+      if (passed > bytes) controller.error(new Error('the connection breaks'))
+    },
+  })
+}
+
+test('a call that is aborted ends with the reason, and its import can be cancelled', async () => {
+  const { sluice } = await openClient(['alice'])
+  const controller = new AbortController()
+  const reason = new Error('enough')
+  let importId = ''
+  const outcome = sluice.import(csv('user_id,n\nalice,1\n'), {
+    signal: controller.signal,
+    onProgress: (now) => {
+      if (now.phase !== 'processing') return
+      importId = now.view.import_id
+      controller.abort(reason)
+    },
+  })
+  await expect(outcome).rejects.toBe(reason)
+  expect((await sluice.waitForImport(importId)).state).toBe('completed')
+})

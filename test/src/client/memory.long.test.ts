@@ -1,0 +1,59 @@
+import { once } from 'node:events'
+import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { runProgram } from '../environment/program.ts'
+
+const fileBytes = 500 * 2 ** 20
+
+/** Peak of the client's process, MiB. With `fetch` as it is, the process would hold the whole file. */
+const peakLimit = 250
+
+/** Starts a server that answers the first request, and reads an upload without keeping it. */
+async function startDrain() {
+  let received = 0
+  const server = createServer((request, response) => {
+    request.on('data', (chunk: Buffer) => {
+      if (request.method === 'PUT') received += chunk.length
+    })
+    request.on('end', () => {
+      const headers = { 'Content-Type': 'text/csv', 'Content-MD5': 'x' }
+      const descriptor = { direct_upload: { url: `http://${request.headers.host}/upload`, headers } }
+      response.writeHead(200, { 'X-Import-Id': crypto.randomUUID() }).end(JSON.stringify(descriptor))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    received: () => received,
+    [Symbol.asyncDispose]: async () => void server.close(),
+  }
+}
+
+test('the memory of an upload does not grow with the file', async () => {
+  await using server = await startDrain()
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-client-memory-'))
+  try {
+    const file = join(folder, 'big.csv')
+    await writeFile(file, '')
+    await truncate(file, fileBytes)
+    const program = `
+      import { openAsBlob } from 'node:fs'
+      import { Sluice } from '@sluice/client'
+      const [api, file] = process.argv.slice(1)
+      await new Sluice({ api, token: 't' }).upload(await openAsBlob(file))
+      console.log(process.resourceUsage().maxRSS / 1024)
+    `
+    const args = ['--input-type=module', '--eval', program, server.url, file]
+    const { code, output } = await runProgram(process.execPath, args, { cwd: join(import.meta.dirname, '../../..') })
+    expect(code, output).toBe(0)
+    expect(server.received()).toBe(fileBytes)
+    expect(Number(output)).toBeLessThan(peakLimit)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+})
