@@ -49,6 +49,9 @@ const configuration: Configuration = {
   },
   async loadExistingGrant({ oidc }: KoaContextWithOIDC) {
     const { client, session, provider } = oidc
+    // Codes of an earlier grant in the same session would not be valid any more.
+    const known = client && session?.grantIdFor(client.clientId)
+    if (known) return await provider.Grant.find(known)
     const grant = new provider.Grant({
       ...(client && { clientId: client.clientId }),
       ...(session?.accountId && { accountId: session.accountId }),

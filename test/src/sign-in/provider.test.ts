@@ -72,6 +72,24 @@ test('members of the operator group are operators only while the provider says s
   expect((await browser.atDashboard.get('/queues')).headers.get('location')).toBe('/sign-in')
 })
 
+test('a member who leaves the operator group keeps the session, and sees the own apps only', async () => {
+  const { appId } = await openApp(setUp.dashboard, 'Shop', 'anna@example.com')
+  const { browser } = await enter('anna', { anna: { ...anna, groups: ['operations'] } })
+  expect((await browser.atDashboard.get('/queues')).status).toBe(200)
+  await setUp.provider.set({ accounts: { anna: { ...anna, groups: [] } }, person: 'anna' })
+  expect((await signInThere(browser, issuer)).status).toBe(303)
+  expect((await browser.atDashboard.get('/queues')).status).toBe(404)
+  expect((await browser.atDashboard.get(`/apps/${appId}/imports`)).status).toBe(200)
+})
+
+test('two tabs of a browser sign in at the same moment', async () => {
+  await openApp(setUp.dashboard, 'Shop', 'anna@example.com')
+  await setUp.provider.set({ accounts: { anna }, person: 'anna' })
+  const browser = openPersonsBrowser(setUp)
+  const tabs = [await reachCallback(browser, issuer), await reachCallback(browser, issuer)]
+  for (const address of tabs) expect((await browser.atDashboard.get(address)).status).toBe(303)
+})
+
 describe('the provider identifies a person who may not sign in:', () => {
   test('the address is not verified', async () => {
     await openApp(setUp.dashboard, 'Shop', 'anna@example.com')
