@@ -3,7 +3,7 @@ import type { Settings, SharedStore } from '@sluice/config'
 import type { Database } from '@sluice/database'
 import type { Transport } from '@sluice/mail'
 import type { AppLimiter } from '@sluice/rate-limits'
-import type { Signer } from '@sluice/sign-in'
+import type { IdentityProvider, Signer } from '@sluice/sign-in'
 import type { Storage } from '@sluice/storage'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
@@ -20,6 +20,10 @@ export interface DashboardContext {
   signer: Signer
   /** If it is missing, sign-in is not limited. */
   signInLimiter?: SignInLimiter
+  /** The OpenID Connect provider that people may sign in with. */
+  provider?: IdentityProvider | undefined
+  /** Whether people may request sign-in links by mail. They may if it is missing. */
+  mailsLinks?: boolean
   /** Maximum number of members and invitations of an app. */
   memberLimit: number
   uploadLimiter?: AppLimiter

@@ -34,6 +34,7 @@ import { operationRoutes } from './operation/routes.ts'
 import { profileRoutes } from './profiles/routes.ts'
 import { queueRoutes } from './queues/routes.ts'
 import { settingsRoutes } from './settings/routes.ts'
+import { providerRoutes } from './sign-in/provider-routes.ts'
 import { signInRoutes } from './sign-in/routes.ts'
 
 /** The largest form. Routes that accept a file have a limit of their own. */
@@ -44,6 +45,7 @@ const areas: readonly PageRoutes[] = [
   homeRoutes,
   themeRoutes,
   signInRoutes,
+  providerRoutes,
   invitationRoutes,
   importRoutes,
   dataImportRoutes,

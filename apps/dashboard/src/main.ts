@@ -1,4 +1,4 @@
-import { readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
+import { providerSettings, readSettings, sharedStore, sharedStoreSettings, signInSettings } from '@sluice/config'
 import { connect } from '@sluice/database'
 import { mailSettings, openTransport } from '@sluice/mail'
 import { countConnections, runService } from '@sluice/service'
@@ -6,6 +6,7 @@ import { openSigner } from '@sluice/sign-in'
 import { openStorage, storageSettings } from '@sluice/storage'
 import { buildDashboard } from './dashboard.ts'
 import { openUploadLimiter, uploadLimitSettings } from './data-import/upload-limiter.ts'
+import { openDashboardProvider } from './sign-in/provider.ts'
 import { openSignInLimiter, signInLimitSettings } from './sign-in/sign-in-limiter.ts'
 
 /** The time for stopping, ms. Requests in flight have 10 s of it. */
@@ -15,6 +16,7 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
   const settings = readSettings(process.env, [
     ...mailSettings,
     ...signInLimitSettings,
+    ...signInSettings,
     ...storageSettings,
     ...uploadLimitSettings,
     'API_URL',
@@ -30,6 +32,7 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
     'MEMBER_LIMIT',
     'WAITING_IMPORTS_LIMIT',
   ])
+  const identityProvider = providerSettings(settings)
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
   countConnections(operations.metrics, database)
@@ -42,6 +45,8 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
   const dashboard = buildDashboard(
     {
       ...{ db: database.db, storage, mails, signer, signInLimiter, uploadLimiter, settings, log },
+      provider: identityProvider && openDashboardProvider(identityProvider, settings.DASHBOARD_URL, signer),
+      mailsLinks: settings.SIGN_IN_MAIL === 'on',
       memberLimit: settings.MEMBER_LIMIT,
       dashboardUrl: settings.DASHBOARD_URL,
       apiUrl: settings.API_URL,

@@ -1,11 +1,19 @@
-import type { Database } from '@sluice/database'
+import { type Database, sql } from '@sluice/database'
 
 /**
  * Ends every session of a person, and every link that could begin a session. Accepts the normal form of the address.
  * Call it in the transaction that removes the person, who must then sign in anew if added again.
+ *
+ * If the address is nobody's any more, also forgets which account at an OpenID Connect provider it belonged to. The
+ * address may then be given to another person.
  */
 export async function endSignIns(tx: Database, email: string): Promise<void> {
   // Links first: a link that is being used becomes a session, which the second statement then finds.
   await tx.deleteFrom('sign_in_links').where('email', '=', email).execute()
   await tx.deleteFrom('sessions').where('email', '=', email).execute()
+  await sql`
+    delete from provider_accounts where email = ${email}
+      and not exists (select from members where email = ${email})
+      and not exists (select from operators where email = ${email})
+  `.execute(tx)
 }

@@ -80,6 +80,20 @@ export function address(...schemes: string[]) {
   })
 }
 
+/** Hosts that are this machine. */
+const localHosts = ['localhost', '127.0.0.1', '[::1]']
+
+/**
+ * The issuer of an OpenID Connect provider: an https address, or http on this machine. Keeps a trailing slash, because
+ * providers and clients compare issuers character by character.
+ */
+export const issuer = z.string().refine((text) => {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname, search, hash } = new URL(text)
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && localHosts.includes(hostname))
+  return isSafe && search === '' && hash === ''
+}, 'must be an https address without query')
+
 /** One or more addresses of {@link address}, separated by commas. */
 export function addresses(...schemes: string[]) {
   const one = address(...schemes)

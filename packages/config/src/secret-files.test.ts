@@ -26,6 +26,7 @@ test('the secret settings are the settings that hold a password or a key', () =>
     'S3_SECRET_ACCESS_KEY',
     'ENCRYPTION_KEYS',
     'SMTP_URL',
+    'OIDC_CLIENT_SECRET',
   ])
 })
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import {
   address,
   durationBetween,
+  issuer,
   listOf,
   rateLimit,
   size,
@@ -71,6 +72,23 @@ export const settings = {
   DASHBOARD_TRUSTED_PROXIES: optional(
     z.string(),
     'Proxies in front of the dashboard, as addresses or networks separated by commas; `X-Forwarded-For` then identifies the client. Without it, everybody behind a proxy counts as one client, and a few requests for links lock all of them out',
+  ),
+  OIDC_ISSUER: optional(
+    issuer,
+    'Issuer of the OpenID Connect provider that people may sign in with, exactly as the provider writes it',
+  ),
+  OIDC_CLIENT_ID: optional(z.string(), 'Client ID of the dashboard at the provider; required with `OIDC_ISSUER`'),
+  OIDC_CLIENT_SECRET: secret(
+    optional(z.string(), 'Client secret of the dashboard at the provider; required with `OIDC_ISSUER`'),
+  ),
+  OIDC_OPERATOR_GROUP: optional(
+    z.string(),
+    'People whose claim `groups` at the provider contains this name are operators while they are signed in',
+  ),
+  SIGN_IN_MAIL: withDefault(
+    z.enum(['on', 'off']),
+    'on',
+    'Whether the dashboard mails sign-in links; `off` needs `OIDC_ISSUER`. Links of `sluice dashboard link` work in both cases',
   ),
   S3_GATEWAY_URL: required(address('http', 'https'), 'Address of the S3 gateway for S3 clients'),
   S3_GATEWAY_HOST: withDefault(z.string(), '127.0.0.1', 'Address that the S3 gateway listens on'),
@@ -173,7 +191,7 @@ export const settings = {
   RATE_LIMIT_SIGN_IN_CLIENT: withDefault(
     rateLimit,
     '30/15m',
-    'Sign-in links that one client requests, with any address',
+    'Sign-in links that one client requests, with any address, and its sign-ins at the OpenID Connect provider',
   ),
   RATE_LIMIT_TIMEOUT: withDefault(
     durationBetween('1ms', '1m'),

@@ -70,6 +70,7 @@ export interface Schema {
   operators: OperatorsTable
   sign_in_links: SignInLinksTable
   sessions: SessionsTable
+  provider_accounts: ProviderAccountsTable
   signing_keys: { key: Buffer }
   service_pause: ServicePauseTable
   workers: WorkersTable
@@ -259,6 +260,22 @@ interface SessionsTable {
   email: string
   created_at: Timestamp
   expires_at: Timestamp
+  /** The account at an OpenID Connect provider; null if the session began with a mailed link. */
+  issuer: string | null
+  subject: string | null
+  /** Until when the session is valid unless the provider confirms it again; null if it began with a mailed link. */
+  confirmed_until: NullableTimestamp
+  /** Whether the provider named the person as an operator. */
+  operator_by_group: Generated<boolean>
+}
+
+/** Which account at an OpenID Connect provider an address belongs to. */
+interface ProviderAccountsTable {
+  issuer: string
+  /** In its normal form. */
+  email: string
+  subject: string
+  created_at: Timestamp
 }
 
 /** Heartbeats of worker processes. They are only displayed. */

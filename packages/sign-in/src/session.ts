@@ -12,7 +12,12 @@ export interface Visitor {
   isOperator: boolean
   /** The apps that the visitor is a member of, sorted by name. */
   apps: { appId: number; name: string }[]
+  /** The session ends within minutes unless the OpenID Connect provider confirms it again. */
+  mustConfirmSoon: boolean
 }
+
+/** The session ends soon if so many minutes are left of the provider's last confirmation. */
+const soonMinutes = 5
 
 /**
  * Starts a session and uses up the link. Of several simultaneous calls with one link, only one succeeds.
@@ -36,26 +41,39 @@ export async function redeemLink(db: Database, linkSecret: string): Promise<stri
 
 /**
  * Returns the owner of a session with their current apps: a member who is removed from an app loses access with the
- * next request. Returns undefined if the session is unknown or expired, or its owner is no longer a member or an
- * operator.
+ * next request. Returns undefined if the session is unknown, expired or no longer confirmed, or its owner is no
+ * longer a member or an operator.
  */
 export async function findVisitor(db: Database, secret: string): Promise<Visitor | undefined> {
-  const { rows } = await sql<{ email: string; is_operator: boolean; apps: Visitor['apps'] }>`
+  const { rows } = await sql<{
+    email: string
+    is_operator: boolean
+    must_confirm_soon: boolean
+    apps: Visitor['apps']
+  }>`
     /* prepared */
     select sessions.email,
-      exists (select from operators where operators.email = sessions.email) as is_operator,
+      operator_by_group or exists (select from operators where operators.email = sessions.email) as is_operator,
+      coalesce(confirmed_until < now() + make_interval(mins => ${soonMinutes}), false) as must_confirm_soon,
       coalesce((
         select json_agg(json_build_object('appId', apps.app_id, 'name', apps.name) order by apps.name, apps.app_id)
         from apps where app_id in (select app_id from members where members.email = sessions.email)
       ), '[]') as apps
     from sessions where secret_hash = ${hashSecret(secret)} and expires_at > now()
+      and (confirmed_until is null or confirmed_until > now())
   `.execute(db)
   const [found] = rows
   if (found === undefined || (!found.is_operator && found.apps.length === 0)) return undefined
-  return { email: found.email, isOperator: found.is_operator, apps: found.apps }
+  const { email, is_operator: isOperator, apps, must_confirm_soon: mustConfirmSoon } = found
+  return { email, isOperator, apps, mustConfirmSoon }
 }
 
-/** Ends a session in every process. */
-export async function endSession(db: Database, secret: string): Promise<void> {
-  await db.deleteFrom('sessions').where('secret_hash', '=', hashSecret(secret)).execute()
+/** Ends a session in every process. Returns whether the session began at an OpenID Connect provider. */
+export async function endSession(db: Database, secret: string): Promise<boolean> {
+  const ended = await db
+    .deleteFrom('sessions')
+    .where('secret_hash', '=', hashSecret(secret))
+    .returning('issuer')
+    .executeTakeFirst()
+  return typeof ended?.issuer === 'string'
 }

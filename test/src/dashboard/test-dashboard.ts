@@ -39,9 +39,12 @@ export const testGateway = {
   encryptionKeys: [randomBytes(32)],
 }
 
-/** Opens a dashboard. `more` adds to its context, such as limits. `clients` sets the policy for clients. */
+/**
+ * Opens a dashboard. `more` adds to its context, such as limits; it gets the database and the dashboard's address.
+ * `clients` sets the policy for clients.
+ */
 export async function openTestDashboard(
-  more: (database: TestDatabase) => Promise<Partial<Context>> = async () => ({}),
+  more: (database: TestDatabase, url: string) => Promise<Partial<Context>> = async () => ({}),
   clients: ClientPolicy = clientPolicy,
 ): Promise<TestDashboard> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-dashboard-'))
@@ -61,7 +64,7 @@ export async function openTestDashboard(
     s3Gateway: testGateway,
     queueStore: { databaseUrl: database.url },
     settings: readSettings({}, ['WAITING_IMPORTS_LIMIT']),
-    ...(await more(database)),
+    ...(await more(database, url)),
   }
   const operations = { metrics: openMetrics(), readiness: openReadiness() }
   const dashboard = buildDashboard(context, operations, clients)

@@ -9,6 +9,7 @@ const withoutApp = [
   'kysely_migration',
   'kysely_migration_lock',
   'operators',
+  'provider_accounts',
   'rate_limits',
   'service_pause',
   'sessions',

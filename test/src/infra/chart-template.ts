@@ -95,6 +95,8 @@ function call([name = '', ...words]: readonly string[], scope: Scope, last: read
       return !isTrue(args()[0])
     case 'and':
       return args().every(isTrue)
+    case 'or':
+      return args().some(isTrue)
     case 'eq':
       return args()[0] === args()[1]
     case 'fail':

@@ -10,6 +10,7 @@ export const secrets = [
   'S3_SECRET_ACCESS_KEY',
   'SMTP_URL',
   'ENCRYPTION_KEYS',
+  'OIDC_CLIENT_SECRET',
 ] as const
 
 /** Apps that run as deployments. */
@@ -27,7 +28,8 @@ export const secretsOfMigration = ['DATABASE_URL', 'REDIS_URL']
 export async function secretsOfApp(app: (typeof appNames)[number]): Promise<string[]> {
   const bad = { DATABASE_URL: 'x', REDIS_URL: 'x', SMTP_URL: 'x', ENCRYPTION_KEYS: 'x' }
   // These may be unset. A file that is missing makes them invalid.
-  const missing = { S3_ACCESS_KEY_ID_FILE: '/missing', S3_SECRET_ACCESS_KEY_FILE: '/missing' }
+  const optional = ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY', 'OIDC_CLIENT_SECRET']
+  const missing = Object.fromEntries(optional.map((name) => [`${name}_FILE`, '/missing']))
   const main = fileURLToPath(new URL(`../../../apps/${app}/src/main.ts`, import.meta.url))
   const said = await new Promise<string>((resolve) => {
     const env = { ...nodeEnvironment, ...bad, ...missing }

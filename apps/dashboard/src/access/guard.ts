@@ -1,5 +1,5 @@
 import { findApp } from '@sluice/accounts'
-import { endSession, findVisitor, sessionDays, type Visitor } from '@sluice/sign-in'
+import { endSession, findVisitor, isOfProvider, sessionDays, type Visitor } from '@sluice/sign-in'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { DashboardContext } from '../context.ts'
 import { openCookies, type SignedCookies } from './cookies.ts'
@@ -42,7 +42,8 @@ export class PageNotFound extends Error {
  * Restricts every route to visitors who may use it. Routes are closed by default. An app that the visitor may not see
  * is answered like an app that does not exist.
  */
-export function guardRoutes(dashboard: FastifyInstance, { db, signer, dashboardUrl }: DashboardContext): void {
+export function guardRoutes(dashboard: FastifyInstance, context: DashboardContext): void {
+  const { db, signer, dashboardUrl, provider } = context
   const cookies = openCookies(signer, dashboardUrl)
   dashboard.decorate('signedCookies', cookies)
   dashboard.decorateRequest('visitor', undefined)
@@ -56,6 +57,9 @@ export function guardRoutes(dashboard: FastifyInstance, { db, signer, dashboardU
     request.formToken = await signer.sign('form', session ?? (await guest(request, reply)))
     request.visitor = session === undefined ? undefined : await findVisitor(db, session)
     if (access === 'guests') return
+    if (session !== undefined && (await mustConfirm(request, session))) {
+      return reply.redirect(`/sign-in/provider?return=${encodeURIComponent(request.url)}`, 303)
+    }
     if (request.visitor === undefined) return askToSignIn(request, reply)
     if (access === 'operators' && !request.visitor.isOperator) throw new PageNotFound()
     const { appId } = request.params as { appId?: string }
@@ -73,6 +77,15 @@ export function guardRoutes(dashboard: FastifyInstance, { db, signer, dashboardU
     return id
   }
 
+  /**
+   * Whether to send the browser to the provider before it gets the page. The provider must confirm sessions every few
+   * minutes; people who are still signed in there do not notice. Forms and scripts cannot follow, so pages ask early.
+   */
+  async function mustConfirm(request: FastifyRequest, session: string): Promise<boolean> {
+    if (provider === undefined || !isNavigation(request)) return false
+    return request.visitor === undefined ? await isOfProvider(db, session) : request.visitor.mustConfirmSoon
+  }
+
   async function appForVisitor(visitor: Visitor, idInAddress: string): Promise<AppName> {
     const appId = /^[1-9]\d{0,8}$/.test(idInAddress) ? Number(idInAddress) : 0
     const own = visitor.apps.find((app) => app.appId === appId)
@@ -80,6 +93,12 @@ export function guardRoutes(dashboard: FastifyInstance, { db, signer, dashboardU
     if (app === undefined) throw new PageNotFound()
     return app
   }
+}
+
+/** Whether a browser opens a page, as opposed to a request of a script or a form. */
+function isNavigation({ method, headers }: FastifyRequest): boolean {
+  const { accept = '', 'sec-fetch-dest': destination = 'document' } = headers
+  return method === 'GET' && destination === 'document' && accept.includes('text/html')
 }
 
 /** Redirects requests for pages to the sign-in page, and answers scripts with JSON. */
@@ -99,19 +118,20 @@ export async function startSession(
   await reply.server.signedCookies.write(reply, 'session', secret, sessionDays * 24 * 60 * 60)
 }
 
-/** Ends the session in the browser and in the database. */
+/** Ends the session in the browser and in the database. Returns whether the session began at a provider. */
 export async function leaveSession(
   context: DashboardContext,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<void> {
-  await endCurrent(context, request)
+): Promise<boolean> {
+  const wasOfProvider = await endCurrent(context, request)
   reply.server.signedCookies.clear(reply, 'session')
+  return wasOfProvider
 }
 
-async function endCurrent({ db }: DashboardContext, request: FastifyRequest): Promise<void> {
+async function endCurrent({ db }: DashboardContext, request: FastifyRequest): Promise<boolean> {
   const session = await request.server.signedCookies.read(request, 'session')
-  if (session !== undefined) await endSession(db, session)
+  return session !== undefined && (await endSession(db, session))
 }
 
 /** Returns the person who is signed in. Throws if the route also accepts guests. */

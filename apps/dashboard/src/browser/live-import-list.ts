@@ -1,3 +1,4 @@
+import { fetchPage } from './fetch-page.ts'
 import { showLocalTimes } from './local-times.ts'
 
 // Keeps the list of imports up to date as long as an import waits or runs: fetches the page again, and replaces the
@@ -9,8 +10,7 @@ async function refresh(): Promise<void> {
   const list = document.querySelector<HTMLElement>('[data-live-list="moving"]')
   if (list === null) return
   if (!document.hidden && !list.contains(document.activeElement)) {
-    const response = await fetch(location.href, { headers: { Accept: 'text/html' } }).catch(() => undefined)
-    const page = response?.ok ? new DOMParser().parseFromString(await response.text(), 'text/html') : undefined
+    const page = await fetchPage().catch(() => undefined)
     const fresh = page?.querySelector<HTMLElement>('[data-live-list]')
     if (fresh != null) {
       showLocalTimes(fresh)

@@ -1,3 +1,4 @@
+import { fetchPage } from './fetch-page.ts'
 import { showLocalTimes } from './local-times.ts'
 
 // Keeps an import's page up to date by server-sent events. The stream is closed while the page is hidden: a browser has
@@ -30,9 +31,8 @@ function open(): void {
 
 /** Replaces the parts by the parts of a newly fetched page. */
 async function reload(): Promise<void> {
-  const answer = await fetch(location.href, { headers: { Accept: 'text/html' } })
-  if (!answer.ok || answer.redirected) return
-  const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html')
+  const fresh = await fetchPage()
+  if (fresh === undefined) return
   const parts = [...fresh.querySelectorAll<HTMLElement>('[data-part]')]
   show(Object.fromEntries(parts.map((part) => [part.dataset.part ?? '', part.innerHTML])))
   ended = fresh.querySelector('[data-events]') === null

@@ -1,14 +1,11 @@
 // Refreshes the parts of a page that have the attribute `data-refresh` (an interval in ms): fetches the page again, and
 // replaces the parts.
+import { fetchPage } from './fetch-page.ts'
 import { showLocalTimes } from './local-times.ts'
 
 async function refresh(part: HTMLElement): Promise<void> {
-  const answer = await fetch(location.href, { headers: { Accept: 'text/html' } })
-  // If the visitor was signed out or the server fails, the part stays as it is.
-  if (!answer.ok || answer.redirected) return
-  const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
-  const fresh = page.querySelector('[data-refresh]')
-  if (fresh === null) return
+  const fresh = (await fetchPage())?.querySelector('[data-refresh]')
+  if (fresh == null) return // the server fails: the part stays as it is
   showLocalTimes(fresh)
   // Replacing only the children keeps focus and scroll positions outside of them.
   part.replaceChildren(...fresh.childNodes)

@@ -12,6 +12,8 @@ export interface Page {
   /** The area that the navigation marks as current. */
   area?: Area
   content: Content
+  /** An address that the browser opens at once. */
+  goTo?: string
   /** Names of scripts in `browser/` that enhance the page. */
   scripts?: readonly string[]
 }
@@ -21,7 +23,7 @@ export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
   return reply.type('text/html; charset=utf-8').send(layout(reply.request, page).text)
 }
 
-function layout(request: FastifyRequest, { title, area, content, scripts = [] }: Page): Html {
+function layout(request: FastifyRequest, { title, area, content, goTo, scripts = [] }: Page): Html {
   const where = [title, request.visitedApp?.name, 'Sluice'].filter(Boolean).join(' · ')
   return html`<!doctype html>
 <html lang="en" data-theme="${themeOf(request)}">
@@ -29,6 +31,7 @@ function layout(request: FastifyRequest, { title, area, content, scripts = [] }:
   <meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
   <meta name="color-scheme" content="light dark">
+  ${goTo && html`<meta http-equiv="refresh" content="${`0; url=${goTo}`}">`}
   <title>${where}</title>
   <link rel="icon" href="${assetPath('icon.svg')}">
   <link rel="stylesheet" href="${assetPath('style.css')}">

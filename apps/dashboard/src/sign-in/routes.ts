@@ -1,13 +1,11 @@
 import { normalEmail } from '@sluice/accounts'
-import { recordEvent } from '@sluice/audit-log'
 import { signInLink } from '@sluice/mail'
-import { createLink, findLink, findVisitor, linkMinutes, redeemLink } from '@sluice/sign-in'
-import type { FastifyRequest } from 'fastify'
-import { actorOf } from '../access/audit.ts'
+import { createLink, findLink, linkMinutes, redeemLink } from '@sluice/sign-in'
 import { formOf } from '../access/forms.ts'
-import { leaveSession, startSession } from '../access/guard.ts'
+import { leaveSession, PageNotFound, startSession } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
 import { type LinkMail, openLinkMails } from '../link-mails.ts'
+import { recordSignIn } from './record-sign-in.ts'
 import { confirmPage, invalidLinkPage, requestPage, sentPage, tooManyPage } from './sign-in-pages.ts'
 
 interface OneLink {
@@ -17,6 +15,7 @@ interface OneLink {
 /** Adds the pages for signing in by a mailed link, and for signing out. */
 export const signInRoutes: PageRoutes = (dashboard, context) => {
   const guests = { config: { access: 'guests' } } as const
+  const ways = { provider: context.provider?.name, mailsLinks: context.mailsLinks ?? true }
   const linkMails = openLinkMails(dashboard, context)
 
   const warnOfProxy = once(() => {
@@ -26,14 +25,15 @@ export const signInRoutes: PageRoutes = (dashboard, context) => {
   })
 
   dashboard.get('/sign-in', guests, async (request, reply) => {
-    return request.visitor === undefined ? requestPage(reply) : reply.redirect('/', 303)
+    return request.visitor === undefined ? requestPage(reply, ways) : reply.redirect('/', 303)
   })
 
   const sendsLink = { ...guests.config, audit: { nothing: 'a link; its use is recorded' } } as const
   dashboard.post('/sign-in', { config: sendsLink }, async (request, reply) => {
+    if (!ways.mailsLinks) throw new PageNotFound()
     const typed = (formOf(request).get('email') ?? '').trim()
     const email = normalEmail(typed)
-    if (email === undefined) return requestPage(reply.code(400), typed)
+    if (email === undefined) return requestPage(reply.code(400), ways, typed)
     if (context.trustedProxies === undefined && request.headers['x-forwarded-for'] !== undefined) warnOfProxy()
     const waitMs = await context.signInLimiter?.refuse(email, request.ip)
     if (waitMs !== undefined) return tooManyPage(reply, waitMs)
@@ -58,19 +58,10 @@ export const signInRoutes: PageRoutes = (dashboard, context) => {
 
   const signsOut = { ...guests.config, audit: { nothing: 'the end of the own session' } } as const
   dashboard.post('/sign-out', { config: signsOut }, async (request, reply) => {
-    await leaveSession(context, request, reply)
-    return reply.redirect('/sign-in', 303)
+    const wasOfProvider = await leaveSession(context, request, reply)
+    const alsoThere = wasOfProvider && context.provider !== undefined
+    return reply.redirect(alsoThere ? '/sign-out/provider' : '/sign-in', 303)
   })
-}
-
-/** Records a sign-in in the audit log of each of the person's apps; of operators, in that of the service. */
-async function recordSignIn({ db }: DashboardContext, { ip, id }: FastifyRequest, session: string): Promise<void> {
-  const visitor = await findVisitor(db, session)
-  if (visitor === undefined) return
-  const scopes = visitor.isOperator ? [undefined] : visitor.apps.map(({ appId }) => appId)
-  for (const appId of scopes) {
-    await recordEvent(db, { appId, who: actorOf(visitor), what: 'sign_in', address: ip, requestId: id })
-  }
 }
 
 /** Returns a function that calls `act` only the first time. */

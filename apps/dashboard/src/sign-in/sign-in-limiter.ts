@@ -11,14 +11,15 @@ export const signInLimitSettings = [
   'RATE_LIMIT_TIMEOUT',
 ] as const
 
-/** The rate limits of sign-in links. */
+/** The rate limits of sign-ins. */
 export interface SignInLimiter {
   /**
-   * Counts a request for a link. `email` is the e-mail address in its normal form, `client` the network address of the
-   * sender. Returns undefined if the request is permitted, else the time (ms) until the next one is. Known and unknown
+   * Counts a request for a link, or a sign-in at a provider. `email` is the e-mail address in its normal form, and
+   * undefined for sign-ins at a provider, which count by client only. `client` is the network address of the sender.
+   * Returns undefined if the request is permitted, else the time (ms) until the next one is. Known and unknown
    * addresses count alike.
    */
-  refuse(email: string, client: string): Promise<number | undefined>
+  refuse(email: string | undefined, client: string): Promise<number | undefined>
   close(): Promise<void>
 }
 
@@ -45,11 +46,16 @@ export async function openSignInLimiter(
       const client = clientNetwork(clientAddress)
       // A request that one limit refuses is not counted by the next. A client can therefore not use up the limit of an
       // address beyond its own limit for that address.
-      for (const [name, key] of [
+      const counts = [
         ['sign_in_client', client],
-        ['sign_in', `${client} ${email}`],
-        ['sign_in_address', email],
-      ] as const) {
+        ...(email === undefined
+          ? []
+          : ([
+              ['sign_in', `${client} ${email}`],
+              ['sign_in_address', email],
+            ] as const)),
+      ] as const
+      for (const [name, key] of counts) {
         // Keys may have any length, so their digest is counted.
         const count = await limiter.count(createHash('sha256').update(key).digest('base64url'), name)
         if (!count.allowed) return count.resetAfterMs

@@ -1,4 +1,4 @@
-import { html } from '@sluice/html'
+import { type Html, html } from '@sluice/html'
 import { retryAfter } from '@sluice/rate-limits'
 import { linkMinutes } from '@sluice/sign-in'
 import type { FastifyReply } from 'fastify'
@@ -6,21 +6,39 @@ import { formTokenField } from '../access/forms.ts'
 import { duration } from '../layout/format.ts'
 import { sendPage } from '../layout/page.ts'
 
-/** Answers with the page that asks for an e-mail address. `refused` is an address that is not valid. */
-export function requestPage(reply: FastifyReply, refused?: string): FastifyReply {
+/** How people may sign in. */
+export interface WaysToSignIn {
+  /** The name of the OpenID Connect provider, if there is one. */
+  provider: string | undefined
+  mailsLinks: boolean
+}
+
+/** Answers with the sign-in page. `refused` is an e-mail address that is not valid. */
+export function requestPage(reply: FastifyReply, ways: WaysToSignIn, refused?: string): FastifyReply {
   return sendPage(reply, {
     title: 'Sign in',
-    content: html`<form method="post" action="/sign-in" class="card narrow">
-      ${formTokenField(reply.request)}
-      <p>Members of an app and operators get a link by e-mail that signs them in.</p>
-      <label>E-mail address
-        <input type="email" name="email" autocomplete="email" required maxlength="254" value="${refused}"
-          ${refused !== undefined && html`aria-invalid="true" aria-describedby="problem"`}>
-      </label>
-      ${refused !== undefined && html`<p class="problem" id="problem">This is not an e-mail address.</p>`}
-      <button class="main">Send me a link</button>
-    </form>`,
+    content: [ways.provider && providerCard(ways.provider), ways.mailsLinks && linkForm(reply, refused)],
   })
+}
+
+function providerCard(provider: string): Html {
+  return html`<div class="card narrow">
+    <p>Members of an app and operators sign in with their account.</p>
+    <p><a class="button main" href="/sign-in/provider">Sign in with ${provider}</a></p>
+  </div>`
+}
+
+function linkForm(reply: FastifyReply, refused: string | undefined): Html {
+  return html`<form method="post" action="/sign-in" class="card narrow">
+    ${formTokenField(reply.request)}
+    <p>Members of an app and operators get a link by e-mail that signs them in.</p>
+    <label>E-mail address
+      <input type="email" name="email" autocomplete="email" required maxlength="254" value="${refused}"
+        ${refused !== undefined && html`aria-invalid="true" aria-describedby="problem"`}>
+    </label>
+    ${refused !== undefined && html`<p class="problem" id="problem">This is not an e-mail address.</p>`}
+    <button class="main">Send me a link</button>
+  </form>`
 }
 
 /** Answers a request for a link. The page must be the same for known and unknown addresses. */

@@ -34,7 +34,7 @@ export interface AppProcess {
 
 /** Options of {@link startApp}. */
 export interface AppOptions {
-  app: 'api' | 'worker' | 's3-gateway'
+  app: 'api' | 'worker' | 'dashboard' | 's3-gateway'
   env: Record<string, string>
   nodeOptions?: readonly string[]
   /** Folder of another release's repository. Defaults to this repository. */

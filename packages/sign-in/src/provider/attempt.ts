@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto'
+import type { Signer } from '../signer.ts'
+
+/** How long a person may take to sign in at the provider, ms. */
+export const attemptMs = 10 * 60_000
+
+/** The longest address of a page to return to. Longer addresses lead to the start page. */
+const longestPath = 1000
+
+/** The values of one sign-in at a provider. Only the state is sent through the browser in readable form. */
+export interface Attempt {
+  state: string
+  nonce: string
+  /** The PKCE code verifier (RFC 7636). */
+  codeVerifier: string
+  /** The page that the person wanted, as a path of the dashboard. */
+  returnPath: string
+}
+
+/**
+ * Begins a sign-in. `browser` is the text of a signed cookie, so that the state is valid in one browser only.
+ *
+ * Nonce and code verifier are signatures of the state. Nothing is stored, any process can finish the sign-in, and
+ * several tabs can sign in at once.
+ */
+export async function beginAttempt(
+  signer: Signer,
+  browser: string,
+  target: string,
+  now = Date.now(),
+): Promise<Attempt> {
+  const returnPath = localPath(target)
+  const random = randomBytes(16).toString('base64url')
+  const text = `${random}.${now}.${Buffer.from(returnPath).toString('base64url')}`
+  return await complete(signer, browser, text, returnPath)
+}
+
+/** Returns the sign-in that a state began, or undefined if it began in another browser or too long ago. */
+export async function findAttempt(
+  signer: Signer,
+  browser: string,
+  state: string,
+  now = Date.now(),
+): Promise<Attempt | undefined> {
+  const text = state.slice(0, state.lastIndexOf('.'))
+  const signature = state.slice(text.length + 1)
+  if (!(await signer.verify('oidc state', `${browser}.${text}`, signature))) return undefined
+  const [, beganAt = '', path = ''] = text.split('.')
+  const age = now - Number(beganAt)
+  if (age < 0 || age > attemptMs) return undefined
+  return await complete(signer, browser, text, Buffer.from(path, 'base64url').toString())
+}
+
+async function complete(signer: Signer, browser: string, text: string, returnPath: string): Promise<Attempt> {
+  const sign = async (purpose: string) => await signer.sign(`oidc ${purpose}`, `${browser}.${text}`)
+  return {
+    state: `${text}.${await sign('state')}`,
+    nonce: await sign('nonce'),
+    codeVerifier: await sign('verifier'),
+    returnPath,
+  }
+}
+
+/** Returns the path of an address in the dashboard, or `/` if the address leads elsewhere. */
+export function localPath(address: string): string {
+  const base = 'http://dashboard.invalid'
+  if (address.length > longestPath || !address.startsWith('/') || !URL.canParse(address, base)) return '/'
+  const { origin, pathname, search } = new URL(address, base)
+  // Two leading slashes would name another host.
+  return origin === base ? `${pathname}${search}`.replace(/^\/+/, '/') : '/'
+}

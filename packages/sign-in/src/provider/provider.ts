@@ -1,0 +1,171 @@
+import type { Configuration } from 'openid-client'
+import type { Signer } from '../signer.ts'
+import { beginAttempt, findAttempt } from './attempt.ts'
+import { type Identity, lacksClaims, readIdentity } from './identity.ts'
+
+/** The library is only loaded if a provider is configured. */
+type Library = typeof import('openid-client')
+
+/** How long each request to the provider may take. */
+const defaultLimits = { requestSeconds: 10 }
+
+/** How long the provider's description of itself is used before it is read again, ms. */
+const descriptionMs = 60 * 60_000
+
+/** The provider, and the dashboard as its client. */
+export interface ProviderOptions {
+  issuer: string
+  clientId: string
+  clientSecret: string
+  operatorGroup: string | undefined
+  /** The address to which the provider sends people back. It must be registered there. */
+  callbackUrl: string
+  /** The address to which the provider sends people after they signed out there. */
+  signedOutUrl: string
+}
+
+/** An OpenID Connect provider that signs people in. */
+export interface IdentityProvider {
+  /** The host of the issuer, which people know. */
+  name: string
+  /**
+   * Begins a sign-in in a browser. Returns the address of the provider that the browser must open. Throws
+   * {@link ProviderUnavailable}.
+   */
+  begin(browser: string, returnPath: string): Promise<string>
+  /**
+   * Finishes a sign-in: `query` is what the provider added to the callback's address. Throws {@link SignInRefused} or
+   * {@link ProviderUnavailable}.
+   */
+  finish(browser: string, query: URLSearchParams): Promise<{ identity: Identity; returnPath: string }>
+  /** Returns the address that ends the session at the provider; undefined if it offers none or does not answer. */
+  signOutUrl(): Promise<string | undefined>
+}
+
+/** The provider did not sign the person in, or its answer is not valid. The message holds no secret. */
+export class SignInRefused extends Error {
+  override readonly name = 'SignInRefused'
+}
+
+/** The provider cannot be reached, fails, or does not accept the dashboard as its client. No secret in the message. */
+export class ProviderUnavailable extends Error {
+  override readonly name = 'ProviderUnavailable'
+}
+
+/** Opens a provider: code flow with PKCE, state and nonce. The first sign-in reads the provider's description. */
+export function openProvider(options: ProviderOptions, signer: Signer, limits = defaultLimits): IdentityProvider {
+  const { issuer, operatorGroup, callbackUrl } = options
+  const describe = cached(() => discover(options, limits))
+
+  /** Runs requests to the provider. Throws errors without the answer, which may contain secrets. */
+  async function ask<Result>(
+    requests: (library: Library, provider: Configuration) => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      const { library, provider } = await describe()
+      return await requests(library, provider)
+    } catch (error) {
+      throw readable(error)
+    }
+  }
+
+  async function identify(library: Library, provider: Configuration, url: URL, checks: object): Promise<Identity> {
+    const tokens = await library.authorizationCodeGrant(provider, url, checks)
+    const claims = tokens.claims()
+    if (claims === undefined) throw new SignInRefused('the provider sent no ID token')
+    const isIncomplete = lacksClaims(claims, operatorGroup) && provider.serverMetadata().userinfo_endpoint !== undefined
+    const more = isIncomplete ? await library.fetchUserInfo(provider, tokens.access_token, claims.sub) : {}
+    return readIdentity({ ...more, ...claims }, issuer, operatorGroup)
+  }
+
+  return {
+    name: new URL(issuer).host,
+    async begin(browser, target) {
+      const { state, nonce, codeVerifier } = await beginAttempt(signer, browser, target)
+      return await ask(async (library, provider) => {
+        const known = provider.serverMetadata().scopes_supported ?? []
+        const withGroups = operatorGroup !== undefined && known.includes('groups')
+        const url = library.buildAuthorizationUrl(provider, {
+          redirect_uri: callbackUrl,
+          scope: `openid email${withGroups ? ' groups' : ''}`,
+          state,
+          nonce,
+          code_challenge: await library.calculatePKCECodeChallenge(codeVerifier),
+          code_challenge_method: 'S256',
+        })
+        return url.href
+      })
+    },
+    async finish(browser, query) {
+      const attempt = await findAttempt(signer, browser, query.get('state') ?? '')
+      if (attempt === undefined) throw new SignInRefused('the sign-in began in another browser or too long ago')
+      const { state: expectedState, nonce: expectedNonce, codeVerifier: pkceCodeVerifier, returnPath } = attempt
+      const checks = { expectedState, expectedNonce, pkceCodeVerifier, idTokenExpected: true }
+      const url = new URL(`${callbackUrl}?${query}`)
+      return { identity: await ask((library, provider) => identify(library, provider, url, checks)), returnPath }
+    },
+    async signOutUrl() {
+      try {
+        return await ask(async (library, provider) => {
+          if (provider.serverMetadata().end_session_endpoint === undefined) return undefined
+          return library.buildEndSessionUrl(provider, { post_logout_redirect_uri: options.signedOutUrl }).href
+        })
+      } catch {
+        return undefined // the session of the dashboard has ended anyway
+      }
+    },
+  }
+}
+
+async function discover({ issuer, clientId, clientSecret }: ProviderOptions, { requestSeconds }: typeof defaultLimits) {
+  const library = await import('openid-client')
+  const server = new URL(issuer)
+  const isLocal = server.protocol === 'http:'
+  const execute = [library.enableNonRepudiationChecks, ...(isLocal ? [library.allowInsecureRequests] : [])]
+  const find = async (authentication: ReturnType<Library['ClientSecretBasic']>) =>
+    await library.discovery(server, clientId, undefined, authentication, { execute, timeout: requestSeconds })
+  const provider = await find(library.ClientSecretBasic(clientSecret))
+  const methods = provider.serverMetadata().token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+  if (methods.includes('client_secret_basic')) return { library, provider }
+  return { library, provider: await find(library.ClientSecretPost(clientSecret)) }
+}
+
+/** Returns a function that reads a value, keeps it for a while, and lets simultaneous calls share one reading. */
+function cached<Value>(read: () => Promise<Value>): () => Promise<Value> {
+  let reading: Promise<Value> | undefined
+  let readAt = 0
+  return async () => {
+    if (reading === undefined || performance.now() - readAt > descriptionMs) {
+      readAt = performance.now()
+      reading = read()
+    }
+    const current = reading
+    try {
+      return await current
+    } catch (error) {
+      if (reading === current) reading = undefined
+      throw error
+    }
+  }
+}
+
+/** Errors of the library which say that this one sign-in is not valid. Other errors concern the provider as a whole. */
+const refusals = [
+  'OAUTH_AUTHORIZATION_RESPONSE_ERROR',
+  'OAUTH_INVALID_RESPONSE',
+  'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
+  'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
+  'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED',
+]
+
+/** Errors that a provider names when it fails itself (RFC 6749, 4.1.2.1). */
+const failures = ['server_error', 'temporarily_unavailable']
+
+/** Keeps only the code and the message of an error: its cause may contain tokens. */
+function readable(error: unknown): Error {
+  if (error instanceof SignInRefused) return error
+  const { code, error: named } = (error ?? {}) as { code?: unknown; error?: unknown }
+  const message = [error instanceof Error ? error.message : 'unknown error', code, named].filter(Boolean).join(', ')
+  const isRefusal = refusals.includes(String(code)) && !failures.includes(String(named))
+  return isRefusal || named === 'invalid_grant' ? new SignInRefused(message) : new ProviderUnavailable(message)
+}
