@@ -84,7 +84,7 @@ test('every statement of a request and of an import names the app, so that table
     (name) => ![...crossing.keys()].some((text) => acrossApps[name]?.test(text)),
   )
   expect(unseen).toEqual([])
-})
+}, 180_000)
 
 /** Calls every function of the API once. */
 async function useEverything({ api, db }: Deployment, { appId, token }: ClientApp): Promise<void> {
