@@ -157,7 +157,10 @@ async function provokeSerializationFailures({ deployment: { db }, durationMs }: 
 async function forgetQueue({ deployment }: FaultContext): Promise<void> {
   if (deployment.redis !== undefined) await deployment.redis.restart()
   else {
-    const forget = sql`delete from bullmq.job; delete from bullmq.scheduler; delete from bullmq.meta where field <> 'version'`
+    const forget = sql`
+      with jobs as (delete from bullmq.job), schedules as (delete from bullmq.scheduler)
+      delete from bullmq.meta where field <> 'version'
+    `
     // Workers lock the same rows in another order, so this statement may deadlock.
     await retryConflicts(() => forget.execute(deployment.db))
   }
