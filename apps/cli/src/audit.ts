@@ -13,11 +13,12 @@ function cliUser(): AuditEvent['who'] {
   }
 }
 
-/** Runs a command that changes something, with its entry in the audit log. Otherwise like `withDatabase`. */
+/** Runs a command that changes something, with its entry in the audit log. Otherwise like {@link withDatabase}. */
 export async function withAudit<Result>(
   event: Omit<AuditEvent, 'who'>,
   work: (db: Database) => Promise<Result>,
   describe?: Parameters<typeof audited<Result>>[3],
+  url?: string,
 ): Promise<Result> {
-  return await withDatabase((db) => audited(db, { ...event, who: cliUser() }, () => work(db), describe))
+  return await withDatabase((db) => audited(db, { ...event, who: cliUser() }, () => work(db), describe), url)
 }

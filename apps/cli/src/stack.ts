@@ -63,10 +63,13 @@ export async function dashboardUrl(): Promise<string> {
   return url
 }
 
-/** Runs an operator's command with a connection to the database, and closes the connection at the end. */
-export async function withDatabase<Result>(work: (db: Database) => Promise<Result>): Promise<Result> {
+/**
+ * Runs an operator's command with a connection to the database, and closes the connection at the end. `url` replaces the
+ * database of {@link databaseUrl}.
+ */
+export async function withDatabase<Result>(work: (db: Database) => Promise<Result>, url?: string): Promise<Result> {
   const { connect } = await import('@sluice/database')
-  const { db, close } = connect(await databaseUrl(), { connections: 4 })
+  const { db, close } = connect(url ?? (await databaseUrl()), { connections: 4 })
   try {
     return await work(db)
   } finally {

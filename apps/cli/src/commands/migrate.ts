@@ -23,7 +23,8 @@ export function addMigrateCommand(program: Command): void {
       const applied = await migrate(url)
       await migrateQueue(store)
       // Before the migration, there may be no audit log.
-      if (applied.length > 0) await withAudit({ appId: undefined, what: 'schema.migrate' }, async () => {})
+      if (applied.length > 0)
+        await withAudit({ appId: undefined, what: 'schema.migrate' }, async () => {}, undefined, url)
       print(command, { applied }, () =>
         applied.length === 0 ? 'The schema is up to date.' : `Applied ${applied.join(', ')}.`,
       )
