@@ -64,8 +64,8 @@ export async function dashboardUrl(): Promise<string> {
 }
 
 /**
- * Runs an operator's command with a connection to the database, and closes the connection at the end. `url` replaces the
- * database of {@link databaseUrl}.
+ * Runs an operator's command with a connection to the database, and closes the connection at the end. `url` replaces
+ * the database of {@link databaseUrl}.
  */
 export async function withDatabase<Result>(work: (db: Database) => Promise<Result>, url?: string): Promise<Result> {
   const { connect } = await import('@sluice/database')
