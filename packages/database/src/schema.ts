@@ -1,4 +1,4 @@
-import type { ImportState, ImportWarning, NewKeys, ValueType } from '@sluice/contract'
+import type { ImportSource, ImportState, ImportWarning, NewKeys, ValueType } from '@sluice/contract'
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 import type {
   AccessKeysTable,
@@ -113,7 +113,6 @@ interface ProfileKeysTable {
   registered_at: Timestamp
 }
 
-export type ImportSource = 'v3' | 'v2' | 'dashboard' | 'bucket'
 export type ImportContentType = 'text/csv' | 'application/gzip'
 
 interface ImportsTable {

@@ -5,6 +5,7 @@ import { answer } from '../answers.ts'
 import { appOf, authentication } from '../authentication.ts'
 import type { ApiContext } from '../context.ts'
 import { responseRecorder } from '../keyed-request.ts'
+import { fileLinkRoute } from './file-link.ts'
 
 /** Adds exports of all profiles, an extension: the request, its state, and the link to the file. */
 export function exportRoutes(api: FastifyInstance, context: ApiContext): void {
@@ -33,14 +34,5 @@ export function exportRoutes(api: FastifyInstance, context: ApiContext): void {
     return found ?? answer(reply, errors.notFound())
   })
 
-  // The token in the link is its authentication.
-  api.get<{ Params: { token: string } }>('/export_files/:token', async (request, reply) => {
-    const followed = await followExportLink(db, storage, request.params.token)
-    if (followed === 'unknown') return answer(reply, errors.notFound())
-    if (followed === 'expired') return answer(reply, errors.linkExpired())
-    return reply
-      .header('Cache-Control', 'no-store')
-      .header('Referrer-Policy', 'no-referrer')
-      .redirect(followed.url, 302)
-  })
+  fileLinkRoute(api, '/export_files', (token) => followExportLink(db, storage, token))
 }

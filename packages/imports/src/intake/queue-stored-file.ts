@@ -1,4 +1,5 @@
-import { type Database, type ImportContentType, type ImportSource, sql } from '@sluice/database'
+import type { ImportSource } from '@sluice/contract'
+import { type Database, type ImportContentType, sql } from '@sluice/database'
 import type { StoredFile } from '../context.ts'
 import { optionValues } from '../options.ts'
 import type { FirstState } from '../states.ts'

@@ -1,5 +1,5 @@
-import { type ImportState, type ImportView, isImportState } from '@sluice/contract'
-import { type Database, type ImportSource, type RawBuilder, sql } from '@sluice/database'
+import { type ImportSource, type ImportState, type ImportView, importSources, isImportState } from '@sluice/contract'
+import { type Database, type RawBuilder, sql } from '@sluice/database'
 import { isImportId } from '../context.ts'
 import { selectImports, toView } from './view.ts'
 
@@ -136,14 +136,12 @@ function parsePosition(text: string): { at: string; number: number } | undefined
 /** Values of filters as text, from a form, an address or the command line. */
 export type FilterTexts = Partial<Record<'app' | 'state' | 'source' | 'text' | 'since' | 'until', string | undefined>>
 
-const sources: readonly ImportSource[] = ['v3', 'v2', 'dashboard', 'bucket']
-
 /** Parses filters. Empty texts set no filter. Returns the name of the first filter that is not valid instead. */
 export function parseImportFilter(texts: FilterTexts): ImportFilter | { invalid: keyof FilterTexts } {
   const { app = '', state = '', source = '', text = '', since = '', until = '' } = texts
   if (app !== '' && !/^[1-9]\d{0,8}$/.test(app)) return { invalid: 'app' }
   if (state !== '' && !isImportState(state)) return { invalid: 'state' }
-  const knownSource = sources.find((each) => each === source)
+  const knownSource = importSources.find((each) => each === source)
   if (source !== '' && knownSource === undefined) return { invalid: 'source' }
   if (text !== '' && text.length < shortestText) return { invalid: 'text' }
   for (const [name, time] of [['since', since] as const, ['until', until] as const]) {

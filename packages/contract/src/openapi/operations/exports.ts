@@ -3,8 +3,9 @@ import { parseExportRequest } from '../../export.ts'
 import { limits } from '../../limits.ts'
 import type { ExportView } from '../../wire-types.ts'
 import type { PathItem } from '../document-types.ts'
+import { fileLinkPath } from '../file-link.ts'
 import { acceptsKey } from '../idempotency.ts'
-import { type ErrorCase, json, jsonBodyErrors, openResponses, success, tokenResponses } from '../responses.ts'
+import { type ErrorCase, json, jsonBodyErrors, success, tokenResponses } from '../responses.ts'
 
 const view: ExportView = {
   export_id: '5c0f7f1e-30c9-4e0f-8a53-91ad6a0a4d11',
@@ -86,34 +87,11 @@ export const exportPath: PathItem = {
 }
 
 /** `/export_files/{token}`. */
-export const exportFilePath: PathItem = {
-  get: {
-    operationId: 'getExportFile',
-    tags: ['Profiles'],
-    summary: 'Download the file of an export',
-    description: 'Extension of Sluice. The link in `file_url`.',
-    'x-sluice-extension': true,
-    security: [],
-    parameters: [
-      {
-        name: 'token',
-        in: 'path',
-        required: true,
-        description: 'The secret part of the link.',
-        schema: { type: 'string' },
-        example: '5c0f7f1e.c2VjcmV0',
-      },
-    ],
-    responses: openResponses(
-      {
-        302: success('The address of the file, which is valid for 5 minutes.', undefined, {
-          Location: { description: 'Address of the file.', schema: { type: 'string', format: 'uri' }, required: true },
-        }),
-      },
-      [
-        { name: 'unknown', when: 'The link is unknown.', answer: errors.notFound() },
-        { name: 'expired', when: 'The link has expired, or the file was removed.', answer: errors.linkExpired() },
-      ],
-    ),
-  },
-}
+export const exportFilePath = fileLinkPath({
+  operationId: 'getExportFile',
+  tag: 'Profiles',
+  summary: 'Download the file of an export',
+  description: 'Extension of Sluice. The link in `file_url`.',
+  token: '5c0f7f1e.c2VjcmV0',
+  expired: 'The link has expired, or the file was removed.',
+})

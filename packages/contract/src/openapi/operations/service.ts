@@ -1,43 +1,21 @@
 import { errors } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import type { PathItem } from '../document-types.ts'
+import { fileLinkPath } from '../file-link.ts'
 import { json, openResponses, success } from '../responses.ts'
 
 /** `/error_files/{token}`. */
-export const errorFilePath: PathItem = {
-  get: {
-    operationId: 'getErrorFile',
-    tags: ['Bulk import'],
-    summary: 'Download the error file of an import',
-    description: [
-      `Extension of Sluice. The link in result mails and in \`error_file_url\`. It is valid for ${limits.errorFileLinkDays} days. The file has the rows`,
-      'that could not be applied, with the reasons in the first column, `SERVICE_ERRORS`. Correct the rows and import the file again.',
-    ].join('\n'),
-    'x-sluice-extension': true,
-    security: [],
-    parameters: [
-      {
-        name: 'token',
-        in: 'path',
-        required: true,
-        description: 'The secret part of the link.',
-        schema: { type: 'string' },
-        example: '0b9d4d1e.c2VjcmV0',
-      },
-    ],
-    responses: openResponses(
-      {
-        302: success('The address of the file, which is valid for 5 minutes.', undefined, {
-          Location: { description: 'Address of the file.', schema: { type: 'string', format: 'uri' }, required: true },
-        }),
-      },
-      [
-        { name: 'unknown', when: 'The link is unknown.', answer: errors.notFound() },
-        { name: 'expired', when: 'The link has expired.', answer: errors.linkExpired() },
-      ],
-    ),
-  },
-}
+export const errorFilePath = fileLinkPath({
+  operationId: 'getErrorFile',
+  tag: 'Bulk import',
+  summary: 'Download the error file of an import',
+  description: [
+    `Extension of Sluice. The link in result mails and in \`error_file_url\`. It is valid for ${limits.errorFileLinkDays} days. The file has the rows`,
+    'that could not be applied, with the reasons in the first column, `SERVICE_ERRORS`. Correct the rows and import the file again.',
+  ].join('\n'),
+  token: '0b9d4d1e.c2VjcmV0',
+  expired: 'The link has expired.',
+})
 
 /** `/healthz`. */
 export const livePath: PathItem = {
