@@ -97,17 +97,17 @@ export async function registerKeys(
 /**
  * Registers keys with exactly these types, or none of them. Keys that already have their wanted type stay as they are.
  *
- * Accepts the app's limit of keys. Returns all the wanted keys, sorted. Throws {@link TypeConflict}, {@link
- * KeyLimitExceeded}.
+ * Accepts the limit of keys for an app without one of its own. Returns all the wanted keys, sorted. Throws {@link
+ * TypeConflict}, {@link KeyLimitExceeded}.
  */
 export async function declareKeys(
   db: Database,
   appId: number,
   wanted: ReadonlyMap<string, ValueType>,
-  limit: number,
+  defaultLimit: number,
 ): Promise<ProfileKeyView[]> {
   const declare = async (tx: Database) => {
-    const types = await registerKeys(tx, appId, wanted, limit)
+    const types = await registerKeys(tx, appId, wanted, defaultLimit)
     const conflicts = [...types].filter(([key, type]) => type !== wanted.get(key))
     if (conflicts.length > 0) throw new TypeConflict(conflicts)
     return await listKeys(tx, appId, [...wanted.keys()])
