@@ -5,6 +5,7 @@ import { benchCommandLine } from './cli.ts'
 import { benchDashboard } from './dashboard.ts'
 import { benchDeletions } from './deletions.ts'
 import { benchExport } from './export.ts'
+import { benchFullSize } from './full-size.ts'
 import { benchImport } from './import/index.ts'
 import { benchLimiter } from './limiter.ts'
 import { benchMemory } from './memory.ts'
@@ -32,6 +33,7 @@ const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   memory: benchMemory,
   scale: benchScale,
   fairness: benchFairness,
+  'full-size': benchFullSize,
   stages: benchStages,
 }
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { startS3Endpoint } from '@sluice/s3-endpoint'
 import { startInbox } from '../inbox/start.ts'
+import { settingsFor, thisMachine } from '../postgres/machine-settings.ts'
 import { startPostgres } from '../postgres/start.ts'
 import type { WantedPort } from './choose-ports.ts'
 import { embeddedStorageAccess } from './embedded-storage.ts'
@@ -65,6 +66,7 @@ async function embedPostgres({ home, ports, parts, log, signal }: EmbeddedPartsO
       const postgres = await startPostgres({
         dataDirectory: join(home, 'postgres'),
         port: portOf(ports, 'POSTGRES_PORT'),
+        settings: settingsFor(await thisMachine(home)),
       })
       url = postgres.url
       return postgres

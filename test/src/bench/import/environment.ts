@@ -7,7 +7,7 @@ import { migrateQueue } from '@sluice/queue'
 import { openScratch } from '../scratch.ts'
 import { copyLines } from './copy.ts'
 import { type MadeFile, makeFile, registeredUsers, type Shape } from './file.ts'
-import { type BenchPostgres, connectTo, startBenchPostgres } from './postgres.ts'
+import { type BenchPostgres, connectTo, startBenchPostgres, startSettings } from './postgres.ts'
 
 /** Databases with all users registered and no profiles: the start of every first import. */
 export const templates = { yardsticks: 'bench_yardsticks', sluice: 'bench_sluice_template' } as const
@@ -21,11 +21,14 @@ export interface BenchEnvironment extends AsyncDisposable {
   file(shape: Shape): Promise<MadeFile>
 }
 
-/** Starts Postgres in a scratch folder and registers the users of files of `rows` rows. */
-export async function openBenchEnvironment(rows: number): Promise<BenchEnvironment> {
+/**
+ * Starts Postgres in a scratch folder and registers the users of files of `rows` rows. `asNpmStart` gives Postgres the
+ * settings of `npm start`.
+ */
+export async function openBenchEnvironment(rows: number, asNpmStart = false): Promise<BenchEnvironment> {
   await using unfinished = new AsyncDisposableStack()
   const { path: folder } = unfinished.use(await openScratch('sluice-bench-'))
-  const postgres = await startBenchPostgres(folder)
+  const postgres = await startBenchPostgres(folder, asNpmStart ? await startSettings(folder) : undefined)
   unfinished.defer(() => postgres.stop())
   await makeYardsticksTemplate(postgres, rows)
   await makeSluiceTemplate(postgres, rows)

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { startPostgres } from '@sluice/local-stack'
+import { settingsFor, startPostgres, thisMachine } from '@sluice/local-stack'
 import pg from 'pg'
 import { signal } from '../../stack/processes.ts'
 import { cpuOfTree } from './cpu.ts'
@@ -25,10 +25,20 @@ export interface BenchPostgres {
  * An expert's settings for a bulk load on such a machine. Autovacuum is off for all contenders, because it would
  * disturb some of them by chance: the benchmark vacuums between the phases itself.
  */
-const settings = { shared_buffers: '1GB', max_wal_size: '4GB', checkpoint_timeout: '30min', autovacuum: 'off' }
+const expertSettings: Readonly<Record<string, string>> = {
+  shared_buffers: '1GB',
+  max_wal_size: '4GB',
+  checkpoint_timeout: '30min',
+  autovacuum: 'off',
+}
 
-/** Starts the Postgres of a benchmark in a folder. */
-export async function startBenchPostgres(folder: string): Promise<BenchPostgres> {
+/** Returns the settings that `npm start` gives its Postgres on this machine, without autovacuum. */
+export async function startSettings(folder: string): Promise<Record<string, string>> {
+  return { ...settingsFor(await thisMachine(folder)), autovacuum: 'off' }
+}
+
+/** Starts the Postgres of a benchmark in a folder. The settings are an expert's unless others are given. */
+export async function startBenchPostgres(folder: string, settings = expertSettings): Promise<BenchPostgres> {
   const dataDirectory = join(folder, 'postgres')
   const server = await startPostgres({ dataDirectory, port: 0, settings })
   const postmaster = Number.parseInt(await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8'), 10)
