@@ -3,6 +3,7 @@ import { ByteWriter } from '../values/byte-writer.ts'
 import type { RowProblem } from '../values/value-type.ts'
 import { documentOfUser, writeCopyRows } from './copy-rows.ts'
 import { ElementList } from './element-list.ts'
+import { inKeyOrder } from './key-order.ts'
 import { hashOf, UserIndex } from './user-index.ts'
 
 /** Bytes of a row's hash: enough that two rows of one user never have the same hash by chance. */
@@ -179,11 +180,14 @@ export class ProfileBatch {
     return this.#documents.arrayOf(users.map((user) => documentOfUser(this.#documentOf, user)))
   }
 
-  /** Returns rows for `copyInto` of the profiles of these users, each of which must have a document. */
+  /**
+   * Returns rows for `copyInto` of the profiles of these users, each of which must have a document. The rows are in
+   * about the order of the IDs.
+   */
   copyRows(appId: number, users: readonly number[]): Buffer {
     this.#complete()
     const lists = { id: this.#ids, hash: this.#hashes, document: this.#documents }
-    return writeCopyRows(this.#rowWriter, appId, lists, users, this.#documentOf)
+    return writeCopyRows(this.#rowWriter, appId, lists, inKeyOrder(this.#ids, users), this.#documentOf)
   }
 
   /** Returns a `uuid[]` of the rows' hashes, of all users or of these. Users without a hash have all bits 0. */
