@@ -1,11 +1,9 @@
 import { isDue, sql } from '@sluice/database'
+import { lastWriteHours } from '@sluice/storage'
 import { type ExportContext, type ExportId, exportKey } from './context.ts'
 
 /** Exports that one query returns. */
 const passSize = 100
-
-/** Hours in which a worker that lost its claim may still write a file. */
-const lastWriteHours = 25
 
 const hourMs = 60 * 60_000
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { limits, userIdColumn } from '@sluice/contract'
+import { fileMessages, limits, userIdColumn } from '@sluice/contract'
 import { headerLine } from '@sluice/csv'
 import { type CopiedBytes, copyOut, type Database, sql } from '@sluice/database'
 import { registeredKeys } from '@sluice/profiles'
@@ -142,8 +142,7 @@ async function release(
   const isFinal = !isShutdown && (error instanceof ExportImpossible || pauseSeconds === undefined)
   if (!isShutdown) log.warn({ err: error, tries: claim.tries }, isFinal ? 'export failed' : 'export is tried again')
   if (isFinal) {
-    const reason =
-      error instanceof ExportImpossible ? error.message : `could not be processed in ${claim.tries} attempts`
+    const reason = error instanceof ExportImpossible ? error.message : fileMessages.tooManyAttempts(claim.tries)
     await heldBy(db, claim)
       .set({ state: 'failed', error: reason, bytes: 0, lease_until: null, finished_at: sql<Date>`now()` })
       .execute()

@@ -1,4 +1,5 @@
 export { ObjectGone, ObjectReplaced, type RefusalCode, StorageFull, StorageRefusal } from './errors.ts'
+export { lastWriteHours } from './last-write.ts'
 export {
   type ListedObject,
   maxRelayRequests,

@@ -1,13 +1,11 @@
 import { pathOf } from '@sluice/bucket-uploads'
 import { type Database, sql } from '@sluice/database'
 import { appPrefix, cancelImportsOfApp, type FilesContext } from '@sluice/imports'
+import { lastWriteHours } from '@sluice/storage'
 import { appTables, deleteRows } from './tables.ts'
 
 /** Rows that were deleted, by table. */
 export type DeletedRows = Record<string, number>
-
-/** Hours in which a request that began before the deletion may still write. An upload takes a day at most. */
-const lastWriteHours = 25
 
 /**
  * Begins the deletion of an app, which cannot be undone. From now on nobody can use the app: its tokens, access keys

@@ -1,15 +1,10 @@
 import { type Database, isDue, sql } from '@sluice/database'
+import { lastWriteHours } from '@sluice/storage'
 import type { ImportContext, ImportId } from '../context.ts'
 import { importPrefix } from './object-keys.ts'
 
 /** What sweeping needs. */
 export type SweepContext = Pick<ImportContext, 'db' | 'storage' | 'log' | 'shutdown'>
-
-/**
- * Hours in which somebody may still write under a prefix whose files were removed. An upload address is valid for 5
- * minutes, and an upload takes a day at most. Requests of our own processes end sooner.
- */
-const lastWriteHours = 25
 
 /** Minutes until a sweep that failed is repeated. */
 const retryMinutes = 10

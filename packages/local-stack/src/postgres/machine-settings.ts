@@ -14,7 +14,7 @@ const gibibyte = 2 ** 30
  * Returns the server settings that fit a machine. docs/operations.md (Postgres for imports) has the reasons, and
  * recommends the same for a deployment.
  *
- * Never gives Postgres's buffers more than a quarter of the memory, or its log (WAL) more than a tenth of the free disk.
+ * Postgres's buffers get at most a quarter of the memory, and its log (WAL) a tenth of the free disk.
  */
 export function settingsFor({ memory, freeDisk }: Machine): Record<string, string> {
   return {
