@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { root } from './modules.ts'
 
@@ -26,6 +26,19 @@ test.each(documents)('%s names only files, npm scripts and headings that exist',
     expect(existsSync(target), link).toBe(true)
     if (heading !== undefined) expect(anchorsOf(readFileSync(target, 'utf8')), link).toContain(heading)
   }
+})
+
+test('comments name only tests that exist', () => {
+  const sources = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
+    (path) => /^(?:apps|packages|test|scripts)\/.*\.ts$/.test(path) && !path.includes('node_modules'),
+  )
+  const names = new Set(sources.map((path) => basename(path)))
+  const missing = sources.flatMap((path) => {
+    const comments = readFileSync(join(root, path), 'utf8').match(/^\s*(?:\/\/|\/?\*).*$/gm) ?? []
+    const named = [...comments.join('\n').matchAll(/[\w./-]+\.test\.ts\b/g)]
+    return named.filter(([name]) => !names.has(basename(name))).map(([name]) => `${path}: ${name}`)
+  })
+  expect(missing).toEqual([])
 })
 
 test('the tests in the table of mutations exist', () => {

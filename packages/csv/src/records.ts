@@ -18,8 +18,8 @@ export interface RecordBlock {
   /** Absolute offset of each record's end, after its line break. There may be blank lines between records. */
   recordEnds: Float64Array
   /**
-   * Why each record cannot be read (a code of `record-problems.ts`); absent if all records can be read. A record with
-   * an unclosed quote is one physical line.
+   * For each record, a code of `record-problems.ts`: why it cannot be read, or that it can. Absent if all records can
+   * be read. A record with an unclosed quote ends with its first physical line.
    */
   problems?: Uint8Array
 }

@@ -1,7 +1,10 @@
 import type { Generated, JSONColumnType } from 'kysely'
 import type { NullableTimestamp, Timestamp } from './timestamps.ts'
 
-/** The checksum that an upload declares for its parts and for the whole file. */
+/**
+ * The kind of checksum, in the terms of S3, that an upload declares for its parts and for the whole file. The values of
+ * the checksums are not here.
+ */
 export interface UploadChecksum {
   algorithm: 'crc32' | 'crc32c' | 'crc64nvme' | 'sha1' | 'sha256'
   type: 'COMPOSITE' | 'FULL_OBJECT'

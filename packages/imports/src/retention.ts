@@ -75,8 +75,8 @@ export type FilesContext = Pick<ImportContext, 'db' | 'storage' | 'log' | 'shutd
  * Removes the stored files of all ended imports of an app, whatever their age, because a deletion completes. The files
  * of unfinished imports are removed when these end. Safe to repeat, and to run in several processes.
  *
- * Returns the number of imports and places whose files could not be removed. The next run tries them again. Throws when
- * the process shuts down.
+ * Returns the number of imports and of sweeps (`file/file-sweeps.ts`) whose files could not be removed. The next run
+ * tries them again. Throws when the process shuts down.
  */
 export async function removeFilesOfApp(context: FilesContext, appId: number): Promise<number> {
   let failures = await sweepFilesOfApp(context, appId)

@@ -52,7 +52,8 @@ export function openLocalCounts(now: () => number = () => performance.now()): Lo
     counted(key, { position, resetAfterMs }) {
       const known = current(key)
       const missed = known?.missed ?? 0
-      // The store may have begun a new window. Missed requests count until the end of the window in which they arrived.
+      // The store may have begun a new window. Requests that it did not count still count here until the end of the
+      // window in which they arrived, so that end is kept.
       const end = known === undefined || missed === 0 ? now() + resetAfterMs : known.end
       remember(key, { requests: position + missed, missed, end })
       return { position: position + missed, resetAfterMs }

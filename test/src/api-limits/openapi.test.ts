@@ -324,7 +324,7 @@ describe('answers are as documented', () => {
 
   test('every documented answer is tested above, except failures that cannot be provoked', () => {
     const common = ['no_token', 'invalid_token', 'too_many', 'our_fault', 'not_http', 'too_slow', 'large_headers']
-    // `too_many_bodies` is tested in large-bodies.test.ts, keys in flight in test/src/api/idempotency.test.ts.
+    // `too_many_bodies` is tested in large-bodies.long.test.ts, keys in flight in test/src/api/idempotency.test.ts.
     const others = [...common, 'unavailable', 'too_many_bodies', 'idempotency_key_in_flight']
     const provoked = (id: string) => [...Object.keys(provocations[id] ?? {}), ...others]
     const left = operations.flatMap(({ operationId, responses }) =>

@@ -66,7 +66,7 @@ describe('a batch', () => {
     const { db } = fixture.database
     await sql`alter table recently_deleted_users set (autovacuum_enabled = off)`.execute(db)
     await sql`vacuum recently_deleted_users`.execute(db)
-    // A separate connection, so that its statistics are complete once it is closed.
+    // Closing this separate connection makes Postgres add all its scans to `pg_stat_user_tables`, which is read below.
     const connection = connect(fixture.database.url, { connections: 4 })
     await countRoundTrips(await queueFile(fixture, appId, csv), connection.db)
     await sql`

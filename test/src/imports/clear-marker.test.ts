@@ -2,8 +2,8 @@ import { removeValue } from '@sluice/profiles'
 import { beforeEach, expect, test } from 'vitest'
 import { type ImportFixture, importFile, openApp, openImportFixture, profilesOf } from './import-fixture.ts'
 
-// A cell that equals the clear marker removes the key from the user's profile. `model.test.ts` compares any mixture of
-// values, markers and empty cells with the model.
+// A cell that equals the clear marker removes the key from the user's profile. `model.property.test.ts` compares any
+// mixture of values, markers and empty cells with the model.
 let fixture: ImportFixture
 let appId: number
 

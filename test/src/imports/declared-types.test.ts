@@ -15,8 +15,8 @@ import {
   resultOf,
 } from './import-fixture.ts'
 
-// The sender of a file declares types, and decides what happens to new columns. `model.test.ts` compares any mixture of
-// declared, registered and inferred types with the model.
+// The sender of a file declares types, and decides what happens to new columns. `model.property.test.ts` compares any
+// mixture of declared, registered and inferred types with the model.
 let fixture: ImportFixture
 let appId: number
 const noShutdown = new AbortController().signal

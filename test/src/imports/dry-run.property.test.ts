@@ -15,8 +15,8 @@ import {
   resultOf,
 } from './import-fixture.ts'
 
-// A dry run makes every check and the whole report, but applies nothing. `model.test.ts` compares its report to an
-// import's.
+// A dry run makes every check and the whole report, but applies nothing. `model.property.test.ts` compares its
+// report to an import's.
 let fixture: ImportFixture
 let appId: number
 const noShutdown = new AbortController().signal

@@ -147,8 +147,8 @@ async function writeBatch(
 }
 
 /**
- * Returns an expression to select that acquires the lock of a batch, and so waits for the end of the transaction that
- * holds it.
+ * Returns an expression for the list of a `select`. It acquires the lock of a batch. If another transaction holds the
+ * lock, it waits for the end of that transaction.
  *
  * The wait is in Postgres and not in this process, so that Postgres notices a deadlock between two transactions.
  */

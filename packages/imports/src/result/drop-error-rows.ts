@@ -1,8 +1,8 @@
 import { type Database, sql } from '@sluice/database'
 
 /**
- * Whether a deletion completed since an import `i` was sent, or since its rows were last dropped. They may name deleted
- * users.
+ * Whether a deletion completed after an import `i` was sent and, if its error rows were dropped before, after the last
+ * drop. The error rows that the import keeps may then name deleted users.
  */
 export const hasRowsToDrop = sql<boolean>`exists (
   select from recently_deleted_users d
@@ -10,8 +10,8 @@ export const hasRowsToDrop = sql<boolean>`exists (
 )`
 
 /**
- * Drops the rows that an app's unfinished imports keep for their error files, if a deletion completed since the imports
- * were sent. Such rows may name deleted users. Later batches keep no row of these users.
+ * Drops the rows that an app's unfinished imports keep for their error files, if {@link hasRowsToDrop}. Later batches
+ * keep no row of the deleted users.
  *
  * Must run in a transaction that blocks other deletions of the app.
  */

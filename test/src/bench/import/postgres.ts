@@ -42,8 +42,8 @@ export async function startBenchPostgres(folder: string, settings = expertSettin
   const dataDirectory = join(folder, 'postgres')
   const server = await startPostgres({ dataDirectory, port: 0, settings })
   const postmaster = Number.parseInt(await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8'), 10)
-  // A signal ends this process and removes its scratch folder. Without this handler, the server would shut down and
-  // write there.
+  // A signal ends this process, and its scratch folder is removed at exit. Postgres shuts down when this process ends,
+  // and would write there. So it is killed first.
   const kill = () => signal(postmaster, 'SIGKILL')
   process.prependOnceListener('exit', kill)
   const urlOf = (database: string) => {
