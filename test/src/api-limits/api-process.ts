@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { inject } from 'vitest'
 import { nodeEnvironment } from '../environment/program.ts'
+import { testStorageSettings } from '../environment/storage.ts'
 import { until } from '../environment/wait.ts'
 
 const entry = fileURLToPath(new URL('../../../apps/api/src/main.ts', import.meta.url))
@@ -22,10 +22,7 @@ export interface ApiProcess {
 export async function startApi(databaseUrl: string, env: Record<string, string> = {}): Promise<ApiProcess> {
   const settings = {
     DATABASE_URL: databaseUrl,
-    S3_ENDPOINT: inject('s3Endpoint'),
-    S3_BUCKET: 'test',
-    S3_ACCESS_KEY_ID: 'test',
-    S3_SECRET_ACCESS_KEY: 'test-secret',
+    ...testStorageSettings(),
     API_URL: 'http://api.test',
     API_PORT: '0',
   }

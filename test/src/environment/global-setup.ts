@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { migrate } from '@sluice/database'
 import { startPostgres } from '@sluice/local-stack'
 import { migrateQueue } from '@sluice/queue'
-import { startS3Endpoint } from '@sluice/s3-endpoint'
 import type { TestProject } from 'vitest/node'
 import { findChromium } from './chromium.ts'
 import { createTemplate } from './database.ts'
 import { startRedis } from './redis.ts'
 import { offerStack } from './shared-stack.ts'
+import { startTestStorage } from './storage-server.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -30,14 +30,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   // No data here needs to survive a power failure.
   const settings = { fsync: 'off', full_page_writes: 'off' }
   const postgres = await startPostgres({ dataDirectory: join(folder, 'postgres'), port: 0, settings })
-  const storage = await startS3Endpoint({
-    root: join(folder, 'storage'),
-    host: '127.0.0.1',
-    port: 0,
-    region: 'us-east-1',
-    buckets: ['test'],
-    credentials: { accessKeyId: 'test', secretAccessKey: 'test-secret' },
-  })
+  const storage = await startTestStorage(join(folder, 'storage'))
   const redis = await startRedis(folder)
   const template = await createTemplate(postgres.url)
   await migrate(template)
@@ -46,12 +39,12 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   project.provide('redisUrl', redis?.url)
   project.provide('chromium', await findChromium())
   project.provide('s3Endpoint', storage.url)
-  const stack = await offerStack()
+  const stack = await offerStack(storage.url)
   project.provide('stackOffer', stack.url)
   return async () => {
     await stack.close()
     await redis?.stop()
-    await storage.close()
+    await storage.stop()
     await postgres.stop()
     await rm(folder, { recursive: true, force: true })
   }

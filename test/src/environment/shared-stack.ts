@@ -1,7 +1,11 @@
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { join } from 'node:path'
 import { inject } from 'vitest'
 import { openStack, type RunningStack, type StackAccess, startStack } from '../stack/running-stack.ts'
+import { settingsOf, testStorageSettings } from './storage.ts'
+import { isOtherStorage } from './storage-server.ts'
 
 /** A stack with default settings that starts when a test file asks for it. */
 export interface OfferedStack {
@@ -11,11 +15,15 @@ export interface OfferedStack {
   close(): Promise<void>
 }
 
-/** Offers one stack to all test files of a run. Runs in the process that starts the test files. */
-export async function offerStack(): Promise<OfferedStack> {
+/**
+ * Offers one stack to all test files of a run. Runs in the process that starts the test files. If another storage than
+ * our own is under test, the stack uses this storage.
+ */
+export async function offerStack(storageUrl: string): Promise<OfferedStack> {
+  const env = isOtherStorage() ? settingsOf(storageUrl) : {}
   let started: Promise<RunningStack> | undefined
   const server = createServer((_, response) => {
-    started ??= startStack()
+    started ??= startStack({ env })
     started.then(
       ({ home }) => response.end(home),
       (error: Error) => response.writeHead(500).end(error.message),
@@ -34,6 +42,19 @@ export async function offerStack(): Promise<OfferedStack> {
         () => {}, // whoever asked for the stack knows that it did not start
       )
     },
+  }
+}
+
+/** Returns the settings of the storage that the shared stack uses. */
+export async function storageOfSharedStack(stack: StackAccess) {
+  if (isOtherStorage()) return testStorageSettings()
+  const credentials = JSON.parse(await readFile(join(stack.home, 'storage-credentials.json'), 'utf8'))
+  return {
+    S3_ENDPOINT: (await stack.info()).storage,
+    S3_REGION: 'us-east-1',
+    S3_BUCKET: 'sluice',
+    S3_ACCESS_KEY_ID: credentials.accessKeyId,
+    S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
   }
 }
 

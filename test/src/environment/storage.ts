@@ -2,19 +2,45 @@ import { randomBytes } from 'node:crypto'
 import { CreateBucketCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3'
 import { openRelay, openStorage, type Relay, type Storage, type StorageSettings } from '@sluice/storage'
 import { inject } from 'vitest'
+import { testCredentials } from './storage-server.ts'
 
 const region = 'us-east-1'
 const bucket = 'test'
-const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret' }
+
+/** Returns the settings of the storage that system tests share, for processes too. */
+export function testStorageSettings() {
+  return settingsOf(inject('s3Endpoint'))
+}
+
+/** Returns the settings of the tests' storage at an address. */
+export function settingsOf(endpoint: string) {
+  return {
+    S3_ENDPOINT: endpoint,
+    S3_REGION: region,
+    S3_BUCKET: bucket,
+    S3_ACCESS_KEY_ID: testCredentials.accessKeyId,
+    S3_SECRET_ACCESS_KEY: testCredentials.secretAccessKey,
+  }
+}
 
 /** Opens the storage that system tests share. Object keys contain random import IDs, so they do not collide. */
 export function openTestStorage(): Storage {
-  return openStorage({
-    S3_ENDPOINT: inject('s3Endpoint'),
-    S3_REGION: region,
-    S3_BUCKET: bucket,
-    S3_ACCESS_KEY_ID: credentials.accessKeyId,
-    S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+  return openStorage(testStorageSettings())
+}
+
+/** Creates a bucket in the storage that system tests share. */
+export async function makeBucket(name: string): Promise<void> {
+  const client = testClient()
+  await client.send(new CreateBucketCommand({ Bucket: name }))
+  client.destroy()
+}
+
+function testClient(): S3Client {
+  return new S3Client({
+    endpoint: inject('s3Endpoint'),
+    region,
+    credentials: testCredentials,
+    forcePathStyle: true,
   })
 }
 
@@ -28,16 +54,8 @@ export interface TestBucket {
 
 export async function openTestBucket(): Promise<TestBucket> {
   const name = `test-${randomBytes(8).toString('hex')}`
-  const client = new S3Client({ endpoint: inject('s3Endpoint'), region, credentials, forcePathStyle: true })
-  await client.send(new CreateBucketCommand({ Bucket: name }))
-  client.destroy()
-  const settings = {
-    S3_ENDPOINT: inject('s3Endpoint'),
-    S3_REGION: region,
-    S3_BUCKET: name,
-    S3_ACCESS_KEY_ID: credentials.accessKeyId,
-    S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
-  }
+  await makeBucket(name)
+  const settings = { ...testStorageSettings(), S3_BUCKET: name }
   const [storage, relay] = [openStorage(settings), openRelay(settings)]
   return {
     storage,
@@ -52,7 +70,7 @@ export async function openTestBucket(): Promise<TestBucket> {
 
 /** Returns the number of unfinished multipart uploads whose keys begin with `prefix`. */
 export async function unfinishedUploads(prefix: string): Promise<number> {
-  const client = new S3Client({ endpoint: inject('s3Endpoint'), region, credentials, forcePathStyle: true })
+  const client = testClient()
   try {
     const { Uploads: uploads = [] } = await client.send(
       new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix }),

@@ -1,16 +1,13 @@
 import { openStorage } from '@sluice/storage'
 import { expect, inject, onTestFinished, test } from 'vitest'
+import { testStorageSettings } from '../environment/storage.ts'
 import { startTcpProxy } from './harness/tcp-proxy.ts'
 
 test('idle connections to storage that died without notice cost one timeout together, not one timeout each', async () => {
   const proxy = await startTcpProxy(() => Number(new URL(inject('s3Endpoint')).port))
   const storage = openStorage({
+    ...testStorageSettings(),
     S3_ENDPOINT: `http://127.0.0.1:${proxy.port}`,
-    S3_PUBLIC_ENDPOINT: undefined,
-    S3_REGION: 'us-east-1',
-    S3_BUCKET: 'test',
-    S3_ACCESS_KEY_ID: 'test',
-    S3_SECRET_ACCESS_KEY: 'test-secret',
   })
   onTestFinished(async () => {
     storage.close()

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { runImport } from '@sluice/imports'
 import { openRelay, type Storage } from '@sluice/storage'
-import { beforeEach, describe, expect, inject, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { testStorageSettings } from '../environment/storage.ts'
 import {
   claim,
   type ImportFixture,
@@ -42,13 +43,7 @@ async function queueDeclared(): Promise<string> {
 
 /** Stores a file again under another ETag. */
 async function replace(importId: string, content: string): Promise<void> {
-  const relay = openRelay({
-    S3_ENDPOINT: inject('s3Endpoint'),
-    S3_REGION: 'us-east-1',
-    S3_BUCKET: 'test',
-    S3_ACCESS_KEY_ID: 'test',
-    S3_SECRET_ACCESS_KEY: 'test-secret',
-  })
+  const relay = openRelay(testStorageSettings())
   const key = keyOf(importId)
   const before = await fixture.storage.stat(key)
   const uploadId = await relay.beginParts(key, { contentType: 'text/csv', user: {} })

@@ -20,7 +20,7 @@ const secondsOf = (url: string) => Number(new URL(url).searchParams.get('X-Amz-E
 
 describe('without keys in the settings', () => {
   beforeEach(() => {
-    vi.stubEnv('AWS_ACCESS_KEY_ID', 'test')
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'test:test')
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test-secret')
   })
   afterEach(() => {

@@ -7,10 +7,10 @@ import { readSettings } from '@sluice/config'
 import type { Database } from '@sluice/database'
 import { memoryLimits } from '@sluice/local-stack'
 import { type RawAnswer, type RawRequest, send } from '@sluice/s3-endpoint/testing'
-import { inject } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
+import { makeBucket, testStorageSettings } from '../environment/storage.ts'
 import { startApp } from '../faults/harness/app-process.ts'
-import { makeBucket, type Owner } from './test-gateway.ts'
+import type { Owner } from './test-gateway.ts'
 
 /** The S3 gateway as a deployment runs it: a process with its memory limits, on real Postgres and its own bucket. */
 export interface GatewayProcess {
@@ -39,10 +39,8 @@ export async function startGateway(env: Record<string, string> = {}): Promise<Ga
     app: 's3-gateway',
     env: {
       DATABASE_URL: database.url,
-      S3_ENDPOINT: inject('s3Endpoint'),
+      ...testStorageSettings(),
       S3_BUCKET: bucket,
-      S3_ACCESS_KEY_ID: 'test',
-      S3_SECRET_ACCESS_KEY: 'test-secret',
       ENCRYPTION_KEYS,
       S3_GATEWAY_PORT: '0',
       ...env,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { CreateBucketCommand, PutObjectCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
+import { PutObjectCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { createAccessKey } from '@sluice/access-keys'
 import { createApp } from '@sluice/accounts'
@@ -14,8 +14,8 @@ import { type RawAnswer, type RawRequest, send } from '@sluice/s3-endpoint/testi
 import { createGateway, gatewaySettings } from '@sluice/s3-gateway/src/server.ts'
 import { openRelay, openStorage, storageSettings } from '@sluice/storage'
 import { pino } from 'pino'
-import { inject } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
+import { makeBucket, testStorageSettings } from '../environment/storage.ts'
 
 /** An app with access to its path in the bucket. */
 export interface Owner {
@@ -54,10 +54,8 @@ export async function openTestGateway(
   const bucket = `gateway-${randomBytes(8).toString('hex')}`
   const settings = readSettings(
     {
-      S3_ENDPOINT: inject('s3Endpoint'),
+      ...testStorageSettings(),
       S3_BUCKET: bucket,
-      S3_ACCESS_KEY_ID: 'test',
-      S3_SECRET_ACCESS_KEY: 'test-secret',
       ENCRYPTION_KEYS: randomBytes(32).toString('base64'),
       ...environment,
     },
@@ -124,17 +122,4 @@ export async function openTestGateway(
       await database.close()
     },
   }
-}
-
-/** Creates a bucket in the storage that system tests share. */
-export async function makeBucket(bucket: string): Promise<void> {
-  const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret' }
-  const client = new S3Client({
-    endpoint: inject('s3Endpoint'),
-    region: 'us-east-1',
-    credentials,
-    forcePathStyle: true,
-  })
-  await client.send(new CreateBucketCommand({ Bucket: bucket }))
-  client.destroy()
 }

@@ -1,9 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import { request } from 'node:http'
-import { join } from 'node:path'
 import { openStorage } from '@sluice/storage'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { openSharedStack } from '../environment/shared-stack.ts'
+import { openSharedStack, storageOfSharedStack } from '../environment/shared-stack.ts'
 import { declare, ended, openApp, put, type RequestedImport, requestImport, statusOf } from './client.ts'
 import type { StackAccess } from './running-stack.ts'
 
@@ -134,14 +132,7 @@ test('an upload address is valid for five minutes', async () => {
  * Returns the address that the API would have returned `agoMs` ms ago, with the signing code of the storage package.
  */
 async function addressSigned(agoMs: number, importId: string): Promise<string> {
-  const credentials = JSON.parse(await readFile(join(stack.home, 'storage-credentials.json'), 'utf8'))
-  const storage = openStorage({
-    S3_ENDPOINT: (await stack.info()).storage,
-    S3_REGION: 'us-east-1',
-    S3_BUCKET: 'sluice',
-    S3_ACCESS_KEY_ID: credentials.accessKeyId,
-    S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
-  })
+  const storage = openStorage(await storageOfSharedStack(stack))
   const { app_id: appId } = await stack.db
     .selectFrom('imports')
     .select('app_id')

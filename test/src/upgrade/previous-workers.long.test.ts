@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { migrate } from '@sluice/database'
 import { migrateQueue } from '@sluice/queue'
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
 import { nodeEnvironment } from '../environment/program.ts'
+import { testStorageSettings } from '../environment/storage.ts'
 import { until } from '../environment/wait.ts'
 import { type AppProcess, startApp } from '../faults/harness/app-process.ts'
 import { startMailServer } from '../faults/harness/mail-server.ts'
@@ -68,10 +69,7 @@ test('the preceding release keeps working during and after a migration, and besi
 function settings(databaseUrl: string, smtpPort: number): Record<string, string> {
   return {
     DATABASE_URL: databaseUrl,
-    S3_ENDPOINT: inject('s3Endpoint'),
-    S3_BUCKET: 'test',
-    S3_ACCESS_KEY_ID: 'test',
-    S3_SECRET_ACCESS_KEY: 'test-secret',
+    ...testStorageSettings(),
     SMTP_URL: `smtp://127.0.0.1:${smtpPort}`,
     MAIL_FROM: 'Sluice <no-reply@sluice.test>',
     API_URL: 'http://api.test',

@@ -1,0 +1,112 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { freePort } from './free-port.ts'
+import type { StorageServer } from './storage-server.ts'
+import { until } from './wait.ts'
+
+/** The servers behind the proxy, which keep accounts, containers (buckets) and objects. */
+const keepers = ['account', 'container', 'object'] as const
+
+/**
+ * Starts OpenStack Swift with its S3 middleware: four processes that keep one copy of each object in `folder`. The
+ * programs come from Debian's packages `swift-proxy`, `swift-account`, `swift-container` and `swift-object`.
+ *
+ * Accepts the only user, whose access key has the form `account:user`. Throws with the end of the log if a process does
+ * not start.
+ */
+export async function startSwift(
+  folder: string,
+  user: { accessKeyId: string; secretAccessKey: string },
+): Promise<StorageServer> {
+  await mkdir(join(folder, 'disks', 'd1'), { recursive: true })
+  await writeFile(
+    join(folder, 'swift.conf'),
+    '[swift-hash]\nswift_hash_path_suffix = test\nswift_hash_path_prefix = test\n[storage-policy:0]\nname = default\ndefault = yes\n',
+  )
+  const processes: ChildProcess[] = []
+  const stop = async () => {
+    for (const child of processes) {
+      if (child.exitCode !== null || child.signalCode !== null) continue
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    }
+  }
+  try {
+    processes.push(...(await Promise.all(keepers.map((name) => startKeeper(folder, name)))))
+    const port = await freePort()
+    await writeFile(join(folder, 'proxy.conf'), proxyConfiguration(folder, port, user))
+    const proxy = run('swift-proxy-server', join(folder, 'proxy.conf'))
+    processes.push(proxy)
+    const url = `http://127.0.0.1:${port}`
+    await until('Swift answers', async () => {
+      if (proxy.exitCode !== null) throw new Error(`swift-proxy-server ended with code ${proxy.exitCode}`)
+      return await fetch(url).then(
+        () => true,
+        () => false,
+      )
+    })
+    return { url, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** Starts one of the servers that keep data, and the ring that leads the proxy to it. */
+async function startKeeper(folder: string, name: (typeof keepers)[number]): Promise<ChildProcess> {
+  const port = await freePort()
+  const builder = join(folder, `${name}.builder`)
+  for (const step of [['create', '4', '1', '0'], ['add', `r1z1-127.0.0.1:${port}/d1`, '1'], ['rebalance']]) {
+    const [command = '', ...args] = step
+    await promisify(execFile)('swift-ring-builder', [builder, command, ...args])
+  }
+  const configuration = join(folder, `${name}.conf`)
+  await writeFile(
+    configuration,
+    [
+      ...['[DEFAULT]', ...commonSettings(folder, port), `devices = ${join(folder, 'disks')}`, 'mount_check = false'],
+      ...['[pipeline:main]', `pipeline = ${name}-server`, `[app:${name}-server]`, `use = egg:swift#${name}`, ''],
+    ].join('\n'),
+  )
+  return run(`swift-${name}-server`, configuration)
+}
+
+function commonSettings(folder: string, port: number): string[] {
+  return [
+    `swift_dir = ${folder}`,
+    'bind_ip = 127.0.0.1',
+    `bind_port = ${port}`,
+    // One process serves its requests itself, as whoever runs the tests.
+    'workers = 0',
+    `user = ${process.env.USER ?? 'root'}`,
+    'log_level = CRITICAL',
+  ]
+}
+
+function proxyConfiguration(folder: string, port: number, user: { accessKeyId: string; secretAccessKey: string }) {
+  const filters = ['catch_errors', 'gatekeeper', 'listing_formats', 's3api', 'tempauth', 'copy', 'slo', 'dlo']
+  const [account = '', name = ''] = user.accessKeyId.split(':')
+  const settings: Record<string, string[]> = {
+    s3api: ['location = us-east-1'],
+    tempauth: [`user_${account}_${name} = ${user.secretAccessKey} .admin`],
+  }
+  return [
+    ...['[DEFAULT]', ...commonSettings(folder, port)],
+    ...['[pipeline:main]', `pipeline = ${filters.join(' ')} proxy-server`],
+    ...['[app:proxy-server]', 'use = egg:swift#proxy', 'account_autocreate = true'],
+    ...filters.flatMap((filter) => [`[filter:${filter}]`, `use = egg:swift#${filter}`, ...(settings[filter] ?? [])]),
+    '',
+  ].join('\n')
+}
+
+function run(program: string, configuration: string): ChildProcess {
+  const child = spawn(program, [configuration], { stdio: 'ignore' })
+  // Leaves no server running if this process is ended by a signal.
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
+  return child
+}
