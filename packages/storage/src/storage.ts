@@ -2,7 +2,6 @@ import { addAbortSignal, Readable } from 'node:stream'
 import {
   AbortMultipartUploadCommand,
   CopyObjectCommand,
-  DeleteObjectsCommand,
   GetObjectCommand,
   HeadBucketCommand,
   HeadObjectCommand,
@@ -16,6 +15,7 @@ import { Upload } from '@aws-sdk/lib-storage'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { connect, statusOf } from './client.ts'
 import { signedSeconds } from './credentials.ts'
+import { deleteObjects } from './delete-objects.ts'
 import { ObjectGone, ObjectReplaced, StorageFull } from './errors.ts'
 import { sendBody } from './send-body.ts'
 import { timeOutStalledBody } from './stalled-body.ts'
@@ -185,11 +185,9 @@ export function openStorage(settings: StorageSettings, stop?: AbortSignal): Stor
     async removeAll(prefix) {
       for (;;) {
         const page = await client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix }))
-        const objects = (page.Contents ?? []).map(({ Key }) => ({ Key }))
-        if (objects.length === 0) break
-        const removed = await client.send(new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects: objects } }))
-        const refused = removed.Errors?.[0]
-        if (refused !== undefined) throw new Error(`storage did not remove ${refused.Key}: ${refused.Message}`)
+        const keys = (page.Contents ?? []).flatMap(({ Key }) => (Key === undefined ? [] : [Key]))
+        if (keys.length === 0) break
+        await deleteObjects(client, bucket, keys)
       }
       // The parts that a killed process has uploaded are not objects, but they take up room.
       const { Uploads: begun = [] } = await client.send(

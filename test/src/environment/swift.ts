@@ -14,8 +14,7 @@ const keepers = ['account', 'container', 'object'] as const
  * Starts OpenStack Swift with its S3 middleware: four processes that keep one copy of each object in `folder`. The
  * programs come from Debian's packages `swift-proxy`, `swift-account`, `swift-container` and `swift-object`.
  *
- * Accepts the only user, whose access key has the form `account:user`. Throws with the end of the log if a process does
- * not start.
+ * Accepts the only user, whose access key has the form `account:user`. Throws if a process does not start.
  */
 export async function startSwift(
   folder: string,
@@ -38,17 +37,8 @@ export async function startSwift(
     processes.push(...(await Promise.all(keepers.map((name) => startKeeper(folder, name)))))
     const port = await freePort()
     await writeFile(join(folder, 'proxy.conf'), proxyConfiguration(folder, port, user))
-    const proxy = run('swift-proxy-server', join(folder, 'proxy.conf'))
-    processes.push(proxy)
-    const url = `http://127.0.0.1:${port}`
-    await until('Swift answers', async () => {
-      if (proxy.exitCode !== null) throw new Error(`swift-proxy-server ended with code ${proxy.exitCode}`)
-      return await fetch(url).then(
-        () => true,
-        () => false,
-      )
-    })
-    return { url, stop }
+    processes.push(await run('proxy', folder, port))
+    return { url: `http://127.0.0.1:${port}`, stop }
   } catch (error) {
     await stop()
     throw error
@@ -63,15 +53,14 @@ async function startKeeper(folder: string, name: (typeof keepers)[number]): Prom
     const [command = '', ...args] = step
     await promisify(execFile)('swift-ring-builder', [builder, command, ...args])
   }
-  const configuration = join(folder, `${name}.conf`)
   await writeFile(
-    configuration,
+    join(folder, `${name}.conf`),
     [
       ...['[DEFAULT]', ...commonSettings(folder, port), `devices = ${join(folder, 'disks')}`, 'mount_check = false'],
       ...['[pipeline:main]', `pipeline = ${name}-server`, `[app:${name}-server]`, `use = egg:swift#${name}`, ''],
     ].join('\n'),
   )
-  return run(`swift-${name}-server`, configuration)
+  return await run(name, folder, port)
 }
 
 function commonSettings(folder: string, port: number): string[] {
@@ -86,10 +75,15 @@ function commonSettings(folder: string, port: number): string[] {
   ]
 }
 
+/** Filters whose code has another name. */
+const eggs: Record<string, string> = { cache: 'memcache' }
+
 function proxyConfiguration(folder: string, port: number, user: { accessKeyId: string; secretAccessKey: string }) {
-  const filters = ['catch_errors', 'gatekeeper', 'listing_formats', 's3api', 'tempauth', 'copy', 'slo', 'dlo']
+  const filters = ['catch_errors', 'gatekeeper', 'listing_formats', 'cache', 's3api', 'tempauth', 'copy', 'slo', 'dlo']
   const [account = '', name = ''] = user.accessKeyId.split(':')
   const settings: Record<string, string[]> = {
+    // The middleware must be there, but needs no server.
+    cache: ['memcache_servers = 127.0.0.1:1'],
     s3api: ['location = us-east-1'],
     tempauth: [`user_${account}_${name} = ${user.secretAccessKey} .admin`],
   }
@@ -97,16 +91,29 @@ function proxyConfiguration(folder: string, port: number, user: { accessKeyId: s
     ...['[DEFAULT]', ...commonSettings(folder, port)],
     ...['[pipeline:main]', `pipeline = ${filters.join(' ')} proxy-server`],
     ...['[app:proxy-server]', 'use = egg:swift#proxy', 'account_autocreate = true'],
-    ...filters.flatMap((filter) => [`[filter:${filter}]`, `use = egg:swift#${filter}`, ...(settings[filter] ?? [])]),
+    ...filters.flatMap((filter) => [
+      `[filter:${filter}]`,
+      `use = egg:swift#${eggs[filter] ?? filter}`,
+      ...(settings[filter] ?? []),
+    ]),
     '',
   ].join('\n')
 }
 
-function run(program: string, configuration: string): ChildProcess {
-  const child = spawn(program, [configuration], { stdio: 'ignore' })
+/** Starts a server, and waits until it answers. */
+async function run(name: string, folder: string, port: number): Promise<ChildProcess> {
+  const child = spawn(`swift-${name}-server`, [join(folder, `${name}.conf`)], { stdio: 'ignore' })
   // Leaves no server running if this process is ended by a signal.
   const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
   child.once('exit', () => process.off('exit', kill))
+  await once(child, 'spawn')
+  await until(`swift-${name}-server`, async () => {
+    if (child.exitCode !== null) throw new Error(`swift-${name}-server ended with code ${child.exitCode}`)
+    return await fetch(`http://127.0.0.1:${port}`).then(
+      () => true,
+      () => false,
+    )
+  })
   return child
 }

@@ -21,9 +21,26 @@ test('compose.yaml fits the schema of the Compose specification', () => {
   expect(validate({ services: { api: { image: 1 } } })).toBe(false)
 })
 
+test('every image of others has a full version, so that a deployment does not change by itself', () => {
+  const dockerfile = read('Dockerfile')
+  const images = [
+    ...Object.values(services).map(({ image }) => image),
+    ...[...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image),
+  ]
+  expect(images.length).toBeGreaterThan(10)
+  const unpinned = images.filter((image) => image !== 'sluice' && !/:v?\d+\.\d+(\.\d+)?(-\w+)*$/.test(image ?? ''))
+  expect(unpinned).toEqual([])
+})
+
 const { services } = z
   .object({
-    services: z.record(z.string(), z.looseObject({ environment: z.record(z.string(), z.string()).optional() })),
+    services: z.record(
+      z.string(),
+      z.looseObject({
+        image: z.string().optional(),
+        environment: z.record(z.string(), z.string()).optional(),
+      }),
+    ),
   })
   .parse(file)
 

@@ -81,7 +81,8 @@ const refusals: Refusal[] = [
   {
     name: 'no signature',
     send: ({ url, headers }) => put(url.split('?', 1)[0] ?? '', headers, file),
-    answers: [{ status: 403, code: 'AccessDenied' }],
+    // OpenStack Swift does not recognise such a request as one of S3.
+    answers: [{ status: 403, code: 'AccessDenied' }, { status: 400 }],
   },
 ]
 
