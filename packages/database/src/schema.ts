@@ -1,4 +1,4 @@
-import type { ImportSource, ImportState, ImportWarning, NewKeys, ValueType } from '@sluice/contract'
+import type { ImportSource, ImportState, ImportWarning, MappedColumn, NewKeys, ValueType } from '@sluice/contract'
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 import type {
   AccessKeysTable,
@@ -51,6 +51,7 @@ export interface Schema {
   imports: ImportsTable
   import_error_chunks: ImportErrorChunksTable
   import_slot_time: ImportSlotTimeTable
+  column_mappings: ColumnMappingsTable
   /** Occupies 1 MiB, which is freed when the disk is full (`disk-full.ts` of packages/imports). */
   disk_reserve: { filler: string }
   bucket_uploads: BucketUploadsTable
@@ -228,6 +229,16 @@ interface ImportSlotTimeTable {
   app_id: number
   seconds: number
   noted_at: Timestamp
+}
+
+/** What becomes of the columns of a file, for the next file with the same column names. */
+interface ColumnMappingsTable {
+  app_id: number
+  /** SHA-256 of the sorted names of the columns. */
+  columns_hash: Buffer
+  /** The columns that do not stay as they are. It holds names, never values of a file. */
+  mapping: ColumnType<MappedColumn[], string, string>
+  kept_at: Timestamp
 }
 
 /** Imports whose prefix in storage is cleared again at `due_at`, because a late write may arrive until then. */
