@@ -40,7 +40,6 @@ function enhance(form: HTMLFormElement): void {
   form.addEventListener('submit', (submitted) => {
     if (reading === undefined) return
     submitted.preventDefault()
-    if (reading.file.size > limitBytes) return
     void send(form, reading, { button: submitted.submitter, limitBytes, clearMarker: marker?.value ?? '' })
   })
   // A browser that goes back to the page keeps the file.
@@ -65,8 +64,8 @@ function acceptDrops(drop: HTMLElement, onFiles: (files: FileList) => void): voi
 /** A file that was chosen. It is read in the background. */
 interface Reading {
   file: File
-  /** Ends when the file has been read. `refused` files must not be sent. */
-  ended: Promise<'shown' | 'refused' | 'not readable'>
+  /** Ends when the file has been read, with the reason why it must not be sent, if there is one. */
+  refusal: Promise<string | undefined>
   /** What the page shows of the file, once it has been read. */
   view: FileView | undefined
   stop(): void
@@ -80,8 +79,9 @@ function openReading(file: File, form: HTMLFormElement, rules: () => ImportRules
   showProblem(undefined)
   if (file.size > limitBytes) {
     const size = `${(file.size / 2 ** 20).toFixed(1)} MB`
-    showProblem(`The file has ${size}, more than the ${limitBytes / 2 ** 20} MB that can be uploaded here.`)
-    return { file, ended: Promise.resolve('refused'), view: undefined, stop: () => {} }
+    const problem = `The file has ${size}, more than the ${limitBytes / 2 ** 20} MB that can be uploaded here.`
+    showProblem(problem)
+    return { file, refusal: Promise.resolve(problem), view: undefined, stop: () => {} }
   }
   const onProgress = (share: number) => write('[data-reading]', `Reading the file, ${Math.floor(share * 100)} %`)
   const findOtherBytes = ({ kind }: ChosenFile['start']) => checkInWorker({ file, kind }, { onProgress, signal })
@@ -89,7 +89,7 @@ function openReading(file: File, form: HTMLFormElement, rules: () => ImportRules
     try {
       const chosen = await readChosenFile(file, findOtherBytes, navigator.languages)
       if (!signal.aborted) reading.view = new FileView(chosen, form, rules)
-      return 'shown'
+      return undefined
     } catch (error) {
       const isRefused = error instanceof RefusedFile
       const problem = isRefused ? error.message : 'The file cannot be read. If it is compressed, it is damaged.'
@@ -97,10 +97,11 @@ function openReading(file: File, form: HTMLFormElement, rules: () => ImportRules
         clearView()
         showProblem(problem)
       }
-      return isRefused ? 'refused' : 'not readable'
+      // The import reports what is wrong with a damaged file.
+      return isRefused ? problem : undefined
     }
   }
-  const reading: Reading = { file, ended: read(), view: undefined, stop: () => stopped.abort() }
+  const reading: Reading = { file, refusal: read(), view: undefined, stop: () => stopped.abort() }
   return reading
 }
 
@@ -118,9 +119,9 @@ async function send(form: HTMLFormElement, reading: Reading, options: SendOption
   const isSeen = reading.view !== undefined
   const sending = new Sending(form)
   try {
-    const ended = await reading.ended
+    const refusal = await reading.refusal
     const { view } = reading
-    if (ended === 'refused') return sending.end()
+    if (refusal !== undefined) return sending.end(refusal)
     if (!isSeen && view?.chosen.evidence === 'guess')
       return sending.end('The file is not UTF-8. Check the encoding below, then send the file. Nothing was sent.')
     const file = view === undefined ? reading.file : await convertIfNeeded(view, options, sending)

@@ -40,7 +40,7 @@ export async function findOtherBytes({ file, kind }: WholeFile, onRead: OnRead):
 }
 
 /** The bytes of a part of a converted file. */
-const partBytes = 4 * 2 ** 20
+const partBytes = 2 ** 20
 
 /** The file cannot be converted, for the reason in the message. */
 export class NotConverted extends Error {

@@ -21,7 +21,7 @@ export function keepTick(): {
   isOn: () => boolean
 } {
   const box = element('input', { type: 'checkbox', checked: '' }) as HTMLInputElement
-  const tick = element('label', { class: 'tick' }, box, ' Keep this mapping for files with the same columns')
+  const tick = element('label', {}, box, ' Keep this mapping for files with the same columns')
   const update = (columns: readonly ColumnPlan[]) => {
     tick.hidden = !columns.some(isChanged)
   }
