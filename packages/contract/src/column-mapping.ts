@@ -34,6 +34,11 @@ export type MappedColumn = z.infer<typeof mapping>[number]
 /**
  * Parses the column names of a file from JSON. Returns undefined if they are no list of texts, or have more bytes than
  * a header.
+ *
+ * @example
+ * ```ts
+ * parseColumnNames('["user_id","E-Mail"]') // → ["user_id", "E-Mail"]
+ * ```
  */
 export function parseColumnNames(json: string): string[] | undefined {
   return parsed(names, json)
@@ -43,6 +48,13 @@ export function parseColumnNames(json: string): string[] | undefined {
  * Parses the mapping of a file's columns from JSON. Returns undefined if it is none, has a column that is not among
  * `columns`, or leaves the file without `user_id`. The first row of a file without a header has values of a person
  * instead of names, and such a file hardly ever has `user_id`.
+ *
+ * @example
+ * ```ts
+ * const column = { name: 'ID', key: 'user_id', left_out: false, form: 'as-is' }
+ * parseColumnMapping(JSON.stringify([column]), ['ID', 'age']).length // → 1
+ * parseColumnMapping(JSON.stringify([column]), ['age']) // → undefined
+ * ```
  */
 export function parseColumnMapping(json: string, columns: readonly string[]): MappedColumn[] | undefined {
   const found = parsed(mapping, json)

@@ -1,4 +1,4 @@
-import type { ImportSource, ImportState, ImportWarning, MappedColumn, NewKeys, ValueType } from '@sluice/contract'
+import type { ImportSource, ImportState, ImportWarning, NewKeys, ValueType } from '@sluice/contract'
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 import type {
   AccessKeysTable,
@@ -14,6 +14,7 @@ import type {
   BucketUploadsTable,
   UnannouncedFileFailuresTable,
 } from './schema-bucket-uploads.ts'
+import type { ColumnMappingsTable } from './schema-column-mappings.ts'
 import type {
   DeletedUsersTable,
   DeletionRequestsTable,
@@ -229,16 +230,6 @@ interface ImportSlotTimeTable {
   app_id: number
   seconds: number
   noted_at: Timestamp
-}
-
-/** What becomes of the columns of a file, for the next file with the same column names. */
-interface ColumnMappingsTable {
-  app_id: number
-  /** SHA-256 of the sorted names of the columns. */
-  columns_hash: Buffer
-  /** The columns that do not stay as they are. It holds names, never values of a file. */
-  mapping: ColumnType<MappedColumn[], string, string>
-  kept_at: Timestamp
 }
 
 /** Imports whose prefix in storage is cleared again at `due_at`, because a late write may arrive until then. */

@@ -101,6 +101,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await choose(page, 'Kunden 2.csv', files.germanExcel)
     await page.getByText('a mapping was kept for files with these columns').waitFor()
     expect(await inColumns(page).getByLabel('Key of Kundennr.').inputValue()).toBe('Kundennr.')
+    await takePictures(page, 'data-import-mapping')
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Use the mapping' }).click()
     expect((await cellsIn(page, 1)).slice(0, 5)).toEqual([
@@ -199,6 +200,47 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await page.getByText('This is a workbook of a spreadsheet').waitFor()
     expect(await importButton(page).isEnabled()).toBe(true)
     expect(page.url()).toMatch(new RegExp(`/apps/${appId}/data-import$`))
+    expect(problems).toEqual([])
+    await context.close()
+  })
+
+  test('a file that needs no conversion is sent byte by byte', async () => {
+    const { page, context, problems } = await openPage()
+    await choose(page, 'mark.csv', files.utf8WithMark)
+    await page.getByText('The file is sent as it is.').waitFor()
+    expect(await storedFile(await send(page))).toBe(files.utf8WithMark.toString())
+    expect(problems).toEqual([])
+    await context.close()
+  })
+
+  test('a file that is sent before its encoding is shown waits for a person if the encoding is a guess', async () => {
+    const { appId, page, context, problems } = await openPage()
+    const { promise: pressed, resolve: press } = Promise.withResolvers<void>()
+    await page.route('**/file-worker.ts', async (route) => {
+      await pressed
+      await route.continue()
+    })
+    await choose(page, 'Kunden.csv', files.germanExcel)
+    await importButton(page).click()
+    press()
+    await page.getByText('The file is not UTF-8. Check the encoding below, then send the file.').waitFor()
+    await page.getByText('this is a guess').waitFor()
+    expect(page.url()).toMatch(new RegExp(`/apps/${appId}/data-import$`))
+    expect(problems).toEqual([])
+    await context.close()
+  })
+
+  test('a conversion shows its progress, and a button stops it', async () => {
+    const { appId, page, context, problems } = await openPage()
+    await choose(page, 'Kunden.csv', files.germanExcel)
+    await page.getByText('this is a guess').waitFor()
+    await page.route('**/file-worker.ts', () => {}) // the conversion never begins
+    await importButton(page).click()
+    await page.getByText('Converting the file').waitFor()
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await expect.poll(() => importButton(page).isEnabled()).toBe(true)
+    const imports = dashboard.db.selectFrom('imports').select('file_name').where('app_id', '=', appId)
+    expect(await imports.execute()).toEqual([{ file_name: null }])
     expect(problems).toEqual([])
     await context.close()
   })

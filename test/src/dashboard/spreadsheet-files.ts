@@ -1,6 +1,6 @@
 // Files as spreadsheet programs write them, byte by byte. They were written by hand after the forms that the programs
-// are documented to use: the code page of Windows and the list separator of its region (Excel, "CSV"), UTF-16 with a
-// byte order mark and tabs (Excel, "Unicode Text"), a byte order mark in front of UTF-8 (Excel, "CSV UTF-8"), CR as line
+// are documented to use: the code page of Windows and the list separator of its region (Excel, "CSV"), UTF-16 with
+// a byte order mark and tabs (Excel, "Unicode Text"), UTF-8 after a byte order mark (Excel, "CSV UTF-8"), CR as line
 // break (Excel for Mac, "CSV (Macintosh)"), UTF-8 with CRLF (Numbers), and quotes around all texts (LibreOffice, "Quote
 // all text cells").
 

@@ -19,48 +19,39 @@ const shownExamples = 2
  */
 export function columnChoicesView({ columns, source }: ChosenFile, keys: Keys, onChange: () => void): HTMLElement {
   const known = [userIdColumn, ...Object.keys(keys)]
-  const rows = columns
+  const items = columns
     .slice(0, shownColumns)
-    .map((column, index) => columnRow(column, valuesOf(source?.rows ?? [], index), { columns, known, onChange }))
-  const isOpen = columns.some(isChanged) || rows.some(({ hasProposal }) => hasProposal)
-  const head = ['Column', 'Import', 'Key', 'Values'].map((name) => element('th', { scope: 'col' }, name))
-  const hidden = columns.length - rows.length
+    .map((column, index) => columnItem(column, valuesOf(source?.rows ?? [], index), { columns, known, onChange }))
+  const isOpen = columns.some(isChanged) || items.some(({ hasProposal }) => hasProposal)
+  const hidden = columns.length - items.length
   return element(
     'details',
     { class: 'card', ...(isOpen && { open: '' }) },
     element('summary', {}, 'Rename, leave out or convert columns'),
     element('datalist', { id: 'known-keys' }, ...known.map((name) => element('option', { value: name }))),
     element(
-      'div',
-      { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Columns of the file' },
-      element(
-        'table',
-        { class: 'choices' },
-        element('thead', {}, element('tr', {}, ...head)),
-        element('tbody', {}, ...rows.map(({ row }) => row)),
-      ),
+      'section',
+      { 'aria-label': 'Columns of the file' },
+      element('ul', { class: 'plain choices' }, ...items.map(({ item }) => item)),
     ),
     ...(hidden > 0 ? [element('p', { class: 'hint' }, `${numberOf(hidden)} more columns stay as they are.`)] : []),
   )
 }
 
-interface RowContext {
+interface ItemContext {
   columns: readonly ColumnPlan[]
   /** The names that a column may be mapped to. */
   known: readonly string[]
   onChange: () => void
 }
 
-function columnRow(
+function columnItem(
   column: ColumnPlan,
   values: readonly string[],
-  { columns, known, onChange }: RowContext,
-): { row: HTMLElement; hasProposal: boolean } {
-  const { name } = column
-  const label = name || '(no name)'
-  const taken = columns.filter((other) => other !== column).map(({ key }) => key)
-  const free = known.filter((each) => !taken.includes(each))
-  const proposal = known.includes(name) ? undefined : closeName(name, free)
+  { columns, known, onChange }: ItemContext,
+): { item: HTMLElement; hasProposal: boolean } {
+  const label = column.name || '(no name)'
+  const proposal = proposedKey(column, columns, known)
   const possible = possibleForms(values)
   const imported = element('input', { type: 'checkbox', 'aria-label': `Import ${label}` }) as HTMLInputElement
   const key = element('input', {
@@ -68,7 +59,9 @@ function columnRow(
   }) as HTMLInputElement
   const examples = element('div', { class: 'hint', 'aria-live': 'polite' })
   const forms = selectOf(`Values of ${label}`, valueForms, column.form, (form) => choose({ form }))
+  const use = proposal === undefined ? undefined : buttonOf(`Use ${proposal}`, () => choose({ key: proposal }))
   const show = () => {
+    if (use !== undefined) use.hidden = column.isLeftOut || column.key === proposal
     imported.checked = !column.isLeftOut
     if (key.value !== column.key) key.value = column.key
     key.disabled = column.isLeftOut
@@ -83,16 +76,27 @@ function columnRow(
   imported.addEventListener('change', () => choose({ isLeftOut: !imported.checked }))
   key.addEventListener('input', () => choose({ key: key.value }))
   show()
-  const use = proposal === undefined ? [] : [buttonOf(`Use ${proposal}`, () => choose({ key: proposal }))]
-  const row = element(
-    'tr',
+  const field = (text: string, ...parts: Node[]) =>
+    element('div', {}, element('span', { class: 'hint', 'aria-hidden': 'true' }, text), ...parts)
+  const item = element(
+    'li',
     {},
-    element('th', { scope: 'row', class: 'wrap' }, label, element('div', { class: 'hint as-is' }, someOf(values))),
-    element('td', {}, imported),
-    element('td', {}, key, ...use),
-    element('td', {}, forms, examples),
+    element('div', {}, element('strong', {}, label), element('div', { class: 'hint as-is' }, someOf(values))),
+    field('Import', imported),
+    field('Key', key, ...(use === undefined ? [] : [use])),
+    field('Values', forms, examples),
   )
-  return { row, hasProposal: proposal !== undefined || possible.length > 0 }
+  return { item, hasProposal: proposal !== undefined || possible.length > 0 }
+}
+
+/** Returns a known key that is close to the name of a column, and that no other column has. */
+function proposedKey(column: ColumnPlan, columns: readonly ColumnPlan[], known: readonly string[]): string | undefined {
+  const taken = columns.filter((other) => other !== column).map(({ key }) => key)
+  if (known.includes(column.name)) return undefined
+  return closeName(
+    column.name,
+    known.filter((key) => !taken.includes(key)),
+  )
 }
 
 /** Shows what a form makes of values, and which values do not have it. Points out possible forms if none is chosen. */

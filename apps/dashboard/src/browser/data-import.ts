@@ -24,6 +24,8 @@ function enhance(form: HTMLFormElement): void {
   })
   const limitBytes = Number(form.dataset.limit)
   show('[data-drop-hint]', true)
+  // The page converts these files, or says what to do with them.
+  input.accept += ',.tsv,.tab,.txt,.xlsx,.xls,.ods,text/tab-separated-values,text/plain'
 
   let reading: Reading | undefined
   const choose = (file: File | undefined) => {
@@ -145,5 +147,6 @@ async function convertIfNeeded({ chosen }: FileView, options: SendOptions, sendi
   if (!needsConversion(plan)) return file
   const onProgress = (share: number) => sending.showProgress('Converting the file', share)
   const control = { onProgress, signal: sending.signal }
+  onProgress(0)
   return await convertInWorker({ file, kind: start.kind }, { plan, limitBytes: options.limitBytes }, control)
 }

@@ -37,7 +37,7 @@ export function readingView(chosen: ChosenFile, onChange: () => void): HTMLEleme
   )
 }
 
-/** Says why the encoding is selected. */
+/** Creates the sentence about why the encoding is selected. */
 function evidenceText({ evidence, encoding }: ChosenFile): HTMLElement {
   const name = encodingNames[encoding]
   if (evidence === 'guess') {
@@ -73,7 +73,7 @@ function aroundLetter(line: string): string {
   return cut(start === 0 ? line : `…${line.slice(start)}`)
 }
 
-/** Says whether the file is converted. */
+/** Returns the sentence about whether the file is converted. */
 function sentAs(chosen: ChosenFile): string {
   return needsConversion(chosen.plan(''))
     ? 'Your browser converts the file to UTF-8 with commas before it sends it. If rows have errors, the error file is of the converted file: in UTF-8, with commas, and with the keys and values below.'

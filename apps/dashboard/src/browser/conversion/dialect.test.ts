@@ -1,8 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { closeName } from './close-names.ts'
 import { detectDialect, separators } from './dialect.ts'
-import { fileKind, kindProblem } from './file-kind.ts'
 
 test.each([
   ['commas', 'user_id,name\nu1,A\n', ',', '\n', 0],
@@ -35,41 +33,4 @@ test('the separator of any file with a column user_id is found', () => {
       },
     ),
   )
-})
-
-test.each([
-  ['User ID', 'user_id'],
-  ['UserId', 'user_id'],
-  ['E-Mail', 'email'],
-  ['emial', undefined],
-  ['e_mail ', 'email'],
-  ['citty', 'city'],
-  ['cty', undefined],
-  ['Größe', 'grosse'],
-  ['Grosse', 'grosse'],
-  ['last_nme', 'last_name'],
-  ['registered on', 'registered_at'],
-  ['plan', undefined],
-  ['', undefined],
-  ['---', undefined],
-])('the name %j is close to %j', (name, close) => {
-  const known = ['user_id', 'email', 'city', 'grosse', 'last_name', 'registered_at', 'plan_a', 'plan_b']
-  expect(closeName(name, known)).toBe(close)
-})
-
-test('two names that are equally close are no proposal', () => {
-  expect(closeName('plan_c', ['plan_a', 'plan_b'])).toBeUndefined()
-})
-
-test.each([
-  ['an Excel workbook', 'PK\x03\x04\x14\0\x06\0\b\0\0\0!\0[Content_Types].xml', 'workbook'],
-  ['a LibreOffice workbook', 'PK\x03\x04\x14\0\0mimetypeapplication/vnd.oasis.opendocument.spreadsheet', 'workbook'],
-  ['an old Excel workbook', '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', 'old workbook'],
-  ['another archive', 'PK\x03\x04\x14\0\0people.csv', 'archive'],
-  ['a compressed file', '\x1f\x8b\b', 'gzip'],
-  ['CSV', 'user_id,name\n', 'text'],
-  ['nothing', '', 'text'],
-] as const)('%s is recognised by its first bytes', (_, start, kind) => {
-  expect(fileKind(Uint8Array.from(Buffer.from(start, 'latin1')))).toBe(kind)
-  expect(kindProblem(kind) === undefined).toBe(kind === 'text' || kind === 'gzip')
 })

@@ -68,7 +68,7 @@ function agreement(text: string, dialect: Dialect): { hasUserId: boolean; share:
 }
 
 /** Returns the first items of a generator. */
-export function take<Item>(items: Generator<Item>, count: number): Item[] {
+function take<Item>(items: Generator<Item>, count: number): Item[] {
   const taken: Item[] = []
   for (const item of items) {
     taken.push(item)

@@ -26,8 +26,8 @@ const dateForm =
  * Converts a value to the form that an import reads: a decimal comma to a point without grouping signs, or a date and
  * its time to ISO 8601. A time without an offset stays without one, which an import reads as UTC.
  *
- * Returns undefined if the value does not have the form, or is a date that does not exist. A number without a comma, and
- * a value that is ISO 8601 already, have the form.
+ * Returns undefined if the value does not have the form, or is a date that does not exist. A number without a comma,
+ * and a value that is ISO 8601 already, have the form.
  */
 export function convertValue(text: string, form: ValueForm): string | undefined {
   if (form === 'as-is') return text
