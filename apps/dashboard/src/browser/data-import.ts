@@ -124,6 +124,7 @@ async function send(form: HTMLFormElement, reading: Reading, options: SendOption
     const refusal = await reading.refusal
     const { view } = reading
     if (refusal !== undefined) return sending.end(refusal)
+    sending.signal.throwIfAborted()
     if (!isSeen && view?.chosen.evidence === 'guess')
       return sending.end('The file is not UTF-8. Check the encoding below, then send the file. Nothing was sent.')
     const file = view === undefined ? reading.file : await convertIfNeeded(view, options, sending)

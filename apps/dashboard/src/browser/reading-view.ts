@@ -38,8 +38,12 @@ export function readingView(chosen: ChosenFile, onChange: () => void): HTMLEleme
 }
 
 /** Creates the sentence about why the encoding is selected. */
-function evidenceText({ evidence, encoding }: ChosenFile): HTMLElement {
+function evidenceText({ evidence, encoding, otherBytes }: ChosenFile): HTMLElement {
   const name = encodingNames[encoding]
+  if (encoding === 'utf-8' && otherBytes !== undefined) {
+    const text = 'The file has bytes that are not UTF-8. If it is UTF-8 otherwise, rows with such bytes are not applied.'
+    return element('p', { class: 'notice warn', role: 'status' }, text)
+  }
   if (evidence === 'guess') {
     const text = `The file is not UTF-8. It may be ${name}: this is a guess. Check the letters, and choose another encoding if they are wrong.`
     return element('p', { class: 'notice warn', role: 'status' }, text)

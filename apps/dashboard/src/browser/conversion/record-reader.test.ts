@@ -85,6 +85,15 @@ describe('a file is read', () => {
     )
   })
 
+  test('in the same way wherever it is cut, also if its records are too long', () => {
+    fc.assert(
+      fc.property(anyPieces, fc.integer({ min: 1, max: 20 }), (pieces, maxLength) => {
+        expect(read(pieces, comma, maxLength)).toEqual(read([pieces.join('')], comma, maxLength))
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
   test('up to the longest record; a longer record is cut, and the next line is read', () => {
     const long = 'x'.repeat(30)
     expect(read([`a\n${long}`, `${long}\nb\n`], comma, 10)).toEqual([

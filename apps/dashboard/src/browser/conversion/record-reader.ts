@@ -22,21 +22,29 @@ export interface SourceRecord {
  * Reads text record by record, by the rules of an import (design.md §3, CSV dialect) except for separator and line
  * break: blank lines are skipped, and a quote that is not closed costs one line.
  *
- * Memory is a few times the longest record and the largest chunk. Time is linear for any file that a program writes.
+ * Memory is a few times the longest record and the largest chunk. Time is linear for any file.
  */
 export class RecordReader {
   readonly #separator: Separator
   readonly #lineBreak: string
   readonly #maxLength: number
+  /** Text that has come since the last reading. */
+  #incoming = ''
   #text = ''
   /** Start of the next record in the text. */
   #at = 0
   #isFinal = false
   /** The record before was too long, and its line break has not come yet. */
   #isSkipping = false
-  #quotes = new Finder('"')
-  #separators: Finder
-  #lineBreaks: Finder
+  /**
+   * A scan through quotes that did not end a record. Each line from `from` up to the cell at `at` begins within its
+   * quotes. If the quotes of a later record reach such a line, its scan would take the same path, and continues at the
+   * cell instead. Otherwise a file of unmatched quotes would take quadratic time.
+   */
+  #failed: { from: number; at: number } | undefined
+  readonly #quotes = new Finder('"')
+  readonly #separators: Finder
+  readonly #lineBreaks: Finder
 
   /** Accepts the longest record, characters; tests use a lower one. */
   constructor({ separator, lineBreak }: Dialect, maxLength: number = limits.recordBytes) {
@@ -49,19 +57,26 @@ export class RecordReader {
 
   /** Accepts the next text. Yields the complete records. */
   *push(chunk: string): Generator<SourceRecord> {
-    this.#text = this.#text.slice(this.#at) + chunk
-    this.#at = 0
-    for (const finder of [this.#quotes, this.#separators, this.#lineBreaks]) finder.restart()
-    yield* this.#records()
+    this.#incoming += chunk
+    // A pending record is read again from its start only after at least as much new text.
+    if (this.#incoming.length >= this.#text.length - this.#at) yield* this.#read()
   }
 
   /** Ends the text. Yields the remaining records. */
   *end(): Generator<SourceRecord> {
     this.#isFinal = true
-    yield* this.#records()
+    yield* this.#read()
   }
 
-  *#records(): Generator<SourceRecord> {
+  *#read(): Generator<SourceRecord> {
+    this.#text = this.#text.slice(this.#at) + this.#incoming
+    this.#incoming = ''
+    if (this.#failed !== undefined) {
+      this.#failed.from -= this.#at
+      this.#failed.at -= this.#at
+    }
+    this.#at = 0
+    for (const finder of [this.#quotes, this.#separators, this.#lineBreaks]) finder.restart()
     while (this.#at < this.#text.length) {
       const record = this.#isSkipping ? this.#skipLine() : this.#nextRecord()
       if (record === undefined) return
@@ -87,9 +102,14 @@ export class RecordReader {
     const limit = this.#at + this.#maxLength
     let from = this.#at
     for (;;) {
-      const cell = this.#text[from] === '"' ? this.#quotedCell(from, limit) : this.#plainCell(from)
+      const cell = this.#cell(from, limit)
       if (cell === 'incomplete') return undefined
-      if (cell === 'broken') return this.#brokenLine(lineEnd)
+      if (cell === 'broken') {
+        if (from > lineEnd) this.#failed = { from: lineEnd + 1, at: from }
+        return this.#brokenLine(lineEnd)
+      }
+      const leavesLine = from <= lineEnd && cell.next > lineEnd + 1
+      if (leavesLine && this.#failsAgain(lineEnd, limit)) return this.#brokenLine(lineEnd)
       cells.push(cell.value)
       from = cell.next
       if (cell.isLast) break
@@ -97,6 +117,22 @@ export class RecordReader {
     if (from - this.#at > this.#maxLength + 1) return this.#skipLine()
     this.#at = from
     return { cells }
+  }
+
+  /** Whether a record whose first line ends within quotes fails where an earlier scan has failed, or later. */
+  #failsAgain(lineEnd: number, limit: number): boolean {
+    const failed = this.#failed
+    if (failed === undefined || lineEnd + 1 < failed.from || lineEnd >= failed.at) return false
+    for (;;) {
+      const cell = this.#cell(failed.at, limit)
+      if (cell === 'broken') return true
+      if (cell === 'incomplete' || cell.isLast) return false
+      failed.at = cell.next
+    }
+  }
+
+  #cell(from: number, limit: number): Cell | 'incomplete' | 'broken' {
+    return this.#text[from] === '"' ? this.#quotedCell(from, limit) : this.#plainCell(from)
   }
 
   #plainCell(from: number): Cell | 'incomplete' {
