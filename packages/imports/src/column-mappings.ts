@@ -22,25 +22,28 @@ export async function keepColumnMapping(
   mapping: readonly MappedColumn[],
 ): Promise<void> {
   const kept = { mapping: JSON.stringify(mapping), kept_at: sql<string>`now()` }
-  await db
-    .insertInto('column_mappings')
-    .values({ app_id: appId, columns_hash: hashOf(columns), ...kept })
-    .onConflict((conflict) => conflict.columns(['app_id', 'columns_hash']).doUpdateSet(kept))
-    .execute()
-  // Of two processes that keep a mapping at once, one may miss the other's. The next mapping removes what is too much.
-  await db
-    .deleteFrom('column_mappings as m')
-    .where('m.app_id', '=', appId)
-    .where('m.columns_hash', 'not in', (query) =>
-      query
-        .selectFrom('column_mappings as n')
-        .select('n.columns_hash')
-        .where('n.app_id', '=', appId)
-        .orderBy('n.kept_at', 'desc')
-        .orderBy('n.columns_hash')
-        .limit(mappingsPerApp),
-    )
-    .execute()
+  await db.transaction().execute(async (tx) => {
+    // Mappings of one app are kept one after another. Otherwise each could miss the others when it counts.
+    await tx.selectFrom('apps').select('app_id').where('app_id', '=', appId).forUpdate().execute()
+    await tx
+      .insertInto('column_mappings')
+      .values({ app_id: appId, columns_hash: hashOf(columns), ...kept })
+      .onConflict((conflict) => conflict.columns(['app_id', 'columns_hash']).doUpdateSet(kept))
+      .execute()
+    await tx
+      .deleteFrom('column_mappings')
+      .where('app_id', '=', appId)
+      .where('columns_hash', 'in', (query) =>
+        query
+          .selectFrom('column_mappings as older')
+          .select('older.columns_hash')
+          .where('older.app_id', '=', appId)
+          .orderBy('older.kept_at', 'desc')
+          .orderBy('older.columns_hash')
+          .offset(mappingsPerApp),
+      )
+      .execute()
+  })
 }
 
 /** Returns the mapping that was kept for files with these columns, in any order; undefined if there is none. */

@@ -41,7 +41,8 @@ export function readingView(chosen: ChosenFile, onChange: () => void): HTMLEleme
 function evidenceText({ evidence, encoding, otherBytes }: ChosenFile): HTMLElement {
   const name = encodingNames[encoding]
   if (encoding === 'utf-8' && otherBytes !== undefined) {
-    const text = 'The file has bytes that are not UTF-8. If it is UTF-8 otherwise, rows with such bytes are not applied.'
+    const text =
+      'The file has bytes that are not UTF-8. If it is UTF-8 otherwise, rows with such bytes are not applied.'
     return element('p', { class: 'notice warn', role: 'status' }, text)
   }
   if (evidence === 'guess') {

@@ -78,6 +78,7 @@ describe('the check for UTF-8', () => {
 
   test.each([
     ['in the first chunk', [western], 'u1,M\uFFFDller'],
+    ['that is the header of a large file', [bytes('u1,M', [0xfc], 'ller\n', 'x\n'.repeat(5_000))], 'u1,M\uFFFDller'],
     ['after megabytes of ASCII', [bytes('x\n'.repeat(50_000)), western], 'u1,M\uFFFDller'],
     ['in a line that begins in the preceding chunk', [bytes('a\nu1,M'), bytes([0xfc], 'ller\n')], 'u1,M\uFFFDller'],
     ['in a character that the end of the file cuts off', [bytes('a\nb', [0xc3])], 'b\uFFFD'],

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { RecordReader } from './record-reader.ts'
 
-// Time is measured in steps, not in seconds: the characters that the reader searches or cuts out. Production code counts
-// nothing. packages/csv has the same test of the import's reader.
+// Time is measured in steps, not in seconds: the characters that the reader searches or cuts out. Production code
+// counts nothing. packages/csv has the same test of the import's reader.
 let steps = 0
 
 const { indexOf, slice } = String.prototype

@@ -26,7 +26,7 @@ export class Utf8Check {
       return false
     }
     this.#isStart = this.#isStart && chunk.length === 0
-    if (!this.#decodes(chunk)) this.otherBytes = firstOtherLines(joined(this.#preceding, chunk))
+    if (!this.#decodes(chunk)) this.otherBytes = firstOtherLines(this.#preceding, chunk)
     this.#preceding = chunk.slice(-keptBytes)
     return this.otherBytes === undefined
   }
@@ -34,7 +34,7 @@ export class Utf8Check {
   /** Ends the bytes. Returns whether all of them are UTF-8. */
   end(): boolean {
     if (this.otherBytes !== undefined) return false
-    if (!this.#decodes()) this.otherBytes = firstOtherLines(this.#preceding)
+    if (!this.#decodes()) this.otherBytes = firstOtherLines(this.#preceding, new Uint8Array(0))
     return this.otherBytes === undefined
   }
 
@@ -49,12 +49,12 @@ export class Utf8Check {
   }
 }
 
-/** Returns the bytes from the first line on that is not UTF-8. */
-function firstOtherLines(bytes: Uint8Array): Uint8Array {
+/** Returns the bytes from the first line on that is not UTF-8. `preceding` are the bytes before the chunk. */
+function firstOtherLines(preceding: Uint8Array, chunk: Uint8Array): Uint8Array {
+  const bytes = joined(preceding, chunk)
   const lines = linesOf(bytes)
-  // The first line may lack its start.
-  const whole = lines.length > 1 && bytes.length > keptBytes ? lines.slice(1) : lines
-  const other = whole.find((line) => !isUtf8(line)) ?? lines.at(-1) ?? bytes
+  const lacksStart = preceding.length === keptBytes && lines.length > 1
+  const other = lines.find((line, index) => !(lacksStart && index === 0) && !isUtf8(line)) ?? lines.at(-1) ?? bytes
   const start = other.byteOffset - bytes.byteOffset
   return bytes.slice(start, start + sampleBytes)
 }
