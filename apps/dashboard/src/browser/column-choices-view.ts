@@ -18,17 +18,19 @@ const shownExamples = 2
  * date.
  */
 export function columnChoicesView({ columns, source }: ChosenFile, keys: Keys, onChange: () => void): HTMLElement {
-  const known = [userIdColumn, ...Object.keys(keys)]
+  const known = new Set([userIdColumn, ...Object.keys(keys)])
+  const taken = new Set(columns.map(({ key }) => key))
+  const free = [...known].filter((key) => !taken.has(key))
   const items = columns
     .slice(0, shownColumns)
-    .map((column, index) => columnItem(column, valuesOf(source?.rows ?? [], index), { columns, known, onChange }))
+    .map((column, index) => columnItem(column, valuesOf(source?.rows ?? [], index), { known, free, onChange }))
   const isOpen = columns.some(isChanged) || items.some(({ hasProposal }) => hasProposal)
   const hidden = columns.length - items.length
   return element(
     'details',
     { class: 'card', ...(isOpen && { open: '' }) },
     element('summary', {}, 'Rename, leave out or convert columns'),
-    element('datalist', { id: 'known-keys' }, ...known.map((name) => element('option', { value: name }))),
+    element('datalist', { id: 'known-keys' }, ...[...known].map((name) => element('option', { value: name }))),
     element(
       'section',
       { 'aria-label': 'Columns of the file' },
@@ -39,19 +41,20 @@ export function columnChoicesView({ columns, source }: ChosenFile, keys: Keys, o
 }
 
 interface ItemContext {
-  columns: readonly ColumnPlan[]
-  /** The names that a column may be mapped to. */
-  known: readonly string[]
+  /** The keys that a column may be mapped to. */
+  known: ReadonlySet<string>
+  /** The known keys that no column has yet. */
+  free: readonly string[]
   onChange: () => void
 }
 
 function columnItem(
   column: ColumnPlan,
   values: readonly string[],
-  { columns, known, onChange }: ItemContext,
+  { known, free, onChange }: ItemContext,
 ): { item: HTMLElement; hasProposal: boolean } {
   const label = column.name || '(no name)'
-  const proposal = proposedKey(column, columns, known)
+  const proposal = known.has(column.name) ? undefined : closeName(column.name, free)
   const possible = possibleForms(values)
   const imported = element('input', { type: 'checkbox', 'aria-label': `Import ${label}` }) as HTMLInputElement
   const key = element('input', {
@@ -87,16 +90,6 @@ function columnItem(
     field('Values', forms, examples),
   )
   return { item, hasProposal: proposal !== undefined || possible.length > 0 }
-}
-
-/** Returns a known key that is close to the name of a column, and that no other column has. */
-function proposedKey(column: ColumnPlan, columns: readonly ColumnPlan[], known: readonly string[]): string | undefined {
-  const taken = columns.filter((other) => other !== column).map(({ key }) => key)
-  if (known.includes(column.name)) return undefined
-  return closeName(
-    column.name,
-    known.filter((key) => !taken.includes(key)),
-  )
 }
 
 /** Shows what a form makes of values, and which values do not have it. Points out possible forms if none is chosen. */

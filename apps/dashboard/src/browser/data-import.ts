@@ -135,9 +135,9 @@ async function send(form: HTMLFormElement, reading: Reading, options: SendOption
     if (file !== reading.file) body.set('file', file, reading.file.name)
     upload(options.button?.getAttribute('formaction') ?? form.action, body, sending)
   } catch (error) {
-    if (error instanceof TaskFailed) sending.end(error.message)
-    else if (sending.signal.aborted) sending.end()
-    else throw error
+    if (sending.signal.aborted) return sending.end()
+    sending.end(error instanceof TaskFailed ? error.message : 'The file could not be sent. Nothing was imported.')
+    if (!(error instanceof TaskFailed)) throw error
   }
 }
 

@@ -62,7 +62,7 @@ export async function convertFile(
   const text = uncompressed(counted(file, onRead), kind).pipeThrough(new TransformStream(new Conversion(plan)))
   const converted = kind === 'gzip' ? text.pipeThrough(new CompressionStream('gzip') as ByteTransform) : text
   try {
-    return await collect(converted, limitBytes)
+    return await collect(converted, limitBytes, kind)
   } catch (error) {
     if (error instanceof NotConverted) throw error
     throw new NotConverted(error instanceof OtherEncoding ? otherEncoding(error, plan) : unreadable(kind))
@@ -72,7 +72,7 @@ export async function convertFile(
 type ByteTransform = ReadableWritablePair<Uint8Array, Uint8Array>
 
 /** Collects a stream in a Blob, part by part. */
-async function collect(stream: ReadableStream<Uint8Array>, limitBytes: number): Promise<Blob> {
+async function collect(stream: ReadableStream<Uint8Array>, limitBytes: number, kind: FileKind): Promise<Blob> {
   const reader = stream.getReader()
   const blobs: Blob[] = []
   let chunks: Uint8Array<ArrayBuffer>[] = []
@@ -86,7 +86,7 @@ async function collect(stream: ReadableStream<Uint8Array>, limitBytes: number): 
     }
     if (total > limitBytes) {
       void reader.cancel()
-      throw new NotConverted(tooLarge(limitBytes))
+      throw new NotConverted(tooLarge(limitBytes, kind))
     }
     if (!done && bytes < partBytes) continue
     blobs.push(new Blob(chunks))
@@ -115,8 +115,9 @@ function otherEncoding({ records }: OtherEncoding, { encoding }: Plan): string {
   return `${where} file has bytes that are not ${encodingNames[encoding]}. Choose another encoding. Nothing was sent.`
 }
 
-function tooLarge(limitBytes: number): string {
-  return `Converted, the file is over the limit of ${limitBytes / 2 ** 20} MB. Compress it with gzip, and choose it again. Nothing was sent.`
+function tooLarge(limitBytes: number, kind: FileKind): string {
+  const advice = kind === 'gzip' ? 'Split it into smaller files.' : 'Compress it with gzip, and choose it again.'
+  return `Converted, the file is over the limit of ${limitBytes / 2 ** 20} MB. ${advice} Nothing was sent.`
 }
 
 function unreadable(kind: FileKind): string {
