@@ -22,6 +22,7 @@ import { assetRoutes } from './assets/routes.ts'
 import { auditLogRoutes } from './audit-log/routes.ts'
 import type { DashboardContext, PageRoutes } from './context.ts'
 import { credentialRoutes } from './credentials/routes.ts'
+import { mappingRoutes } from './data-import/mapping-routes.ts'
 import { dataImportRoutes } from './data-import/routes.ts'
 import { deletionRoutes } from './deletions/routes.ts'
 import { answerErrors } from './error-pages.ts'
@@ -49,6 +50,7 @@ const areas: readonly PageRoutes[] = [
   invitationRoutes,
   importRoutes,
   dataImportRoutes,
+  mappingRoutes,
   credentialRoutes,
   profileRoutes,
   deletionRoutes,

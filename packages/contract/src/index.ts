@@ -1,3 +1,4 @@
+export { type MappedColumn, parseColumnMapping, parseColumnNames } from './column-mapping.ts'
 export { parseDeletionRequest } from './deletion.ts'
 export { type ErrorAnswer, errors, type TextAnswer, tooManyValues } from './errors.ts'
 export { parseExportRequest } from './export.ts'

@@ -14,6 +14,7 @@ import type {
   BucketUploadsTable,
   UnannouncedFileFailuresTable,
 } from './schema-bucket-uploads.ts'
+import type { ColumnMappingsTable } from './schema-column-mappings.ts'
 import type {
   DeletedUsersTable,
   DeletionRequestsTable,
@@ -51,6 +52,7 @@ export interface Schema {
   imports: ImportsTable
   import_error_chunks: ImportErrorChunksTable
   import_slot_time: ImportSlotTimeTable
+  column_mappings: ColumnMappingsTable
   /** Occupies 1 MiB, which is freed when the disk is full (`disk-full.ts` of packages/imports). */
   disk_reserve: { filler: string }
   bucket_uploads: BucketUploadsTable

@@ -1,3 +1,4 @@
+export { findColumnMapping, forgetColumnMapping, type KeptMapping, keepColumnMapping } from './column-mappings.ts'
 export {
   type BatchObserver,
   type CommittedBatch,

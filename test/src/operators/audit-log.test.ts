@@ -52,6 +52,11 @@ const asMember = (path: string, fields: Record<string, string> = {}, from?: stri
   (member as Visitor).post(path, fields, from)
 const asOperator = (path: string, from: string) => (operator as Visitor).post(path, {}, from)
 const settings = () => `/apps/${appId}/settings`
+const dataImport = () => `/apps/${appId}/data-import`
+const columnMapping = {
+  columns: '["ID"]',
+  mapping: '[{"name":"ID","key":"user_id","left_out":false,"form":"as-is"}]',
+}
 
 async function invite(email: string): Promise<Extract<InvitationOutcome, { outcome: 'invited' }>> {
   const invited = await inviteMember(dashboard.db, appId, { email, by: 'anna@example.com', memberLimit: 100 })
@@ -149,6 +154,16 @@ const recorded: Record<string, Action> = {
       return { ...(await asMember(`/apps/${appId}/imports/${importId}/retry`)), target: importId }
     },
   },
+  'POST /apps/:appId/data-import/mappings/keep': {
+    what: 'column_mapping.keep',
+    status: 204,
+    do: () => asMember(`${dataImport()}/mappings/keep`, columnMapping, dataImport()),
+  },
+  'POST /apps/:appId/data-import/mappings/forget': {
+    what: 'column_mapping.forget',
+    status: 204,
+    do: () => asMember(`${dataImport()}/mappings/forget`, columnMapping, dataImport()),
+  },
   'POST /apps/:appId/operation/pause': {
     what: 'app.pause',
     by: 'operator',
@@ -190,6 +205,7 @@ const silent = [
   'POST /sign-out',
   'POST /apps/:appId/data-import',
   'POST /apps/:appId/data-import/dry-run',
+  'POST /apps/:appId/data-import/mappings/find',
 ]
 
 const isOfBoard = (route: string) => route.includes(' /queues/board')

@@ -23,9 +23,9 @@ const assets = new Map<string, Asset>([
 ])
 
 function browserScripts(folder: URL): [name: string, source: string][] {
-  return readdirSync(folder)
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
-    .map((name) => [name, useSharedModules(readFileSync(new URL(name, folder), 'utf8'))])
+    .map((name) => [name, useSharedModules(name, readFileSync(new URL(name, folder), 'utf8'))])
 }
 
 function javaScript(name: string, source: string): Buffer {

@@ -7,11 +7,11 @@ import { findAsset, version } from './files.ts'
  * address.
  */
 export function assetRoutes(dashboard: FastifyInstance): void {
-  dashboard.get<{ Params: { version: string; name: string } }>(
-    '/assets/:version/:name',
+  dashboard.get<{ Params: { version: string; '*': string } }>(
+    '/assets/:version/*',
     { config: { access: 'anyone' } },
     async ({ params }, reply) => {
-      const asset = findAsset(params.name)
+      const asset = findAsset(params['*'])
       if (asset === undefined) throw new PageNotFound()
       // During a rolling update, a page of one version may request assets from a process of another version.
       const caching = params.version === version ? 'public, max-age=31536000, immutable' : 'no-store'

@@ -24,7 +24,14 @@ export function sharedModules(): [name: string, source: string][] {
   return [...files].map((file) => [basename(file), readFileSync(file, 'utf8')])
 }
 
-/** Replaces the names of shared modules in a script by the paths that browsers can load. */
-export function useSharedModules(source: string): string {
-  return shared.reduce((text, name) => text.replaceAll(`'${name}'`, `'./${basename(resolve(name))}'`), source)
+/**
+ * Replaces the names of shared modules in a script by the paths that browsers can load. `name` is the name under which
+ * the script is served; scripts may be in folders, shared modules are not.
+ */
+export function useSharedModules(name: string, source: string): string {
+  const root = `./${'../'.repeat(name.split('/').length - 1)}`
+  return shared.reduce(
+    (text, module) => text.replaceAll(`'${module}'`, `'${root}${basename(resolve(module))}'`),
+    source,
+  )
 }

@@ -21,7 +21,7 @@ describe('readPreview', () => {
     ['a quoted empty value, which is not a blank line', 'a\n""\n', ['a'], [['']]],
     ['a byte order mark', '\uFEFFa\n1\n', ['a'], [['1']]],
     ['a trailing empty value', 'a,b\n1,', ['a', 'b'], [['1', '']]],
-    ['a quote that never closes', 'a\n1\n"2\n3\n', ['a'], [['1']]],
+    ['a quote that never closes, which costs one line', 'a\n1\n"2\n3\n', ['a'], [['1'], ['3']]],
   ])('%s', (_, text, header, rows) => {
     expect(readPreview(text, true, 100)).toEqual({ header, rows })
   })
@@ -29,6 +29,7 @@ describe('readPreview', () => {
   test('returns undefined if there is no header', () => {
     expect(readPreview('', true, 10)).toBeUndefined()
     expect(readPreview('\n\n', true, 10)).toBeUndefined()
+    expect(readPreview('"a,b\n1,2\n', true, 10)).toBeUndefined()
   })
 
   test('omits a last row that may be incomplete, and rows beyond the limit', () => {

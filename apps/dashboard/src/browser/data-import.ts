@@ -1,13 +1,13 @@
-import { checkColumns, type ImportRules } from './column-check.ts'
-import { readPreview } from './csv-preview.ts'
-import { readStart } from './file-start.ts'
-import { type Choices, previewView } from './preview-view.ts'
+import { type ChosenFile, RefusedFile, readChosenFile } from './chosen-file.ts'
+import type { ImportRules } from './column-check.ts'
+import { needsConversion } from './conversion/plan.ts'
+import { show, showProblem, write } from './elements.ts'
+import { clearView, FileView } from './file-view.ts'
+import { checkInWorker, convertInWorker, TaskFailed } from './run-file-task.ts'
+import { Sending, upload } from './upload.ts'
 
-// The data import page: previews the file, accepts it by drag and drop, and shows the progress of the upload. Without
-// this script, the browser submits the form by itself.
-
-/** The number of rows from which types are inferred: the default of the import's setting `INFERENCE_ROWS`. */
-const sampleRows = 1_000
+// The data import page: previews the file, converts it if an import could not read it, accepts it by drag and drop, and
+// shows the progress of the upload. Without this script, the browser submits the form by itself.
 
 const form = document.querySelector<HTMLFormElement>('[data-upload]')
 if (form !== null) enhance(form)
@@ -24,15 +24,31 @@ function enhance(form: HTMLFormElement): void {
   })
   const limitBytes = Number(form.dataset.limit)
   show('[data-drop-hint]', true)
+  // The page converts these files, or says what to do with them.
+  input.accept += ',.tsv,.tab,.txt,.xlsx,.xls,.ods,text/tab-separated-values,text/plain'
 
-  const chosen: Choices = new Map()
-  const previewAgain = (file: File | undefined) => void preview(file, rules(), chosen, limitBytes)
-  const previewAnother = (file: File | undefined) => {
-    chosen.clear()
-    previewAgain(file)
+  let reading: Reading | undefined
+  const choose = (file: File | undefined) => {
+    reading?.stop()
+    reading = file === undefined ? undefined : openReading(file, form, rules, limitBytes)
+    if (file === undefined) clearView()
   }
-  input.addEventListener('change', () => previewAnother(input.files?.[0]))
-  marker?.addEventListener('input', () => previewAgain(input.files?.[0]))
+  input.addEventListener('change', () => choose(input.files?.[0]))
+  marker?.addEventListener('input', () => reading?.view?.showPreview())
+  acceptDrops(drop, (files) => {
+    input.files = files
+    choose(files[0])
+  })
+  form.addEventListener('submit', (submitted) => {
+    if (reading === undefined) return
+    submitted.preventDefault()
+    void send(form, reading, { button: submitted.submitter, limitBytes, clearMarker: marker?.value ?? '' })
+  })
+  // A browser that goes back to the page keeps the file.
+  choose(input.files?.[0])
+}
+
+function acceptDrops(drop: HTMLElement, onFiles: (files: FileList) => void): void {
   for (const event of ['dragenter', 'dragover']) {
     drop.addEventListener(event, (dragged) => {
       dragged.preventDefault()
@@ -43,111 +59,95 @@ function enhance(form: HTMLFormElement): void {
   drop.addEventListener('drop', (dropped) => {
     dropped.preventDefault()
     const files = dropped.dataTransfer?.files
-    if (files === undefined || files.length === 0) return
-    input.files = files
-    previewAnother(files[0])
-  })
-  form.addEventListener('submit', (submitted) => {
-    const file = input.files?.[0]
-    if (file === undefined) return
-    submitted.preventDefault()
-    if (file.size > limitBytes) return
-    send(form, chosen, submitted.submitter)
+    if (files !== undefined && files.length > 0) onFiles(files)
   })
 }
 
-let lastPreview = 0
+/** A file that was chosen. It is read in the background. */
+interface Reading {
+  file: File
+  /** Ends when the file has been read, with the reason why it must not be sent, if there is one. */
+  refusal: Promise<string | undefined>
+  /** What the page shows of the file, once it has been read. */
+  view: FileView | undefined
+  stop(): void
+}
 
-/** Shows a preview of a file and its problems. */
-async function preview(file: File | undefined, rules: ImportRules, chosen: Choices, limitBytes: number): Promise<void> {
-  const number = ++lastPreview
-  const container = document.querySelector('[data-preview]')
-  container?.replaceChildren()
+/** Begins to read a file, and shows it or its problem. */
+function openReading(file: File, form: HTMLFormElement, rules: () => ImportRules, limitBytes: number): Reading {
+  const stopped = new AbortController()
+  const { signal } = stopped
+  clearView()
   showProblem(undefined)
-  if (file === undefined) return
   if (file.size > limitBytes) {
-    showProblem(
-      `The file has ${(file.size / 2 ** 20).toFixed(1)} MB, more than the ${limitBytes / 2 ** 20} MB that can be uploaded here.`,
-    )
-    return
+    const size = `${(file.size / 2 ** 20).toFixed(1)} MB`
+    const problem = `The file has ${size}, more than the ${limitBytes / 2 ** 20} MB that can be uploaded here.`
+    showProblem(problem)
+    return { file, refusal: Promise.resolve(problem), view: undefined, stop: () => {} }
   }
-  try {
-    const { text, isWhole } = await readStart(file)
-    const found = readPreview(text, isWhole, sampleRows)
-    if (number !== lastPreview) return // another file was chosen meanwhile
-    if (found === undefined) {
-      showProblem('The file has no rows.')
-      return
+  const onProgress = (share: number) => write('[data-reading]', `Reading the file, ${Math.floor(share * 100)} %`)
+  const findOtherBytes = ({ kind }: ChosenFile['start']) => checkInWorker({ file, kind }, { onProgress, signal })
+  const read = async () => {
+    try {
+      const chosen = await readChosenFile(file, findOtherBytes, navigator.languages)
+      if (!signal.aborted) reading.view = new FileView(chosen, form, rules)
+      return undefined
+    } catch (error) {
+      const isRefused = error instanceof RefusedFile
+      const problem = isRefused ? error.message : 'The file cannot be read. If it is compressed, it is damaged.'
+      if (!signal.aborted) {
+        clearView()
+        showProblem(problem)
+      }
+      // The import reports what is wrong with a damaged file.
+      return isRefused ? problem : undefined
     }
-    const checked = checkColumns(found, rules)
-    container?.replaceChildren(...previewView(file.name, found, checked, rules.newKeys, chosen))
-  } catch {
-    if (number === lastPreview) showProblem('The file cannot be read. If it is compressed, it is damaged.')
   }
+  const reading: Reading = { file, refusal: read(), view: undefined, stop: () => stopped.abort() }
+  return reading
 }
 
-/** Sends the form with its file, shows the progress, and opens the import's page. */
-function send(form: HTMLFormElement, chosen: Choices, button: HTMLElement | null): void {
-  const request = new XMLHttpRequest()
-  const bar = form.querySelector<HTMLProgressElement>('[data-sending] progress')
-  const controls = form.querySelectorAll<HTMLButtonElement | HTMLInputElement>(
-    '.actions > button:not([data-stop]), input',
-  )
-  const stop = form.querySelector<HTMLButtonElement>('[data-stop]')
-  const lock = (locked: boolean) => {
-    for (const control of controls) control.disabled = locked
-    show('[data-sending]', locked)
-  }
-  const started = performance.now()
-  request.upload.addEventListener('progress', ({ loaded, total }) => {
-    if (bar !== null) bar.value = (loaded / total) * 100
-    const speed = loaded / 2 ** 20 / ((performance.now() - started) / 1000)
-    write('[data-percent]', `${Math.floor((loaded / total) * 100)} %`)
-    write('[data-status]', loaded < total ? `Uploading, ${speed.toFixed(1)} MB a second` : 'The file is being stored')
-  })
-  request.addEventListener('load', () => {
-    if (request.status === 200) location.assign(request.responseURL)
-    else {
-      lock(false)
-      showProblem(problemOf(request.status))
-    }
-  })
-  request.addEventListener('error', () => {
-    lock(false)
-    showProblem('The upload was interrupted. Nothing was imported.')
-  })
-  request.addEventListener('abort', () => lock(false))
-  stop?.addEventListener('click', () => request.abort(), { once: true })
-  request.open('POST', button?.getAttribute('formaction') ?? form.action)
+interface SendOptions {
+  /** The button that was pressed. */
+  button: HTMLElement | null
+  limitBytes: number
+  clearMarker: string
+}
+
+/** Converts a file if necessary, and sends it with the form. */
+async function send(form: HTMLFormElement, reading: Reading, options: SendOptions): Promise<void> {
+  // Locked fields are no part of a form.
   const body = new FormData(form)
-  const file = body.get('file')
-  if (file instanceof File) body.set('byte_size', String(file.size))
-  body.set('profile_types', JSON.stringify(Object.fromEntries(chosen)))
-  showProblem(undefined)
-  lock(true)
-  request.send(body)
+  const isSeen = reading.view !== undefined
+  const sending = new Sending(form)
+  try {
+    const refusal = await reading.refusal
+    const { view } = reading
+    if (refusal !== undefined) return sending.end(refusal)
+    sending.signal.throwIfAborted()
+    if (!isSeen && view?.chosen.evidence === 'guess')
+      return sending.end('The file is not UTF-8. Check the encoding below, then send the file. Nothing was sent.')
+    const file = view === undefined ? reading.file : await convertIfNeeded(view, options, sending)
+    await view?.keepMapping()
+    sending.signal.throwIfAborted()
+    body.set('byte_size', String(file.size))
+    body.set('profile_types', JSON.stringify(Object.fromEntries(view?.types ?? [])))
+    if (file !== reading.file) body.set('file', file, reading.file.name)
+    upload(options.button?.getAttribute('formaction') ?? form.action, body, sending)
+  } catch (error) {
+    if (sending.signal.aborted) return sending.end()
+    sending.end(error instanceof TaskFailed ? error.message : 'The file could not be sent. Nothing was imported.')
+    if (!(error instanceof TaskFailed)) throw error
+  }
 }
 
-function problemOf(status: number): string {
-  if (status === 400) return 'A chosen type or the text that removes a value is refused. Nothing was imported.'
-  if (status === 413) return 'The file is too large. Nothing was imported.'
-  if (status === 403) return 'This page is too old: reload it, and choose the file again.'
-  if (status === 503) return 'Too many files are being uploaded at the moment. Please try again in a minute.'
-  return 'The file could not be uploaded. Nothing was imported.'
-}
-
-/** Shows a problem, or hides the last one if `problem` is undefined. */
-function showProblem(problem: string | undefined): void {
-  write('[data-problem]', problem ?? '')
-  show('[data-problem]', problem !== undefined)
-}
-
-function write(selector: string, text: string): void {
-  const element = document.querySelector(selector)
-  if (element !== null) element.textContent = text
-}
-
-function show(selector: string, isShown: boolean): void {
-  const element = document.querySelector<HTMLElement>(selector)
-  if (element !== null) element.hidden = !isShown
+/** Returns the file itself if an import can read it, and otherwise the converted file. */
+async function convertIfNeeded({ chosen }: FileView, options: SendOptions, sending: Sending): Promise<Blob> {
+  const { file, start } = chosen
+  const plan = chosen.plan(options.clearMarker)
+  if (!needsConversion(plan)) return file
+  const onProgress = (share: number) => sending.showProgress('Converting the file', share)
+  const control = { onProgress, signal: sending.signal }
+  onProgress(0)
+  return await convertInWorker({ file, kind: start.kind }, { plan, limitBytes: options.limitBytes }, control)
 }

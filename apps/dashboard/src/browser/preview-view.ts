@@ -1,5 +1,6 @@
 import { type ColumnCheck, type ImportRules, type Type, types } from './column-check.ts'
 import type { Preview } from './csv-preview.ts'
+import { countedRows, cut, element, numberOf } from './elements.ts'
 
 /** Maximum number of rows and columns that the preview shows. */
 const shownRows = 5
@@ -9,14 +10,6 @@ const shownColumns = 30
  * Maximum number of selectors for new columns beyond those. No app has more keys, unless an operator raises the limit.
  */
 const furtherSelectors = 500
-
-/** Creates an element. String children become text nodes, so they need no escaping. */
-function element(name: string, attributes: Record<string, string>, ...children: (Node | string)[]): HTMLElement {
-  const created = document.createElement(name)
-  for (const [attribute, value] of Object.entries(attributes)) created.setAttribute(attribute, value)
-  created.append(...children)
-  return created
-}
 
 /**
  * The types that the person has chosen for new columns, by key. A type that was left as it was inferred is not among
@@ -62,7 +55,7 @@ export function previewView(
     element(
       'p',
       { class: 'hint' },
-      `Types as of the first ${counted(rows.length)}. The type of a key is final once it is registered.${hidden > 0 ? ` ${number(hidden)} more columns are not shown.` : ''}`,
+      `Types as of the first ${countedRows(rows.length)}. The type of a key is final once it is registered.${hidden > 0 ? ` ${numberOf(hidden)} more columns are not shown.` : ''}`,
     ),
     table,
     ...furtherColumns(columns.slice(shownColumns), selector),
@@ -84,7 +77,7 @@ function furtherColumns(
     element(
       'details',
       {},
-      element('summary', {}, `Types of ${number(selectable.length)} more new columns`),
+      element('summary', {}, `Types of ${numberOf(selectable.length)} more new columns`),
       element('table', {}, element('thead', {}, head), element('tbody', {}, ...rows)),
     ),
   ]
@@ -146,17 +139,5 @@ function noticesOf(column: ColumnCheck, chosen: Type | undefined, { length }: re
 
 function misfitText(name: string, misfits: number, type: string, rows: number): string {
   const values = misfits === 1 ? 'has a value that is' : 'have values that are'
-  return `${name}: ${number(misfits)} of the first ${counted(rows)} ${values} not of ${type}. Such rows are not applied.`
-}
-
-function counted(rows: number): string {
-  return `${number(rows)} ${rows === 1 ? 'row' : 'rows'}`
-}
-
-function number(value: number): string {
-  return value.toLocaleString('en-US')
-}
-
-function cut(text: string): string {
-  return text.length > 120 ? `${text.slice(0, 120)}…` : text
+  return `${name}: ${numberOf(misfits)} of the first ${countedRows(rows)} ${values} not of ${type}. Such rows are not applied.`
 }

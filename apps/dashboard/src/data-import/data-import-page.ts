@@ -52,6 +52,8 @@ export function sendDataImport(
         <p class="hint">The first row names the columns. One of them must be <code>user_id</code>. Each value is stored in the profile of
           the row’s user, under the name of its column. An empty value changes nothing. A row may have fewer values than columns: missing
           values count as empty, so their keys stay unchanged.</p>
+        <noscript><p class="hint">The file must be in UTF-8, with commas between the values. With JavaScript, this page also converts
+          files as spreadsheets write them.</p></noscript>
         <p class="actions">
           <button class="main">Import</button>
           <button formaction="${address}/dry-run">Dry run</button>
@@ -63,6 +65,8 @@ export function sendDataImport(
         </div>
         <p class="problem" role="alert" data-problem hidden></p>
       </form>
+      <div data-reading></div>
+      <div data-columns></div>
       <section data-preview aria-live="polite"></section>`,
   })
 }

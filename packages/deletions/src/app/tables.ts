@@ -24,6 +24,7 @@ export const appTables: readonly AppTable[] = [
   { name: 'import_error_chunks', key: { column: 'import_id', type: 'uuid' } },
   { name: 'imports', key: { column: 'import_id', type: 'uuid' } },
   { name: 'import_slot_time' },
+  { name: 'column_mappings' },
   { name: 'exports', key: { column: 'export_id', type: 'uuid' } },
   { name: 'idempotency_keys' },
   { name: 'bucket_upload_parts', key: { column: 'import_id', type: 'uuid' } },

@@ -73,6 +73,15 @@ create table imports (
     check (error_bytes = 0 or report_due or state in ('awaiting_upload', 'queued', 'processing'))
 );
 
+-- What becomes of the columns of files that people upload in the dashboard, by the set of column names. No values.
+create table column_mappings (
+  app_id integer not null references apps,
+  columns_hash bytea not null,
+  mapping jsonb not null,
+  kept_at timestamptz not null default now(),
+  primary key (app_id, columns_hash)
+);
+
 create unique index imports_by_id on imports (import_id);
 
 -- The guarantee of order (design.md §4): at most one import of an app is active or partly applied at any moment, and one

@@ -1,0 +1,120 @@
+import { type DetectedDialect, detectDialect } from './conversion/dialect.ts'
+import { decodeStart, type Encoding, encodingOfMark } from './conversion/encodings.ts'
+import { kindProblem } from './conversion/file-kind.ts'
+import { guessEncoding } from './conversion/guess-encoding.ts'
+import { type ColumnPlan, type Plan, recordConverters, unchangedColumn } from './conversion/plan.ts'
+import type { Separator } from './conversion/record-reader.ts'
+import { type Preview, readPreview } from './csv-preview.ts'
+import { type FileStart, readStart } from './file-start.ts'
+
+/** The number of rows from which types are inferred: the default of the import's setting `INFERENCE_ROWS`. */
+const sampleRows = 1_000
+
+/** Why a file counts as being in an encoding. A guess needs a person's eyes. */
+export type Evidence = 'mark' | 'utf-8' | 'guess' | 'choice'
+
+/** A file that cannot be imported, with the reason for people. */
+export class RefusedFile extends Error {
+  override readonly name = 'RefusedFile'
+}
+
+/** A chosen file, how it is read, and what becomes of its columns. */
+export class ChosenFile {
+  readonly file: File
+  readonly start: FileStart
+  encoding: Encoding
+  evidence: Evidence
+  dialect: DetectedDialect
+  /** The columns of the file with a person's choices; empty if there is no header. */
+  columns: ColumnPlan[] = []
+  /** The first rows of the file, as the file has them; undefined if there is no header. */
+  source: Preview | undefined
+  /** Bytes from the first line that is not UTF-8; undefined if there is none, or a mark decides. */
+  readonly otherBytes: Uint8Array | undefined
+  #hasChosenSeparator = false
+
+  constructor(file: File, start: FileStart, { encoding, evidence, otherBytes }: Recognised) {
+    this.file = file
+    this.start = start
+    this.encoding = encoding
+    this.evidence = evidence
+    this.otherBytes = otherBytes
+    this.dialect = this.#detect()
+    this.#read()
+  }
+
+  chooseEncoding(encoding: Encoding): void {
+    this.encoding = encoding
+    this.evidence = 'choice'
+    if (!this.#hasChosenSeparator) this.dialect = this.#detect()
+    this.#read()
+  }
+
+  chooseSeparator(separator: Separator): void {
+    this.dialect = { ...this.dialect, separator }
+    this.#hasChosenSeparator = true
+    this.#read()
+  }
+
+  plan(clearMarker: string): Plan {
+    const { encoding, dialect, columns } = this
+    const { prefixLength, ...separators } = dialect
+    return { encoding, dialect: separators, prefixLength, columns, clearMarker }
+  }
+
+  /** Returns the first rows as an import would read them; undefined if there is no header. */
+  preview(clearMarker: string): Preview | undefined {
+    if (this.source === undefined) return undefined
+    const { header, row } = recordConverters(this.plan(clearMarker))
+    return {
+      header: header({ cells: this.source.header }).cells,
+      rows: this.source.rows.map((cells) => row({ cells }).cells),
+    }
+  }
+
+  #detect(): DetectedDialect {
+    return detectDialect(this.#text())
+  }
+
+  #text(): string {
+    return decodeStart(this.start.bytes, this.encoding, this.start.isWhole)
+  }
+
+  /** Reads the first rows anew. Keeps the choices if the columns are the same. */
+  #read(): void {
+    const text = this.#text().slice(this.dialect.prefixLength)
+    this.source = readPreview(text, this.start.isWhole, sampleRows, this.dialect)
+    const names = this.source?.header ?? []
+    const isSame = names.length === this.columns.length && names.every((name, at) => name === this.columns[at]?.name)
+    if (!isSame) this.columns = names.map(unchangedColumn)
+  }
+}
+
+interface Recognised {
+  encoding: Encoding
+  evidence: Evidence
+  otherBytes?: Uint8Array | undefined
+}
+
+/**
+ * Reads the beginning of a file and recognises its encoding: a byte order mark decides, else the file is UTF-8 if all
+ * of it is, else the page guesses. `findOtherBytes` checks the whole file.
+ *
+ * Throws {@link RefusedFile} if the file is not text. Rejects if compressed data is damaged at its start.
+ */
+export async function readChosenFile(
+  file: File,
+  findOtherBytes: (start: FileStart) => Promise<Uint8Array | undefined>,
+  languages: readonly string[],
+): Promise<ChosenFile> {
+  const start = await readStart(file)
+  const problem = kindProblem(start.kind)
+  if (problem !== undefined) throw new RefusedFile(problem)
+  const marked = encodingOfMark(start.bytes)
+  if (marked !== undefined) return new ChosenFile(file, start, { encoding: marked, evidence: 'mark' })
+  const otherBytes = await findOtherBytes(start)
+  if (otherBytes === undefined) return new ChosenFile(file, start, { encoding: 'utf-8', evidence: 'utf-8' })
+  const { lineBreak } = detectDialect(decodeStart(start.bytes, 'windows-1252', start.isWhole))
+  const encoding = guessEncoding(otherBytes, { languages, hasMacLines: lineBreak === '\r' })
+  return new ChosenFile(file, start, { encoding, evidence: 'guess', otherBytes })
+}

@@ -1,0 +1,36 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { detectDialect, separators } from './dialect.ts'
+
+test.each([
+  ['commas', 'user_id,name\nu1,A\n', ',', '\n', 0],
+  ['semicolons and decimal commas', 'user_id;height\r\nu1;1,70\r\nu2;1,80\r\n', ';', '\n', 0],
+  ['semicolons, with another name for user_id', 'ID;height;weight\nu1;1,70;60,5\n', ';', '\n', 0],
+  ['tabs', 'user_id\tname\nu1\tA, B; C\n', '\t', '\n', 0],
+  ['CR alone', 'user_id;name\ru1;"A\nB"\r', ';', '\r', 0],
+  ['a line that names the separator', 'sep=;\r\nname,first;x\r\n1;2\r\n', ';', '\n', 7],
+  ['semicolons within values', 'user_id,tags\nu1,a;b;c\nu2,d;e;f\n', ',', '\n', 0],
+  ['one column', 'user_id\nu1\n', ',', '\n', 0],
+  ['one line without a line break', 'user_id;name', ';', '\n', 0],
+  ['separators within quotes', '"a,b,c";"d"\n"1,2,3";"4"\n', ';', '\n', 0],
+  ['nothing', '', ',', '\n', 0],
+])('the dialect of a file with %s', (_, text, separator, lineBreak, prefixLength) => {
+  expect(detectDialect(text)).toEqual({ separator, lineBreak, prefixLength })
+})
+
+test('the separator of any file with a column user_id is found', () => {
+  const cell = fc.string({ unit: fc.constantFrom('a', '1', ' ', ',', ';', '\t', '"', '.'), maxLength: 6 })
+  const quote = (text: string) => `"${text.replaceAll('"', '""')}"`
+  fc.assert(
+    fc.property(
+      fc.array(fc.array(cell, { minLength: 1, maxLength: 3 }), { maxLength: 5 }),
+      fc.constantFrom(...separators),
+      fc.constantFrom('\n', '\r\n', '\r'),
+      (rows, separator, lineBreak) => {
+        const lines = [`user_id${separator}a`, ...rows.map((cells) => cells.map(quote).join(separator))]
+        const found = detectDialect(lines.map((line) => line + lineBreak).join(''))
+        expect(found).toMatchObject({ separator, lineBreak: lineBreak === '\r' ? '\r' : '\n' })
+      },
+    ),
+  )
+})

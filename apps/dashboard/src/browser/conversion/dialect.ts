@@ -1,0 +1,78 @@
+import { userIdColumn } from '@sluice/contract/import-messages'
+import { type Dialect, RecordReader, type Separator } from './record-reader.ts'
+
+/** The separators that a file may have, with their names. */
+export const separatorNames: Readonly<Record<Separator, string>> = {
+  ',': 'Comma',
+  ';': 'Semicolon',
+  '\t': 'Tab',
+}
+
+export const separators = Object.keys(separatorNames) as Separator[]
+
+/** The dialect of a file, as its beginning tells it. */
+export interface DetectedDialect extends Dialect {
+  /** The number of characters of a first line such as `sep=;`, which is no record. Some programs write it for Excel. */
+  prefixLength: number
+}
+
+/** Number of characters and records that decide. */
+const sampleLength = 65_536
+const sampleRecords = 20
+
+const separatorLine = /^sep=([,;\t])(?:\r?\n|\r)/i
+
+/**
+ * Detects how a text separates cells and records.
+ *
+ * A line `sep=;` decides. Otherwise it is the separator that makes `user_id` a cell of the header, else the separator
+ * for which most records have as many cells as the header, else the one with most cells; comma if there is only one
+ * column.
+ */
+export function detectDialect(start: string): DetectedDialect {
+  const declared = separatorLine.exec(start)
+  const prefixLength = declared?.[0].length ?? 0
+  const text = start.slice(prefixLength, prefixLength + sampleLength)
+  const lineBreak = detectLineBreak(text)
+  const separator = separators.find((separator) => separator === declared?.[1]) ?? detectSeparator(text, lineBreak)
+  return { separator, lineBreak, prefixLength }
+}
+
+/** CR ends the lines if no LF does. Line breaks within quotes do not count. */
+function detectLineBreak(text: string): Dialect['lineBreak'] {
+  const outside = text.replaceAll(/"[^"]*"/g, '')
+  return outside.includes('\r') && !outside.includes('\n') ? '\r' : '\n'
+}
+
+function detectSeparator(text: string, lineBreak: Dialect['lineBreak']): Separator {
+  const candidates = separators.map((separator) => ({ separator, ...agreement(text, { separator, lineBreak }) }))
+  const [best] = candidates.sort(
+    (one, other) =>
+      Number(other.hasUserId) - Number(one.hasUserId) || other.share - one.share || other.columns - one.columns,
+  )
+  return best === undefined || best.columns < 2 ? ',' : best.separator
+}
+
+/** Returns how well a text reads with a separator. One column alone agrees with nothing. */
+function agreement(text: string, dialect: Dialect): { hasUserId: boolean; share: number; columns: number } {
+  const reader = new RecordReader(dialect)
+  const complete = take(reader.push(text), sampleRecords)
+  const [header, ...rows] = complete.length > 0 ? complete : take(reader.end(), 1)
+  const columns = header === undefined || header.problem !== undefined ? 0 : header.cells.length
+  const same = rows.filter(({ cells, problem }) => problem === undefined && cells.length === columns).length
+  return {
+    hasUserId: columns > 1 && header?.cells.includes(userIdColumn) === true,
+    share: columns < 2 ? -1 : rows.length === 0 ? 1 : same / rows.length,
+    columns,
+  }
+}
+
+/** Returns the first items of a generator. */
+function take<Item>(items: Generator<Item>, count: number): Item[] {
+  const taken: Item[] = []
+  for (const item of items) {
+    taken.push(item)
+    if (taken.length === count) break
+  }
+  return taken
+}

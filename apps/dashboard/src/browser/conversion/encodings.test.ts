@@ -1,0 +1,94 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { decodeStart, encodingOfMark, encodings } from './encodings.ts'
+import { guessEncoding } from './guess-encoding.ts'
+import { Utf8Check } from './utf8-check.ts'
+
+const bytes = (...parts: (string | number[])[]) =>
+  Uint8Array.from(Buffer.concat(parts.map((part) => Buffer.from(part as string))))
+const utf16be = (text: string) => Uint8Array.from(Buffer.from(text, 'utf16le').swap16())
+
+/** `user_id,城市` and rows in Japanese, Chinese and Russian, as the encodings write them. */
+const japanese = bytes('user_id,name\nu1,', [0x83, 0x5e, 0x83, 0x8d, 0x83, 0x45], '\n') // タロウ
+const kanji = bytes('user_id,name\nu1,', [0x8e, 0x52, 0x93, 0x63], '\n') // 山田
+const chinese = bytes('user_id,name\nu1,', [0xd6, 0xd0, 0xb9, 0xfa], '\n') // 中国 in GB18030
+const russian = bytes('user_id,name\nu1,', [0xc8, 0xe2, 0xe0, 0xed], '\n') // Иван in Windows-1251
+const western = bytes('user_id,name\nu1,M', [0xfc], 'ller\nu2,Andr', [0xe9], '\n')
+
+describe('the byte order mark names', () => {
+  test.each([
+    ['utf-8', [0xef, 0xbb, 0xbf, 0x61]],
+    ['utf-16le', [0xff, 0xfe, 0x61, 0]],
+    ['utf-16be', [0xfe, 0xff, 0, 0x61]],
+    [undefined, [0x61, 0x62]],
+    [undefined, []],
+  ] as const)('%s', (encoding, start) => {
+    expect(encodingOfMark(Uint8Array.from(start))).toBe(encoding)
+  })
+})
+
+test('the browser knows every encoding that the page offers', () => {
+  for (const encoding of encodings) expect(new TextDecoder(encoding).encoding).toBeTruthy()
+})
+
+test('the start of a file lacks its mark, and a character that is cut off', () => {
+  expect(decodeStart(bytes([0xef, 0xbb, 0xbf], 'aé').subarray(0, 5), 'utf-8', false)).toBe('a')
+  expect(decodeStart(bytes('a', [0xe9]), 'utf-8', true)).toBe('a\uFFFD')
+})
+
+describe('the guess of a file that is not UTF-8', () => {
+  test.each([
+    ['western text', western, ['en-US'], 'windows-1252'],
+    ['western text in a browser of another language', western, ['de', 'ja'], 'windows-1252'],
+    ['Japanese text with kana, whatever the language', japanese, ['en-US'], 'shift_jis'],
+    ['Japanese text without kana in a Japanese browser', kanji, ['ja'], 'shift_jis'],
+    ['Chinese text in a Chinese browser', chinese, ['zh-CN', 'en'], 'gb18030'],
+    ['Chinese text in a browser for traditional Chinese', chinese, ['zh-TW'], 'big5'],
+    ['Russian text in a Russian browser', russian, ['ru-RU'], 'windows-1251'],
+    ['mostly UTF-8', bytes('é\nü\nß\n', [0xe9], '\n'), ['en'], 'utf-8'],
+    ['UTF-16 without a mark', Uint8Array.from(Buffer.from('user_id\nü', 'utf16le')), ['ja'], 'utf-16le'],
+    ['UTF-16, big-endian, without a mark', utf16be('user_id\nü'), ['en'], 'utf-16be'],
+  ] as const)('%s', (_, text, languages, encoding) => {
+    expect(guessEncoding(text, { languages, hasMacLines: false })).toBe(encoding)
+  })
+
+  test('is Mac OS Roman if lines end with CR alone', () => {
+    const text = bytes('user_id,name\ru1,M', [0x9f], 'ller\r')
+    expect(guessEncoding(text, { languages: ['de'], hasMacLines: true })).toBe('macintosh')
+  })
+})
+
+describe('the check for UTF-8', () => {
+  const check = (chunks: readonly Uint8Array[]) => {
+    const found = new Utf8Check()
+    for (const chunk of chunks) found.push(chunk)
+    return { isUtf8: found.end(), otherBytes: found.otherBytes }
+  }
+
+  test('accepts UTF-8 wherever it is cut', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.nat(), (text, at) => {
+        fc.pre(text.isWellFormed() && !text.includes('\0'))
+        const all = bytes(text)
+        const cut = at % (all.length + 1)
+        expect(check([all.subarray(0, cut), all.subarray(cut)]).isUtf8).toBe(true)
+      }),
+    )
+  })
+
+  test.each([
+    ['in the first chunk', [western], 'u1,M\uFFFDller'],
+    ['that is the header of a large file', [bytes('u1,M', [0xfc], 'ller\n', 'x\n'.repeat(5_000))], 'u1,M\uFFFDller'],
+    ['after megabytes of ASCII', [bytes('x\n'.repeat(50_000)), western], 'u1,M\uFFFDller'],
+    ['in a line that begins in the preceding chunk', [bytes('a\nu1,M'), bytes([0xfc], 'ller\n')], 'u1,M\uFFFDller'],
+    ['in a character that the end of the file cuts off', [bytes('a\nb', [0xc3])], 'b\uFFFD'],
+  ])('finds the first other line %s', (_, chunks, line) => {
+    const { isUtf8, otherBytes } = check(chunks)
+    expect(isUtf8).toBe(false)
+    expect(new TextDecoder().decode(otherBytes).split('\n')[0]).toBe(line)
+  })
+
+  test('does not accept UTF-16, which is made of ASCII and NUL', () => {
+    expect(check([Uint8Array.from(Buffer.from('user_id\tname\n', 'utf16le'))]).isUtf8).toBe(false)
+  })
+})

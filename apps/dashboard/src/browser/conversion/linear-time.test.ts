@@ -1,0 +1,69 @@
+import { afterAll, describe, expect, test, vi } from 'vitest'
+import { RecordReader } from './record-reader.ts'
+
+// Time is measured in steps, not in seconds: the characters that the reader searches or cuts out. Production code
+// counts nothing. packages/csv has the same test of the import's reader.
+let steps = 0
+
+const { indexOf, slice } = String.prototype
+const searches = vi.spyOn(String.prototype, 'indexOf').mockImplementation(function (
+  this: string,
+  ...args: Parameters<typeof indexOf>
+) {
+  const found = indexOf.apply(this, args)
+  steps += 1 + (found === -1 ? this.length : found) - (args[1] ?? 0)
+  return found
+})
+const cuts = vi.spyOn(String.prototype, 'slice').mockImplementation(function (
+  this: string,
+  ...args: Parameters<typeof slice>
+) {
+  const part = slice.apply(this, args)
+  steps += 1 + part.length
+  return part
+})
+afterAll(() => {
+  searches.mockRestore()
+  cuts.mockRestore()
+})
+
+const chunkLength = 2 ** 11
+
+/** Counts the steps that it takes to read a line repeated up to this many characters. */
+function countSteps(line: string, length: number, maxLength: number): number {
+  const text = line.repeat(Math.ceil(length / line.length)).substring(0, length)
+  const reader = new RecordReader({ separator: ';', lineBreak: '\n' }, maxLength)
+  let records = 0
+  steps = 0
+  for (let at = 0; at < length; at += chunkLength) {
+    for (const _ of reader.push(text.substring(at, at + chunkLength))) records++
+  }
+  for (const _ of reader.end()) records++
+  expect(records).toBeGreaterThan(0)
+  return steps
+}
+
+const length = 2 ** 16
+
+// A record may be as long as the file, and so can be read again for each of its lines; or much shorter.
+describe.each([4 * length, 2 ** 12])(
+  'twice as many characters take twice as many steps, with records up to %i characters',
+  (max) => {
+    test.each([
+      ['short lines', 'u1;2\n'],
+      ['lines that close a quote and open the next', 'a";"\n'],
+      ['the same, until a line breaks the quoting', `${'a";"\n'.repeat(500)}"x\n`],
+      ['lines that only open a quote', '"x\n'],
+      ['quotes that break on a later line', '"a\nb"c\n'],
+      ['values that span many lines', `"${'x\n'.repeat(10_000)}"\n`],
+      ['a quote that never closes', `"${'x\n'.repeat(length)}`],
+      ['plain values with quotes, and no separator', '5" disk\n'],
+      ['long records', `${'x'.repeat(10_000)}\n`],
+    ])('%s', (_, line) => {
+      const [once, twice] = [countSteps(line, length, max), countSteps(line, 2 * length, max)]
+      expect(once).toBeGreaterThan(length / 2)
+      expect(twice / once).toBeLessThan(2.3)
+      expect(twice / (2 * length)).toBeLessThan(16)
+    })
+  },
+)

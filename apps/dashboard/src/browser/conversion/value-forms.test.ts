@@ -1,0 +1,97 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { convertValue, possibleForms, type ValueForm } from './value-forms.ts'
+
+describe('a number with a decimal comma', () => {
+  test.each([
+    ['1,5', '1.5'],
+    ['-0,05', '-0.05'],
+    ['1.234,5', '1234.5'],
+    ['1.234.567,89', '1234567.89'],
+    ['1 234,5', '1234.5'],
+    ['1\u202f234,5', '1234.5'],
+    ['1\u00a0234\u00a0567', '1234567'],
+    ["1'234,5", '1234.5'],
+    ['1.234', '1234'],
+    ['12', '12'],
+    ['007', '007'],
+    [',5', '0.5'],
+    ['1,5E+03', '1.5E+03'],
+  ])('%s becomes %s', (text, converted) => {
+    expect(convertValue(text, 'decimal-comma')).toBe(converted)
+  })
+
+  test.each(['', ',', '-', '1.5', '1,', '1,5,2', '12.34,5', '1.234 567,8', '1.2345', 'n/a', '1,5 €', ' 1,5', '5E3'])(
+    '%j is none',
+    (text) => {
+      expect(convertValue(text, 'decimal-comma')).toBeUndefined()
+    },
+  )
+
+  test('keeps its value, however it is grouped', () => {
+    const number = fc.tuple(fc.integer({ min: -1e12, max: 1e12 }), fc.integer({ min: 0, max: 999 }))
+    fc.assert(
+      fc.property(number, fc.constantFrom('.', ' ', '\u202f', "'", ''), ([whole, fraction], sign) => {
+        const grouped = String(whole).replaceAll(/\B(?=(\d{3})+$)/g, sign)
+        const converted = convertValue(`${grouped},${String(fraction).padStart(3, '0')}`, 'decimal-comma')
+        expect(converted).toBe(`${whole}.${String(fraction).padStart(3, '0')}`)
+      }),
+    )
+  })
+})
+
+describe('a date', () => {
+  test.each<[ValueForm, string, string]>([
+    ['day-first', '31.12.2026', '2026-12-31'],
+    ['day-first', '1/2/2026', '2026-02-01'],
+    ['day-first', '01-02-2026', '2026-02-01'],
+    ['day-first', '31.12.2026 8:05', '2026-12-31T08:05'],
+    ['day-first', '31/12/2026 23:59:58', '2026-12-31T23:59:58'],
+    ['day-first', '2026-12-31', '2026-12-31'],
+    ['day-first', '2026-12-31T10:00Z', '2026-12-31T10:00Z'],
+    ['month-first', '12/31/2026', '2026-12-31'],
+    ['month-first', '2/1/2026 1:45 PM', '2026-02-01T13:45'],
+    ['month-first', '2/1/2026, 12:00 am', '2026-02-01T00:00'],
+  ])('%s: %s becomes %s', (form, text, converted) => {
+    expect(convertValue(text, form)).toBe(converted)
+  })
+
+  test.each<[ValueForm, string]>([
+    ['day-first', '12/31/2026'],
+    ['month-first', '31.12.2026'],
+    ['day-first', '29.02.2026'],
+    ['day-first', '31.12.26'],
+    ['day-first', '31.12/2026'],
+    ['day-first', '31.12.2026 24:00'],
+    ['day-first', '1.1.2026 13:00 PM'],
+    ['day-first', 'tomorrow'],
+    ['day-first', ''],
+  ])('%s: %j is none', (form, text) => {
+    expect(convertValue(text, form)).toBeUndefined()
+  })
+
+  test('is the same day in either order', () => {
+    const date = fc.date({ min: new Date('1000-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
+    fc.assert(
+      fc.property(date, fc.constantFrom('.', '/', '-'), (date, sign) => {
+        const iso = date.toISOString().slice(0, 10)
+        const [year, month, day] = iso.split('-')
+        expect(convertValue([day, month, year].join(sign), 'day-first')).toBe(iso)
+        expect(convertValue([Number(month), Number(day), year].join(sign), 'month-first')).toBe(iso)
+      }),
+    )
+  })
+})
+
+test.each([
+  [['1,5', '', '2'], ['decimal-comma']],
+  [['1,5', 'n/a'], []],
+  [['1.234', '5.678'], []],
+  [['31.12.2026', '01.02.2026'], ['day-first']],
+  [['12/31/2026'], ['month-first']],
+  [['01/02/2026'], ['day-first', 'month-first']],
+  [['2026-01-01', '1', ''], []],
+  [[], []],
+] as const)('the values %j may be written in %j', (values, forms) => {
+  expect(possibleForms(values)).toEqual(forms)
+})

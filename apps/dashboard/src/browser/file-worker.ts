@@ -1,0 +1,40 @@
+import type { Plan } from './conversion/plan.ts'
+import { convertFile, findOtherBytes, NotConverted, type WholeFile } from './file-tasks.ts'
+
+// A worker that reads whole files for the data import page, so that the page stays responsive. It runs one task.
+
+/** A task of the worker. */
+export type FileTask =
+  | ({ task: 'check' } & WholeFile)
+  | ({ task: 'convert'; plan: Plan; limitBytes: number } & WholeFile)
+
+/** What the worker posts: any number of `read`, then one of the others. */
+export type FileReport =
+  | { read: number }
+  | { otherBytes: Uint8Array | undefined }
+  | { converted: Blob }
+  | { problem: string | undefined }
+
+/** The pause between two reports of progress, ms. */
+const intervalMs = 100
+
+const post = (report: FileReport) => self.postMessage(report)
+
+let lastReport = 0
+function reportRead(read: number): void {
+  const now = performance.now()
+  if (now - lastReport < intervalMs) return
+  lastReport = now
+  post({ read })
+}
+
+async function run(task: FileTask): Promise<FileReport> {
+  if (task.task === 'check') return { otherBytes: await findOtherBytes(task, reportRead) }
+  return { converted: await convertFile(task, task.plan, task.limitBytes, reportRead) }
+}
+
+self.addEventListener('message', ({ data }: MessageEvent<FileTask>) => {
+  run(data).then(post, (error: unknown) => {
+    post({ problem: error instanceof NotConverted ? error.message : undefined })
+  })
+})

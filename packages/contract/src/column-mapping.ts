@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { userIdColumn } from './import-messages.ts'
+import { limits } from './limits.ts'
+import { isLonger, textProblem } from './name.ts'
+
+/** How the values of a column are written. */
+const valueForms = ['as-is', 'decimal-comma', 'day-first', 'month-first'] as const
+
+/** Maximum number of columns with a choice in a mapping. */
+const mappedColumns = 500
+
+const text = z.string().refine((text) => textProblem(text) === undefined)
+
+const names = z
+  .array(text)
+  .min(1)
+  .refine((columns) => Buffer.byteLength(columns.join(',')) <= limits.headerBytes)
+
+const mapping = z
+  .array(
+    z.strictObject({
+      name: text,
+      key: text.refine((key) => !isLonger(key, limits.keyLength)),
+      left_out: z.boolean(),
+      form: z.enum(valueForms),
+    }),
+  )
+  .min(1)
+  .max(mappedColumns)
+
+/** What becomes of a column of a file: its key, or nothing, and how its values are written. It holds no values. */
+export type MappedColumn = z.infer<typeof mapping>[number]
+
+/**
+ * Parses the column names of a file from JSON. Returns undefined if they are no list of texts, or have more bytes than
+ * a header.
+ *
+ * @example
+ * ```ts
+ * parseColumnNames('["user_id","E-Mail"]') // → ["user_id", "E-Mail"]
+ * ```
+ */
+export function parseColumnNames(json: string): string[] | undefined {
+  return parsed(names, json)
+}
+
+/**
+ * Parses the mapping of a file's columns from JSON. Returns undefined if it is none, has a column that is not among
+ * `columns`, or leaves the file without `user_id`. The first row of a file without a header has values of a person
+ * instead of names, and such a file hardly ever has `user_id`.
+ *
+ * @example
+ * ```ts
+ * const column = { name: 'ID', key: 'user_id', left_out: false, form: 'as-is' }
+ * parseColumnMapping(JSON.stringify([column]), ['ID', 'age']).length // → 1
+ * parseColumnMapping(JSON.stringify([column]), ['age']) // → undefined
+ * ```
+ */
+export function parseColumnMapping(json: string, columns: readonly string[]): MappedColumn[] | undefined {
+  const found = parsed(mapping, json)
+  const mapped = new Map(found?.map((column) => [column.name, column]))
+  const keyOf = (name: string) => (mapped.get(name)?.left_out ? undefined : (mapped.get(name)?.key ?? name))
+  const hasUserId = columns.some((name) => keyOf(name) === userIdColumn)
+  const known = new Set(columns)
+  return hasUserId && found?.every(({ name }) => known.has(name)) ? found : undefined
+}
+
+function parsed<Value>(schema: z.ZodType<Value>, json: string): Value | undefined {
+  try {
+    return schema.safeParse(JSON.parse(json)).data
+  } catch {
+    return undefined
+  }
+}
