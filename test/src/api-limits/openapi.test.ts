@@ -12,7 +12,7 @@ import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { openTestStorage } from '../environment/storage.ts'
 import { until } from '../environment/wait.ts'
 import { type ApiProcess, startApi } from './api-process.ts'
-import { type Answer, type DocumentedOperation, documentCheck, operationsOf } from './document-check.ts'
+import { type Answer, type DocumentedOperation, documentCheck, operationsOf, pathOf } from './document-check.ts'
 import { holdBodies } from './held-bodies.ts'
 import { type InterruptedLink, openLink } from './interrupted-link.ts'
 import { insertKnownRows, renewKeys } from './known-rows.ts'
@@ -69,15 +69,6 @@ afterAll(async () => {
   await database.close()
 })
 
-function pathOf(operation: DocumentedOperation, parameter?: string): string {
-  const parameters = operation.parameters?.filter((each) => each.in === 'path') ?? []
-  // A provocation replaces the last parameter.
-  const values = parameters.map(
-    ({ example }, index) => (index === parameters.length - 1 ? parameter : undefined) ?? example,
-  )
-  return operation.path.replace(/\{\w+\}/g, () => String(values.shift() ?? ''))
-}
-
 /** Sends the documented example of a request, with the changes of the provocation. */
 async function send(url: string, operation: DocumentedOperation, provocation: Provocation = {}): Promise<Answer> {
   const headers: Record<string, string> = operation.security.length > 0 ? { 'X-Service-Token': token } : {}
@@ -90,7 +81,10 @@ async function send(url: string, operation: DocumentedOperation, provocation: Pr
     body ??= typeof value === 'string' ? value : JSON.stringify(value)
   }
   Object.assign(headers, provocation.headers)
-  const path = pathOf(operation, provocation.parameter) + (provocation.query ?? '')
+  const last = operation.parameters?.findLast((each) => each.in === 'path')
+  const replaced =
+    last === undefined || provocation.parameter === undefined ? {} : { [last.name]: provocation.parameter }
+  const path = pathOf(operation, replaced) + (provocation.query ?? '')
   // `fetch` would replace a length that differs from the body's.
   if ('Content-Length' in headers) return await sendHead(url, operation.method, path, headers)
   const answer = await fetch(url + path, {
