@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import http from 'node:http'
-import { openHeartbeat } from '@sluice/operations'
+import { openHeartbeat, recordHistory } from '@sluice/operations'
 import { openQueues } from '@sluice/queue'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
@@ -63,6 +63,44 @@ describe('the overview of operators', () => {
     const { text } = await (await signIn(dashboard, 'operator@example.com')).get('/queues')
     expect(text).toContain('1 worker lost within the last hour.')
     expect(text).toContain('No worker is alive')
+  })
+})
+
+describe('what operators see at three in the morning', () => {
+  let dashboard: TestDashboard
+  beforeAll(async () => {
+    dashboard = await openTestDashboard()
+    await openOperator(dashboard)
+  })
+  afterAll(async () => await dashboard.close())
+
+  test('each problem says what to do and leads to its entry of the runbook, for operators only', async () => {
+    const operator = await signIn(dashboard, 'operator@example.com')
+    const { text } = await operator.get('/queues')
+    expect(text).toContain('Start a worker.')
+    expect(text).toContain('href="/queues/runbook#sluicenoworkers"')
+    const runbook = await operator.get('/queues/runbook')
+    expect(runbook.text).toContain('id="sluicenoworkers"')
+    await openSampleApp(dashboard, 'Shop', 'anna@example.com')
+    const member = await signIn(dashboard, 'anna@example.com')
+    expect((await member.get('/queues/runbook')).status).toBe(404)
+  })
+
+  test('shows rows, waiting and failed imports of 24 hours and of 7 days', async () => {
+    const { appId } = await openSampleApp(dashboard, 'Busy shop', 'busy@example.com')
+    await addImports(dashboard.db, appId)
+    await recordHistory(dashboard.db)
+    const operator = await signIn(dashboard, 'operator@example.com')
+    for (const [period, name] of [
+      ['24h', '24 hours'],
+      ['7d', '7 days'],
+      ['all', '24 hours'],
+    ]) {
+      const { text } = await operator.get(`/queues?period=${period}`)
+      expect(text, period).toMatch(new RegExp(`aria-label="[\\d,]+ rows in ${name}, at most`))
+      expect(text, period).toMatch(new RegExp(`aria-label="At most \\d+ imports? waited at a time in ${name}"`))
+      expect(text, period).toMatch(new RegExp(`aria-label="1 failed import and \\d+ completed imports? in ${name}"`))
+    }
   })
 })
 
@@ -159,6 +197,14 @@ describe.skipIf(inject('chromium') === undefined)('the overview in a browser', (
       expect(await page.getByText('No worker is alive').count()).toBe(0)
       await expectAccessible(page)
       await takePictures(page, 'queues')
+      await recordHistory(dashboard.db)
+      await page.getByRole('link', { name: '7 days' }).click()
+      await page.getByRole('heading', { name: 'Last 7 days' }).waitFor()
+      await expectAccessible(page)
+      await takePictures(page, 'queues-week')
+      await page.goto('/queues/runbook')
+      await expectAccessible(page)
+      await takePictures(page, 'runbook')
       done.resolve()
       await work
       await heartbeat.stop()
