@@ -21,7 +21,7 @@ export function overviewContent(request: FastifyRequest, overview: Overview): Ht
     <section aria-labelledby="failures"><h2 id="failures">Failed imports, last 24 hours</h2>${failureTable(imports)}</section>
     </div>
     ${pauses(request, imports)}
-    <p><a class="button" href="/queues/board">Open the queue board…</a> <a class="button" href="/queues/runbook">Runbook</a></p>`
+    <p><a class="button" href="/queues/jobs">Jobs of the queues</a> <a class="button" href="/queues/runbook">Runbook</a></p>`
 }
 
 function verdict(overview: Overview): Html {

@@ -8,14 +8,14 @@ import {
 } from '@sluice/operations'
 import type { PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
-import { mountBoard } from './board.ts'
 import { periodOf } from './history-charts.ts'
+import { addJobPages } from './jobs-routes.ts'
 import { overviewContent } from './overview-page.ts'
 import { runbookContent } from './runbook.ts'
 
-/** Adds the operators' pages: the overview of all apps, and the queue board. */
+/** Adds the operators' pages: the overview of all apps, the runbook, and the jobs of the queues. */
 export const queueRoutes: PageRoutes = (dashboard, context) => {
-  const { db, queueStore } = context
+  const { db } = context
   dashboard.get('/queues', { config: { access: 'operators' } }, async (request, reply) => {
     const period = periodOf(request.query)
     const [imports, workers, mails, rows, history, maintenanceAt] = await Promise.all([
@@ -33,5 +33,5 @@ export const queueRoutes: PageRoutes = (dashboard, context) => {
   dashboard.get('/queues/runbook', { config: { access: 'operators' } }, (_, reply) =>
     sendPage(reply, { title: 'Runbook', area: 'queues', content: runbookContent() }),
   )
-  mountBoard(dashboard, queueStore, context)
+  addJobPages(dashboard, context)
 }
