@@ -52,7 +52,7 @@ function graveConcerns({ imports, workers, mails, maintenanceAt, now }: Overview
       concern(`Maintenance has not run for ${duration(msSince(maintenanceAt))}.`, {
         since: maintenanceAt,
         advice:
-          'Check that a worker hosts the queue maintenance (see the table of workers), and that the store of the queues answers.',
+          'Check that the queue maintenance is not paused, that a worker hosts it, and that the store of the queues answers.',
         runbook: 'SluiceMaintenanceLate',
       }),
     lost.length > 0 &&

@@ -84,7 +84,7 @@ function jobTable(request: FastifyRequest, name: string, state: JobState, jobs: 
 
 /** Renders what a job is about: a link to its import, or its IDs. */
 function payloadPart(payload: unknown): Html {
-  const { appId, importId } = payload as { appId?: unknown; importId?: unknown }
+  const { appId, importId } = (payload ?? {}) as { appId?: unknown; importId?: unknown }
   if (typeof appId === 'number' && typeof importId === 'string')
     return html`<a href="/apps/${appId}/imports/${importId}">import of app ${appId}</a>`
   return html`<code>${JSON.stringify(payload)}</code>`
