@@ -66,7 +66,7 @@ function changedBody(example: Json, members: readonly string[]): fc.Arbitrary<Pa
     const parent = path.slice(0, -1).reduce<Record<string, unknown>>((at, key) => at[key] as never, body as never)
     parent[path.at(-1) ?? ''] = replacement
     // A message names a member of the body, or the key of an entry.
-    const names = [path[0], parent.key].filter((name): name is string => typeof name === 'string' && name.trim() !== '')
+    const names = [path[0], parent.key].filter((name): name is string => typeof name === 'string' && name !== '')
     return { body: JSON.stringify(body), names }
   })
 }
