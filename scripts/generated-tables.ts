@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { functions } from '../apps/api/src/rate-limiting.ts'
 import { settings } from '../packages/config/src/settings.ts'
+import { openApiDocument } from '../packages/contract/src/openapi/document.ts'
 import { type Module, readModules, root } from './modules.ts'
 
 // Tables in documents that are made from the code:
@@ -16,6 +18,7 @@ interface GeneratedTable {
 
 export const tables: readonly GeneratedTable[] = [
   { document: 'docs/settings.md', name: 'settings', make: settingsTable },
+  { document: 'docs/api.md', name: 'routes', make: routeTable },
   { document: 'CONTRIBUTING.md', name: 'modules', make: () => moduleTable(readModules()) },
 ]
 
@@ -26,6 +29,22 @@ function settingsTable(): string {
     return `| ${names} | ${value} | ${setting.description} |`
   })
   return ['| setting | default | meaning |', '|---|---|---|', ...rows].join('\n')
+}
+
+/** Lists the operations that need a token, with the default of their rate limit. */
+function routeTable(): string {
+  const limits = Object.values(functions).map(({ route, setting }) => [route, settings[setting].default] as const)
+  const limitOf = new Map(limits.map(([route, limit]) => [route.replaceAll(/:\w+/g, '{}'), limit]))
+  const rows = Object.entries(openApiDocument('').paths).flatMap(([path, item]) =>
+    Object.entries(item)
+      .filter(([, { security }]) => security.length > 0)
+      .map(([method, { summary, 'x-sluice-extension': isExtension }]) => {
+        const route = `${method.toUpperCase()} ${path}`
+        const limit = limitOf.get(route.replaceAll(/\{\w+\}/g, '{}'))
+        return `| \`${route}\` | ${summary} | ${limit} | ${isExtension ? 'ext' : ''} |`
+      }),
+  )
+  return ['| request | does | limit | |', '|---|---|---|---|', ...rows].join('\n')
 }
 
 /** Lists modules by layers: a module depends on modules of lower layers only. Apps are on top. */

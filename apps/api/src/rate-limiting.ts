@@ -10,7 +10,7 @@ import type { ApiMetrics } from './metrics.ts'
 /**
  * The functions that are counted separately (service.md, Rate rules), each with its route and the setting of its limit.
  */
-const functions = {
+export const functions = {
   deletion: { route: 'POST /v3/user_data_deletions', setting: 'RATE_LIMIT_DELETION' },
   profile_update: { route: 'POST /v2/user_profiles', setting: 'RATE_LIMIT_PROFILE_UPDATE' },
   bulk_import: { route: 'POST /v3/user_profiles/bulk_import', setting: 'RATE_LIMIT_BULK_IMPORT' },

@@ -12,6 +12,7 @@ import {
   sweepFiles,
 } from '@sluice/imports'
 import { dueMails, removeOldMails } from '@sluice/mail'
+import { recordHistory } from '@sluice/operations'
 import { removeEndedWindows } from '@sluice/rate-limits'
 import { dispatchExports, dispatchImports, dispatchMails, dispatchNextMails } from './dispatch.ts'
 import type { Host } from './host.ts'
@@ -155,6 +156,12 @@ const removeHistoryTask: MaintenanceTask = {
   },
 }
 
+const recordHistoryTask: MaintenanceTask = {
+  name: 'record-history',
+  intervalMs: () => minute,
+  run: ({ context }) => recordHistory(context.db),
+}
+
 /** All tasks of maintenance. */
 export const maintenanceTasks: readonly MaintenanceTask[] = [
   noticeUploadsTask,
@@ -173,4 +180,5 @@ export const maintenanceTasks: readonly MaintenanceTask[] = [
   runDeletionsTask,
   deleteAppsTask,
   removeHistoryTask,
+  recordHistoryTask,
 ]

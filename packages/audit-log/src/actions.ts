@@ -30,7 +30,7 @@ export const auditActions = {
   'export.request': 'Requested an export of all profiles',
   'deletion.request': 'Requested the deletion of users',
   'deletion.run': 'Ran the deletions that are due',
-  'queue.change': 'Changed jobs on the queue board',
+  'queue.change': 'Paused, resumed or changed a queue',
   'schema.migrate': 'Migrated the database',
 } as const
 

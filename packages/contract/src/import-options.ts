@@ -86,6 +86,7 @@ export const newKeys = z
     return z.NEVER
   })
   .meta({
+    type: 'string',
     enum: [...newKeysChoices],
     description:
       'Extension of Sluice: with `refuse`, a file with columns that are neither registered nor declared fails. Default: the setting of the app.',

@@ -64,7 +64,7 @@ const contentType = z
     context.addIssue({ code: 'custom', message: invalid('content_type must be text/csv or application/gzip') })
     return z.NEVER
   })
-  .meta({ enum: ['text/csv', 'application/gzip'], description: 'Default: text/csv.' })
+  .meta({ type: 'string', enum: ['text/csv', 'application/gzip'], description: 'Default: text/csv.' })
 
 /** Extension: the file is checked and not applied. */
 const dryRun = z

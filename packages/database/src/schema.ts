@@ -24,6 +24,7 @@ import type {
 import type { ExportsTable } from './schema-exports.ts'
 import type { IdempotencyKeysTable } from './schema-idempotency.ts'
 import type { InvitationMailsTable, InvitationsTable, MailCountsTable, MailsTable } from './schema-mails.ts'
+import type { QueueHistoryTable, WorkersTable } from './schema-operations.ts'
 import type { NullableTimestamp, Timestamp } from './timestamps.ts'
 
 /**
@@ -76,6 +77,7 @@ export interface Schema {
   signing_keys: { key: Buffer }
   service_pause: ServicePauseTable
   workers: WorkersTable
+  queue_history: QueueHistoryTable
   audit_log: AuditLogTable
   deleted_apps: DeletedAppsTable
   rate_limits: RateLimitsTable
@@ -277,16 +279,4 @@ interface ProviderAccountsTable {
   email: string
   subject: string
   created_at: Timestamp
-}
-
-/** Heartbeats of worker processes. They are only displayed. */
-interface WorkersTable {
-  worker_id: string
-  host: string
-  pid: number
-  queues: string[]
-  /** The imports that the worker is running. */
-  import_ids: string[]
-  started_at: Timestamp
-  seen_at: Timestamp
 }

@@ -1,4 +1,12 @@
 export { type Heartbeat, openHeartbeat } from './heartbeat.ts'
+export {
+  type HistoryPeriod,
+  type HistorySlot,
+  historyPeriods,
+  historyRecordedAt,
+  readHistory,
+  recordHistory,
+} from './history.ts'
 export { type Failure, type ImportOverview, importOverview, type PausedApp, type Waiting } from './imports.ts'
 export { type MailOverview, mailOverview } from './mails.ts'
 export { rowsByMinute } from './throughput.ts'

@@ -1,36 +1,48 @@
-import { type Database, sql } from '@sluice/database'
+import { type Database, type RawBuilder, sql } from '@sluice/database'
 
 const minutes = 60
 
 /**
- * Returns how many rows the imports of all apps read in each of the last 60 minutes, oldest first. The last minute is
- * the current minute.
+ * Returns a query of the rows that the imports of all apps read since `start`, by slots of the given width: `slot`,
+ * `rows`. A slot without rows is missing.
  *
  * Only the number of an import's rows and its running time are stored. The rows therefore count as read evenly over
  * that time, in fractions.
  */
-export async function rowsByMinute(db: Database): Promise<{ minute: Date; rows: number }[]> {
-  const { rows } = await sql<{ minute: Date; rows: number }>`
-    with span as (select date_trunc('minute', now()) - make_interval(mins => ${minutes - 1}) as start),
-    ran as (
-      select started_at, greatest(coalesce(finished_at, now()), started_at + interval '1 millisecond') as ended_at, rows_total
-      from imports, span where finished_at > span.start and started_at is not null
+export function rowsBySlot(start: RawBuilder<unknown>, width: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    select slot, sum(rows_total * extract(epoch from least(ended_at, slot + ${width}) - greatest(started_at, slot))
+      / extract(epoch from ended_at - started_at))::float8 as rows
+    from (
+      select started_at, greatest(finished_at, started_at + interval '1 millisecond') as ended_at, rows_total
+      from imports where finished_at > ${start} and started_at is not null
       union all
       select started_at, greatest(now(), started_at + interval '1 millisecond'), rows_total
       from imports where state = 'processing' and started_at is not null
-    ),
-    shares as (
-      select minute, rows_total * extract(epoch from
-        least(ended_at, minute + interval '1 minute') - greatest(started_at, minute)
-      ) / extract(epoch from ended_at - started_at) as rows
-      from ran, span, generate_series(
-        greatest(date_trunc('minute', started_at), span.start), date_trunc('minute', ended_at), interval '1 minute'
-      ) as minute
-    )
-    select minute, coalesce(sum(shares.rows), 0)::float8 as rows
-    from span, generate_series(span.start, date_trunc('minute', now()), interval '1 minute') as minute
-    left join shares using (minute)
-    group by minute order by minute
+    ) as ran, generate_series(
+      greatest(${slotOf(sql`started_at`, width)}, ${start}), ${slotOf(sql`ended_at`, width)}, ${width}
+    ) as slot
+    group by slot`
+}
+
+/** Returns the beginning of the slot of a time. */
+export function slotOf(time: RawBuilder<unknown>, width: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`date_bin(${width}, ${time}, '2000-01-01 00:00:00+00')`
+}
+
+/**
+ * Returns how many rows the imports of all apps read in each of the last 60 minutes, oldest first. The last minute is
+ * the current minute.
+ */
+export async function rowsByMinute(db: Database): Promise<{ minute: Date; rows: number }[]> {
+  const width = sql`interval '1 minute'`
+  const start = sql`(select start from span)`
+  const { rows } = await sql<{ minute: Date; rows: number }>`
+    with span as (select ${slotOf(sql`now()`, width)} - make_interval(mins => ${minutes - 1}) as start),
+    shares as (${rowsBySlot(start, width)})
+    select slot as minute, coalesce(shares.rows, 0) as rows
+    from generate_series(${start}, ${slotOf(sql`now()`, width)}, ${width}) as slot left join shares using (slot)
+    order by slot
   `.execute(db)
   return rows
 }

@@ -5,6 +5,7 @@ import { queueTelemetry } from '@sluice/traces'
 import {
   createPostgresBackend,
   createRedisBackend,
+  type JobState,
   type JobsOptions,
   type PostgresConnectionOptions,
   type PostgresPoolConfig,
@@ -29,13 +30,35 @@ export interface OpenQueue {
     template: { name: string; data: unknown; opts: Omit<JobsOptions, 'jobId'> },
   ): Promise<unknown>
   /** Counts jobs by state, in all states or in the given ones. Rejects if the store is unreachable. */
-  getJobCounts(...states: 'waiting'[]): Promise<Record<string, number>>
+  getJobCounts(...states: JobState[]): Promise<Record<string, number>>
+  /** Counts waiting jobs by priority. On Postgres, `getJobCounts` counts none while the queue is paused. */
+  getCountsPerPriority(priorities: number[]): Promise<Record<string, number>>
+  /** Returns the jobs in a state from place `start` to place `end`, both included. */
+  getJobs(state: JobState, start: number, end: number, isOldestFirst: boolean): Promise<OpenJob[]>
+  /** Returns the state of a job, or `unknown`. */
+  getJobState(id: string): Promise<string>
+  isPaused(): Promise<boolean>
+  pause(): Promise<void>
+  resume(): Promise<void>
+  /** Removes a job. Returns 0 if it is running. */
+  remove(id: string): Promise<number>
   /** Returns the queue's metrics in Prometheus's text format. */
   exportPrometheusMetrics(): Promise<string>
   on(event: 'error', listener: (error: Error) => void): unknown
   /** Waits for Redis. Rejects, on every call, if Postgres was unreachable when the queue was created. */
   waitUntilReady(): Promise<unknown>
   close(): Promise<void>
+}
+
+/** The parts of BullMQ's Job that this package uses. */
+interface OpenJob {
+  id?: string
+  name: string
+  data: unknown
+  /** When the job was added, ms since the epoch. */
+  timestamp: number
+  /** When a worker started the job, ms since the epoch. */
+  processedOn?: number
 }
 
 /** The parts of BullMQ's Worker that this package uses, on either backend. */

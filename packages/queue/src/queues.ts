@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { queueNames, type SharedStore } from '@sluice/config'
 import { ErrorCode } from 'bullmq'
-import { type Backend, type OpenQueue, openBackend } from './backend.ts'
+import { type Backend, openBackend } from './backend.ts'
 import type { Payloads, QueueName } from './payloads.ts'
+import { openProducers } from './producers.ts'
 
 /** A job to add. While a job with the same ID waits or runs, it is not added again. */
 export interface NewJob<Name extends QueueName> {
@@ -90,37 +91,6 @@ export function openQueues(store: SharedStore, onError: (error: Error) => void):
     async close() {
       await workers.close()
       await producers.close()
-    },
-  }
-}
-
-/** Opens the producing side of the queues. Each queue opens at its first use. */
-function openProducers(backend: Backend, onError: (error: Error) => void) {
-  const queues = new Map<QueueName, OpenQueue>()
-  const openQueue = (name: QueueName) => {
-    const queue = backend.queue(name)
-    queue.on('error', onError)
-    queues.set(name, queue)
-    return queue
-  }
-  return {
-    /** Runs `job` on a queue. Returns its result. */
-    async use<Result>(name: QueueName, job: (queue: OpenQueue) => Promise<Result>): Promise<Result> {
-      const queue = queues.get(name) ?? openQueue(name)
-      try {
-        return await job(queue)
-      } catch (error) {
-        // A queue that was opened while its store was unreachable fails forever. Therefore the next use opens a new
-        // queue.
-        queue.waitUntilReady().catch(() => {
-          if (queues.get(name) === queue) queues.delete(name)
-          queue.close().catch(() => {})
-        })
-        throw error
-      }
-    },
-    async close() {
-      await Promise.all([...queues.values()].map((queue) => queue.close()))
     },
   }
 }

@@ -5,8 +5,8 @@ import { DeleteObjectsCommand, type S3Client } from '@aws-sdk/client-s3'
  * Deletes objects of a bucket in one request. Keys that do not exist count as deleted. Throws if storage keeps one of
  * them.
  *
- * Sends the MD5 of the request, which the SDK no longer does: storages other than that of AWS refuse the request without
- * it, for example OpenStack Swift.
+ * Sends the MD5 of the request, which the SDK no longer does. Some storages refuse the request without it, for example
+ * OpenStack Swift.
  */
 export async function deleteObjects(client: S3Client, bucket: string, keys: readonly string[]): Promise<void> {
   const command = new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects: keys.map((Key) => ({ Key })) } })

@@ -38,6 +38,12 @@ export function operationsOf(document: ApiDocument): DocumentedOperation[] {
   )
 }
 
+/** Returns an operation's path with the examples of its parameters, some of them replaced. */
+export function pathOf({ path, parameters = [] }: DocumentedOperation, replaced: Record<string, string> = {}): string {
+  const examples = Object.fromEntries(parameters.map(({ name, example }) => [name, String(example)]))
+  return path.replace(/\{(\w+)\}/g, (_, name) => replaced[name] ?? examples[name] ?? '')
+}
+
 /** Returns the documented response of a status. Throws if there is none. */
 function responseOf(operation: Operation, status: number): DocumentedResponse {
   const response = operation.responses[String(status)]

@@ -6,14 +6,17 @@ import { deletionRequestSettings } from '@sluice/deletions'
 import { receiveSettings } from '@sluice/imports'
 import { registerUsers } from '@sluice/profiles'
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { buildApi } from '../../../apps/api/src/api.ts'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { openTestStorage } from '../environment/storage.ts'
+import { until } from '../environment/wait.ts'
 import { type ApiProcess, startApi } from './api-process.ts'
-import { type Answer, type DocumentedOperation, documentCheck, operationsOf } from './document-check.ts'
+import { type Answer, type DocumentedOperation, documentCheck, operationsOf, pathOf } from './document-check.ts'
+import { holdBodies } from './held-bodies.ts'
 import { type InterruptedLink, openLink } from './interrupted-link.ts'
-import { exports, imports, type Provocation, provocations, usedKey } from './provocations.ts'
+import { insertKnownRows, renewKeys } from './known-rows.ts'
+import { type Provocation, provocations } from './provocations.ts'
 import { sendRaw } from './raw-connection.ts'
 
 const document: ApiDocument = JSON.parse(JSON.stringify(openApiDocument('http://api.test')))
@@ -33,9 +36,7 @@ beforeAll(async () => {
   appId = app.appId
   token = app.apiToken
   await registerUsers(database.db, appId, ['alice'])
-  await insertImports()
-  await insertKeys()
-  await insertExports()
+  await insertKnownRows(database.db, appId, operations)
   link = await openLink(database.url)
   const limits = [
     'BULK_IMPORT',
@@ -68,66 +69,6 @@ afterAll(async () => {
   await database.close()
 })
 
-async function insertImports(): Promise<void> {
-  const rows = Object.entries(imports).map(([name, { importId, secret, linkExpires }]) => ({
-    app_id: appId,
-    import_id: importId,
-    source: 'v3' as const,
-    state: name === 'cancelled' ? ('cancelled' as const) : ('completed' as const),
-    content_type: 'text/csv' as const,
-    object_key: `test/${importId}`,
-    types: JSON.stringify({ name: 'string' }),
-    error_file_key: `test/${importId}/errors.csv`,
-    error_file_secret: secret,
-    error_file_expires_at: linkExpires,
-    started_at: new Date(),
-    finished_at: new Date(),
-  }))
-  await database.db.insertInto('imports').values(rows).execute()
-}
-
-async function insertExports(): Promise<void> {
-  const rows = Object.values(exports).map(({ exportId, secret, linkExpires }) => ({
-    app_id: appId,
-    export_id: exportId,
-    state: 'completed' as const,
-    attempt: 1,
-    file_secret: secret,
-    file_expires_at: linkExpires,
-    finished_at: new Date(),
-  }))
-  await database.db.insertInto('exports').values(rows).execute()
-  const keys = ['name', 'age'].map((key) => ({ app_id: appId, key, type: 'string' as const }))
-  await database.db
-    .insertInto('profile_keys')
-    .values(keys.map((row) => (row.key === 'age' ? { ...row, type: 'int' } : row)))
-    .execute()
-}
-
-/** Inserts a key that each function has used with another body. */
-async function insertKeys(): Promise<void> {
-  const rows = operations.map(({ method, path }) => ({
-    app_id: appId,
-    function: `${method} ${path}`,
-    key: usedKey,
-    owner: crypto.randomUUID(),
-    lease_until: new Date(),
-    status: 202,
-    body: '{}',
-    request_hash: Buffer.alloc(32),
-  }))
-  await database.db.insertInto('idempotency_keys').values(rows).execute()
-}
-
-function pathOf(operation: DocumentedOperation, parameter?: string): string {
-  const parameters = operation.parameters?.filter((each) => each.in === 'path') ?? []
-  // A provocation replaces the last parameter.
-  const values = parameters.map(
-    ({ example }, index) => (index === parameters.length - 1 ? parameter : undefined) ?? example,
-  )
-  return operation.path.replace(/\{\w+\}/g, () => String(values.shift() ?? ''))
-}
-
 /** Sends the documented example of a request, with the changes of the provocation. */
 async function send(url: string, operation: DocumentedOperation, provocation: Provocation = {}): Promise<Answer> {
   const headers: Record<string, string> = operation.security.length > 0 ? { 'X-Service-Token': token } : {}
@@ -140,7 +81,10 @@ async function send(url: string, operation: DocumentedOperation, provocation: Pr
     body ??= typeof value === 'string' ? value : JSON.stringify(value)
   }
   Object.assign(headers, provocation.headers)
-  const path = pathOf(operation, provocation.parameter) + (provocation.query ?? '')
+  const last = operation.parameters?.findLast((each) => each.in === 'path')
+  const replaced =
+    last === undefined || provocation.parameter === undefined ? {} : { [last.name]: provocation.parameter }
+  const path = pathOf(operation, replaced) + (provocation.query ?? '')
   // `fetch` would replace a length that differs from the body's.
   if ('Content-Length' in headers) return await sendHead(url, operation.method, path, headers)
   const answer = await fetch(url + path, {
@@ -215,13 +159,18 @@ describe('the document', () => {
     storage.close()
   })
 
-  test.each(byId(operations))('%s: every example matches its schema', (_, { requestBody, responses }) => {
-    for (const { content = {} } of [...Object.values(responses), requestBody ?? {}]) {
-      for (const { schema, examples } of Object.values(content)) {
-        for (const [key, { value }] of Object.entries(examples)) check.matches(schema, value, key)
+  test.each(byId(operations))(
+    '%s: each parameter and body has examples, and they match its schema',
+    (_, { parameters = [], requestBody, responses }) => {
+      for (const { name, schema, example } of parameters) check.matches(schema, example, name)
+      for (const { content = {} } of [...Object.values(responses), requestBody ?? {}]) {
+        for (const { schema, examples } of Object.values(content)) {
+          expect(examples).not.toEqual({})
+          for (const [key, { value }] of Object.entries(examples)) check.matches(schema, value, key)
+        }
       }
-    }
-  })
+    },
+  )
 
   test('marks extensions of the documented service, in the text too', () => {
     const marked = operations.filter((operation) => operation['x-sluice-extension'])
@@ -261,6 +210,7 @@ describe('answers are as documented', () => {
   test.each(cases)('%s, %s', async (id, key, provocation) => {
     const operation = operations.find(({ operationId }) => operationId === id)
     if (operation === undefined) throw new Error(`there is no operation ${id}`)
+    if (key === 'idempotency_key_in_flight') await renewKeys(database.db)
     const answer = await send(api.url, operation, provocation)
     check.answer(operation, answer)
     if (/^\d+$/.test(key)) expect(answer.status).toBe(Number(key))
@@ -295,6 +245,21 @@ describe('answers are as documented', () => {
     for (const header of rateHeaders) expect(answer.headers).toHaveProperty(header)
   })
 
+  test('requests while the app has too many bytes in flight', async () => {
+    const held = holdBodies(api.url, token)
+    onTestFinished(() => held.release())
+    const withBody = operations.filter(({ requestBody }) => requestBody !== undefined)
+    for (const operation of withBody) {
+      const answer = await until(`the refusal of ${operation.operationId}`, async () => {
+        await held.announce()
+        const answer = await send(api.url, operation)
+        return answer.status === 503 && answer
+      })
+      check.answer(operation, answer)
+      expect(parsed(answer)).toEqual(exampleOf(operation, 'too_many_bodies').value)
+    }
+  })
+
   test.each(byId(operations))('%s during an outage of the database', async (id, operation) => {
     const answer = await send(unconnected.url, operation, { ...provocations[id]?.[302] })
     check.answer(operation, answer)
@@ -322,19 +287,16 @@ describe('answers are as documented', () => {
     },
   )
 
-  test('every documented answer is tested above, except failures that cannot be provoked', () => {
+  test('every documented answer is provoked', () => {
     const common = ['no_token', 'invalid_token', 'too_many', 'our_fault', 'not_http', 'too_slow', 'large_headers']
-    // `too_many_bodies` is tested in large-bodies.long.test.ts, keys in flight in test/src/api/idempotency.test.ts.
-    const others = [...common, 'unavailable', 'too_many_bodies', 'idempotency_key_in_flight']
-    const provoked = (id: string) => [...Object.keys(provocations[id] ?? {}), ...others]
-    const left = operations.flatMap(({ operationId, responses }) =>
-      Object.entries(responses).flatMap(([status, { content = {} }]) => {
-        const names = Object.values(content).flatMap(({ examples }) => Object.keys(examples))
-        return [status, ...names].some((name) => name === 'example' || /^\d+$/.test(name))
-          ? []
-          : names.filter((name) => !provoked(operationId).includes(name))
-      }),
-    )
+    const others = [...common, 'unavailable', 'too_many_bodies']
+    const left = operations.flatMap(({ operationId, responses }) => {
+      const provoked = [...Object.keys(provocations[operationId] ?? {}), ...others]
+      const answers = Object.entries(responses).flatMap(([status, { content = {} }]) =>
+        Number(status) < 400 ? [status] : Object.values(content).flatMap(({ examples }) => Object.keys(examples)),
+      )
+      return answers.filter((name) => !provoked.includes(name)).map((name) => `${operationId} ${name}`)
+    })
     expect(left).toEqual([])
   })
 })

@@ -45,8 +45,12 @@ export const exports = {
 /** An idempotency key that every function has used with another body. */
 export const usedKey = 'used-key'
 
+/** An idempotency key whose request every function has in flight. */
+export const keyInFlight = 'key-in-flight'
+
 const keyErrors = {
   invalid_idempotency_key: { headers: { 'Idempotency-Key': 'two words' } },
+  idempotency_key_in_flight: { headers: { 'Idempotency-Key': keyInFlight } },
   idempotency_key_reused: { headers: { 'Idempotency-Key': usedKey } },
 }
 

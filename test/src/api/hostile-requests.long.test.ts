@@ -87,6 +87,7 @@ const payloads = {
       byte_size: nearly<unknown>('12', 12, '0'),
       content_type: nearly('text/csv', 'application/gzip'),
       profile_types: fc.oneof(fc.dictionary(nearly('k1', 'zip', '__proto__').map(String), type), value),
+      dry_run: nearly<unknown>(true, false, 'yes'),
       new_keys: nearly('register', 'refuse'),
       clear_marker: nearly('#N/A', 'a,b'),
       file_name: nearly('people.csv'),
@@ -106,6 +107,13 @@ const payloads = {
   ),
   '/v1/exports': fc.record(
     { keys: fc.oneof(fc.array(nearly('k1', 'zip'), { maxLength: 4 }), value) },
+    { requiredKeys: [] },
+  ),
+  '/v3/user_data_deletions': fc.record(
+    {
+      identity_type: nearly('user_id'),
+      identity_value: fc.oneof(fc.array(nearly('u1', 'nobody'), { maxLength: 4 }), value),
+    },
     { requiredKeys: [] },
   ),
   '/v1/users': fc.record(

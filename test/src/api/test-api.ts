@@ -100,6 +100,7 @@ export async function everything({ database }: TestApi): Promise<unknown> {
       (select json_agg(i order by app_id, import_id) from imports i) as imports,
       (select json_agg(e order by app_id, export_id) from exports e) as exports,
       (select json_agg(t order by app_id) from api_tokens t) as api_tokens,
+      (select json_agg(d order by d::text) from deletion_requests d) as deletion_requests,
       (select json_agg(m order by app_id, mail_id) from mails m) as mails
   `.execute(database.db)
   return rows[0]

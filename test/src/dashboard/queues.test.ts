@@ -1,9 +1,7 @@
-import { once } from 'node:events'
-import http from 'node:http'
-import { openHeartbeat } from '@sluice/operations'
-import { openQueues } from '@sluice/queue'
-import type { Browser } from 'playwright-core'
+import { openHeartbeat, recordHistory } from '@sluice/operations'
+import { openQueues, type Queues } from '@sluice/queue'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { type InterruptedLink, openLink } from '../api-limits/interrupted-link.ts'
 import { until } from '../environment/wait.ts'
 import { expectAccessible, openBrowser, openWindow, takePictures } from './browser.ts'
 import { openSampleApp } from './sample-app.ts'
@@ -66,79 +64,169 @@ describe('the overview of operators', () => {
   })
 })
 
+describe('what operators see at three in the morning', () => {
+  let dashboard: TestDashboard
+  beforeAll(async () => {
+    dashboard = await openTestDashboard()
+    await openOperator(dashboard)
+  })
+  afterAll(async () => await dashboard.close())
+
+  test('each problem says what to do and leads to its entry of the runbook, for operators only', async () => {
+    const operator = await signIn(dashboard, 'operator@example.com')
+    const { text } = await operator.get('/queues')
+    expect(text).toContain('Start a worker.')
+    expect(text).toContain('href="/queues/runbook#sluicenoworkers"')
+    const runbook = await operator.get('/queues/runbook')
+    expect(runbook.text).toContain('id="sluicenoworkers"')
+    await openSampleApp(dashboard, 'Shop', 'anna@example.com')
+    const member = await signIn(dashboard, 'anna@example.com')
+    expect((await member.get('/queues/runbook')).status).toBe(404)
+  })
+
+  test('shows rows, waiting and failed imports of 24 hours and of 7 days', async () => {
+    const { appId } = await openSampleApp(dashboard, 'Busy shop', 'busy@example.com')
+    await addImports(dashboard.db, appId)
+    await recordHistory(dashboard.db)
+    const operator = await signIn(dashboard, 'operator@example.com')
+    for (const [period, name] of [
+      ['24h', '24 hours'],
+      ['7d', '7 days'],
+      ['all', '24 hours'],
+    ]) {
+      const { text } = await operator.get(`/queues?period=${period}`)
+      expect(text, period).toMatch(new RegExp(`aria-label="[\\d,]+ rows in ${name}, at most`))
+      expect(text, period).toMatch(new RegExp(`aria-label="At most \\d+ imports? waited at a time in ${name}"`))
+      expect(text, period).toMatch(new RegExp(`aria-label="1 failed import and \\d+ completed imports? in ${name}"`))
+    }
+  })
+})
+
 const stores = { Postgres: undefined, Redis: inject('redisUrl') }
 
-describe.each(Object.entries(stores))('the queue board on %s', (name, redisUrl) => {
-  const isMissing = (name === 'Redis' && redisUrl === undefined) || inject('chromium') === undefined
-  describe.skipIf(isMissing)('in a browser', () => {
+describe.each(Object.entries(stores))('the jobs on %s', (name, redisUrl) => {
+  describe.skipIf(name === 'Redis' && redisUrl === undefined)('for operators', () => {
     let dashboard: TestDashboard
-    let browser: Browser
     let queueStore: { redisUrl: string } | { databaseUrl: string }
+    let queues: Queues
     beforeAll(async () => {
       dashboard = await openTestDashboard(async (database) => {
         queueStore = redisUrl === undefined ? { databaseUrl: database.url } : { redisUrl }
         return { queueStore }
       })
       await openOperator(dashboard)
-      browser = await openBrowser()
+      queues = openQueues(queueStore, () => {})
     })
     afterAll(async () => {
-      await browser.close()
+      await queues.close()
       await dashboard.close()
     })
 
-    test('shows waiting jobs to operators only, without requests to other hosts', async () => {
-      const queues = openQueues(queueStore, () => {})
-      const id = crypto.randomUUID()
-      await queues.add('mails', [{ id, payload: { appId: 1, mailId: id } }])
-      const { page, context, problems } = await openWindow(browser, dashboard, 'operator@example.com')
-      const hosts = new Set<string>()
-      page.on('request', (request) => hosts.add(new URL(request.url()).origin))
-      await page.goto('/queues/board/queue/mails')
-      await page.getByText(id).first().waitFor()
-      await takePictures(page, `queue-board-${name}`)
-      expect([...hosts]).toEqual([dashboard.url])
-      expect(problems).toEqual([])
-      await context.close()
-      await queues.close()
+    async function addMails(number: number): Promise<string[]> {
+      const ids = Array.from({ length: number }, () => crypto.randomUUID())
+      await queues.add(
+        'mails',
+        ids.map((id) => ({ id, payload: { appId: 1, mailId: id } })),
+      )
+      return ids
+    }
+
+    test('a waiting job is shown, and gone after it was removed; it cannot be removed again', async () => {
+      const operator = await signIn(dashboard, 'operator@example.com')
+      const [id = ''] = await addMails(1)
+      const list = '/queues/jobs/mails?state=waiting'
+      expect((await operator.get(list)).text).toContain(id)
+      expect((await operator.post('/queues/jobs/mails/remove', { job: id }, list)).status).toBe(303)
+      expect((await operator.get(list)).text).not.toContain(id)
+      expect((await operator.post('/queues/jobs/mails/remove', { job: id }, '/queues/jobs')).status).toBe(404)
     })
 
-    test('is not found by members, and refuses requests from other sites', async () => {
-      const { appId } = await openSampleApp(dashboard, 'Shop', 'anna@example.com')
+    test('a page shows the newest 50 jobs, and leads to the next 50', async () => {
+      const operator = await signIn(dashboard, 'operator@example.com')
+      const ids = await addMails(60)
+      const first = (await operator.get('/queues/jobs/mails?state=waiting')).text
+      const [, next = ''] = /href="([^"]*from=50)"/.exec(first.replaceAll('&amp;', '&')) ?? []
+      const second = (await operator.get(next)).text
+      const shownIn = (text: string) => ids.filter((id) => text.includes(id))
+      expect(shownIn(first)).toEqual(ids.slice(10))
+      expect(shownIn(second)).toEqual(ids.slice(0, 10))
+      for (const id of ids) await operator.post('/queues/jobs/mails/remove', { job: id }, '/queues/jobs')
+    })
+
+    test('workers start no job of a paused queue until it is resumed', async () => {
+      const operator = await signIn(dashboard, 'operator@example.com')
+      expect((await operator.post('/queues/jobs/exports/pause', {}, '/queues/jobs')).status).toBe(303)
+      expect((await operator.get('/queues/jobs')).text).toContain('Resume exports')
+      const worker = openQueues(queueStore, () => {})
+      const done = new Set<string>()
+      worker.work('exports', async ({ exportId }) => void done.add(exportId), { concurrency: 1 })
+      worker.work('mails', async ({ mailId }) => void done.add(mailId), { concurrency: 1 })
+      const held = crypto.randomUUID()
+      await queues.add('exports', [{ id: held, payload: { appId: 1, exportId: held } }])
+      const [mail = ''] = await addMails(1)
+      await until('the job of the other queue', () => done.has(mail))
+      expect(done.has(held)).toBe(false)
+      expect((await operator.get('/queues/jobs')).text).toContain('1 waiting in exports')
+      expect((await operator.post('/queues/jobs/exports/resume', {}, '/queues/jobs')).status).toBe(303)
+      await until('the job of the resumed queue', () => done.has(held))
+      await worker.close()
+    })
+
+    test('is not found by members, nor for other queues and states, and refuses forms of other sites', async () => {
+      await openSampleApp(dashboard, 'Shop', 'anna@example.com')
       const member = await signIn(dashboard, 'anna@example.com')
-      expect((await member.get(`/apps/${appId}/settings`)).status).toBe(200)
-      for (const path of [
-        '/queues',
-        '/queues/board',
-        '/queues/board/',
-        '/queues/board/api/queues',
-        '/queues/board/static/js/main.js',
-      ]) {
+      const operator = await signIn(dashboard, 'operator@example.com')
+      for (const path of ['/queues', '/queues/jobs', '/queues/jobs/mails'])
         expect((await member.get(path)).status, path).toBe(404)
-      }
-      const pause = { method: 'PUT', headers: { 'Content-Type': 'application/json' }, body: '{}' }
-      const { page, context } = await openWindow(browser, dashboard, 'operator@example.com')
-      const send = (address: string) =>
-        page.evaluate(async ([address, pause]) => (await fetch(address, pause)).status, [address, pause] as const)
+      for (const path of ['/queues/jobs/others', '/queues/jobs/mails?state=lost', '/queues/jobs/mails?from=-1'])
+        expect((await operator.get(path)).status, path).toBe(404)
+      expect((await member.post('/queues/jobs/mails/pause', {}, '/apps/1/settings')).status).toBe(404)
+      for (const action of ['pause', 'resume', 'remove'])
+        expect((await operator.postWithoutToken(`/queues/jobs/mails/${action}`, {})).status, action).toBe(403)
+    })
+
+    test.skipIf(inject('chromium') === undefined)('is accessible, and shows what each job is about', async () => {
+      const browser = await openBrowser()
+      const { page, context, problems } = await openWindow(browser, dashboard, 'operator@example.com')
+      const ids = await addMails(2)
+      const importId = crypto.randomUUID()
+      await queues.add('imports', [{ id: importId, payload: { appId: 1, importId } }])
       await page.goto('/queues')
-      // Cookies alone are not sufficient: the browser must state that the request comes from this site.
-      const [cookies, address] = [await context.cookies(), `${dashboard.url}/queues/board/api/queues/mails/pause`]
-      const Cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
-      for (const [headers, status] of [
-        [{}, 403],
-        [{ Origin: 'http://elsewhere.example.com' }, 403],
-        [{ Origin: 'null' }, 403],
-        [{ Origin: dashboard.url, 'Sec-Fetch-Site': 'same-site' }, 403],
-        [{ Origin: dashboard.url }, 200],
-      ] as const) {
-        const answer = await request(address, { ...pause.headers, Cookie, ...headers }, pause.body)
-        expect(answer, JSON.stringify(headers)).toBe(status)
-      }
-      expect(await send(address)).toBe(200)
-      expect(await send(address.replace('pause', 'resume'))).toBe(200)
+      await page.getByRole('link', { name: 'Jobs of the queues' }).click()
+      await expectAccessible(page)
+      await takePictures(page, `jobs-queues-${name}`)
+      await page.getByRole('link', { name: '2 waiting in mails' }).click()
+      for (const id of ids) await page.getByRole('rowheader', { name: id }).waitFor()
+      await expectAccessible(page)
+      await takePictures(page, `jobs-${name}`)
+      await page.goto('/queues/jobs/imports')
+      const link = page.getByRole('link', { name: 'import of app 1' })
+      expect(await link.getAttribute('href')).toBe(`/apps/1/imports/${importId}`)
+      expect(problems).toEqual([])
       await context.close()
+      await browser.close()
     })
   })
+})
+
+test('operators are told that the store of the queues does not answer, and the page recovers with it', async () => {
+  let link: InterruptedLink | undefined
+  const dashboard = await openTestDashboard(async (database) => {
+    link = await openLink(database.url)
+    return { queueStore: { databaseUrl: link.url } }
+  })
+  await openOperator(dashboard)
+  const operator = await signIn(dashboard, 'operator@example.com')
+  await link?.cut()
+  for (const path of ['/queues/jobs', '/queues/jobs/mails']) {
+    const { status, text } = await operator.get(path)
+    expect(status).toBe(503)
+    expect(text).toContain('The store of the queues does not answer')
+  }
+  await link?.restore()
+  await until('the page of jobs', async () => (await operator.get('/queues/jobs')).status === 200)
+  await dashboard.close()
+  await link?.close()
 })
 
 describe.skipIf(inject('chromium') === undefined)('the overview in a browser', () => {
@@ -159,6 +247,14 @@ describe.skipIf(inject('chromium') === undefined)('the overview in a browser', (
       expect(await page.getByText('No worker is alive').count()).toBe(0)
       await expectAccessible(page)
       await takePictures(page, 'queues')
+      await recordHistory(dashboard.db)
+      await page.getByRole('link', { name: '7 days' }).click()
+      await page.getByRole('heading', { name: 'Last 7 days' }).waitFor()
+      await expectAccessible(page)
+      await takePictures(page, 'queues-week')
+      await page.goto('/queues/runbook')
+      await expectAccessible(page)
+      await takePictures(page, 'runbook')
       done.resolve()
       await work
       await heartbeat.stop()
@@ -170,14 +266,3 @@ describe.skipIf(inject('chromium') === undefined)('the overview in a browser', (
     }
   })
 })
-
-/**
- * Sends a PUT with exactly these headers, which `fetch` cannot: it sets the origin headers itself. Returns the status.
- */
-async function request(address: string, headers: Record<string, string>, body: string): Promise<number | undefined> {
-  const sent = http.request(address, { method: 'PUT', headers })
-  sent.end(body)
-  const [answer] = (await once(sent, 'response')) as [http.IncomingMessage]
-  answer.resume()
-  return answer.statusCode
-}

@@ -2,7 +2,10 @@ import { sql } from '@sluice/database'
 import { expect, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
 
-/** Tables that belong to no app: people, processes, migrations, and counts whose key is text with an app's ID. */
+/**
+ * Tables that belong to no app: people, processes, migrations, figures of all apps, and counts whose key is text with
+ * an app's ID.
+ */
 const withoutApp = [
   'deleted_apps',
   'disk_reserve',
@@ -10,6 +13,7 @@ const withoutApp = [
   'kysely_migration_lock',
   'operators',
   'provider_accounts',
+  'queue_history',
   'rate_limits',
   'service_pause',
   'sessions',

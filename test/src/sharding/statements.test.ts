@@ -35,6 +35,7 @@ const acrossApps: Record<string, RegExp> = {
   'files of exports to remove': /^select app_id, export_id, attempt, coalesce/,
   'links to exports': /^select "app_id", "attempt", "file_secret", .* from "exports" where "export_id" =/,
   'removal of old idempotency keys': /^delete from idempotency_keys/,
+  'history for operators': /^with span as \( select greatest\(\(select max\(slot\) from queue_history/,
   'links to error files': /^select "error_file_key", .* from "imports" where "import_id" =/,
 }
 

@@ -4,16 +4,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 const field = 'form_token'
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /**
-     * Scripts of a library send the requests without a form token. Headers of the browser must show that they come from
-     * this host.
-     */
-    sender?: 'script'
-  }
-}
-
 /** A form of another site, or a form that the visitor opened before signing in or out. */
 export class ForeignForm extends Error {
   override readonly name = 'ForeignForm'
@@ -44,23 +34,10 @@ export function formOf({ body }: FastifyRequest): URLSearchParams {
 export function guardForms(dashboard: FastifyInstance): void {
   dashboard.addHook('preHandler', async (request) => {
     if (request.method === 'GET' || request.is404) return
-    if (request.routeOptions.config.sender === 'script') {
-      if (!isSameOrigin(request)) throw new ForeignForm()
-      return
-    }
     const header = request.headers['x-form-token']
     const actual = Buffer.from((typeof header === 'string' ? header : formOf(request).get(field)) ?? '')
     const expected = Buffer.from(request.formToken)
     const isValid = expected.length > 0 && actual.length === expected.length && timingSafeEqual(actual, expected)
     if (!isValid) throw new ForeignForm()
   })
-}
-
-/**
- * Checks by the browser's headers that a request comes from this host. Over plain http, browsers only send the origin.
- */
-function isSameOrigin({ headers }: FastifyRequest): boolean {
-  const { 'sec-fetch-site': site, origin, host } = headers
-  if (site !== undefined) return site === 'same-origin'
-  return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host
 }

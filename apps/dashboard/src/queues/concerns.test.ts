@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { concerns } from './concerns.ts'
 import type { Overview } from './overview.ts'
+import { runbookEntries } from './runbook.ts'
 
 const now = new Date('2026-03-07T12:00:00Z')
 const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000)
@@ -26,12 +27,18 @@ const well: Overview = {
   workers: [worker],
   mails: { waiting: 0, waitingSince: undefined, failed: 0 },
   rows: [],
+  history: [],
+  period: '24h',
+  maintenanceAt: ago(30),
   now,
 }
 
 test.each<[string, Partial<Overview>, string[]]>([
   ['nothing', {}, []],
   ['no worker', { workers: [] }, ['No worker is alive']],
+  ['no worker, and so no maintenance', { workers: [], maintenanceAt: ago(3600) }, ['No worker is alive']],
+  ['a new deployment', { maintenanceAt: undefined }, []],
+  ['late maintenance', { maintenanceAt: ago(301) }, ['Maintenance has not run for 5 min 1 s']],
   ['a lost worker', { workers: [worker, { ...worker, isLost: true }] }, ['1 worker lost']],
   [
     'an import that waits for a running one',
@@ -55,6 +62,32 @@ test.each<[string, Partial<Overview>, string[]]>([
   const found = concerns({ ...well, ...changes })
   expect(found).toHaveLength(expected.length)
   for (const [index, beginning] of expected.entries()) expect(found[index]?.text).toContain(beginning)
+})
+
+test('a concern says since when, what to do, and where the runbook has more', () => {
+  const lost = [50, 900].map((seconds) => ({ ...worker, isLost: true, seenAt: ago(seconds) }))
+  const [nobody, gone] = concerns({ ...well, workers: lost })
+  expect(nobody).toMatchObject({ since: ago(50), runbook: 'SluiceNoWorkers', advice: expect.stringContaining('Start') })
+  expect(gone).toMatchObject({ since: ago(900), runbook: 'SluiceProcessDown' })
+})
+
+test('every entry of the runbook that a concern names exists', () => {
+  const everything = concerns({
+    ...well,
+    imports: {
+      ...well.imports,
+      ended: { failed: 1 },
+      oldestWaiting: waiting,
+      allPausedSince: ago(60),
+      pausedApps: [{ appId: 1, appName: 'Shop', since: ago(60) }],
+    },
+    workers: [worker, { ...worker, isLost: true }],
+    mails: { waiting: 1, waitingSince: ago(1200), failed: 1 },
+    maintenanceAt: ago(1000),
+  })
+  expect(everything).toHaveLength(8)
+  const named = everything.flatMap(({ runbook }) => runbook ?? [])
+  expect(runbookEntries).toEqual(expect.arrayContaining([...named, 'SluiceNoWorkers']))
 })
 
 test('failed imports alone are not grave, as the files may be to blame; a missing worker is grave and comes first', () => {

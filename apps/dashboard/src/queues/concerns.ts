@@ -10,40 +10,111 @@ const lateMailMs = 10 * 60_000
  */
 const lateImportMs = 60_000
 
+/** Maintenance records the history once a minute. If it has not for longer, it hangs or is not scheduled. */
+const lateMaintenanceMs = 5 * 60_000
+
 /**
  * A problem that operators should know about. Grave problems keep work from being done; an app may have caused the
  * others.
  */
-interface Concern {
+export interface Concern {
   text: string
   isGrave: boolean
+  /** When it began; undefined if that is not known, or if it is a sum over time. */
+  since: Date | undefined
+  /** What to do first. */
+  advice: string
+  /** The runbook's entry with more; undefined if the advice says it all. */
+  runbook: string | undefined
 }
 
 /** Returns the problems that operators should know about, the grave problems first. */
-export function concerns({ imports, workers, mails, now }: Overview): Concern[] {
+export function concerns(overview: Overview): Concern[] {
+  return [...graveConcerns(overview), ...mildConcerns(overview)]
+}
+
+function graveConcerns({ imports, workers, mails, maintenanceAt, now }: Overview): Concern[] {
   const alive = workers.filter(({ isLost }) => !isLost)
-  const lost = workers.length - alive.length
+  const lost = workers.filter(({ isLost }) => isLost)
+  const lostAt = lost.map(({ seenAt }) => seenAt.getTime())
   const { oldestWaiting, active } = imports
-  const importWaitMs = oldestWaiting === undefined ? 0 : now.getTime() - oldestWaiting.since.getTime()
-  const mailWaitMs = mails.waitingSince === undefined ? 0 : now.getTime() - mails.waitingSince.getTime()
-  const failed = imports.ended.failed ?? 0
-  const grave = [
-    alive.length === 0 && 'No worker is alive: nothing is imported and no mail is sent.',
-    lost > 0 && `${counted(lost, 'worker')} lost within the last hour.`,
+  const msSince = (time: Date | undefined) => (time === undefined ? 0 : now.getTime() - time.getTime())
+  return [
+    alive.length === 0 &&
+      concern('No worker is alive: nothing is imported and no mail is sent.', {
+        since: lost.length === 0 ? undefined : new Date(Math.max(...lostAt)),
+        advice:
+          'Start a worker. If it does not stay, the end of its log says why. Requests and uploads are still accepted.',
+        runbook: 'SluiceNoWorkers',
+      }),
+    alive.length > 0 &&
+      msSince(maintenanceAt) > lateMaintenanceMs &&
+      concern(`Maintenance has not run for ${duration(msSince(maintenanceAt))}.`, {
+        since: maintenanceAt,
+        advice:
+          'Check that the queue maintenance is not paused, that a worker hosts it, and that the store of the queues answers.',
+        runbook: 'SluiceMaintenanceLate',
+      }),
+    lost.length > 0 &&
+      concern(`${counted(lost.length, 'worker')} lost within the last hour.`, {
+        since: new Date(Math.min(...lostAt)),
+        advice:
+          'Its imports continue on other workers. Check that the supervisor started it again, and read the end of its log.',
+        runbook: 'SluiceProcessDown',
+      }),
     (active.processing ?? 0) === 0 &&
-      importWaitMs > lateImportMs &&
-      `No import is running, although one has been waiting for ${duration(importWaitMs)}.`,
-    mailWaitMs > lateMailMs &&
-      `${counted(mails.waiting, 'mail')} cannot be sent, the oldest for ${duration(mailWaitMs)}.`,
+      msSince(oldestWaiting?.since) > lateImportMs &&
+      concern(`No import is running, although one has been waiting for ${duration(msSince(oldestWaiting?.since))}.`, {
+        since: oldestWaiting?.since,
+        advice: 'Check in this order: storage, Redis, locks in Postgres.',
+        runbook: 'SluiceImportsStuck',
+      }),
+    msSince(mails.waitingSince) > lateMailMs &&
+      concern(
+        `${counted(mails.waiting, 'mail')} cannot be sent, the oldest for ${duration(msSince(mails.waitingSince))}.`,
+        {
+          since: mails.waitingSince,
+          advice: 'Check the mail server. Mails are sent by themselves when it answers again, for up to five days.',
+          runbook: 'SluiceMailsLate',
+        },
+      ),
   ]
-  const mild = [
-    imports.allPausedSince !== undefined &&
-      `The imports of all apps have been paused for ${duration(now.getTime() - imports.allPausedSince.getTime())}.`,
-    imports.pausedApps.length > 0 && `The imports of ${counted(imports.pausedApps.length, 'app')} are paused.`,
-    failed > 0 && `${counted(failed, 'import')} failed within 24 hours.`,
-    mails.failed > 0 && `${counted(mails.failed, 'mail')} refused permanently within 24 hours.`,
+    .filter((found) => found !== false)
+    .map((found) => ({ ...found, isGrave: true }))
+}
+
+function mildConcerns({ imports, mails, now }: Overview): Concern[] {
+  const { allPausedSince, pausedApps } = imports
+  const failed = imports.ended.failed ?? 0
+  return [
+    allPausedSince !== undefined &&
+      concern(`The imports of all apps have been paused for ${duration(now.getTime() - allPausedSince.getTime())}.`, {
+        since: allPausedSince,
+        advice: 'The audit log says who paused them. The button under Pauses continues them.',
+        runbook: 'SluiceImportsPaused',
+      }),
+    pausedApps.length > 0 &&
+      concern(`The imports of ${counted(pausedApps.length, 'app')} are paused.`, {
+        since: new Date(Math.min(...pausedApps.map(({ since }) => since.getTime()))),
+        advice: 'The list under Pauses leads to each app, where they can be continued.',
+      }),
+    failed > 0 &&
+      concern(`${counted(failed, 'import')} failed within 24 hours.`, {
+        advice:
+          'The reasons are in the table below. A fault of the file is for its sender. After an outage, retry from the page of the import.',
+      }),
+    mails.failed > 0 &&
+      concern(`${counted(mails.failed, 'mail')} refused permanently within 24 hours.`, {
+        advice: 'Usually an address no longer exists. The log of the workers has the answers of the mail server.',
+      }),
   ]
-  const list = (texts: readonly (string | false)[], isGrave: boolean) =>
-    texts.filter((text) => text !== false).map((text) => ({ text, isGrave }))
-  return [...list(grave, true), ...list(mild, false)]
+    .filter((found) => found !== false)
+    .map((found) => ({ ...found, isGrave: false }))
+}
+
+function concern(
+  text: string,
+  { since, advice, runbook }: { since?: Date | undefined; advice: string; runbook?: string },
+): Omit<Concern, 'isGrave'> {
+  return { text, since, advice, runbook }
 }

@@ -3,29 +3,40 @@ import type { AliveWorker, Failure, ImportOverview, PausedApp } from '@sluice/op
 import type { FastifyRequest } from 'fastify'
 import { count, counted, duration, time } from '../layout/format.ts'
 import { pauseButton } from '../operation/operation-page.ts'
-import { concerns } from './concerns.ts'
+import { type Concern, concerns } from './concerns.ts'
+import { historyCharts } from './history-charts.ts'
 import type { Overview } from './overview.ts'
+import { runbookAddress } from './runbook.ts'
 import { throughputChart } from './throughput-chart.ts'
 
 /** Renders the overview: first the problems, then the figures, then their details. */
 export function overviewContent(request: FastifyRequest, overview: Overview): Html {
-  const { imports, workers, rows } = overview
+  const { imports, workers, rows, period, history } = overview
   return html`<div data-refresh="5000" aria-live="off">
     ${verdict(overview)}
     ${figures(overview)}
     <section aria-labelledby="throughput"><h2 id="throughput">Rows per second, last hour</h2>${throughputChart(rows)}</section>
+    ${historyCharts(period, history)}
     <section aria-labelledby="workers"><h2 id="workers">Workers</h2>${workerTable(workers)}</section>
     <section aria-labelledby="failures"><h2 id="failures">Failed imports, last 24 hours</h2>${failureTable(imports)}</section>
     </div>
     ${pauses(request, imports)}
-    <p><a class="button" href="/queues/board">Open the queue board…</a></p>`
+    <p><a class="button" href="/queues/jobs">Jobs of the queues</a> <a class="button" href="/queues/runbook">Runbook</a></p>`
 }
 
 function verdict(overview: Overview): Html {
   const found = concerns(overview)
   if (found.length === 0) return html`<p class="notice good"><strong>All is well.</strong></p>`
   const tone = found.some(({ isGrave }) => isGrave) ? 'bad' : 'warn'
-  return html`<div class="notice ${tone}">${found.map(({ text }) => html`<p><strong>${text}</strong></p>`)}</div>`
+  return html`<div class="notice ${tone}">${found.map(concernPart)}</div>`
+}
+
+/** Renders what is wrong, since when, and what to do. */
+function concernPart({ text, since, advice, runbook }: Concern): Html {
+  return html`<div class="concern">
+    <p><strong>${text}</strong>${since && html` Since ${time(since)}.`}</p>
+    <p>${advice}${runbook !== undefined && html` <a href="${runbookAddress(runbook)}">Runbook: ${runbook}</a>`}</p>
+  </div>`
 }
 
 function figures({ imports: { active, ended, oldestWaiting }, workers, rows, now }: Overview): Html {

@@ -1,4 +1,4 @@
-import type { AliveWorker, ImportOverview, MailOverview } from '@sluice/operations'
+import type { AliveWorker, HistoryPeriod, HistorySlot, ImportOverview, MailOverview } from '@sluice/operations'
 
 /** The data of the overview. */
 export interface Overview {
@@ -7,5 +7,10 @@ export interface Overview {
   mails: MailOverview
   /** Rows read by all imports in each of the last minutes, oldest first. */
   rows: readonly { minute: Date; rows: number }[]
+  /** What imports did in each slot of the chosen period, oldest first. */
+  history: readonly HistorySlot[]
+  period: HistoryPeriod
+  /** When maintenance ran last; undefined if it never did. */
+  maintenanceAt: Date | undefined
   now: Date
 }

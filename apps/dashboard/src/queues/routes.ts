@@ -1,21 +1,37 @@
-import { importOverview, listWorkers, mailOverview, rowsByMinute } from '@sluice/operations'
+import {
+  historyRecordedAt,
+  importOverview,
+  listWorkers,
+  mailOverview,
+  readHistory,
+  rowsByMinute,
+} from '@sluice/operations'
 import type { PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
-import { mountBoard } from './board.ts'
+import { periodOf } from './history-charts.ts'
+import { addJobPages } from './jobs-routes.ts'
 import { overviewContent } from './overview-page.ts'
+import { runbookContent } from './runbook.ts'
 
-/** Adds the operators' pages: the overview of all apps, and the queue board. */
+/** Adds the operators' pages: the overview of all apps, the runbook, and the jobs of the queues. */
 export const queueRoutes: PageRoutes = (dashboard, context) => {
-  const { db, queueStore } = context
+  const { db } = context
   dashboard.get('/queues', { config: { access: 'operators' } }, async (request, reply) => {
-    const [imports, workers, mails, rows] = await Promise.all([
+    const period = periodOf(request.query)
+    const [imports, workers, mails, rows, history, maintenanceAt] = await Promise.all([
       importOverview(db),
       listWorkers(db),
       mailOverview(db),
       rowsByMinute(db),
+      readHistory(db, period),
+      historyRecordedAt(db),
     ])
-    const content = overviewContent(request, { imports, workers, mails, rows, now: new Date() })
+    const overview = { imports, workers, mails, rows, history, period, maintenanceAt, now: new Date() }
+    const content = overviewContent(request, overview)
     return sendPage(reply, { title: 'Queues', area: 'queues', content, scripts: ['refresh-parts.ts'] })
   })
-  mountBoard(dashboard, queueStore, context)
+  dashboard.get('/queues/runbook', { config: { access: 'operators' } }, (_, reply) =>
+    sendPage(reply, { title: 'Runbook', area: 'queues', content: runbookContent() }),
+  )
+  addJobPages(dashboard, context)
 }

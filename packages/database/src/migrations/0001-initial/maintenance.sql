@@ -10,6 +10,17 @@ create table workers (
   seen_at timestamptz not null default now()
 );
 
+-- What imports of all apps did in each quarter of an hour of the last days, for the overview of operators. `waiting` is the
+-- largest number of waiting imports that was measured; null if no worker ran.
+create table queue_history (
+  slot timestamptz primary key,
+  rows_read double precision not null,
+  completed integer not null,
+  failed integer not null,
+  waiting integer,
+  recorded_at timestamptz not null
+);
+
 -- Places in storage that are cleared a second time, because a late write may still arrive there. No foreign keys: the import
 -- of such a place may be gone.
 create table file_sweeps (

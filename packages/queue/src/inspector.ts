@@ -1,0 +1,87 @@
+import { queueNames, type SharedStore } from '@sluice/config'
+import { openBackend } from './backend.ts'
+import type { QueueName } from './payloads.ts'
+import { openProducers } from './producers.ts'
+
+/** The states in which jobs are kept. A job that has ended is forgotten. */
+export const jobStates = ['active', 'waiting', 'delayed'] as const
+
+export type JobState = (typeof jobStates)[number]
+
+/** The priority of all jobs: Sluice sets none. */
+const noPriority = 0
+
+/** A queue as operators see it. */
+export interface QueueView {
+  name: QueueName
+  /** While a queue is paused, workers start none of its jobs. */
+  isPaused: boolean
+  /** The number of jobs by state. */
+  jobs: Record<JobState, number>
+}
+
+/** A job as operators see it. */
+export interface JobView {
+  id: string
+  name: string
+  payload: unknown
+  addedAt: Date
+  /** Undefined if no worker has started the job. */
+  startedAt: Date | undefined
+}
+
+/** What operators can see and do about the queues. All methods throw if the store is unreachable. */
+export interface QueueInspector {
+  queues(): Promise<QueueView[]>
+  /**
+   * Returns jobs of a queue in a state from the given place on. Delayed jobs are ordered by their time, other jobs are
+   * listed newest first.
+   */
+  jobs(name: QueueName, state: JobState, range: { from: number; limit: number }): Promise<JobView[]>
+  pause(name: QueueName): Promise<void>
+  resume(name: QueueName): Promise<void>
+  /** Removes a job that waits. Returns false if it is gone or has started. */
+  remove(name: QueueName, id: string): Promise<boolean>
+  close(): Promise<void>
+}
+
+/** Opens the queues for operators. Each queue opens at its first use. `onError` receives errors of connections. */
+export function openInspector(store: SharedStore, onError: (error: Error) => void): QueueInspector {
+  const { use, close } = openProducers(openBackend(store), onError)
+
+  const view = (name: QueueName) =>
+    use(name, async (queue): Promise<QueueView> => {
+      const [isPaused, counts, waiting] = await Promise.all([
+        queue.isPaused(),
+        queue.getJobCounts('active', 'delayed'),
+        queue.getCountsPerPriority([noPriority]),
+      ])
+      const { active = 0, delayed = 0 } = counts
+      return { name, isPaused, jobs: { active, waiting: waiting[noPriority] ?? 0, delayed } }
+    })
+
+  return {
+    queues: () => Promise.all(queueNames.map(view)),
+    jobs: (name, state, { from, limit }) =>
+      use(name, async (queue) => {
+        // On Postgres, pages of waiting and active jobs are right only with the newest job first.
+        const found = await queue.getJobs(state, from, from + limit - 1, state === 'delayed')
+        return found.map(({ id, name, data, timestamp, processedOn }) => ({
+          id: id ?? '',
+          name,
+          payload: data,
+          addedAt: new Date(timestamp),
+          startedAt: processedOn ? new Date(processedOn) : undefined,
+        }))
+      }),
+    pause: (name) => use(name, (queue) => queue.pause()),
+    resume: (name) => use(name, (queue) => queue.resume()),
+    remove: (name, id) =>
+      use(name, async (queue) => {
+        // On Redis, the removal of a job that is gone succeeds.
+        if ((await queue.getJobState(id)) !== 'waiting') return false
+        return (await queue.remove(id)) === 1
+      }),
+    close,
+  }
+}

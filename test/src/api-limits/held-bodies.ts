@@ -1,0 +1,33 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { limits } from '@sluice/contract'
+
+/** Requests that announce a body and do not send it. The API keeps room for them. */
+export interface HeldBodies {
+  /** Announces one more JSON body and one more file. The API refuses them if it has no room. */
+  announce(): Promise<void>
+  /** Drops all requests. */
+  release(): void
+}
+
+export function holdBodies(url: string, token: string): HeldBodies {
+  const { hostname, port } = new URL(url)
+  const sockets: Socket[] = []
+  async function open(path: string, headers: string): Promise<void> {
+    const socket = connect(Number(port), hostname)
+    sockets.push(socket)
+    await once(socket, 'connect')
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nX-Service-Token: ${token}\r\n${headers}\r\n\r\n`)
+  }
+  const jsonLength = `Content-Type: application/json\r\nContent-Length: ${limits.jsonBytes}`
+  const unknownLength = 'Content-Type: text/csv\r\nTransfer-Encoding: chunked'
+  return {
+    async announce() {
+      await open('/v3/user_profiles/bulk_import', jsonLength)
+      await open('/v2/user_profiles/bulk_import', unknownLength)
+    },
+    release() {
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}

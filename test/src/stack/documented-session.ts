@@ -1,0 +1,81 @@
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { StackInfo } from '@sluice/local-stack'
+import { onTestFinished } from 'vitest'
+import { openApp } from './client.ts'
+import type { StackAccess } from './running-stack.ts'
+
+// Runs the shell blocks of a document in one shell, as a reader does.
+
+/** The repository's folder. */
+export const root = fileURLToPath(new URL('../../..', import.meta.url))
+
+/** Returns the blocks of language `sh` in a document. */
+export function shellBlocks(text: string): string[] {
+  return [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block)
+}
+
+/** Replaces the default addresses of `npm start` with the addresses of the running stack. */
+export function withAddresses(script: string, info: StackInfo): string {
+  const addresses = [
+    ['localhost:3000', info.api],
+    ['localhost:3001', info.dashboard],
+    ['localhost:3002', info.storage],
+    ['localhost:3003', info.inbox],
+    ['localhost:3006', info.s3_gateway],
+  ] as const
+  return addresses.reduce((text, [host, url = '']) => text.replaceAll(host, new URL(url).host), script)
+}
+
+export interface Session {
+  /** Working directory of the shell. */
+  folder: string
+  env: Record<string, string>
+  /** Returns the status and the URL of each answer that `curl` got. */
+  httpAnswers(): Promise<string[]>
+}
+
+/**
+ * Prepares an empty folder and an environment with `$APP`, `$TOKEN`, `npm run -s sluice` and a `curl` that records
+ * statuses.
+ */
+export async function openSession(stack: StackAccess): Promise<Session> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-readme-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const [bin, answers] = [join(folder, 'bin'), join(folder, 'answers.log')]
+  await mkdir(bin)
+  const path = [dirname(process.execPath), process.env.PATH ?? ''].join(delimiter)
+  const command = join(root, 'apps', 'cli', 'src', 'main.ts')
+  // npm itself would run the command in the repository, where the session's files must not be written.
+  await writeProgram(
+    join(bin, 'npm'),
+    `[ "$1 $2 $3 $4" = 'run -s sluice --' ] || { echo "not part of a session: npm $*" >&2; exit 1; }
+shift 4
+exec '${process.execPath}' '${command}' "$@"`,
+  )
+  await writeProgram(
+    join(bin, 'curl'),
+    `PATH='${path}' exec curl --write-out '%{stderr}%{http_code} %{url_effective}\\n' "$@" 2>>'${answers}'`,
+  )
+  const { appId, token } = await openApp(stack)
+  return {
+    folder,
+    env: {
+      PATH: [bin, path].join(delimiter),
+      HOME: folder,
+      SLUICE_HOME: stack.home,
+      APP: String(appId),
+      TOKEN: token,
+      AWS_EC2_METADATA_DISABLED: 'true',
+    },
+    httpAnswers: async () =>
+      (await readFile(answers, 'utf8').catch(() => '')).split('\n').filter((line) => line !== ''),
+  }
+}
+
+async function writeProgram(path: string, script: string): Promise<void> {
+  await writeFile(path, `#!/bin/sh\n${script}\n`)
+  await chmod(path, 0o755)
+}
