@@ -1,6 +1,6 @@
-import type { EncryptionKeys } from '@sluice/access-keys'
 import type { Settings, SharedStore } from '@sluice/config'
 import type { Database } from '@sluice/database'
+import type { EncryptionKeys } from '@sluice/encryption'
 import type { Transport } from '@sluice/mail'
 import type { AppLimiter } from '@sluice/rate-limits'
 import type { IdentityProvider, Signer } from '@sluice/sign-in'

@@ -13,7 +13,8 @@ import {
 } from '@sluice/imports'
 import { dueMails, removeOldMails } from '@sluice/mail'
 import { removeEndedWindows } from '@sluice/rate-limits'
-import { dispatchExports, dispatchImports, dispatchMails, dispatchNextMails } from './dispatch.ts'
+import { clearRemovedEndpoints, removeOldDeliveries } from '@sluice/webhooks'
+import { dispatchDeliveries, dispatchExports, dispatchImports, dispatchMails, dispatchNextMails } from './dispatch.ts'
 import type { Host } from './host.ts'
 
 /** A periodic job that repairs or cleans. One worker of the deployment at a time runs it. */
@@ -49,6 +50,13 @@ const dispatchTask: MaintenanceTask = {
     await dispatchExports(host)
     await dispatchMails(host, await dueMails(host.context.db, mailsPerRun))
   },
+}
+
+/** Apart from {@link dispatchTask}, so that neither delays the other. */
+const dispatchWebhooksTask: MaintenanceTask = {
+  name: 'dispatch-webhooks',
+  intervalMs: () => second,
+  run: (host) => dispatchDeliveries(host),
 }
 
 const reportCancelledTask: MaintenanceTask = {
@@ -137,6 +145,12 @@ const runDeletionsTask: MaintenanceTask = {
   },
 }
 
+const clearRemovedEndpointsTask: MaintenanceTask = {
+  name: 'clear-removed-endpoints',
+  intervalMs: () => 10 * minute,
+  run: ({ context }) => clearRemovedEndpoints(context.db, context.shutdown),
+}
+
 const deleteAppsTask: MaintenanceTask = {
   name: 'delete-apps',
   intervalMs: () => minute,
@@ -151,7 +165,8 @@ const removeHistoryTask: MaintenanceTask = {
     if (days === 0) return
     const imports = await removeOldImports(context, days)
     const mails = await removeOldMails(context.db, days, context.shutdown)
-    if (imports + mails > 0) context.log.info({ imports, mails }, 'history removed')
+    const deliveries = await removeOldDeliveries(context.db, days, context.shutdown)
+    if (imports + mails + deliveries > 0) context.log.info({ imports, mails, deliveries }, 'history removed')
   },
 }
 
@@ -159,6 +174,7 @@ const removeHistoryTask: MaintenanceTask = {
 export const maintenanceTasks: readonly MaintenanceTask[] = [
   noticeUploadsTask,
   dispatchTask,
+  dispatchWebhooksTask,
   reportCancelledTask,
   importUnannouncedFilesTask,
   removeAbandonedUploadsTask,
@@ -171,6 +187,7 @@ export const maintenanceTasks: readonly MaintenanceTask[] = [
   reserveDiskTask,
   endStaleCopiesTask,
   runDeletionsTask,
+  clearRemovedEndpointsTask,
   deleteAppsTask,
   removeHistoryTask,
 ]

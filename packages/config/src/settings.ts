@@ -11,11 +11,12 @@ import {
   timeZone,
   wholeNumber,
 } from './formats.ts'
+import { outgoingSettings } from './outgoing-settings.ts'
 import { optional, required, secret, withDefault } from './setting.ts'
 import { storeSettings } from './store-settings.ts'
 
 /** Every queue that a worker can host. */
-export const queueNames = ['imports', 'exports', 'mails', 'maintenance'] as const
+export const queueNames = ['imports', 'exports', 'mails', 'webhooks', 'maintenance'] as const
 
 /**
  * The only list of settings: the form, default and meaning of each environment variable. The table of docs/settings.md
@@ -28,13 +29,7 @@ export const settings = {
     'refuse',
     'Whether the secrets that `infra/compose.yaml` publishes are accepted; only that file sets `accept`',
   ),
-  SMTP_URL: secret(required(address('smtp', 'smtps'), 'Mail server')),
-  MAIL_FROM: required(z.string(), 'Sender of the mails, such as `Sluice <no-reply@example.com>`'),
-  MAILS_PER_HOUR: withDefault(
-    wholeNumber(1, 1_000_000),
-    '1000',
-    'Maximum number of mails of an app in an hour; further mails wait for the next hour',
-  ),
+  ...outgoingSettings,
   MEMBER_LIMIT: withDefault(
     wholeNumber(1, 10_000),
     '100',
@@ -270,7 +265,7 @@ export const settings = {
   HISTORY_RETENTION_DAYS: withDefault(
     wholeNumber(0, 36_500),
     '400',
-    'Days after which ended imports and sent mails are removed; 0 keeps all. Deletion requests and the audit log stay',
+    'Days after which ended imports, sent mails and webhook deliveries are removed; 0 keeps all. Deletion requests and the audit log stay',
   ),
   DELETION_BATCH_USERS: withDefault(
     wholeNumber(1, 100_000),

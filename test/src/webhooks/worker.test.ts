@@ -1,0 +1,90 @@
+import { addEndpoint, enqueueEvent } from '@sluice/webhooks'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { seeded } from '../environment/random.ts'
+import { until } from '../environment/wait.ts'
+import { openClientApp, upload } from '../faults/harness/client.ts'
+import { type Deployment, startDeployment } from '../faults/harness/deployment.ts'
+import { generateSoundFile } from '../faults/harness/generate.ts'
+import { openReceiver, type Receiver } from './receiver.ts'
+import { localRule, localSettings, makeDue } from './webhook-fixture.ts'
+
+// Real worker processes send webhooks: none is lost with its process, and none delays an import or a mail.
+let deployment: Deployment
+let receiver: Receiver
+beforeAll(async () => {
+  const keys = localSettings.ENCRYPTION_KEYS.map((key) => key.toString('base64')).join(',')
+  const env = { ENCRYPTION_KEYS: keys, WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' }
+  deployment = await startDeployment({ workers: 1, env })
+})
+afterAll(() => deployment.close())
+beforeEach(async () => {
+  receiver = await openReceiver()
+  return () => receiver.close()
+})
+
+const addReceiver = (appId: number) =>
+  addEndpoint(deployment.db, localSettings.ENCRYPTION_KEYS, localRule, appId, { url: receiver.url })
+
+const importOneFile = (app: Awaited<ReturnType<typeof openClientApp>>) =>
+  upload(deployment, app, generateSoundFile(seeded(1), 1, 50))
+
+test('a delivery whose worker is killed arrives from another worker, under the same webhook-id', async () => {
+  const app = await openClientApp(deployment)
+  await addReceiver(app.appId)
+  receiver.next.push('hang')
+  const importId = await importOneFile(app)
+  await until('the first request', () => receiver.received.length === 1)
+  const [worker] = deployment.workers()
+  worker?.kill('SIGKILL')
+  await worker?.exited
+  // The lease of the dead worker ends.
+  await makeDue(deployment)
+  await until('the delivery', async () => (await stateOf(app.appId)).every((state) => state === 'delivered'))
+  const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
+  expect(ids).toHaveLength(2)
+  expect(new Set(ids).size).toBe(1)
+  expect(JSON.parse(receiver.received[1]?.body ?? '')).toMatchObject({
+    type: 'import.completed',
+    data: { import_id: importId, state: 'completed' },
+  })
+}, 120_000)
+
+test('50 receivers that hang delay neither an import nor its mail, nor the webhook of another app', async () => {
+  const slow = await openReceiver()
+  slow.always = 'hang'
+  for (let number = 0; number < 5; number++) {
+    const { appId } = await openClientApp(deployment)
+    for (let endpoint = 0; endpoint < 10; endpoint++) {
+      await addEndpoint(deployment.db, localSettings.ENCRYPTION_KEYS, localRule, appId, { url: slow.url })
+    }
+    const event = { type: 'import.completed', id: String(number), timestamp: '', data: {} } as const
+    await deployment.db.transaction().execute((tx) => enqueueEvent(tx, appId, event))
+  }
+  await until('as many hanging requests as five apps may have', () => slow.waiting() === 40)
+
+  const app = await openClientApp(deployment)
+  await importOneFile(app)
+  const mails = await until('the mail', async () => {
+    const rows = deployment.db.selectFrom('mails').select('state').where('app_id', '=', app.appId)
+    return (await rows.execute()).some(({ state }) => state === 'sent')
+  })
+  expect(mails).toBe(true)
+  expect(slow.waiting()).toBeGreaterThan(0)
+
+  const other = await openClientApp(deployment)
+  await addReceiver(other.appId)
+  await importOneFile(other)
+  await until('the webhook of another app', () => receiver.received.length === 1)
+  const waiting = await deployment.db.selectFrom('webhook_deliveries').select('state').execute()
+  expect(waiting.filter(({ state }) => state === 'waiting')).toHaveLength(50)
+  await slow.close()
+}, 120_000)
+
+async function stateOf(appId: number): Promise<string[]> {
+  const rows = await deployment.db
+    .selectFrom('webhook_deliveries')
+    .select('state')
+    .where('app_id', '=', appId)
+    .execute()
+  return rows.map(({ state }) => state)
+}
