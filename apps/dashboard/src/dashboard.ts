@@ -36,6 +36,7 @@ import { queueRoutes } from './queues/routes.ts'
 import { settingsRoutes } from './settings/routes.ts'
 import { providerRoutes } from './sign-in/provider-routes.ts'
 import { signInRoutes } from './sign-in/routes.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
 
 /** The largest form. Routes that accept a file have a limit of their own. */
 const formLimitBytes = 65_536
@@ -50,6 +51,7 @@ const areas: readonly PageRoutes[] = [
   importRoutes,
   dataImportRoutes,
   credentialRoutes,
+  webhookRoutes,
   profileRoutes,
   deletionRoutes,
   settingsRoutes,

@@ -14,7 +14,7 @@ export const outgoingSettings = {
   WEBHOOK_ALLOW_HTTP: withDefault(
     yesOrNo,
     'false',
-    'Whether webhook endpoints may have http addresses; everybody on the way can read what is sent there',
+    'Whether webhook endpoints may have http addresses; anybody in between can read what is sent there',
   ),
   WEBHOOK_ALLOW_NETWORKS: optional(
     networks,

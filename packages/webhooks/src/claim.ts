@@ -11,6 +11,8 @@ export interface ClaimedDelivery extends DeliveryId {
   body: string
   attempt: number
   tries: number
+  /** When the attempt began, by the clock of Postgres: Unix time, s. */
+  beganAtSeconds: number
 }
 
 interface ClaimedRow {
@@ -21,6 +23,7 @@ interface ClaimedRow {
   body: string
   attempt: number
   tries: number
+  began_at: number
 }
 
 /**
@@ -50,7 +53,8 @@ export async function claimDelivery(
         and e.app_id = ${appId} and e.endpoint_id = d.endpoint_id and e.removed_at is null
         and (select count(*) from in_flight) < ${attemptsOfApp}
         and (select count(*) from in_flight f where f.endpoint_id = d.endpoint_id) < ${attemptsOfEndpoint}
-      returning d.endpoint_id, e.url, e.encrypted_secret, d.type, d.body, d.attempt, d.tries
+      returning d.endpoint_id, e.url, e.encrypted_secret, d.type, d.body, d.attempt, d.tries,
+        extract(epoch from now())::bigint as began_at
     `.execute(tx)
     const [row] = rows
     return (
@@ -64,6 +68,7 @@ export async function claimDelivery(
         body: row.body,
         attempt: row.attempt,
         tries: row.tries,
+        beganAtSeconds: row.began_at,
       }
     )
   })

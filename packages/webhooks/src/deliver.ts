@@ -1,7 +1,7 @@
 import type { Settings } from '@sluice/config'
 import { webhookTest } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
-import { decrypt, type EncryptionKeys } from '@sluice/encryption'
+import { decrypt } from '@sluice/encryption'
 import { enqueueMails, failingWebhookNotification, type MailId } from '@sluice/mail'
 import { openAddressRule } from './addresses.ts'
 import { type ClaimedDelivery, claimDelivery } from './claim.ts'
@@ -51,12 +51,12 @@ export function openDeliverer(
     if (url.protocol !== 'https:' && !settings.WEBHOOK_ALLOW_HTTP)
       throw new Error('the URL is not https, and WEBHOOK_ALLOW_HTTP is not true')
     const addresses = await resolveHost(hostOf(url), isAllowed, lookUp, signal)
-    const { deliveryId, body } = delivery
-    const secret = secretOf(settings.ENCRYPTION_KEYS, delivery)
+    const { deliveryId, endpointId, body } = delivery
+    const secret = decrypt(settings.ENCRYPTION_KEYS, endpointId, delivery.encryptedSecret)
     const headers = {
       'content-type': 'application/json',
       'user-agent': 'Sluice-Webhooks',
-      ...signedHeaders(secret, deliveryId, Math.floor(Date.now() / 1000), body),
+      ...signedHeaders(secret, deliveryId, delivery.beganAtSeconds, body),
     }
     return await post({ url, addresses, headers, body, ca: options.ca, signal })
   }
@@ -78,10 +78,6 @@ export function openDeliverer(
       }
     },
   }
-}
-
-function secretOf(keys: EncryptionKeys, { endpointId, encryptedSecret }: ClaimedDelivery): string {
-  return decrypt(keys, endpointId, encryptedSecret)
 }
 
 function describeStatus(status: number): string {

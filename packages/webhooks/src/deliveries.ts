@@ -20,14 +20,16 @@ export interface WebhookDelivery {
   error: string | null
 }
 
-/** A page of an app's deliveries, newest first, and the position of the next page. */
-export interface DeliveryPage {
+/** A page of an app's deliveries, newest first. */
+interface DeliveryPage {
   deliveries: WebhookDelivery[]
+  /** The last delivery of this page, if another page follows. */
   next: string | undefined
 }
 
 /**
- * Lists at most `limit` deliveries of an app, newest first, from the position `before` on. An invalid one lists none.
+ * Lists at most `limit` deliveries of an app, newest first. They follow the delivery `before`, if it is given. If there
+ * is no such delivery, it lists none.
  */
 export async function listDeliveries(
   db: Database,
@@ -35,22 +37,16 @@ export async function listDeliveries(
   limit: number,
   before?: string,
 ): Promise<DeliveryPage> {
-  const position = before === undefined ? undefined : parsePosition(before)
-  if (before !== undefined && position === undefined) return { deliveries: [], next: undefined }
+  if (before !== undefined && !isUuid(before)) return { deliveries: [], next: undefined }
+  const position = sql`select created_at, delivery_id from webhook_deliveries where app_id = ${appId} and delivery_id = ${before}`
   const rows = await selectDeliveries(db, appId)
-    .$if(position !== undefined, (query) =>
-      query.where(sql<boolean>`(d.created_at, d.delivery_id) < (${position?.at}::timestamptz, ${position?.id}::uuid)`),
-    )
+    .$if(before !== undefined, (query) => query.where(sql<boolean>`(d.created_at, d.delivery_id) < (${position})`))
     .orderBy('d.created_at', 'desc')
     .orderBy('d.delivery_id', 'desc')
     .limit(limit + 1)
     .execute()
   const shown = rows.slice(0, limit)
-  const last = shown.at(-1)
-  return {
-    deliveries: shown.map(toDelivery),
-    next: rows.length > limit && last !== undefined ? `${last.created_text}~${last.delivery_id}` : undefined,
-  }
+  return { deliveries: shown.map(toDelivery), next: rows.length > limit ? shown.at(-1)?.delivery_id : undefined }
 }
 
 /** Returns a delivery of an app; undefined if there is none. */
@@ -92,7 +88,7 @@ function selectDeliveries(db: Database, appId: number) {
     )
     .select(['d.delivery_id', 'd.endpoint_id', 'e.url', 'd.type', 'd.state', 'd.attempt', 'd.created_at'])
     .select(['d.next_attempt_at', 'd.last_status', 'd.last_error'])
-    .select([sql<string>`d.created_at::text`.as('created_text'), sql<boolean>`${isInFlight}`.as('is_in_flight')])
+    .select(sql<boolean>`${isInFlight}`.as('is_in_flight'))
     .where('d.app_id', '=', appId)
     .where('e.removed_at', 'is', null)
 }
@@ -112,9 +108,4 @@ function toDelivery(row: Row): WebhookDelivery {
     status: row.last_status,
     error: row.last_error,
   }
-}
-
-function parsePosition(text: string): { at: string; id: string } | undefined {
-  const [, at = '', id = ''] = /^(\d{4}-[\d:. +-]{6,40})~([0-9a-f-]{36})$/.exec(text) ?? []
-  return Number.isNaN(Date.parse(at)) || !isUuid(id) ? undefined : { at, id }
 }

@@ -66,7 +66,7 @@ export async function enqueueTest(db: Database, appId: number, endpointId: strin
   const body: WebhookBody = {
     type: webhookTest,
     timestamp: new Date().toISOString(),
-    data: { webhook_id: endpointId },
+    data: { endpoint_id: endpointId },
   }
   const { rows } = await sql<{ delivery_id: string }>`
     insert into webhook_deliveries (app_id, endpoint_id, type, event, body, retry_until)

@@ -203,7 +203,7 @@ describe('an endpoint', () => {
     expect((await listEndpoints(fixture.db, fixture.appId))[0]?.failingSince).toBeNull()
     expect(JSON.parse(receiver.received[0]?.body ?? '')).toMatchObject({
       type: 'webhook.test',
-      data: { webhook_id: endpointId },
+      data: { endpoint_id: endpointId },
     })
   })
 })

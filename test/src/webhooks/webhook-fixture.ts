@@ -13,13 +13,13 @@ import {
 } from '@sluice/webhooks'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 
-const localEnvironment = {
+/** The settings under which webhooks reach this machine, as environment variables. */
+export const localEnvironment = {
   ENCRYPTION_KEYS: randomBytes(32).toString('base64'),
   WEBHOOK_ALLOW_HTTP: 'true',
   WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
 }
 
-/** The settings under which webhooks reach this machine. */
 export const localSettings = readSettings(localEnvironment, delivererSettings)
 export const localRule = { allowsHttp: true, isAllowed: openAddressRule(localSettings.WEBHOOK_ALLOW_NETWORKS) }
 

@@ -1,20 +1,20 @@
 import { addEndpoint, enqueueEvent } from '@sluice/webhooks'
+import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
 import { openClientApp, upload } from '../faults/harness/client.ts'
 import { type Deployment, startDeployment } from '../faults/harness/deployment.ts'
 import { generateSoundFile } from '../faults/harness/generate.ts'
+import { sluice } from '../operators/command-line.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
-import { localRule, localSettings, makeDue } from './webhook-fixture.ts'
+import { localEnvironment, localRule, localSettings, makeDue } from './webhook-fixture.ts'
 
 // Real worker processes send webhooks: none is lost with its process, and none delays an import or a mail.
 let deployment: Deployment
 let receiver: Receiver
 beforeAll(async () => {
-  const keys = localSettings.ENCRYPTION_KEYS.map((key) => key.toString('base64')).join(',')
-  const env = { ENCRYPTION_KEYS: keys, WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' }
-  deployment = await startDeployment({ workers: 1, env })
+  deployment = await startDeployment({ workers: 1, env: localEnvironment })
 })
 afterAll(() => deployment.close())
 beforeEach(async () => {
@@ -78,6 +78,35 @@ test('50 receivers that hang delay neither an import nor its mail, nor the webho
   const waiting = await deployment.db.selectFrom('webhook_deliveries').select('state').execute()
   expect(waiting.filter(({ state }) => state === 'waiting')).toHaveLength(50)
   await slow.close()
+}, 120_000)
+
+test('the commands add an endpoint, test it, replace its secret and remove it', async () => {
+  const { appId } = await openClientApp(deployment)
+  const webhook = (name: string, ...args: string[]) =>
+    sluice({ url: deployment.databaseUrl }, ['webhook', name, '--app', String(appId), ...args], localEnvironment)
+  const added = (await webhook('add', '--url', receiver.url, '--events', 'export.completed,import.failed')).json
+  const { endpoint_id: id, secret } = added as { endpoint_id: string; secret: string }
+  const events = ['import.failed', 'export.completed']
+  expect(added).toEqual({ endpoint_id: id, url: receiver.url, events, secret: expect.stringMatching(/^whsec_/) })
+  const listed = (await webhook('list')).json
+  expect(listed).toEqual([
+    { endpoint_id: id, url: receiver.url, events, created_at: expect.any(String), failing_since: null },
+  ])
+  const rotated = (await webhook('rotate', id)).json as { secret: string }
+  expect(rotated.secret).not.toBe(secret)
+  expect((await webhook('test', id)).json).toMatchObject({ endpoint_id: id, state: 'delivered', status: 200 })
+  const { headers, body } = receiver.received[0] ?? { headers: {}, body: '' }
+  expect(new Webhook(rotated.secret).verify(body, headers as Record<string, string>)).toMatchObject({
+    type: 'webhook.test',
+    data: { endpoint_id: id },
+  })
+  receiver.next.push(503)
+  const failed = await webhook('test', id)
+  expect([failed.code, failed.output]).toEqual([1, expect.stringContaining('the receiver answered 503')])
+  expect((await webhook('remove', id)).code).toBe(0)
+  expect((await webhook('list')).json).toEqual([])
+  for (const name of ['remove', 'rotate', 'test']) expect((await webhook(name, id)).code).toBe(1)
+  expect((await webhook('add', '--url', 'https://10.0.0.1/')).output).toContain('not public')
 }, 120_000)
 
 async function stateOf(appId: number): Promise<string[]> {
