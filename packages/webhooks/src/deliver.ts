@@ -47,6 +47,7 @@ export function openDeliverer(
 
   /** Sends a claimed delivery. Returns the status of the answer. */
   async function send(delivery: ClaimedDelivery, signal: AbortSignal): Promise<number> {
+    signal.throwIfAborted()
     const url = new URL(delivery.url)
     if (url.protocol !== 'https:' && !settings.WEBHOOK_ALLOW_HTTP)
       throw new Error('the URL is not https, and WEBHOOK_ALLOW_HTTP is not true')
@@ -150,8 +151,14 @@ async function markFailing(tx: Database, delivery: ClaimedDelivery, error: strin
     .executeTakeFirst()
   if (marked.numUpdatedRows === 0n) return []
   const app = await tx.selectFrom('apps').select('name').where('app_id', '=', appId).executeTakeFirstOrThrow()
-  const content = failingWebhookNotification({ appName: app.name, url: delivery.url, error })
+  const content = failingWebhookNotification({ appName: app.name, url: withoutQuery(delivery.url), error })
   return await enqueueMails(tx, appId, `webhook:${endpointId}:${deliveryId}:${delivery.attempt}`, content)
+}
+
+/** Returns a URL without its query, which may contain a secret of the receiver. */
+function withoutQuery(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return `${origin}${pathname}`
 }
 
 /** Releases a claim because the process stops. The next attempt is due at once. */

@@ -30,6 +30,19 @@ export async function isEventChosen(tx: Database, appId: number, type: WebhookEv
   return rows.length > 0
 }
 
+/** Selects `is_full` of the endpoint `e`: as many deliveries wait for it as may wait. */
+const backlogOfEndpoint = sql`(
+  select count(*) >= ${limits.webhookWaiting} as is_full from (
+    select from webhook_deliveries d
+    where d.app_id = e.app_id and d.endpoint_id = e.endpoint_id and d.state = 'waiting' limit ${limits.webhookWaiting}
+  ) waiting
+) backlog`
+
+/** The columns `state`, `ended_at` and `last_error` of a new delivery. */
+const initialState = sql`case when backlog.is_full then 'failed' else 'waiting' end,
+  case when backlog.is_full then now() end,
+  case when backlog.is_full then ${`${limits.webhookWaiting} deliveries wait for this endpoint already`} end`
+
 /**
  * Records a delivery of an event for each endpoint of the app that has chosen it. `tx` is the transaction of the event,
  * so that both are committed together or not at all. If too many deliveries wait for an endpoint already, the delivery
@@ -42,22 +55,16 @@ export async function enqueueEvent(tx: Database, appId: number, event: AppEvent)
     insert into webhook_deliveries
       (app_id, endpoint_id, type, event, body, has_file_name, retry_until, state, ended_at, last_error)
     select e.app_id, e.endpoint_id, ${type}::text, ${`${type}:${id}`}::text, ${body}::text, ${hasFileName}::boolean,
-      now() + make_interval(days => ${retryDays}), case when backlog.is_full then 'failed' else 'waiting' end,
-      case when backlog.is_full then now() end,
-      case when backlog.is_full then ${`${limits.webhookWaiting} deliveries wait for this endpoint already`} end
-    from webhook_endpoints e cross join lateral (
-      select count(*) >= ${limits.webhookWaiting} as is_full from (
-        select from webhook_deliveries d
-        where d.app_id = e.app_id and d.endpoint_id = e.endpoint_id and d.state = 'waiting' limit ${limits.webhookWaiting}
-      ) waiting
-    ) backlog
+      now() + make_interval(days => ${retryDays}), ${initialState}
+    from webhook_endpoints e cross join lateral ${backlogOfEndpoint}
     where e.app_id = ${appId} and e.removed_at is null and ${type}::text = any(e.events)
     on conflict (app_id, endpoint_id, event) do nothing
   `.execute(tx)
 }
 
 /**
- * Records a test delivery for an endpoint, whatever events it has chosen. It is tried once. Returns undefined if the
+ * Records a test delivery for an endpoint, whatever events it has chosen. It is tried once, or not at all
+ * if too many deliveries wait already. Returns undefined if the
  * app has no such endpoint.
  */
 export async function enqueueTest(db: Database, appId: number, endpointId: string): Promise<DeliveryId | undefined> {
@@ -69,9 +76,12 @@ export async function enqueueTest(db: Database, appId: number, endpointId: strin
     data: { endpoint_id: endpointId },
   }
   const { rows } = await sql<{ delivery_id: string }>`
-    insert into webhook_deliveries (app_id, endpoint_id, type, event, body, retry_until)
-    select app_id, endpoint_id, ${webhookTest}::text, ${event}::text, ${JSON.stringify(body)}::text, now()
-    from webhook_endpoints where app_id = ${appId} and endpoint_id = ${endpointId} and removed_at is null
+    insert into webhook_deliveries
+      (app_id, endpoint_id, type, event, body, retry_until, state, ended_at, last_error)
+    select e.app_id, e.endpoint_id, ${webhookTest}::text, ${event}::text, ${JSON.stringify(body)}::text, now(),
+      ${initialState}
+    from webhook_endpoints e cross join lateral ${backlogOfEndpoint}
+    where app_id = ${appId} and endpoint_id = ${endpointId} and removed_at is null
     returning delivery_id
   `.execute(db)
   return rows[0] && { appId, deliveryId: rows[0].delivery_id }

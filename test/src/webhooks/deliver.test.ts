@@ -163,7 +163,7 @@ describe('pauses', () => {
 describe('an endpoint', () => {
   test('is failing after three days without success, and each member gets one mail about it', async () => {
     await fixture.db.insertInto('members').values({ app_id: fixture.appId, email: 'bob@example.com' }).execute()
-    await openEndpoint(fixture, receiver.url)
+    await openEndpoint(fixture, `${receiver.url}?key=hidden`)
     receiver.always = 500
     await recordAnyEvent(fixture)
     await recordAnyEvent(fixture)
@@ -176,6 +176,7 @@ describe('an endpoint', () => {
     const sent = await mails()
     expect(sent.map(({ recipient }) => recipient).toSorted()).toEqual(['ann@example.com', 'bob@example.com'])
     expect(sent[0]).toMatchObject({ subject: 'Webhook endpoint failing', text: expect.stringContaining(receiver.url) })
+    expect(JSON.stringify(sent)).not.toContain('hidden')
   })
 
   test('recovers with the next success, and the next failure is mailed again', async () => {

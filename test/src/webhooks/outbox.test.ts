@@ -4,6 +4,7 @@ import { sql } from '@sluice/database'
 import {
   dueDeliveries,
   enqueueEvent,
+  enqueueTest,
   forgetFileNames,
   listDeliveries,
   removeOldDeliveries,
@@ -67,6 +68,8 @@ describe('an event', () => {
     await recordAnyEvent(fixture, { id: 'one too many' })
     const [last] = (await listDeliveries(fixture.db, fixture.appId, 1)).deliveries
     expect(last).toMatchObject({ state: 'failed', error: '5000 deliveries wait for this endpoint already' })
+    const tested = await enqueueTest(fixture.db, fixture.appId, endpointId)
+    expect(await fixture.deliverer.deliver(tested ?? { appId: 0, deliveryId: '' })).toEqual({ outcome: 'not due' })
     expect(await sendAgain(fixture.db, fixture.appId, last?.deliveryId ?? '')).toBe(true)
     const due = await dueDeliveries(fixture.db, 10)
     expect(due).toEqual([{ appId: fixture.appId, deliveryId: last?.deliveryId }])
