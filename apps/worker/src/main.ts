@@ -1,4 +1,4 @@
-import { queueNames, readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
+import { isSet, queueNames, readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
 import { checkSchema, connect } from '@sluice/database'
 import { deletionSettings } from '@sluice/deletions'
 import { importSettings, makeRoomAfter } from '@sluice/imports'
@@ -22,8 +22,7 @@ const stopDeadlineMs = 9_500
 
 await runService('worker', { stopDeadlineMs }, async (log, operations) => {
   lowerPriority(log)
-  const { WORKER_QUEUES } = readSettings(process.env, ['WORKER_QUEUES'])
-  const hosted = queueNames.filter((name) => WORKER_QUEUES.includes(name))
+  const hosted = hostedQueues(process.env)
   const settings = readSettings(process.env, [
     // Workers without the queue of webhooks need no key of the secrets in the database.
     ...(hosted.includes('webhooks') ? delivererSettings : []),
@@ -37,6 +36,8 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
     'HISTORY_RETENTION_DAYS',
     'IMPORT_CONCURRENCY',
   ])
+  if (!isSet(process.env, 'WORKER_QUEUES') && !hosted.includes('webhooks'))
+    log.warn('webhooks are not sent: ENCRYPTION_KEYS is not set')
   const onError = (error: Error) => log.warn({ err: error }, 'connection or job error')
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
   const stopping = new AbortController()
@@ -86,3 +87,13 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
     },
   }
 })
+
+/**
+ * Returns the queues that this process hosts: those of `WORKER_QUEUES`. By default all, but the webhooks only if there
+ * are keys of their secrets.
+ */
+function hostedQueues(environment: NodeJS.ProcessEnv) {
+  const { WORKER_QUEUES } = readSettings(environment, ['WORKER_QUEUES'])
+  const isKeyMissing = !isSet(environment, 'WORKER_QUEUES') && !isSet(environment, 'ENCRYPTION_KEYS')
+  return queueNames.filter((name) => WORKER_QUEUES.includes(name) && !(name === 'webhooks' && isKeyMissing))
+}

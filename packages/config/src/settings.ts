@@ -213,7 +213,11 @@ export const settings = {
     '0s',
     'How long a stopping process still accepts requests while `/readyz` answers 503, so that load balancers notice',
   ),
-  WORKER_QUEUES: withDefault(listOf(queueNames), queueNames.join(','), 'Queues that a worker process hosts'),
+  WORKER_QUEUES: withDefault(
+    listOf(queueNames),
+    queueNames.join(','),
+    'Queues that a worker process hosts; `webhooks` needs `ENCRYPTION_KEYS`, and is left out by default without them',
+  ),
   IMPORT_CONCURRENCY: withDefault(
     wholeNumber(1, 100),
     '2',

@@ -80,6 +80,14 @@ test('50 receivers that hang delay neither an import nor its mail, nor the webho
   await slow.close()
 }, 120_000)
 
+test.each([
+  [{ ENCRYPTION_KEYS: '' }, ['imports', 'exports', 'mails', 'maintenance']],
+  [{ WORKER_QUEUES: 'webhooks' }, ['webhooks']],
+])('a worker with the settings %j hosts the queues %j', async (env, queues) => {
+  const worker = await deployment.addWorker({ env })
+  expect(worker.info.queues).toEqual(queues)
+})
+
 test('the commands add an endpoint, test it, replace its secret and remove it', async () => {
   const { appId } = await openClientApp(deployment)
   const webhook = (name: string, ...args: string[]) =>
