@@ -36,6 +36,7 @@ import { queueRoutes } from './queues/routes.ts'
 import { settingsRoutes } from './settings/routes.ts'
 import { providerRoutes } from './sign-in/provider-routes.ts'
 import { signInRoutes } from './sign-in/routes.ts'
+import { unsubscribeRoutes } from './unsubscribe/routes.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 
 /** The largest form. Routes that accept a file have a limit of their own. */
@@ -48,6 +49,7 @@ const areas: readonly PageRoutes[] = [
   signInRoutes,
   providerRoutes,
   invitationRoutes,
+  unsubscribeRoutes,
   importRoutes,
   dataImportRoutes,
   credentialRoutes,

@@ -43,7 +43,7 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
   const stopping = new AbortController()
   const storage = openStorage(settings, stopping.signal)
   const relay = openRelay(settings, stopping.signal)
-  const mailer = openMailer(database.db, settings)
+  const mailer = openMailer(database.db, settings, dashboardSetting())
   const deliverer = hosted.includes('webhooks') ? openDeliverer(database.db, settings) : undefined
   const store = sharedStore(settings)
   const context = { db: database.db, storage, relay, settings, log }
@@ -96,4 +96,10 @@ function hostedQueues(environment: NodeJS.ProcessEnv) {
   const { WORKER_QUEUES } = readSettings(environment, ['WORKER_QUEUES'])
   const isKeyMissing = !isSet(environment, 'WORKER_QUEUES') && !isSet(environment, 'ENCRYPTION_KEYS')
   return queueNames.filter((name) => WORKER_QUEUES.includes(name) && !(name === 'webhooks' && isKeyMissing))
+}
+
+/** Returns the address of the dashboard, if it is set. Without it, mails have no link that ends them. */
+function dashboardSetting(): { dashboardUrl?: string } {
+  if (!isSet(process.env, 'DASHBOARD_URL')) return {}
+  return { dashboardUrl: readSettings(process.env, ['DASHBOARD_URL']).DASHBOARD_URL }
 }

@@ -60,7 +60,7 @@ export const settings = {
   ),
   DASHBOARD_URL: required(
     address('http', 'https'),
-    'Address of the dashboard for people; links in sign-in mails begin with it; with https, its cookies are restricted to https',
+    'Address of the dashboard for people; links in sign-in mails begin with it, and links of workers that end mails; with https, its cookies are restricted to https',
   ),
   DASHBOARD_HOST: withDefault(z.string(), '127.0.0.1', 'Address that the dashboard listens on'),
   DASHBOARD_PORT: withDefault(wholeNumber(0, 65_535), '3001', 'Port that the dashboard listens on; 0 picks a free one'),

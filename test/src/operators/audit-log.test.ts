@@ -98,6 +98,20 @@ const recorded: Record<string, Action> = {
     status: 200,
     do: acceptInvitation,
   },
+  'POST /unsubscribe/:app/:key': {
+    what: 'member.mails',
+    by: 'guest',
+    status: 200,
+    async do() {
+      const email = 'dora@example.com'
+      const { unsubscribe_key: key } = await dashboard.db
+        .selectFrom('members')
+        .select('unsubscribe_key')
+        .where('email', '=', email)
+        .executeTakeFirstOrThrow()
+      return { ...(await openVisitor(dashboard).post(`/unsubscribe/${appId}/${key}`)), target: email }
+    },
+  },
   'POST /apps/:appId/settings/new-keys': {
     what: 'app.set',
     do: () => asMember(`${settings()}/new-keys`, { new_keys: 'register' }, settings()),

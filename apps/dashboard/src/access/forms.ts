@@ -7,10 +7,10 @@ const field = 'form_token'
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Scripts of a library send the requests without a form token. Headers of the browser must show that they come from
-     * this host.
+     * `script`: scripts of a library send the requests without a form token. Headers of the browser must show that they
+     * come from this host. `mail program`: the address of the request contains the permission, and there is no form.
      */
-    sender?: 'script'
+    sender?: 'script' | 'mail program'
   }
 }
 
@@ -44,6 +44,7 @@ export function formOf({ body }: FastifyRequest): URLSearchParams {
 export function guardForms(dashboard: FastifyInstance): void {
   dashboard.addHook('preHandler', async (request) => {
     if (request.method === 'GET' || request.is404) return
+    if (request.routeOptions.config.sender === 'mail program') return
     if (request.routeOptions.config.sender === 'script') {
       if (!isSameOrigin(request)) throw new ForeignForm()
       return

@@ -94,7 +94,7 @@ async function finishUnlessRemoved(
         error_file_secret: secret,
         error_file_expires_at: key === undefined ? null : sql<Date>`now() + make_interval(days => ${linkDays})`,
       })
-      .returning(['rows_total', 'rows_applied', 'rows_failed'])
+      .returning(['rows_total', 'rows_applied', 'rows_failed', 'rows_changed'])
       .executeTakeFirst()
     if (ended === undefined) {
       if ((await removals(tx, claim)).deletion === removedBefore.deletion) throw new ClaimLost()
@@ -114,6 +114,7 @@ async function finishUnlessRemoved(
       rowsTotal: ended.rows_total,
       rowsApplied: ended.rows_applied,
       rowsFailed: ended.rows_failed,
+      rowsChanged: ended.rows_changed,
       error,
       errorFile:
         secret === null
