@@ -55,11 +55,12 @@ const deliveriesPerRun = 1_000
 
 /**
  * Enqueues jobs for the webhook deliveries that are due. A delivery that is already in the queue is not added again.
+ * The ID of a job has the attempt: after a worker died, the next attempt does not wait for its job.
  */
 export async function dispatchDeliveries({ context, queues }: Host): Promise<void> {
   const due = await dueDeliveries(context.db, deliveriesPerRun)
   await queues.add(
     'webhooks',
-    due.map((delivery) => ({ id: delivery.deliveryId, payload: delivery })),
+    due.map(({ appId, deliveryId, attempt }) => ({ id: `${deliveryId}-${attempt}`, payload: { appId, deliveryId } })),
   )
 }

@@ -8,6 +8,12 @@ export interface DeliveryId {
   deliveryId: string
 }
 
+/** A delivery that may be sent now. */
+export interface DueDelivery extends DeliveryId {
+  /** How often it was claimed. */
+  attempt: number
+}
+
 /** Something that happened in an app. */
 export interface AppEvent {
   type: WebhookEvent
@@ -110,13 +116,13 @@ export const isInFlight = sql`(lease_until is not null and not ${isDue(sql`lease
 /** Selects the due deliveries of the endpoint `w`, oldest first, as many as it may have in flight. */
 function nextOfEndpoint(): RawBuilder<unknown> {
   const some = (condition: RawBuilder<unknown>) => sql`(
-    select app_id, delivery_id, next_attempt_at from webhook_deliveries
+    select app_id, delivery_id, attempt, next_attempt_at from webhook_deliveries
     where app_id = w.app_id and endpoint_id = w.endpoint_id and state = 'waiting' and ${condition}
     order by next_attempt_at limit ${attemptsOfEndpoint}
   )`
   // Each half reads its own end of the index, and skips the deliveries in between, which wait for another attempt.
   return sql`
-    select app_id, delivery_id, next_attempt_at, row_number() over (order by next_attempt_at) as place
+    select app_id, delivery_id, attempt, next_attempt_at, row_number() over (order by next_attempt_at) as place
     from (${some(isPast)} union all ${some(isTooFarAhead)}) each
     where exists (
       select from webhook_endpoints e where e.app_id = w.app_id and e.endpoint_id = w.endpoint_id and removed_at is null
@@ -129,8 +135,8 @@ function nextOfEndpoint(): RawBuilder<unknown> {
  * of one app. The order is round-robin among apps, and within an app among its endpoints. The cost depends on the
  * number of endpoints with deliveries, not on the number of deliveries.
  */
-export async function dueDeliveries(db: Database, limit: number): Promise<DeliveryId[]> {
-  const { rows } = await sql<{ app_id: number; delivery_id: string }>`
+export async function dueDeliveries(db: Database, limit: number): Promise<DueDelivery[]> {
+  const { rows } = await sql<{ app_id: number; delivery_id: string; attempt: number }>`
     with recursive w as (
       (select app_id, endpoint_id from webhook_deliveries where state = 'waiting' order by app_id, endpoint_id limit 1)
       union all
@@ -140,14 +146,14 @@ export async function dueDeliveries(db: Database, limit: number): Promise<Delive
         order by app_id, endpoint_id limit 1
       ) next
     ), due as (
-      select next.app_id, next.delivery_id, next.next_attempt_at,
+      select next.app_id, next.delivery_id, next.attempt, next.next_attempt_at,
         row_number() over (partition by next.app_id order by next.place, next.next_attempt_at) as place_in_app
       from w cross join lateral (${nextOfEndpoint()}) next
     )
-    select app_id, delivery_id from due where place_in_app <= ${attemptsOfApp}
+    select app_id, delivery_id, attempt from due where place_in_app <= ${attemptsOfApp}
     order by place_in_app, next_attempt_at limit ${limit}
   `.execute(db)
-  return rows.map((row) => ({ appId: row.app_id, deliveryId: row.delivery_id }))
+  return rows.map((row) => ({ appId: row.app_id, deliveryId: row.delivery_id, attempt: row.attempt }))
 }
 
 /**
