@@ -60,21 +60,20 @@ test('50 receivers that hang delay neither an import nor its mail, nor the webho
     const event = { type: 'import.completed', id: String(number), timestamp: '', data: {} } as const
     await deployment.db.transaction().execute((tx) => enqueueEvent(tx, appId, event))
   }
-  await until('as many hanging requests as five apps may have', () => slow.waiting() === 40)
+  await until('dozens of hanging requests', () => slow.waiting() > 24)
 
   const app = await openClientApp(deployment)
   await importOneFile(app)
-  const mails = await until('the mail', async () => {
+  await until('the mail', async () => {
     const rows = deployment.db.selectFrom('mails').select('state').where('app_id', '=', app.appId)
     return (await rows.execute()).some(({ state }) => state === 'sent')
   })
-  expect(mails).toBe(true)
-  expect(slow.waiting()).toBeGreaterThan(0)
-
   const other = await openClientApp(deployment)
   await addReceiver(other.appId)
   await importOneFile(other)
-  await until('the webhook of another app', () => receiver.received.length === 1)
+  await until('the webhook of another app', async () => (await stateOf(other.appId)).includes('delivered'))
+  expect(receiver.received).toHaveLength(1)
+  // None of the slow deliveries has ended meanwhile.
   const waiting = await deployment.db.selectFrom('webhook_deliveries').select('state').execute()
   expect(waiting.filter(({ state }) => state === 'waiting')).toHaveLength(50)
   await slow.close()
