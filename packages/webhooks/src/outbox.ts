@@ -69,9 +69,8 @@ export async function enqueueEvent(tx: Database, appId: number, event: AppEvent)
 }
 
 /**
- * Records a test delivery for an endpoint, whatever events it has chosen. It is tried once, or not at all
- * if too many deliveries wait already. Returns undefined if the
- * app has no such endpoint.
+ * Records a test delivery for an endpoint, whatever events it has chosen. It is tried once, or not at all if too many
+ * deliveries wait already. Returns undefined if the app has no such endpoint.
  */
 export async function enqueueTest(db: Database, appId: number, endpointId: string): Promise<DeliveryId | undefined> {
   if (!isUuid(endpointId)) return undefined
