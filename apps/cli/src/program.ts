@@ -70,6 +70,10 @@ export const commandFiles: readonly CommandFile[] = [
     load: async () => (await import('./commands/access-key.ts')).addAccessKeyCommands,
   },
   {
+    words: { webhook: 'manage the webhook endpoints of an app' },
+    load: async () => (await import('./commands/webhook.ts')).addWebhookCommands,
+  },
+  {
     words: { migrate: 'bring the database schema up to date' },
     load: async () => (await import('./commands/migrate.ts')).addMigrateCommand,
   },

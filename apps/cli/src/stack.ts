@@ -1,6 +1,7 @@
 import type { Database } from '@sluice/database'
 import { defaultHome, embeddedStorageAccess, encryptionKeysOf, readStackInfo } from '@sluice/local-stack/running'
 import type { Storage } from '@sluice/storage'
+import type { UrlRule } from '@sluice/webhooks'
 import { InvalidArgumentError } from 'commander'
 import { Failure } from './failure.ts'
 
@@ -86,6 +87,24 @@ export async function encryptionKeys(): Promise<readonly Buffer[]> {
   const { readSettings } = await import('@sluice/config')
   const ENCRYPTION_KEYS = await encryptionKeysOf(home(), env)
   return readSettings({ ...env, ENCRYPTION_KEYS }, ['ENCRYPTION_KEYS']).ENCRYPTION_KEYS
+}
+
+/**
+ * Returns which addresses webhook endpoints may have: `WEBHOOK_ALLOW_HTTP` and `WEBHOOK_ALLOW_NETWORKS` of the
+ * environment, or else of the running stack.
+ */
+export async function webhookRule(): Promise<UrlRule> {
+  const [{ readSettings }, { openAddressRule }] = await Promise.all([
+    import('@sluice/config'),
+    import('@sluice/webhooks'),
+  ])
+  const names = ['WEBHOOK_ALLOW_HTTP', 'WEBHOOK_ALLOW_NETWORKS'] as const
+  const given = Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))
+  const settings = readSettings({ ...(await runningStack())?.settings, ...given }, names)
+  return {
+    allowsHttp: settings.WEBHOOK_ALLOW_HTTP,
+    isAllowed: openAddressRule(settings.WEBHOOK_ALLOW_NETWORKS),
+  }
 }
 
 /** Runs an operator's command with the storage that `S3_ENDPOINT` names, or with the storage of the running stack. */

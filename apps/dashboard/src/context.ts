@@ -1,10 +1,11 @@
-import type { EncryptionKeys } from '@sluice/access-keys'
 import type { Settings, SharedStore } from '@sluice/config'
 import type { Database } from '@sluice/database'
+import type { EncryptionKeys } from '@sluice/encryption'
 import type { Transport } from '@sluice/mail'
 import type { AppLimiter } from '@sluice/rate-limits'
 import type { IdentityProvider, Signer } from '@sluice/sign-in'
 import type { Storage } from '@sluice/storage'
+import type { UrlRule } from '@sluice/webhooks'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { SignInLimiter } from './sign-in/sign-in-limiter.ts'
@@ -34,6 +35,8 @@ export interface DashboardContext {
   apiUrl: string
   /** The S3 gateway as its clients see it, and the keys that encrypt the secrets of access keys. */
   s3Gateway: { url: string; bucket: string; region: string; encryptionKeys: EncryptionKeys }
+  /** Which addresses webhook endpoints may have. */
+  webhookRule: UrlRule
   /** Addresses or networks of trusted proxies, separated by commas. Their `X-Forwarded-For` is used. */
   trustedProxies?: string | undefined
   log: Logger

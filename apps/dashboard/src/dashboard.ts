@@ -37,6 +37,8 @@ import { queueRoutes } from './queues/routes.ts'
 import { settingsRoutes } from './settings/routes.ts'
 import { providerRoutes } from './sign-in/provider-routes.ts'
 import { signInRoutes } from './sign-in/routes.ts'
+import { unsubscribeRoutes } from './unsubscribe/routes.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
 
 /** The largest form. Routes that accept a file have a limit of their own. */
 const formLimitBytes = 65_536
@@ -48,10 +50,12 @@ const areas: readonly PageRoutes[] = [
   signInRoutes,
   providerRoutes,
   invitationRoutes,
+  unsubscribeRoutes,
   importRoutes,
   dataImportRoutes,
   mappingRoutes,
   credentialRoutes,
+  webhookRoutes,
   profileRoutes,
   deletionRoutes,
   settingsRoutes,

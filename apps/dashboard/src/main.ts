@@ -4,6 +4,7 @@ import { mailSettings, openTransport } from '@sluice/mail'
 import { countConnections, runService } from '@sluice/service'
 import { openSigner } from '@sluice/sign-in'
 import { openStorage, storageSettings } from '@sluice/storage'
+import { openAddressRule } from '@sluice/webhooks'
 import { buildDashboard } from './dashboard.ts'
 import { openUploadLimiter, uploadLimitSettings } from './data-import/upload-limiter.ts'
 import { openDashboardProvider } from './sign-in/provider.ts'
@@ -31,6 +32,8 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
     'ENCRYPTION_KEYS',
     'MEMBER_LIMIT',
     'WAITING_IMPORTS_LIMIT',
+    'WEBHOOK_ALLOW_HTTP',
+    'WEBHOOK_ALLOW_NETWORKS',
   ])
   const identityProvider = providerSettings(settings)
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
@@ -56,6 +59,10 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
         bucket: settings.S3_BUCKET,
         region: settings.S3_REGION,
         encryptionKeys: settings.ENCRYPTION_KEYS,
+      },
+      webhookRule: {
+        allowsHttp: settings.WEBHOOK_ALLOW_HTTP,
+        isAllowed: openAddressRule(settings.WEBHOOK_ALLOW_NETWORKS),
       },
       trustedProxies: settings.DASHBOARD_TRUSTED_PROXIES,
     },

@@ -1,6 +1,7 @@
-import { accessKeyFinder, type EncryptionKeys, noteUse } from '@sluice/access-keys'
+import { accessKeyFinder, noteUse } from '@sluice/access-keys'
 import { hasDotSegment, pathOf } from '@sluice/bucket-uploads'
 import type { Database } from '@sluice/database'
+import type { EncryptionKeys } from '@sluice/encryption'
 import type { Authorize, FindCredentials, OperationName } from '@sluice/s3-endpoint'
 import type { Logger } from 'pino'
 

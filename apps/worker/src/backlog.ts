@@ -4,6 +4,7 @@ import { deletionBacklog } from '@sluice/deletions'
 import { importBacklog } from '@sluice/imports'
 import { mailBacklog } from '@sluice/mail'
 import type { Metrics } from '@sluice/service'
+import { webhookBacklog } from '@sluice/webhooks'
 
 /** The tables are queried at most this often, however often the metrics are read. */
 const longestAgeMs = 5_000
@@ -46,13 +47,27 @@ function openGauges(registry: Registry): (db: Database) => Promise<void> {
   )
   const mails = gauge('sluice_mails_waiting', 'Mails that are to be sent')
   const overdue = gauge('sluice_mail_oldest_due_seconds', 'How long the mail that is due the longest has been due')
+  const deliveries = gauge('sluice_webhooks_waiting', 'Webhook deliveries that are to be sent')
+  const deliveriesOverdue = gauge(
+    'sluice_webhook_oldest_due_seconds',
+    'How long the webhook delivery that is due the longest has been due, without apps that have an attempt in flight',
+  )
+  const failingEndpoints = gauge(
+    'sluice_webhook_failing_endpoints',
+    'Webhook endpoints that no delivery has reached since one failed for good',
+  )
   const deletions = gauge(
     'sluice_deletion_requests',
     'Deletion requests that are open, and those of them that are due',
     'state',
   )
   return async (db) => {
-    const [backlog, mail, deletion] = await Promise.all([importBacklog(db), mailBacklog(db), deletionBacklog(db)])
+    const [backlog, mail, webhook, deletion] = await Promise.all([
+      importBacklog(db),
+      mailBacklog(db),
+      webhookBacklog(db),
+      deletionBacklog(db),
+    ])
     for (const [state, count] of Object.entries(backlog.states)) imports.set({ state }, count)
     for (const [app_class, seconds] of Object.entries(backlog.oldestWaiting)) oldest.set({ app_class }, seconds)
     runnable.set(backlog.runnable)
@@ -60,6 +75,9 @@ function openGauges(registry: Registry): (db: Database) => Promise<void> {
     allPaused.set(backlog.allPaused ? 1 : 0)
     mails.set(mail.waiting)
     overdue.set(mail.overdue)
+    deliveries.set(webhook.waiting)
+    deliveriesOverdue.set(webhook.overdue)
+    failingEndpoints.set(webhook.failingEndpoints)
     for (const [state, count] of Object.entries(deletion)) deletions.set({ state }, count)
   }
 }

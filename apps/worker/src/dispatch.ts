@@ -1,6 +1,7 @@
 import { dueExports } from '@sluice/exports'
 import { countWaiting, dispatchNextInOrder } from '@sluice/imports'
 import { type MailId, nextMails } from '@sluice/mail'
+import { dueDeliveries } from '@sluice/webhooks'
 import type { Host } from './host.ts'
 
 /**
@@ -47,4 +48,19 @@ export async function dispatchNextMails(host: Host, added: readonly MailId[]): P
   for (const appId of new Set(added.map((mail) => mail.appId))) {
     await dispatchMails(host, await nextMails(host.context.db, appId))
   }
+}
+
+/** Maximum number of webhook deliveries that one run enqueues. */
+const deliveriesPerRun = 1_000
+
+/**
+ * Enqueues jobs for the webhook deliveries that are due. A delivery that is already in the queue is not added again.
+ * The ID of a job has the attempt: after a worker died, the next attempt does not wait for its job.
+ */
+export async function dispatchDeliveries({ context, queues }: Host): Promise<void> {
+  const due = await dueDeliveries(context.db, deliveriesPerRun)
+  await queues.add(
+    'webhooks',
+    due.map(({ appId, deliveryId, attempt }) => ({ id: `${deliveryId}-${attempt}`, payload: { appId, deliveryId } })),
+  )
 }

@@ -4,6 +4,7 @@ import type { ImportContext } from '@sluice/imports'
 import type { Mailer } from '@sluice/mail'
 import type { Heartbeat } from '@sluice/operations'
 import type { Queues } from '@sluice/queue'
+import type { Deliverer } from '@sluice/webhooks'
 import type { WorkerMetrics } from './metrics.ts'
 
 /** What the hosted queues of a worker process share. */
@@ -20,6 +21,8 @@ export interface Host {
     }
   queues: Queues
   mailer: Mailer
+  /** Undefined if this process does not host the webhooks: it then needs no key of their secrets. */
+  deliverer: Deliverer | undefined
   metrics: WorkerMetrics
   heartbeat: Heartbeat
 }

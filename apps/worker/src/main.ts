@@ -1,4 +1,4 @@
-import { queueNames, readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
+import { isSet, queueNames, readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
 import { checkSchema, connect } from '@sluice/database'
 import { deletionSettings } from '@sluice/deletions'
 import { importSettings, makeRoomAfter } from '@sluice/imports'
@@ -7,6 +7,7 @@ import { openHeartbeat } from '@sluice/operations'
 import { openQueues } from '@sluice/queue'
 import { countConnections, runService } from '@sluice/service'
 import { openRelay, openStorage, storageSettings } from '@sluice/storage'
+import { delivererSettings, openDeliverer } from '@sluice/webhooks'
 import { showBacklog } from './backlog.ts'
 import { hostExports } from './exports.ts'
 import { hostImports } from './imports.ts'
@@ -14,13 +15,17 @@ import { hostMails } from './mails.ts'
 import { hostMaintenance } from './maintenance.ts'
 import { openWorkerMetrics } from './metrics.ts'
 import { lowerPriority } from './priority.ts'
+import { hostWebhooks } from './webhooks.ts'
 
 /** Many supervisors, such as Docker, kill a process 10 s after SIGTERM. The worker ends by itself before that, ms. */
 const stopDeadlineMs = 9_500
 
 await runService('worker', { stopDeadlineMs }, async (log, operations) => {
   lowerPriority(log)
+  const hosted = hostedQueues(process.env)
   const settings = readSettings(process.env, [
+    // Workers without the queue of webhooks need no key of the secrets in the database.
+    ...(hosted.includes('webhooks') ? delivererSettings : []),
     ...deletionSettings,
     ...importSettings,
     ...mailerSettings,
@@ -30,14 +35,16 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
     'S3_GATEWAY_SEARCH_INTERVAL',
     'HISTORY_RETENTION_DAYS',
     'IMPORT_CONCURRENCY',
-    'WORKER_QUEUES',
   ])
+  if (!isSet(process.env, 'WORKER_QUEUES') && !hosted.includes('webhooks'))
+    log.warn('webhooks are not sent: ENCRYPTION_KEYS is not set')
   const onError = (error: Error) => log.warn({ err: error }, 'connection or job error')
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
   const stopping = new AbortController()
   const storage = openStorage(settings, stopping.signal)
   const relay = openRelay(settings, stopping.signal)
-  const mailer = openMailer(database.db, settings)
+  const mailer = openMailer(database.db, settings, dashboardSetting())
+  const deliverer = hosted.includes('webhooks') ? openDeliverer(database.db, settings) : undefined
   const store = sharedStore(settings)
   const context = { db: database.db, storage, relay, settings, log }
   const queues = openQueues(store, (error) => {
@@ -46,10 +53,15 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
     void makeRoomAfter(error, context)
   })
   const metrics = openWorkerMetrics(operations.metrics)
-  const hosts = { imports: hostImports, exports: hostExports, mails: hostMails, maintenance: hostMaintenance }
-  const hosted = queueNames.filter((name) => settings.WORKER_QUEUES.includes(name))
+  const hosts = {
+    imports: hostImports,
+    exports: hostExports,
+    mails: hostMails,
+    webhooks: hostWebhooks,
+    maintenance: hostMaintenance,
+  }
   const heartbeat = openHeartbeat(database.db, hosted, (error) => log.warn({ err: error }, 'heartbeat not written'))
-  const host = { context, queues, mailer, metrics, heartbeat }
+  const host = { context, queues, mailer, deliverer, metrics, heartbeat }
 
   countConnections(operations.metrics, database)
   if (hosted.includes('maintenance')) {
@@ -75,3 +87,19 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
     },
   }
 })
+
+/**
+ * Returns the queues that this process hosts: those of `WORKER_QUEUES`. By default all, but the webhooks only if there
+ * are keys of their secrets.
+ */
+function hostedQueues(environment: NodeJS.ProcessEnv) {
+  const { WORKER_QUEUES } = readSettings(environment, ['WORKER_QUEUES'])
+  const isKeyMissing = !isSet(environment, 'WORKER_QUEUES') && !isSet(environment, 'ENCRYPTION_KEYS')
+  return queueNames.filter((name) => WORKER_QUEUES.includes(name) && !(name === 'webhooks' && isKeyMissing))
+}
+
+/** Returns the address of the dashboard, if it is set. Without it, mails have no link that ends them. */
+function dashboardSetting(): { dashboardUrl?: string } {
+  if (!isSet(process.env, 'DASHBOARD_URL')) return {}
+  return { dashboardUrl: readSettings(process.env, ['DASHBOARD_URL']).DASHBOARD_URL }
+}

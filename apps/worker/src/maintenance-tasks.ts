@@ -14,7 +14,8 @@ import {
 import { dueMails, removeOldMails } from '@sluice/mail'
 import { recordHistory } from '@sluice/operations'
 import { removeEndedWindows } from '@sluice/rate-limits'
-import { dispatchExports, dispatchImports, dispatchMails, dispatchNextMails } from './dispatch.ts'
+import { clearRemovedEndpoints, removeOldDeliveries } from '@sluice/webhooks'
+import { dispatchDeliveries, dispatchExports, dispatchImports, dispatchMails, dispatchNextMails } from './dispatch.ts'
 import type { Host } from './host.ts'
 
 /** A periodic job that repairs or cleans. One worker of the deployment at a time runs it. */
@@ -50,6 +51,13 @@ const dispatchTask: MaintenanceTask = {
     await dispatchExports(host)
     await dispatchMails(host, await dueMails(host.context.db, mailsPerRun))
   },
+}
+
+/** Apart from {@link dispatchTask}, so that neither delays the other. */
+const dispatchWebhooksTask: MaintenanceTask = {
+  name: 'dispatch-webhooks',
+  intervalMs: () => second,
+  run: (host) => dispatchDeliveries(host),
 }
 
 const reportCancelledTask: MaintenanceTask = {
@@ -138,6 +146,12 @@ const runDeletionsTask: MaintenanceTask = {
   },
 }
 
+const clearRemovedEndpointsTask: MaintenanceTask = {
+  name: 'clear-removed-endpoints',
+  intervalMs: () => 10 * minute,
+  run: ({ context }) => clearRemovedEndpoints(context.db, context.shutdown),
+}
+
 const deleteAppsTask: MaintenanceTask = {
   name: 'delete-apps',
   intervalMs: () => minute,
@@ -152,7 +166,8 @@ const removeHistoryTask: MaintenanceTask = {
     if (days === 0) return
     const imports = await removeOldImports(context, days)
     const mails = await removeOldMails(context.db, days, context.shutdown)
-    if (imports + mails > 0) context.log.info({ imports, mails }, 'history removed')
+    const deliveries = await removeOldDeliveries(context.db, days, context.shutdown)
+    if (imports + mails + deliveries > 0) context.log.info({ imports, mails, deliveries }, 'history removed')
   },
 }
 
@@ -166,6 +181,7 @@ const recordHistoryTask: MaintenanceTask = {
 export const maintenanceTasks: readonly MaintenanceTask[] = [
   noticeUploadsTask,
   dispatchTask,
+  dispatchWebhooksTask,
   reportCancelledTask,
   importUnannouncedFilesTask,
   removeAbandonedUploadsTask,
@@ -178,6 +194,7 @@ export const maintenanceTasks: readonly MaintenanceTask[] = [
   reserveDiskTask,
   endStaleCopiesTask,
   runDeletionsTask,
+  clearRemovedEndpointsTask,
   deleteAppsTask,
   removeHistoryTask,
   recordHistoryTask,

@@ -11,6 +11,8 @@ export interface WorkerMetrics {
   exportEnded(outcome: string): void
   /** Records how an attempt to send a mail ended. */
   mailTried(outcome: string): void
+  /** Records how an attempt to send a webhook delivery ended. */
+  deliveryTried(outcome: string): void
   /** Records deletion requests that maintenance completed, and how many registered users it deleted. */
   deleted(requests: number, users: number): void
   /** Records how a run of a maintenance task ended, and its duration. */
@@ -32,6 +34,11 @@ export function openWorkerMetrics({ registry }: Metrics): WorkerMetrics {
   const claims = counter('sluice_import_claims_total', 'Claims that ended, by how', 'outcome')
   const exports = counter('sluice_export_claims_total', 'Claims of exports that ended, by how', 'outcome')
   const mails = counter('sluice_mail_attempts_total', 'Attempts to send a mail, by how they ended', 'outcome')
+  const deliveries = counter(
+    'sluice_webhook_attempts_total',
+    'Attempts to send a webhook delivery, by how they ended',
+    'outcome',
+  )
   const requests = counter('sluice_deletion_requests_completed_total', 'Deletion requests that this process completed')
   const users = counter('sluice_deleted_users_total', 'Registered users that this process deleted')
   const maintenance = counter(
@@ -61,6 +68,7 @@ export function openWorkerMetrics({ registry }: Metrics): WorkerMetrics {
     importEnded: (outcome) => claims.inc({ outcome }),
     exportEnded: (outcome) => exports.inc({ outcome }),
     mailTried: (outcome) => mails.inc({ outcome: outcome.replaceAll(' ', '_') }),
+    deliveryTried: (outcome) => deliveries.inc({ outcome: outcome.replaceAll(' ', '_') }),
     deleted(completed, deletedUsers) {
       requests.inc(completed)
       users.inc(deletedUsers)

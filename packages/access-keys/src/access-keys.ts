@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { requireApp } from '@sluice/accounts'
 import { limits } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
-import { decrypt, type EncryptionKeys, encrypt, isCurrent } from './encryption.ts'
+import { decrypt, type EncryptionKeys, encrypt, isCurrent } from '@sluice/encryption'
 
 /** An access key without its secret. */
 export interface AccessKey {

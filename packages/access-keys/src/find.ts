@@ -1,6 +1,6 @@
 import { type Database, sql } from '@sluice/database'
+import { decrypt, type EncryptionKeys } from '@sluice/encryption'
 import { joinCalls } from '@sluice/joined-calls'
-import { decrypt, type EncryptionKeys } from './encryption.ts'
 
 const form = /^SLC([1-9]\d{0,8})K[0-9A-F]{16}$/
 

@@ -8,5 +8,4 @@ export {
   reencryptSecrets,
   TooManyAccessKeys,
 } from './access-keys.ts'
-export { CannotDecrypt, type EncryptionKeys } from './encryption.ts'
 export { accessKeyFinder, type FoundAccessKey } from './find.ts'

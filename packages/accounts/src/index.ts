@@ -17,3 +17,4 @@ export { addMember, changeMembers, LastMember, listMembers, type Member, removeM
 export { newKeysOf, setNewKeys } from './new-keys.ts'
 export { endSignIns } from './sign-ins.ts'
 export { authenticator, type TokenOwner, tokenKey } from './token.ts'
+export { findSubscriber, type Subscriber, unsubscribe } from './unsubscribe.ts'

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { z } from 'zod'
 
 /** A duration: `30` and `30s` are seconds; `500ms`, `5m`, `2h`, `7d` have their own unit. Returns milliseconds. */
@@ -184,3 +185,30 @@ export const encryptionKeys = z.string().transform((text, context) => {
   }
   return keys.map((key) => Buffer.from(key, 'base64'))
 })
+
+/** A network of IP addresses. */
+export interface Network {
+  address: string
+  /** Number of leading bits that all addresses of the network share. */
+  prefix: number
+  family: 'ipv4' | 'ipv6'
+}
+
+/** Networks in CIDR notation, separated by commas. A bare address is a network of one address. Returns an array. */
+export const networks = z.string().transform((text, context) => {
+  const found = text.split(',').map((each) => network(each.trim()))
+  if (!found.every((each) => each !== undefined)) {
+    context.addIssue({ code: 'custom', message: 'must be networks such as 10.0.0.0/8,fd00::/8' })
+    return z.NEVER
+  }
+  return found
+})
+
+function network(text: string): Network | undefined {
+  const [, address = '', digits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const version = isIP(address)
+  if (version === 0 || address.includes('%')) return undefined
+  const bits = version === 4 ? 32 : 128
+  const prefix = digits === undefined ? bits : Number(digits)
+  return prefix > bits ? undefined : { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' }
+}

@@ -1,5 +1,5 @@
-export { rateLimit } from './formats.ts'
+export { type Network, rateLimit } from './formats.ts'
 export { type ProviderSettings, providerSettings, signInSettings } from './provider.ts'
-export { isSecret, readSecretFiles, readSettings, SettingsError } from './read.ts'
+export { isSecret, isSet, readSecretFiles, readSettings, SettingsError } from './read.ts'
 export { queueNames, type SettingName, type Settings, settings } from './settings.ts'
 export { type RedisStore, type SharedStore, sharedStore, sharedStoreSettings } from './shared-store.ts'

@@ -51,6 +51,11 @@ export function readSettings<const Name extends SettingName>(
   return values as Settings<Name>
 }
 
+/** Whether a setting has a text of its own, in its variable or, if it is secret, in a file. */
+export function isSet(environment: Environment, name: SettingName): boolean {
+  return Boolean(environment[name] || (isSecret(name) && environment[`${name}_FILE`]))
+}
+
 function givenText(environment: Environment, name: SettingName): Text {
   if (!('secret' in settings[name])) return { text: environment[name] }
   const given = secretText(environment, name)

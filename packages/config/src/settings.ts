@@ -11,11 +11,12 @@ import {
   timeZone,
   wholeNumber,
 } from './formats.ts'
+import { outgoingSettings } from './outgoing-settings.ts'
 import { optional, required, secret, withDefault } from './setting.ts'
 import { storeSettings } from './store-settings.ts'
 
 /** Every queue that a worker can host. */
-export const queueNames = ['imports', 'exports', 'mails', 'maintenance'] as const
+export const queueNames = ['imports', 'exports', 'mails', 'webhooks', 'maintenance'] as const
 
 /**
  * The only list of settings: the form, default and meaning of each environment variable. The table of docs/settings.md
@@ -28,13 +29,7 @@ export const settings = {
     'refuse',
     'Whether the secrets that `infra/compose.yaml` publishes are accepted; only that file sets `accept`',
   ),
-  SMTP_URL: secret(required(address('smtp', 'smtps'), 'Mail server')),
-  MAIL_FROM: required(z.string(), 'Sender of the mails, such as `Sluice <no-reply@example.com>`'),
-  MAILS_PER_HOUR: withDefault(
-    wholeNumber(1, 1_000_000),
-    '1000',
-    'Maximum number of mails of an app in an hour; further mails wait for the next hour',
-  ),
+  ...outgoingSettings,
   MEMBER_LIMIT: withDefault(
     wholeNumber(1, 10_000),
     '100',
@@ -65,7 +60,7 @@ export const settings = {
   ),
   DASHBOARD_URL: required(
     address('http', 'https'),
-    'Address of the dashboard for people; links in sign-in mails begin with it; with https, its cookies are restricted to https',
+    'Address of the dashboard for people; links in sign-in mails begin with it, and links of workers that end mails; with https, its cookies are restricted to https',
   ),
   DASHBOARD_HOST: withDefault(z.string(), '127.0.0.1', 'Address that the dashboard listens on'),
   DASHBOARD_PORT: withDefault(wholeNumber(0, 65_535), '3001', 'Port that the dashboard listens on; 0 picks a free one'),
@@ -218,7 +213,11 @@ export const settings = {
     '0s',
     'How long a stopping process still accepts requests while `/readyz` answers 503, so that load balancers notice',
   ),
-  WORKER_QUEUES: withDefault(listOf(queueNames), queueNames.join(','), 'Queues that a worker process hosts'),
+  WORKER_QUEUES: withDefault(
+    listOf(queueNames),
+    queueNames.join(','),
+    'Queues that a worker process hosts; `webhooks` needs `ENCRYPTION_KEYS`, and is left out by default without them',
+  ),
   IMPORT_CONCURRENCY: withDefault(
     wholeNumber(1, 100),
     '2',
@@ -270,7 +269,7 @@ export const settings = {
   HISTORY_RETENTION_DAYS: withDefault(
     wholeNumber(0, 36_500),
     '400',
-    'Days after which ended imports and sent mails are removed; 0 keeps all. Deletion requests and the audit log stay',
+    'Days after which ended imports, sent mails and webhook deliveries are removed; 0 keeps all. Deletion requests and the audit log stay',
   ),
   DELETION_BATCH_USERS: withDefault(
     wholeNumber(1, 100_000),

@@ -37,6 +37,7 @@ export {
 export { type ProfileUpdateRequest, parseProfileUpdate } from './profile-update.ts'
 export { parseUserRegistration } from './users.ts'
 export { type ValueType, valueTypes } from './value-type.ts'
+export { type WebhookBody, type WebhookEvent, webhookEvents, webhookTest } from './webhook.ts'
 export type {
   ExportAnswer,
   ExportState,

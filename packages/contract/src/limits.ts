@@ -57,4 +57,10 @@ export const limits = {
   exportKeys: 1_600,
   /** Maximum number of user IDs in one registration or deletion request. */
   userIdsPerRequest,
+  /** Maximum number of webhook endpoints of an app. */
+  webhookEndpoints: 10,
+  /** Maximum number of characters of a webhook endpoint's URL. */
+  webhookUrlLength: 2_048,
+  /** Maximum number of deliveries that wait for one webhook endpoint. Further events are recorded as failed. */
+  webhookWaiting: 5_000,
 } as const

@@ -49,6 +49,8 @@ export interface MembersTable {
   email: string
   /** Whether the member receives the app's mails. Every member may sign in. */
   gets_mails: Generated<boolean>
+  /** Part of the link by which a mail program ends the app's mails to the member. */
+  unsubscribe_key: Generated<string>
   created_at: Timestamp
 }
 

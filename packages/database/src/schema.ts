@@ -25,6 +25,7 @@ import type { ExportsTable } from './schema-exports.ts'
 import type { IdempotencyKeysTable } from './schema-idempotency.ts'
 import type { InvitationMailsTable, InvitationsTable, MailCountsTable, MailsTable } from './schema-mails.ts'
 import type { QueueHistoryTable, WorkersTable } from './schema-operations.ts'
+import type { WebhookDeliveriesTable, WebhookEndpointsTable } from './schema-webhooks.ts'
 import type { NullableTimestamp, Timestamp } from './timestamps.ts'
 
 /**
@@ -68,6 +69,8 @@ export interface Schema {
   idempotency_keys: IdempotencyKeysTable
   mails: MailsTable
   mail_counts: MailCountsTable
+  webhook_endpoints: WebhookEndpointsTable
+  webhook_deliveries: WebhookDeliveriesTable
   invitations: InvitationsTable
   invitation_mails: InvitationMailsTable
   operators: OperatorsTable

@@ -3,6 +3,7 @@ import { type Database, sql } from '@sluice/database'
 import { removeExportsOfApp } from '@sluice/exports'
 import { dropErrorRows, forgetFileTraces, removeFilesOfApp } from '@sluice/imports'
 import { deletionNotification, enqueueMails, type MailId } from '@sluice/mail'
+import { enqueueEvent, forgetFileNames } from '@sluice/webhooks'
 import type { DeletionContext } from './context.ts'
 import { localDay } from './dates.ts'
 import { type DueCompletion, deleteUsers } from './delete-users.ts'
@@ -27,8 +28,9 @@ export async function dueCompletions(db: Database, now: Date): Promise<DueComple
 
 /**
  * Completes the requests of one app and date. It removes the users, the rows that were kept for error files, the stored
- * files of imports and exports, and their names. Then it closes the requests and records the mails. Each step commits
- * on its own and may be repeated. Thus the next call recovers from a crash, and several processes may run it at once.
+ * files of imports and exports, and their names. Then it closes the requests and records the mails and webhook
+ * deliveries. Each step commits on its own and may be repeated. Thus the next call recovers from a crash, and several
+ * processes may run it at once.
  *
  * Returns how many requests it completed, how many users it deleted, and the new mails. Throws if the process shuts
  * down, or if storage does not remove a file. In both cases it reports nothing as completed.
@@ -47,6 +49,7 @@ export async function complete(
   if (failures > 0)
     throw new Error(`the stored files of ${failures} imports and exports of app ${due.appId} could not be removed`)
   await forgetFileTraces(context, due.appId)
+  await forgetFileNames(context.db, due.appId, context.shutdown)
   const mails: MailId[] = []
   let completed = 0
   for (;;) {
@@ -95,21 +98,38 @@ async function closeBatch(
   `.execute(tx)
   const requests = Number(closed.numAffectedRows ?? 0)
   log.info({ app_id: appId, completes_at: completesAt, requests }, 'deletions completed')
-  return { requests, mails: await mailCompletion(tx, settings.SERVICE_TIMEZONE, due) }
+  return { requests, mails: await announceCompletion(tx, settings.SERVICE_TIMEZONE, due) }
 }
 
-/** Records the mails of a date if all its requests are closed, unless earlier dates already deleted all its users. */
-async function mailCompletion(
+/**
+ * Records the mails and the webhook deliveries of a date if all its requests are closed, unless earlier dates already
+ * deleted all its users. Returns the mails.
+ */
+async function announceCompletion(
   tx: Database,
   timeZone: string,
   { appId, completesAt }: DueCompletion,
 ): Promise<MailId[]> {
-  const { rows } = await sql<{ is_open: boolean; settled: number; deleted: number }>`
-    select bool_or(state <> 'completed') as is_open, sum(users_settled) as settled, sum(users_deleted) as deleted
+  const { rows } = await sql<{
+    is_open: boolean
+    settled: number
+    deleted: number
+    requests: number
+    completed_at: Date | null
+  }>`
+    select bool_or(state <> 'completed') as is_open, sum(users_settled) as settled, sum(users_deleted) as deleted,
+      count(*) as requests, max(completed_at) as completed_at
     from deletion_requests where app_id = ${appId} and completes_at = ${completesAt}
   `.execute(tx)
   const date = rows[0]
   if (date === undefined || date.is_open || date.settled === 0) return []
+  const completedAt = (date.completed_at ?? completesAt).toISOString()
+  await enqueueEvent(tx, appId, {
+    type: 'deletion.completed',
+    id: completesAt.toISOString(),
+    timestamp: completedAt,
+    data: { completed_at: completedAt, requests: date.requests, users: date.deleted },
+  })
   const app = await tx.selectFrom('apps').select('name').where('app_id', '=', appId).executeTakeFirstOrThrow()
   const day = localDay(completesAt, timeZone)
   const content = deletionNotification({ appName: app.name, day, usersDeleted: date.deleted })

@@ -5,9 +5,11 @@ import { fileMessages, limits, userIdColumn } from '@sluice/contract'
 import { headerLine } from '@sluice/csv'
 import { type CopiedBytes, copyOut, type Database, sql } from '@sluice/database'
 import { registeredKeys } from '@sluice/profiles'
+import { enqueueEvent, isEventChosen } from '@sluice/webhooks'
 import { type ExportClaim, ExportClaimLost, heldBy, keepClaim, retryPausesSeconds } from './claim.ts'
 import { type ExportContext, exportKey } from './context.ts'
 import { copyStatement, type ExportColumn } from './statement.ts'
+import { showExport } from './view.ts'
 
 /** How the run of a claim ended. */
 export type ExportOutcome = 'completed' | 'failed' | 'released' | 'lost'
@@ -111,21 +113,34 @@ async function* counted(chunks: AsyncIterable<Buffer>, progress: { bytes: number
   }
 }
 
-/** Ends the export. Throws {@link ExportClaimLost}. */
+/** Ends the export, and records its webhook deliveries. Throws {@link ExportClaimLost}. */
 async function complete({ db, settings }: ExportContext, claim: ExportClaim, rows: number, bytes: number) {
   const linkDays = Math.min(limits.errorFileLinkDays, settings.FILE_RETENTION_DAYS)
-  const { numUpdatedRows } = await heldBy(db, claim)
-    .set({
-      state: 'completed',
-      rows,
-      bytes,
-      lease_until: null,
-      finished_at: sql<Date>`now()`,
-      file_secret: randomBytes(24).toString('base64url'),
-      file_expires_at: sql<Date>`now() + make_interval(days => ${linkDays})`,
-    })
-    .executeTakeFirst()
-  if (numUpdatedRows === 0n) throw new ExportClaimLost('the export was restarted or ended')
+  await db.transaction().execute(async (tx) => {
+    const { numUpdatedRows } = await heldBy(tx, claim)
+      .set({
+        state: 'completed',
+        rows,
+        bytes,
+        lease_until: null,
+        finished_at: sql<Date>`now()`,
+        file_secret: randomBytes(24).toString('base64url'),
+        file_expires_at: sql<Date>`now() + make_interval(days => ${linkDays})`,
+      })
+      .executeTakeFirst()
+    if (numUpdatedRows === 0n) throw new ExportClaimLost('the export was restarted or ended')
+    await enqueueExportEvent(tx, claim)
+  })
+}
+
+/** Records the webhook deliveries of a completed export. The data are its view without the link to the file. */
+async function enqueueExportEvent(tx: Database, { appId, exportId }: ExportClaim): Promise<void> {
+  const type = 'export.completed'
+  if (!(await isEventChosen(tx, appId, type))) return
+  const view = await showExport(tx, '', appId, exportId)
+  if (view === undefined) throw new Error(`export ${exportId} is gone`)
+  const { file_url: _, ...data } = view
+  await enqueueEvent(tx, appId, { type, id: exportId, timestamp: view.finished_at ?? view.requested_at, data })
 }
 
 /**

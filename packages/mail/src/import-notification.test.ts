@@ -9,6 +9,7 @@ const ended = {
   rowsTotal: 1200,
   rowsApplied: 1200,
   rowsFailed: 0,
+  rowsChanged: 1150,
   state: 'completed' as const,
   dryRun: false,
   error: undefined,
@@ -22,7 +23,7 @@ const failed = { ...ended, state: 'failed' as const }
 test('the mail of a completed import without errors has counts and no link', () => {
   const mail = importNotification(ended)
   expect(mail.subject).toBe('Profile import completed: 1,200 rows applied')
-  expect(mail.text).toContain('Rows applied: 1,200')
+  expect(mail.text).toContain('Rows applied: 1,200\nRows that changed a profile: 1,150\n')
   expect(mail.text + mail.html).not.toContain('http')
 })
 
@@ -51,6 +52,7 @@ test('the mail of a dry run states how many rows have no errors, and that nothin
   expect(mail.text).toContain('The file was only checked: nothing was applied.')
   expect(mail.text).toContain('Rows without errors: 1,000')
   expect(mail.text).not.toContain('Rows applied')
+  expect(mail.text).not.toContain('changed')
 })
 
 test('if the error file omits rows, the mail states the first omitted row, or that there is no file', () => {

@@ -11,6 +11,8 @@ export interface EndedImport {
   rowsTotal: number
   rowsApplied: number
   rowsFailed: number
+  /** Applied rows that changed a profile. */
+  rowsChanged: number
   state: 'completed' | 'failed' | 'cancelled'
   /** The file was only checked. */
   dryRun: boolean
@@ -32,7 +34,10 @@ export function importNotification(ended: EndedImport): Content {
     'Rows read': count.format(ended.rowsTotal),
     ...(ended.dryRun
       ? { 'Rows without errors': count.format(ended.rowsTotal - ended.rowsFailed) }
-      : { 'Rows applied': count.format(ended.rowsApplied) }),
+      : {
+          'Rows applied': count.format(ended.rowsApplied),
+          'Rows that changed a profile': count.format(ended.rowsChanged),
+        }),
     'Rows with errors': count.format(ended.rowsFailed),
     Import: ended.importId,
   }

@@ -33,11 +33,14 @@ const longestDialogueMs = 90_000
 /** After so many days without success, a mail has failed. Most outages of mail servers last hours. */
 const longestWaitDays = 5
 
-/** Opens the sending side of the outbox. Tests shorten the longest dialogue. */
+/**
+ * Opens the sending side of the outbox. With the address of the dashboard, each mail to a member has a link that ends
+ * the app's mails to this member. Tests shorten the longest dialogue.
+ */
 export function openMailer(
   db: Database,
   settings: Settings<(typeof mailerSettings)[number]>,
-  options: { longestDialogueMs?: number } = {},
+  options: { longestDialogueMs?: number; dashboardUrl?: string | undefined } = {},
 ): Mailer {
   const transport = openTransport(settings)
   const limitMs = options.longestDialogueMs ?? longestDialogueMs
@@ -49,7 +52,8 @@ export function openMailer(
       const mail = await claim(db, id, settings.MAILS_PER_HOUR)
       if (mail === undefined) return { outcome: 'not due' }
       try {
-        await transport.deliver({ ...mail, id: mail.mail_id }, deadline)
+        const unsubscribeUrl = unsubscribeUrlOf(options.dashboardUrl, id.appId, mail)
+        await transport.deliver({ ...mail, id: mail.mail_id, unsubscribeUrl }, deadline)
       } catch (error) {
         const tooLong = new Error(`the mail server took longer than ${limitMs / 1000} s in all`)
         return await postpone(db, id, mail.attempt, deadline.aborted ? tooLong : error)
@@ -68,6 +72,16 @@ interface ClaimedMail {
   text: string
   html: string
   attempt: number
+  /** The recipient's key for ending mails; null if the recipient is no member any more. */
+  unsubscribe_key: string | null
+}
+
+function unsubscribeUrlOf(
+  dashboardUrl: string | undefined,
+  appId: number,
+  { unsubscribe_key: key }: ClaimedMail,
+): string | undefined {
+  return dashboardUrl === undefined || key === null ? undefined : `${dashboardUrl}/unsubscribe/${appId}/${key}`
 }
 
 /**
@@ -93,7 +107,9 @@ async function claim(db: Database, { appId, mailId }: MailId, mailsPerHour: numb
     update mails
     set attempt = attempt + 1, next_attempt_at = now() + make_interval(secs => ${leaseMs / 1000})
     from counted where mails.app_id = ${appId} and mails.mail_id = ${mailId}
-    returning mail_id, recipient, subject, text, html, attempt
+    returning mail_id, recipient, subject, text, html, attempt, (
+      select unsubscribe_key from members where members.app_id = ${appId} and members.email = mails.recipient
+    ) as unsubscribe_key
   `.execute(db)
   return rows[0]
 }

@@ -13,6 +13,8 @@ interface Outgoing extends Content {
   recipient: string
   /** The part of the Message-ID that precedes the `@`. */
   id: string
+  /** The page on which the recipient ends such mails; undefined if a mail cannot be ended. */
+  unsubscribeUrl?: string | undefined
 }
 
 /** The connection to the mail server. */
@@ -39,12 +41,24 @@ export function openTransport(settings: Settings<(typeof mailSettings)[number]>)
   })
   const domain = /@([\w.-]+)/.exec(settings.MAIL_FROM)?.[1] ?? 'localhost'
   return {
-    async deliver({ recipient, id, subject, text, html }, signal) {
+    async deliver({ recipient, id, subject, text, html, unsubscribeUrl }, signal) {
       const messageId = `<${id}@${domain}>`
       const from = settings.MAIL_FROM
-      const mail = { from, to: recipient, subject, text, html, messageId, headers: automatic }
+      const mail = { from, to: recipient, subject, text, html, messageId, headers: headersOf(unsubscribeUrl) }
       await transport.sendMail(signal === undefined ? mail : { ...mail, signal })
     },
     close: () => transport.close(),
+  }
+}
+
+/**
+ * Returns the headers of a mail. `List-Unsubscribe` is a link (RFC 2369). Mail programs may also end the mails by one
+ * POST to it, which is allowed over https only (RFC 8058).
+ */
+function headersOf(unsubscribeUrl: string | undefined): Record<string, string> {
+  return {
+    ...automatic,
+    ...(unsubscribeUrl !== undefined && { 'List-Unsubscribe': `<${unsubscribeUrl}>` }),
+    ...(unsubscribeUrl?.startsWith('https:') && { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }),
   }
 }

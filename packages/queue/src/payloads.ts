@@ -10,5 +10,6 @@ export interface Payloads {
   imports: { appId: number; importId: string }
   exports: { appId: number; exportId: string }
   mails: { appId: number; mailId: string }
+  webhooks: { appId: number; deliveryId: string }
   maintenance: Record<string, never>
 }

@@ -11,6 +11,7 @@ import { mailSettings, openTransport } from '@sluice/mail'
 import { type ClientPolicy, clientPolicy, openMetrics, openReadiness } from '@sluice/service'
 import { addOperator, openSigner } from '@sluice/sign-in'
 import type { Storage } from '@sluice/storage'
+import { openAddressRule } from '@sluice/webhooks'
 import { pino } from 'pino'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { freePort } from '../environment/free-port.ts'
@@ -62,6 +63,7 @@ export async function openTestDashboard(
     dashboardUrl: url,
     apiUrl: 'http://api.test',
     s3Gateway: testGateway,
+    webhookRule: { allowsHttp: false, isAllowed: openAddressRule() },
     queueStore: { databaseUrl: database.url },
     settings: readSettings({}, ['WAITING_IMPORTS_LIMIT']),
     ...(await more(database, url)),

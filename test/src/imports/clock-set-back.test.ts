@@ -8,6 +8,7 @@ import {
   requestImport,
 } from '@sluice/imports'
 import { dueMails, enqueueMails } from '@sluice/mail'
+import { addEndpoint, dueDeliveries, enqueueEvent, openDeliverer } from '@sluice/webhooks'
 import { beforeEach, expect, test } from 'vitest'
 import { claim, type ImportFixture, openApp, openImportFixture, queueFile } from './import-fixture.ts'
 
@@ -112,4 +113,19 @@ test('a mail is sent', async () => {
   }
   expect(await wait(4_500)).toEqual([])
   expect(await wait(day)).toEqual([mail])
+})
+
+test('a webhook is sent, also if its process died during an attempt', async () => {
+  const [url, rule] = ['https://10.0.0.1/', { allowsHttp: false, isAllowed: () => true }]
+  await addEndpoint(db, [Buffer.alloc(32)], rule, appId, { url })
+  await enqueueEvent(db, appId, { type: 'import.completed', id: '1', timestamp: '', data: {} })
+  const wait = async (seconds: number) => {
+    const time = sql<Date>`now() + make_interval(secs => ${seconds})`
+    await db.updateTable('webhook_deliveries').set({ next_attempt_at: time, lease_until: time }).execute()
+    return await dueDeliveries(db, 10)
+  }
+  expect(await wait(20)).toEqual([])
+  const [delivery] = await wait(day)
+  const deliverer = openDeliverer(db, { ENCRYPTION_KEYS: [], WEBHOOK_ALLOW_HTTP: false })
+  expect(await deliverer.deliver(delivery ?? { appId, deliveryId: '' })).toMatchObject({ outcome: 'postponed' })
 })

@@ -159,6 +159,7 @@ describe('the Helm chart', () => {
   test('passes only the required secrets to the migration, and the encryption keys only to apps that encrypt', () => {
     expect(secretsGivenTo('Job', 'migrate')).toEqual(secretsOfMigration)
     expect(appNames.filter((app) => secretsGivenTo('Deployment', app).includes('ENCRYPTION_KEYS'))).toEqual([
+      'worker',
       'dashboard',
       's3-gateway',
     ])

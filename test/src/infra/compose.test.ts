@@ -64,7 +64,7 @@ test('compose.yaml passes to the migration only the secrets that it reads', () =
   expect(secrets.filter((name) => name in environment)).toEqual(secretsOfMigration)
 })
 
-test.each(['dashboard', 's3-gateway'])(
+test.each(['worker', 'dashboard', 's3-gateway'])(
   'the secrets that compose.yaml publishes stop %s in any other deployment',
   (app) => {
     const { PUBLISHED_SECRETS, ...elsewhere } = services[app]?.environment ?? {}

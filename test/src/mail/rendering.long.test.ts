@@ -25,6 +25,7 @@ const ended = {
   rowsTotal: 1_000_000,
   rowsApplied: 990_000,
   rowsFailed: 10_000,
+  rowsChanged: 42_000,
   error: undefined,
   errorFile: { url: `https://api.example.com/error_files/${'x'.repeat(80)}`, days: 7 },
   errorFileEndsBeforeRow: undefined,
@@ -97,6 +98,15 @@ describe.skipIf(inject('chromium') === undefined)('in a mail program,', () => {
       for (const line of content.text.split('\n').filter((line) => !line.startsWith('http'))) {
         expect(shown).toContain(words(line))
       }
+      // Some mail programs drop style sheets and styles.
+      const unstyled = received.html.replaceAll(/<style>[\s\S]*?<\/style>| style="[^"]*"/g, '')
+      await page.setContent(unstyled)
+      const plain = words(await page.locator('body').innerText())
+      for (const line of content.text.split('\n').filter((line) => !line.startsWith('http'))) {
+        expect(plain).toContain(words(line))
+      }
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+      await page.setContent(received.html)
       const [address] = /^http\S+/m.exec(content.text) ?? []
       expect(await page.locator('a').evaluateAll((links) => links.map((link) => link.getAttribute('href')))).toEqual(
         address === undefined ? [] : [address],

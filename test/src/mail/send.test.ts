@@ -116,6 +116,48 @@ test('every mail says that a program sent it, so that no out-of-office program a
   expect(submitted).toEqual(['Auto-Submitted: auto-generated', 'Auto-Submitted: auto-generated'])
 })
 
+describe('the header of a mail', () => {
+  /** Sends the mail of an event to all members. Returns the header of each mail, by recipient. */
+  async function headersWith(dashboardUrl?: string): Promise<Map<string, string>> {
+    const linking = openMailer(database.db, settings, { dashboardUrl })
+    for (const mail of await enqueue()) await linking.send(mail)
+    linking.close()
+    return new Map(
+      received.map(({ to, source }) => [to, source.replaceAll('\r\n ', ' ').split('\r\n\r\n', 1)[0] ?? '']),
+    )
+  }
+
+  const link = (header = '') => /^List-Unsubscribe: <(.*)>$/m.exec(header)?.[1]
+
+  test('has a link of the member’s own that ends the mails, also with one click', async () => {
+    await database.db.insertInto('members').values({ app_id: appId, email: 'bob@example.com' }).execute()
+    const headers = await headersWith('https://dashboard.example.com')
+    const links = [link(headers.get('ann@example.com')), link(headers.get('bob@example.com'))]
+    for (const each of links) {
+      expect(each).toMatch(new RegExp(`^https://dashboard\\.example\\.com/unsubscribe/${appId}/[0-9a-f-]{36}$`))
+    }
+    expect(links[0]).not.toBe(links[1])
+    expect(headers.get('ann@example.com')).toMatch(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click$/m)
+  })
+
+  test('promises no click over http', async () => {
+    const header = (await headersWith('http://dashboard.test')).get('ann@example.com')
+    expect(link(header)).toMatch(/^http:/)
+    expect(header).not.toContain('One-Click')
+  })
+
+  test('has no link if the address of the dashboard is not known, or if the recipient has left the app', async () => {
+    expect(link((await headersWith()).get('ann@example.com'))).toBeUndefined()
+    const [mail] = await enqueue('import:2')
+    await database.db.deleteFrom('members').execute()
+    const linking = openMailer(database.db, settings, { dashboardUrl: 'https://dashboard.example.com' })
+    if (mail !== undefined) await linking.send(mail)
+    linking.close()
+    expect(received).toHaveLength(2)
+    expect(received[1]?.source).not.toContain('List-Unsubscribe')
+  })
+})
+
 describe('a mail that the server does not accept', () => {
   test('for now (4xx) is tried again later, under the same Message-ID', async () => {
     const [mail] = await enqueue()

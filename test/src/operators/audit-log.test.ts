@@ -5,6 +5,7 @@ import { sql } from '@sluice/database'
 import { cancelImport } from '@sluice/imports'
 import { openQueues } from '@sluice/queue'
 import { type InvitationOutcome, inviteMember } from '@sluice/sign-in'
+import { listEndpoints } from '@sluice/webhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type App, openApp as openApiApp, openTestApi, send, type TestApi } from '../api/test-api.ts'
 import { signInAddress } from '../dashboard/sign-in-address.ts'
@@ -59,6 +60,14 @@ const columnMapping = {
   mapping: '[{"name":"ID","key":"user_id","left_out":false,"form":"as-is"}]',
 }
 
+const webhooks = () => `/apps/${appId}/webhooks`
+const newestEndpoint = async () => (await listEndpoints(dashboard.db, appId)).at(-1)?.endpointId
+
+async function onEndpoint(action: 'rotate' | 'test' | 'remove') {
+  const endpoint = (await newestEndpoint()) ?? ''
+  return { ...(await asMember(`${webhooks()}/${action}`, { endpoint }, webhooks())), target: endpoint }
+}
+
 async function invite(email: string): Promise<Extract<InvitationOutcome, { outcome: 'invited' }>> {
   const invited = await inviteMember(dashboard.db, appId, { email, by: 'anna@example.com', memberLimit: 100 })
   if (invited.outcome !== 'invited') throw new Error(invited.outcome)
@@ -94,6 +103,20 @@ const recorded: Record<string, Action> = {
     by: 'guest',
     status: 200,
     do: acceptInvitation,
+  },
+  'POST /unsubscribe/:app/:key': {
+    what: 'member.mails',
+    by: 'guest',
+    status: 200,
+    async do() {
+      const email = 'dora@example.com'
+      const { unsubscribe_key: key } = await dashboard.db
+        .selectFrom('members')
+        .select('unsubscribe_key')
+        .where('email', '=', email)
+        .executeTakeFirstOrThrow()
+      return { ...(await openVisitor(dashboard).post(`/unsubscribe/${appId}/${key}`)), target: email }
+    },
   },
   'POST /apps/:appId/settings/new-keys': {
     what: 'app.set',
@@ -140,6 +163,31 @@ const recorded: Record<string, Action> = {
       return { ...answer, target: `…${(await showToken(dashboard.db, appId)).lastFour}` }
     },
   },
+  'POST /apps/:appId/webhooks': {
+    what: 'webhook.add',
+    status: 200,
+    async do() {
+      const answer = await asMember(webhooks(), { url: 'https://example.com/', event: 'import.failed' })
+      return { ...answer, target: (await newestEndpoint()) ?? null }
+    },
+  },
+  'POST /apps/:appId/webhooks/rotate': {
+    what: 'webhook.rotate',
+    status: 200,
+    do: () => onEndpoint('rotate'),
+  },
+  'POST /apps/:appId/webhooks/test': { what: 'webhook.test', do: () => onEndpoint('test') },
+  'POST /apps/:appId/webhooks/send-again': {
+    what: 'webhook.send_again',
+    async do() {
+      const { delivery_id: delivery } = await dashboard.db
+        .selectFrom('webhook_deliveries')
+        .select('delivery_id')
+        .executeTakeFirstOrThrow()
+      return { ...(await asMember(`${webhooks()}/send-again`, { delivery }, webhooks())), target: delivery }
+    },
+  },
+  'POST /apps/:appId/webhooks/remove': { what: 'webhook.remove', do: () => onEndpoint('remove') },
   'POST /apps/:appId/imports/:importId/cancel': {
     what: 'import.cancel',
     async do() {

@@ -38,6 +38,7 @@ interface Recorded {
 }
 
 let accessKeyId = ''
+let endpointId = ''
 
 /** In the order in which they run. */
 const recorded: Record<string, Recorded> = {
@@ -57,6 +58,10 @@ const recorded: Record<string, Recorded> = {
   'key create': { what: 'access_key.create', args: app },
   'key reencrypt': { what: 'access_key.reencrypt', args: () => [], ofAll: true },
   'key delete': { what: 'access_key.delete', args: () => [...app(), accessKeyId] },
+  'webhook add': { what: 'webhook.add', args: () => [...app(), '--url', 'https://example.com/'] },
+  'webhook test': { what: 'webhook.test', args: () => [...app(), endpointId, '--no-wait'] },
+  'webhook rotate': { what: 'webhook.rotate', args: () => [...app(), endpointId] },
+  'webhook remove': { what: 'webhook.remove', args: () => [...app(), endpointId] },
   'import cancel': { what: 'import.cancel', args: async () => [await queued()] },
   'import retry': {
     what: 'import.retry',
@@ -88,6 +93,7 @@ const silent = [
   'migrate',
   'user show',
   'users register',
+  'webhook list',
 ]
 
 type Program = Awaited<ReturnType<typeof openProgram>>
@@ -114,6 +120,7 @@ test('every command that changes something leaves its entry', async () => {
     expect([name, code, code === 0 || output]).toEqual([name, 0, true])
     if (name === 'app create') appId = (json as { app_id: number }).app_id
     if (name === 'key create') accessKeyId = (json as { access_key_id: string }).access_key_id
+    if (name === 'webhook add') endpointId = (json as { endpoint_id: string }).endpoint_id
     const [entry] = (await auditLogPage(database.db, {}, 1)).entries
     expect([name, entry]).toMatchObject([
       name,
@@ -121,7 +128,7 @@ test('every command that changes something leaves its entry', async () => {
     ])
   }
   const { entries } = await auditLogPage(database.db, {}, 1000)
-  expect(JSON.stringify(entries)).not.toMatch(/slc_\d/)
+  expect(JSON.stringify(entries)).not.toMatch(/slc_\d|whsec_/)
 }, 120_000)
 
 test('a command that fails leaves an entry with its outcome', async () => {

@@ -1,5 +1,6 @@
 import type { ExportAnswer, ExportView } from '@sluice/contract'
 import { sql } from '@sluice/database'
+import { addEndpoint } from '@sluice/webhooks'
 import { expect, onTestFinished, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
@@ -30,6 +31,10 @@ const acrossApps: Record<string, RegExp> = {
   'apps that are being deleted': /^select "app_id" from "apps" where "deleting_at" is not null/,
   'imports that ended long ago': /^delete from imports where \(app_id, import_id\) in/,
   'mails that were sent long ago': /^delete from mails where \(app_id, mail_id\) in/,
+  'due webhook deliveries': /^with recursive w as \( \(select app_id, endpoint_id from webhook_deliveries/,
+  'webhook deliveries that ended long ago': /^delete from webhook_deliveries where \(app_id, delivery_id\) in/,
+  'webhook endpoints that were removed':
+    /^select "app_id", "endpoint_id" from "webhook_endpoints" where "removed_at" is not null/,
   'exports that a worker can claim': /^select app_id, export_id, attempt from exports e where/,
   'the export that is to run next': /^update exports set state = 'processing'/,
   'files of exports to remove': /^select app_id, export_id, attempt, coalesce/,
@@ -60,6 +65,9 @@ test('every statement of a request and of an import names the app, so that table
   onTestFinished(() => deployment.close())
   const apps = [await openClientApp(deployment), await openClientApp(deployment)]
   for (const app of apps) {
+    // Each attempt is refused, since the address is not public.
+    const rule = { allowsHttp: false, isAllowed: () => true }
+    await addEndpoint(deployment.db, [Buffer.alloc(32)], rule, app.appId, { url: 'https://10.0.0.1/' })
     for (let number = 0; number < 3; number++)
       await upload(deployment, app, generateSoundFile(seeded(number), number, 200))
   }
@@ -69,6 +77,20 @@ test('every statement of a request and of an import names the app, so that table
   const { rows } = await sql<{ name: string }>`
     select table_name as name from information_schema.columns where table_schema = 'public' and column_name = 'app_id'
   `.execute(deployment.db)
+  await until('an attempt to send a webhook of each app', async () => {
+    const rows = await deployment.db
+      .selectFrom('webhook_deliveries')
+      .select('app_id')
+      .distinct()
+      .where(
+        'app_id',
+        'in',
+        apps.map(({ appId }) => appId),
+      )
+      .where('last_error', 'is not', null)
+      .execute()
+    return rows.length === apps.length
+  })
   await deployment.stopApps()
 
   const keyed = new Set(rows.map(({ name }) => name))

@@ -72,6 +72,7 @@ function settings(databaseUrl: string, smtpPort: number): Record<string, string>
     ...testStorageSettings(),
     SMTP_URL: `smtp://127.0.0.1:${smtpPort}`,
     MAIL_FROM: 'Sluice <no-reply@sluice.test>',
+    ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
     API_URL: 'http://api.test',
     API_PORT: '0',
     UPLOAD_CHECK_INTERVAL: '200ms',

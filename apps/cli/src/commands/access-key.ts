@@ -6,6 +6,7 @@ import {
   TooManyAccessKeys,
 } from '@sluice/access-keys'
 import { requireApp } from '@sluice/accounts'
+import { reencryptEndpointSecrets } from '@sluice/webhooks'
 import type { Command } from 'commander'
 import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
@@ -80,8 +81,9 @@ export function addAccessKeyCommands(program: Command): void {
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async () => {
       const keys = await encryptionKeys()
-      const reencrypted = await withAudit({ appId: undefined, what: 'access_key.reencrypt' }, (db) =>
-        reencryptSecrets(db, keys),
+      const reencrypted = await withAudit(
+        { appId: undefined, what: 'access_key.reencrypt' },
+        async (db) => (await reencryptSecrets(db, keys)) + (await reencryptEndpointSecrets(db, keys)),
       )
       print(reencrypt, { reencrypted }, () => `Secrets re-encrypted: ${reencrypted}`)
     })

@@ -4,6 +4,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 const field = 'form_token'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** `mail program`: the address of the request contains the permission, and there is no form. */
+    sender?: 'mail program'
+  }
+}
+
 /** A form of another site, or a form that the visitor opened before signing in or out. */
 export class ForeignForm extends Error {
   override readonly name = 'ForeignForm'
@@ -34,6 +41,7 @@ export function formOf({ body }: FastifyRequest): URLSearchParams {
 export function guardForms(dashboard: FastifyInstance): void {
   dashboard.addHook('preHandler', async (request) => {
     if (request.method === 'GET' || request.is404) return
+    if (request.routeOptions.config.sender === 'mail program') return
     const header = request.headers['x-form-token']
     const actual = Buffer.from((typeof header === 'string' ? header : formOf(request).get(field)) ?? '')
     const expected = Buffer.from(request.formToken)

@@ -8,6 +8,7 @@ const appAreas = {
   profiles: 'Profiles',
   deletions: 'Deletions',
   credentials: 'Credentials',
+  webhooks: 'Webhooks',
   settings: 'Settings',
   'audit-log': 'Audit log',
 } as const

@@ -11,6 +11,7 @@ const modules = [
   'exports',
   'idempotency',
   'mails',
+  'webhooks',
   'rate-limits',
   'dashboard',
   'maintenance',

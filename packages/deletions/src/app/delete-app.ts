@@ -2,6 +2,7 @@ import { pathOf } from '@sluice/bucket-uploads'
 import { type Database, sql } from '@sluice/database'
 import { appPrefix, cancelImportsOfApp, type FilesContext } from '@sluice/imports'
 import { lastWriteHours } from '@sluice/storage'
+import { removeEndpointsOfApp } from '@sluice/webhooks'
 import { appTables, deleteRows } from './tables.ts'
 
 /** Rows that were deleted, by table. */
@@ -9,7 +10,8 @@ export type DeletedRows = Record<string, number>
 
 /**
  * Begins the deletion of an app, which cannot be undone. From now on nobody can use the app: its tokens, access keys
- * and members are gone, its imports are cancelled, and no mail is sent. {@link deleteApp} removes the rest.
+ * and members are gone, its imports are cancelled, and neither mails nor webhooks are sent. {@link deleteApp} removes
+ * the rest.
  *
  * Returns false if there is no such app. Succeeds if the deletion has begun already.
  */
@@ -23,6 +25,7 @@ export async function beginAppDeletion(db: Database, appId: number): Promise<boo
     for (const table of ['api_tokens', 'access_keys', 'members', 'invitations'] as const) {
       await tx.deleteFrom(table).where('app_id', '=', appId).execute()
     }
+    await removeEndpointsOfApp(tx, appId)
     await cancelImportsOfApp(tx, appId)
     return true
   })

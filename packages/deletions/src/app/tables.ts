@@ -36,6 +36,8 @@ export const appTables: readonly AppTable[] = [
   { name: 'deletion_requests', key: { column: 'request_id', type: 'uuid' } },
   { name: 'mails', key: { column: 'mail_id', type: 'uuid' } },
   { name: 'mail_counts' },
+  { name: 'webhook_deliveries', key: { column: 'delivery_id', type: 'uuid' } },
+  { name: 'webhook_endpoints' },
   { name: 'profile_keys', key: { column: 'key', type: 'text' } },
   { name: 'file_sweeps', key: { column: 'import_id', type: 'uuid' } },
 ]

@@ -1,6 +1,7 @@
 import { limits } from '@sluice/contract'
 import { isDue, sql } from '@sluice/database'
 import type { ImportContext, ImportId } from '../context.ts'
+import { enqueueImportEvent } from '../result/import-event.ts'
 import { changeState } from '../states.ts'
 import { expireOrphans, receivedSources } from './received-imports.ts'
 
@@ -120,12 +121,15 @@ async function queue(
 
 /** Returns 1; 0 if the import is no longer awaited. */
 async function expire({ db, log }: ImportContext, { appId, importId }: ImportId): Promise<number> {
-  const result = await changeState(db, ['awaiting_upload'], 'expired')
-    .set({ finished_at: sql<Date>`now()` })
-    .where('app_id', '=', appId)
-    .where('import_id', '=', importId)
-    .executeTakeFirst()
-  const expired = Number(result.numUpdatedRows)
+  const expired = await db.transaction().execute(async (tx) => {
+    const result = await changeState(tx, ['awaiting_upload'], 'expired')
+      .set({ finished_at: sql<Date>`now()` })
+      .where('app_id', '=', appId)
+      .where('import_id', '=', importId)
+      .executeTakeFirst()
+    if (result.numUpdatedRows > 0n) await enqueueImportEvent(tx, { appId, importId }, 'expired')
+    return Number(result.numUpdatedRows)
+  })
   if (expired > 0)
     log.info({ app_id: appId, import_id: importId }, `no upload within ${limits.uploadWindowMs / 60_000} minutes`)
   return expired

@@ -3,6 +3,7 @@ import type { ImportContext, ImportId, RequestContext } from '../context.ts'
 import { sweepLater } from '../file/file-sweeps.ts'
 import { importPrefix, uploadKey } from '../file/object-keys.ts'
 import { type GivenOptions, type ImportOptions, optionColumns, optionValues, toOptions } from '../options.ts'
+import { enqueueImportEvent } from '../result/import-event.ts'
 import { changeState, type FirstState } from '../states.ts'
 import { withinWaitingLimit } from './waiting-limit.ts'
 
@@ -129,12 +130,18 @@ export async function discardImport(
  * file in storage does not count. Returns the number of imports.
  */
 export async function expireOrphans({ db, log }: Pick<ImportContext, 'db' | 'log'>): Promise<number> {
-  const orphans = await changeState(db, ['awaiting_upload'], 'expired')
-    .set({ finished_at: sql<Date>`now()`, upload_check_at: null })
-    .where(isDue(sql`upload_check_at`, longestReceptionMs))
-    .where('source', 'in', receivedSources)
-    .returning(['app_id', 'import_id'])
-    .execute()
+  const orphans = await db.transaction().execute(async (tx) => {
+    const expired = await changeState(tx, ['awaiting_upload'], 'expired')
+      .set({ finished_at: sql<Date>`now()`, upload_check_at: null })
+      .where(isDue(sql`upload_check_at`, longestReceptionMs))
+      .where('source', 'in', receivedSources)
+      .returning(['app_id', 'import_id'])
+      .execute()
+    for (const { app_id: appId, import_id: importId } of expired) {
+      await enqueueImportEvent(tx, { appId, importId }, 'expired')
+    }
+    return expired
+  })
   for (const orphan of orphans) log.info(orphan, 'request ended before its file was taken')
   return orphans.length
 }

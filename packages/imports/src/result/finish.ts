@@ -17,13 +17,15 @@ import { isOutage } from '../order/outage.ts'
 import { nextState } from '../states.ts'
 import { allRows, type StoredErrorFile, storeErrorFile } from './error-file.ts'
 import { errorFileUrl } from './error-link.ts'
+import { enqueueImportEvent } from './import-event.ts'
 
 /** The end of an import. */
 export type End = { state: 'completed' | 'cancelled' } | { state: 'failed'; error: string }
 
 /**
- * Ends an import. Stores its error file, then writes its state and its mails in one transaction, which is durable when
- * this returns. Stores the error file again if its rows are removed meanwhile, by a deletion or because of a full disk.
+ * Ends an import. Stores its error file, then writes its state, its mails and its webhook deliveries in one
+ * transaction, which is durable when this returns. Stores the error file again if its rows are removed meanwhile, by a
+ * deletion or because of a full disk.
  *
  * With `withoutErrorFile`, the import ends even if its error file cannot be stored, except during an outage. For a
  * cancelled import, this makes only its report. Returns the mails.
@@ -92,7 +94,7 @@ async function finishUnlessRemoved(
         error_file_secret: secret,
         error_file_expires_at: key === undefined ? null : sql<Date>`now() + make_interval(days => ${linkDays})`,
       })
-      .returning(['rows_total', 'rows_applied', 'rows_failed'])
+      .returning(['rows_total', 'rows_applied', 'rows_failed', 'rows_changed'])
       .executeTakeFirst()
     if (ended === undefined) {
       if ((await removals(tx, claim)).deletion === removedBefore.deletion) throw new ClaimLost()
@@ -101,6 +103,7 @@ async function finishUnlessRemoved(
     // If storage refused the file, an operator can still use the chunks. They stay until the import's files are
     // removed.
     if (stored !== undefined) await removeChunks(tx, claim)
+    await enqueueImportEvent(tx, claim, end.state)
     const app = await tx.selectFrom('apps').select('name').where('app_id', '=', claim.appId).executeTakeFirstOrThrow()
     const content = importNotification({
       importId: claim.importId,
@@ -111,6 +114,7 @@ async function finishUnlessRemoved(
       rowsTotal: ended.rows_total,
       rowsApplied: ended.rows_applied,
       rowsFailed: ended.rows_failed,
+      rowsChanged: ended.rows_changed,
       error,
       errorFile:
         secret === null

@@ -15,6 +15,8 @@ export interface StackInfo {
   inbox?: string
   /** Contains the password, and must therefore stay on this machine. */
   database: string
+  /** Settings of the stack that commands follow as well. Absent if the environment sets none of them. */
+  settings?: Record<string, string>
   /** The process that starts and stops the other processes. */
   pid: number
   /** The IDs of the ready processes of each app. */

@@ -75,6 +75,11 @@ describe('a stack', () => {
     }
   })
 
+  test('names settings that commands follow in stack.json, if the environment sets them', async () => {
+    const stack = await start({ env: { ...outside, WEBHOOK_ALLOW_HTTP: 'true', LOG_LEVEL: 'warn' }, apps: [] })
+    expect(stack.info.settings).toEqual({ WEBHOOK_ALLOW_HTTP: 'true' })
+  })
+
   test('describes itself in stack.json, readable by its owner only, and removes the file at the end', async () => {
     const stack = await start({ env: outside, apps: [api, worker] })
     const path = join(home, 'stack.json')

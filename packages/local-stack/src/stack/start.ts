@@ -103,6 +103,7 @@ async function startParts(options: StackOptions, parts: AsyncDisposableStack): P
     storage: appEnv.S3_ENDPOINT ?? '',
     ...(embedded.inbox && { inbox: embedded.inbox }),
     database: appEnv.DATABASE_URL ?? '',
+    ...settingsForCommands(env),
     pid: process.pid,
     processes: {},
   }
@@ -116,6 +117,14 @@ async function startParts(options: StackOptions, parts: AsyncDisposableStack): P
   ready = true
   await infoFile.write(info)
   return () => structuredClone(info)
+}
+
+/** Settings of the apps that change what a command of `sluice` accepts. */
+const sharedSettings = ['WEBHOOK_ALLOW_HTTP', 'WEBHOOK_ALLOW_NETWORKS']
+
+function settingsForCommands(env: Environment): Pick<StackInfo, 'settings'> {
+  const given = sharedSettings.flatMap((name) => (env[name] ? [[name, env[name]] as const] : []))
+  return given.length === 0 ? {} : { settings: Object.fromEntries(given) }
 }
 
 async function lockHome(home: string, parts: AsyncDisposableStack): Promise<void> {

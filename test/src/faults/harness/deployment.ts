@@ -78,6 +78,9 @@ interface ProcessOverrides {
   nodeOptions?: readonly string[]
 }
 
+/** Encrypts the secrets in the database. */
+const encryptionKey = Buffer.alloc(32, 1).toString('base64')
+
 /** How long after its end a process is replaced, ms. */
 const replacementDelayMs = 200
 
@@ -125,6 +128,7 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
     ...stored.settings,
     SMTP_URL: `smtp://127.0.0.1:${mailNetwork.port}`,
     MAIL_FROM: 'Sluice <no-reply@sluice.test>',
+    ENCRYPTION_KEYS: encryptionKey,
     API_URL: api,
     API_PORT: '0',
     RATE_LIMIT_BULK_IMPORT: '1000000/60s',

@@ -49,6 +49,7 @@ create table members (
   app_id integer not null references apps,
   email text not null,
   gets_mails boolean not null default true,
+  unsubscribe_key uuid not null default gen_random_uuid(),
   created_at timestamptz not null default now(),
   primary key (app_id, email)
 );

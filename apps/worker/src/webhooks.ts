@@ -1,0 +1,30 @@
+import { dispatchNextMails } from './dispatch.ts'
+import type { Host, Stop } from './host.ts'
+
+/**
+ * Attempts of one process at a time. They only wait for receivers. One app has at most eight of them
+ * (`packages/webhooks/src/outbox.ts`), so a dozen apps with slow receivers leave room for others.
+ */
+const concurrentDeliveries = 100
+
+/** Sends the webhook deliveries of the outbox. The stop ends the attempts in flight, which are repeated at once. */
+export function hostWebhooks(host: Host): Stop {
+  const { context, queues, deliverer, metrics } = host
+  if (deliverer === undefined) throw new Error('the process lacks the settings of webhooks')
+  const shutdown = new AbortController()
+  queues.work(
+    'webhooks',
+    async (delivery) => {
+      const result = await deliverer.deliver(delivery, shutdown.signal)
+      metrics.deliveryTried(result.outcome)
+      const about = { app_id: delivery.appId, delivery_id: delivery.deliveryId }
+      if (result.outcome === 'delivered') context.log.info(about, 'webhook delivered')
+      else if ('error' in result) {
+        context.log.warn({ ...about, attempt: result.attempt, error: result.error }, `webhook ${result.outcome}`)
+        await dispatchNextMails(host, result.mails)
+      }
+    },
+    { concurrency: concurrentDeliveries },
+  )
+  return () => shutdown.abort()
+}

@@ -1,0 +1,37 @@
+import { type Database, sql } from '@sluice/database'
+
+/** A member as the link in the header of a mail names them. */
+export interface Subscriber {
+  email: string
+  appName: string
+  getsMails: boolean
+}
+
+/** Returns the member of an app who has this key for ending mails; undefined if there is none. */
+export async function findSubscriber(db: Database, appId: number, key: string): Promise<Subscriber | undefined> {
+  if (!isKey(key)) return undefined
+  const row = await db
+    .selectFrom('members as m')
+    .innerJoin('apps as a', 'a.app_id', 'm.app_id')
+    .select(['m.email', 'm.gets_mails', 'a.name'])
+    .where('m.app_id', '=', appId)
+    .where(sql<boolean>`m.unsubscribe_key = ${key}::uuid`)
+    .executeTakeFirst()
+  return row && { email: row.email, appName: row.name, getsMails: row.gets_mails }
+}
+
+/** Ends an app's mails to the member who has this key. Returns false if there is no such member. */
+export async function unsubscribe(db: Database, appId: number, key: string): Promise<boolean> {
+  if (!isKey(key)) return false
+  const { numUpdatedRows } = await db
+    .updateTable('members')
+    .set({ gets_mails: false })
+    .where('app_id', '=', appId)
+    .where(sql<boolean>`unsubscribe_key = ${key}::uuid`)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+function isKey(text: string): boolean {
+  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
+}

@@ -1,0 +1,50 @@
+import type { WebhookBody } from '@sluice/contract'
+import type { Generated } from 'kysely'
+import type { NullableTimestamp, Timestamp } from './timestamps.ts'
+
+/** Addresses that an app's events are sent to. */
+export interface WebhookEndpointsTable {
+  app_id: number
+  endpoint_id: Generated<string>
+  url: string
+  /** The events that the endpoint has chosen. */
+  events: string[]
+  /** Encrypted, not hashed: each delivery is signed with the secret. Empty after the removal. */
+  encrypted_secret: Buffer
+  created_at: Timestamp
+  /** Since when deliveries have failed for good; null after a success. */
+  failing_since: NullableTimestamp
+  /** When the endpoint was removed. Its row stays until maintenance has removed its deliveries. */
+  removed_at: NullableTimestamp
+}
+
+/** One event for one endpoint. */
+export interface WebhookDeliveriesTable {
+  app_id: number
+  /** Sent as `webhook-id`, in every attempt. */
+  delivery_id: Generated<string>
+  endpoint_id: string
+  type: WebhookBody['type']
+  /** Names the event, such as `import.completed:<id>`. There is one delivery per event and endpoint. */
+  event: string
+  /** The JSON that is sent. */
+  body: string
+  /** The body contains the name of an import's file, which may contain a user's ID. */
+  has_file_name: Generated<boolean>
+  state: Generated<'waiting' | 'delivered' | 'failed'>
+  /** How often the delivery was claimed. A result is recorded only under the current attempt. */
+  attempt: Generated<number>
+  /** Attempts since the event, or since somebody sent the delivery again. */
+  tries: Generated<number>
+  next_attempt_at: Timestamp
+  /** Until when the present attempt is expected to end; null between attempts. */
+  lease_until: NullableTimestamp
+  /** After this time, the next attempt is the last. */
+  retry_until: Timestamp
+  last_attempt_at: NullableTimestamp
+  /** HTTP status of the last answer; null if the last attempt got none. */
+  last_status: number | null
+  last_error: string | null
+  created_at: Timestamp
+  ended_at: NullableTimestamp
+}

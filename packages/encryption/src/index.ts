@@ -1,0 +1,1 @@
+export { CannotDecrypt, decrypt, type EncryptionKeys, encrypt, isCurrent } from './encryption.ts'

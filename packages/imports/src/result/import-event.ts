@@ -1,0 +1,25 @@
+import type { ImportState, WebhookEvent } from '@sluice/contract'
+import type { Database } from '@sluice/database'
+import { enqueueEvent, isEventChosen } from '@sluice/webhooks'
+import type { ImportId } from '../context.ts'
+import { selectImports, toView } from '../view/view.ts'
+
+/** States in which an import ends, with their webhook events. */
+type EndState = Extract<ImportState, 'completed' | 'failed' | 'cancelled' | 'expired'>
+
+/**
+ * Records the webhook deliveries about the end of an import, in the transaction `tx` of its end. The data are the
+ * import view without the link to the error file, and without the examples of warnings, which are values of users.
+ */
+export async function enqueueImportEvent(tx: Database, { appId, importId }: ImportId, state: EndState): Promise<void> {
+  const type: WebhookEvent = `import.${state}`
+  if (!(await isEventChosen(tx, appId, type))) return
+  const row = await selectImports(tx)
+    .where('app_id', '=', appId)
+    .where('import_id', '=', importId)
+    .executeTakeFirstOrThrow()
+  const { error_file_url: _, ...view } = toView(row, undefined)
+  const data = { ...view, warnings: view.warnings.map((warning) => ({ ...warning, examples: [] })) }
+  const timestamp = view.finished_at ?? new Date().toISOString()
+  await enqueueEvent(tx, appId, { type, id: importId, timestamp, data, hasFileName: view.file_name !== null })
+}

@@ -1,0 +1,75 @@
+import type { WebhookBody } from '@sluice/contract'
+import { type Database, sql } from '@sluice/database'
+import { attemptsOfApp, attemptsOfEndpoint, type DeliveryId, isAttemptDue, isInFlight, leaseMs } from './outbox.ts'
+
+/** A delivery that this process may send once. */
+export interface ClaimedDelivery extends DeliveryId {
+  endpointId: string
+  url: string
+  encryptedSecret: Buffer
+  type: WebhookBody['type']
+  body: string
+  attempt: number
+  tries: number
+  /** When the attempt began, by the clock of Postgres: Unix time, s. */
+  beganAtSeconds: number
+}
+
+interface ClaimedRow {
+  endpoint_id: string
+  url: string
+  encrypted_secret: Buffer
+  type: WebhookBody['type']
+  body: string
+  attempt: number
+  tries: number
+  began_at: number
+}
+
+/**
+ * Claims a delivery for one attempt. Returns undefined if it is not due, if its endpoint was removed, or if the app or
+ * the endpoint has as many attempts in flight as it may have. If the process dies during the attempt, the delivery is
+ * due again when the lease ends.
+ */
+export async function claimDelivery(
+  db: Database,
+  { appId, deliveryId }: DeliveryId,
+): Promise<ClaimedDelivery | undefined> {
+  return await db.transaction().execute(async (tx) => {
+    // The lock makes concurrent claims of the app wait, so that together they cannot exceed the limits.
+    await sql`
+      select from webhook_endpoints where app_id = ${appId} order by endpoint_id for no key update
+    `.execute(tx)
+    const { rows } = await sql<ClaimedRow>`
+      with in_flight as (
+        select endpoint_id from webhook_deliveries where app_id = ${appId} and ${isInFlight}
+      )
+      update webhook_deliveries d
+      set attempt = attempt + 1, tries = tries + 1, last_attempt_at = now(),
+        lease_until = now() + make_interval(secs => ${leaseMs / 1000}),
+        next_attempt_at = now() + make_interval(secs => ${leaseMs / 1000})
+      from webhook_endpoints e
+      where d.app_id = ${appId} and d.delivery_id = ${deliveryId} and d.state = 'waiting' and ${isAttemptDue}
+        and e.app_id = ${appId} and e.endpoint_id = d.endpoint_id and e.removed_at is null
+        and (select count(*) from in_flight) < ${attemptsOfApp}
+        and (select count(*) from in_flight f where f.endpoint_id = d.endpoint_id) < ${attemptsOfEndpoint}
+      returning d.endpoint_id, e.url, e.encrypted_secret, d.type, d.body, d.attempt, d.tries,
+        extract(epoch from now())::bigint as began_at
+    `.execute(tx)
+    const [row] = rows
+    return (
+      row && {
+        appId,
+        deliveryId,
+        endpointId: row.endpoint_id,
+        url: row.url,
+        encryptedSecret: row.encrypted_secret,
+        type: row.type,
+        body: row.body,
+        attempt: row.attempt,
+        tries: row.tries,
+        beganAtSeconds: row.began_at,
+      }
+    )
+  })
+}

@@ -1,0 +1,185 @@
+import type { Settings } from '@sluice/config'
+import { webhookTest } from '@sluice/contract'
+import { type Database, sql } from '@sluice/database'
+import { decrypt } from '@sluice/encryption'
+import { enqueueMails, failingWebhookNotification, type MailId } from '@sluice/mail'
+import { openAddressRule } from './addresses.ts'
+import { type ClaimedDelivery, claimDelivery } from './claim.ts'
+import { type DeliveryId, longestRetrySeconds } from './outbox.ts'
+import { post } from './post.ts'
+import { type LookUp, openLookUp, resolveHost } from './resolve.ts'
+import { signedHeaders } from './signature.ts'
+import { hostOf } from './url.ts'
+
+/** The settings that {@link openDeliverer} needs. */
+export const delivererSettings = ['ENCRYPTION_KEYS', 'WEBHOOK_ALLOW_HTTP', 'WEBHOOK_ALLOW_NETWORKS'] as const
+
+/** Sends the deliveries of the outbox. */
+export interface Deliverer {
+  /**
+   * Sends one delivery, if it is due and its app and endpoint have few attempts in flight. Every attempt has the same
+   * `webhook-id`. 2xx ends the delivery. After anything else it is tried again, for three days. An abort of `shutdown`
+   * ends the attempt, which then does not count.
+   */
+  deliver(delivery: DeliveryId, shutdown?: AbortSignal): Promise<DeliveryOutcome>
+}
+
+/** How an attempt ended. `mails` tell the members that the endpoint is failing. */
+export type DeliveryOutcome =
+  | { outcome: 'delivered' | 'not due' | 'released' }
+  | { outcome: 'postponed' | 'failed'; error: string; attempt: number; mails: MailId[] }
+
+/** How long one attempt may take, from the lookup of its host to the status of the answer, ms. */
+const attemptTimeoutMs = 15_000
+
+/** Longest stored text of an error, in UTF-16 units. */
+const longestError = 300
+
+/** Opens the sending side of the outbox. Tests replace the lookup of names, the authorities and the time limit. */
+export function openDeliverer(
+  db: Database,
+  settings: Settings<(typeof delivererSettings)[number]>,
+  options: { lookUp?: LookUp; ca?: string; attemptTimeoutMs?: number } = {},
+): Deliverer {
+  const limitMs = options.attemptTimeoutMs ?? attemptTimeoutMs
+  const isAllowed = openAddressRule(settings.WEBHOOK_ALLOW_NETWORKS)
+  const lookUp = options.lookUp ?? openLookUp()
+
+  /** Sends a claimed delivery. Returns the status of the answer. */
+  async function send(delivery: ClaimedDelivery, signal: AbortSignal): Promise<number> {
+    signal.throwIfAborted()
+    const url = new URL(delivery.url)
+    if (url.protocol !== 'https:' && !settings.WEBHOOK_ALLOW_HTTP)
+      throw new Error('the URL is not https, and WEBHOOK_ALLOW_HTTP is not true')
+    const addresses = await resolveHost(hostOf(url), isAllowed, lookUp, signal)
+    const { deliveryId, endpointId, body } = delivery
+    const secret = decrypt(settings.ENCRYPTION_KEYS, endpointId, delivery.encryptedSecret)
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': 'Sluice-Webhooks',
+      ...signedHeaders(secret, deliveryId, delivery.beganAtSeconds, body),
+    }
+    return await post({ url, addresses, headers, body, ca: options.ca, signal })
+  }
+
+  return {
+    async deliver(id, shutdown = new AbortController().signal) {
+      // The time counts from before the claim, since the lease begins in Postgres and the answer may come late.
+      const deadline = AbortSignal.timeout(limitMs)
+      const delivery = shutdown.aborted ? undefined : await claimDelivery(db, id)
+      if (delivery === undefined) return { outcome: 'not due' }
+      const tooLong = `the attempt took longer than ${limitMs / 1000} s`
+      try {
+        const status = await send(delivery, AbortSignal.any([deadline, shutdown]))
+        if (status >= 200 && status < 300) return await recordSuccess(db, delivery, status)
+        return await recordFailure(db, delivery, { status, error: describeStatus(status) })
+      } catch (error) {
+        if (shutdown.aborted) return await release(db, delivery)
+        return await recordFailure(db, delivery, { status: null, error: deadline.aborted ? tooLong : describe(error) })
+      }
+    },
+  }
+}
+
+function describeStatus(status: number): string {
+  return status >= 300 && status < 400
+    ? `the receiver answered ${status}, and redirects are not followed`
+    : `the receiver answered ${status}`
+}
+
+/** Returns an error in one line. Parts of it may come from strangers, such as the names in a certificate. */
+function describe(error: unknown): string {
+  const { message, code } = error instanceof Error ? (error as NodeJS.ErrnoException) : { message: String(error) }
+  const text = message === '' ? (code ?? 'unknown error') : message
+  return text
+    .replaceAll(/[\p{C}\p{Z}]+/gu, ' ')
+    .slice(0, longestError)
+    .toWellFormed()
+}
+
+async function recordSuccess(db: Database, delivery: ClaimedDelivery, status: number): Promise<DeliveryOutcome> {
+  const recorded = await heldBy(db, delivery)
+    .set({ state: 'delivered', ended_at: sql<Date>`now()`, lease_until: null, last_status: status, last_error: null })
+    .executeTakeFirst()
+  await db
+    .updateTable('webhook_endpoints')
+    .set({ failing_since: null })
+    .where('app_id', '=', delivery.appId)
+    .where('endpoint_id', '=', delivery.endpointId)
+    .where('failing_since', 'is not', null)
+    .execute()
+  return { outcome: recorded.numUpdatedRows > 0n ? 'delivered' : 'not due' }
+}
+
+/** Postpones a delivery. After three days it fails, and so does its endpoint. */
+async function recordFailure(
+  db: Database,
+  delivery: ClaimedDelivery,
+  { status, error }: { status: number | null; error: string },
+): Promise<DeliveryOutcome> {
+  return await db.transaction().execute(async (tx): Promise<DeliveryOutcome> => {
+    const recorded = await heldBy(tx, delivery)
+      .set({
+        state: sql<'failed' | 'waiting'>`case when retry_until <= now() then 'failed' else 'waiting' end`,
+        ended_at: sql<Date | null>`case when retry_until <= now() then now() end`,
+        lease_until: null,
+        // The last attempt comes when the three days end, not up to four hours before.
+        next_attempt_at: sql<Date>`least(now() + make_interval(secs => ${pauseSeconds(delivery.tries)}), retry_until)`,
+        last_status: status,
+        last_error: error,
+      })
+      .returning('state')
+      .executeTakeFirst()
+    if (recorded === undefined) return { outcome: 'not due' }
+    const isFailing = recorded.state === 'failed' && delivery.type !== webhookTest
+    const mails = isFailing ? await markFailing(tx, delivery, error) : []
+    const outcome = recorded.state === 'failed' ? 'failed' : 'postponed'
+    return { outcome, error, attempt: delivery.attempt, mails }
+  })
+}
+
+/** Marks an endpoint as failing. Returns the mails about it; none if it was failing before. */
+async function markFailing(tx: Database, delivery: ClaimedDelivery, error: string): Promise<MailId[]> {
+  const { appId, endpointId, deliveryId } = delivery
+  const marked = await tx
+    .updateTable('webhook_endpoints')
+    .set({ failing_since: sql<Date>`now()` })
+    .where('app_id', '=', appId)
+    .where('endpoint_id', '=', endpointId)
+    .where('failing_since', 'is', null)
+    .where('removed_at', 'is', null)
+    .executeTakeFirst()
+  if (marked.numUpdatedRows === 0n) return []
+  const app = await tx.selectFrom('apps').select('name').where('app_id', '=', appId).executeTakeFirstOrThrow()
+  const content = failingWebhookNotification({ appName: app.name, url: withoutQuery(delivery.url), error })
+  return await enqueueMails(tx, appId, `webhook:${endpointId}:${deliveryId}:${delivery.attempt}`, content)
+}
+
+/** Returns a URL without its query, which may contain a secret of the receiver. */
+function withoutQuery(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return `${origin}${pathname}`
+}
+
+/** Releases a claim because the process stops. The next attempt is due at once. */
+async function release(db: Database, delivery: ClaimedDelivery): Promise<DeliveryOutcome> {
+  await heldBy(db, delivery)
+    .set({ lease_until: null, next_attempt_at: sql<Date>`now()`, tries: sql<number>`greatest(tries - 1, 0)` })
+    .execute()
+  return { outcome: 'released' }
+}
+
+/** Updates a delivery only during its claim: a slow process must not overwrite the result of a later attempt. */
+function heldBy(db: Database, { appId, deliveryId, attempt }: ClaimedDelivery) {
+  return db
+    .updateTable('webhook_deliveries')
+    .where('app_id', '=', appId)
+    .where('delivery_id', '=', deliveryId)
+    .where('state', '=', 'waiting')
+    .where('attempt', '=', attempt)
+}
+
+/** Returns 5 s, 10 s, 20 s … plus up to 25 % of jitter; at most `longestRetrySeconds`. */
+function pauseSeconds(tries: number): number {
+  return Math.min(5 * 2 ** (tries - 1), longestRetrySeconds / 1.25) * (1 + Math.random() / 4)
+}

@@ -1,0 +1,160 @@
+import { requireApp } from '@sluice/accounts'
+import { limits, type WebhookEvent, webhookEvents } from '@sluice/contract'
+import { type Database, sql } from '@sluice/database'
+import { decrypt, type EncryptionKeys, encrypt, isCurrent } from '@sluice/encryption'
+import { isUuid } from './ids.ts'
+import { makeSecret } from './signature.ts'
+import { checkUrl, type UrlRule } from './url.ts'
+
+/** An endpoint without its secret. */
+export interface WebhookEndpoint {
+  endpointId: string
+  url: string
+  events: WebhookEvent[]
+  createdAt: Date
+  /** Since when deliveries have failed for good; null if the last one did not. */
+  failingSince: Date | null
+}
+
+/** The endpoint is refused. The message names the reason. */
+export class EndpointRefused extends Error {
+  override readonly name = 'EndpointRefused'
+}
+
+/**
+ * Adds an endpoint of an app. Without `events`, it chooses all events. The secret cannot be read again later.
+ *
+ * Throws `UnknownApp` or {@link EndpointRefused}.
+ */
+export async function addEndpoint(
+  db: Database,
+  keys: EncryptionKeys,
+  rule: UrlRule,
+  appId: number,
+  { url: given, events = webhookEvents }: { url: string; events?: readonly string[] | undefined },
+): Promise<{ endpointId: string; url: string; events: WebhookEvent[]; secret: string }> {
+  await requireApp(db, appId)
+  const checked = checkUrl(given, rule)
+  if ('problem' in checked) throw new EndpointRefused(checked.problem)
+  const chosen = checkEvents(events)
+  const endpointId = crypto.randomUUID()
+  const secret = makeSecret()
+  await db.transaction().execute(async (tx) => {
+    // The lock makes concurrent calls wait, so that together they cannot exceed the limit.
+    await sql`select from apps where app_id = ${appId} for no key update`.execute(tx)
+    const { rows } = await sql<{ count: number }>`
+      select count(*) from webhook_endpoints where app_id = ${appId} and removed_at is null`.execute(tx)
+    if ((rows[0]?.count ?? 0) >= limits.webhookEndpoints)
+      throw new EndpointRefused(`an app can have at most ${limits.webhookEndpoints} webhook endpoints`)
+    await tx
+      .insertInto('webhook_endpoints')
+      .values({
+        app_id: appId,
+        endpoint_id: endpointId,
+        url: checked.url,
+        events: chosen,
+        encrypted_secret: encrypt(keys, endpointId, secret),
+      })
+      .execute()
+  })
+  return { endpointId, url: checked.url, events: chosen, secret }
+}
+
+/** Returns the chosen events in the order of the contract. Throws {@link EndpointRefused}. */
+function checkEvents(given: readonly string[]): WebhookEvent[] {
+  const unknown = given.find((name) => !webhookEvents.some((event) => event === name))
+  if (unknown !== undefined)
+    throw new EndpointRefused(`there is no event ${JSON.stringify(unknown)}: choose of ${webhookEvents.join(', ')}`)
+  if (given.length === 0) throw new EndpointRefused('choose at least one event')
+  return webhookEvents.filter((event) => given.includes(event))
+}
+
+/** Returns an app's endpoints, oldest first. */
+export async function listEndpoints(db: Database, appId: number): Promise<WebhookEndpoint[]> {
+  const rows = await db
+    .selectFrom('webhook_endpoints')
+    .select(['endpoint_id', 'url', 'events', 'created_at', 'failing_since'])
+    .where('app_id', '=', appId)
+    .where('removed_at', 'is', null)
+    .orderBy('created_at')
+    .orderBy('endpoint_id')
+    .execute()
+  return rows.map((row) => ({
+    endpointId: row.endpoint_id,
+    url: row.url,
+    events: webhookEvents.filter((event) => row.events.includes(event)),
+    createdAt: row.created_at,
+    failingSince: row.failing_since,
+  }))
+}
+
+/**
+ * Removes an endpoint with its secret. Nothing more is sent to it, apart from attempts in flight. Maintenance removes
+ * its deliveries. Returns false if the app has no such endpoint.
+ */
+export async function removeEndpoint(db: Database, appId: number, endpointId: string): Promise<boolean> {
+  if (!isUuid(endpointId)) return false
+  const removed = await db
+    .updateTable('webhook_endpoints')
+    .set({ removed_at: sql<Date>`now()`, failing_since: null, encrypted_secret: Buffer.alloc(0) })
+    .where('app_id', '=', appId)
+    .where('endpoint_id', '=', endpointId)
+    .where('removed_at', 'is', null)
+    .executeTakeFirst()
+  return removed.numUpdatedRows > 0n
+}
+
+/**
+ * Replaces the secret of an endpoint. Every attempt from now on is signed with the new one, which is returned and
+ * cannot be read again later. Returns undefined if the app has no such endpoint.
+ */
+export async function rotateSecret(
+  db: Database,
+  keys: EncryptionKeys,
+  appId: number,
+  endpointId: string,
+): Promise<string | undefined> {
+  if (!isUuid(endpointId)) return undefined
+  const secret = makeSecret()
+  const rotated = await db
+    .updateTable('webhook_endpoints')
+    .set({ encrypted_secret: encrypt(keys, endpointId, secret) })
+    .where('app_id', '=', appId)
+    .where('endpoint_id', '=', endpointId)
+    .where('removed_at', 'is', null)
+    .executeTakeFirst()
+  return rotated.numUpdatedRows > 0n ? secret : undefined
+}
+
+/**
+ * Encrypts anew every secret that is not encrypted with the first key. Returns the number of these secrets. Throws
+ * `CannotDecrypt` at the first secret whose key is missing.
+ */
+export async function reencryptEndpointSecrets(db: Database, keys: EncryptionKeys): Promise<number> {
+  const rows = await db
+    .selectFrom('webhook_endpoints')
+    .select(['app_id', 'endpoint_id', 'encrypted_secret'])
+    .where('removed_at', 'is', null)
+    .execute()
+  const old = rows.filter((row) => !isCurrent(keys, row.encrypted_secret))
+  for (const { app_id: appId, endpoint_id: endpointId, encrypted_secret: encrypted } of old) {
+    await db
+      .updateTable('webhook_endpoints')
+      .set({ encrypted_secret: encrypt(keys, endpointId, decrypt(keys, endpointId, encrypted)) })
+      .where('app_id', '=', appId)
+      .where('endpoint_id', '=', endpointId)
+      .where('encrypted_secret', '=', encrypted)
+      .execute()
+  }
+  return old.length
+}
+
+/** Removes all endpoints of an app that is being deleted, so that nothing more is sent to them. */
+export async function removeEndpointsOfApp(tx: Database, appId: number): Promise<void> {
+  await tx
+    .updateTable('webhook_endpoints')
+    .set({ removed_at: sql<Date>`now()`, failing_since: null, encrypted_secret: Buffer.alloc(0) })
+    .where('app_id', '=', appId)
+    .where('removed_at', 'is', null)
+    .execute()
+}

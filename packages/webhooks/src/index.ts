@@ -1,0 +1,24 @@
+export { type AddressRule, openAddressRule } from './addresses.ts'
+export { type Deliverer, type DeliveryOutcome, delivererSettings, openDeliverer } from './deliver.ts'
+export { findDelivery, listDeliveries, sendAgain, type WebhookDelivery } from './deliveries.ts'
+export {
+  addEndpoint,
+  EndpointRefused,
+  listEndpoints,
+  reencryptEndpointSecrets,
+  removeEndpoint,
+  removeEndpointsOfApp,
+  rotateSecret,
+  type WebhookEndpoint,
+} from './endpoints.ts'
+export { clearRemovedEndpoints, forgetFileNames, removeOldDeliveries } from './history.ts'
+export {
+  type DeliveryId,
+  dueDeliveries,
+  enqueueEvent,
+  enqueueTest,
+  isEventChosen,
+  webhookBacklog,
+} from './outbox.ts'
+export { type LookUp, openLookUp } from './resolve.ts'
+export type { UrlRule } from './url.ts'

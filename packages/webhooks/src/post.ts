@@ -1,0 +1,75 @@
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { isIPv6, type LookupFunction } from 'node:net'
+
+/** A request of one attempt. */
+export interface Post {
+  url: URL
+  /** The checked addresses of the host. The connection uses no others. */
+  addresses: readonly string[]
+  headers: Record<string, string>
+  body: string
+  /** Certificate authorities in PEM that replace those of Node; for tests. */
+  ca?: string | undefined
+  /** Ends the request, whatever its state. */
+  signal: AbortSignal
+}
+
+/** Bytes of an answer that are read and dropped, so that ordinary receivers can end their answer. */
+const readBytes = 16_384
+
+/** How long the end of an answer is waited for, ms. */
+const endTimeoutMs = 1_000
+
+/**
+ * Sends a body by POST over a new connection. Certificates are always checked, and redirects are not followed.
+ *
+ * Returns the status of the answer as soon as its headers have come. Throws the error of the connection, or the reason
+ * of the signal.
+ */
+export async function post({ url, addresses, headers, body, ca, signal }: Post): Promise<number> {
+  signal.throwIfAborted()
+  const answered = Promise.withResolvers<number>()
+  const options: RequestOptions & { ca?: string } = {
+    method: 'POST',
+    // A pooled connection could lead to an address of an earlier lookup.
+    agent: false,
+    lookup: pinned(addresses),
+    headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
+    signal,
+    ...(ca !== undefined && { ca }),
+  }
+  const sent =
+    url.protocol === 'https:' ? httpsRequest(url, { ...options, rejectUnauthorized: true }) : httpRequest(url, options)
+  sent.on('response', (answer) => {
+    answered.resolve(answer.statusCode ?? 0)
+    drop(answer)
+  })
+  sent.on('error', (error) => answered.reject(signal.aborted ? signal.reason : error))
+  sent.on('close', () => answered.reject(new Error('the connection ended without an answer')))
+  sent.end(body)
+  return await answered.promise
+}
+
+/** Makes a connection use these addresses, whatever a name server answers meanwhile. */
+function pinned(addresses: readonly string[]): LookupFunction {
+  const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
+  return (_host, options, callback) => {
+    if (options.all) return callback(null, all)
+    const [first] = all
+    if (first === undefined) return callback(new Error('the host has no address'), '')
+    callback(null, first.address, first.family)
+  }
+}
+
+/** Reads the beginning of an answer's body, and then closes the connection. */
+function drop(answer: IncomingMessage): void {
+  let bytes = 0
+  const timer = setTimeout(() => answer.destroy(), endTimeoutMs)
+  answer.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > readBytes) answer.destroy()
+  })
+  answer.on('error', () => {}) // the status is all that counts
+  answer.on('close', () => clearTimeout(timer))
+}

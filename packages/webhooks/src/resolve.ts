@@ -1,0 +1,69 @@
+import { Resolver } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import type { AddressRule } from './addresses.ts'
+import { isLocalhost, loopbacks, notPublic } from './url.ts'
+
+/** Looks up all addresses of a name. An abort of `signal` ends the lookup. Throws if there is no address. */
+export type LookUp = (name: string, signal: AbortSignal) => Promise<string[]>
+
+/** How long one name server may take for one answer, ms, and how often each is asked. */
+const answerTimeoutMs = 2_500
+const askedTimes = 2
+
+/** Maximum number of addresses of a name that a connection tries. */
+const maxAddresses = 8
+
+/**
+ * Opens the lookup of names at the name servers of this machine, or at the given ones (`127.0.0.1:53`). The threads of
+ * Node's own lookup also decompress files of imports: a slow name server of a stranger would occupy them.
+ */
+export function openLookUp(servers?: readonly string[]): LookUp {
+  return async (name, signal) => {
+    const resolver = new Resolver({ timeout: answerTimeoutMs, tries: askedTimes })
+    if (servers !== undefined) resolver.setServers(servers)
+    return await lookUpAt(resolver, name, signal)
+  }
+}
+
+async function lookUpAt(resolver: Resolver, name: string, signal: AbortSignal): Promise<string[]> {
+  const cancel = () => resolver.cancel()
+  signal.addEventListener('abort', cancel)
+  try {
+    const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+    const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+    const failure = answers.find((answer) => answer.status === 'rejected')
+    if (found.length === 0) throw failure?.reason ?? new Error(`${name} has no address`)
+    return found
+  } finally {
+    signal.removeEventListener('abort', cancel)
+  }
+}
+
+/** The host has an address that webhooks must not reach. */
+class HostRefused extends Error {
+  override readonly name = 'HostRefused'
+
+  constructor() {
+    super(notPublic)
+  }
+}
+
+/**
+ * Returns the addresses of a host that a connection may use. Throws {@link HostRefused} if any address is not allowed,
+ * since a name with a public and a private address would be an attack. `localhost` has only its allowed addresses.
+ */
+export async function resolveHost(
+  host: string,
+  isAllowed: AddressRule,
+  lookUp: LookUp,
+  signal: AbortSignal,
+): Promise<string[]> {
+  if (isLocalhost(host)) {
+    const own = loopbacks.filter(isAllowed)
+    if (own.length === 0) throw new HostRefused()
+    return own
+  }
+  const addresses = isIP(host) === 0 ? await lookUp(host, signal) : [host]
+  if (addresses.length === 0 || !addresses.every(isAllowed)) throw new HostRefused()
+  return addresses.slice(0, maxAddresses)
+}

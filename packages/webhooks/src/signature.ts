@@ -1,0 +1,26 @@
+import { createHmac, randomBytes } from 'node:crypto'
+
+const secretPrefix = 'whsec_'
+
+/** Bytes of a secret (second-day.md, Section 5). */
+const secretBytes = 24
+
+/** Creates the secret of an endpoint in the form of Standard Webhooks: `whsec_` and base64. */
+export function makeSecret(): string {
+  return `${secretPrefix}${randomBytes(secretBytes).toString('base64')}`
+}
+
+/**
+ * Returns the headers of Standard Webhooks for one attempt. The signature covers the ID, the time of the attempt (Unix,
+ * s) and the body, so that receivers can refuse old requests.
+ */
+export function signedHeaders(
+  secret: string,
+  id: string,
+  timestampSeconds: number,
+  body: string,
+): Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string> {
+  const key = Buffer.from(secret.slice(secretPrefix.length), 'base64')
+  const signature = createHmac('sha256', key).update(`${id}.${timestampSeconds}.${body}`).digest('base64')
+  return { 'webhook-id': id, 'webhook-timestamp': String(timestampSeconds), 'webhook-signature': `v1,${signature}` }
+}

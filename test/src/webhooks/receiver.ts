@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+
+/** A request that a receiver got. */
+interface Received {
+  headers: IncomingHttpHeaders
+  body: string
+}
+
+/** How a receiver answers the next request. */
+type Behaviour = number | 'hang' | 'disconnect' | 'endless body' | { status: number; location: string }
+
+/** A server that gets webhooks. */
+export interface Receiver {
+  url: string
+  port: number
+  received: Received[]
+  /** The answers to the next requests, in order; then 200. */
+  next: Behaviour[]
+  /** Overrides `next` for all requests. */
+  always: Behaviour | undefined
+  /** Requests that wait for an answer. */
+  waiting(): number
+  close(): Promise<void>
+}
+
+/** Starts a receiver on this machine. With `tls`, it has this certificate. */
+export async function openReceiver(tls?: { key: string; cert: string }): Promise<Receiver> {
+  const received: Received[] = []
+  const next: Behaviour[] = []
+  const open = new Set<ServerResponse>()
+  const receiver: Pick<Receiver, 'received' | 'next' | 'always'> = { received, next, always: undefined }
+  const listener = async (request: IncomingMessage, response: ServerResponse) => {
+    open.add(response)
+    response.on('close', () => open.delete(response))
+    const body = await text(request).catch(() => '')
+    received.push({ headers: request.headers, body })
+    answer(response, receiver.always ?? next.shift() ?? 200)
+  }
+  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return Object.assign(receiver, {
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}/hook`,
+    port,
+    waiting: () => open.size,
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  })
+}
+
+function answer(response: ServerResponse, behaviour: Behaviour): void {
+  if (behaviour === 'hang') return
+  if (behaviour === 'disconnect') {
+    response.socket?.destroy()
+  } else if (behaviour === 'endless body') {
+    response.writeHead(200)
+    const chunk = Buffer.alloc(4_096, 'x')
+    const write = () => {
+      if (!response.destroyed) response.write(chunk, () => setImmediate(write))
+    }
+    write()
+  } else if (typeof behaviour === 'number') {
+    response.writeHead(behaviour).end()
+  } else {
+    response.writeHead(behaviour.status, { location: behaviour.location }).end()
+  }
+}

@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto'
+import { createApp } from '@sluice/accounts'
+import { readSettings } from '@sluice/config'
+import type { WebhookEvent } from '@sluice/contract'
+import type { Database } from '@sluice/database'
+import {
+  addEndpoint,
+  type Deliverer,
+  delivererSettings,
+  enqueueEvent,
+  openAddressRule,
+  openDeliverer,
+} from '@sluice/webhooks'
+import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+
+/** The settings under which webhooks reach this machine, as environment variables. */
+export const localEnvironment = {
+  ENCRYPTION_KEYS: randomBytes(32).toString('base64'),
+  WEBHOOK_ALLOW_HTTP: 'true',
+  WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
+}
+
+export const localSettings = readSettings(localEnvironment, delivererSettings)
+export const localRule = { allowsHttp: true, isAllowed: openAddressRule(localSettings.WEBHOOK_ALLOW_NETWORKS) }
+
+/** Opens a deliverer with other settings or options than the fixture's. */
+export function openOtherDeliverer(
+  db: Database,
+  environment: Record<string, string>,
+  options: Parameters<typeof openDeliverer>[2] = {},
+): Deliverer {
+  return openDeliverer(db, readSettings({ ...localEnvironment, ...environment }, delivererSettings), options)
+}
+
+/** Webhooks in this process on real Postgres, without queue. */
+export interface WebhookFixture {
+  database: TestDatabase
+  db: Database
+  appId: number
+  deliverer: Deliverer
+  close(): Promise<void>
+}
+
+/** Opens a fixture with one app. `options` are those of the deliverer. */
+export async function openWebhookFixture(options: Parameters<typeof openDeliverer>[2] = {}): Promise<WebhookFixture> {
+  const database = await openTestDatabase()
+  const { appId } = await createApp(database.db, { name: 'Shop', email: 'ann@example.com' })
+  const deliverer = openDeliverer(database.db, localSettings, options)
+  return { database, db: database.db, appId, deliverer, close: () => database.close() }
+}
+
+type Endpoint = Awaited<ReturnType<typeof addEndpoint>>
+
+/** Adds an endpoint of the fixture's app, or of another app. */
+export async function openEndpoint(
+  { db, appId }: WebhookFixture,
+  url: string,
+  { app = appId, events }: { app?: number; events?: WebhookEvent[] } = {},
+): Promise<Endpoint> {
+  return await addEndpoint(db, localSettings.ENCRYPTION_KEYS, localRule, app, { url, events })
+}
+
+/** Records an event with any data, in a transaction of its own. */
+export async function recordAnyEvent(
+  { db, appId }: WebhookFixture,
+  { app = appId, id = crypto.randomUUID(), data = {} }: { app?: number; id?: string; data?: object } = {},
+): Promise<void> {
+  const timestamp = new Date().toISOString()
+  await db.transaction().execute((tx) => enqueueEvent(tx, app, { type: 'import.completed', id, timestamp, data }))
+}
+
+/** Lets the pauses of all waiting deliveries end, and the leases of killed processes. */
+export async function makeDue({ db }: Pick<WebhookFixture, 'db'>): Promise<void> {
+  await db
+    .updateTable('webhook_deliveries')
+    .set({ next_attempt_at: new Date(0), lease_until: null })
+    .where('state', '=', 'waiting')
+    .execute()
+}
+
+/** Returns the states of all deliveries, oldest first. */
+export async function states({ db }: Pick<WebhookFixture, 'db'>): Promise<string[]> {
+  const rows = await db
+    .selectFrom('webhook_deliveries')
+    .select('state')
+    .orderBy('created_at')
+    .orderBy('delivery_id')
+    .execute()
+  return rows.map(({ state }) => state)
+}
