@@ -24,7 +24,7 @@ interface Run extends Measured {
 /**
  * Imports a file of 1 GB whose users come once each in shuffled order, as first import and again, by Sluice and by the
  * expert, and a small file of the same kind. Postgres has the settings that `npm start` gives it here.
- * `[--rows N]`. Returns whether the targets are met. Takes about 20 minutes.
+ * `[--rows N]`. Returns whether the targets are met.
  */
 export async function benchFullSize(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({ args: [...args], options: { rows: { type: 'string', default: '9000000' } } })
