@@ -1,6 +1,7 @@
 // npm run bench [-- name] [arguments]: measures against other implementations in the same run, and prints ratios. Exits
 // with code 1 if a target is missed.
 import { benchApi } from './api.ts'
+import { benchAppDeletion } from './app-deletion.ts'
 import { benchCommandLine } from './cli.ts'
 import { benchDashboard } from './dashboard.ts'
 import { benchDeletions } from './deletions.ts'
@@ -21,6 +22,7 @@ import { benchUploads } from './uploads.ts'
 const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   import: benchImport,
   api: benchApi,
+  'app-deletion': benchAppDeletion,
   cli: benchCommandLine,
   dashboard: benchDashboard,
   deletions: benchDeletions,

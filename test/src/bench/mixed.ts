@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { sql } from '@sluice/database'
-import { type App, openApp, put, requestImport } from '../stack/client.ts'
+import { openApp } from '../stack/client.ts'
 import { type RunningStack, startStack } from '../stack/running-stack.ts'
-import { type MadeFile, makeFile, registeredUserFrom, registeredUsers, shapesOf } from './import/file.ts'
+import { type MadeFile, makeFile, registeredUsers, shapesOf } from './import/file.ts'
 import { type BenchPostgres, startBenchPostgres } from './import/postgres.ts'
-import type { LoadTarget } from './load.ts'
+import { follow, profileUpdates, upload } from './mixed-load.ts'
 import { openScratch } from './scratch.ts'
 import { median } from './statistics.ts'
 import { type SpanResult, steadyLoad } from './steady-load.ts'
@@ -22,11 +19,6 @@ const idleMs = 10_000
 
 /** Not measured: the processes warm up, and the keys are registered. */
 const warmUpMs = 3_000
-
-const pollMs = 50
-
-/** Rows after the last committed one that count as being imported now. */
-const rowsInFlight = 10_000
 
 const database = 'bench_mixed'
 
@@ -101,55 +93,6 @@ async function measureRound({ postgres, stack, file }: BenchEnvironment): Promis
 
 function inWords({ requests, p50, p99 }: SpanResult): string {
   return `${requests} updates, median ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`
-}
-
-/** Returns updates of which every other one is about a user whose row is being imported or was imported recently. */
-function profileUpdates(
-  { api }: RunningStack,
-  { token }: App,
-  { rows }: MadeFile,
-  reached: { row: number },
-): LoadTarget {
-  let count = 0
-  const next = () => {
-    count++
-    const user = count % 2 === 0 ? reached.row + ((count * 7919) % rowsInFlight) : count * 7919
-    const body = JSON.stringify({
-      user_id: registeredUserFrom(user % rows, rows),
-      user_profiles: [
-        { key: 'plan', type: 'string', value: `plan ${count}` },
-        { key: 'visits', type: 'int', value: count },
-        { key: 'last_seen', type: 'datetime', value: '2026-01-01T10:00:00+09:00' },
-      ],
-    })
-    return { headers: { 'X-Service-Token': token }, body }
-  }
-  return { url: `${api}/v2/user_profiles`, next, expected: 202 }
-}
-
-async function upload({ api }: RunningStack, { token }: App, { path, bytes }: MadeFile): Promise<string> {
-  const md5 = createHash('md5')
-  await pipeline(createReadStream(path), md5)
-  const declaration = { checksum: md5.digest('base64'), byte_size: String(bytes) }
-  const { importId, url, headers } = await requestImport(api, token, declaration)
-  const { status } = await put(url, { ...headers, 'Content-Length': bytes }, createReadStream(path))
-  assert.equal(status, 200, 'answer of storage')
-  return importId
-}
-
-/** Keeps `reached` at the last committed row until the import has completed. */
-async function follow({ db }: RunningStack, importId: string, file: MadeFile, reached: { row: number }): Promise<void> {
-  for (;;) {
-    const { state, rows_total, rows_failed } = await db
-      .selectFrom('imports')
-      .select(['state', 'rows_total', 'rows_failed'])
-      .where('import_id', '=', importId)
-      .executeTakeFirstOrThrow()
-    reached.row = rows_total
-    if (state === 'completed') return assert.deepEqual([rows_total, rows_failed], [file.written, file.failing])
-    assert.notEqual(state, 'failed')
-    await delay(pollMs)
-  }
 }
 
 function report(rounds: readonly Round[], conflicts: number): boolean {
