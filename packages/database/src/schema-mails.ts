@@ -16,6 +16,7 @@ export interface MailsTable {
   last_error: string | null
   created_at: Timestamp
   sent_at: NullableTimestamp
+  failed_at: NullableTimestamp
 }
 
 /** Number of an app's mails in its present hour, which began with the first of them. */

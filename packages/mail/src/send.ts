@@ -34,8 +34,8 @@ const longestDialogueMs = 90_000
 const longestWaitDays = 5
 
 /**
- * Opens the sending side of the outbox. With the address of the dashboard, each mail to a member has a link that ends
- * the app's mails to this member. Tests shorten the longest dialogue.
+ * Opens the sending side of the outbox. If `dashboardUrl` is set, each mail to a member has a link that ends the app's
+ * mails to this member. Tests shorten the longest dialogue.
  */
 export function openMailer(
   db: Database,
@@ -47,7 +47,8 @@ export function openMailer(
 
   return {
     async send(id) {
-      // The time counts from before the claim, since the lease begins in Postgres and the answer may come late.
+      // The time limit starts before the claim, because the lease starts in Postgres and the answer to the claim may be
+      // late.
       const deadline = AbortSignal.timeout(limitMs)
       const mail = await claim(db, id, settings.MAILS_PER_HOUR)
       if (mail === undefined) return { outcome: 'not due' }
@@ -116,11 +117,11 @@ async function claim(db: Database, { appId, mailId }: MailId, mailsPerHour: numb
 
 async function postpone(db: Database, id: MailId, attempts: number, cause: unknown): Promise<SendOutcome> {
   const error = cause instanceof Error ? cause.message : String(cause)
+  const isFinal = sql`(${isRefusal(cause)}::boolean or created_at < now() - make_interval(days => ${longestWaitDays}))`
   const postponed = await attempt(db, id, attempts)
     .set({
-      state: sql<'failed' | 'waiting'>`case
-        when ${isRefusal(cause)}::boolean or created_at < now() - make_interval(days => ${longestWaitDays}) then 'failed'
-        else 'waiting' end`,
+      state: sql<'failed' | 'waiting'>`case when ${isFinal} then 'failed' else 'waiting' end`,
+      failed_at: sql<Date | null>`case when ${isFinal} then now() end`,
       last_error: error.replaceAll('\0', ''),
       next_attempt_at: sql<Date>`now() + make_interval(secs => ${retryDelaySeconds(attempts)})`,
     })

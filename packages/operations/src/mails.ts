@@ -16,7 +16,7 @@ export async function mailOverview(db: Database): Promise<MailOverview> {
     select
       (select count(*) from mails where state = 'waiting') as waiting,
       (select min(created_at) from mails where state = 'waiting') as waiting_since,
-      (select count(*) from mails where state = 'failed' and created_at > now() - interval '24 hours') as failed
+      (select count(*) from mails where state = 'failed' and failed_at > now() - interval '24 hours') as failed
   `.execute(db)
   const [row] = rows
   return { waiting: row?.waiting ?? 0, waitingSince: row?.waiting_since ?? undefined, failed: row?.failed ?? 0 }

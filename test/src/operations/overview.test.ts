@@ -80,14 +80,15 @@ test('the rows of an import count evenly over its running time, as far as it is 
   expect(total).toBeLessThanOrEqual(750 + 0.001)
 })
 
-test('the overview counts waiting mails and recently failed mails', async () => {
-  const insertMail = (event: string, state: string, age: string) =>
-    sql`insert into mails (app_id, event, recipient, subject, text, html, state, created_at)
-      values (${appId}, ${event}, 'ann@example.com', '', '', '', ${state}, now() - ${age}::interval)`.execute(db)
+test('the overview counts waiting mails and recently failed mails, however long the failed ones were tried', async () => {
+  const insertMail = (event: string, state: string, age: string, failed: string | null = null) =>
+    sql`insert into mails (app_id, event, recipient, subject, text, html, state, created_at, failed_at)
+      values (${appId}, ${event}, 'ann@example.com', '', '', '', ${state}, now() - ${age}::interval,
+        now() - ${failed}::interval)`.execute(db)
   await insertMail('a', 'waiting', '3 days')
   await insertMail('b', 'waiting', '1 minute')
-  await insertMail('c', 'failed', '23 hours')
-  await insertMail('d', 'failed', '25 hours')
+  await insertMail('c', 'failed', '6 days', '23 hours')
+  await insertMail('d', 'failed', '6 days', '25 hours')
   await insertMail('e', 'sent', '1 minute')
   const { waiting, waitingSince, failed } = await mailOverview(db)
   expect([waiting, failed]).toEqual([2, 1])

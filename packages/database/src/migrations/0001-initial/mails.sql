@@ -14,13 +14,14 @@ create table mails (
   last_error text,
   created_at timestamptz not null default now(),
   sent_at timestamptz,
+  failed_at timestamptz,
   primary key (app_id, mail_id),
   unique (app_id, event, recipient)
 );
 create index mails_waiting on mails (next_attempt_at) where state = 'waiting';
 create index mails_waiting_by_app on mails (app_id, next_attempt_at) where state = 'waiting';
 create index mails_ended on mails (created_at) where state <> 'waiting';
-create index mails_failed on mails (created_at) where state = 'failed';
+create index mails_failed on mails (failed_at) where state = 'failed';
 
 create table mail_counts (
   app_id integer primary key references apps,
