@@ -23,7 +23,7 @@ export interface DashboardContext {
   signInLimiter?: SignInLimiter
   /** The OpenID Connect provider that people may sign in with. */
   provider?: IdentityProvider | undefined
-  /** Whether people may request sign-in links by mail. They may if it is missing. */
+  /** Whether people may request sign-in links by mail. If it is missing, they may. */
   mailsLinks?: boolean
   /** Maximum number of members and invitations of an app. */
   memberLimit: number

@@ -8,7 +8,7 @@ export interface Records {
   bytes: Buffer
   /** Offset of each record's end, after its line break. There may be blank lines between records. */
   recordEnds: ArrayLike<number>
-  /** The offset of the first byte in terms of `recordEnds`. Default 0. */
+  /** Offset of the first byte, counted as the offsets in `recordEnds` are. Default 0. */
   start?: number
   /** Why each record cannot be read, as in a `RecordBlock`. */
   problems?: Uint8Array

@@ -51,14 +51,15 @@ async function* gunzip(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, vo
       yield chunk
     }
   }
-  // The loop below throws the error as well.
+  // The callback ignores the error, because the loop below throws it.
   pipeline(source, counted, inflater, () => {})
   try {
     yield* inflater
   } catch (error) {
     throw isZlibError(error) ? new FileError(fileMessages.corrupt, { cause: error }) : error
   }
-  // Zero bytes after a member end zlib's reading without an error, whatever follows them.
+  // At zero bytes after a member, zlib stops reading without an error, whatever follows them. Bytes that it has not
+  // read are damage.
   if (inflater.bytesWritten !== compressed) throw new FileError(fileMessages.corrupt)
 }
 

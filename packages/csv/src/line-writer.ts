@@ -82,7 +82,8 @@ export class LineWriter {
   /** Copies all cells of a row at once. Returns false, with nothing written, if the source differs from a CSV line. */
   #plainRow(source: Buffer, start: number, end: number, cells: number): boolean {
     const { length } = this
-    // A comma within a quoted cell does not separate two cells.
+    // If a quoted cell contains a comma, the row has more commas than it needs between its cells, and must not be
+    // copied.
     if (this.#plainCells(source, start, end) === cells - 1) return true
     this.length = length
     return false

@@ -1,7 +1,8 @@
 import { describe, expect, test, vi } from 'vitest'
 import { RecordFramer } from './records.ts'
 
-// Time is measured in steps, not in seconds: the bytes that the framer scans or copies. Production code counts nothing.
+// Time is measured in steps, not in seconds. Each byte that the framer scans or copies is a step. Production code
+// counts nothing.
 let steps = 0
 
 vi.mock('./scan.ts', async (load) => {
@@ -49,7 +50,8 @@ function countSteps(text: string, bytes: number, maxRecordBytes: number): number
 
 const bytes = 2 ** 16
 
-// A record may be as long as the document, and so can be scanned again for each of its lines; or much shorter.
+// With the first limit, a record may be as long as the document, and could be scanned again for each of its lines. With
+// the second limit, records are much shorter.
 describe.each([4 * bytes, 2 ** 12])(
   'twice as many bytes take twice as many steps, with records up to %i bytes',
   (max) => {

@@ -1,7 +1,9 @@
 /** Why a line cannot be read as a record (design.md §3, CSV dialect). */
 export type RecordProblem = 'unclosed quote' | 'too long'
 
-/** The codes of problems, one byte for each record. A file may have a problem in every third byte. */
+/**
+ * The codes of problems. A record takes one byte and no object, because a file may have a problem in every third byte.
+ */
 export const wellFormed = 0
 export const unclosedQuote = 1
 export const tooLong = 2

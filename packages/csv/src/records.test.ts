@@ -19,7 +19,7 @@ function records(blocks: readonly RecordBlock[]): string[] {
   )
 }
 
-/** Returns the same, found by regular expressions in the whole document. */
+/** Returns what {@link records} must return, found by regular expressions in the whole document. */
 function expectedRecords(document: Buffer, maxRecordBytes: number): string[] {
   const text = document.toString('latin1')
   const field = '(?:"(?:[^"]|"")*"|[^",\\n][^,\\n]*|)'

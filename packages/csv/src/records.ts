@@ -28,7 +28,7 @@ export interface RecordBlock {
  * Cuts a stream of bytes into records. Does not split the records into cells.
  *
  * The quoting of a record is broken if any byte except a comma or a line break follows a closing quote. It is also
- * broken if the file ends, or the record reaches its longest size, within quotes. Only the record's first physical line
+ * broken if the file ends, or the record reaches its size limit, within quotes. Only the record's first physical line
  * is then reported as a problem, and the next line begins a new record. An unmatched quote therefore costs one line,
  * not the rest of the file.
  *
@@ -54,8 +54,8 @@ export class RecordFramer {
   push(chunk: Buffer): RecordBlock[] {
     this.#incoming.push(chunk)
     this.#incomingBytes += chunk.length
-    // A pending record is scanned again from its start only after at least as many new bytes. All passes together stay
-    // linear.
+    // A pending record is scanned again from its start only when at least as many new bytes have come as are pending.
+    // So all passes together stay linear.
     return this.#incomingBytes < this.#pending.length ? [] : this.#frame(false)
   }
 
@@ -75,8 +75,8 @@ export class RecordFramer {
   }
 
   /**
-   * Frames the pending record alone if the next line completes it, as usual. Only this line is copied then, not the
-   * chunk.
+   * Frames the pending record alone if the chunk has the rest of its line, which is the usual case. Only this line is
+   * then copied, not the chunk.
    */
   #framePending(): RecordBlock[] {
     const [chunk] = this.#incoming
@@ -144,9 +144,9 @@ class Pass {
   #quote = -1
   /**
    * A scan through quotes that did not end a record. All lines that it passed, beginning at {@link #quotesFrom}, begin
-   * within its quotes. If the quotes of a later record reach the start of such a line, the scan of this record would
-   * take the same path. It therefore continues where this scan stopped. Otherwise a file of unmatched quotes would take
-   * quadratic time.
+   * within its quotes. If the quotes of a later record reach the start of such a line, the scan of that record would
+   * take the same path. It therefore continues where the earlier scan stopped. Otherwise a file of unmatched quotes
+   * would take quadratic time.
    */
   readonly #quotes = startScan(0)
   #quotesFrom = Number.POSITIVE_INFINITY

@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto'
 import type { MappedColumn } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 
-/** Maximum number of mappings of an app. The one that was kept longest ago makes room for a new one. */
+/** Maximum number of mappings that are kept for an app. Beyond it, a new mapping replaces the oldest one. */
 const mappingsPerApp = 50
 
-/** A mapping and when it was kept. */
+/** A mapping, and when it was saved. */
 export interface KeptMapping {
   mapping: MappedColumn[]
   keptAt: Date
 }
 
 /**
- * Keeps what becomes of the columns of a file, for the next file of the app with the same set of column names. Replaces
- * an earlier mapping of these columns.
+ * Saves a mapping: what becomes of each column of a file. The app's next file with the same set of column names can use
+ * it. Replaces an earlier mapping of these columns.
  */
 export async function keepColumnMapping(
   db: Database,
@@ -23,7 +23,8 @@ export async function keepColumnMapping(
 ): Promise<void> {
   const kept = { mapping: JSON.stringify(mapping), kept_at: sql<string>`now()` }
   await db.transaction().execute(async (tx) => {
-    // Mappings of one app are kept one after another. Otherwise each could miss the others when it counts.
+    // Locks the app, so that its mappings are saved one after another. Two transactions at once would not see each
+    // other's mapping when they count, and could exceed the maximum.
     await tx.selectFrom('apps').select('app_id').where('app_id', '=', appId).forUpdate().execute()
     await tx
       .insertInto('column_mappings')
@@ -46,7 +47,7 @@ export async function keepColumnMapping(
   })
 }
 
-/** Returns the mapping that was kept for files with these columns, in any order; undefined if there is none. */
+/** Returns the saved mapping for files with these columns in any order; undefined if there is none. */
 export async function findColumnMapping(
   db: Database,
   appId: number,
@@ -61,7 +62,7 @@ export async function findColumnMapping(
   return found === undefined ? undefined : { mapping: found.mapping, keptAt: found.kept_at }
 }
 
-/** Forgets the mapping for files with these columns, if there is one. */
+/** Deletes the saved mapping for files with these columns, if there is one. */
 export async function forgetColumnMapping(db: Database, appId: number, columns: readonly string[]): Promise<void> {
   await db
     .deleteFrom('column_mappings')
@@ -70,7 +71,7 @@ export async function forgetColumnMapping(db: Database, appId: number, columns: 
     .execute()
 }
 
-/** The names are hashed, because an index entry has no room for all names of a wide file. */
+/** Returns the hash of a set of column names. An index entry has no room for all names of a wide file. */
 function hashOf(columns: readonly string[]): Buffer {
   const names = [...new Set(columns)].sort()
   return createHash('sha256').update(JSON.stringify(names)).digest()

@@ -32,7 +32,7 @@ export type BatchObserver = (batch: CommittedBatch) => void
 export interface CommittedBatch {
   rowsApplied: number
   rowsFailed: number
-  /** Bytes of the uncompressed file, up to the last row of the batch. */
+  /** Bytes of the uncompressed file from the end of the preceding batch to the end of this batch. */
   bytes: number
   /** Time from sending the batch to its commit. */
   ms: number

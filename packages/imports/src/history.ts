@@ -3,7 +3,7 @@ import type { ImportContext } from './context.ts'
 
 /**
  * Removes the imports that ended `days` ago, a few at a time. An import whose files are still stored, or whose report
- * is due, stays until they are dealt with. Safe to run in several processes at once.
+ * is due, stays until the files are removed and the report is made. Safe to run in several processes at once.
  *
  * Returns how many imports it removed. Ends early if the process shuts down.
  */

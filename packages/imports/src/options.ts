@@ -30,8 +30,8 @@ export function toOptions(row: OptionsRow): ImportOptions {
 export type GivenOptions = { [Name in keyof ImportOptions]?: ImportOptions[Name] | undefined }
 
 /**
- * Returns the values of an import's row. Without a choice about new keys, the app's own default applies as it is when
- * the import is requested.
+ * Returns the options as values for an import's row. If the request does not say what happens to new keys, the app's
+ * default at the time of the request applies.
  */
 export function optionValues(appId: number, { profileTypes, newKeys, clearMarker }: GivenOptions = {}) {
   return {

@@ -8,8 +8,8 @@ import { receivedSources } from './intake/received-imports.ts'
 const passSize = 100
 
 /**
- * Days until the files of an expired import are removed, and of an import that was cancelled before its file came. The
- * upload may still arrive within a day.
+ * Days until files are removed if their import expired, or was cancelled before its file came. The upload may still
+ * arrive within a day.
  */
 const expiredRetentionDays = 2
 
@@ -34,14 +34,15 @@ export async function removeOldFiles(context: ImportContext): Promise<number> {
   return removed
 }
 
-/** A deletion completed since the import was sent, so its files may name deleted users. */
+/** A deletion completed since the data of import `i` was sent, so its files may name deleted users. */
 export const followsDeletion = sql`exists (
   select from recently_deleted_users d where d.app_id = i.app_id and d.deleted_at > coalesce(i.data_sent_at, i.requested_at)
 )`
 
 /**
  * The last import that this run has tried. The time is Postgres's own text, because a JavaScript date has no
- * microseconds: an import that keeps its files would follow a truncated time again.
+ * microseconds. An import whose files cannot be removed would follow a truncated time again, and this run would never
+ * end.
  */
 interface Cursor {
   finished_at: string
@@ -125,7 +126,10 @@ export async function forgetFileTraces({ db, shutdown }: FilesContext, appId: nu
   }
 }
 
-/** Returns 1; 0 if storage failed. The next run tries again, since one failure must not delay the other imports. */
+/**
+ * Removes an import's files. Returns 1, or 0 if that failed. A failure is only logged, so that it does not delay other
+ * imports; the next run tries again.
+ */
 async function removeFiles({ db, storage, log }: FilesContext, { appId, importId }: ImportId): Promise<number> {
   try {
     await storage.removeAll(importPrefix(appId, importId))

@@ -24,8 +24,8 @@ export class NoTryLeft extends Error {
 }
 
 /**
- * Ends a run after an error. The error ends the import, or is followed by another try, or interrupts the import because
- * this process shuts down. Throws {@link ClaimLost} if another worker has the import.
+ * Ends a run after an error. The import fails, or waits for another try. If this process shuts down, the import is only
+ * interrupted. Throws {@link ClaimLost} if the claim is lost.
  */
 export async function endAfterError(
   error: unknown,
@@ -93,12 +93,15 @@ function isLastTry({ settings }: ImportContext, { tries }: RunState): boolean {
 const reconnectDelayMs = 500
 
 /**
- * Times that a statement is sent. After that, another worker recovers the import by its lease. A connection that does
- * not open takes 10 s.
+ * Maximum number of times that a statement is sent. Afterwards the lease runs out, and another worker recovers the
+ * import. A connection that does not open takes 10 s.
  */
 const reconnectTries = 100
 
-/** Repeats a statement while no connection to Postgres can be used. Throws its last error when the signal aborts. */
+/**
+ * Repeats a statement while no connection to Postgres can be used. Throws the last error after {@link reconnectTries}
+ * tries, or when the signal aborts.
+ */
 export async function untilAnswered<Result>(
   statement: () => Promise<Result>,
   stop: AbortSignal | undefined,

@@ -8,7 +8,7 @@ export type Outcome =
   | { outcome: 'completed' | 'failed'; mails: MailId[] }
   /**
    * The import waits for a worker again: after an error that may pass (`postponed`), because this worker shuts down
-   * (`interrupted`), or because the slice is over and other apps wait, or imports are paused (`released`).
+   * (`interrupted`), or because its slice is over or imports are paused (`released`).
    */
   | { outcome: 'postponed' | 'interrupted' | 'released' }
   /** Another worker has the import (`lost`), or somebody cancelled it. */

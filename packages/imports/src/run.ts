@@ -23,12 +23,12 @@ import { type Outcome, type RunState, rowCounts } from './run-state.ts'
  * flight and releases the claim. Waits at most a lease for a database that does not answer.
  *
  * Returns how the claim ended. Throws if Postgres cannot be reached for so long that the claim cannot even be released.
- * Another worker claims the import after its lease then.
+ * Another worker then claims the import when its lease has run out.
  */
 export async function runImport(context: ImportContext, claim: Claim, shutdown: AbortSignal): Promise<Outcome> {
   const began = performance.now()
   const ended = await inImportTrace('import', claim.importId, () => runClaim(context, claim, shutdown))
-  // After a claim is lost, Postgres may not answer.
+  // Postgres may not answer after a claim is lost, and noting the slot time would wait for it.
   if (ended.outcome !== 'lost') {
     await noteSlotTime(context, claim.appId, performance.now() - began).catch((error: unknown) =>
       context.log.warn({ err: error, app_id: claim.appId }, 'time of a slot not noted'),
@@ -47,7 +47,7 @@ async function runClaim(context: ImportContext, claim: Claim, shutdown: AbortSig
     return await Promise.race([outcome, rejection(lease.expired)])
   } catch (error) {
     if (!(error instanceof ClaimLost)) throw error
-    // If Postgres has not answered for a whole lease, asking it for the reason would only wait.
+    // If Postgres has not answered for a whole lease, asking it whether the import was cancelled would only wait.
     if (lease.expired.aborted) void untilAnswered(() => discountTry(context, claim), shutdown).catch(() => {})
     else if (await isCancelled(context, claim)) {
       log.info('import cancelled')
@@ -114,7 +114,7 @@ const firstRows = 1_000
  * Applies the rest of the file, batch by batch, while the following batches are read.
  *
  * Returns undefined at the end of the file. Otherwise returns why the import is to be released; at least one batch is
- * committed then. Throws an AbortError when the process shuts down, after the batches in flight.
+ * committed then. When the process shuts down, throws an AbortError after the batches in flight have committed.
  */
 async function applyRows(context: ImportContext, claim: Claim, run: RunState): Promise<ReleaseReason | undefined> {
   const began = performance.now()
@@ -170,7 +170,10 @@ function noteCommits(
   }
 }
 
-/** Returns the columns, and the position to read from: that of the last committed batch, or of the first row. */
+/**
+ * Returns the columns, and the position to read from: the end of the last committed batch, or the start of the first
+ * row.
+ */
 async function openFile(context: ImportContext, claim: Claim): Promise<{ columns: Columns; position: number }> {
   checkSize(claim)
   const { options } = claim
@@ -182,7 +185,10 @@ async function openFile(context: ImportContext, claim: Claim): Promise<{ columns
   return { columns, position }
 }
 
-/** Throws `FileError` if storage has accepted an upload of another size than was signed (design.md §3, Sizes). */
+/**
+ * Throws `FileError` if storage has accepted a file over the size limit, or of another size than the client declared
+ * (design.md §3, Sizes).
+ */
 function checkSize({ byteSize, storedSize, contentType }: Claim): void {
   if (storedSize === null) return
   if (storedSize > limits.uploadBytes[contentType])

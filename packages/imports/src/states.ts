@@ -1,7 +1,10 @@
 import { type ImportState, unfinishedImportStates } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 
-/** Who makes each change of an import's state. No statement makes a change that is not here (README.md, States). */
+/**
+ * The allowed changes of an import's state, with what makes each change. No statement makes any other change
+ * (README.md, States).
+ */
 export const stateChanges = {
   awaiting_upload: {
     queued: 'intake: storage has the file',
@@ -32,7 +35,7 @@ export const stateChanges = {
 /** States in which an import begins. */
 export type FirstState = 'awaiting_upload' | 'queued'
 
-/** States that an import in any of the states `From` may change to. */
+/** States to which an import may change from every one of the states `From`. */
 export type NextState<From extends ImportState> = keyof (typeof stateChanges)[From]
 
 /** States of an import that waits or runs. An expired import has ended, although a late file still queues it. */
@@ -44,13 +47,14 @@ export function isAllowedChange(before: ImportState, after: ImportState): boolea
 }
 
 /**
- * {@link unfinishedImportStates} for `state in …`. The names are literals, as in the partial indexes that lookups use.
+ * {@link unfinishedImportStates} for `state in …`. The names are literals, because with parameters the planner could
+ * not use the partial indexes on these states.
  */
 export const unfinishedStates = sql`(${sql.join(unfinishedImportStates.map((state) => sql.lit(state)))})`
 
 /**
  * Starts the statement that changes the state of imports. Only imports in one of the states `from` change. Does not
- * compile if an import must not change from one of them to `to`.
+ * compile if {@link stateChanges} lacks the change from one of these states to `to`.
  */
 export function changeState<From extends ImportState, To extends NextState<From> & ImportState>(
   db: Database,
@@ -64,8 +68,8 @@ export function changeState<From extends ImportState, To extends NextState<From>
 }
 
 /**
- * Returns `to`, for a statement that selects imports in the states `from` by its own condition. Does not compile if an
- * import must not change from one of them to `to`.
+ * Returns `to`, for a statement that selects imports in the states `from` by its own condition. Does not compile if
+ * {@link stateChanges} lacks the change from one of these states to `to`.
  */
 export function nextState<From extends ImportState, To extends NextState<From> & ImportState>(
   _from: readonly From[],

@@ -18,8 +18,7 @@ interface Link {
 
 /**
  * Renders a mail from paragraphs, facts and at most one link. The HTML loads nothing from elsewhere. Mail programs
- * support tables and inline styles best; the style sheet only adds dark colours, and programs that do not support it
- * ignore it.
+ * support tables and inline styles best. The style sheet only adds dark colours, and may be ignored.
  */
 export function renderContent(subject: string, blocks: readonly Block[], link?: Link): Content {
   const linkText = link === undefined ? [] : [`${link.label}:\n${link.url}`]

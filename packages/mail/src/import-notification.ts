@@ -22,7 +22,10 @@ export interface EndedImport {
   errorFile: { url: string; days: number } | undefined
   /** The first row that the error file omits; undefined if it omits none. */
   errorFileEndsBeforeRow: number | undefined
-  /** Values that lose their spelling in inferred types. Their examples stay out of mails, which are never deleted. */
+  /**
+   * Values that lose their spelling in inferred types. Mails omit examples of them, because a sent mail cannot be
+   * deleted.
+   */
   warnings: readonly Pick<ImportWarning, 'key' | 'message'>[]
 }
 
@@ -64,7 +67,7 @@ function headline(ended: EndedImport): { subject: string; opening: string } {
   }
 }
 
-/** Messages that contain no text of the file, so that they may appear in a subject; each with 0 for every figure. */
+/** Messages that may appear in a subject because they contain no text of the file. Every figure in them is 0 here. */
 const fixedReasons = new Set(
   [
     fileMessages.empty,

@@ -14,8 +14,8 @@ export interface Invited {
 }
 
 /**
- * Returns the mail that asks a person to confirm an address. Its only parts that another person chose are two
- * addresses, and the app's name in quotes.
+ * Returns the mail that asks a person to confirm an address. The mail contains only three texts that other people
+ * chose: two addresses, and the app's name in quotes.
  */
 export function invitation({ email, invitedBy, appName, url, days }: Invited): Content {
   return renderContent(

@@ -50,7 +50,7 @@ export async function mailBacklog(db: Database): Promise<{ waiting: number; over
 /** The longest pause before another attempt, seconds. */
 export const longestRetrySeconds = 4500
 
-// The two halves of isAttemptDue.
+// The two alternatives of isAttemptDue.
 const isPast = sql`next_attempt_at <= now()`
 const isTooFarAhead = isFarAhead(sql`next_attempt_at`, longestRetrySeconds * 1000)
 
@@ -66,7 +66,10 @@ export const isAttemptDue = isDue(sql`next_attempt_at`, longestRetrySeconds * 10
  */
 const mailsAtATime = 10
 
-/** Selects the due mails of an app, oldest first; no mail if the app's hour is full. `appId` is an SQL expression. */
+/**
+ * Selects the due mails of an app, oldest first. Selects none if the app has used up its mails of this hour. `appId` is
+ * an SQL expression.
+ */
 function nextOf(appId: RawBuilder<unknown>): RawBuilder<unknown> {
   const some = (condition: RawBuilder<unknown>) => sql`(
     select app_id, mail_id, next_attempt_at from mails

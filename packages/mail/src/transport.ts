@@ -13,7 +13,7 @@ interface Outgoing extends Content {
   recipient: string
   /** The part of the Message-ID that precedes the `@`. */
   id: string
-  /** The page on which the recipient ends such mails; undefined if a mail cannot be ended. */
+  /** The page on which the recipient ends such mails; undefined if there is none. */
   unsubscribeUrl?: string | undefined
 }
 

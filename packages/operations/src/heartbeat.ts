@@ -20,10 +20,10 @@ export interface Heartbeat {
 }
 
 /**
- * Starts the heartbeat of this process, which shows people that it is alive and what it does. Nothing in the service
- * depends on the heartbeat, so a failed write only calls `onError`.
+ * Starts the heartbeat of this process, which shows people that the process is alive and what it does. Nothing in the
+ * service depends on the heartbeat, so a failed write only calls `onError`.
  *
- * Accepts the queues that the process works on.
+ * `queues` are the queues that the process works on.
  */
 export function openHeartbeat(db: Database, queues: readonly string[], onError: (error: unknown) => void): Heartbeat {
   const workerId = crypto.randomUUID()

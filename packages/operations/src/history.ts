@@ -18,7 +18,7 @@ export type HistoryPeriod = keyof typeof historyPeriods
 /** What imports of all apps did in one slot of time. */
 export interface HistorySlot {
   start: Date
-  /** Rows that imports read, in fractions. */
+  /** Rows that imports read. May be a fraction, because an import's rows are spread evenly over its running time. */
   rows: number
   completed: number
   failed: number
@@ -28,8 +28,8 @@ export interface HistorySlot {
 
 /**
  * Records what imports do, for {@link readHistory}: fills all slots since the last recorded slot, and measures how many
- * imports wait. Slots in which nothing recorded get their rows and ends of imports, but no waiting imports. Removes old
- * slots. Safe to run twice at once.
+ * imports wait. A slot in which no process recorded gets its rows and ended imports, but not its waiting imports.
+ * Removes old slots. Safe to run twice at once.
  */
 export async function recordHistory(db: Database): Promise<void> {
   const start = sql`(select start from span)`

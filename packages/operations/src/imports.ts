@@ -25,7 +25,7 @@ export interface ImportOverview {
   active: Partial<Record<ImportState, number>>
   /** Imports that ended within the last 24 hours, by state. */
   ended: Partial<Record<ImportState, number>>
-  /** The import whose file has waited longest to be next in order, without paused apps. */
+  /** The import whose file has waited longest to be next in order. Paused apps do not count. */
   oldestWaiting: Waiting | undefined
   /** The newest failures of the last 24 hours, at most ten. */
   failures: Failure[]
@@ -46,7 +46,7 @@ const shownFailures = 10
 
 /**
  * Returns an overview of the imports of all apps. Its cost grows with the active and recently ended imports, not with
- * all.
+ * the history.
  */
 export async function importOverview(db: Database): Promise<ImportOverview> {
   const [active, ended, oldestWaiting, failures, allPausedSince, pausedApps] = await Promise.all([

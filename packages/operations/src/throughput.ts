@@ -6,8 +6,8 @@ const minutes = 60
  * Returns a query of the rows that the imports of all apps read since `start`, by slots of the given width: `slot`,
  * `rows`. A slot without rows is missing.
  *
- * Only the number of an import's rows and its running time are stored. The rows therefore count as read evenly over
- * that time, in fractions.
+ * Only the number of an import's rows and its running time are stored. The query therefore spreads the rows evenly over
+ * that time, which results in fractions.
  */
 export function rowsBySlot(start: RawBuilder<unknown>, width: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`

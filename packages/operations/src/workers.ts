@@ -13,7 +13,7 @@ export interface AliveWorker {
   queues: string[]
   startedAt: Date
   seenAt: Date
-  /** Its heartbeat is stale: it crashed, hangs, or cannot reach Postgres. */
+  /** The heartbeat is stale: the worker crashed, hangs, or cannot reach Postgres. */
   isLost: boolean
   /** The imports that it is running. */
   imports: { appId: number; importId: string; appName: string; rowsTotal: number }[]

@@ -59,12 +59,12 @@ interface WantedType {
 }
 
 /**
- * Writes updates in one statement and one round trip. Accepts at most one update of each user. Returns for each whether
- * it is written.
+ * Writes updates in one statement and one round trip. Accepts at most one update of each user. Returns for each update
+ * whether it is written.
  *
- * `free` selects the users whose profiles no other transaction has locked, and locks them. The insert therefore always
- * finds a row. An insert is used because it finds each row by index; the planner could run an update as a join that
- * reads the whole table. A profile that already holds all the values is not written.
+ * `free` selects the profiles that no other transaction has locked, and locks them. The insert therefore always finds
+ * an existing profile. It finds each profile by index, whereas the planner could run an `update` as a join that reads
+ * the whole table. A profile that already holds all the values is not written.
  */
 async function writeStatement(
   db: Database,

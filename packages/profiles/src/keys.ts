@@ -24,7 +24,10 @@ export class TypeConflict extends Error {
   }
 }
 
-/** Registrations of an app's keys wait for each other anyway: here they wait without a connection. */
+/**
+ * Runs registrations of one app's keys one after another. They would wait for each other in Postgres anyway, but each
+ * would hold a connection.
+ */
 export const inOrderOfApp = oneAfterAnother()
 
 /** Returns the types of an app's profile keys, by key. */
@@ -127,7 +130,7 @@ export async function requireTypes(
   if (conflicts.length > 0) throw new TypeConflict(conflicts.map(({ key, type }) => [key, type] as const))
 }
 
-/** Lists an app's profile keys, sorted; only the given keys if there are any. */
+/** Lists an app's profile keys, sorted; with `among`, only those of these keys that are registered. */
 export async function listKeys(db: Database, appId: number, among?: readonly string[]): Promise<ProfileKeyView[]> {
   const rows = await db
     .selectFrom('profile_keys')

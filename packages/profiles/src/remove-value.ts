@@ -7,7 +7,8 @@ import { type Database, sql } from '@sluice/database'
  * earlier import, so importing that row again sets the value again.
  */
 export async function removeValue(db: Database, appId: number, userId: string, key: string): Promise<boolean> {
-  // Postgres refuses such texts, so no user or key has them.
+  // Postgres refuses NUL, and would receive half a surrogate pair as another character. No user ID or key contains
+  // either.
   if ([userId, key].some((text) => text.includes('\0') || !text.isWellFormed())) return false
   const { rows } = await sql<{ is_registered: boolean }>`
     with known as materialized (

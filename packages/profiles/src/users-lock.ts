@@ -4,9 +4,9 @@ import { type Database, type RawBuilder, sql } from '@sluice/database'
 const lockSpace = 0x75736572
 
 /**
- * Returns an expression to select that keeps the users of an app from being deleted until the transaction ends. A
- * profile can then be inserted for any user that is registered. Any number of transactions may hold this lock, and no
- * user is locked.
+ * Returns an expression that locks the users of an app against deletion. A transaction that selects it holds the lock
+ * until it ends, and can insert a profile for any registered user. Any number of transactions may hold this lock, and
+ * no row of a user is locked.
  */
 export function keepUsers(appId: number): RawBuilder<unknown> {
   return sql`pg_advisory_xact_lock_shared(${lockSpace}::integer, ${appId}::integer)`
@@ -14,8 +14,8 @@ export function keepUsers(appId: number): RawBuilder<unknown> {
 
 /**
  * Locks the users of an app for a transaction that deletes some, with their profiles. Waits for transactions that keep
- * the users ({@link keepUsers}), and makes later ones wait until it ends. Must precede any other lock that importing
- * takes.
+ * the users ({@link keepUsers}), and makes later ones wait until the deleting transaction ends. A deletion must acquire
+ * this lock before any other lock that imports acquire as well.
  */
 export async function lockUsersForDeletion(tx: Database, appId: number): Promise<void> {
   await sql`select pg_advisory_xact_lock(${lockSpace}::integer, ${appId}::integer)`.execute(tx)

@@ -31,7 +31,7 @@ export async function registerUsers(db: Database, appId: number, userIds: readon
   return registered
 }
 
-/** One user as `sluice user show` prints it, without the deletion (design.md §2). */
+/** One user as `sluice user show` prints it, except for the user's deletion (design.md §2). */
 export interface UserView {
   user_id: string
   profiles: Record<string, { type: ValueType; value: string | number }>

@@ -6,8 +6,8 @@ import { hashSecret, makeSecret } from './secret.ts'
 export const invitationDays = 3
 
 /**
- * Limits of the mails that ask a person to confirm an address. The first two keep one app from flooding strangers. The
- * last one keeps several apps from flooding the same address; one app alone cannot reach it.
+ * Limits of the mails that ask a person to confirm an address. The first two limits keep one app from flooding
+ * strangers. The last limit keeps several apps from flooding the same address; one app alone cannot reach it.
  */
 const mailLimits = { ofAppPerHour: 20, ofAppToAddressPerDay: 3, toAddressPerDay: 10 }
 
@@ -28,8 +28,8 @@ export type InvitationOutcome =
   | { outcome: 'member' | 'too many members' | 'too many mails' }
 
 /**
- * Invites a person to an app. The person becomes a member by confirming the address; until then, only the link is
- * mailed to it. Another invitation of the same address replaces the link.
+ * Invites a person to an app. The person becomes a member by confirming the address; until then, the address gets no
+ * mail but the link. Another invitation of the same address replaces the link.
  *
  * `by` is the address of the inviting member. `memberLimit` counts members and invitations. Throws `InvalidAccount` if
  * the address is not valid.

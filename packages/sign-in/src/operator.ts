@@ -2,8 +2,8 @@ import { endSignIns, normalEmail, requireEmail } from '@sluice/accounts'
 import type { Database } from '@sluice/database'
 
 /**
- * Makes an address an operator's, who may see every app and the queues. Returns false if the address is an operator's
- * already. Throws `InvalidAccount` if the address is not valid.
+ * Makes the owner of an address an operator, who may see every app and the queues. Returns false if the owner is an
+ * operator already. Throws `InvalidAccount` if the address is not valid.
  */
 export async function addOperator(db: Database, email: string): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db

@@ -16,7 +16,7 @@ export interface Visitor {
   mustConfirmSoon: boolean
 }
 
-/** The session ends soon if so many minutes are left of the provider's last confirmation. */
+/** A session ends soon if the provider's last confirmation is valid for fewer minutes than this. */
 const soonMinutes = 5
 
 /**

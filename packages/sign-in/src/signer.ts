@@ -9,7 +9,7 @@ export interface Signer {
 }
 
 /**
- * Opens a signer whose signatures all processes of a deployment accept. The migration puts the key into Postgres, so
+ * Opens a signer whose signatures all processes of a deployment accept. A migration inserts the key into Postgres, so
  * operators have no key to distribute or to lose. The signer reads the key on first use.
  */
 export function openSigner(db: Database): Signer {

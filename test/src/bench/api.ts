@@ -16,7 +16,8 @@ const target = 0.6
 
 /**
  * Compares profile updates by 200 clients to a bare Fastify route that does one INSERT on the same Postgres. Waves of
- * load alternate between them. In one comparison all clients belong to one app, in the other each to a different app.
+ * load alternate between the two. In one comparison all clients belong to one app; in the other, each client belongs to
+ * a different app.
  *
  * Returns whether the API always reaches 0.6 of the bare route's rate, without an error.
  */
@@ -60,7 +61,7 @@ async function benchStore(redisUrl: string | undefined): Promise<boolean> {
   }
 }
 
-/** Returns updates of the users of `appCount` apps, which alternate. */
+/** Returns updates that alternate between the users of `appCount` apps. */
 async function profileUpdates({ db, api }: RunningStack, appCount: number): Promise<LoadTarget> {
   const userId = (number: number) => `user-${number % (users / appCount)}`
   const userIds = Array.from({ length: users / appCount }, (_, number) => userId(number))
@@ -86,7 +87,10 @@ async function profileUpdates({ db, api }: RunningStack, appCount: number): Prom
   return { url: `${api}/v2/user_profiles`, next, expected: 202 }
 }
 
-/** Prints the results of some waves, beside the bare route's. Returns whether the target is reached. */
+/**
+ * Prints the results of some waves, and their ratio to the results of the bare route. Returns whether the target is
+ * reached.
+ */
 function print(name: string, results: readonly LoadResult[], yardstick?: readonly LoadResult[]): boolean {
   const median = (all: readonly LoadResult[], figure: keyof LoadResult) =>
     quantile(

@@ -19,10 +19,10 @@ const maxRatio = 3
 const completionTimeoutMs = 15 * 60_000
 
 /**
- * Measures profile updates while a worker completes the deletion of 1,000,000 users. The updated users stay; they
- * belong to the same app and to another one.
+ * Measures profile updates while a worker completes the deletion of 1,000,000 users. The updates are about other users
+ * of the same app, and about users of another app.
  *
- * Returns whether the 99th percentile of an update stays under 3 times that of an idle stack, without an error.
+ * Returns whether the 99th percentile of an update stays under 3 times its value on an idle stack, without an error.
  */
 export async function benchDeletions(): Promise<boolean> {
   const stack = await startStack({ env: { RATE_LIMIT_PROFILE_UPDATE: '100000000/60s' } })

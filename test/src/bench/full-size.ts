@@ -22,9 +22,9 @@ interface Run extends Measured {
 }
 
 /**
- * Imports a file of 1 GB whose users come once each in shuffled order, as first import and again, by Sluice and by the
- * expert, and a small file of the same kind. Postgres has the settings that `npm start` gives it here.
- * `[--rows N]`. Returns whether the targets are met.
+ * Imports a file of 1 GB, in which each user occurs once in shuffled order, and a small file of the same kind. Sluice
+ * and the expert each import a file twice: as first import, and again. Postgres has the settings that `npm start` gives
+ * it on this machine. `[--rows N]`. Returns whether the targets are met.
  */
 export async function benchFullSize(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({ args: [...args], options: { rows: { type: 'string', default: '9000000' } } })
@@ -50,7 +50,7 @@ async function importBoth(rows: number): Promise<Run[]> {
       runs.push({ ...measured, rows, phase, contender: contender.name, work })
       console.error(`${rows} rows, ${phase}, ${contender.name}: ${measured.seconds.toFixed(1)} s`)
     }
-    // The databases of both would not fit in the memory that keeps files.
+    // The page cache would not hold the databases of both contenders.
     await postgres.run('postgres', `drop database ${contender.database} with (force)`)
   }
   return runs

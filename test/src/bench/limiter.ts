@@ -18,8 +18,8 @@ const requests = 5_000
 const target = 1
 
 /**
- * Measures the time that the rate limiter adds to a request: a client sends the same request to an API with it and to
- * one without, alternately, and waits for each answer. Returns whether the target is reached on Redis.
+ * Measures the time that the rate limiter adds to a request. A client sends the same request alternately to an API with
+ * the limiter and to an API without it, and waits for each answer. Returns whether the target is reached on Redis.
  */
 export async function benchLimiter(): Promise<boolean> {
   return await forEachStore(async (redisUrl) => {

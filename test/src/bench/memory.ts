@@ -13,7 +13,7 @@ import { printTargets, type Target } from './targets.ts'
 
 const megabyte = 1_000_000
 
-/** The longestMs time that an import may take, and how often its status is requested, ms. */
+/** The longest time that an import may take, and how often its status is requested, ms. */
 const longestMs = 60 * 60_000
 const pollMs = 500
 
@@ -81,7 +81,7 @@ async function measure(stack: RunningStack, options: LargeFileOptions) {
   return { bytes, rows: counts.rows, seconds, peak }
 }
 
-/** Waits for the end of the import, and polls so rarely that it takes no CPU time from it. */
+/** Waits for the end of the import. Polls so rarely that polling takes no CPU time from the import. */
 async function endOf({ api }: RunningStack, { token }: App, importId: string): Promise<ImportView> {
   const poll = async () => {
     await delay(pollMs)

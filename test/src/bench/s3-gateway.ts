@@ -12,8 +12,8 @@ import { printTargets, type Target } from './targets.ts'
 const megabyte = 1_000_000
 
 /**
- * Shows that the S3 gateway's memory does not grow with the size of files, and little with their number, with uploads
- * at the same time: `[--uploads 20] [--megabytes 100]`. Returns whether the target is met.
+ * Shows that the S3 gateway's memory does not grow with the size of files, and grows little with the number of
+ * simultaneous uploads: `[--uploads 20] [--megabytes 100]`. Returns whether the target is met.
  */
 export async function benchGateway(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({

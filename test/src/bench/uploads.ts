@@ -66,7 +66,7 @@ async function writeStraight(storage: Storage, content: Buffer): Promise<void> {
   await storage.write('straight', content, 'text/csv')
 }
 
-/** Uploads a file until the answer, which the API sends when the file is stored and its types are inferred. */
+/** Uploads a file and waits for the answer, which the API sends when the file is stored and its types are inferred. */
 async function uploadV2({ api }: RunningStack, { token }: App, file: MadeFile): Promise<void> {
   const sending = request(`${api}/v2/user_profiles/bulk_import`, {
     method: 'POST',

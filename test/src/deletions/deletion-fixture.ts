@@ -13,7 +13,9 @@ import { userIdsIn } from '../environment/database.ts'
 import { openTestBucket, type TestBucket } from '../environment/storage.ts'
 import { type ImportFixture, openImportFixture } from '../imports/import-fixture.ts'
 
-/** An import fixture that also deletes. The clock of deletions is set by the tests, and far ahead of Postgres's. */
+/**
+ * An import fixture that also deletes users. Tests set the clock of deletions, which is far ahead of Postgres's clock.
+ */
 export interface DeletionFixture extends ImportFixture {
   deletions: DeletionContext
 }

@@ -68,7 +68,8 @@ describe.each(stores)('queues on %s', (_, sharedRedis) => {
 })
 
 /**
- * Opens an app with an import that holds the users' IDs. Its two requests, two months old, have 5,000 users in common.
+ * Opens an app with an import that holds the users' IDs. The app's two deletion requests are two months old, and have
+ * 5,000 users in common.
  */
 async function openDueApp(stack: RunningStack): Promise<App> {
   const { api, db } = stack

@@ -9,8 +9,8 @@ import { claim, importFile, openApp, profilesOf, queueFile, resultOf } from '../
 import { slowReads } from '../imports/slow-storage.ts'
 import { type DeletionFixture, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
 
-// A deletion completes while an import runs, between two of its batches. From then on no batch applies or reports its
-// users, and the error rows that earlier batches kept are gone.
+// A deletion completes while an import runs, between two of its batches. From then on no batch applies or reports the
+// deleted users, and the error rows that earlier batches kept are gone.
 const others = Array.from({ length: 12 }, (_, index) => `u${index}`)
 
 let fixture: DeletionFixture

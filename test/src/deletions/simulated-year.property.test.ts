@@ -17,7 +17,8 @@ import {
 import { AppModel } from './model.ts'
 
 // Whatever happens in a year, the database equals a plain model at every step. Queues take no part: a job of
-// maintenance carries no data, so the result holds for both stores. killed-worker.test.ts runs real workers on both.
+// maintenance carries no data, so the result holds for both stores. killed-worker.long.test.ts runs real workers on
+// both.
 let fixture: DeletionFixture
 beforeAll(async () => {
   // Batches are so small that a run often ends between two of them.

@@ -7,8 +7,8 @@ import { until } from '../environment/wait.ts'
 import { importFile, openApp, profilesOf } from '../imports/import-fixture.ts'
 import { type DeletionFixture, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
 
-// A writer of a user's first profile has seen before that the user is registered. A deletion must not complete in
-// between.
+// A writer of a user's first profile checks that the user is registered before it writes. A deletion must not complete
+// between the check and the write.
 const { accepted, completion } = schedule
 const users = ['a', 'b']
 
@@ -18,7 +18,7 @@ let other: pg.Client
 beforeEach(async () => {
   fixture = await openDeletionFixture()
   appId = await openApp(fixture, users)
-  // The key is registered, so that nobody waits for its registration.
+  // The key is registered, so that no writer waits for its registration.
   await importFile(fixture, appId, `user_id,n\na,1\n`)
   await sql`delete from profiles`.execute(fixture.database.db)
   other = new pg.Client({ connectionString: fixture.database.url })

@@ -19,7 +19,7 @@ declare module 'vitest' {
     /** Undefined if there is neither `CHROMIUM_PATH` nor a chromium on the path. */
     chromium: string | undefined
     s3Endpoint: string
-    /** Answers with the folder of the stack that test files share, and starts this stack if need be. */
+    /** The URL of a server that starts the shared stack when first asked, and answers with the stack's folder. */
     stackOffer: string
   }
 }

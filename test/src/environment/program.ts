@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 
 /**
- * The variables that a process of Node needs from this one. Compiled code that is kept halves the time until it is
- * ready.
+ * The environment variables that a Node process inherits from this process. The cache of compiled code halves the time
+ * until the process is ready.
  */
 export const nodeEnvironment = { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }
 

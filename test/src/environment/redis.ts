@@ -4,10 +4,10 @@ import { Redis } from 'ioredis'
 import { freePort } from './free-port.ts'
 
 /**
- * Finds a Redis for tests: `REDIS_TEST_URL`, or a new redis-server if the program is on the path.
+ * Finds a Redis for tests: `REDIS_TEST_URL`, or a new redis-server if the program is on the path. Returns undefined if
+ * there is neither. With `CI=true` it throws instead, so that no suite is skipped unnoticed.
  *
- * `ofItsOwn` ignores `REDIS_TEST_URL`, for tests that stop the server. Returns undefined if there is neither. With
- * `CI=true` it throws instead, so that no suite is skipped unnoticed.
+ * `ofItsOwn` ignores `REDIS_TEST_URL`, for tests that stop the server.
  */
 export async function startRedis(
   folder: string,
@@ -24,7 +24,7 @@ export async function startRedis(
     console.warn('Redis suites are skipped: there is no redis-server on the path, and REDIS_TEST_URL is not set.')
     return undefined
   }
-  // Leaves no server running if this process is ended by a signal, as a benchmark may be.
+  // Leaves no server running if a signal ends this process, as may happen to a benchmark.
   const kill = () => void server.kill('SIGKILL')
   process.once('exit', kill)
   server.once('exit', () => process.off('exit', kill))

@@ -16,8 +16,8 @@ export interface OfferedStack {
 }
 
 /**
- * Offers one stack to all test files of a run. Runs in the process that starts the test files. If another storage than
- * our own is under test, the stack uses this storage.
+ * Offers one stack to all test files of a run. Runs in the process that starts the test files. If the tests run against
+ * a storage that is not ours, the stack uses that storage too.
  */
 export async function offerStack(storageUrl: string): Promise<OfferedStack> {
   const env = isOtherStorage() ? settingsOf(storageUrl) : {}

@@ -19,7 +19,7 @@ export function isOtherStorage(): boolean {
 
 /**
  * Starts the storage that system tests share, with the bucket `test`: our own S3 endpoint, or OpenStack Swift if
- * `STORAGE_UNDER_TEST` is `swift` (`npm run test:storage`). Accepts a folder for its files.
+ * `STORAGE_UNDER_TEST` is `swift` (`npm run test:storage`). The storage keeps its files in `folder`.
  */
 export async function startTestStorage(folder: string): Promise<StorageServer> {
   await mkdir(folder)

@@ -14,7 +14,7 @@ const keepers = ['account', 'container', 'object'] as const
  * Starts OpenStack Swift with its S3 middleware: four processes that keep one copy of each object in `folder`. The
  * programs come from Debian's packages `swift-proxy`, `swift-account`, `swift-container` and `swift-object`.
  *
- * Accepts the only user, whose access key has the form `account:user`. Throws if a process does not start.
+ * `user` is the only user, whose access key has the form `account:user`. Throws if a process does not start.
  */
 export async function startSwift(
   folder: string,
@@ -45,7 +45,7 @@ export async function startSwift(
   }
 }
 
-/** Starts one of the servers that keep data, and the ring that leads the proxy to it. */
+/** Creates the ring by which the proxy finds a server that keeps data, and starts this server. */
 async function startKeeper(folder: string, name: (typeof keepers)[number]): Promise<ChildProcess> {
   const port = await freePort()
   const builder = join(folder, `${name}.builder`)
@@ -68,21 +68,21 @@ function commonSettings(folder: string, port: number): string[] {
     `swift_dir = ${folder}`,
     'bind_ip = 127.0.0.1',
     `bind_port = ${port}`,
-    // One process serves its requests itself, as whoever runs the tests.
+    // The server handles requests in a single process, as the user who runs the tests.
     'workers = 0',
     `user = ${process.env.USER ?? 'root'}`,
     'log_level = CRITICAL',
   ]
 }
 
-/** Filters whose code has another name. */
+/** Filters that Swift provides under another name. */
 const eggs: Record<string, string> = { cache: 'memcache' }
 
 function proxyConfiguration(folder: string, port: number, user: { accessKeyId: string; secretAccessKey: string }) {
   const filters = ['catch_errors', 'gatekeeper', 'listing_formats', 'cache', 's3api', 'tempauth', 'copy', 'slo', 'dlo']
   const [account = '', name = ''] = user.accessKeyId.split(':')
   const settings: Record<string, string[]> = {
-    // The middleware must be there, but needs no server.
+    // The pipeline needs this filter, but the filter needs no running memcached.
     cache: ['memcache_servers = 127.0.0.1:1'],
     s3api: ['location = us-east-1'],
     tempauth: [`user_${account}_${name} = ${user.secretAccessKey} .admin`],

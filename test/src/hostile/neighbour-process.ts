@@ -1,4 +1,4 @@
-// The process of another tenant: repeats the same requests, and measures how long each takes.
+// The process of another tenant. Repeats the same requests, and measures how long each request takes.
 import { type IncomingMessage, request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { send } from '@sluice/s3-endpoint/testing'

@@ -39,7 +39,8 @@ const longestMs = { sample: 12_000, full: 90_000 }
 /** How long normal values are measured, ms. */
 const normalTimeMs = { sample: 1_500, full: 5_000 }
 /**
- * Minimum number of samples per kind of request from the beginning of an attack. Fewer samples give no useful median.
+ * Minimum number of samples per kind of request from the beginning of an attack. The median of fewer samples is
+ * useless.
  */
 const minSamples = { sample: 3, full: 20 }
 
@@ -116,7 +117,9 @@ export async function runAttack(
 
 const usersOfAttacker = Array.from({ length: 9 }, (_, index) => `u${index + 1}`)
 
-/** Collects samples until every kind of request has enough. A short attack has after-effects, which count as well. */
+/**
+ * Collects samples until every kind of request has enough. Continues after a short attack: its after-effects count too.
+ */
 async function takeEnough(neighbour: Neighbour, count: number) {
   const samples = await neighbour.take()
   const isEnough = () => requestKinds.every((kind) => samples.filter((sample) => sample.kind === kind).length >= count)

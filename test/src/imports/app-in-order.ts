@@ -3,7 +3,7 @@ import { dispatchNextInOrder, noticeUploads, requestImport } from '@sluice/impor
 import { expect } from 'vitest'
 import { type ImportFixture, openApp, resultOf } from './import-fixture.ts'
 
-/** An app with the user `u1`, whose imports wait for uploads, are dispatched, and grow old. */
+/** An app with the user `u1`. Tests let its imports wait for uploads, be dispatched, and grow old. */
 export interface AppInOrder {
   appId: number
   /** Sends a first request without uploading its file. Returns the import's ID. */

@@ -5,7 +5,7 @@ import { csvOf, errorLines, openAppWithUsers, rowsOf } from './cancelled-rows.ts
 import { claim, type ImportFixture, openImportFixture, queueFile, resultOf } from './import-fixture.ts'
 import { slowReads } from './slow-storage.ts'
 
-// The report of a cancelled import is its error file and its mails. Maintenance makes it.
+// Maintenance makes the report of a cancelled import: its error file and its mails.
 let fixture: ImportFixture
 let appId: number
 

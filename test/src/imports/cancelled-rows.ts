@@ -17,7 +17,7 @@ export interface Row {
   file: string
 }
 
-/** Returns rows, of which every seventh has an `n` that is no int. */
+/** Returns rows. In every seventh row, `n` is no int. */
 export function rowsOf(file: string): Row[] {
   return Array.from({ length: 64 }, (_, index) => ({
     user: users[(index * 5) % users.length] ?? '',

@@ -24,7 +24,7 @@ const file = `user_id,a,n\n${rows}`
 beforeEach(async () => {
   fixture = await openImportFixture({ BATCH_ROWS: '5', INFERENCE_ROWS: '5', IMPORT_ATTEMPTS: '3' })
   appId = await openApp(fixture, users)
-  // `n` is an int, so that every seventh row is invalid.
+  // Registers `n` as an int, so that every seventh row is invalid.
   await importFile(fixture, appId, 'user_id,n\nu1,1\n')
   return () => fixture.close()
 })
@@ -116,7 +116,7 @@ describe('a worker that dies in the middle', () => {
   })
 
   test('has settled types: its successor uses them even if no row has registered them yet', async () => {
-    // The first rows, from which types are inferred, are of unregistered users: `t` is an int nevertheless.
+    // Types are inferred from the first rows. Although these rows are of unregistered users, `t` is an int.
     const strangers = Array.from({ length: 10 }, (_, i) => `stranger${i},${i}\n`).join('')
     const members = users.map((user, i) => `${user},${i === 1 ? 'x' : i}\n`).join('')
     const importId = await queueFile(fixture, appId, `user_id,t\n${strangers}${members}`)

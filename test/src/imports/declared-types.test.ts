@@ -157,7 +157,7 @@ test('an app that refuses new keys refuses them in files from the bucket as well
     ...{ etag: stat?.etag ?? '', byteSize: stat?.byteSize ?? 0, fileName: 'a.csv', sentAt: new Date().toISOString() },
     ...{ uploadHash: null, signatureHash: null },
   })
-  // The default counts as it was when the import was requested.
+  // The setting at the time of the request counts, not the current setting.
   await setNewKeys(fixture.database.db, appId, 'register')
   await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
   const { view } = await resultOf(fixture, appId, importId)

@@ -14,8 +14,8 @@ import {
 } from './import-fixture.ts'
 import { slowReads } from './slow-storage.ts'
 
-// What happens to other imports while one makes room on a full disk. `faults/disk-full` uses a disk that is really
-// full.
+// What happens to other imports while one makes room on a full disk. `faults/disk-full.long.test.ts` uses a disk that
+// is really full.
 let fixture: ImportFixture
 let appId: number
 /** Half of this import is committed, and some of its error rows are kept. */
@@ -51,9 +51,9 @@ async function chunksOf(id: string): Promise<number> {
 }
 
 /**
- * Begins to make room on a full disk: a large import keeps many error rows, and the rows of a third one find no room.
- * Returns when the rows are about to be removed, with the outcome of making room and a function that reads the large
- * import.
+ * Begins to make room on a full disk: a large import keeps many error rows, and the rows of a third import find no
+ * room. Returns when the rows are about to be removed, with the outcome of making room and a function that reads the
+ * large import.
  */
 async function beginToMakeRoom(): Promise<{ largest: () => Promise<Result>; made: Promise<unknown> }> {
   const { db } = fixture.database
@@ -149,7 +149,7 @@ test('a batch that is committed without its rows while other rows are set aside 
     until(`${text} to wait`, async () => (await lockWaits(db)).some((statement) => statement.includes(text)))
   await waits('insert into import_error_chunks')
   await release('marking')
-  // The lock waits for the batch, which has seen that no rows are kept.
+  // `lock table` waits for the batch, which has already seen that no rows are kept.
   await waits('lock table import_error_chunks')
   await release('batch')
 

@@ -58,7 +58,10 @@ test.each([
   120_000,
 )
 
-/** Returns the same database, but explains each statement before it runs, and notes the blocks that it touches. */
+/**
+ * Wraps a database so that it explains each statement before running it, and notes the blocks that the statement
+ * touches.
+ */
 function explaining(db: Database, blocks: [string, number][]): Database {
   const executeQuery = async (query: CompiledQuery) => {
     blocks.push([query.sql.trim().slice(0, 60), await blocksOf(db, query)])

@@ -15,8 +15,8 @@ import {
   resultOf,
 } from './import-fixture.ts'
 
-// A dry run makes every check and the whole report, but applies nothing. `model.property.test.ts` compares its
-// report to an import's.
+// A dry run makes every check and the whole report, but applies nothing. `model.property.test.ts` compares its report
+// to the report of an import.
 let fixture: ImportFixture
 let appId: number
 const noShutdown = new AbortController().signal
@@ -139,7 +139,8 @@ describe('a dry run that several workers continue one after another ends like an
   })
 
   /**
-   * Runs a dry run by many workers: each releases it after `batches` batches. Calls `between` after the first worker.
+   * Runs a dry run by many workers. Each worker releases the import after `batches` batches. Calls `between` after the
+   * first worker.
    */
   async function runByManyWorkers(file: string, batches: number, between = async () => {}): Promise<Result> {
     const importId = await queueFile(fixture, appId, file, 'text/csv', true)

@@ -1,7 +1,7 @@
 import { KeptRows } from '../../../packages/imports/src/batch/kept-rows.ts'
 import { unregistered } from '../../../packages/imports/src/batch/problems.ts'
 
-/** Where an error chunk is put, and the upload's header. */
+/** The place of an error chunk, and the columns of the uploaded file. */
 interface ChunkPlace {
   appId: number
   importId: string

@@ -98,7 +98,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
     whole = lines.map((line, index) => ({ line, number: numbers[index] ?? 0 }))
   })
 
-  /** Returns what a file of this limit must be, given the file without a limit. */
+  /** Returns the file that is expected with this limit, derived from `whole`, the lines of the file without a limit. */
   function expected(limit: number): { errorFile: string | undefined; endsBeforeRow: number | undefined } {
     let errorFile = header
     for (const { number, line } of whole) {
@@ -112,7 +112,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
     return { errorFile, endsBeforeRow: undefined }
   }
 
-  /** Any limit, or about the bytes up to one of the lines. */
+  /** Any limit, or the length of the file up to one of its lines, give or take a byte. */
   const limits = fc.oneof(
     fc.nat({ max: 2_500 }).map((limit) => () => limit),
     fc.record({ lines: fc.nat({ max: 30 }), more: fc.integer({ min: -1, max: 1 }) }).map(({ lines, more }) => () => {
@@ -207,7 +207,10 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
     await runDisturbed(here, await claim(here, claimed.appId, claimed.importId), others)
   }
 
-  /** Claims an import whose worker still holds it. A batch that this worker commits meanwhile renews its lease. */
+  /**
+   * Claims an import that another worker still holds. Tries repeatedly, because each batch that this worker commits
+   * renews its lease.
+   */
   async function takeOver({ context }: ImportFixture, { appId, importId }: Claim): Promise<Claim> {
     return await until('the claim', async () => {
       await setImport(importId, { lease_until: new Date(0) })

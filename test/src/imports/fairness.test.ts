@@ -43,7 +43,8 @@ async function run(app: number, importId: string): Promise<string> {
 }
 
 /**
- * Runs an import to its end while a small one of the other app waits all the time. Returns the outcomes of its claims.
+ * Runs an import to its end while a small import of the other app waits all the time. Returns the outcomes of the
+ * import's claims.
  */
 async function runInSlices(importId: string): Promise<string[]> {
   await queueFile(fixture, otherId, small)
@@ -104,7 +105,7 @@ describe('an import whose slice is over', () => {
     const importId = await queueFile(fixture, appId, long)
     await queueFile(fixture, otherId, small)
     await dispatchNextInOrder(fixture.context)
-    // However long the file takes here.
+    // Keeps the dispatch recent, even if a slow machine takes long to read the file.
     await sql`update imports set dispatched_at = now() + interval '1 min' where app_id = ${otherId}`.execute(
       fixture.database.db,
     )
@@ -182,7 +183,7 @@ describe('of the imports that wait for a worker', () => {
     const first = await queueOf(sizes.small, appId)
     await dispatchAndWait()
     expect(await nextId()).toBe(first)
-    // Its small imports together have used slightly more than a slice.
+    // The small imports of the app have together used slightly more than a slice.
     await sql`insert into import_slot_time values (${appId}, 31, now())`.execute(fixture.database.db)
     await cancelImport(fixture.database.db, first, appId)
     await queueOf(sizes.small, appId)

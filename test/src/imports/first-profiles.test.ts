@@ -10,7 +10,7 @@ const users = Array.from({ length: 12 }, (_, index) => `user${index}`)
 beforeEach(async () => {
   fixture = await openImportFixture({ BATCH_ROWS: '2' })
   appId = await openApp(fixture, users)
-  // The keys are registered, so that no batch goes alone because of them.
+  // Registers the keys, because a batch that may register keys is in flight alone.
   await importFile(fixture, appId, 'user_id,n,m\nuser11,0,0\n')
   return () => fixture.close()
 })

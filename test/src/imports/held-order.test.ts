@@ -32,7 +32,9 @@ describe('an import that has committed a batch keeps its app until it ends', () 
     expect(await runImport(context, await claimed, shutdown.signal)).toEqual({ outcome: 'interrupted' })
   }
 
-  /** Returns an import that overtook an earlier one without an upload, and was released after a batch. */
+  /**
+   * Returns an earlier import without an upload, and a later import that overtook it and was released after a batch.
+   */
   async function overtakeAndRelease(): Promise<{ earlier: string; later: string }> {
     const earlier = await app.awaitUpload()
     const later = await queueFile(fixture, appId, longFile)

@@ -13,8 +13,8 @@ import {
   resultOf,
 } from './import-fixture.ts'
 
-// A row is skipped if the user's profile is known to hold it. The row must also mean the same: equal bytes are not
-// enough.
+// A row is skipped if the user's profile is known to hold it. Equal bytes are not enough: under another header, or with
+// another type of a key, the row means something else.
 let fixture: ImportFixture
 let appId: number
 beforeEach(async () => {

@@ -1,6 +1,9 @@
 import type { ValueType } from '@sluice/contract'
 
-/** What an import does, in memory and written for clarity alone: the oracle of the property tests. */
+/**
+ * The file of an import. `applyTable` applies it in memory, written for clarity alone: the oracle of the property
+ * tests.
+ */
 export interface Table {
   header: string[]
   rows: Buffer[][]
@@ -22,7 +25,7 @@ export interface Expected {
   applied: number
 }
 
-/** What else decides about the outcome. */
+/** The settings and options that decide about the outcome, besides table and world. */
 export interface Rules {
   batchRows: number
   inferenceRows: number

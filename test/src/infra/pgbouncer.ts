@@ -15,7 +15,7 @@ export interface Pooler {
 
 /**
  * Starts PgBouncer with its default configuration in front of all databases of a server. PgBouncer refuses to run as
- * root, so it then runs as `nobody`.
+ * root. If the tests run as root, PgBouncer runs as `nobody`.
  */
 export async function startPgBouncer(databaseUrl: string): Promise<Pooler> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-pgbouncer-'))

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { PooledServer } from './pooled-server.ts'
 import { cutText, type Message, MessageReader, messageBytes } from './postgres-messages.ts'
 
-/** Where a client gets a connection to Postgres for a transaction. */
+/** Lends connections to Postgres, for one transaction each. */
 interface Lender {
   borrow(): Promise<PooledServer>
   release(server: PooledServer): void

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import { cutText, type Message, MessageReader, messageBytes } from './postgres-messages.ts'
 
-/** An answer that is due: of a Parse, of a Close, or the end of everything up to a Sync. */
+/** An answer that Postgres owes: to a Parse, to a Close, or to everything up to a Sync. */
 interface Due {
   of: 'parse' | 'close' | 'sync'
   /** The statement's name on the server. */
@@ -31,7 +31,7 @@ export class PooledServer {
     })
   }
 
-  /** Opens a connection. pg logs in, and the pooler then uses its socket. */
+  /** Opens a connection. The library pg logs in, and the pooler then uses pg's socket. */
   static async open(databaseUrl: string): Promise<PooledServer> {
     const client = new pg.Client({ connectionString: databaseUrl })
     client.on('error', () => {}) // the pooler ends its connections without a farewell
@@ -77,7 +77,7 @@ export class PooledServer {
     }
     statements.set(name, statement)
     const own = ownName(statement)
-    // Another client has prepared it: it is prepared anew, so that this client's answer arrives in its order.
+    // Another client has prepared this statement. Preparing it again makes this client's answer arrive in order.
     if (this.#knows(own)) this.#sendDue(messageBytes('C', `S${own}\0`), 'close', own, false)
     this.#sendDue(messageBytes('P', `${own}\0`, statement), 'parse', own, true)
   }

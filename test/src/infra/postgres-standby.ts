@@ -65,7 +65,7 @@ async function copyRunning(primaryUrl: string, from: string, to: string): Promis
   } finally {
     await client.end()
   }
-  // The password of the embedded server is in a file beside its directory.
+  // The password of the embedded server is in a file next to its data directory.
   for (const name of await readdir(dirname(from))) {
     if (name === `${basename(from)}.password`) await cp(join(dirname(from), name), join(dirname(to), name))
   }

@@ -103,7 +103,7 @@ export async function startSentinelTrio(folder: string, name: string): Promise<S
   }
 }
 
-/** Makes a certificate for 127.0.0.1 that signs itself. Returns the paths of its file and of its key. */
+/** Makes a self-signed certificate for 127.0.0.1. Returns the paths of its file and of its key. */
 export async function makeCertificate(folder: string): Promise<{ certificate: string; key: string }> {
   const [certificate, key] = [join(folder, 'redis.crt'), join(folder, 'redis.key')]
   const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']

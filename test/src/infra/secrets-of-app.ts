@@ -17,7 +17,8 @@ export const secrets = [
 export const appNames = ['api', 'worker', 'dashboard', 's3-gateway'] as const
 
 /**
- * Secrets that `sluice migrate` reads. It stops at the first invalid setting, so they cannot be determined at run time.
+ * Secrets that `sluice migrate` reads. {@link secretsOfApp} cannot determine them, because the command stops at the
+ * first invalid setting.
  */
 export const secretsOfMigration = ['DATABASE_URL', 'REDIS_URL']
 
@@ -27,7 +28,7 @@ export const secretsOfMigration = ['DATABASE_URL', 'REDIS_URL']
  */
 export async function secretsOfApp(app: (typeof appNames)[number]): Promise<string[]> {
   const bad = { DATABASE_URL: 'x', REDIS_URL: 'x', SMTP_URL: 'x', ENCRYPTION_KEYS: 'x' }
-  // These may be unset. A file that is missing makes them invalid.
+  // These settings may be unset. A missing file makes them invalid.
   const optional = ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY', 'OIDC_CLIENT_SECRET']
   const missing = Object.fromEntries(optional.map((name) => [`${name}_FILE`, '/missing']))
   const main = fileURLToPath(new URL(`../../../apps/${app}/src/main.ts`, import.meta.url))

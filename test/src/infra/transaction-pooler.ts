@@ -15,10 +15,12 @@ export interface TransactionPooler {
 }
 
 /**
- * Starts a pooler as PgBouncer 1.21 with `pool_mode = transaction` is: it lends a connection to Postgres to a client
- * until the transaction ends, prepares the client's statements on each connection where they are missing, and refuses
- * startup parameters that PgBouncer does not know. Each transaction gets the connection that was not used for longest,
- * so a client that relies on its session fails soon.
+ * Starts a pooler that behaves like PgBouncer 1.21 with `pool_mode = transaction`. It lends a client a connection to
+ * Postgres until the transaction ends. It prepares the client's statements on each connection where they are missing,
+ * and refuses startup parameters that PgBouncer does not know.
+ *
+ * Each transaction gets the connection that has been idle for longest, so a client that relies on its session fails
+ * soon.
  */
 export async function startTransactionPooler(databaseUrl: string, size = 8): Promise<TransactionPooler> {
   const idle: PooledServer[] = []

@@ -39,7 +39,7 @@ async function runningImport(): Promise<{ app: App; importId: string; following:
   return { app, importId, following }
 }
 
-/** Expects the results that all imports have in common if they are cancelled while they run. */
+/** Expects the results that are the same for every import that is cancelled while it runs. */
 async function expectCancelled(app: App, importId: string): Promise<void> {
   const cut = await until('the error file', async () => {
     const view = await statusOf(stack.api, app.token, importId)

@@ -236,7 +236,8 @@ test('a worker has a lower processor priority than the API', async () => {
   const { api, worker } = (await stack.info()).processes
   const [ofApi, ofWorker] = [api?.[0] ?? Number.NaN, worker?.[0] ?? Number.NaN].map((pid) => getPriority(pid))
   expect(ofWorker).toBeGreaterThan(ofApi ?? Number.NaN)
-  // Linux may divide the processor among sessions. Each app has a session of its own.
+  // Linux may divide the processor among sessions, and each app has a session of its own. The session then needs the
+  // lower priority too.
   const session = `/proc/${worker?.[0]}/autogroup`
   if (existsSync(session)) expect(readFileSync(session, 'utf8')).toMatch(/ nice 10$/m)
 })

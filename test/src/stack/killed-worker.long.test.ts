@@ -7,7 +7,7 @@ import { type RunningStack, startStack } from './running-stack.ts'
 import { importLog, lastClaim } from './worker-log.ts'
 
 // The guarantees of design.md §4 if workers die or hang in the middle of a file, compared with an undisturbed run.
-// killed-worker.test.ts has the same for one killed worker and a smaller file.
+// killed-worker.test.ts checks them with one killed worker and a smaller file.
 let stack: RunningStack
 let imports: LargeImports
 let undisturbed: Outcome
@@ -71,7 +71,7 @@ test(
 
 /**
  * Stops a worker in a transaction, between the lookup of users and the writes. Repeats this until the worker is caught
- * there, each time for less than a lease.
+ * there. Each stop is shorter than a lease.
  */
 async function hangInTransaction(pid: number): Promise<void> {
   await until('a worker caught in a transaction', async () => {

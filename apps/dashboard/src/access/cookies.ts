@@ -15,8 +15,8 @@ export interface SignedCookies {
 }
 
 /**
- * Opens signed cookies for a dashboard at this address. If it is https, browsers send them only by https and to this
- * host.
+ * Opens signed cookies for a dashboard at this address. If the address begins with `https:`, browsers send the cookies
+ * only over https and only to this host.
  */
 export function openCookies(signer: Signer, dashboardUrl: string): SignedCookies {
   const secure = dashboardUrl.startsWith('https:')

@@ -1,10 +1,12 @@
 import { clientNetwork, openShares } from '@sluice/service'
 import type { FastifyInstance } from 'fastify'
 
-/** Maximum number of forms in flight in one process, and from one person or from one address without a session. */
+/**
+ * Maximum number of forms in flight in one process: of all clients, and of one person or one network without a session.
+ */
 const formLimits = { all: 400, each: 40 }
 
-/** A person or an address has too many forms in flight. */
+/** The process, a person or a network has too many forms in flight. */
 class TooManyForms extends Error {
   override readonly name = 'TooManyForms'
   readonly statusCode = 429

@@ -6,12 +6,15 @@ const field = 'form_token'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** `mail program`: the address of the request contains the permission, and there is no form. */
+    /**
+     * `mail program`: a mail program sends the request. The key in its address is the permission, so it needs no form
+     * token.
+     */
     sender?: 'mail program'
   }
 }
 
-/** A form of another site, or a form that the visitor opened before signing in or out. */
+/** The form comes from another site, or the visitor opened it before signing in or out. */
 export class ForeignForm extends Error {
   override readonly name = 'ForeignForm'
   readonly statusCode = 403

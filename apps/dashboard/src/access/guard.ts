@@ -79,7 +79,8 @@ export function guardRoutes(dashboard: FastifyInstance, context: DashboardContex
 
   /**
    * Whether to send the browser to the provider before it gets the page. The provider must confirm sessions every few
-   * minutes; people who are still signed in there do not notice. Forms and scripts cannot follow, so pages ask early.
+   * minutes; people who are still signed in at the provider do not notice. Forms and scripts cannot follow a redirect
+   * to the provider, so pages ask for the confirmation early.
    */
   async function mustConfirm(request: FastifyRequest, session: string): Promise<boolean> {
     if (provider === undefined || !isNavigation(request)) return false

@@ -7,8 +7,8 @@ export class UnreadableText extends Error {
 }
 
 /**
- * Refuses requests with U+0000 in a form field or a query parameter, so that handlers need no check of their own. Parts
- * of the path need no check: handlers validate their form, or look up their hash.
+ * Refuses requests with U+0000 in a form field or a query parameter, so that handlers need no check of their own. Path
+ * parameters need no check: handlers validate them, or look up their hash.
  */
 export function refuseUnreadableText(dashboard: FastifyInstance): void {
   dashboard.addHook('preHandler', async ({ is404, query, body }) => {

@@ -19,8 +19,8 @@ function securityHeaders({ dashboardUrl }: DashboardContext): Record<string, str
     'Content-Security-Policy': policy,
     'X-Content-Type-Options': 'nosniff',
     'X-Frame-Options': 'DENY',
-    // Addresses may contain the secret of a sign-in link, so other sites must not see them. Forms must send their
-    // origin.
+    // Addresses may contain the secret of a sign-in link, so other sites must not see them. The stricter `no-referrer`
+    // would also hide the origin of the dashboard's own forms.
     'Referrer-Policy': 'same-origin',
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Cross-Origin-Resource-Policy': 'same-origin',

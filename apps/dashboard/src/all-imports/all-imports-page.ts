@@ -4,7 +4,7 @@ import { type FilterTexts, type FoundImport, type FoundImports, shortestText } f
 import { importName, sourceName, stateMark, stateName } from '../imports/labels.ts'
 import { count, time } from '../layout/format.ts'
 
-/** What the page says about the filters. */
+/** Whether the page is the first, and which filter is invalid. */
 interface Place {
   isFirst: boolean
   /** The filter that is not valid. */

@@ -4,15 +4,15 @@ import { basename, dirname, join } from 'node:path'
 
 /**
  * Modules of packages that scripts for browsers may import, so that the preview has the rules and messages of an
- * import. They may import only modules of their own folder.
+ * import. A shared module may import only modules of its own folder.
  */
 const shared = ['@sluice/contract/import-messages', '@sluice/contract/limits', '@sluice/profiles/text-inference']
 
 const { resolve } = createRequire(import.meta.url)
 
 /**
- * Returns the shared modules and the modules that they import, by the names under which they are served, with their
- * sources.
+ * Returns the name and the source of each shared module, and of each module that a shared module imports. Browsers load
+ * a module by this name.
  */
 export function sharedModules(): [name: string, source: string][] {
   const files = new Set(shared.map((name) => resolve(name)))

@@ -10,7 +10,7 @@ import { type FileStart, readStart } from './file-start.ts'
 /** The number of rows from which types are inferred: the default of the import's setting `INFERENCE_ROWS`. */
 const sampleRows = 1_000
 
-/** Why a file counts as being in an encoding. A guess needs a person's eyes. */
+/** How the encoding of a file was determined. A person must check a guess. */
 export type Evidence = 'mark' | 'utf-8' | 'guess' | 'choice'
 
 /** A file that cannot be imported, with the reason for people. */
@@ -27,9 +27,9 @@ export class ChosenFile {
   dialect: DetectedDialect
   /** The columns of the file with a person's choices; empty if there is no header. */
   columns: ColumnPlan[] = []
-  /** The first rows of the file, as the file has them; undefined if there is no header. */
+  /** The first rows of the file before any conversion; undefined if there is no header. */
   source: Preview | undefined
-  /** Bytes from the first line that is not UTF-8; undefined if there is none, or a mark decides. */
+  /** Bytes from the first line that is not UTF-8; undefined if all lines are UTF-8, or if a byte order mark decides. */
   readonly otherBytes: Uint8Array | undefined
   #hasChosenSeparator = false
 
@@ -97,8 +97,8 @@ interface Recognised {
 }
 
 /**
- * Reads the beginning of a file and recognises its encoding: a byte order mark decides, else the file is UTF-8 if all
- * of it is, else the page guesses. `findOtherBytes` checks the whole file.
+ * Reads the beginning of a file and determines its encoding. A byte order mark decides. Without a mark, the file is
+ * UTF-8 if all its bytes are; otherwise the page guesses. `findOtherBytes` checks the whole file for UTF-8.
  *
  * Throws {@link RefusedFile} if the file is not text. Rejects if compressed data is damaged at its start.
  */

@@ -11,29 +11,32 @@ export type Type = (typeof types)[number]
 /** The registered keys of an app with their types. */
 export type Keys = Readonly<Record<string, Type>>
 
-/** What decides about columns besides the file. */
+/** The settings that decide, together with the file, what an import does with columns. */
 export interface ImportRules {
   keys: Keys
   /** Whether the app registers new keys, or refuses files that have any. */
   newKeys: 'register' | 'refuse'
-  /** A cell with this text removes a value; empty if none does. */
+  /** A cell with this text removes a value from the profile. Empty if there is no such text. */
   clearMarker: string
 }
 
-/** A value that loses its spelling in the inferred type. */
+/** A warning that values lose their spelling in the inferred type. */
 export interface Warning {
   message: string
   examples: readonly string[]
 }
 
-/** The way an import would treat a column. */
+/** How an import would treat a column. */
 export interface ColumnCheck {
   name: string
   /** The type, or the purpose of a column without a type, in words. */
   type: string
   /** The key is registered, so its type is final. */
   isRegistered: boolean
-  /** The import would register the key. Its type can be chosen; undefined if no value tells the type yet. */
+  /**
+   * The type that the import would register for a new key; undefined if no value tells the type yet. A person may
+   * choose another type.
+   */
   inferred?: Type | undefined
   isNew: boolean
   /** What the values lose in the inferred type. */
@@ -47,8 +50,8 @@ export interface ColumnCheck {
 }
 
 /**
- * Checks the columns of a preview with the rules of the import. `problems` are the reasons to refuse the whole file, in
- * the words of the import, which names only the first of them.
+ * Checks the columns of a preview with the rules of the import. `problems` are all reasons to refuse the whole file, in
+ * the words of the import. The import itself names only the first reason.
  */
 export function checkColumns(
   { header, rows }: Preview,

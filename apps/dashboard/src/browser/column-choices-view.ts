@@ -13,9 +13,9 @@ const shownColumns = 500
 const shownExamples = 2
 
 /**
- * Creates the choices for each column of a file: its key, whether it is imported, and how its values are written. They
- * are open if the page has something to propose. Calls `onChange` after each choice; the choices keep themselves up to
- * date.
+ * Creates the choices for each column of a file: its key, whether it is imported, and how its values are written. The
+ * list is open if a choice was made already, or if the page has a proposal. After each choice, the list updates itself
+ * and calls `onChange`.
  */
 export function columnChoicesView({ columns, source }: ChosenFile, keys: Keys, onChange: () => void): HTMLElement {
   const known = new Set([userIdColumn, ...Object.keys(keys)])
@@ -92,7 +92,10 @@ function columnItem(
   return { item, hasProposal: proposal !== undefined || possible.length > 0 }
 }
 
-/** Shows what a form makes of values, and which values do not have it. Points out possible forms if none is chosen. */
+/**
+ * Shows how a form converts values, and which values do not have the form. If no form is chosen, points out possible
+ * ones.
+ */
 function formExamples(
   values: readonly string[],
   form: ValueForm,

@@ -44,7 +44,7 @@ function enhance(form: HTMLFormElement): void {
     submitted.preventDefault()
     void send(form, reading, { button: submitted.submitter, limitBytes, clearMarker: marker?.value ?? '' })
   })
-  // A browser that goes back to the page keeps the file.
+  // If a person goes back to the page, the browser keeps the chosen file.
   choose(input.files?.[0])
 }
 
@@ -66,7 +66,7 @@ function acceptDrops(drop: HTMLElement, onFiles: (files: FileList) => void): voi
 /** A file that was chosen. It is read in the background. */
 interface Reading {
   file: File
-  /** Ends when the file has been read, with the reason why it must not be sent, if there is one. */
+  /** Resolves when the file has been read: to the reason why it must not be sent, or to undefined. */
   refusal: Promise<string | undefined>
   /** What the page shows of the file, once it has been read. */
   view: FileView | undefined
@@ -99,7 +99,7 @@ function openReading(file: File, form: HTMLFormElement, rules: () => ImportRules
         clearView()
         showProblem(problem)
       }
-      // The import reports what is wrong with a damaged file.
+      // A damaged file is sent anyway, because the import reports what is wrong with it.
       return isRefused ? problem : undefined
     }
   }
@@ -116,7 +116,7 @@ interface SendOptions {
 
 /** Converts a file if necessary, and sends it with the form. */
 async function send(form: HTMLFormElement, reading: Reading, options: SendOptions): Promise<void> {
-  // Locked fields are no part of a form.
+  // `FormData` omits disabled fields, and `Sending` disables them.
   const body = new FormData(form)
   const isSeen = reading.view !== undefined
   const sending = new Sending(form)

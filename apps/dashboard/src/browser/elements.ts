@@ -56,7 +56,7 @@ export function show(selector: string, isShown: boolean): void {
   if (found !== null) found.hidden = !isShown
 }
 
-/** Shows a problem of the file or the upload, or hides the last one if `problem` is undefined. */
+/** Shows a problem of the file or the upload, or hides the last problem if `problem` is undefined. */
 export function showProblem(problem: string | undefined): void {
   write('[data-problem]', problem ?? '')
   show('[data-problem]', problem !== undefined)

@@ -39,7 +39,7 @@ export async function findOtherBytes({ file, kind }: WholeFile, onRead: OnRead):
   return check.otherBytes
 }
 
-/** The bytes of a part of a converted file. */
+/** Size of a part of a converted file, bytes. */
 const partBytes = 2 ** 20
 
 /** The file cannot be converted, for the reason in the message. */

@@ -8,8 +8,8 @@ import { type Choices, previewView } from './preview-view.ts'
 import { readingView, updateSentAs } from './reading-view.ts'
 
 /**
- * Shows a chosen file in three parts: how it is read, what becomes of its columns, and the preview of what an import
- * would make of it. Each part follows from the preceding one.
+ * Shows a chosen file in three parts: how it is read, what becomes of its columns, and the preview of an import. Each
+ * part depends on the preceding part.
  */
 export class FileView {
   readonly chosen: ChosenFile
@@ -25,7 +25,7 @@ export class FileView {
   /** Number of the last question about a kept mapping. Answers to earlier questions are dropped. */
   #question = 0
 
-  /** Accepts the form of the page, and the rules of the import, which depend on its fields. */
+  /** `rules` returns the rules of the import, which depend on the fields of `form`. */
   constructor(chosen: ChosenFile, form: HTMLFormElement, rules: () => ImportRules) {
     this.chosen = chosen
     this.#form = form

@@ -9,7 +9,7 @@ export interface KeptMapping {
   keptAt: Date
 }
 
-/** A column of a mapping as the server has it. */
+/** A column of a mapping, in the form in which the server stores it. */
 interface MappedColumn {
   name: string
   key: string

@@ -7,7 +7,7 @@ const page = document.querySelector<HTMLElement>('[data-events]')
 let source: EventSource | undefined
 let ended = false
 
-/** The pause after the server has refused a stream because it has too many. The whole page is fetched instead. */
+/** The pause after the server has refused a stream because too many are open. The whole page is fetched instead. */
 const pauseMs = 5_000
 
 function open(): void {

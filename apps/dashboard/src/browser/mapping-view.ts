@@ -14,7 +14,7 @@ export function mappingOffer({ keptAt }: KeptMapping, onUse: () => void, onForge
   )
 }
 
-/** Creates the tick that keeps the mapping of a file. It is shown if there is something to keep. */
+/** Creates the check box that keeps the mapping of a file. It is shown if there is something to keep. */
 export function keepTick(): {
   tick: HTMLElement
   update: (columns: readonly ColumnPlan[]) => void

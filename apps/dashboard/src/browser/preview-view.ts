@@ -7,13 +7,14 @@ const shownRows = 5
 const shownColumns = 30
 
 /**
- * Maximum number of selectors for new columns beyond those. No app has more keys, unless an operator raises the limit.
+ * Maximum number of selectors for new columns that the preview does not show. No app has more keys, unless an operator
+ * raises the limit.
  */
 const furtherSelectors = 500
 
 /**
- * The types that the person has chosen for new columns, by key. A type that was left as it was inferred is not among
- * them: the import infers it itself, from as many rows as its setting says.
+ * The types that the person has chosen for new columns, by key. The map omits types that were left as inferred: the
+ * import infers them itself, from the number of rows in its setting.
  */
 export type Choices = Map<string, Type>
 
@@ -122,7 +123,7 @@ function refusal(problems: readonly string[]): HTMLElement {
   return element('div', { class: 'notice bad' }, element('p', {}, 'An import would refuse this file:'), list)
 }
 
-/** Creates the notices about the values of a column, in the type that was chosen for it, if any was. */
+/** Creates the notices about the values of a column. `chosen` is the type that the person has chosen for it, if any. */
 function noticesOf(column: ColumnCheck, chosen: Type | undefined, { length }: readonly unknown[]): HTMLElement[] {
   const misfits = chosen === undefined ? column.misfits : column.misfitsIn(chosen)
   const type = chosen ?? column.type

@@ -4,7 +4,7 @@ import { decodeStart, encodingNames } from './conversion/encodings.ts'
 import { needsConversion } from './conversion/plan.ts'
 import { cut, element, selectOf } from './elements.ts'
 
-/** Maximum number of lines beyond ASCII that are shown with a guessed encoding. */
+/** Maximum number of lines with characters beyond ASCII that are shown with a guessed encoding. */
 const shownLines = 3
 
 /**
@@ -57,7 +57,7 @@ function evidenceText({ evidence, encoding, otherBytes }: ChosenFile): HTMLEleme
   return element('p', { class: 'hint' }, texts[evidence])
 }
 
-/** Shows lines that differ between encodings. The first rows of the file may be the same in all of them. */
+/** Shows lines that differ between encodings, because the first rows of the file may be the same in all encodings. */
 function examples({ otherBytes, encoding }: ChosenFile): HTMLElement[] {
   if (otherBytes === undefined) return []
   const lines = decodeStart(otherBytes, encoding, false)

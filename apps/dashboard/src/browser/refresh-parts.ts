@@ -7,7 +7,7 @@ async function refresh(part: HTMLElement): Promise<void> {
   const fresh = (await fetchPage())?.querySelector('[data-refresh]')
   if (fresh == null) return // the server fails: the part stays as it is
   showLocalTimes(fresh)
-  // Replacing only the children keeps focus and scroll positions outside of them.
+  // Replacing only the children keeps focus and scroll positions in the rest of the page.
   part.replaceChildren(...fresh.childNodes)
 }
 

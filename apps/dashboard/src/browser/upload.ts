@@ -1,6 +1,8 @@
 import { show, showProblem, write } from './elements.ts'
 
-/** Shows what happens to a file between the button and the page of its import, and lets a person stop it. */
+/**
+ * Shows what happens to a file from the click on the button to the page of its import. Lets a person stop the sending.
+ */
 export class Sending {
   readonly #form: HTMLFormElement
   readonly #stop = new AbortController()

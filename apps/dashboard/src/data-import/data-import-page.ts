@@ -9,7 +9,7 @@ import { sendPage } from '../layout/page.ts'
 
 const megabytes = limits.uploadBytesDashboard / 2 ** 20
 
-/** What the preview of a file depends on. */
+/** The rules of an app that the preview of a file depends on. */
 interface AppRules {
   keys: ReadonlyMap<string, ValueType>
   newKeys: NewKeys

@@ -5,7 +5,7 @@ import { formOf } from '../access/forms.ts'
 import { visitedApp } from '../access/guard.ts'
 import type { PageRoutes } from '../context.ts'
 
-/** Largest form: the names of a header, and a mapping, percent-encoded. */
+/** Maximum number of bytes of a form, which contains the names of a header and a mapping, percent-encoded. */
 const bodyLimit = 2 ** 20
 
 const finding = { audit: { nothing: 'it only reads; the names of columns need a body' } }
@@ -13,8 +13,8 @@ const keeping = { audit: { what: 'column_mapping.keep' } } as const
 const forgetting = { audit: { what: 'column_mapping.forget' } } as const
 
 /**
- * Adds what the script of the data import page needs to keep the mapping of columns for the next file with the same
- * columns. The forms have the field `columns`, a JSON list of names.
+ * Adds the routes by which the script of the data import page finds, keeps and forgets the mapping for files with the
+ * same columns. The forms have the field `columns`, a JSON list of names.
  */
 export const mappingRoutes: PageRoutes = (dashboard, { db }) => {
   const address = '/apps/:appId/data-import/mappings'

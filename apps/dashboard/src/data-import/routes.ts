@@ -79,7 +79,8 @@ async function receiveFile(
 }
 
 /**
- * Returns the file's size in bytes, if the page's script has added it to the form. The size saves a multipart upload.
+ * Returns the file's size in bytes, if the page's script has added it to the form. A file of known size needs no
+ * multipart upload.
  */
 function sizeIn(form: FileForm): number | undefined {
   const size = form.get('byte_size') ?? ''

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { visitorOf } from '../access/guard.ts'
 import type { LiveImports } from './live-imports.ts'
 
-/** The longest time of a stream. Then the browser opens another stream, and its session is checked again. */
+/** Maximum duration of a stream. The browser then opens another stream, and the session is checked again. */
 const longestStreamMs = 60_000
 
 /** The pause before the browser opens another stream. */
@@ -19,7 +19,7 @@ const appLimits = { all: 200, each: 40 }
  */
 const visitorLimits = { all: appLimits.all, each: 20 }
 
-/** After a refusal, a page is fetched again after so many seconds, and requests a stream again. */
+/** The seconds after which a refused client may request a stream again. */
 const busySeconds = 5
 
 const tooMany = {
@@ -27,7 +27,7 @@ const tooMany = {
   error: { messages: ['Too many pages of this app are open. Load the page again to see changes.'] },
 }
 
-/** A client that has not read so many bytes misses further changes. */
+/** Maximum number of bytes that a client has not read. Beyond it, the client misses further changes. */
 const maxUnreadBytes = 2 ** 20
 
 /** Sends the changes of imports as server-sent events. Limits the number and the duration of streams. */

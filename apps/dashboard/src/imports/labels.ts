@@ -30,7 +30,7 @@ const sources: Readonly<Record<ImportView['source'], string>> = {
   bucket: 'Bucket',
 }
 
-/** Returns the upload route of an import's file. */
+/** Returns the name of the route by which an import's file arrived. */
 export function sourceName({ source }: ImportView): string {
   return sources[source]
 }

@@ -94,7 +94,7 @@ async function notifyWatchers(context: Context, watched: Map<string, Watched>): 
   }
 }
 
-/** Returns a text for each import that changes whenever the state or the progress in its row changes. */
+/** For each import, returns a text that changes whenever the state or the progress in the import's row changes. */
 async function readVersions({ db }: Context, importIds: string[]): Promise<Map<string, string>> {
   const { rows } = await sql<{ import_id: string; version: string }>`
     /* prepared */

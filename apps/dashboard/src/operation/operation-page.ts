@@ -6,7 +6,7 @@ import { formTokenField } from '../access/forms.ts'
 import { visitedApp } from '../access/guard.ts'
 import { counted, time } from '../layout/format.ts'
 
-/** Renders what operators can change of an app. */
+/** Renders the buttons and forms by which operators pause an app and set its limits. */
 export function operationContent(
   request: FastifyRequest,
   { app, pauses, problem }: { app: AppView; pauses: Pauses; problem: string | undefined },

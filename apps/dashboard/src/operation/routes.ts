@@ -65,7 +65,7 @@ async function sendOperation(
 
 const mostProfileKeys = 100_000
 
-/** Returns the limits of a form, in which an empty field means the setting; undefined if they are not valid. */
+/** Returns the limits that a form contains; undefined if they are invalid. For an empty field, the setting applies. */
 function readLimits(form: URLSearchParams): AppLimits | undefined {
   const [rate, keys] = ['bulk_import', 'profile_keys'].map((name) => (form.get(name) ?? '').trim())
   const isRate = rate === '' || rateLimit.safeParse(rate).success

@@ -13,7 +13,7 @@ interface BarChart {
   bars: readonly (number | undefined)[]
   /** Texts below the chart, evenly distributed from its left edge on. The right edge is "now". */
   ticks: readonly string[]
-  /** What the chart says, for people who do not see it. */
+  /** Description of the chart for people who cannot see it. */
   label: string
   caption?: string
   /** Colours the bars as problems. */

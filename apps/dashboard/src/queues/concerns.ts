@@ -10,21 +10,24 @@ const lateMailMs = 10 * 60_000
  */
 const lateImportMs = 60_000
 
-/** Maintenance records the history once a minute. If it has not for longer, it hangs or is not scheduled. */
+/**
+ * Maintenance records the history once a minute. If it has not done so for longer than this, it hangs or is not
+ * scheduled.
+ */
 const lateMaintenanceMs = 5 * 60_000
 
 /**
- * A problem that operators should know about. Grave problems keep work from being done; an app may have caused the
- * others.
+ * A problem that operators should know about. A grave problem keeps work from being done; an app may have caused any
+ * other problem.
  */
 export interface Concern {
   text: string
   isGrave: boolean
-  /** When it began; undefined if that is not known, or if it is a sum over time. */
+  /** When the problem began; undefined if the time is unknown, or if the problem is a sum over time. */
   since: Date | undefined
   /** What to do first. */
   advice: string
-  /** The runbook's entry with more; undefined if the advice says it all. */
+  /** The runbook's entry with further steps; undefined if the advice is sufficient. */
   runbook: string | undefined
 }
 

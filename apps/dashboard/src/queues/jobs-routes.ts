@@ -10,7 +10,9 @@ import { jobsAddress, jobsContent, jobsPerPage, queuesContent, storeDownContent 
 
 type OneQueue = { Params: { queue: string } }
 
-/** The queues hold far fewer jobs: what waits in the tables is added in parts. */
+/**
+ * The last place at which a page may begin. Queues hold far fewer jobs, because waiting work is added to them in parts.
+ */
 const lastPlace = 1_000_000
 
 /** Adds the pages on which operators see the jobs of the queues, pause a queue and remove a job. */
@@ -49,7 +51,9 @@ export function addJobPages(dashboard: FastifyInstance, { queueStore, log }: Das
     return reply.redirect(`${jobsAddress}/${name}?state=waiting`, 303)
   })
 
-  /** Sends a page. Says so if the store of the queues does not answer, as operators look here during its outages. */
+  /**
+   * Sends a page. If the store of the queues does not answer, says so: operators open these pages during its outages.
+   */
   async function sendAnswered(reply: FastifyReply, title: string, content: () => Promise<Html>) {
     try {
       return sendPage(reply, { title, area: 'queues', content: await content() })

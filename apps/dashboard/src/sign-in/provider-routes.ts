@@ -16,7 +16,7 @@ import { noSignInPage, refusedPage, signedOutPage, unavailablePage } from './pro
 import { recordSignIn } from './record-sign-in.ts'
 import { tooManyPage } from './sign-in-pages.ts'
 
-/** How long the cookie of a sign-in that was begun lives, seconds. */
+/** How long the cookie lives that binds a sign-in to the browser, seconds. */
 const cookieSeconds = 10 * 60
 
 /** Adds the pages for signing in and out at an OpenID Connect provider, if there is one. */
@@ -36,7 +36,7 @@ export const providerRoutes: PageRoutes = (dashboard, context) => {
   const signsIn = { ...guests.config, audit: { what: 'sign_in', by: 'handler' } } as const
   dashboard.get(callbackPath, { config: signsIn }, async (request, reply) => {
     const current = await dashboard.signedCookies.read(request, 'session')
-    // Confirmations do not count: they come every few minutes from everybody behind one network address.
+    // Confirmations do not count: people behind one network address may be many, and each confirms every few minutes.
     const isConfirmation = current !== undefined && (await isOfProvider(context.db, current))
     const waitMs = isConfirmation ? undefined : await context.signInLimiter?.refuse(undefined, request.ip)
     if (waitMs !== undefined) return tooManyPage(reply, waitMs)
@@ -64,7 +64,7 @@ export const providerRoutes: PageRoutes = (dashboard, context) => {
   })
 }
 
-/** Returns the text of the cookie that binds a sign-in to the browser. Sets the cookie if it is missing. */
+/** Returns the text of the cookie that binds a sign-in to the browser. Sets the cookie, or extends its life. */
 async function browserOf(request: FastifyRequest, reply: FastifyReply): Promise<string> {
   const cookies = request.server.signedCookies
   const browser = (await cookies.read(request, 'browser')) ?? crypto.randomUUID()
@@ -97,7 +97,9 @@ async function atProvider<Result>(
   }
 }
 
-/** Refusals that hint at an attack. Others are not recorded: everybody at the provider could fill the log. */
+/**
+ * Refusals that hint at an attack. Others are not recorded: anyone with an account at the provider could fill the log.
+ */
 const recordedRefusals: readonly ProviderSignIn['outcome'][] = ['another account', 'another address']
 
 /** Records a refusal in the audit log of the service. */

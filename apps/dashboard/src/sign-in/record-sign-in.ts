@@ -4,7 +4,9 @@ import type { FastifyRequest } from 'fastify'
 import { actorOf } from '../access/audit.ts'
 import type { DashboardContext } from '../context.ts'
 
-/** Records a sign-in in the audit log of each of the person's apps; of operators, in that of the service. */
+/**
+ * Records a sign-in in the audit log of each app of the person; if the person is an operator, in that of the service.
+ */
 export async function recordSignIn(
   { db }: DashboardContext,
   { ip, id }: FastifyRequest,

@@ -44,8 +44,8 @@ export async function openSignInLimiter(
   return {
     async refuse(email, clientAddress) {
       const client = clientNetwork(clientAddress)
-      // A request that one limit refuses is not counted by the next. A client can therefore not use up the limit of an
-      // address beyond its own limit for that address.
+      // A request that one limit refuses does not count for the next limit. The client's own limit for an address is
+      // checked before the limit of the address, so one client cannot use up the latter.
       const counts = [
         ['sign_in_client', client],
         ...(email === undefined

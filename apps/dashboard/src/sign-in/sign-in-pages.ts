@@ -60,8 +60,8 @@ export function tooManyPage(reply: FastifyReply, waitMs: number): FastifyReply {
 }
 
 /**
- * Answers with a page that shows the link's address. A visitor might otherwise be lured into a foreign account and
- * enter data there.
+ * Answers with a page that shows the e-mail address of the link. Otherwise an attacker could lure a visitor into the
+ * attacker's own account, and the visitor would enter data there.
  */
 export function confirmPage(reply: FastifyReply, email: string): FastifyReply {
   return sendPage(reply, {

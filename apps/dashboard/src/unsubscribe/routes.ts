@@ -28,7 +28,7 @@ export const unsubscribeRoutes: PageRoutes = (dashboard, { db }) => {
   })
 
   dashboard.register(async (scope) => {
-    // A mail program may send either kind of form. Its only field says what the address says already.
+    // A mail program may send the form URL-encoded or as multipart. Its only field repeats what the address says.
     scope.addContentTypeParser('multipart/form-data', { parseAs: 'buffer' }, async () => new URLSearchParams())
     const config = { access: 'guests', sender: 'mail program', audit: { what: 'member.mails', by: 'handler' } } as const
     scope.post<OneKey>('/unsubscribe/:app/:key', { config }, async ({ params, ip, id }, reply) => {

@@ -14,7 +14,7 @@ import { columnProblem, type Problem, unregistered } from './problems.ts'
  * garbage.
  */
 export interface BatchMemory {
-  /** The users of the rows with a hash of each row, then their values. */
+  /** The users of the rows with a hash of each row, and later the values of the rows. */
   profileBatch: ProfileBatch
   /** The rows that are not applied. */
   keptRows: KeptRows
@@ -26,13 +26,13 @@ export interface PreparedBatch extends RowBatch, BatchMemory {
   users: Int32Array
   /** Types of the columns, by key, as far as they are settled after this batch. */
   types: Readonly<Record<string, ValueType>>
-  /** What values of the first rows lose in these types. Changes only together with the types. */
+  /** Warnings about values that lose their spelling in the inferred types. Changes only together with the types. */
   warnings: readonly ImportWarning[]
   /** The batch may register keys: some columns have a type but no registered key. */
   mayRegister: boolean
 }
 
-/** Stands for the user of a row that has none. */
+/** The number in `users` for a row without a readable user ID. */
 export const noUser = -1
 
 /**
@@ -59,10 +59,10 @@ function bytesOf(block: CellOffsets, row: number, column: number): Buffer {
 }
 
 /**
- * Adds the users of the rows to the memory, which must have none.
+ * Adds the users of the rows to the memory, which must not have any users yet.
  *
- * Yields to the event loop after each block of rows. A batch that Postgres has finished must not keep its locks until
- * all rows of this batch are hashed.
+ * Yields to the event loop after each block of rows. Otherwise a preceding batch, for which Postgres has already
+ * answered, would keep its locks until all rows of this batch are hashed.
  */
 export async function prepareBatch(batch: RowBatch, columns: Columns, memory: BatchMemory): Promise<PreparedBatch> {
   const { profileBatch, keptRows } = memory
@@ -74,7 +74,7 @@ export async function prepareBatch(batch: RowBatch, columns: Columns, memory: Ba
       if (problemOf(block, row) !== undefined || userIdCellProblem(block, row, userIdIndex) !== undefined) continue
       const cell = (block.firstCell[row] ?? 0) + userIdIndex
       const [start, end] = [block.cellStart[cell] ?? 0, block.cellEnd[cell] ?? 0]
-      // A hash costs half as much as a string as it does as a Buffer, which is an object with memory of its own.
+      // A hash as a string costs half as much as a hash as a Buffer, which is an object with memory of its own.
       users[number] = profileBatch.addRow(block.bytes, start, end, hash('sha256', rawRow(block, row), 'binary'), salt)
     }
     await setImmediate()

@@ -67,7 +67,7 @@ class RowCheck {
     this.#found = found
   }
 
-  /** Checks the row with this number in the batch, and notes its problems. Returns whether it has none. */
+  /** Checks the row with this number in the batch, and notes its problems. Returns whether the row is valid. */
   row(block: RowBlock, row: number, number: number, user: number): boolean {
     const { names, jsonKeys, userIdIndex, clearMarker } = this.#columns
     const profileBatch = this.#profileBatch
@@ -104,8 +104,8 @@ class RowCheck {
   /**
    * Returns the columns to check in a row with `count` values.
    *
-   * In a short row they are in file order, so Postgres has to sort the keys of its document. That costs less than going
-   * through the columns that the row lacks: a header may have 50,000 columns, and each row one value.
+   * The columns of a short row are in file order, so Postgres has to sort the keys of its document. Sorting costs less
+   * than going through the columns that the row lacks: a header may have 50,000 columns, and each row one value.
    */
   #columnsOf(count: number): readonly ProfileColumn[] {
     const { names, profiles, inDocumentOrder } = this.#columns
@@ -118,7 +118,7 @@ function note({ rows, problems }: FoundProblems, row: number, problem: Problem):
   problems.push(problem)
 }
 
-/** Notes the columns in which a row has a value to store. Removing a value registers no key. */
+/** Notes the unregistered columns in which a row has a value to store. Removing a value registers no key. */
 function noteUse(block: RowBlock, row: number, columns: Columns, { toRegister }: Findings): void {
   const first = block.firstCell[row] ?? 0
   const count = cellCount(block, row)

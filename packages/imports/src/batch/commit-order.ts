@@ -14,8 +14,8 @@ interface BatchInFlight {
   batch: PreparedBatch
   /**
    * Resolves when the transaction holds the lock for which the following batch waits. Replaced if the batch aborts and
-   * has to wait itself. Otherwise the following batch would find the lock free and abort as well, and so on to the end
-   * of the file.
+   * waits for the preceding batch. Otherwise the following batch would find the lock free and abort as well, and so on
+   * to the end of the file.
    */
   locked: PromiseWithResolvers<void>
   committed: Promise<void>
@@ -48,7 +48,9 @@ export class CommitOrder {
   #batches = 0
   #rows: number
   #position: number
-  /** Undefined if the import's row has no columns yet. */
+  /**
+   * Types after the last batch that was sent. Undefined if no batch was sent and the import's row has no columns yet.
+   */
   #types: PreparedBatch['types'] | undefined
 
   /** Accepts the progress that was committed before this claim. */
@@ -70,8 +72,8 @@ export class CommitOrder {
   }
 
   /**
-   * Sends a batch, after it has waited for the preceding batches that must commit first. Waits for the commit of a
-   * batch that may register keys. Throws the error of the first batch that failed among those it waited for.
+   * Waits for the preceding batches that must commit first, then sends a batch. If the batch may register keys, waits
+   * for its commit as well. Throws the error of the first of these batches that failed.
    */
   async add(rows: RowBatch): Promise<void> {
     settleTypes(rows, this.#columns)
@@ -119,12 +121,12 @@ export class CommitOrder {
     entry.committed = this.#commit(entry, place, preceding).then(async (written) => {
       await preceding?.committed // Postgres commits in order, but its answers may arrive in another order.
       entry.isCommitted = true
-      // Only a batch that was in flight alone can have other types now.
+      // Only a batch that was in flight alone can have other types now. So no later batch was sent with the old types.
       if (written.batch !== batch) this.#types = written.batch.types
       this.#expectation.note(written.profiles)
       this.#onCommit(written.batch, written.rowsFailed, performance.now() - sentAt)
     })
-    entry.committed.catch(() => {}) // `#firstCommitted` and `end` throw it.
+    entry.committed.catch(() => {}) // `#firstCommitted` throws the error.
     this.#inFlight.push(entry)
   }
 
@@ -144,7 +146,7 @@ export class CommitOrder {
     return place
   }
 
-  /** Returns the batch as it was written: its types may have changed since it was sent. */
+  /** Commits a batch. Returns it as it was written: its types may have changed since it was sent. */
   async #commit(
     entry: BatchInFlight,
     place: Omit<BatchPlace, 'followsBatchInFlight'>,
@@ -163,7 +165,8 @@ export class CommitOrder {
     } catch (error) {
       if (error instanceof TypesChanged)
         return await this.#commit(entry, place, preceding, await this.#retype(batch, error))
-      // The preceding batch may have aborted because of a conflict, and be in flight again.
+      // The preceding batch may have aborted because of a conflict, and be in flight again. Then this batch is sent
+      // again after it.
       if (!(error instanceof ClaimLost) || !followsBatchInFlight) throw error
       entry.locked = Promise.withResolvers()
       await preceding?.committed
@@ -171,7 +174,7 @@ export class CommitOrder {
     }
   }
 
-  /** Prepares a batch again with the types that are registered: its rows' hashes depend on them. */
+  /** Prepares a batch again with the types that are registered, because the hashes of its rows depend on the types. */
   async #retype(batch: PreparedBatch, { registered }: TypesChanged): Promise<PreparedBatch> {
     for (const [column, type] of registered) this.#columns.register(column, type)
     batch.profileBatch.clear()

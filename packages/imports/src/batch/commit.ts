@@ -55,16 +55,19 @@ export interface BatchPlace {
   precedingEnd: number
   /** Rows of the file that precede this batch. */
   precedingRows: number
-  /** Types in the import's row before this batch; undefined if the row has no columns yet either. */
+  /** Types in the import's row before this batch; undefined if no batch has written columns and types yet. */
   precedingTypes: Readonly<Record<string, ValueType>> | undefined
   /** Bytes that the rows of the error file may take. The first batch sets this limit in the import's row. */
   errorRoomBytes: number
-  /** The preceding batch may be in flight. This batch must wait for the end of that transaction before it writes. */
+  /**
+   * The preceding batch may be in flight. This batch must wait for the end of that batch's transaction before it
+   * writes.
+   */
   followsBatchInFlight: boolean
   expectation: Expectation
   /**
-   * Called in each run when the transaction holds the lock of this batch. The following batch can wait for the lock
-   * then. If the run aborts, the following batch aborts as well and is sent again.
+   * Called in each run of the transaction as soon as it holds the lock of this batch. From then on, the following batch
+   * can wait for the lock. If the run aborts, the following batch aborts as well and is sent again.
    */
   onLocked?: () => void
 }
@@ -110,14 +113,14 @@ async function writeBatch(
   const { db, settings } = context
   const { profileBatch, keptRows } = batch
   const plan = planOf(place.expectation, isRetry)
-  // An asynchronous commit may be lost in a crash. That costs nothing: rows and position are lost together, and read
-  // again.
+  // A crash may lose an asynchronous commit. Exactly-once still holds: rows and position are lost together, and the
+  // rows are read again.
   const begin = sql`
     /* prepared */
     select set_config('synchronous_commit', 'off', true), ${lockOf(claim, place.number)}, ${beforeLookup(claim.appId)}`
   return await writeTogether(db, [begin.compile(db)], async (tx) => {
     place.onLocked?.()
-    // An aborted run may have filled this memory (the contract of `retryConflicts`).
+    // An aborted run may have filled this memory, and `retryConflicts` requires each run to clear it.
     profileBatch.clearValues()
     keptRows.clear()
 
@@ -136,8 +139,8 @@ async function writeBatch(
       // Only one batch of an import is here at a time. Its locks delay profile updates of these users until it commits.
       ...(claim.dryRun ? [] : mergeProfiles(tx, claim.appId, profileBatch, states, plan.toleratesConflicts)),
       ...(keptRows.lineBytes > 0 ? [saveKeptRows(tx, claim, batch, place.errorRoomBytes)] : []),
-      // Last, after megabytes of rows: it locks the import's row, and claiming the import must not wait for rows to
-      // arrive.
+      // This update comes last, because it locks the import's row. Otherwise claiming the import would wait while
+      // megabytes of rows arrive.
       progressTo(tx, context, claim, columns, batch, place, committed, counts, {
         rowsChanged: claim.dryRun ? sql<number>`0` : profilesWritten(profileBatch, states, plan.toleratesConflicts),
       }),
@@ -147,14 +150,14 @@ async function writeBatch(
 }
 
 /**
- * Returns an expression for the list of a `select`. It acquires the lock of a batch. If another transaction holds the
- * lock, it waits for the end of that transaction.
+ * Returns an expression that acquires the lock of a batch when a statement selects it. If another transaction holds the
+ * lock, the statement waits for the end of that transaction.
  *
  * The wait is in Postgres and not in this process, so that Postgres notices a deadlock between two transactions.
  */
 function lockOf({ importId, attempt }: Claim, number: number): RawBuilder<unknown> {
   const ofImport = Number.parseInt(importId.slice(0, 8), 16) | 0
-  // Locks of another attempt must not block this one.
+  // The number includes the attempt, so that locks of another attempt do not block this one.
   const ofBatch = (attempt * locksPerAttempt + (number % locksPerAttempt)) | 0
   return sql`pg_advisory_xact_lock(${ofImport}::integer, ${ofBatch}::integer)`
 }
@@ -203,7 +206,10 @@ async function registerUsedKeys(
   return columns
 }
 
-/** Sets counters and position and renews the lease, only under the current attempt and after the preceding batch. */
+/**
+ * Returns the update that sets counters and position and renews the lease. The transaction aborts if the claim is lost
+ * or the preceding batch is not committed.
+ */
 function progressTo(
   tx: Database,
   context: ImportContext,

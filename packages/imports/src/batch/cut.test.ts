@@ -3,7 +3,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type BatchLimits, cutBatches } from './cut.ts'
 
-/** Cuts a document, from a position on, whose bytes arrive in chunks. Returns the rows and the end of each batch. */
+/**
+ * Cuts a document into batches, starting at a position. Its bytes arrive in chunks. Returns the rows and the end of
+ * each batch.
+ */
 async function cut(document: string, limits: BatchLimits, chunkBytes: number, position = 0) {
   const bytes = Buffer.from(document)
   async function* chunks() {

@@ -1,17 +1,17 @@
 import type { RowBlock } from '@sluice/csv'
 
 /**
- * A batch ends early if its rows hold more bytes than this. Profile updates of its users wait for as long as it writes,
+ * A batch ends early if its rows hold more bytes than this. Profile updates of its users wait while the batch writes,
  * and that time depends on bytes rather than on rows.
  */
 const batchBytes = 256 * 2 ** 10
 
-/** Limits the cells of a batch: empty cells take memory, but hardly any bytes in the file. */
+/** A batch ends early if it has this many cells. Empty cells take memory, but hardly any bytes in the file. */
 const batchCells = 125_000
 
 /**
- * Maximum number of bytes of keys in the documents of a batch. A document repeats the key of each value. The last row
- * of a batch may exceed the limit.
+ * Maximum number of bytes of keys in the documents of a batch. The JSON document of each row repeats the keys of the
+ * row's values. The last row of a batch may exceed the limit.
  */
 const batchKeyBytes = 4 * 2 ** 20
 

@@ -6,9 +6,9 @@ import type { Columns, ProfileColumn } from '../file/columns.ts'
 /**
  * Checks for a dry run whether keys could be registered, and registers none.
  *
- * Accepts all columns of the file, the wanted type of each key that this batch would register, and the limit of
- * keys for an app without one of its own. Keys that earlier batches would have registered count, whichever worker
- * committed them. Returns the type that each wanted key would have. Throws `KeyLimitExceeded`.
+ * `wanted` has the type of each key that this batch would register. `defaultLimit` is the limit of keys for an app
+ * without one of its own. Keys that earlier batches would have registered count, whichever worker committed them.
+ * Returns the type that each wanted key would have. Throws `KeyLimitExceeded`.
  */
 export async function previewKeys(
   tx: Database,
@@ -26,8 +26,8 @@ export async function previewKeys(
 }
 
 /**
- * Sets the keys that this batch would register. They commit with the batch, so that the next worker counts them as
- * well.
+ * Returns the values for the import's row that add the keys which this batch would register. The keys commit with the
+ * batch, so that the next worker counts them as well.
  */
 export function previewed(columns: readonly ProfileColumn[]): { previewed_keys?: RawBuilder<string[]> } {
   if (columns.length === 0) return {}
@@ -38,7 +38,8 @@ export function previewed(columns: readonly ProfileColumn[]): { previewed_keys?:
 /**
  * Adds the keys that committed batches of a dry run would have registered to the registered keys.
  *
- * Their settled types win: had the batches registered them, no other request could have given them another type.
+ * The types that these batches settled take precedence. Had the batches registered the keys, no other request could
+ * have registered them with other types.
  */
 export function withPreviewed(
   registered: ReadonlyMap<string, ValueType>,

@@ -3,13 +3,13 @@ import type { Claim } from '../order/claim.ts'
 import type { PreparedBatch } from './batch.ts'
 
 /**
- * Returns the statement that saves a batch's invalid rows as a chunk of the error file. It uses `errorRoomBytes`, the
- * bytes that the rows of the file may take, only in the first batch.
+ * Returns the statement that saves a batch's invalid rows as a chunk of the error file. `errorRoomBytes` is the limit
+ * for the rows of the file. Only the first batch uses it: later batches find the limit in the import's row.
  *
  * The first chunk that exceeds the limit is still saved, and no further one. The file's end within that chunk is found
  * when the file is made (`error-file.ts`). The kept rows therefore depend only on the file and the limit. This
- * statement must follow the commit of the preceding batch, and precede the update that adds this batch's bytes to the
- * sum.
+ * statement must follow the commit of the preceding batch, and precede the update that adds this batch's bytes to
+ * `error_bytes`.
  */
 export function saveKeptRows(
   tx: Database,

@@ -45,7 +45,10 @@ export class ErrorCounts {
   }
 }
 
-/** Adds counts to the import's counts. Messages that the import already counts keep a count of their own first. */
+/**
+ * Returns an expression that adds counts to the import's counts. If there are more than {@link maxMessages} messages,
+ * messages that the import already counts keep their own count first, then the most frequent ones.
+ */
 function sumOf(counts: ReadonlyMap<string, number>) {
   return sql<string>`(
     select jsonb_object_agg(message, rows) from (

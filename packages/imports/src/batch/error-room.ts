@@ -5,8 +5,8 @@ import { errorFileHeader } from '@sluice/csv'
 const [pageBytes, pageOverheadBytes] = [8_192, 512]
 
 /**
- * Returns the bytes that the rows of an error file may take, so that neither the file nor the disk that Postgres needs
- * to keep its rows exceeds `ERROR_FILE_LIMIT` (design.md §3, Error file's size). Accepts the columns of the upload.
+ * Returns the bytes that the rows of an error file may take (design.md §3, Error file's size). Neither the file, nor
+ * the disk space for its rows in Postgres, then exceeds `ERROR_FILE_LIMIT`. Accepts the columns of the upload.
  */
 export function errorRoomBytes(settings: Settings<'ERROR_FILE_LIMIT'>, columns: readonly string[]): number {
   const limitBytes = settings.ERROR_FILE_LIMIT

@@ -32,11 +32,11 @@ export function keepInvalidRows(
       problems.length = 0
       for (; found.rows[next] === number; next++) problems.push(found.problems[next] ?? 0)
       if (isUnregistered) problems.push(ofUnregistered)
-      // Columns may have been checked in the order of documents.
+      // The columns may have been checked in the order of document keys. Messages follow the order of the file.
       if (problems.length > 1) problems.sort((one, other) => one - other)
       rowsFailed++
       counts.add(problems)
-      // An unreadable row may be about a user who was deleted after the file was sent.
+      // An unreadable row may be about a user who was deleted after the file was sent, so it is counted but not kept.
       if (states.followDeletion && problemOf(block, row) !== undefined) continue
       keptRows.add(precedingRows + number + 1, problems, block, row)
     }

@@ -59,7 +59,7 @@ export class KeptRows {
     this.#addHead(number, problems, this.#missingValuesAfter(end - first))
     const span = (cells.cellEnd[end - 1] ?? 0) - (cells.cellStart[first] ?? 0)
     const cellBytes = this.#addCells(cells, row, span)
-    // A comma follows the messages, a line break the row.
+    // A comma follows the messages, and a line break follows the row.
     this.#lineBytes += this.#messageBytes + 1 + cellBytes + this.#missingValues + 1
   }
 
@@ -85,7 +85,8 @@ export class KeptRows {
     const hasReserved = this.#reserved !== -1
     const written = hasReserved && this.#reserved < cells ? cells - 1 : cells
     const wanted = hasReserved ? this.#columns - 1 : this.#columns
-    // In the error file, a row without cells looks like a row with one empty cell: commas stand only between cells.
+    // In the error file, a row without cells looks like a row with one empty cell, because commas stand only between
+    // cells.
     return Math.max(0, wanted - Math.max(1, written))
   }
 
@@ -161,7 +162,7 @@ export interface KeptRow {
   end: number
 }
 
-/** Reads rows in their short form. If the content is cut off, reads its whole rows. */
+/** Reads rows in their short form. If the content is cut off, returns only the complete rows. */
 export function* readKeptRows(content: Buffer): Generator<KeptRow, void, void> {
   const row: KeptRow = { number: 0, problems: [], missingValues: 0, start: 0, end: 0 }
   const reader = new NumberReader(content)

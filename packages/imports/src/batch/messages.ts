@@ -10,8 +10,8 @@ const separator = Buffer.from(', ')
 const formulaStart = /^[=+\-@\t\r\n]/
 
 /**
- * Precedes messages that look like a formula. Values have no mark, because they are read when the file is uploaded
- * again.
+ * Precedes a cell of messages that looks like a formula. Values get no mark, because it would become part of the value
+ * when the file is uploaded again.
  */
 const textMark = Buffer.from("'")
 
@@ -37,8 +37,8 @@ interface Fit {
 }
 
 /**
- * Makes the cells with the messages of a file's rows, joined by `, `. If some do not fit, a cell ends in `and 340
- * more`.
+ * Makes the SERVICE_ERRORS cells of a file's rows. A cell has the messages of its row, joined by `, `. If some messages
+ * do not fit, the cell ends in their number, for example `and 340 more`.
  */
 export class Messages {
   readonly #columns: readonly string[]

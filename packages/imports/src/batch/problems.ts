@@ -1,8 +1,8 @@
 import { rowMessages, valueMessages } from '@sluice/contract'
 
 /**
- * The problems of rows (service.md, Error CSV file; design.md §3). Chunks of an error file store their indexes in this
- * list. Releases that run side by side read each other's chunks, so new texts must be added at the end.
+ * The problems of rows (service.md, Error CSV file; design.md §3). Chunks of an error file identify a text by its index
+ * in this list. Releases that run side by side read each other's chunks, so new texts must be added at the end.
  */
 const texts = [
   rowMessages.unclosedQuote,

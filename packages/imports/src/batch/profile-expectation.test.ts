@@ -19,7 +19,7 @@ function times(batches: number, expectation: Expectation): Expectation[] {
   return Array<Expectation>(batches).fill(expectation)
 }
 
-/** Returns an expectation after batches, each of which is committed before the next one starts. */
+/** Returns an expectation after these batches. Each batch is committed before the next one starts. */
 function afterBatches(...found: ProfilesFound[]): ProfileExpectation {
   const expectation = new ProfileExpectation()
   for (const each of found) {

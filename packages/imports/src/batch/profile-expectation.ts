@@ -1,10 +1,10 @@
 /**
- * What a batch expects of its users' profiles before it looks:
+ * What a batch expects of its users' profiles before its lookup:
  *
- * - `unknown`: nothing, since it is the first batch.
+ * - `unknown`: nothing, since no batch of this claim has committed yet.
  * - `none`: its users have no profiles, so it does not look any up.
  * - `some`: some of its users have profiles, so it looks them up.
- * - `conflict`: also, profile updates may insert first profiles between its lookup and its insert.
+ * - `conflict`: as `some`, and profile updates may insert first profiles between its lookup and its insert.
  *
  * A batch that expected too little is written a second time.
  */
@@ -46,7 +46,9 @@ const firstTolerantBatches = 16
 
 /** What earlier batches of a claim suggest about whether users already have profiles. */
 export class ProfileExpectation {
-  /** Never goes back: a batch that expects too little costs more than a lookup that finds nothing. */
+  /**
+   * Never returns from `some` to `none`: a batch that expects too little costs more than a lookup that finds nothing.
+   */
   #lasting: Exclude<Expectation, 'conflict'> = 'unknown'
   #startedBatches = 0
   /** Number of the first batch that no longer expects a conflict. */

@@ -28,8 +28,8 @@ export interface KnownColumns {
 }
 
 /**
- * Version of the rules that turn a row into values. Raise it when a valid row becomes invalid, or leads to other
- * values: a row with a known hash counts as applied without being read again.
+ * Version of the rules that turn a row into values. Raise it with each change that makes a valid row invalid, or gives
+ * it other values. Otherwise a row with a known hash would count as applied without being checked by the new rules.
  */
 const rulesVersion = 1
 
@@ -114,8 +114,8 @@ export class Columns {
   }
 
   /**
-   * What values of the first rows lose in the types that were inferred for them, in column order. Returns the same
-   * object until a type changes.
+   * Warnings about values that lose their spelling in the types that were inferred for them, in column order. Returns
+   * the same object until a type changes.
    */
   get warnings(): readonly ImportWarning[] {
     const derived = this.#derive()
@@ -123,7 +123,7 @@ export class Columns {
     return derived.warnings
   }
 
-  /** Sets the inferred type of a column of this file, with what its values lose. */
+  /** Sets the inferred type of a column of this file, with warnings about the spelling that its values lose. */
   settle(column: ProfileColumn, type: ValueType, losses: readonly SpellingLoss[]): void {
     Object.assign(column, { type } satisfies Partial<ProfileColumn>)
     const { key } = column

@@ -48,7 +48,7 @@ export async function sweepFiles(context: SweepContext): Promise<number> {
 
 /**
  * Clears all prefixes of an app that await a sweep, because a deletion completes: files that were written there since
- * may name its users. The sweeps stay scheduled. Returns how many prefixes could not be cleared.
+ * may name the deleted users. The sweeps stay scheduled. Returns how many prefixes could not be cleared.
  */
 export async function sweepFilesOfApp(context: SweepContext, appId: number): Promise<number> {
   const rows = await context.db.selectFrom('file_sweeps').select('import_id').where('app_id', '=', appId).execute()
@@ -61,7 +61,7 @@ export async function sweepFilesOfApp(context: SweepContext, appId: number): Pro
 }
 
 interface Sweep extends ImportId {
-  /** As Postgres writes a time. */
+  /** Postgres's own text, because a JavaScript date has no microseconds. */
   dueAt: string
 }
 
@@ -69,8 +69,9 @@ interface Sweep extends ImportId {
 const firstId = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Claims due sweeps by postponing them, because their process may die. Accepts the last sweep of this run and returns
- * later ones: with slow storage, a run may last until its first sweeps are due again.
+ * Claims due sweeps by postponing them: if this process dies, they become due again. Accepts the last sweep of this
+ * run, and returns only later sweeps. With slow storage, the first sweeps of a run may be due again before the run
+ * ends.
  */
 async function claimDueSweeps(db: Database, last: ImportId): Promise<Sweep[]> {
   const { rows } = await sql<{ app_id: number; import_id: string; due_at: string }>`

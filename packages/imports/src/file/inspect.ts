@@ -10,7 +10,7 @@ import { firstBytes, openSource } from './source.ts'
 
 /**
  * Maximum number of bytes of rows that inference reads, whatever `INFERENCE_ROWS` says. A gzip file of 16 KB can unpack
- * to that many. The work of an inspection is proportional to these bytes, so the limit bounds its CPU time.
+ * to that size. The work of an inspection is proportional to these bytes, so the limit bounds its CPU time.
  */
 const sampleBytes = 16 * 2 ** 20
 
@@ -22,8 +22,7 @@ const roundBytes = 64 * 2 ** 10
  * bytes at a time, because the process may have requests to answer.
  *
  * Returns the columns and the byte offset of the first data row. Throws `FileError` if the header is refused, by its
- * form or by the options. Throws
- * `KeyLimitExceeded` as soon as more columns have values than the app has room for keys.
+ * form or by the options. Throws `KeyLimitExceeded` as soon as more columns have values than the app has room for keys.
  */
 export async function inspectFile(
   context: FileContext,

@@ -19,7 +19,7 @@ export class SampledColumns {
     this.#untyped = columns.untyped
   }
 
-  /** Number of columns that had a value that counts. As many keys are new. */
+  /** Number of columns that have had a value that counts. Each of these columns needs a new key. */
   get typed(): number {
     return this.#inferences.size
   }

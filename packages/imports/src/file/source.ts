@@ -30,7 +30,9 @@ export async function* openSource(context: FileContext, file: StoredFile, positi
   }
 }
 
-/** Throws `ObjectReplaced` if the object is not the file whose upload was noticed. */
+/**
+ * Opens the stored object at an offset. Throws `ObjectReplaced` if the object is not the file whose upload was noticed.
+ */
 async function openStored(context: FileContext, file: StoredFile, from: number): Promise<Readable> {
   try {
     return await read(context, file, file.etag, from)
@@ -45,7 +47,7 @@ async function openStored(context: FileContext, file: StoredFile, from: number):
 /**
  * Compares an object that has another ETag with the file whose upload was noticed. A client that repeats its PUT may
  * change the ETag although the bytes are the same, for example if storage encrypts with SSE-KMS. The MD5 of the file
- * tells. The object is read once, since the new ETag is stored.
+ * tells whether the bytes are the same. The new ETag is then stored, so that the object is compared only once.
  *
  * Returns the new ETag. Throws `replaced` if the object has other bytes, or if the MD5 is unknown. Throws `ObjectGone`.
  */
@@ -66,7 +68,8 @@ async function etagOfSameFile(context: FileContext, file: StoredFile, replaced: 
 }
 
 /**
- * Reads the object with the new ETag. If the object is replaced once more meanwhile, the next try compares it again.
+ * Reads the object with the new ETag. If the object is replaced once more meanwhile, throws an error after which the
+ * next try compares it again.
  */
 async function readCompared(context: FileContext, file: StoredFile, etag: string, from?: number): Promise<Readable> {
   try {
@@ -85,7 +88,7 @@ function read({ storage, shutdown }: FileContext, { objectKey }: StoredFile, eta
   })
 }
 
-/** Yields the first bytes of a source, and stops reading then, even within an endless row. */
+/** Yields the first bytes of a source, then stops reading, even within an endless row. */
 export async function* firstBytes(source: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
   let left = bytes
   for await (const chunk of source) {

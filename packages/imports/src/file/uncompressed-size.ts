@@ -8,7 +8,8 @@ const lengthBytes = 4
  * Returns the uncompressed size of an import's file in bytes, for a progress bar; undefined if the size is not known
  * yet.
  *
- * The size of a compressed file is read from its end. It is too small if the file has several gzip members.
+ * The size of a compressed file is read from the end of the file. It is too small if the file has several gzip members,
+ * because the end states only the size of the last member.
  */
 export async function uncompressedSize(
   storage: Storage,

@@ -6,14 +6,13 @@ import { changeState } from '../states.ts'
 import { expireOrphans, receivedSources } from './received-imports.ts'
 
 /**
- * Time between the end of the upload window and expiry. A PUT that begins in the window's last second is in flight
- * then.
+ * Time between the end of the upload window and expiry. It lets a PUT that begins in the window's last second complete.
  */
 const uploadGraceMs = 60_000
 
 /**
- * For how long after the upload window storage is still asked for the file, less and less often. A file that comes in
- * this time is queued.
+ * Time after the upload window in which storage is still asked for a late file, less and less often. An import whose
+ * file comes in this time is queued.
  */
 const lateUploadWatchMs = 24 * 60 * 60_000
 
@@ -97,7 +96,7 @@ async function claimDueChecks({ db, settings }: ImportContext): Promise<AwaitedU
   }))
 }
 
-/** Returns 1; 0 if another process was faster. */
+/** Queues an import whose file is there. Returns 1, or 0 if another process was faster. */
 async function queue(
   { db, log }: ImportContext,
   { appId, importId }: AwaitedUpload,
@@ -119,7 +118,7 @@ async function queue(
   return Number(result.numUpdatedRows)
 }
 
-/** Returns 1; 0 if the import is no longer awaited. */
+/** Expires an import. Returns 1, or 0 if its upload is no longer awaited. */
 async function expire({ db, log }: ImportContext, { appId, importId }: ImportId): Promise<number> {
   const expired = await db.transaction().execute(async (tx) => {
     const result = await changeState(tx, ['awaiting_upload'], 'expired')

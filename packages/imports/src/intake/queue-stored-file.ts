@@ -13,7 +13,10 @@ export interface QueuedFile extends StoredFile {
   fileName: string
   /** When the sender began to send the file, as Postgres writes a time. */
   sentAt: string
-  /** Hash of the upload, if it must not become a second import. Only the first file with a hash is queued. */
+  /**
+   * Hash of the upload, if repeating the upload must not make a second import. Of several files with one hash, only the
+   * first is queued.
+   */
   uploadHash: Buffer | null
   /** Hash of the signature of the request that uploaded the file. */
   signatureHash: Buffer | null

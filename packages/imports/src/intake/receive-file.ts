@@ -37,8 +37,8 @@ export async function receiveFile<Checked>(
   alsoCommit: (tx: Database, checked: Checked) => Promise<void> | undefined = () => undefined,
 ): Promise<{ checked: Checked } | undefined> {
   const { db, storage } = context
-  // Before the first byte: `requested_at` must not be later than the file's data (docs/decisions.md,
-  // packages/deletions).
+  // The import is inserted before the first byte is read, because `requested_at` must not be later than the file's data
+  // (docs/decisions.md, packages/deletions).
   const { objectKey, options } = await reserveImport(context, id, expected)
   try {
     const { contentType, byteSize, content } = await open()

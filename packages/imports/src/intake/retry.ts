@@ -56,7 +56,7 @@ export async function retryImport(context: RetryContext, { appId, importId }: Im
     })
     return retry.importId
   } catch (error) {
-    // The sweep repeats this if it fails.
+    // If this removal fails, the sweep repeats it.
     await storage.removeAll(importPrefix(appId, retry.importId)).catch((failure: unknown) => {
       context.log.warn({ err: failure, app_id: appId, import_id: retry.importId }, 'copy for a retry not removed')
     })

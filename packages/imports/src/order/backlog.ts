@@ -3,15 +3,15 @@ import { type Database, isPaused, sql } from '@sluice/database'
 import { type UnfinishedState, unfinishedStates } from '../states.ts'
 
 /**
- * Class of an app by the number of its waiting imports: one, few (2 to 10), or many. Imports that wait for other
- * imports of their own app say little about the service.
+ * Class of an app by the number of its waiting imports: one, few (2 to 10), or many. Waits are measured by class,
+ * because imports that wait for other imports of their own app say little about the service.
  */
 type AppClass = 'one' | 'few' | 'many'
 
 /** The unfinished imports of all apps. */
 export interface Backlog {
   states: Record<UnfinishedState, number>
-  /** Seconds that the oldest waiting import of the class's apps has waited, without paused apps; 0 if none waits. */
+  /** By class, seconds for which the oldest queued import has waited; 0 if none waits. Paused apps do not count. */
   oldestWaiting: Record<AppClass, number>
   /** Imports and dry runs that run, or would run if a worker were free. Autoscaling uses this number. */
   runnable: number

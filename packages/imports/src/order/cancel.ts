@@ -42,7 +42,8 @@ export async function cancelImport(db: Database, importId: string, appId?: numbe
       .executeTakeFirst()
     if (found === undefined) return { outcome: 'unknown' }
     if (found.state === 'cancelled') return { outcome: 'cancelled' }
-    // If the state can be cancelled, a late upload has queued the expired import between the two statements: try again.
+    // If an import in this state can be cancelled, a late upload has queued the expired import between the two
+    // statements. Try again.
     if (!isCancellable(found.state)) return { outcome: 'ended', state: found.state }
   }
 }

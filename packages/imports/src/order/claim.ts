@@ -20,7 +20,7 @@ export interface Claim extends StoredFile {
   tries: number
   /** Bytes that the client declared. */
   byteSize: number | null
-  /** Bytes that storage had when the upload was noticed. */
+  /** Size of the stored file when its upload was noticed. */
   storedSize: number | null
   progress: Progress
 }
@@ -41,7 +41,10 @@ export interface Progress {
   rowsFailed: number
 }
 
-/** Another worker has claimed the import since, or may have. Nothing may be written under this claim any more. */
+/**
+ * Another worker has claimed the import since, or may have, or the import was cancelled. Nothing may be written under
+ * this claim any more.
+ */
 export class ClaimLost extends Error {
   override readonly name = 'ClaimLost'
 

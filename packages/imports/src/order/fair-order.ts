@@ -15,7 +15,10 @@ const halfLifeSlices = 10
 /** Maximum slot time that an app can have used, in slices. */
 const maxSlices = 3
 
-/** Imports that are looked up at a time. More than one, because other workers claim at the same moment. */
+/**
+ * Number of imports that one lookup returns. If other workers claim the first ones at the same moment, a further one
+ * may remain.
+ */
 const candidates = 4
 
 /** The import `i` is dispatched, and no worker has claimed it. */
@@ -47,7 +50,8 @@ export async function claimNext(context: ImportContext): Promise<Claim | undefin
 }
 
 /**
- * Withdraws the dispatch of the import that is next, because this worker drops its job. It is dispatched again at once.
+ * Withdraws the dispatch of the import that is next, because this worker drops its job. The import is dispatched again
+ * at once.
  */
 export async function withdrawNext(context: ImportContext): Promise<void> {
   for (const id of await nextWaiting(context, 1)) await withdrawDispatch(context, id)
@@ -79,7 +83,7 @@ async function nextWaiting({ db, settings }: ImportContext, limit: number): Prom
   return rows.map((row) => ({ appId: row.app_id, importId: row.import_id }))
 }
 
-/** The share that is left of a figure that counted fully at the time `since`. */
+/** Returns an expression for the share with which a figure still counts, if it counted fully at the time `since`. */
 function faded(since: RawBuilder<unknown>, sliceSeconds: number): RawBuilder<number> {
   const age = sql`extract(epoch from now() - ${since})::float8`
   return sql`power(0.5::float8, least(100, greatest(0, ${age}) / ${sliceSeconds * halfLifeSlices}::float8))`

@@ -3,7 +3,10 @@ import { type Claim, ClaimLost, renewLease } from './claim.ts'
 
 /** The lease of a claim, which is renewed while the worker is busy. */
 export interface Lease {
-  /** Aborts when a renewal is refused: another worker has the import, or this worker has just ended it. */
+  /**
+   * Aborts when a renewal is refused: the import was cancelled, another worker has it, or this worker has just ended
+   * it.
+   */
   refused: AbortSignal
   /** Aborts when no renewal was answered for a whole lease: the import may have another worker by now. */
   expired: AbortSignal

@@ -72,8 +72,8 @@ export async function dispatchNextInOrder(
 }
 
 /**
- * Each app's order of imports, and of dry runs, that holds an unfinished import. Each step of the recursion jumps to
- * the following order in the index.
+ * The import orders that hold an unfinished import. Each app has one order of imports and one of dry runs. Each step of
+ * the recursion jumps to the following order in the index.
  */
 const ordersOfAllApps = sql`orders as (
   (

@@ -20,7 +20,7 @@ export async function findPauses(db: Database, appId: number): Promise<Pauses> {
 
 /**
  * Pauses the imports of an app, or of all apps if `appId` is undefined. No import is claimed any more. A running import
- * is released after the batch in flight, and no try is counted.
+ * is released after the batches in flight, and its try does not count.
  *
  * Returns false if they were paused already, or if there is no such app.
  */
@@ -31,7 +31,8 @@ export async function pauseImports(db: Database, appId: number | undefined): Pro
         ? await sql`insert into service_pause default values on conflict do nothing`.execute(tx)
         : await sql`update apps set paused_at = now() where app_id = ${appId} and paused_at is null`.execute(tx)
     if (Number(paused.numAffectedRows ?? 0) === 0) return false
-    // Imports that wait for a worker would make running imports of other apps release their slots.
+    // Withdraws all dispatches: paused imports that wait for a worker would make running imports of other apps release
+    // their slots.
     await tx
       .updateTable('imports')
       .set({ dispatched_at: null })

@@ -2,7 +2,7 @@ import type { ImportContext } from '../context.ts'
 import type { Claim } from './claim.ts'
 import { lookUpSlotDemand } from './fair-order.ts'
 
-/** Pause between two lookups of a running import. A claim takes less time than that. */
+/** Longest pause between two lookups of a running import. A claim takes less time than that. */
 const longestPauseMs = 250
 
 /** Why a running import is released. */
@@ -12,10 +12,11 @@ export type ReleaseReason = 'slice is over' | 'paused'
  * The time for which an import has its slot. The import keeps the slot for longer while no other app waits for a
  * worker. It loses the slot as soon as its app is paused.
  *
- * The slice begins with the claim, but half a slice is always left for rows from now on. Reading a compressed file up
- * to the import's position may take long, and an import far into its file would not progress otherwise.
+ * The slice begins with the claim, but at least half a slice is left for rows when this object is created. Reading a
+ * compressed file up to the import's position may take long, and an import far into its file would not progress
+ * otherwise.
  *
- * A dry run beside an import of its app has no slice: it ends as soon as another app waits.
+ * A dry run beside an import of its app has no slice: it is released as soon as another app waits.
  */
 export class Slice {
   readonly #context: ImportContext

@@ -3,7 +3,10 @@ import type { ImportContext } from '../context.ts'
 import { hasRowsToDrop } from './drop-error-rows.ts'
 import { allRows } from './error-file.ts'
 
-/** Removing rows does not help if no import keeps at least this for its error file, bytes. */
+/**
+ * Rows are removed only if an import keeps at least this many bytes for its error file. Fewer would not free enough
+ * room.
+ */
 const worthwhileBytes = 2 ** 20
 
 /** Maximum number of bytes of rows that are set aside in memory and restored afterwards. */
@@ -31,7 +34,7 @@ type Context = Pick<ImportContext, 'db' | 'log'>
 
 /**
  * Makes room on Postgres's disk if `error` tells that it is full. The import that keeps the most rows for its error
- * file loses them, and continues without. Does nothing after any other error, or if no import keeps much.
+ * file loses them, and continues without an error file. Does nothing after any other error, or if no import keeps much.
  *
  * Never throws. The caller treats the error as an outage and retries; if making room failed, the next such error tries
  * again.
@@ -130,8 +133,8 @@ async function removeRows(tx: Database, { log }: Context): Promise<SetAside[]> {
  * Locks the table until the end of the transaction. Waits for batches that have saved rows. Batches that are to save
  * rows wait, and so do deletions that look for rows to drop.
  *
- * A transaction that has locked an import's row may wait for the table. So this transaction waits only briefly for such
- * a row, and fails otherwise.
+ * Another transaction may have locked an import's row and wait for the table. So this transaction waits only briefly
+ * for a row, and then fails, which ends the deadlock.
  */
 async function lockChunks(tx: Database): Promise<void> {
   await sql`set local lock_timeout = '5s'`.execute(tx)

@@ -1,8 +1,8 @@
 import { type Database, sql } from '@sluice/database'
 
 /**
- * Whether a deletion completed after an import `i` was sent and, if its error rows were dropped before, after the last
- * drop. The error rows that the import keeps may then name deleted users.
+ * Whether a deletion completed since the data of import `i` was sent, and since its error rows were last dropped, if
+ * they ever were. The error rows that the import keeps may then name deleted users.
  */
 export const hasRowsToDrop = sql<boolean>`exists (
   select from recently_deleted_users d
@@ -16,8 +16,8 @@ export const hasRowsToDrop = sql<boolean>`exists (
  * Must run in a transaction that blocks other deletions of the app.
  */
 export async function dropErrorRows(tx: Database, appId: number): Promise<void> {
-  // `error_rows_since` tells a worker that is storing the error file. It also keeps a repetition from dropping newer
-  // rows.
+  // A worker that is storing the error file finds another `error_rows_since`, and stores the file again. The time also
+  // keeps a repeated call from dropping newer rows.
   const { rows } = await sql<{ import_id: string }>`
     update imports i set error_rows_since = clock_timestamp()
     where i.app_id = ${appId} and (i.state in ('queued', 'processing') or i.state = 'cancelled' and i.report_due)

@@ -20,8 +20,8 @@ export const allRows = 1
 /**
  * Makes the error file from the chunks that were committed with the batches, and stores it.
  *
- * It ends before the first invalid row that does not fit into `ERROR_FILE_LIMIT` as it was when the import began. With
- * a limit that was raised since, rows that were not kept would be missing in the middle.
+ * The file ends before the first invalid row that does not fit into `ERROR_FILE_LIMIT` as it was when the import began.
+ * If a limit that was raised since applied, rows that were not kept would be missing in the middle.
  *
  * Accepts the columns of the upload. Throws the errors of storage, and an AbortError if the process shuts down.
  */
@@ -63,8 +63,8 @@ async function planFile(
   columns: readonly string[],
   roomBytesNow: number,
 ): Promise<FilePlan> {
-  // A single statement: if a process is removing all rows (`disk-full.ts`), it waits, and then sees what was noted in
-  // the import.
+  // A single statement. If a process is removing all rows (`disk-full.ts`), the statement waits, and then sees that the
+  // import keeps no rows.
   const { rows } = await sql<{ of_all: number; room: number; is_dropped: boolean; longest: number; fitting: number }>`
     select error_bytes as of_all, room, error_file_ends_before_row is not null as is_dropped, longest, fitting
     from imports cross join lateral (select coalesce(error_room, ${roomBytesNow}::bigint) as room) limits cross join lateral (
@@ -113,8 +113,8 @@ interface Chunk {
 }
 
 /**
- * Maximum number of bytes of chunks in one read, except for a single chunk. Most chunks have about 100 KB, none much
- * over 2 MiB.
+ * Maximum number of bytes of chunks in one read. A longer chunk is read alone. Most chunks have about 100 KB, and none
+ * has much over 2 MiB.
  */
 const maxBytesPerRead = 4 * 2 ** 20
 

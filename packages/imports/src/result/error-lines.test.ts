@@ -148,7 +148,8 @@ describe('messages of more than 64 KiB', () => {
   })
 
   test.each([65_535, 65_536, 65_537])('are cut only if all messages exceed the limit: %i bytes', async (wanted) => {
-    // Each message is a name and 18 bytes; the last name makes up the length.
+    // Each message is a name and 18 bytes. The first names are shortened until all messages together have the wanted
+    // length.
     const name = (index: number, length: number) => `${index}`.padEnd(length, 'n')
     const lengths = Array.from({ length: 240 }, () => 255)
     let bytes = 240 * (255 + 18) + 239 * 2

@@ -10,7 +10,7 @@ const lineBreak = 0x0a
 /** Makes the lines of an error file from rows in their short form (`kept-rows.ts`). */
 export class ErrorLines {
   readonly #messages: Messages
-  /** Of the preceding row, which mostly has the same problems. */
+  /** Problems of the preceding row, and the cell with their messages. The next row mostly has the same problems. */
   #problems: KeptRow['problems'] = []
   #cell: Buffer = Buffer.alloc(0)
 

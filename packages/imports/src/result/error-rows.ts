@@ -6,8 +6,8 @@ import { firstBytes } from '../file/source.ts'
 import { ErrorLines } from './error-lines.ts'
 
 /**
- * Maximum number of bytes of an error file that are read. The messages of one row may take 64 KiB, and a row may lack
- * 50,000 values.
+ * Maximum number of bytes of an error file that are read. A few rows can be large: the messages of one row may take 64
+ * KiB, and a row may lack 50,000 values.
  */
 const maxBytes = 2 ** 20
 

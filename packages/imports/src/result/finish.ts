@@ -46,7 +46,7 @@ export async function finish(
   }
 }
 
-/** Returns undefined if rows of the error file were removed while it was stored. */
+/** Ends an import, or returns undefined if rows of the error file were removed while it was stored. */
 async function finishUnlessRemoved(
   context: ImportContext,
   claim: Claim,
@@ -54,14 +54,15 @@ async function finishUnlessRemoved(
   end: End,
   withoutErrorFile: boolean,
 ): Promise<MailId[] | undefined> {
-  // If the answer to an earlier commit was lost, the import has ended and its chunks are removed. This throws then.
+  // If the answer to an earlier commit was lost, the import has ended and its chunks are removed. `renewLease` then
+  // throws `ClaimLost`.
   const removedBefore = await renewLease(context, claim)
   let stored: StoredErrorFile | undefined
   try {
     stored = await storeErrorFile(context, claim, progress.columns ?? [])
   } catch (error) {
     if (context.shutdown?.aborted) throw error
-    // If rows are removed while the file is sent, the file is shorter than its declared size.
+    // If rows are removed while the file is sent, the file is shorter than its declared size, and sending it fails.
     if (!isDeepStrictEqual(await removals(context.db, claim), removedBefore)) return undefined
     if (!withoutErrorFile || (await isOutage(error, context))) throw error
     context.log.error({ err: error }, 'error file not stored')

@@ -4,7 +4,7 @@ import { enqueueEvent, isEventChosen } from '@sluice/webhooks'
 import type { ImportId } from '../context.ts'
 import { selectImports, toView } from '../view/view.ts'
 
-/** States in which an import ends, with their webhook events. */
+/** States in which an import ends. Each has a webhook event, for example `import.completed`. */
 type EndState = Extract<ImportState, 'completed' | 'failed' | 'cancelled' | 'expired'>
 
 /**

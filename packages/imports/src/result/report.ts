@@ -62,8 +62,8 @@ async function report(context: ImportContext, claim: Claim): Promise<MailId[]> {
 }
 
 /**
- * Postpones the report to a later run. If this process shuts down, that is the next run. An outage does not count as a
- * try.
+ * Postpones the report: by {@link retrySeconds}, or only to the next run if this process shuts down. Neither a shutdown
+ * nor an outage counts as a try.
  */
 async function postponeReport(context: ImportContext, claim: Claim, error: unknown): Promise<void> {
   const interrupted = context.shutdown?.aborted === true

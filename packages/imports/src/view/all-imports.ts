@@ -29,7 +29,7 @@ export interface FoundImports {
   next: string | undefined
 }
 
-/** A text that is shorter has no trigram, so that no index would find it. */
+/** Minimum number of characters of a text to search for. A shorter text has no trigram, so no index can find it. */
 export const shortestText = 3
 
 /** The place of an import in the list. The time is Postgres's own text, because a `Date` has no microseconds. */
@@ -62,12 +62,15 @@ export async function findImports(
   return { imports: await readImports(db, apiUrl, shown), next }
 }
 
-/** More matches than this are dense enough for a walk along the list. Fewer are sorted. */
+/**
+ * If a text has more matches than this, a walk along the list finds a page of them soon. Fewer matches are all read and
+ * sorted.
+ */
 const sortedMatches = 1_000
 
 /**
- * Finds the places of a page. A search by text first asks the index of file names. The planner cannot know how often a
- * text occurs: a walk along the list would read all imports if it occurs hardly ever.
+ * Finds the places of a page. A search by text first reads matches by the index of file names. The planner does not
+ * know how often a text occurs, and might walk along the list. For a rare text, the walk would read all imports.
  */
 async function findPlaces(
   db: Database,
@@ -104,7 +107,10 @@ function conditionsOf({ appId, state, source, text, since, until }: ImportFilter
   ]
 }
 
-/** The text is a part of the file's name, or the whole ID, or its first digits as pages show them. */
+/**
+ * The text is an import's whole ID, or a part of the file's name. Eight hexadecimal digits may also be the beginning of
+ * an ID, as pages show it.
+ */
 function textCondition(text: string): RawBuilder<unknown> {
   const name = sql`i.file_name ilike ${`%${text.replaceAll(/[\\%_]/g, '\\$&')}%`}`
   if (isImportId(text)) return sql`i.import_id = ${text}::uuid`

@@ -27,7 +27,7 @@ export interface ImportDetails {
   position: number
   /** Columns of the header; null before the first batch. */
   columns: string[] | null
-  /** Number of the error file's rows by message. Rarer messages are counted together as `other messages`. */
+  /** Number of invalid rows by message. Rarer messages are counted together as `other messages`. */
   errorCounts: Record<string, number>
   /** The uploaded file is stored, as far as the database knows. */
   fileStored: boolean
@@ -101,9 +101,9 @@ async function waitOf(db: Database, appId: number, row: WaitRow): Promise<Wait |
 /** An import in a list. */
 export interface ListedImport {
   view: ImportView
-  /** Number in the app's import order. The next page ends before the last listed number. */
+  /** Number in the app's import order. The next page begins below the last listed number. */
   sequenceNumber: number
-  /** Place among the app's unfinished imports, 1 for the first; null if the import has ended. */
+  /** Place among the unfinished imports of its import order, 1 for the first; null if the import has ended. */
   place: number | null
   /** As in {@link ImportDetails}. */
   tookMs: number | null
@@ -137,8 +137,8 @@ export async function listImportsBefore(
 }
 
 /**
- * Returns the places of an app's unfinished imports by ID. They follow the import order, except that the active import
- * is first: the import that runs, or was released after it committed a batch.
+ * Returns the places of an app's unfinished imports by ID. The places follow the import order, except that the active
+ * import is first.
  */
 async function placesInOrder(db: Database, appId: number): Promise<Map<string, number>> {
   const { rows } = await sql<{ import_id: string; place: number }>`

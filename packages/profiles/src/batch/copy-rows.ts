@@ -4,7 +4,7 @@ import type { ElementList } from './element-list.ts'
 /** The columns of the rows that {@link writeCopyRows} writes. */
 export const copyColumns = ['app_id', 'user_id', 'row_hash', 'attributes'] as const
 
-/** The length of a value of 4 bytes, itself in 4 bytes. */
+/** The length 4, as the 4 bytes that precede a value. */
 const lengthOf4 = [0, 0, 0, 4]
 const nullValue = Buffer.from([0xff, 0xff, 0xff, 0xff])
 
@@ -21,8 +21,8 @@ interface BatchLists {
 /**
  * Writes first profiles as rows for `copyInto`.
  *
- * Accepts a writer, whose content is replaced, the lists, the numbers of the users, and by user the number of the
- * document. A hash with all bits 0 is written as null. Returns the writer's bytes.
+ * Replaces the writer's content. `users` has the numbers of the users to write, and `documents` has the number of each
+ * user's document. A hash with all bits 0 is written as null. Returns the writer's bytes.
  */
 export function writeCopyRows(
   writer: ByteWriter,
@@ -45,7 +45,8 @@ export function writeCopyRows(
 }
 
 /**
- * Returns the number of a user's document. Throws if the user has none: the bytes of another document would be written.
+ * Returns the number of a user's document. Throws if the user has none, because the bytes of another document would be
+ * written otherwise.
  */
 export function documentOfUser(documents: readonly number[], user: number): number {
   const document = documents[user] ?? -1

@@ -10,7 +10,7 @@ export class ElementList {
   /** Receives the content of the open element. */
   readonly writer = new ByteWriter(2 ** 16)
   readonly #type: 'text' | 'uuid'
-  /** The offset of each element, at its length. The last entry is the offset of the next element. */
+  /** The offset of each element, which begins with its length. The last entry is the offset of the next element. */
   #offsets = new Uint32Array(2 ** 10)
   /** Memory for the first array of chosen elements since the list was cleared. */
   #chosen = Buffer.alloc(0)

@@ -1,20 +1,21 @@
 import type { ElementList } from './element-list.ts'
 
-/** The number of bytes that decide the order, after the shared beginning of all IDs. */
+/** The number of bytes that decide the order. They follow the beginning that all IDs share. */
 const sortedBytes = 4
 
 /** More than the number of elements that a batch can have. */
 const maxElements = 2 ** 20
 
 /**
- * Returns the elements in the order of their content, or nearly: the first bytes that are not shared by all decide. An
- * index is walked in this order with a fraction of the cost of visiting its pages at random (docs/performance.md).
- * Returns the same array if it is in order.
+ * Returns the elements nearly in the order of their content: only the first few bytes after the beginning that all
+ * elements share decide. Visiting the pages of an index in this order costs a fraction of visiting them at random
+ * (docs/measurements.md). Returns the same array if it is in order.
  */
 export function inKeyOrder(list: ElementList, elements: readonly number[]): readonly number[] {
   const shared = sharedPrefix(list, elements)
   const { bytes } = list.writer
-  // A number holds the deciding bytes and, below them, the place of the element. Numbers sort without a comparator.
+  // Each number holds the deciding bytes of an element and, in its lower digits, the place of the element. Numbers sort
+  // without a comparator.
   const keys = new Float64Array(elements.length)
   let isOrdered = true
   let preceding = -1
@@ -31,7 +32,7 @@ export function inKeyOrder(list: ElementList, elements: readonly number[]): read
   return Array.from(keys.sort(), (key) => elements[key % maxElements] ?? 0)
 }
 
-/** Returns the number of bytes with which the content of all these elements begins alike. */
+/** Returns the length of the beginning that the content of all these elements shares, bytes. */
 function sharedPrefix(list: ElementList, elements: readonly number[]): number {
   const { bytes } = list.writer
   const [first] = elements

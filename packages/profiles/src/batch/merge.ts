@@ -9,8 +9,8 @@ const noHash = '00000000-0000-0000-0000-000000000000'
 
 /**
  * Returns the statements that merge the new values into the profiles of registered users, for `writeTogether`. One
- * statement inserts first profiles, one updates the others; both set and remove keys. A profile that already holds all
- * of its new values is not written.
+ * statement inserts first profiles, and one updates existing profiles. Both set and remove keys. A profile that already
+ * holds all of its new values is not written.
  *
  * Accepts the result of `lookUpUsers` in the transaction that these statements end. Another transaction may have
  * inserted a user's first profile since. The statements then fail with a conflict that `retryConflicts` repeats. With
@@ -142,8 +142,8 @@ function mergeWithRemovals(
 const writtenSoFar = sql`coalesce(nullif(current_setting('sluice.profiles_written', true), ''), '0')::bigint`
 
 /**
- * Adds the rows of `written` to the count. The count is a setting of the transaction, because all statements of a batch
- * are sent at once, and a later one of them needs the number.
+ * Adds the rows of `written` to the count. The count is a setting of the transaction, so that a later statement can
+ * read it: all statements of a batch are sent at once.
  */
 const countWritten = sql`
   set_config('sluice.profiles_written', (${writtenSoFar} + (select count(*) from written))::text, true)`

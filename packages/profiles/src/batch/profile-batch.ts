@@ -34,8 +34,8 @@ type Phase = 'users' | 'rows' | 'open row' | 'refused row' | 'complete'
  * 2. {@link beginRow}, {@link addValue} or {@link addRemoval} for each key, then {@link keepRow} or {@link dropRow} add
  *    the values of the rows that are to be written. They become JSON documents in the bytes that Postgres accepts,
  *    without an object for each value. Later rows of a user win, key by key.
- * 3. {@link documentArray} and {@link copyRows} return the documents. Buffers are valid until {@link clear} or
- *    {@link clearValues}, which begin at 1 or 2 again with the same memory.
+ * 3. {@link documentArray} and {@link copyRows} return the documents. Buffers are valid until {@link clear}, which
+ *    begins at 1 again, or {@link clearValues}, which begins at 2 again. Both keep the memory.
  */
 export class ProfileBatch {
   readonly #ids = new ElementList('text')
@@ -80,8 +80,8 @@ export class ProfileBatch {
 
   /**
    * Adds a row's user. The bytes of its ID must be UTF-8 without NUL. `hash` is the hash of the row, as `latin1` text
-   * of at least 16 characters. `salt` has 16 bytes and must differ if the same row has another meaning (columns,
-   * types).
+   * of at least 16 characters. `salt` has at least 16 bytes, and must differ if the same row has another meaning
+   * (columns, types).
    *
    * Returns the user's number in this batch. A user with several rows has no hash.
    */
@@ -118,7 +118,7 @@ export class ProfileBatch {
 
   /**
    * Adds a value to the row. `jsonKey` is `"key":`. The cell is `source` from `start` to `end` and must not be empty.
-   * `isText` tells that it is known to be UTF-8 without NUL.
+   * `isText` tells whether the cell is known to be UTF-8 without NUL.
    *
    * Returns the problem if the value cannot be stored. The row must then be dropped, after more values if there are
    * any.
@@ -137,13 +137,13 @@ export class ProfileBatch {
     return problem
   }
 
-  /** Adds a key to the row that is removed from the profile. Later rows of the user may set it again. */
+  /** Notes in the row that a key is removed from the profile. Later rows of the user may set the key again. */
   addRemoval(jsonKey: Buffer): void {
     this.#beginMember('addRemoval', jsonKey).write(jsonNull)
     this.#hasRemovals = true
   }
 
-  /** Ends the row as a row of this user. */
+  /** Ends the row, and assigns its values to this user. */
   keepRow(user: number): void {
     if (this.#phase !== 'open row') throw outOfOrder('keepRow', this.#phase)
     if (user < 0 || user >= this.size) throw new Error(`user ${user} is not in the batch`)
@@ -174,15 +174,15 @@ export class ProfileBatch {
     return users === undefined ? this.#ids.array() : this.#ids.arrayOf(users)
   }
 
-  /** Returns a `text[]` of the documents of these users, each of which must have one. */
+  /** Returns a `text[]` of the documents of these users. Each user must have a document. */
   documentArray(users: readonly number[]): Buffer {
     this.#complete()
     return this.#documents.arrayOf(users.map((user) => documentOfUser(this.#documentOf, user)))
   }
 
   /**
-   * Returns rows for `copyInto` of the profiles of these users, each of which must have a document. The rows are in
-   * about the order of the IDs.
+   * Returns the profiles of these users as rows for `copyInto`, in about the order of the IDs. Each user must have a
+   * document.
    */
   copyRows(appId: number, users: readonly number[]): Buffer {
     this.#complete()
@@ -190,7 +190,10 @@ export class ProfileBatch {
     return writeCopyRows(this.#rowWriter, appId, lists, inKeyOrder(this.#ids, users), this.#documentOf)
   }
 
-  /** Returns a `uuid[]` of the rows' hashes, of all users or of these. Users without a hash have all bits 0. */
+  /**
+   * Returns a `uuid[]` of the rows' hashes, for all users or for these users. A user without a hash has a UUID with all
+   * bits 0.
+   */
   hashArray(users?: readonly number[]): Buffer {
     return users === undefined ? this.#hashes.array() : this.#hashes.arrayOf(users)
   }

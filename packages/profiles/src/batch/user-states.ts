@@ -32,7 +32,7 @@ export class UserStates {
 
   /**
    * Whether there is nothing to check or to write. Either the profile holds all values of the user's row, or the user
-   * was deleted after the row was sent. Such a row counts as applied, and then deleted.
+   * was deleted after the row was sent. The row then counts as applied before the deletion.
    */
   isSettled(user: number): boolean {
     return this.#states[user] === upToDate || this.#states[user] === deleted
@@ -70,8 +70,8 @@ export function beforeLookup(appId: number): RawBuilder<unknown> {
  * them if the row that was merged into it last has the same hash. Such a row need not be read, and neither need rows of
  * users who were deleted after `sentAt`. `sentAt` is the time when the rows were sent, as Postgres writes it.
  *
- * Looks up no profiles if `assumesNone`. `mergeProfiles` then detects a profile that exists. Runs in a
- * transaction that has selected {@link beforeLookup}.
+ * Looks up no profiles if `assumesNone`. If a profile exists all the same, the statements of `mergeProfiles` detect it.
+ * Runs in a transaction that has selected {@link beforeLookup}.
  */
 export async function lookUpUsers(
   tx: Database,

@@ -4,7 +4,7 @@ import { areDigits } from './digits.ts'
 import { datetimeBytes, writePlainDatetime } from './plain-datetime.ts'
 import type { RowProblem } from './value-type.ts'
 
-/** Bytes of the longest JSON text that {@link ByteWriter} makes of a cell without a string. */
+/** Bytes that the longest JSON text takes if {@link ByteWriter} writes a cell without making a JavaScript string. */
 const longestPlainBytes = 260
 
 const quote = 0x22
@@ -14,13 +14,13 @@ const point = 0x2e
 const zero = 0x30
 const space = 0x20
 
-/** A string of so many bytes never exceeds the limit of characters. */
+/** A string of at most this many bytes never exceeds the limit of characters. */
 const shortStringBytes = limits.stringLength
 
-/** A number with so many digits is always exact as a double. */
+/** A number with at most this many digits is always exact as a double. */
 const exactDigits = 15
 
-/** JavaScript may write a fraction with more leading zeros than this with an exponent. */
+/** If a fraction has more leading zeros than this, JavaScript may write it with an exponent. */
 const plainZeros = 5
 
 /**

@@ -1,6 +1,8 @@
 /** The texts that count as a datetime. */
 export interface DatetimeOptions {
-  /** Refuse a date alone, and a time without `Z` or an offset. By default they are in UTC (design.md §3, Types). */
+  /**
+   * Refuse a date alone, and a time without `Z` or an offset. By default, such texts are in UTC (design.md §3, Types).
+   */
   requireOffset?: boolean
 }
 
@@ -43,7 +45,10 @@ function parseOffset(offset: string | undefined): number | undefined {
   return offset.startsWith('-') ? -east : east
 }
 
-/** Returns a date whose day may be one outside its month; undefined if its year is outside 0000 to 9999. */
+/**
+ * Returns the date of a day, which may be one day before or after the month; undefined if its year is outside 0000 to
+ * 9999.
+ */
 function shiftDate(year: number, month: number, day: number): string | undefined {
   const midnight = new Date(0)
   // Unlike Date.UTC, this does not read the years 0 to 99 as 1900 to 1999.

@@ -71,7 +71,7 @@ export class SpellingLosses {
   }
 }
 
-/** Returns the number of digits from the first digit that is not 0, without those of the exponent. */
+/** Returns the number of digits from the first digit that is not 0. Digits of the exponent do not count. */
 function significantDigits(number: string): number {
   const [mantissa = ''] = number.split(/e/i)
   return mantissa.replace(/\D/g, '').replace(/^0+/, '').length

@@ -7,8 +7,8 @@ import { type SpellingLoss, SpellingLosses } from './spelling.ts'
 // This file and its imports also run in browsers, so they must not use Node's API.
 
 /**
- * Infers the type of a new key from its values (design.md §3, Inference). All values are datetimes → datetime. All are
- * numbers, at least one with a point → decimal. All are ints in range → int. Otherwise → string.
+ * Infers the type of a new key from its values (design.md §3, Inference): datetime if all are datetimes, and int if all
+ * are ints in range. If all are numbers, and at least one has a point, the type is decimal. Otherwise it is string.
  */
 export class TextInference {
   #type: ValueType | undefined

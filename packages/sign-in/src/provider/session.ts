@@ -38,7 +38,7 @@ export async function signInAtProvider(db: Database, identity: Identity, current
   })
 }
 
-/** Binds the address to the account if it is free. Returns why the person may not sign in, or undefined. */
+/** Binds the address to the account if both are free. Returns why the person may not sign in, or undefined. */
 async function refuse(tx: Database, identity: VerifiedIdentity) {
   const { issuer, subject, email, isInOperatorGroup } = identity
   const { rows } = await sql<{ may: boolean }>`

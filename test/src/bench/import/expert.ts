@@ -10,7 +10,7 @@ const types: Record<ValueType, string> = {
   datetime: 'timestamptz',
 }
 
-// The fence `offset 0` makes each document be computed once. Over 1,000,000 rows, these variants were no faster:
+// The fence `offset 0` makes Postgres compute each document once. Over 1,000,000 rows, these variants were no faster:
 // jsonb_build_object instead of to_jsonb, `<>` instead of `@>`, no fence, and the default work_mem.
 const merge = `
   merge into profiles p

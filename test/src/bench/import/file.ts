@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { type Column, customer, narrow, type Random, wide } from './columns.ts'
 
-/** The shape of a benchmark's file. Equal shapes give equal bytes. */
+/** The shape of a benchmark's file. Equal shapes produce equal bytes. */
 export interface Shape {
   /** Names the file. */
   name: string

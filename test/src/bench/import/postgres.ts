@@ -22,8 +22,8 @@ export interface BenchPostgres {
 }
 
 /**
- * An expert's settings for a bulk load on such a machine. Autovacuum is off for all contenders, because it would
- * disturb some of them by chance: the benchmark vacuums between the phases itself.
+ * The settings that an expert would choose for a bulk load on a machine like this. Autovacuum is off for all
+ * contenders, because it would disturb some of them by chance: the benchmark vacuums between the phases itself.
  */
 const expertSettings: Readonly<Record<string, string>> = {
   shared_buffers: '1GB',
@@ -42,8 +42,8 @@ export async function startBenchPostgres(folder: string, settings = expertSettin
   const dataDirectory = join(folder, 'postgres')
   const server = await startPostgres({ dataDirectory, port: 0, settings })
   const postmaster = Number.parseInt(await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8'), 10)
-  // A signal ends this process, and its scratch folder is removed at exit. Postgres shuts down when this process ends,
-  // and would write there. So it is killed first.
+  // If a signal ends this process, its scratch folder is removed at exit. Postgres notices the end of this process, and
+  // would write to the folder while it shuts down. So Postgres is killed first.
   const kill = () => signal(postmaster, 'SIGKILL')
   process.prependOnceListener('exit', kill)
   const urlOf = (database: string) => {

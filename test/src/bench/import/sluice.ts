@@ -9,7 +9,9 @@ import type { BenchPostgres } from './postgres.ts'
 import { openStackSession } from './stack-session.ts'
 import { type LongestTransactions, TransactionWatch, type WritingTransaction } from './transaction-watch.ts'
 
-/** How often a running import is polled, ms: its end counts from the poll that observes it. */
+/**
+ * Pause between two polls of a running import, ms. The import counts as ended at the first poll that observes the end.
+ */
 const pollMs = 10
 
 /** The longest time that an import may take, ms. */

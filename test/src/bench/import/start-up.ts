@@ -10,7 +10,7 @@ import { openStackSession } from './stack-session.ts'
 /** Enough rows for some batches, so that the import is still running when its first batch is observed. */
 const rows = 20_000
 
-/** How long a worker takes to its first committed batch, ms. */
+/** How long a worker takes until its first committed batch, ms. */
 export interface StartUp {
   /** From the start of the worker's process, which finds the job waiting. */
   fromStart: number

@@ -1,7 +1,9 @@
 /** A transaction that has written, and so holds locks that others wait for, as one poll of Postgres shows it. */
 export interface WritingTransaction {
   xid: string
-  /** Time since its begin, ms. It mostly waited for the preceding batch before it wrote. */
+  /**
+   * Time since the transaction began, ms. Includes its wait for the preceding batch, which precedes its first write.
+   */
   ageMs: number
   /** Its statement and its wait event. */
   activity: string
@@ -9,7 +11,9 @@ export interface WritingTransaction {
 
 /** The longest times of writing transactions. */
 export interface LongestTransactions {
-  /** How long a transaction held locks that others wait for, ms: an upper bound, as it ends between two polls. */
+  /**
+   * How long a transaction held locks that others wait for, ms. An upper bound: the transaction ends between two polls.
+   */
   lockedMs: number
   /** The last observed activity of this transaction. */
   activity: string
@@ -18,8 +22,8 @@ export interface LongestTransactions {
 }
 
 /**
- * Combines polls of writing transactions. A transaction has an ID from its first write on. It locks rows at the
- * earliest since the last poll without it, and at the latest until the first poll after it.
+ * Combines polls of writing transactions. A transaction has an ID from its first write on. It took its locks after the
+ * last poll that did not show it yet, and released them before the first poll that no longer shows it.
  */
 export class TransactionWatch {
   readonly longest: LongestTransactions = { lockedMs: 0, activity: '', ageMs: 0 }

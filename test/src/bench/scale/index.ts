@@ -6,7 +6,7 @@ import { measureThroughput, type ThroughputResult } from './throughput.ts'
 
 const workerCounts = [1, 2, 4]
 
-/** Numbers of apps whose ten imports each are drained; the few are measured before and after the many. */
+/** Numbers of apps with ten imports each that are drained. `few` is measured before and after `many`. */
 const few = 10
 const many = 1_000
 

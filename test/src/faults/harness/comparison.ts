@@ -111,7 +111,8 @@ async function download(link: string): Promise<Buffer> {
 }
 
 /**
- * Compares the mails of an import: one to each member, with the counts. Only the first member's mail server accepts it.
+ * Compares the mails of an import: one to each member, with the counts. The mail server accepts only the mail to the
+ * first member.
  */
 async function compareMails(
   { db, mail }: Deployment,
@@ -171,8 +172,8 @@ export async function untilAllEnded({ db }: Deployment, apps: readonly ClientApp
 }
 
 /**
- * Waits until no mail is waiting. Makes mails that failed due at once: they would wait for minutes, which other tests
- * cover. Leaves a mail that a worker has claimed (for 120 s) to this worker for at least 20 s.
+ * Waits until no mail is waiting. If an attempt has failed, makes the mail due at once: the pause of minutes is covered
+ * by other tests. Leaves a mail that a worker has claimed (for 120 s) to this worker for at least 20 s.
  */
 async function untilMailsSettled({ db }: Deployment, timeoutMs: number): Promise<void> {
   const waiting = async () => {

@@ -30,7 +30,7 @@ export interface DeploymentOptions {
   orderWaitMs?: number
   /** Additional settings of the Postgres server. */
   postgresSettings?: Readonly<Record<string, string>>
-  /** Starts what is between the apps and Postgres, such as a pooler. Returns the address for the apps. */
+  /** Starts a server between the apps and Postgres, such as a pooler. Returns the address for the apps. */
   pooler?: (databaseUrl: string, postgres: FaultyPostgres) => Promise<{ url: string; close(): Promise<void> }>
   /** Additional settings of the apps, as environment variables. */
   env?: Record<string, string>
@@ -240,7 +240,7 @@ function superviseProcesses(log: LogLine[]) {
     async stop(signal: 'SIGTERM' | 'SIGKILL') {
       stopping = true
       const ends: unknown[] = []
-      // The next round finds a process that was just starting.
+      // Repeats the round, because a process may have been starting during the last one.
       for (let settled = -1; settled !== supervising.length; ) {
         settled = supervising.length
         for (const process of running.keys()) {

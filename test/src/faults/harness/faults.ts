@@ -17,7 +17,7 @@ interface FaultContext {
   durationMs: number
 }
 
-/** Breaks something. Repairs whatever does not recover by itself before the promise settles. */
+/** Breaks something. Before the promise settles, repairs whatever does not recover by itself. */
 export type Fault = (context: FaultContext) => Promise<void>
 
 /** Faults of a random schedule, by their names in the figures. */
@@ -110,8 +110,8 @@ async function terminateBackends({ deployment }: FaultContext): Promise<void> {
 }
 
 /**
- * Locks users in random order. Its long `deadlock_timeout` makes the worker detect the deadlock first, so that the
- * worker's transaction aborts.
+ * Locks users in random order. The long `deadlock_timeout` of this connection makes the worker's connection detect the
+ * deadlock first, so that Postgres aborts the worker's transaction.
  */
 async function provokeDeadlocks({ deployment, random, durationMs }: FaultContext): Promise<void> {
   const client = new pg.Client({ connectionString: deployment.databaseUrl })

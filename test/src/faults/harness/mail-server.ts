@@ -13,7 +13,7 @@ interface ReceivedMail {
 export interface MailServer {
   port: number
   received: ReceivedMail[]
-  /** If set, it is called instead of confirming a mail to its sender. */
+  /** If set, the server calls this function instead of confirming a mail to its sender. */
   insteadOfAnswer: (() => void) | undefined
   close(): Promise<void>
 }

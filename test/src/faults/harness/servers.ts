@@ -4,7 +4,7 @@ import { type RunningPostgres, startPostgres } from '@sluice/local-stack'
 import { startRedis } from '../../environment/redis.ts'
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
-/** A server behind a proxy, which tests can restart. */
+/** A server that tests can restart, behind a proxy. */
 interface RestartableServer {
   proxy: TcpProxy
   /** Address through the proxy, for the apps. */

@@ -25,7 +25,7 @@ interface FaultyRequest {
 /** Returns the fault for a request, or undefined to forward it unchanged. */
 type StorageFaults = (request: FaultyRequest) => StorageFault | undefined
 
-/** An HTTP proxy in front of object storage that injects faults into requests. */
+/** An HTTP proxy that injects faults into requests to object storage. */
 export interface StorageProxy {
   port: number
   set(faults: StorageFaults | undefined): void
@@ -38,7 +38,7 @@ export interface StorageProxy {
 export async function startStorageProxy(storagePort: number): Promise<StorageProxy> {
   let faults: StorageFaults | undefined
   const server = createServer((incoming, answer) => {
-    // Read before the request ends: an error may come later, when the request has no socket.
+    // Reads the socket now: a fault may occur after the request has ended, when the request has no socket any more.
     const { method = '', url = '', socket, headers } = incoming
     const source = headers['x-amz-copy-source']
     const copySource = typeof source === 'string' ? decodeURIComponent(source) : undefined

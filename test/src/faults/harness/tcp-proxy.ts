@@ -14,7 +14,7 @@ export type NetworkState =
   | { kind: 'slow'; bytesPerSecond: number }
   | { kind: 'cut'; afterBytes: number }
 
-/** A TCP proxy in front of a server that simulates network faults. */
+/** A TCP proxy that simulates faults of the network in front of a server. */
 export interface TcpProxy {
   /** Port on 127.0.0.1. */
   port: number

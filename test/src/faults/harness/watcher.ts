@@ -67,8 +67,8 @@ export interface Observation {
 }
 
 /**
- * Replays the recorded changes. Accepts `UPLOAD_ORDER_WAIT`: for at least this long, an import waits for a preceding
- * import that is still uploading.
+ * Replays the recorded changes. `orderWaitMs` is `UPLOAD_ORDER_WAIT`: an import waits at least this long for a
+ * preceding import that is still uploading.
  */
 export async function observe(db: Database, orderWaitMs: number): Promise<Observation> {
   const { rows } = await sql<Change>`select * from watch.changes order by change`.execute(db)
@@ -125,8 +125,8 @@ function noteOrder(
 }
 
 /**
- * The record of a claim may show an upload as queued that the claim itself could not see yet. Such uploads are younger
- * than this.
+ * The record of a claim may show an upload as queued that the claim itself could not see yet. Such an upload was queued
+ * less than this time before the claim, ms.
  */
 const sameMomentMs = 1_000
 

@@ -1,4 +1,4 @@
-/** Names that differ more than this are not close, by length of the shorter one without spaces and signs. */
+/** Maximum number of wrong letters in a close name, by the length of the shorter name without spaces and signs. */
 const allowedEdits = (length: number): number => (length < 4 ? 0 : length < 8 ? 1 : 2)
 
 /**
@@ -19,11 +19,11 @@ export function closeName(name: string, known: readonly string[]): string | unde
 function plainForm(name: string): string {
   return name
     .normalize('NFKD')
-    .toUpperCase() // also of ß
+    .toUpperCase() // turns ß into SS, unlike toLowerCase
     .replaceAll(/[^\p{L}\p{N}]/gu, '')
 }
 
-/** Returns the number of letters to insert, delete or replace; undefined if they are too many for close names. */
+/** Returns the number of letters to insert, delete or replace; undefined if there are too many for close names. */
 function editsBetween(one: string, other: string): number | undefined {
   const [letters, others] = [[...one], [...other]]
   const limit = allowedEdits(Math.min(letters.length, others.length))

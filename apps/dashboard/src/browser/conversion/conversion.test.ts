@@ -14,7 +14,7 @@ const plan = (changes: Partial<Plan> = {}): Plan => ({
 })
 const semicolons = { separator: ';', lineBreak: '\n' } as const
 
-/** Converts bytes that arrive in chunks of a size. */
+/** Converts bytes that arrive in chunks of `chunkBytes`. */
 async function convert(bytes: Uint8Array, plan: Plan, chunkBytes = 1_000): Promise<Buffer> {
   const chunks = Array.from({ length: Math.ceil(bytes.length / chunkBytes) }, (_, index) =>
     bytes.subarray(index * chunkBytes, (index + 1) * chunkBytes),

@@ -5,7 +5,7 @@ import { writeRecord } from './record-writer.ts'
 /** The file has bytes that are not of the chosen encoding. */
 export class OtherEncoding extends Error {
   override readonly name = 'OtherEncoding'
-  /** Number of records that precede the part of the file with the bytes; 0 if the records are not read. */
+  /** Number of records before the part of the file that contains these bytes; 0 if the records are not read. */
   readonly records: number
 
   constructor(records: number) {
@@ -15,8 +15,8 @@ export class OtherEncoding extends Error {
 }
 
 /**
- * Number of bytes that are converted at once. Larger texts outlive many collections of garbage: with the chunks of a
- * browser, a tab needs 50 MB more.
+ * Number of bytes that are converted at once. Larger texts survive many garbage collections: with chunks as large as
+ * browsers deliver them, a tab needs 50 MB more.
  */
 const stepBytes = 32_768
 
@@ -69,7 +69,7 @@ class Rewriter {
   records = 0
   readonly #reader: RecordReader
   readonly #converters: ReturnType<typeof recordConverters>
-  /** Characters before the first record that have not come yet. */
+  /** Number of characters before the first record that have not arrived yet. */
   #prefixLeft: number
 
   constructor(plan: Plan) {

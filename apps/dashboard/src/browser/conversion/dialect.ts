@@ -10,13 +10,13 @@ export const separatorNames: Readonly<Record<Separator, string>> = {
 
 export const separators = Object.keys(separatorNames) as Separator[]
 
-/** The dialect of a file, as its beginning tells it. */
+/** The dialect of a file, detected from its beginning. */
 export interface DetectedDialect extends Dialect {
   /** The number of characters of a first line such as `sep=;`, which is no record. Some programs write it for Excel. */
   prefixLength: number
 }
 
-/** Number of characters and records that decide. */
+/** Maximum number of characters and records from which the dialect is detected. */
 const sampleLength = 65_536
 const sampleRecords = 20
 
@@ -25,9 +25,9 @@ const separatorLine = /^sep=([,;\t])(?:\r?\n|\r)/i
 /**
  * Detects how a text separates cells and records.
  *
- * A line `sep=;` decides. Otherwise it is the separator that makes `user_id` a cell of the header, else the separator
- * for which most records have as many cells as the header, else the one with most cells; comma if there is only one
- * column.
+ * A line `sep=;` decides. Otherwise the separator is the one that makes `user_id` a cell of the header. Else it is the
+ * one with which most records have as many cells as the header, else the one with which the header has most cells. If
+ * all separators result in one column, the comma is used.
  */
 export function detectDialect(start: string): DetectedDialect {
   const declared = separatorLine.exec(start)
@@ -53,7 +53,7 @@ function detectSeparator(text: string, lineBreak: Dialect['lineBreak']): Separat
   return best === undefined || best.columns < 2 ? ',' : best.separator
 }
 
-/** Returns how well a text reads with a separator. One column alone agrees with nothing. */
+/** Rates how well a separator fits a text. A header of a single column does not count as a fit. */
 function agreement(text: string, dialect: Dialect): { hasUserId: boolean; share: number; columns: number } {
   const reader = new RecordReader(dialect)
   const complete = take(reader.push(text), sampleRecords)

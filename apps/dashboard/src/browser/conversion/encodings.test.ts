@@ -8,7 +8,10 @@ const bytes = (...parts: (string | number[])[]) =>
   Uint8Array.from(Buffer.concat(parts.map((part) => Buffer.from(part as string))))
 const utf16be = (text: string) => Uint8Array.from(Buffer.from(text, 'utf16le').swap16())
 
-/** `user_id,城市` and rows in Japanese, Chinese and Russian, as the encodings write them. */
+/**
+ * A header and rows in Japanese, Chinese, Russian and Western European languages, each in a common encoding of the
+ * language.
+ */
 const japanese = bytes('user_id,name\nu1,', [0x83, 0x5e, 0x83, 0x8d, 0x83, 0x45], '\n') // タロウ
 const kanji = bytes('user_id,name\nu1,', [0x8e, 0x52, 0x93, 0x63], '\n') // 山田
 const chinese = bytes('user_id,name\nu1,', [0xd6, 0xd0, 0xb9, 0xfa], '\n') // 中国 in GB18030

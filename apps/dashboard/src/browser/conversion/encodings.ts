@@ -36,7 +36,7 @@ export function encodingOfMark(start: Uint8Array): Encoding | undefined {
   return undefined
 }
 
-/** Decodes bytes, without a byte order mark at their start. Returns undefined if they are not of this encoding. */
+/** Decodes bytes, and drops a byte order mark at their start. Returns undefined if they are not of this encoding. */
 export function decodeStrictly(bytes: Uint8Array, encoding: Encoding): string | undefined {
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes)
@@ -46,8 +46,8 @@ export function decodeStrictly(bytes: Uint8Array, encoding: Encoding): string | 
 }
 
 /**
- * Decodes the start of a file, without a byte order mark. A character that the end of the bytes cuts off is left out,
- * unless they are the whole file. Bytes that are not of this encoding become U+FFFD.
+ * Decodes the start of a file, and drops a byte order mark. Omits a character that is cut off at the end, unless the
+ * bytes are the whole file. Bytes that are not of this encoding become U+FFFD.
  */
 export function decodeStart(bytes: Uint8Array, encoding: Encoding, isWhole: boolean): string {
   return new TextDecoder(encoding).decode(bytes, { stream: !isWhole })

@@ -1,4 +1,4 @@
-/** What the first bytes tell about a file. */
+/** The kind of a file, as its first bytes show. */
 export type FileKind = 'text' | 'gzip' | 'workbook' | 'old workbook' | 'archive'
 
 /** Number of bytes that {@link fileKind} looks at. */

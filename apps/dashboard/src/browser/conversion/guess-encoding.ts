@@ -1,6 +1,6 @@
 import { decodeStrictly, type Encoding } from './encodings.ts'
 
-/** What else tells about the encoding of a file. */
+/** Hints about the encoding of a file besides its bytes. */
 export interface GuessHints {
   /** The languages of the browser, the preferred one first, such as `de-CH`. */
   languages: readonly string[]
@@ -8,7 +8,9 @@ export interface GuessHints {
   hasMacLines: boolean
 }
 
-/** The encoding that Windows, and so Excel, uses for files without a mark, by language. Any other: Windows-1252. */
+/**
+ * The encoding that Windows and Excel use for files without a byte order mark. Languages not listed use Windows-1252.
+ */
 const encodingOfLanguage: Readonly<Record<string, Encoding>> = {
   ja: 'shift_jis',
   zh: 'gb18030',
@@ -76,13 +78,15 @@ function isJapanese(bytes: Uint8Array): boolean {
   return other > 0 && kana * 3 >= other
 }
 
-/** Whether bytes are of an encoding, and mean no control characters beyond ASCII, which no spreadsheet writes. */
+/**
+ * Whether bytes are valid in an encoding and contain no control characters beyond ASCII, which no spreadsheet writes.
+ */
 function isPlausible(bytes: Uint8Array, encoding: Encoding): boolean {
   const text = decodeWithoutEnds(bytes, encoding)
   return text !== undefined && !/[\x80-\x9f]/.test(text)
 }
 
-/** Decodes whole lines, because the bytes may begin and end within a character. */
+/** Decodes whole lines only, because the bytes may end within a character. */
 function decodeWithoutEnds(bytes: Uint8Array, encoding: Encoding): string | undefined {
   const end = bytes.lastIndexOf(0x0a)
   return decodeStrictly(end === -1 ? bytes : bytes.subarray(0, end), encoding)

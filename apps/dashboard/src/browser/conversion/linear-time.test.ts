@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test, vi } from 'vitest'
 import { RecordReader } from './record-reader.ts'
 
 // Time is measured in steps, not in seconds: the characters that the reader searches or cuts out. Production code
-// counts nothing. packages/csv has the same test of the import's reader.
+// counts nothing. packages/csv tests the import's reader in the same way.
 let steps = 0
 
 const { indexOf, slice } = String.prototype
@@ -29,7 +29,7 @@ afterAll(() => {
 
 const chunkLength = 2 ** 11
 
-/** Counts the steps that it takes to read a line repeated up to this many characters. */
+/** Reads a text of `length` characters that repeats `line`. Returns the number of steps. */
 function countSteps(line: string, length: number, maxLength: number): number {
   const text = line.repeat(Math.ceil(length / line.length)).substring(0, length)
   const reader = new RecordReader({ separator: ';', lineBreak: '\n' }, maxLength)
@@ -45,7 +45,8 @@ function countSteps(line: string, length: number, maxLength: number): number {
 
 const length = 2 ** 16
 
-// A record may be as long as the file, and so can be read again for each of its lines; or much shorter.
+// The first limit allows a record as long as the file, which a naive reader would read again for each of its lines. The
+// second limit ends records much earlier.
 describe.each([4 * length, 2 ** 12])(
   'twice as many characters take twice as many steps, with records up to %i characters',
   (max) => {

@@ -32,7 +32,7 @@ export function isChanged({ name, key, isLeftOut, form }: ColumnPlan): boolean {
   return key !== name || isLeftOut || form !== 'as-is'
 }
 
-/** Whether records must be written anew. Otherwise the text of the file is what an import reads. */
+/** Whether records must be written anew. Otherwise an import can read the text of the file as it is. */
 export function changesRecords({ dialect, prefixLength, columns }: Plan): boolean {
   return dialect.separator !== ',' || dialect.lineBreak !== '\n' || prefixLength > 0 || columns.some(isChanged)
 }

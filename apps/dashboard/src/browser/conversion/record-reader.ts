@@ -12,7 +12,7 @@ export interface Dialect {
 
 /** A record of a file. */
 export interface SourceRecord {
-  /** The cells without quotes. Those of a record with a problem are split at every separator, quotes included. */
+  /** The cells without quotes. A record with a problem is split at every separator, and its quotes are kept. */
   cells: string[]
   /** Why an import could not read the record. */
   problem?: 'unclosed quote' | 'too long'
@@ -28,25 +28,25 @@ export class RecordReader {
   readonly #separator: Separator
   readonly #lineBreak: string
   readonly #maxLength: number
-  /** Text that has come since the last reading. */
+  /** Text that has arrived since the last reading. */
   #incoming = ''
   #text = ''
   /** Start of the next record in the text. */
   #at = 0
   #isFinal = false
-  /** The record before was too long, and its line break has not come yet. */
+  /** The preceding record was too long, and its line break has not arrived yet. */
   #isSkipping = false
   /**
-   * A scan through quotes that did not end a record. Each line from `from` up to the cell at `at` begins within its
-   * quotes. If the quotes of a later record reach such a line, its scan would take the same path, and continues at the
-   * cell instead. Otherwise a file of unmatched quotes would take quadratic time.
+   * The last scan through quotes that did not end a record. Every line from offset `from` up to the cell at offset `at`
+   * begins within the quotes of that scan. If the quotes of a later record reach such a line, its scan would take the
+   * same path, so it continues at `at` instead. Otherwise a file of unmatched quotes would take quadratic time.
    */
   #failed: { from: number; at: number } | undefined
   readonly #quotes = new Finder('"')
   readonly #separators: Finder
   readonly #lineBreaks: Finder
 
-  /** Accepts the longest record, characters; tests use a lower one. */
+  /** `maxLength` is the length of the longest record, in characters. Tests use a lower limit. */
   constructor({ separator, lineBreak }: Dialect, maxLength: number = limits.recordBytes) {
     this.#separator = separator
     this.#lineBreak = lineBreak
@@ -84,7 +84,7 @@ export class RecordReader {
     }
   }
 
-  /** Returns the next record; undefined if its end has not come yet. */
+  /** Returns the next record; undefined if its end has not arrived yet. */
   #nextRecord(): SourceRecord | undefined {
     const lineEnd = this.#lineBreaks.find(this.#text, this.#at)
     if (lineEnd - this.#at > this.#maxLength) return this.#skipLine()
@@ -168,7 +168,7 @@ export class RecordReader {
     return { cells: line.split(this.#separator), problem: 'unclosed quote' }
   }
 
-  /** Skips a line that is too long. Returns what makes it too long when it begins, and a blank line afterwards. */
+  /** Skips a line that is too long. Returns the beginning of the line first, and a blank record for each later part. */
   #skipLine(): SourceRecord {
     const record: SourceRecord = this.#isSkipping
       ? blank

@@ -1,12 +1,15 @@
 import type { SourceRecord } from './record-reader.ts'
 
-/** A cell with any of these would be read in another way without quotes. U+FEFF at the start would be dropped. */
+/**
+ * Without quotes, an import would read a cell with one of these characters differently, and drop U+FEFF at the start.
+ */
 const needsQuotes = /[",\r\n]|^\uFEFF/
 
 /**
- * Returns a record as a line of CSV that an import reads as the same cells, with its line break.
+ * Returns a record as a line of CSV, with its line break. An import reads the same cells from it.
  *
- * A record with a problem stays one, so that the import reports it: nobody knows which of its cells belong together.
+ * A record with a problem is written so that the import reports the problem too: nobody knows which of its cells belong
+ * together.
  */
 export function writeRecord({ cells, problem }: SourceRecord): string {
   if (problem === 'too long') return `${oneLine(cells.join(','))}\n`
@@ -20,8 +23,8 @@ function quoteIfNeeded(cell: string): string {
 }
 
 /**
- * Writes a line whose quoting is broken within the line, whatever follows it: an empty quoted cell is followed by
- * another character than a comma. Otherwise its open quote could reach into the next lines.
+ * Writes a line with broken quoting so that the quoting breaks within the line. An empty quoted cell, followed by a
+ * character other than a comma, achieves this. The open quote of the original could reach into the next lines.
  */
 function brokenLine(cells: readonly string[]): string {
   const broken = Math.max(

@@ -3,13 +3,14 @@ import { linesOf } from './guess-encoding.ts'
 /** Number of bytes around the first line that is not UTF-8, for a guess of the encoding and for examples. */
 const sampleBytes = 65_536
 
-/** Number of bytes that are kept of the preceding chunk, so that the line which is not UTF-8 has its start. */
+/** Number of bytes that are kept of the preceding chunk, so that the first line that is not UTF-8 has its beginning. */
 const keptBytes = 4_096
 
 /**
  * Checks a stream of bytes for UTF-8 without NUL, which an import can read unchanged.
  *
- * NUL is looked for at the start only: it tells files in UTF-16. Anywhere else the import reports the value.
+ * Only the start is searched for NUL, which reveals a file in UTF-16. If a later value contains NUL, the import reports
+ * it.
  */
 export class Utf8Check {
   readonly #decoder = new TextDecoder('utf-8', { fatal: true })
@@ -49,7 +50,9 @@ export class Utf8Check {
   }
 }
 
-/** Returns the bytes from the first line on that is not UTF-8. `preceding` are the bytes before the chunk. */
+/**
+ * Returns the bytes from the beginning of the first line that is not UTF-8. `preceding` are the bytes before the chunk.
+ */
 function firstOtherLines(preceding: Uint8Array, chunk: Uint8Array): Uint8Array {
   const bytes = joined(preceding, chunk)
   const lines = linesOf(bytes)

@@ -1,6 +1,6 @@
 import { isOfType } from '@sluice/profiles/text-inference'
 
-/** How the values of a column are written, with the words that the page shows. Never chosen without a person. */
+/** How the values of a column are written, with the words that the page shows. Only a person chooses a form. */
 export const valueForms = {
   'as-is': 'Leave as they are',
   'decimal-comma': 'Numbers with a decimal comma',
@@ -75,7 +75,7 @@ function twoDigits(number: string): string {
 
 /**
  * Returns the forms that all values of a column have, if at least one value would change. Empty values do not count. A
- * page may point them out; a person decides.
+ * page may suggest these forms, but a person decides.
  */
 export function possibleForms(values: readonly string[]): ValueForm[] {
   const forms = ['decimal-comma', 'day-first', 'month-first'] as const
