@@ -177,7 +177,10 @@ describe('a mail that the server does not accept', () => {
     expect(await mailer.send(mail)).toMatchObject({ outcome: 'failed' })
     await makeDue()
     expect(await dueMails(database.db, 10)).toEqual([])
-    const row = await database.db.selectFrom('mails').select(['state', 'last_error', 'failed_at']).executeTakeFirstOrThrow()
+    const row = await database.db
+      .selectFrom('mails')
+      .select(['state', 'last_error', 'failed_at'])
+      .executeTakeFirstOrThrow()
     expect(row).toMatchObject({ state: 'failed', failed_at: expect.any(Date) })
     expect(row.last_error).toContain('no such user')
   })
