@@ -89,8 +89,8 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
 })
 
 /**
- * Returns the queues that this process hosts: those of `WORKER_QUEUES`. By default all, but the webhooks only if there
- * are keys of their secrets.
+ * Returns the queues that this process hosts: those of `WORKER_QUEUES`. If it is not set, these are all queues, but
+ * `webhooks` only if `ENCRYPTION_KEYS` is set: these keys encrypt the secrets of webhooks.
  */
 function hostedQueues(environment: NodeJS.ProcessEnv) {
   const { WORKER_QUEUES } = readSettings(environment, ['WORKER_QUEUES'])

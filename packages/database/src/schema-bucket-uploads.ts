@@ -20,7 +20,10 @@ export interface BucketUploadsTable {
   /** The checksum that a multipart upload declares; null if it names no algorithm. */
   checksum: JSONColumnType<UploadChecksum> | null
   started_at: Timestamp
-  /** When the sender began to send the file. Before `started_at` if the file was unannounced. */
+  /**
+   * When the sender began to send the file. Before `started_at` if the file was put into the bucket without the gateway
+   * (an unannounced file), because it was found only later.
+   */
   sent_at: Timestamp
   /** Bytes of all parts, including parts in flight. */
   part_bytes: Generated<number>

@@ -7,7 +7,7 @@ export interface GeneratedRequest {
   path: string
   headers: Record<string, string>
   body: string | Uint8Array<ArrayBuffer> | undefined
-  /** A refusal must contain one of these names of what was changed. Empty if the change has no name. */
+  /** Names of what was changed. A refusal's message must contain one of them. Empty if the change has no name. */
   names: string[]
 }
 
@@ -30,7 +30,10 @@ const anySegment = fc.oneof(encoded, fc.constantFrom('%', '%ff', '%ED%A0%80', '%
 const anyHeader = fc.stringMatching(/^[\x20-\x7e\x80-\xff]{0,300}$/)
 const anyBytes = fc.uint8Array({ maxLength: 300 }).map((bytes) => new Uint8Array(bytes))
 
-/** Returns generated requests of an operation: its example with one member, parameter or header replaced. */
+/**
+ * Returns generated requests of an operation: its example, unchanged or with one change. The change replaces a
+ * parameter, a header or a body that is not JSON, or replaces or removes one member of a JSON body.
+ */
 export function requestsOf(operation: DocumentedOperation, document: ApiDocument): fc.Arbitrary<GeneratedRequest> {
   const [[type, content] = []] = Object.entries(operation.requestBody?.content ?? {})
   const example = content?.examples.example?.value

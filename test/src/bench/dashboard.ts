@@ -76,18 +76,27 @@ function pagesOf(appId: number, importId: string): string[] {
 async function fill({ db }: RunningStack, appId: number, users: number, imports: number): Promise<string> {
   await addUsers(db, appId, users)
   for (let request = 0; request < 200; request++) await addDeletions(db, appId)
+  // A statement may take 30 s, so many imports take several.
+  for (let first = 1; first <= imports; first += importsAtATime) {
+    await addImports(db, appId, first, Math.min(imports, first + importsAtATime - 1))
+  }
+  await sql`analyze`.execute(db)
+  const { import_id } = await db.selectFrom('imports').select('import_id').limit(1).executeTakeFirstOrThrow()
+  return import_id
+}
+
+const importsAtATime = 50_000
+
+async function addImports(db: RunningStack['db'], appId: number, first: number, last: number): Promise<void> {
   await sql`
     insert into imports (app_id, source, state, object_key, content_type, columns, types, rows_total, rows_applied, rows_failed,
       error, requested_at, queued_at, started_at, finished_at)
     select ${appId}, 'v3', case when n % 50 = 0 then 'failed' else 'completed' end, 'none', 'text/csv',
       '["user_id", "plan", "age", "score"]', '{"plan": "string", "age": "int", "score": "decimal"}',
       100000, 99000, 1000, case when n % 50 = 0 then 'file maybe corrupt' end, at, at, at, at + interval '4 seconds'
-    from (select n, now() - n * interval '4 minutes' as at from generate_series(1, ${imports}::integer) as n) as times
+    from (select n, now() - n * interval '4 minutes' as at from generate_series(${first}::integer, ${last}::integer) as n) as times
     order by n desc
   `.execute(db)
-  await sql`analyze`.execute(db)
-  const { import_id } = await db.selectFrom('imports').select('import_id').limit(1).executeTakeFirstOrThrow()
-  return import_id
 }
 
 async function signInAsOperator(stack: RunningStack): Promise<Visitor> {

@@ -18,7 +18,8 @@ const exampleHost = 'examplebucket.s3.amazonaws.com'
 type Example = { method: string; url: string; headers: Record<string, string> }
 
 function verify({ method, url, headers }: Example, now = '2013-05-24T00:00:00Z') {
-  // The examples name the bucket in the host name. The signature covers only the path without the bucket.
+  // The parser expects the bucket in the path, but the examples name it in the host name and sign the path without it.
+  // So `/bkt` is added for the parser and removed before the check.
   const { rawPath, query } = parseRequestTarget(`/bkt${url}`)
   const request = { method, rawPath: rawPath.slice(4), query, headers: parseHeaders(Object.entries(headers).flat()) }
   return authenticate(request, {
