@@ -11,7 +11,9 @@ export function answer(reply: FastifyReply, { status, body }: ErrorAnswer | Text
   return reply.code(status).send(body)
 }
 
-/** Answers an error from fastify or a handler. Errors of ours are logged, and clients do not see their text. */
+/**
+ * Answers an error that fastify or a handler threw. If the client did not cause the error, logs it and hides its text.
+ */
 export function answerError(error: unknown, reply: FastifyReply): FastifyReply {
   // Fastify would close the connection, and a client that is still sending would never read the answer.
   reply.removeHeader('Connection')
@@ -24,13 +26,13 @@ export function answerError(error: unknown, reply: FastifyReply): FastifyReply {
   return answer(reply, refusal ?? errors.internal())
 }
 
-/** A repetition may be sent again after this time while the original request is in flight, s. */
+/** `Retry-After` of the answer to a repetition while the original request is in flight, s. */
 export const inFlightSeconds = 1
 
-/** Seconds after which there is room again, because the API usually answers a body within milliseconds. */
+/** `Retry-After` if there is no room for a body, s. Room returns soon, because most answers take milliseconds. */
 const busySeconds = 1
 
-/** Returns the answer to an error of the client; undefined if the client did nothing wrong. */
+/** Returns the documented answer to an error; undefined if the service itself failed. */
 function refusalOf(error: unknown, { request }: FastifyReply): ErrorAnswer | undefined {
   const { code, statusCode } = codesOf(error)
   if (request.is404) return errors.notFound()
@@ -57,7 +59,7 @@ function codesOf(error: unknown): { code: string | undefined; statusCode: number
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Returns the route's answer to a body that is not JSON. Default: the answer of most routes. */
+    /** Returns the route's answer to a body that is not JSON. Default: `errors.malformedJson`. */
     malformedJson?: (message?: string) => ErrorAnswer
   }
 }

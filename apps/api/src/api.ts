@@ -1,4 +1,4 @@
-import { authenticator } from '@sluice/accounts'
+import { authenticator, type Cells, cellRouter } from '@sluice/accounts'
 import { auditRoutes } from '@sluice/audit-log'
 import { readSettings, type Settings } from '@sluice/config'
 import { errors } from '@sluice/contract'
@@ -8,6 +8,7 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { answer, answerError } from './answers.ts'
 import { tokenLastFour } from './authentication.ts'
 import { bodySettings, limitBodiesInFlight } from './bodies-in-flight.ts'
+import { forwardToCells } from './cells.ts'
 import type { ApiContext, ApiServices } from './context.ts'
 import { docsRoutes } from './docs.ts'
 import { harden, hardenedServer, type Timeouts, timeoutSettings } from './hardening.ts'
@@ -29,6 +30,8 @@ import { userRoutes } from './routes/users.ts'
 
 /** Options of the API besides its services. */
 export interface ApiOptions {
+  /** Networks whose `X-Forwarded-For` names the client. Default: none. */
+  trustedProxies?: string[] | undefined
   /** Default: the defaults of the settings. */
   timeouts?: Timeouts
   /** Default: the default of the setting. */
@@ -37,6 +40,8 @@ export interface ApiOptions {
   rateLimiter?: ApiRateLimiter
   metrics?: ApiMetrics
   readiness?: Readiness
+  /** Default: this API has all apps. */
+  cells?: Cells
 }
 
 /** Builds the HTTP API. Its routes parse requests, call a package, and answer. The caller starts to listen. */
@@ -52,8 +57,9 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   const api = fastify({
     ...hardenedServer(timeouts, context.log),
     loggerInstance,
+    trustProxy: options.trustedProxies ?? false,
     forceCloseConnections: 'idle',
-    // An undocumented method is answered like an unknown path (design.md §3).
+    // HEAD is not documented, so it is answered like an unknown path (design.md §3).
     exposeHeadRoutes: false,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
   })
@@ -64,6 +70,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   api.setErrorHandler((error, _, reply) => answerError(error, reply))
   harden(api)
   api.addHook('onRequest', async ({ routeOptions }) => nameRoute(routeOptions.url ?? 'none'))
+  if (options.cells !== undefined) forwardToCells(api, options.cells.own, cellRouter(options.cells))
   api.addHook('preClose', async () => closeConnections(api.server))
   api.addHook('onResponse', async (request, reply) => {
     // Logs the route instead of the address, because an address may contain a token.

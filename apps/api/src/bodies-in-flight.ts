@@ -4,13 +4,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 export const bodySettings = ['API_BODY_BUDGET'] as const
 
-/** One app can hold the budget divided by this number. */
+/** The bodies of one app may take at most the budget divided by this number. */
 const budgetShares = 3
 
-/** Places for files that a process receives at the same time, in all and for each app. */
+/** Maximum number of places for files that a process receives at the same time, in all and for each app. */
 const places = { all: 40, each: 10 }
 
-/** A file of unknown length takes two places. It is stored in parts, and one part at a time is in memory. */
+/** A file of unknown length takes two places, because it is stored in parts and one part is always in memory. */
 const placesOf = (length: number | undefined) => (length === undefined ? 2 : 1)
 
 /** The process or the app has too many bodies in flight. */
@@ -42,7 +42,7 @@ export function limitBodiesInFlight(api: FastifyInstance, settings: Settings<(ty
       return
     }
     request.holdBytes = (amount) => hold(bytes, amount)
-    // The parser refuses a body that is too large.
+    // A larger body reserves nothing, because the parser refuses it.
     const length = lengthOf(request) ?? 0
     if (length <= routeOptions.bodyLimit) request.holdBytes(length)
   })

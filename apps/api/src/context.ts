@@ -18,6 +18,6 @@ export interface ApiServices {
 
 /** The context of the routes. */
 export interface ApiContext extends ApiServices {
-  /** Finds the app of a token. All routes share it, so that simultaneous lookups are joined. */
+  /** Finds the app of a token. All routes share this function, so that simultaneous lookups share one query. */
   authenticate: ReturnType<typeof authenticator>
 }

@@ -26,7 +26,7 @@ function policyOf({ API_HEADERS_TIMEOUT, API_BODY_TIMEOUT, API_UPLOAD_TIMEOUT }:
 /** Returns a new request ID. An ID from a client is never used, because it could be any text and appears in logs. */
 const newRequestId = () => crypto.randomUUID()
 
-/** Characters of a code point in a path: up to four bytes such as `%F0`. */
+/** Maximum number of characters of a percent-encoded code point: four bytes such as `%F0`. */
 const encodedCharacters = 12
 
 /** Returns server options against requests that are too large, too slow or not valid HTTP. */
@@ -43,7 +43,7 @@ export function hardenedServer(timeouts: Timeouts, log: Logger) {
       log.info({ request_id: requestId, code: error.code }, 'connection cut')
       answerOnSocket(socket, requestId, clientErrors[error.code ?? ''] ?? errors.malformedRequest())
     },
-    // The address cannot be decoded, or a part of it is too long.
+    // Called if the address cannot be decoded, or if a part of it is too long.
     frameworkErrors(_error: Error, request: FastifyRequest, reply: FastifyReply) {
       answer(secured(request, reply), errors.notFound())
     },
@@ -56,7 +56,7 @@ const clientErrors: Record<string, ErrorAnswer> = {
   HPE_HEADER_OVERFLOW: errors.headersTooLarge(),
 }
 
-/** Answers without fastify and closes the connection, because its next request could begin anywhere. */
+/** Answers without fastify, and closes the connection: nobody can tell where the next request on it would begin. */
 function answerOnSocket(socket: Socket, requestId: string, { status, body }: ErrorAnswer): void {
   if (!socket.writable) {
     socket.destroy()
@@ -77,8 +77,8 @@ function answerOnSocket(socket: Socket, requestId: string, { status, body }: Err
 }
 
 /**
- * Adds security headers and our own request ID. A route with `config.upload` receives a file, and its authenticated
- * requests have the time for an upload.
+ * Adds security headers and our own request ID. An authenticated request to a route with `config.upload` sends a file,
+ * and gets the time limit of uploads.
  */
 export function harden(api: FastifyInstance): void {
   api.addHook('onRequest', async (request, reply) => {

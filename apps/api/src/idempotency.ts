@@ -11,7 +11,7 @@ import { drain, streamBody } from './request-body.ts'
 /** Renewals of a claim during one lease. */
 const renewals = 3
 
-/** A route that accepts the header `Idempotency-Key`. */
+/** How a route treats the header `Idempotency-Key`. */
 interface Idempotency {
   /**
    * Returns a fresh body for a repetition, if the stored body is out of date; undefined if the stored body is to be
@@ -48,7 +48,7 @@ export function acceptIdempotencyKeys(api: FastifyInstance, { db, log }: { db: D
     const { keyed } = request
     if (keyed?.found.outcome !== 'claimed') return
     await settle(db, keyed, keyed.found.claim, reply, payload).catch((error: unknown) => {
-      // The claim ends with its lease. The request may then be handled again, which the client asked for.
+      // No response is stored, so the claim ends with its lease. A repetition after that is handled like a new request.
       log.warn({ err: error, request_id: request.id }, 'response not kept for its idempotency key')
     })
   })
@@ -94,7 +94,7 @@ async function replay(request: FastifyRequest, reply: FastifyReply): Promise<Fas
   return reply.code(status).send(fresh === undefined ? body : JSON.stringify(fresh))
 }
 
-/** Stores a response, or forgets the key if the response is not kept: 5xx, 429, or without the whole body. */
+/** Stores a response. Releases the key instead if the status is 5xx or 429, or if the body was not read to its end. */
 async function settle(
   db: Database,
   keyed: KeyedRequest,

@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify'
 
 /** A request with an idempotency key. */
 export class KeyedRequest {
-  /** What the key stands for; `invalid` if it is no key. */
+  /** The result of the lookup of the key; `invalid` if the header is not a valid key. */
   readonly found: FoundKey | { outcome: 'invalid' }
   readonly #hash: Hash = createHash('sha256')
   #bodyHash: Buffer | undefined

@@ -23,7 +23,10 @@ await runService('api', { stopDeadlineMs }, async (log, operations) => {
     ...timeoutSettings,
     'API_HOST',
     'API_PORT',
+    'API_TRUSTED_PROXIES',
     'API_URL',
+    'CELL',
+    'CELLS',
     'DATABASE_POOL',
     ...sharedStoreSettings,
     'DRAIN_DELAY',
@@ -36,7 +39,9 @@ await runService('api', { stopDeadlineMs }, async (log, operations) => {
   const rateLimiter = await openApiRateLimiter(sharedStore(settings), settings, { metrics, log })
   const context = { db: database.db, storage, apiUrl: settings.API_URL, settings, log }
   const api = buildApi(context, {
+    trustedProxies: settings.API_TRUSTED_PROXIES,
     timeouts: settings,
+    ...(settings.CELLS && { cells: { own: settings.CELL, addresses: settings.CELLS } }),
     bodies: settings,
     rateLimiter,
     metrics,

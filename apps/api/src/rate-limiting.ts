@@ -44,8 +44,8 @@ export type ApiRateLimiter = RateLimiter<FunctionName>
 const logIntervalMs = 10_000
 
 /**
- * Opens the limits of the settings. If the store does not answer, the process counts requests alone; a metric counts
- * them, and the log mentions them from time to time.
+ * Opens the limits of the settings. If the store does not answer, this process counts requests by itself. A metric
+ * counts such requests, and the log mentions them at intervals.
  */
 export function openApiRateLimiter(
   store: RateLimitStore,
@@ -68,8 +68,8 @@ export function openApiRateLimiter(
 }
 
 /**
- * Limits every function's route that is registered afterwards. The hook runs after the route's own `onRequest` hooks,
- * which authenticate, and before the body is read.
+ * Adds the rate limits to the routes of all functions, if they are registered afterwards. The hook runs after the
+ * route's own `onRequest` hooks, which authenticate, and before the body is read.
  */
 export function limitRates(api: FastifyInstance, limiter: ApiRateLimiter, metrics: ApiMetrics): void {
   api.addHook('onRoute', (route) => {

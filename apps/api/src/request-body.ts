@@ -59,7 +59,7 @@ async function readWhole<Parsed>(
   parse: (chunks: AsyncIterable<Buffer>) => Promise<Parsed>,
 ): Promise<Parsed> {
   const iterator = body[Symbol.asyncIterator]()
-  // Without `return`, a parser that stops early does not end the body.
+  // This iterator has no `return`, so a parser that stops early does not end the body.
   const chunks = { [Symbol.asyncIterator]: () => ({ next: () => iterator.next() }) }
   try {
     return await parse(chunks)

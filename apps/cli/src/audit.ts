@@ -3,7 +3,7 @@ import { type AuditEvent, audited } from '@sluice/audit-log'
 import type { Database } from '@sluice/database'
 import { withDatabase } from './stack.ts'
 
-/** Returns who runs this command, as the audit log names them: the user of the operating system. */
+/** Returns the actor of this command for the audit log: the user of the operating system. */
 function cliUser(): AuditEvent['who'] {
   try {
     return { type: 'cli', name: userInfo().username }

@@ -80,8 +80,8 @@ export const commandFiles: readonly CommandFile[] = [
 ]
 
 /**
- * Returns the program `sluice`. The commands that `args` name are ready to be parsed. The others are only listed: the
- * program must not parse other arguments.
+ * Returns the program `sluice`. The commands that `args` name are ready to be parsed. The other commands are only
+ * listed for `--help`, so the program must parse no arguments but `args`.
  */
 export async function openProgram(args: readonly string[]): Promise<Command> {
   const program = new Command('sluice')

@@ -5,7 +5,7 @@ import type { UrlRule } from '@sluice/webhooks'
 import { InvalidArgumentError } from 'commander'
 import { Failure } from './failure.ts'
 
-// Libraries are loaded where a command needs them: most commands need few of them, and starting is most of their time.
+// Libraries are loaded where a command needs them. Most commands need few libraries, and loading is most of their time.
 
 /** The folder of the stack that this command works on. */
 const home = () => process.env.SLUICE_HOME || defaultHome
@@ -15,9 +15,12 @@ async function runningStack() {
   return await readStackInfo(home())
 }
 
-/** Returns the environment of this command. A secret may also be in a file. */
+/**
+ * Returns the environment of this command. If a variable such as `DATABASE_URL_FILE` names a file, its content is the
+ * value of `DATABASE_URL`.
+ */
 async function environment(): Promise<NodeJS.ProcessEnv> {
-  // Loading the settings takes longer than most commands.
+  // Without such a variable, `@sluice/config` is not loaded: loading it takes longer than most commands.
   if (!Object.keys(process.env).some((name) => name.endsWith('_FILE'))) return process.env
   const { readSecretFiles } = await import('@sluice/config')
   return readSecretFiles(process.env)

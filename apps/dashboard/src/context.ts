@@ -38,7 +38,7 @@ export interface DashboardContext {
   /** Which addresses webhook endpoints may have. */
   webhookRule: UrlRule
   /** Addresses or networks of trusted proxies, separated by commas. Their `X-Forwarded-For` is used. */
-  trustedProxies?: string | undefined
+  trustedProxies?: string[] | undefined
   log: Logger
 }
 

@@ -81,7 +81,7 @@ export function buildDashboard(
     genReqId: () => crypto.randomUUID(),
     bodyLimit: formLimitBytes,
     serverFactory: (listener: RequestListener) => createClientServer(listener, { policy: clients }),
-    trustProxy: context.trustedProxies?.split(',').map((address) => address.trim()) ?? false,
+    trustProxy: context.trustedProxies ?? false,
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
     frameworkErrors: answerBrokenAddresses(context),

@@ -35,7 +35,7 @@ const environment = {
 }
 
 const stack = spawn(process.execPath, [localApp], { env: environment, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
-process.on('SIGINT', () => {}) // Ctrl-C ends the stack and the current command as well, and then this process
+process.on('SIGINT', () => {}) // Ctrl-C also ends the stack and the current command; this process ends after them
 
 try {
   heading('Starting Postgres, object storage, a mail inbox, the API and a worker on this machine')

@@ -25,7 +25,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     stopping.abort()
   })
 }
-// A parent that started this process with a channel (the demo, a test) may be killed. Then the stack stops as well.
+// The demo and tests start this process with a channel. If the parent is killed, the channel closes and the stack
+// stops.
 process.once('disconnect', () => stopping.abort())
 
 try {

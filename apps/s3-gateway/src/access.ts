@@ -23,7 +23,7 @@ const fileOperations = new Set<OperationName>([
   'UploadPart',
 ])
 /**
- * The listings that a key may use if their prefix is in the path. Some clients know only the first version of
+ * The listings that a key may use if their prefix is in its app's path. Some clients know only the first version of
  * ListObjects.
  */
 const listings = new Set<OperationName>(['ListMultipartUploads', 'ListObjects', 'ListObjectsV2'])
@@ -33,7 +33,10 @@ const listings = new Set<OperationName>(['ListMultipartUploads', 'ListObjects', 
  */
 const bucketOperations = new Set<OperationName>(['CreateBucket', 'GetBucketLocation', 'HeadBucket'])
 
-/** Looks up the secret of an access key. It does so for every request, so a deleted key stops working at once. */
+/**
+ * Returns a function that looks up the secret of an access key. It is called for every request, so a deleted key stops
+ * working at once.
+ */
 export function findSender(db: Database, keys: EncryptionKeys): FindCredentials<Sender> {
   const findKey = accessKeyFinder(db, keys)
   return async (accessKeyId) => {

@@ -64,7 +64,10 @@ async function put(
   return infoOf(name.key, file, metadata, checksums)
 }
 
-/** Describes the latest file of a name. An unannounced file in the path is later than an imported file of its name. */
+/**
+ * Describes the latest file with a name. An unannounced file in the path is later than an imported file with the same
+ * name.
+ */
 async function head({ db, relay }: RelayContext, key: string): Promise<ObjectInfo | undefined> {
   const unannounced = await relay.describe(key)
   if (unannounced !== undefined) return infoOf(key, unannounced, unannounced.metadata)
@@ -74,7 +77,10 @@ async function head({ db, relay }: RelayContext, key: string): Promise<ObjectInf
   return file === undefined || stored === undefined ? undefined : infoOf(key, file, stored.metadata)
 }
 
-/** Deletes an unannounced file. Throws AccessDenied for a file that has become an import, which cannot be undone. */
+/**
+ * Deletes an unannounced file. Throws AccessDenied for a file that has become an import, because an import cannot be
+ * undone.
+ */
 async function remove({ db, relay }: RelayContext, key: string): Promise<void> {
   const { appId, fileName } = fileOf({ key })
   if ((await relay.describe(key)) !== undefined) await relay.remove(key)

@@ -122,8 +122,8 @@ async function complete(
 }
 
 /**
- * Compares the checksum of the whole file, if the sender claims one, with the checksums of the parts that it names.
- * Each part was verified when it was received.
+ * Compares the checksum of the whole file, if the sender claims one, with the checksums of the parts that the request
+ * names. Each part was verified when it was received.
  *
  * Throws BadDigest if they differ. Throws NotImplemented if the checksum cannot be computed from the named checksums.
  */
@@ -144,7 +144,7 @@ function checkObjectChecksum(
 /**
  * Makes storage assemble the object from its parts.
  *
- * Throws InvalidPart if storage does not have one of the parts, before it sends storage the list. Throws
+ * Throws InvalidPart if storage does not have one of the parts, before the list is sent to storage. Throws
  * EntityTooLarge, and deletes the upload, if the parts together exceed the limit for a file.
  */
 async function assemble(

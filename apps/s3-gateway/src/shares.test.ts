@@ -4,7 +4,7 @@ import { admitSender } from './shares.ts'
 
 const senderOf = (appId: number, accessKeyId = `key of ${appId}`) => ({ appId, accessKeyId })
 
-/** Counts how many requests are admitted until one is refused, and returns their releases. */
+/** Admits requests until one is refused. Returns one release for each admitted request. */
 function exhaust(admit: () => () => void): (() => void)[] {
   const releases: (() => void)[] = []
   for (;;) {

@@ -42,8 +42,8 @@ export function admitSender(uploadsPerApp: number): Admit<Sender> {
 /**
  * Opens shares of `total` requests in flight. Returns a function that reserves a place for one request of a sender.
  *
- * That function returns another function, which releases the place. It returns undefined if no place is left in all,
- * for the sender's app or for its access key.
+ * A reservation is a function that releases the place. It is undefined if no place is left: in total, for the sender's
+ * app, or for its access key.
  */
 function openSenderShares({ total, perApp }: ShareLimits): (sender: Sender) => (() => void) | undefined {
   const apps = openShares({ all: total, each: perApp })

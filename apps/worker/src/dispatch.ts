@@ -6,8 +6,8 @@ import type { Host } from './host.ts'
 
 /**
  * Enqueues jobs for the imports that are next in order, in all apps or in one. A job does not bind its worker to one
- * import: the worker claims the import that is to run first (`claimNext`). An import that waits for long is enqueued
- * again only if jobs were lost.
+ * import: the worker claims the import that is first now (`claimNext`). An import that waits for long is enqueued again
+ * only if jobs were lost.
  */
 export async function dispatchImports({ context, queues }: Host, appId?: number): Promise<void> {
   const dispatched = await dispatchNextInOrder(context, appId)
@@ -24,8 +24,8 @@ export async function dispatchImports({ context, queues }: Host, appId?: number)
 }
 
 /**
- * Enqueues jobs for the exports that a worker can claim. The ID of a job has the attempt: after a claim ends, the next
- * one needs a new job.
+ * Enqueues jobs for the exports that a worker can claim. The ID of a job contains the attempt, so the next claim of the
+ * same export gets a new job.
  */
 export async function dispatchExports({ context, queues }: Host): Promise<void> {
   const due = await dueExports(context.db)
@@ -55,7 +55,8 @@ const deliveriesPerRun = 1_000
 
 /**
  * Enqueues jobs for the webhook deliveries that are due. A delivery that is already in the queue is not added again.
- * The ID of a job has the attempt: after a worker died, the next attempt does not wait for its job.
+ * The ID of a job contains the attempt, so after a worker died, the next attempt does not wait for the dead worker's
+ * job.
  */
 export async function dispatchDeliveries({ context, queues }: Host): Promise<void> {
   const due = await dueDeliveries(context.db, deliveriesPerRun)

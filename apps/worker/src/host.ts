@@ -21,7 +21,10 @@ export interface Host {
     }
   queues: Queues
   mailer: Mailer
-  /** Undefined if this process does not host the webhooks: it then needs no key of their secrets. */
+  /**
+   * Undefined if this process does not host the webhooks queue. It then needs no key that decrypts the secrets of
+   * webhooks.
+   */
   deliverer: Deliverer | undefined
   metrics: WorkerMetrics
   heartbeat: Heartbeat

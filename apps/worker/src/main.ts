@@ -17,14 +17,17 @@ import { openWorkerMetrics } from './metrics.ts'
 import { lowerPriority } from './priority.ts'
 import { hostWebhooks } from './webhooks.ts'
 
-/** Many supervisors, such as Docker, kill a process 10 s after SIGTERM. The worker ends by itself before that, ms. */
+/**
+ * The process is ended by force after this time, ms. Many supervisors, such as Docker, kill a process 10 s after
+ * SIGTERM.
+ */
 const stopDeadlineMs = 9_500
 
 await runService('worker', { stopDeadlineMs }, async (log, operations) => {
   lowerPriority(log)
   const hosted = hostedQueues(process.env)
   const settings = readSettings(process.env, [
-    // Workers without the queue of webhooks need no key of the secrets in the database.
+    // Only the webhooks queue needs the keys that decrypt secrets in the database.
     ...(hosted.includes('webhooks') ? delivererSettings : []),
     ...deletionSettings,
     ...importSettings,
@@ -89,8 +92,8 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
 })
 
 /**
- * Returns the queues that this process hosts: those of `WORKER_QUEUES`. If it is not set, these are all queues, but
- * `webhooks` only if `ENCRYPTION_KEYS` is set: these keys encrypt the secrets of webhooks.
+ * Returns the queues that this process hosts: those of `WORKER_QUEUES`, or all queues if it is not set. In the latter
+ * case, `webhooks` is included only if `ENCRYPTION_KEYS` is set, because these keys decrypt the secrets of webhooks.
  */
 function hostedQueues(environment: NodeJS.ProcessEnv) {
   const { WORKER_QUEUES } = readSettings(environment, ['WORKER_QUEUES'])
@@ -98,7 +101,7 @@ function hostedQueues(environment: NodeJS.ProcessEnv) {
   return queueNames.filter((name) => WORKER_QUEUES.includes(name) && !(name === 'webhooks' && isKeyMissing))
 }
 
-/** Returns the address of the dashboard, if it is set. Without it, mails have no link that ends them. */
+/** Returns the address of the dashboard, if it is set. Without it, mails have no link to unsubscribe. */
 function dashboardSetting(): { dashboardUrl?: string } {
   if (!isSet(process.env, 'DASHBOARD_URL')) return {}
   return { dashboardUrl: readSettings(process.env, ['DASHBOARD_URL']).DASHBOARD_URL }

@@ -35,7 +35,10 @@ export function hostMaintenance(host: Host): Stop {
   }
 }
 
-/** Writes the schedule of all tasks now and then again and again. Returns a function that ends this. */
+/**
+ * Writes the schedule of all tasks at once, and again every {@link scheduleIntervalMs}. Returns a function that stops
+ * this.
+ */
 function keepScheduled({ context, queues }: Host): () => void {
   const schedule = () => {
     const schedules = maintenanceTasks.map(({ name, intervalMs }) =>

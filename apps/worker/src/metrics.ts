@@ -5,7 +5,7 @@ import type { Metrics } from '@sluice/service'
 /** Counts a worker's own work. */
 export interface WorkerMetrics {
   onBatch: BatchObserver
-  /** Records how a claim ended. */
+  /** Records how a claim of an import ended. */
   importEnded(outcome: string): void
   /** Records how a claim of an export ended. */
   exportEnded(outcome: string): void

@@ -9,7 +9,7 @@ const sessionPriority = '/proc/self/autogroup'
 /**
  * Lowers the priority of this process, so that other processes run first if the processor is scarce: clients wait for
  * the API's answers. On Linux this applies to the main thread and to threads that start later. If the system refuses,
- * only the log says so.
+ * the process logs this and continues.
  */
 export function lowerPriority(log: ImportContext['log']): void {
   try {

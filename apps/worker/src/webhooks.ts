@@ -2,12 +2,16 @@ import { dispatchNextMails } from './dispatch.ts'
 import type { Host, Stop } from './host.ts'
 
 /**
- * Attempts of one process at a time. They only wait for receivers. One app has at most eight of them
- * (`packages/webhooks/src/outbox.ts`), so a dozen apps with slow receivers leave room for others.
+ * Maximum number of attempts that one process has in flight. Attempts mostly wait for receivers. One app has at most
+ * eight attempts in flight (`packages/webhooks/src/outbox.ts`), so a dozen apps with slow receivers leave room for
+ * others.
  */
 const concurrentDeliveries = 100
 
-/** Sends the webhook deliveries of the outbox. The stop ends the attempts in flight, which are repeated at once. */
+/**
+ * Sends the webhook deliveries of the outbox. The stop aborts the attempts in flight, and other workers repeat them at
+ * once.
+ */
 export function hostWebhooks(host: Host): Stop {
   const { context, queues, deliverer, metrics } = host
   if (deliverer === undefined) throw new Error('the process lacks the settings of webhooks')

@@ -87,9 +87,9 @@ export async function deleteAccessKey(db: Database, appId: number, accessKeyId: 
 }
 
 /**
- * Encrypts anew every secret that is not encrypted with the first key. The other keys are then no longer needed.
+ * Encrypts anew every secret that is not encrypted with the first key. Access keys then no longer need the other keys.
  *
- * Returns the number of these secrets. Throws `CannotDecrypt` at the first secret whose key is missing.
+ * Returns how many secrets it encrypted. Throws `CannotDecrypt` at the first secret whose key is missing.
  */
 export async function reencryptSecrets(db: Database, keys: EncryptionKeys): Promise<number> {
   const rows = await db.selectFrom('access_keys').select(['app_id', 'access_key_id', 'encrypted_secret']).execute()

@@ -12,7 +12,7 @@ export interface FoundAccessKey {
 
 /**
  * Opens the lookup of access keys by ID. Concurrent lookups share one query. The query always begins after the lookups,
- * so a key that was deleted before is never found.
+ * so a key that was deleted before a lookup is never found.
  *
  * Returns a function that accepts untrusted text, and returns undefined if there is no such key. It throws
  * `CannotDecrypt` if `keys` lacks the key that encrypted the secret.
@@ -32,7 +32,8 @@ export function accessKeyFinder(
 }
 
 /**
- * Returns the encrypted secret of each key, in order; undefined for a key that does not exist. The IDs are well-formed.
+ * Returns the encrypted secret of each key, in order; undefined for a key that does not exist. The caller has checked
+ * the form of the IDs.
  */
 async function encryptedSecrets(db: Database, ids: readonly string[]): Promise<(Buffer | undefined)[]> {
   const appIds = ids.map((id) => Number(form.exec(id)?.[1]))

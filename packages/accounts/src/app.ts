@@ -45,8 +45,8 @@ export async function renameApp(db: Database, appId: number, name: string): Prom
 }
 
 /**
- * Issues a new API token. The preceding token stops working in every process when the transaction commits, since tokens
- * are looked up per request (service.md, Authentication). Throws {@link UnknownApp}.
+ * Issues a new API token. Once it is committed (by the caller, if `db` is a transaction), every process refuses the
+ * preceding token, since tokens are looked up per request (service.md, Authentication). Throws {@link UnknownApp}.
  */
 export async function registerToken(db: Database, appId: number): Promise<string> {
   await requireApp(db, appId)

@@ -11,6 +11,7 @@ export {
   UnknownApp,
 } from './app.ts'
 export { type AppSummary, type AppView, listAppSummaries, showApp } from './app-view.ts'
+export { assignCell, type Cells, cellOf, cellRouter, OtherCell } from './cells.ts'
 export { InvalidAccount, normalEmail, requireEmail } from './email.ts'
 export { type AppLimits, setAppLimits } from './limits.ts'
 export { addMember, changeMembers, LastMember, listMembers, type Member, removeMember, sendMailsTo } from './members.ts'

@@ -12,7 +12,7 @@ export async function newKeysOf(db: Database, appId: number): Promise<NewKeys> {
   return app.new_keys
 }
 
-/** Sets it for imports that are requested from now on. Throws `UnknownApp`. */
+/** Sets what {@link newKeysOf} returns, for imports that are requested from now on. Throws `UnknownApp`. */
 export async function setNewKeys(db: Database, appId: number, newKeys: NewKeys): Promise<void> {
   const set = await db.updateTable('apps').set({ new_keys: newKeys }).where('app_id', '=', appId).executeTakeFirst()
   if (set.numUpdatedRows === 0n) throw new UnknownApp(appId)

@@ -2,7 +2,7 @@ import { type Database, sql } from '@sluice/database'
 
 /**
  * Ends every session of a person, and every link that could begin a session. Accepts the normal form of the address.
- * Call it in the transaction that removes the person, who must then sign in anew if added again.
+ * Call this function in the transaction that removes the person. A person who is added again must then sign in anew.
  *
  * If the address is nobody's any more, also forgets which account at an OpenID Connect provider it belonged to. The
  * address may then be given to another person.

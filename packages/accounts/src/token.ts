@@ -9,12 +9,18 @@ export function makeToken(appId: number): string {
   return `slc_${appId}_${randomBytes(32).toString('base64url')}`
 }
 
+/** Returns the app ID that a token names, whether it is valid or not; undefined if the token is malformed. */
+export function appOfToken(token: string): number | undefined {
+  const [, appId] = form.exec(token) ?? []
+  return appId === undefined ? undefined : Number(appId)
+}
+
 /** Returns the hash that is stored of a token. A plain SHA-256 suffices, since the token is random. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }
 
-/** The app of a token, with what requests need to know of it. */
+/** The app of a token, with the limit that the app has of its own. */
 export interface TokenOwner {
   appId: number
   /** Limit of first requests of v3, such as `100/10m`; null if the setting applies. */
@@ -31,7 +37,7 @@ export function tokenKey(token: string): string {
 
 /**
  * Opens the lookup of tokens. Concurrent lookups share one query. The query always begins after the lookups, so a token
- * that was replaced before is never accepted.
+ * that was replaced before a lookup is never accepted.
  *
  * Returns a function that accepts the header's text as the client sent it. It returns the app, or undefined if the
  * token is malformed, unknown or replaced. Its duration does not reveal which of these is the case.
@@ -39,7 +45,7 @@ export function tokenKey(token: string): string {
 export function authenticator(db: Database): (token: string) => Promise<TokenOwner | undefined> {
   const storedToken = joinCalls<number, StoredToken | undefined>((_, appIds) => storedTokens(db, appIds))
   return async (token) => {
-    const appId = Number(form.exec(token)?.[1] ?? 0)
+    const appId = appOfToken(token) ?? 0
     const stored = await storedToken('', appId)
     const matches = timingSafeEqual(stored?.token_hash ?? Buffer.alloc(32), hashToken(token))
     return stored !== undefined && matches ? { appId, bulkImportLimit: stored.bulk_import_limit } : undefined

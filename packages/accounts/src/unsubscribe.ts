@@ -1,13 +1,13 @@
 import { type Database, sql } from '@sluice/database'
 
-/** A member as the link in the header of a mail names them. */
+/** The member to whom an unsubscribe link belongs. */
 export interface Subscriber {
   email: string
   appName: string
   getsMails: boolean
 }
 
-/** Returns the member of an app who has this key for ending mails; undefined if there is none. */
+/** Returns the member of an app whose unsubscribe link has this key; undefined if there is none. */
 export async function findSubscriber(db: Database, appId: number, key: string): Promise<Subscriber | undefined> {
   if (!isKey(key)) return undefined
   const row = await db
@@ -20,7 +20,7 @@ export async function findSubscriber(db: Database, appId: number, key: string): 
   return row && { email: row.email, appName: row.name, getsMails: row.gets_mails }
 }
 
-/** Ends an app's mails to the member who has this key. Returns false if there is no such member. */
+/** Ends an app's mails to the member whose unsubscribe link has this key. Returns false if there is no such member. */
 export async function unsubscribe(db: Database, appId: number, key: string): Promise<boolean> {
   if (!isKey(key)) return false
   const { numUpdatedRows } = await db

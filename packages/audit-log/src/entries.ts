@@ -31,7 +31,7 @@ const longestTarget = 255
 
 /** An entry whose outcome is not known yet. */
 export interface OpenEntry {
-  /** Records the outcome. `more` replaces what was not known at the beginning. */
+  /** Records the outcome. `more` adds what was not known when the entry began. */
   end(outcome: Outcome, more?: Partial<Pick<AuditEvent, 'appId' | 'target' | 'who'>>): Promise<void>
 }
 

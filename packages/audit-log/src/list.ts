@@ -1,4 +1,4 @@
-import { type Database, sql } from '@sluice/database'
+import { type Database, followsPosition, formatPosition, microsecondsOf, parsePosition, sql } from '@sluice/database'
 import type { AuditAction } from './actions.ts'
 import { type Actor, type Outcome, wholeService } from './entries.ts'
 
@@ -33,7 +33,7 @@ export interface AuditLogPage {
   next: string | undefined
 }
 
-type Row = Omit<AuditView, 'app_id' | 'at'> & { app_id: number; at: Date; at_text: string; entry_id: number }
+type Row = Omit<AuditView, 'app_id' | 'at'> & { app_id: number; at: Date; at_us: string; entry_id: number }
 
 /** Lists at most `limit` entries, newest first. Reads only these entries, by index. An invalid position lists none. */
 export async function auditLogPage(db: Database, filter: AuditLogFilter, limit: number): Promise<AuditLogPage> {
@@ -42,20 +42,21 @@ export async function auditLogPage(db: Database, filter: AuditLogFilter, limit: 
   const conditions = [
     ...(filter.appId === undefined ? [] : [sql`app_id = ${filter.appId}`]),
     ...(filter.since === undefined ? [] : [sql`at >= ${filter.since}`]),
-    ...(before === undefined ? [] : [sql`(at, entry_id) < (${before.at}::timestamptz, ${before.entryId}::bigint)`]),
+    ...(before === undefined ? [] : [followsPosition(sql`at`, sql`entry_id`, before)]),
   ]
   const where = conditions.length === 0 ? sql`` : sql`where ${sql.join(conditions, sql` and `)}`
   const { rows } = await sql<Row>`
-    select app_id, at, at::text as at_text, entry_id, who_type, who, what, target, outcome, address, request_id
+    select app_id, at, ${microsecondsOf(sql`at`)} as at_us, entry_id, who_type, who, what, target, outcome, address, request_id
     from audit_log ${where} order by at desc, entry_id desc limit ${limit + 1}
   `.execute(db)
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
-  const next = rows.length > limit && last !== undefined ? `${last.at_text}~${last.entry_id}` : undefined
+  const hasMore = rows.length > limit && last !== undefined
+  const next = hasMore ? formatPosition({ atUs: last.at_us, number: last.entry_id }) : undefined
   return { entries: shown.map(toView), next }
 }
 
-/** Entries that are read at a time. */
+/** Number of entries that one query reads. */
 const pageSize = 500
 
 /** Yields all entries, newest first, page by page. */
@@ -66,11 +67,6 @@ export async function* auditLogPages(db: Database, filter: AuditLogFilter): Asyn
     if (page.entries.length > 0) yield page.entries
     before = page.next
   } while (before !== undefined)
-}
-
-function parsePosition(text: string): { at: string; entryId: number } | undefined {
-  const [, at = '', entryId = ''] = /^(\d{4}-[\d:. +-]{6,40})~(\d{1,15})$/.exec(text) ?? []
-  return at === '' || Number.isNaN(Date.parse(at)) ? undefined : { at, entryId: Number(entryId) }
 }
 
 function toView(row: Row): AuditView {

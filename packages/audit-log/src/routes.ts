@@ -33,8 +33,8 @@ const readingMethods = ['GET', 'HEAD', 'OPTIONS']
  * Records the requests of every route in the audit log. The entry is begun before the handler runs. Its outcome follows
  * from the status of the answer: `refused` from 400 on, `failed` from 500 on.
  *
- * Accepts a function that returns the app and the actor of a request. A server with a route that may change something
- * and does not say what is recorded fails to start.
+ * Accepts a function that returns the app and the actor of a request. A server fails to start if one of its routes may
+ * change something but has no `config.audit`.
  */
 export function auditRoutes(
   server: FastifyInstance,

@@ -9,7 +9,9 @@ export type RemovalContext = Pick<MaintenanceContext, 'db' | 'storage' | 'log' |
 /** An upload that is incomplete after this many days counts as abandoned. */
 const abandonedAfterDays = 2
 
-/** If a deletion has completed since an upload was sent, the upload has this many hours to become an import. */
+/**
+ * Hours after which an unfinished upload counts as abandoned, if a deletion has completed since the upload was sent.
+ */
 const hoursAfterDeletion = 1
 
 /** The number of uploads that are read from the table at a time. */
@@ -17,7 +19,7 @@ const batchSize = 100
 
 const isOld = sql<boolean>`started_at < now() - make_interval(days => ${abandonedAfterDays})`
 
-/** Such an upload may name users who have been deleted in the meantime. */
+/** A deletion has completed since the upload was sent, so the upload may name deleted users. */
 const isBeforeDeletion = sql<boolean>`(
   started_at < now() - make_interval(hours => ${hoursAfterDeletion}) and exists (
     select from recently_deleted_users d where d.app_id = bucket_uploads.app_id and d.deleted_at > bucket_uploads.sent_at

@@ -15,7 +15,8 @@ export interface ImportedFile {
 const nameBytes = sql<string>`file_name collate "C"`
 
 /**
- * Looks up the latest file of a name. Returns undefined if there is none, or if the files of its import were removed.
+ * Looks up the latest file of a name. Returns undefined if no file has this name, or if the files of the latest import
+ * were removed.
  */
 export async function findFile(db: Database, appId: number, fileName: string): Promise<ImportedFile | undefined> {
   const row = await selectFiles(db, appId)
@@ -33,7 +34,10 @@ export function isImportId(text: string): boolean {
   return uuid.test(text)
 }
 
-/** Looks up the file of an import. `importId` is untrusted text. Returns undefined unless the file has that name. */
+/**
+ * Looks up the file of an import. `importId` is untrusted text. Returns undefined unless the file has the name
+ * `fileName`.
+ */
 export async function findImportedFile(
   db: Database,
   appId: number,

@@ -15,7 +15,7 @@ export interface UnannouncedFile extends ListedObject {
 /** The files in the paths of apps, oldest first. */
 export interface FoundFiles {
   all: UnannouncedFile[]
-  /** The files of `all` that cannot be preceded by an older file of their app that was not listed. */
+  /** The files of `all` that may be imported now: no older file of the same app can be missing from `all`. */
   settled: UnannouncedFile[]
 }
 

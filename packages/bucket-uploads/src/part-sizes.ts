@@ -4,7 +4,7 @@ import { fileSizeProblem } from './path.ts'
 import type { BucketUpload } from './uploads.ts'
 
 /**
- * Reserves the bytes of a part before it is received. A part that is sent again replaces the earlier part of its
+ * Reserves the bytes of a part before it is received. A part that is sent again replaces the earlier part with the same
  * number.
  *
  * Returns a description of the problem, and reserves nothing, if the parts together would exceed the limit for a file.

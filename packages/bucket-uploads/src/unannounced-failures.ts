@@ -16,7 +16,7 @@ interface FailedFile {
 /**
  * Records a failed attempt to import a file, and refuses the file after ten failures over at least an hour.
  *
- * Later files of the app wait until the file is imported or refused. The limit keeps it from blocking them forever.
+ * Later files of the app wait until the file is imported or refused. Without the limit, they could wait forever.
  */
 export async function noteFailure(db: Database, { appId, hash }: FailedFile): Promise<void> {
   await sql`

@@ -39,7 +39,8 @@ export async function importUnannouncedFiles(context: MaintenanceContext): Promi
       context.log.warn({ ...logFields(file), err: error }, 'file in the bucket not imported')
       if (problem !== undefined) continue
       blockedApps.add(file.appId)
-      // The file does not cause a lack of room, a lock of another process, or the number of waiting imports.
+      // Full storage, a lock of another process and too many waiting imports are not the file's fault, so they do not
+      // count as its failures.
       const isOutage =
         [StorageFull, TooManyWaiting].some((each) => error instanceof each) ||
         isOutOfRoom(error) ||
@@ -58,7 +59,7 @@ function logFields({ appId, byteSize, modifiedAt }: UnannouncedFile) {
   return { app_id: appId, byte_size: byteSize, modified_at: modifiedAt }
 }
 
-/** The reason for which a file cannot become an import. `since` is the time at which it was known. */
+/** Why a file cannot become an import. The file's retention time counts from `since`. */
 interface Problem {
   text: string
   since: Date
@@ -72,8 +73,8 @@ function problemOf({ fileName, byteSize, hash, modifiedAt }: UnannouncedFile, re
 }
 
 /**
- * Copies a file to a key of its own, queues its import, and removes it from the path. It must be copied because a later
- * file of its name would replace it.
+ * Copies a file to a key of its own, queues its import, and removes it from the path. Without the copy, a later file
+ * with the same name would overwrite the file.
  *
  * Returns the number of new imports: 0 if the file was imported before, was replaced, or is gone.
  */
@@ -109,8 +110,8 @@ async function copyTo(context: MaintenanceContext, file: UnannouncedFile, upload
   } catch (error) {
     const isChanged = error instanceof ObjectGone || error instanceof ObjectReplaced
     const isAnswered = isChanged || error instanceof StorageFull || error instanceof StorageRefusal
-    // If storage did not answer, the copy may appear later. The row keeps its key known, so that the copy is removed
-    // then.
+    // If storage did not answer, the copy may appear later. The row of the upload keeps the key of the copy, so that
+    // maintenance can remove the copy then.
     if (isAnswered) await forgetUpload(context, upload)
     else if (!context.shutdown?.aborted) await context.relay.remove(upload.objectKey).catch(() => undefined)
     if (isChanged) return false

@@ -31,7 +31,7 @@ const lockSpace = 0x7369676e
 export async function hashesOf(tx: Database, appId: number, origin: UploadOrigin): Promise<OriginHashes | undefined> {
   if (origin.kind === 'request') return await hashesOfRequest(tx, appId, origin)
   if (origin.kind === 'parts') return { uploadHash: null, signatureHash: null, checksum: null }
-  // Later files of the app may already have overtaken a refused file.
+  // A refused file must not be imported: later files of the app may already have overtaken it.
   if (await isRefused(tx, { appId, hash: origin.hash })) return undefined
   return { uploadHash: origin.hash, signatureHash: null, checksum: null }
 }
@@ -39,10 +39,10 @@ export async function hashesOf(tx: Database, appId: number, origin: UploadOrigin
 /**
  * Returns the hashes of a request, or undefined if it repeats the latest upload with its signature.
  *
- * All uploads to one pre-signed address have the same signature. A client may send the files A, B and A to it, so equal
- * signature and content do not show that an upload is a repetition: the second A must apply after B. Only an upload
- * with the content of the latest upload counts as the client's retry. If the latest import failed or was cancelled, the
- * same content is a new import too.
+ * All uploads to one pre-signed address have the same signature. A client may send the files A, B and A to this
+ * address, and the second A must apply after B. Equal signature and content therefore do not show that an upload is a
+ * repetition. Only an upload with the content of the latest upload counts as the client's retry. If the latest import
+ * failed or was cancelled, the same content is a new import too.
  */
 async function hashesOfRequest(
   tx: Database,
@@ -51,7 +51,7 @@ async function hashesOfRequest(
 ): Promise<OriginHashes | undefined> {
   const signatureHash = hash('signature', signature)
   const checksum = Buffer.from(md5, 'hex').toString('base64')
-  // A concurrent upload with this signature may be about to commit, and would then be the latest.
+  // Waits for a concurrent upload with this signature. Once that upload has committed, it is the latest one.
   await sql`select pg_advisory_xact_lock(${lockSpace}::integer, ${signatureHash.readInt32BE()}::integer)`.execute(tx)
   const latest = await tx
     .selectFrom('imports')
@@ -61,7 +61,7 @@ async function hashesOfRequest(
     .orderBy('sequence_number', 'desc')
     .limit(1)
     .executeTakeFirst()
-  // For the first upload with a signature, the hash is the same as in the preceding release.
+  // The preceding release stores the same hash, so a repetition of an upload that it received makes no second import.
   if (latest === undefined) return { uploadHash: hash('request', signature, md5), signatureHash, checksum }
   const isImported = latest.state !== 'failed' && latest.state !== 'cancelled'
   if (isImported && latest.checksum === checksum) return undefined

@@ -24,7 +24,7 @@ export interface BucketUpload {
  * Begins an upload. Its key in storage is recorded first, so that the object is removed if the upload never completes.
  *
  * `sentAt` is the time at which the sender began to send the file; now, if it is left out. Throws `TooManyWaiting` if
- * the app has as many waiting imports as it may have.
+ * the app already has the maximum number of waiting imports.
  */
 export async function beginUpload(
   { db, settings }: Pick<UploadContext, 'db' | 'settings'>,
@@ -44,7 +44,7 @@ export async function beginUpload(
   return toUpload(row)
 }
 
-/** Begins an upload in parts. Throws `TooManyWaiting` if the app has as many waiting imports as it may have. */
+/** Begins an upload in parts. Throws `TooManyWaiting` if the app already has the maximum number of waiting imports. */
 export async function beginUploadInParts(
   { db, relay, settings }: UploadContext,
   appId: number,
@@ -85,8 +85,8 @@ export async function findUpload(
 /**
  * Lists an app's uploads in parts that are in flight, ordered by the bytes of their names, then by their IDs.
  *
- * Returns at most `limit` uploads that follow `after`. Uploads with the name of `after` follow it only if it has an ID
- * and theirs is higher. Name and ID are untrusted text.
+ * Returns at most `limit` uploads that follow `after`. An upload with the same name as `after` follows only if `after`
+ * has an ID and the upload's ID is higher. Name and ID are untrusted text.
  */
 export async function listUploads(
   db: Database,

@@ -1,4 +1,4 @@
-/** Values that are there already, or that arrive, such as the lines of a file. */
+/** Values that are all in memory, or that arrive one by one, such as the lines of a file. */
 export type Values<Value> = Iterable<Value> | AsyncIterable<Value>
 
 /** Groups values into arrays of at most `size`, in their order. */

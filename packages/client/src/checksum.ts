@@ -6,7 +6,7 @@ interface Hasher {
   digest(): Uint8Array
 }
 
-/** The part of Node's `process` that finds its own MD5, which takes a tenth of the time of {@link Md5}. */
+/** The part of Node's `process` that loads Node's own MD5, which takes a tenth of the time of {@link Md5}. */
 interface NodeProcess {
   getBuiltinModule?(name: 'node:crypto'): { createHash(name: 'md5'): Hasher }
 }

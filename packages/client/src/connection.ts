@@ -1,7 +1,7 @@
 import { type ApiError, apiError, NetworkError, UnexpectedAnswerError } from './errors.ts'
 import { Retries } from './retries.ts'
 
-/** A try of a request times out after so long. */
+/** Time limit of one try of a request, ms. */
 const tryTimeoutMs = 60_000
 
 export interface ConnectionOptions {
@@ -9,7 +9,9 @@ export interface ConnectionOptions {
   api: string
   /** API token of the app. */
   token: string
-  /** How long a request may spend on failures that pass, such as 429, 503 and a lost connection, ms. Default: 30 s. */
+  /**
+   * How long a request is repeated after temporary failures such as 429, 503 and a lost connection, ms. Default: 30 s.
+   */
   patienceMs?: number | undefined
   /**
    * How long an outage may last during an upload, or while waiting for the end of an import or export, ms. Default: 3
@@ -37,7 +39,7 @@ export interface ApiAnswer<Body> {
   headers: Headers
 }
 
-/** Sends requests to the API, and repeats them while their failures may pass. */
+/** Sends requests to the API, and repeats them after failures that may be temporary. */
 export class Connection {
   readonly fetch: typeof fetch
   readonly outagePatienceMs: number
@@ -56,7 +58,7 @@ export class Connection {
     this.#token = token
     this.#patienceMs = patienceMs
     this.outagePatienceMs = outagePatienceMs
-    this.fetch = (input, init) => fetch(input, init) // browsers refuse to call it as a method
+    this.fetch = (input, init) => fetch(input, init) // browsers refuse a call of `fetch` as a method of this object
   }
 
   /**
@@ -78,7 +80,10 @@ export class Connection {
     }
   }
 
-  /** Opens a link of the API to a file, as {@link send} sends a request. Returns the bytes of the file. */
+  /**
+   * Opens a link of the API to a file. Repeats the request after failures like {@link send}. Returns the bytes of the
+   * file.
+   */
   async download(url: string, signal?: AbortSignal | undefined): Promise<ReadableStream<Uint8Array>> {
     const retries = new Retries(this.outagePatienceMs, signal)
     for (;;) {

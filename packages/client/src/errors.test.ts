@@ -2,7 +2,10 @@ import { type ErrorAnswer, errors } from '@sluice/contract'
 import { expect, test } from 'vitest'
 import { ApiError, apiError } from './errors.ts'
 
-/** Answers that the client cannot get: the text that v2 answers to another content type. */
+/**
+ * The only error without a JSON body, which bulk import v2 answers. The client calls only v3, and never gets this
+ * error.
+ */
 const withoutJson = 'unsupportedFileType'
 
 /** Every error of the API's catalogue, made with arguments that fit all its functions. */

@@ -3,7 +3,9 @@ import type { ExportView, ImportView } from '@sluice/contract/wire-types'
 /** A failure of a call of the client. */
 export class SluiceError extends Error {
   override readonly name: string = 'SluiceError'
-  /** Whether the same call may succeed later. The client has repeated such a call already, as long as it may. */
+  /**
+   * Whether the same call may succeed later. The client has already repeated such a call until its patience ran out.
+   */
   readonly isTransient: boolean = false
   /** How long the service asks to wait before the next call, ms; undefined if it does not say. */
   readonly retryAfterMs: number | undefined = undefined

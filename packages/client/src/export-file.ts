@@ -12,7 +12,7 @@ export type ExportProgress =
 export interface ExportOptions {
   /** Profile keys in the order of the columns. Default: all keys of the app. */
   keys?: readonly string[] | undefined
-  /** The same key begins one export only, for 24 hours. Default: a new key. */
+  /** Within 24 hours, all calls with the same key begin only one export. Default: a new key. */
   idempotencyKey?: string | undefined
   onProgress?: ((progress: ExportProgress) => void) | undefined
   signal?: AbortSignal | undefined

@@ -28,7 +28,7 @@ export interface ImportOptions {
   newKeys?: NewKeys | undefined
   /** A cell with this text removes the key from the user's profile. */
   clearMarker?: string | undefined
-  /** The same key and file begin one import only, for 24 hours. Default: a new key. */
+  /** Within 24 hours, all calls with the same key and file begin only one import. Default: a new key. */
   idempotencyKey?: string | undefined
   onProgress?: ((progress: ImportProgress) => void) | undefined
   /** Ends the call. An import that has its file runs on; cancel it with `cancelImport`. */
@@ -55,7 +55,8 @@ export async function uploadFile(connection: Connection, file: Blob, options: Im
       await putFile(connection, requested.upload, file, { onBytes: report('upload'), signal })
       return requested.importId
     } catch (error) {
-      // Storage answers 403 when the address has expired. A new address that it refuses, too, has another fault.
+      // Storage answers 403 when the address has expired. If storage refuses the new address as well, expiry is not the
+      // reason.
       const isRefused = error instanceof UploadError && error.status === 403
       if (!isRefused) await retries.pause(error)
       else if (isRenewed) throw error

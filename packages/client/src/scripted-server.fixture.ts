@@ -15,13 +15,15 @@ interface Received {
 /** An answer, or `cut` for a connection that breaks off before the answer. */
 export type ScriptedAnswer = 'cut' | { status: number; headers?: Record<string, string>; body?: unknown }
 
-/** A server that gives one answer after another, as an API and a storage in trouble would. */
+/** A server that sends prepared answers one after another. It imitates an API and a storage with failures. */
 export interface ScriptedServer extends AsyncDisposable {
   url: string
   received: Received[]
 }
 
-/** Starts a server whose answers follow `script`. A function sees the server's address. */
+/**
+ * Starts a server whose answers follow `script`. `script` gets the server's address, and returns the answers in order.
+ */
 export async function startScriptedServer(script: (url: string) => ScriptedAnswer[]): Promise<ScriptedServer> {
   const received: Received[] = []
   const server = createServer(async (request, response) => {

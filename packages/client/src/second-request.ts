@@ -2,12 +2,12 @@ import type { UploadDescriptor } from '@sluice/contract/wire-types'
 import { type Connection, causeOf, retryAfterOf } from './connection.ts'
 import { NetworkError, UploadError } from './errors.ts'
 
-/** An upload times out after so long without progress. */
+/** An upload times out after this time without progress, ms. */
 const stallTimeoutMs = 60_000
 
 /**
- * Sends a file to storage. Calls `onBytes` with the number of bytes so far; where `fetch` cannot count them, as in
- * browsers, only at the end.
+ * Sends a file to storage. Calls `onBytes` with the number of bytes so far. If the bytes cannot be counted, as in
+ * browsers, calls it only at the end.
  *
  * Throws {@link NetworkError} if the upload breaks off, and {@link UploadError} if storage refuses it.
  */
@@ -36,8 +36,8 @@ export async function putFile(
 }
 
 /**
- * Whether `fetch` sends a given `Content-Length`, as Node does. A stream can then be the body: storage refuses a body
- * without a length. Browsers ignore the header, and send the length of a Blob themselves.
+ * Whether `fetch` sends a given `Content-Length`, as Node does. Only then can a stream be the body, because storage
+ * refuses a body without a length. Browsers ignore the header, and send the length of a Blob themselves.
  */
 function sendsLength(): boolean {
   const request = new Request('http://localhost', { method: 'PUT', headers: { 'Content-Length': '0' } })
@@ -54,7 +54,7 @@ function countedBody(file: Blob, stall: AbortController, onBytes: ((bytes: numbe
   let isStopped = false
   const moved = () => {
     clearTimeout(timer)
-    // The stream may still be read after storage has answered.
+    // The stream may still be read after storage has answered. No new timer must begin then.
     if (!isStopped)
       timer = setTimeout(() => stall.abort(new Error(`nothing moved for ${stallTimeoutMs / 1000} s`)), stallTimeoutMs)
   }

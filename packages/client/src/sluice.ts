@@ -30,7 +30,7 @@ export interface ImportFilters extends CallOptions {
   source?: ImportSource | undefined
 }
 
-/** A client of one app. Every call repeats requests whose failures may pass, and throws `SluiceError`. */
+/** A client of one app. Every call repeats requests after temporary failures, and throws `SluiceError`. */
 export class Sluice {
   readonly #connection: Connection
 

@@ -84,16 +84,24 @@ export function address(...schemes: string[]) {
 /** Hosts that are this machine. */
 const localHosts = ['localhost', '127.0.0.1', '[::1]']
 
+/** Whether secrets may be sent to an address: by https, or by http on this machine. */
+const isSafe = ({ protocol, hostname }: URL) =>
+  protocol === 'https:' || (protocol === 'http:' && localHosts.includes(hostname))
+
 /**
  * The issuer of an OpenID Connect provider: an https address, or http on this machine. Keeps a trailing slash, because
  * providers and clients compare issuers character by character.
  */
 export const issuer = z.string().refine((text) => {
   if (!URL.canParse(text)) return false
-  const { protocol, hostname, search, hash } = new URL(text)
-  const isSafe = protocol === 'https:' || (protocol === 'http:' && localHosts.includes(hostname))
-  return isSafe && search === '' && hash === ''
+  const url = new URL(text)
+  return isSafe(url) && url.search === '' && url.hash === ''
 }, 'must be an https address without query')
+
+/** An address that is sent secrets: https, or http on this machine. It is used character by character. */
+export const secretAddress = z
+  .string()
+  .refine((text) => URL.canParse(text) && isSafe(new URL(text)), 'must be an https address')
 
 /** One or more addresses of {@link address}, separated by commas. */
 export function addresses(...schemes: string[]) {
@@ -148,6 +156,24 @@ export const sentinels = z.string().transform((text, context) => {
   return results.map(({ data = '' }) => data)
 })
 
+/** Addresses by number: `0=http://one:3000,1=http://two:3000`. Returns a Map. */
+export const numberedAddresses = z.string().transform((text, context) => {
+  const one = address('http', 'https')
+  const entries = text.split(',').map((entry) => {
+    const [, number, rest = ''] = /^(0|[1-9]\d{0,2})=(.*)$/.exec(entry.trim()) ?? []
+    return [Number(number), one.safeParse(rest).data] as const
+  })
+  const found = new Map(entries.filter((entry): entry is [number, string] => entry[1] !== undefined))
+  if (found.size < entries.length) {
+    context.addIssue({
+      code: 'custom',
+      message: 'must be numbered addresses such as 0=http://one:3000,1=http://two:3000',
+    })
+    return z.NEVER
+  }
+  return found
+})
+
 /** `true` or `false`. */
 export const yesOrNo = z.enum(['true', 'false']).transform((text) => text === 'true')
 
@@ -199,6 +225,22 @@ export const networks = z.string().transform((text, context) => {
   const found = text.split(',').map((each) => network(each.trim()))
   if (!found.every((each) => each !== undefined)) {
     context.addIssue({ code: 'custom', message: 'must be networks such as 10.0.0.0/8,fd00::/8' })
+    return z.NEVER
+  }
+  return found
+})
+
+/** The names that Fastify accepts for the networks of this machine and for private networks. */
+const namedNetworks = ['loopback', 'linklocal', 'uniquelocal']
+
+/** Networks as in {@link networks}, or names of {@link namedNetworks}. Returns an array of texts. */
+export const proxies = z.string().transform((text, context) => {
+  const found = text.split(',').map((each) => each.trim())
+  if (!found.every((each) => namedNetworks.includes(each) || network(each) !== undefined)) {
+    context.addIssue({
+      code: 'custom',
+      message: `must be networks such as 10.0.0.0/8,fd00::/8, or ${namedNetworks.join(', ')}`,
+    })
     return z.NEVER
   }
   return found

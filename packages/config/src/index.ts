@@ -1,4 +1,5 @@
 export { type Network, rateLimit } from './formats.ts'
+export { type MailLogin, mailLogin, mailLoginSettings } from './mail-login.ts'
 export { type ProviderSettings, providerSettings, signInSettings } from './provider.ts'
 export { isSecret, isSet, readSecretFiles, readSettings, SettingsError } from './read.ts'
 export { queueNames, type SettingName, type Settings, settings } from './settings.ts'

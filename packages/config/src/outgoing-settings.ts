@@ -1,10 +1,32 @@
 import { z } from 'zod'
-import { address, networks, wholeNumber, yesOrNo } from './formats.ts'
+import { address, networks, secretAddress, wholeNumber, yesOrNo } from './formats.ts'
 import { optional, required, secret, withDefault } from './setting.ts'
 
-/** Settings of what is sent to people and receivers: mails and webhooks. */
+/** Settings of mails and webhooks. */
 export const outgoingSettings = {
-  SMTP_URL: secret(required(address('smtp', 'smtps'), 'Mail server')),
+  SMTP_URL: secret(
+    required(
+      address('smtp', 'smtps'),
+      'Mail server, with user and password if it needs a login. `smtps` is TLS from the first byte; `smtp` changes to TLS if the server offers it (STARTTLS), and with `?requireTLS=true` sends nothing otherwise',
+    ),
+  ),
+  SMTP_CA_FILE: optional(
+    z.string(),
+    'File with the certificate authorities that a mail server with TLS is checked against',
+  ),
+  SMTP_OAUTH2_TOKEN_URL: optional(
+    secretAddress,
+    'Token endpoint, for a login at the mail server by OAuth 2.0 (XOAUTH2) as the user of `SMTP_URL`, which then has no password',
+  ),
+  SMTP_OAUTH2_CLIENT_ID: optional(z.string(), 'Client ID of Sluice at the token endpoint'),
+  SMTP_OAUTH2_CLIENT_SECRET: secret(optional(z.string(), 'Secret of this client')),
+  SMTP_OAUTH2_REFRESH_TOKEN: secret(
+    optional(
+      z.string(),
+      'Refresh token that access tokens are requested with; without it, the client requests them for itself (client credentials)',
+    ),
+  ),
+  SMTP_OAUTH2_SCOPE: optional(z.string(), 'Scope of the access tokens, if the token endpoint requires one'),
   MAIL_FROM: required(z.string(), 'Sender of the mails, such as `Sluice <no-reply@example.com>`'),
   MAILS_PER_HOUR: withDefault(
     wholeNumber(1, 1_000_000),

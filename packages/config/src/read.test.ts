@@ -93,3 +93,18 @@ describe('a secret that infra/compose.yaml publishes', () => {
     for (const other of ['refuse', 'yes', '']) expect(() => read(other)).toThrow('publishes')
   })
 })
+
+describe('trusted proxies', () => {
+  test('are networks, some of them by name', () => {
+    const { API_TRUSTED_PROXIES } = readSettings({ API_TRUSTED_PROXIES: 'loopback, 10.0.0.0/8,fd00::/8,192.0.2.7' }, [
+      'API_TRUSTED_PROXIES',
+    ])
+    expect(API_TRUSTED_PROXIES).toEqual(['loopback', '10.0.0.0/8', 'fd00::/8', '192.0.2.7'])
+  })
+
+  test.each(['everything', '10.0.0.0/33', 'loopback,', '*', 'ingress.example.com'])('%j is refused', (text) => {
+    expect(() => readSettings({ DASHBOARD_TRUSTED_PROXIES: text }, ['DASHBOARD_TRUSTED_PROXIES'])).toThrow(
+      'DASHBOARD_TRUSTED_PROXIES must be networks',
+    )
+  })
+})

@@ -51,7 +51,7 @@ export function readSettings<const Name extends SettingName>(
   return values as Settings<Name>
 }
 
-/** Whether a setting has a text of its own, in its variable or, if it is secret, in a file. */
+/** Whether the environment has a value for a setting, in its variable or, if it is secret, in a file. */
 export function isSet(environment: Environment, name: SettingName): boolean {
   return Boolean(environment[name] || (isSecret(name) && environment[`${name}_FILE`]))
 }
@@ -64,8 +64,8 @@ function givenText(environment: Environment, name: SettingName): Text {
 }
 
 /**
- * Returns an environment in which each secret has its variable, also if it was in a file. Throws {@link SettingsError}
- * if a file cannot be read.
+ * Returns an environment in which each secret is in its variable, even if it came from a file. Throws
+ * {@link SettingsError} if a file cannot be read.
  */
 export function readSecretFiles(environment: Environment): Environment {
   const names = Object.keys(settings).filter((name) => environment[`${name}_FILE`] && isSecret(name))

@@ -26,6 +26,8 @@ test('the secret settings are the settings that hold a password or a key', () =>
     'S3_SECRET_ACCESS_KEY',
     'ENCRYPTION_KEYS',
     'SMTP_URL',
+    'SMTP_OAUTH2_CLIENT_SECRET',
+    'SMTP_OAUTH2_REFRESH_TOKEN',
     'OIDC_CLIENT_SECRET',
   ])
 })

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 /** How a setting is read from the environment. */
 export interface Setting<Schema extends z.ZodType> {
   schema: Schema
-  /** The value as text of the environment. A setting without a default is required, unless it is `optional`. */
+  /** The default value, as the text of a variable. A setting without a default is required, unless it is `optional`. */
   default?: string
   optional?: true
   /** The value is or contains a secret. It may also be in a file that `NAME_FILE` names. */

@@ -4,7 +4,8 @@ import {
   durationBetween,
   issuer,
   listOf,
-  rateLimit,
+  numberedAddresses,
+  proxies,
   size,
   sizeFrom,
   sizeUpTo,
@@ -12,6 +13,7 @@ import {
   wholeNumber,
 } from './formats.ts'
 import { outgoingSettings } from './outgoing-settings.ts'
+import { rateSettings } from './rate-settings.ts'
 import { optional, required, secret, withDefault } from './setting.ts'
 import { storeSettings } from './store-settings.ts'
 
@@ -30,6 +32,15 @@ export const settings = {
     'Whether the secrets that `infra/compose.yaml` publishes are accepted; only that file sets `accept`',
   ),
   ...outgoingSettings,
+  CELL: withDefault(
+    wholeNumber(0, 998),
+    '0',
+    'Number of the cell: `sluice migrate` lets the IDs of its apps begin at CELL × 1,000,000 + 1',
+  ),
+  CELLS: optional(
+    numberedAddresses,
+    'Internal addresses of the APIs of all cells by number, such as `0=http://api-0:3000,1=http://api-1:3000`; requests of an app go to the API of its cell',
+  ),
   MEMBER_LIMIT: withDefault(
     wholeNumber(1, 10_000),
     '100',
@@ -38,6 +49,10 @@ export const settings = {
   API_URL: required(address('http', 'https'), 'Address of the API for clients; links to error files begin with it'),
   API_HOST: withDefault(z.string(), '127.0.0.1', 'Address that the API listens on'),
   API_PORT: withDefault(wholeNumber(0, 65_535), '3000', 'Port that the API listens on; 0 picks a free one'),
+  API_TRUSTED_PROXIES: optional(
+    proxies,
+    'Proxies in front of the API, as addresses or networks separated by commas; the audit log then has the address that `X-Forwarded-For` names. Without it, the log has the address of whoever connects',
+  ),
   API_HEADERS_TIMEOUT: withDefault(
     durationBetween('100ms', '1h'),
     '10s',
@@ -65,7 +80,7 @@ export const settings = {
   DASHBOARD_HOST: withDefault(z.string(), '127.0.0.1', 'Address that the dashboard listens on'),
   DASHBOARD_PORT: withDefault(wholeNumber(0, 65_535), '3001', 'Port that the dashboard listens on; 0 picks a free one'),
   DASHBOARD_TRUSTED_PROXIES: optional(
-    z.string(),
+    proxies,
     'Proxies in front of the dashboard, as addresses or networks separated by commas; `X-Forwarded-For` then identifies the client. Without it, everybody behind a proxy counts as one client, and a few requests for links lock all of them out',
   ),
   OIDC_ISSUER: optional(
@@ -97,8 +112,9 @@ export const settings = {
     '100',
     'Maximum number of uploads of files or parts that one process of the S3 gateway receives from one app at a time; from one access key half as many',
   ),
+  // A connection that is silent for two minutes is closed without an answer, so the grace ends before.
   S3_GATEWAY_BODY_GRACE: withDefault(
-    durationBetween('100ms', '1h'),
+    durationBetween('100ms', '90s'),
     '30s',
     'How long the sender of a body may stall, or send less than 8 KiB/s, before the S3 gateway answers and closes the connection',
   ),
@@ -112,87 +128,7 @@ export const settings = {
     '20s',
     'How often the bucket is searched for unannounced files',
   ),
-  RATE_LIMIT_DELETION: withDefault(rateLimit, '1000/60s', 'Deletion requests with one API token in a fixed window'),
-  RATE_LIMIT_PROFILE_UPDATE: withDefault(rateLimit, '1000/60s', 'Profile updates with one API token in a fixed window'),
-  RATE_LIMIT_BULK_IMPORT: withDefault(
-    rateLimit,
-    '10/10m',
-    'First requests of v3 bulk imports with one API token in a fixed window',
-  ),
-  RATE_LIMIT_BULK_IMPORT_V2: withDefault(rateLimit, '10/10m', 'v2 bulk imports with one API token in a fixed window'),
-  RATE_LIMIT_BUCKET_IMPORT: withDefault(
-    rateLimit,
-    '600/10m',
-    'Uploads to the bucket that an app begins in a fixed window',
-  ),
-  RATE_LIMIT_DASHBOARD_IMPORT: withDefault(
-    rateLimit,
-    '60/10m',
-    'Files for an app that are uploaded in the dashboard in a fixed window',
-  ),
-  WAITING_IMPORTS_LIMIT: withDefault(
-    wholeNumber(1, 100_000),
-    '1000',
-    'Maximum number of imports of an app that wait at a time for their upload or for a worker, whatever the upload route',
-  ),
-  RATE_LIMIT_IMPORT_STATUS: withDefault(
-    rateLimit,
-    '6000/60s',
-    'Status requests for imports with one API token in a fixed window',
-  ),
-  RATE_LIMIT_IMPORT_LIST: withDefault(rateLimit, '1000/60s', 'Lists of imports with one API token in a fixed window'),
-  RATE_LIMIT_USER: withDefault(rateLimit, '1000/60s', 'Users read with one API token in a fixed window'),
-  RATE_LIMIT_EXPORT: withDefault(rateLimit, '10/10m', 'Exports requested with one API token in a fixed window'),
-  RATE_LIMIT_EXPORT_STATUS: withDefault(
-    rateLimit,
-    '6000/60s',
-    'Status requests for exports with one API token in a fixed window',
-  ),
-  RATE_LIMIT_IMPORT_CANCELLATION: withDefault(
-    rateLimit,
-    '1000/60s',
-    'Cancellations of imports with one API token in a fixed window',
-  ),
-  RATE_LIMIT_USER_REGISTRATION: withDefault(
-    rateLimit,
-    '1000/60s',
-    'Registrations of users with one API token in a fixed window',
-  ),
-  RATE_LIMIT_PROFILE_KEYS: withDefault(
-    rateLimit,
-    '1000/60s',
-    'Lists of profile keys with one API token in a fixed window',
-  ),
-  RATE_LIMIT_KEY_REGISTRATION: withDefault(
-    rateLimit,
-    '1000/60s',
-    'Registrations of profile keys with one API token in a fixed window',
-  ),
-  RATE_LIMIT_VALUE_REMOVAL: withDefault(
-    rateLimit,
-    '1000/60s',
-    'Removals of values with one API token in a fixed window',
-  ),
-  RATE_LIMIT_SIGN_IN: withDefault(
-    rateLimit,
-    '5/15m',
-    'Sign-in links that one client requests with one e-mail address; a client is an IPv4 address or an IPv6 /64',
-  ),
-  RATE_LIMIT_SIGN_IN_ADDRESS: withDefault(
-    rateLimit,
-    '50/15m',
-    'Sign-in links that all clients together request with one e-mail address; keep it well above the limit of one client',
-  ),
-  RATE_LIMIT_SIGN_IN_CLIENT: withDefault(
-    rateLimit,
-    '30/15m',
-    'Sign-in links that one client requests, with any address, and its sign-ins at the OpenID Connect provider',
-  ),
-  RATE_LIMIT_TIMEOUT: withDefault(
-    durationBetween('1ms', '1m'),
-    '100ms',
-    'How long a request waits for its count; after this time, the process counts it alone',
-  ),
+  ...rateSettings,
   LOG_LEVEL: withDefault(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
     'info',

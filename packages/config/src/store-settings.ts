@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { address, addresses, encryptionKeys, postgresAddress, sentinels, wholeNumber, yesOrNo } from './formats.ts'
 import { optional, required, secret, withDefault } from './setting.ts'
 
-/** Settings of Postgres, Redis and object storage, and the keys of the secrets in them. */
+/** Settings of Postgres, Redis and object storage, and the keys that encrypt the secrets in Postgres. */
 export const storeSettings = {
   DATABASE_URL: secret(
     required(

@@ -6,7 +6,7 @@ import { isLonger, textProblem } from './name.ts'
 /** How the values of a column are written. */
 const valueForms = ['as-is', 'decimal-comma', 'day-first', 'month-first'] as const
 
-/** Maximum number of columns with a choice in a mapping. */
+/** Maximum number of columns in a mapping. */
 const mappedColumns = 500
 
 const text = z.string().refine((text) => textProblem(text) === undefined)
@@ -28,12 +28,15 @@ const mapping = z
   .min(1)
   .max(mappedColumns)
 
-/** What becomes of a column of a file: its key, or nothing, and how its values are written. It holds no values. */
+/**
+ * How an import treats a column of a file: the key, or whether it is left out, and the form of its values. The mapping
+ * itself has no values.
+ */
 export type MappedColumn = z.infer<typeof mapping>[number]
 
 /**
- * Parses the column names of a file from JSON. Returns undefined if they are no list of texts, or have more bytes than
- * a header.
+ * Parses the column names of a file from JSON. Returns undefined if the JSON is no list of texts, or if the names have
+ * more bytes than a header may have.
  *
  * @example
  * ```ts
@@ -45,9 +48,9 @@ export function parseColumnNames(json: string): string[] | undefined {
 }
 
 /**
- * Parses the mapping of a file's columns from JSON. Returns undefined if it is none, has a column that is not among
- * `columns`, or leaves the file without `user_id`. The first row of a file without a header has values of a person
- * instead of names, and such a file hardly ever has `user_id`.
+ * Parses the mapping of a file's columns from JSON. Returns undefined if the JSON is no mapping, if it names a column
+ * that is not among `columns`, or if no column becomes `user_id`. The last condition refuses nearly every file without
+ * a header. The first row of such a file has a person's values instead of names.
  *
  * @example
  * ```ts

@@ -39,7 +39,9 @@ export const errors = {
     status: 409,
     body: { error: { messages: [`The import cannot be cancelled: it has ${state} already.`] } },
   }),
-  /** Registration of keys: keys are registered with another type. Each message names the key and that type. */
+  /**
+   * Registration of keys: keys are registered with another type. Each message names the key and its registered type.
+   */
   typeConflict: (...messages: string[]): ErrorAnswer => ({ status: 409, body: { error: { messages } } }),
   invalidIdempotencyKey: (): ErrorAnswer =>
     errors.badRequest('Idempotency-Key must have 1 to 255 visible ASCII characters.'),

@@ -10,7 +10,7 @@ export interface ImportListRequest {
   source?: ImportSource
   /** Maximum number of imports of the page. */
   limit: number
-  /** The page begins after the import with this number in the import order, in the direction of older imports. */
+  /** The page has only imports that are older than the import with this sequence number. */
   before?: number
 }
 

@@ -31,7 +31,7 @@ export const valueMessages = {
   notInteger: 'should be integer',
   notDecimal: 'should be decimal',
   notDatetime: 'should be iso8601 format',
-  /** Only the profile update endpoint: any text of a file is a string. */
+  /** Only the profile update endpoint has this message, because any text of a file is a string. */
   notString: 'should be string',
   tooLong: overLength(limits.stringLength),
 } as const

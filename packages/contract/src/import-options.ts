@@ -6,7 +6,7 @@ import { isLonger, textProblem } from './name.ts'
 import { keyProblem, unknownType } from './profile-keys.ts'
 import { type ValueType, valueTypes } from './value-type.ts'
 
-// Optional members of the first request, which service.md does not have. The dashboard's form has them too.
+// Optional members of the first request. They are extensions of service.md, and the dashboard's form has them too.
 
 /** What an import does with new keys, which are neither registered nor declared: register them, or refuse the file. */
 export const newKeysChoices = ['register', 'refuse'] as const
@@ -30,8 +30,8 @@ export function refusedTypes(problems: readonly string[]): string[] {
 /**
  * Checks declared types: an object with the type of each declared column.
  *
- * Accepts parsed JSON. Returns the types, or a message for each problem, at most 100. All names together have at most
- * as many bytes as a header, because no file could have more columns.
+ * Accepts parsed JSON. Returns the types, or a message for each problem, at most 100. All names together may have at
+ * most the bytes of a header, because a file with a longer header is refused anyway.
  *
  * @example
  * ```ts

@@ -144,7 +144,7 @@ export const unfinishedImportStates = ['awaiting_upload', 'queued', 'processing'
 /** All states of an import (packages/imports/src/states.ts). */
 export const importStates = [...unfinishedImportStates, 'completed', 'failed', 'expired', 'cancelled'] as const
 
-/** A value of an inferred type loses its spelling, as `007` does in an int (design.md §3, Types). */
+/** Warns that values of an inferred type lose their spelling, as `007` does in an int (design.md §3, Types). */
 const importWarning = z.object({
   key: z.string(),
   type: z.enum(['int', 'decimal']),

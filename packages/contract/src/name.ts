@@ -1,8 +1,9 @@
 import { overLength } from './import-messages.ts'
 
 /**
- * Returns why a text cannot be a name (a user ID or a profile key); undefined if it can. The message continues a
- * sentence that begins with what the text is. White space is part of a name (service.md, Bulk import CSV file).
+ * Returns why a text cannot be a name (a user ID or a profile key); undefined if it can. The caller puts the subject
+ * before the message, as in `user_id must not be empty`. White space is part of a name (service.md, Bulk import CSV
+ * file).
  *
  * Accepts the greatest length in Unicode code points.
  *
@@ -20,11 +21,11 @@ export function nameProblem(text: string, maxLength: number): string | undefined
 }
 
 /**
- * Returns why a text from JSON cannot be stored (design.md §3, Strings); undefined if it can. The message continues a
- * sentence that begins with what the text is.
+ * Returns why a text from JSON cannot be stored (design.md §3, Strings); undefined if it can. The caller puts the
+ * subject before the message.
  *
- * JSON can escape both forbidden characters in valid UTF-8. The message for the bytes of a CSV file would therefore
- * mislead.
+ * A JSON text can escape both forbidden characters and still be valid UTF-8. The message for CSV files, which demands
+ * UTF-8, would therefore mislead.
  *
  * @example
  * ```ts

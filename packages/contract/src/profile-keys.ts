@@ -7,7 +7,7 @@ import { type ValueType, valueTypes } from './value-type.ts'
 /** Columns with these names have another meaning in a file, so no import could write such a key. */
 const reservedNames = new Set<string>([userIdColumn, serviceErrorsColumn])
 
-/** Returns the message about a type that is not one of the four types; the key precedes the message. */
+/** The message about a type that is not one of the four types. The key precedes the message. */
 export const unknownType = `should be of type ${valueTypes.join(', ')}`
 
 /**

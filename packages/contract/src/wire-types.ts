@@ -1,6 +1,6 @@
 import type { ValueType } from './value-type.ts'
 
-// What clients read and write, as plain types: the client package publishes this file, and it must need no library.
+// Types of what clients read and write. The client package publishes this file, so the types must need no library.
 // wire-types.test.ts compares the types with the schemas that the API checks and documents.
 
 /** States of an import. */
@@ -12,7 +12,7 @@ export type ImportSource = 'v3' | 'v2' | 'dashboard' | 'bucket'
 /** What an import does with new keys, which are neither registered nor declared: register them, or refuse the file. */
 export type NewKeys = 'register' | 'refuse'
 
-/** A value of an inferred type loses its spelling, as `007` does in an int (design.md §3, Types). */
+/** Warns that values of an inferred type lose their spelling, as `007` does in an int (design.md §3, Types). */
 export interface ImportWarning {
   key: string
   type: 'int' | 'decimal'
@@ -114,7 +114,10 @@ export interface ProfileEntry {
   value: string | number
 }
 
-/** Answer of `POST /v2/user_profiles`: every applied entry in the order of the request. */
+/**
+ * Answer of `POST /v2/user_profiles`: all entries in the order of the request. An entry that a later entry of the same
+ * key replaces is included.
+ */
 export interface ProfileUpdateAnswer {
   user_id: string
   user_profiles: ProfileEntry[]
@@ -125,7 +128,7 @@ export interface UserRegistrationAnswer {
   status: 'accepted'
 }
 
-/** Whether the data of a user is about to be deleted. A completed deletion leaves no user to show. */
+/** State of the pending deletion of a user. A completed deletion leaves no user to show. */
 export type UserDeletionState = 'accepted' | 'started'
 
 /** One user with all values, as the API and `sluice user show` show it (design.md §2). */

@@ -16,8 +16,10 @@ export interface DecompressOptions {
  * declared as gzip passes through unchanged, whatever its first bytes.
  *
  * Throws {@link FileError} if gzip bytes are empty, not gzip, damaged, cut off, or followed by other bytes. Throws it
- * as well if there are more than `limitBytes` uncompressed bytes. The bytes that precede the error are returned first.
- * Errors of the source pass through.
+ * as well if there are more than `limitBytes` uncompressed bytes. Errors of the source pass through.
+ *
+ * Bytes that precede an error are returned first. For damaged gzip, up to 64 KiB of them are missing, because zlib
+ * drops its last block of output. So a file that is both damaged and too large may be refused for either reason.
  *
  * Memory use is constant. If the caller stops early, the source is destroyed, provided that reading has begun.
  *

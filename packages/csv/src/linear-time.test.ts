@@ -1,5 +1,4 @@
-import { describe, expect, test, vi } from 'vitest'
-import { RecordFramer } from './records.ts'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 
 // Time is measured in steps, not in seconds. Each byte that the framer scans or copies is a step. Production code
 // counts nothing.
@@ -34,6 +33,14 @@ vi.spyOn(Buffer, 'concat').mockImplementation((parts, length) => {
   const joined = concat(parts, length)
   steps += joined.length
   return joined
+})
+
+// Test files share loaded modules: the modules are loaded anew for these mocks, and once more for the next file.
+vi.resetModules()
+const { RecordFramer } = await import('./records.ts')
+afterAll(() => {
+  vi.restoreAllMocks()
+  vi.resetModules()
 })
 
 const chunkBytes = 2 ** 11

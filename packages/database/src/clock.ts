@@ -13,8 +13,8 @@ export async function currentTime(db: Database): Promise<Date> {
 }
 
 /**
- * How far beyond `furthestMs` a time may lie before the clock counts as set back, ms. `now()` is the start of this
- * transaction. Another transaction may have begun up to this much later and committed first.
+ * Tolerance of {@link isFarAhead}, ms. `now()` is the start of this transaction. Another transaction may have begun up
+ * to a minute later, stored a time from its own `now()`, and committed first.
  */
 const slackMs = 60_000
 

@@ -38,7 +38,9 @@ const int8 = 20
 /** Postgres aborts a transaction that is idle for this long: a process that hangs must not keep its locks. */
 const idleTransactionMs = 10_000
 
-/** Far longer than any statement of the service takes: an answer that is due for this long will not come. */
+/**
+ * Far longer than any statement of the service takes: an answer that is still missing after this time will not come.
+ */
 const defaultQueryTimeoutMs = 30_000
 
 /** Identifies the service's connections in Postgres's views. */
@@ -80,7 +82,7 @@ export function connect(databaseUrl: string, options: ConnectOptions = {}): Conn
     sendLargeParametersUncopied(client)
     markConnectionFailures(client)
     closeOnQueryTimeout(client, options.queryTimeoutMs ?? defaultQueryTimeoutMs)
-    // The last: the time of a copy is not limited.
+    // Must be the last change. A copy then bypasses the query timeout, because the time of a copy is not limited.
     sendCopiesOut(client)
   })
   const marked = { connect: () => openMarked(() => pool.connect()), end: () => pool.end(), options: pool.options }

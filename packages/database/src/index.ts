@@ -1,6 +1,13 @@
 export { type CompiledQuery, type RawBuilder, sql } from 'kysely'
 export { currentTime, isDue, isFarAhead } from './clock.ts'
 export { type Connection, connect, type Database } from './connect.ts'
+export {
+  followsPosition,
+  formatPosition,
+  type ListPosition,
+  microsecondsOf,
+  parsePosition,
+} from './list-position.ts'
 export { lookUpByIndex, lookUpBySets } from './lookups.ts'
 export { checkSchema, type Migrations, migrate, migrations } from './migrate.ts'
 export { isPaused } from './pause.ts'

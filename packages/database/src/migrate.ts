@@ -16,12 +16,15 @@ export const migrations: Migrations = {
 /** The first version of Postgres with `transaction_timeout`, as `server_version_num`. */
 const oldestPostgres = 170_000
 
-/** A migration may have to rewrite a table while another process waits for it. Neither connection is broken. */
+/**
+ * Query timeout of a migration. One process may rewrite a large table while another process waits for it. The timeout
+ * must end neither query.
+ */
 const statementTimeoutMs = 24 * 60 * 60_000
 
 /**
- * A statement that waits for a lock makes everybody else wait after it. Therefore a migration rolls back after this
- * time, and runs again after a pause.
+ * While a statement waits for a lock on a table, all later statements on the table wait after it. Therefore a migration
+ * rolls back after this time, and runs again after a pause.
  */
 const lockTimeoutMs = 2_000
 const lockPauseMs = 1_000

@@ -15,9 +15,9 @@ function isConflict(error: unknown): boolean {
  * Runs a transaction, and runs it again if Postgres aborts it because of a conflict with another transaction (deadlock,
  * serialization failure, a profile that both insert).
  *
- * Accepts a function that runs the whole transaction. Its argument tells whether a preceding run was aborted. An
- * aborted run must not influence the next one: each run clears the memory that it fills. Outside its transaction, a run
- * may otherwise only send signals that are harmless if the run aborts. Throws the last error after 10 runs.
+ * Accepts a function that runs the whole transaction. The function's argument tells whether a preceding run was
+ * aborted. An aborted run must have no effect outside its transaction, with two exceptions. It may leave memory that
+ * the next run clears. It may send signals that are harmless if the run aborts. Throws the last error after 10 runs.
  */
 export async function retryConflicts<Result>(transaction: (isRetry: boolean) => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {

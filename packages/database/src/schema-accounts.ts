@@ -20,7 +20,10 @@ export interface AppsTable {
   profile_key_limit: number | null
 }
 
-/** Apps that are gone, until they were swept once more. */
+/**
+ * Deleted apps whose files and rows are removed once more at `sweep_at`, because a late request may write some until
+ * then.
+ */
 export interface DeletedAppsTable {
   former_app_id: number
   sweep_at: Timestamp

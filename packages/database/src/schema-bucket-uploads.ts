@@ -29,7 +29,7 @@ export interface BucketUploadsTable {
   part_bytes: Generated<number>
 }
 
-/** The parts of an upload. They ensure that a part that is sent again is not counted twice. */
+/** The parts of an upload with their sizes, so that a part that is sent again is not counted twice. */
 export interface BucketUploadPartsTable {
   app_id: number
   import_id: string

@@ -21,7 +21,8 @@ export interface DeletionRequestsTable {
   salt: Buffer
   users_requested: number
   /**
-   * Users, registered or not, whose deletion this request completed. An earlier request may have named the other users.
+   * Users, registered or not, whose deletion counts for this request. A user whom several requests name counts for one
+   * of them.
    */
   users_settled: Generated<number>
   /** How many of these users were registered, and the number of their profile values. */
@@ -37,7 +38,8 @@ export interface DeletionRequestUsersTable {
 }
 
 /**
- * Users that a request named, as SHA-256 of its salt and the ID in UTF-8. They prove that a known ID was among them.
+ * Deleted users of a request, each as SHA-256 of the request's salt and the user's ID in UTF-8. For a known ID, the
+ * hash proves that the request named the user.
  */
 export interface DeletedUsersTable {
   app_id: number
@@ -53,6 +55,6 @@ export interface DeletedUsersTable {
 export interface RecentlyDeletedUsersTable {
   app_id: number
   user_hash: Buffer
-  /** By the clock of Postgres, even in a rehearsal. */
+  /** By the clock of Postgres, even if `runDeletions` of packages/deletions is called with another time. */
   deleted_at: Timestamp
 }

@@ -22,7 +22,7 @@ export interface ExportsTable {
   file_secret: string | null
   file_expires_at: NullableTimestamp
   files_removed_at: NullableTimestamp
-  /** When the places of removed files are cleared once more, because a late write may arrive until then. */
+  /** When removed files are removed once more, because a late write may store one of them again until then. */
   sweep_at: NullableTimestamp
   requested_at: Timestamp
   started_at: NullableTimestamp

@@ -6,7 +6,7 @@ export interface IdempotencyKeysTable {
   /** Method and path of the route. */
   function: string
   key: string
-  /** The claim of the request that is in flight, or was. */
+  /** Identifies the latest claim of the key, which may have ended. */
   owner: string
   lease_until: Timestamp
   created_at: Timestamp

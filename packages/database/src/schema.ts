@@ -30,8 +30,8 @@ import type { NullableTimestamp, Timestamp } from './timestamps.ts'
 
 /**
  * The tables as Kysely sees them. `migrations/` holds the SQL that creates them. Every primary key begins with `app_id`
- * (design.md §5), so that the database can be sharded by app. The exception is what belongs to people: a person may be
- * a member of several apps.
+ * (design.md §5), so that the database can be sharded by app. The exceptions are tables that belong to no app: tables
+ * of the whole service, and tables of people, who may be members of several apps.
  *
  * Terms, the same in code, SQL, API and documents:
  * - app: a customer of the service, with one API token, its users and its profile keys
@@ -86,7 +86,10 @@ export interface Schema {
   rate_limits: RateLimitsTable
 }
 
-/** Counts of requests, which packages/rate-limits writes. A key begins with the app's ID and a colon. */
+/**
+ * Counts of requests, which packages/rate-limits writes. The key of an app's count begins with the app's ID and a
+ * colon.
+ */
 interface RateLimitsTable {
   key: string
   points: number
@@ -131,9 +134,9 @@ interface ImportsTable {
   state: ImportState
   /** A dry run only checks the file: it applies nothing and registers no key. Dry runs have an order of their own. */
   dry_run: Generated<boolean>
-  /** The import that this import retries, whose file and options it has. That import may be removed by now. */
+  /** The import that this import retries, with the same file and options. The retried import may be removed by now. */
   retry_of: string | null
-  /** Time of the request that sent the data of a retry; null otherwise, since that is `requested_at`. */
+  /** When the data of a retry was first sent; null for other imports, whose data counts as sent at `requested_at`. */
   data_sent_at: NullableTimestamp
   object_key: string
   /** The owner's name of the file, if it is known. */
@@ -143,9 +146,15 @@ interface ImportsTable {
   /** MD5 of the file, base64. The client declared it, or it was computed during the upload; null if neither. */
   checksum: string | null
   upload_expires_at: NullableTimestamp
-  /** When maintenance next asks storage for the upload; null if it need not ask again. */
+  /**
+   * When maintenance next asks storage whether the file is there; null if it need not. If the file comes in a request
+   * body: when the import expires unless it is queued by then.
+   */
   upload_check_at: NullableTimestamp
-  /** ETag of the object when its upload was noticed. If the object's ETag changes, the checksum decides. */
+  /**
+   * ETag of the object when its upload was noticed. If the ETag changes later, the checksum decides whether the file is
+   * the same.
+   */
   etag: string | null
   /** Bytes of the object when its upload was noticed; null if this service stored the object itself. */
   stored_size: number | null
@@ -172,7 +181,10 @@ interface ImportsTable {
 
   columns: JSONColumnType<string[]> | null
   types: JSONColumnType<Record<string, ValueType>, string | undefined, string>
-  /** What values of the first rows lose in inferred types. Examples are values of the file. */
+  /**
+   * Warnings about values of the first rows that lose their spelling in an inferred type, such as `007` in an int. The
+   * examples in a warning are values of the file.
+   */
   warnings: ColumnType<ImportWarning[], string | undefined, string>
   /** Keys that the committed batches of a dry run would have registered. `types` holds their types. */
   previewed_keys: ColumnType<string[], undefined, string[]>
@@ -187,13 +199,13 @@ interface ImportsTable {
   /** Bytes of the invalid rows so far in the error file, without its header; 0 after the import has ended. */
   error_bytes: Generated<number>
   /**
-   * Maximum number of bytes of these rows: by `ERROR_FILE_LIMIT` at the first batch's commit (`errorRoomBytes`); null
-   * before that commit.
+   * Maximum of `error_bytes`, computed from `ERROR_FILE_LIMIT` when the first batch commits (`errorRoomBytes` of
+   * packages/imports); null before that commit.
    */
   error_room: number | null
   /**
-   * The first data row that the error file no longer covers, valid or not; row 1 follows the header. Null if it is
-   * complete.
+   * The first data row that the error file no longer covers, valid or not; row 1 follows the header. Null if the file
+   * is complete.
    */
   error_file_ends_before_row: number | null
 
@@ -207,7 +219,7 @@ interface ImportsTable {
   /** When a deletion last dropped the rows that were kept for the error file; null if no deletion did. */
   error_rows_since: NullableTimestamp
 
-  /** Time of the first request, or of the start of the upload. The import's data is not more recent. */
+  /** Time of the first request, or of the start of the upload. The import's data counts as sent at this time. */
   requested_at: Timestamp
   queued_at: NullableTimestamp
   started_at: NullableTimestamp
@@ -218,7 +230,9 @@ interface ImportsTable {
 interface ImportErrorChunksTable {
   app_id: number
   import_id: string
-  /** The import's position after the batch whose invalid rows the chunk holds. It gives the file order. */
+  /**
+   * The import's position after the batch whose invalid rows the chunk holds. The chunks form the file in this order.
+   */
   position: number
   /** The rows, in the compact form of `kept-rows.ts` of packages/imports. */
   content: Buffer
@@ -228,8 +242,8 @@ interface ImportErrorChunksTable {
 }
 
 /**
- * How long an app's imports have held slots of workers. The older the time, the less it counts (packages/imports, fair
- * order).
+ * How long an app's imports have held slots of workers. Recent slot time counts more than old slot time
+ * (`fair-order.ts` of packages/imports).
  */
 interface ImportSlotTimeTable {
   app_id: number

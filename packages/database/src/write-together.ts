@@ -17,7 +17,7 @@ const divisionByZero = '22012'
 const transactionTimeoutMs = 20_000
 
 /**
- * Runs a transaction that ends with its writes. The writes are sent at once, together with the commit. Thus their locks
+ * Runs a transaction that ends with its writes. All writes are sent together with the commit. Their locks therefore
  * last only as long as Postgres works, however busy this process is.
  *
  * Accepts the statements that begin the transaction, and a function that reads and decides. The function receives the
@@ -66,8 +66,8 @@ export async function endStaleCopies(db: Database): Promise<number> {
 
 /**
  * Makes a statement fail with {@link NothingFound} if it returns no row, so that the following statements are skipped.
- * A statement that writes must have a `returning` clause. The result is a prepared statement, so its text should be one
- * of a few.
+ * A statement that writes must have a `returning` clause. The returned statement is prepared once per connection, so a
+ * process should pass only a few different texts.
  */
 export function mustFind({ sql: text, parameters }: CompiledQuery): CompiledQuery {
   const counted = `/* prepared */ with found as (${text}) select 1 / (select count(*) from found)`

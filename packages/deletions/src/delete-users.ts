@@ -84,7 +84,7 @@ async function settleUsers(
   users: number,
   now: Date,
 ): Promise<Batch> {
-  // `doomed`: a user whom two due requests name counts for only one of them.
+  // In `doomed`, a user whom two due requests name counts for only one of the requests.
   const { rows } = await sql<Batch>`
     with named as materialized (
       select r.request_id, d.user_id

@@ -3,8 +3,9 @@ import { unfinishedStates } from '@sluice/imports'
 import type { DeletionContext } from './context.ts'
 
 /**
- * Hashes of deleted IDs are kept for at least this many days. An import or a bucket upload that waits for longer keeps
- * them for as long. The minimum covers unannounced files, which nobody knows of until maintenance finds them.
+ * Hashes of deleted IDs are kept for at least this many days. If an import or a bucket upload waits for longer, the
+ * hashes are kept until it has ended. The minimum covers unannounced files, which nobody knows of until maintenance
+ * finds them.
  */
 const keptDays = 30
 

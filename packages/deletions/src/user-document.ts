@@ -9,7 +9,7 @@ export interface UserDocument extends UserView {
 
 /** Returns a user with all profile values and the pending deletion; undefined if the ID is not registered. */
 export async function showUserDocument(db: Database, appId: number, userId: string): Promise<UserDocument | undefined> {
-  // Postgres refuses a text with U+0000 with an error.
+  // An invalid ID is never registered. Without this check, an ID with U+0000 would cause an error of Postgres.
   if (userIdProblem(userId) !== undefined) return undefined
   const user = await showUser(db, appId, userId)
   return user && { ...user, deletion: await showUserDeletion(db, appId, userId) }

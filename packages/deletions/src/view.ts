@@ -13,9 +13,7 @@ export interface DeletionRequestView {
   started_at: string | null
   completed_at: string | null
   users_requested: number
-  /**
-   * How many of the users this request deleted, since they were registered on its date, and how many profile values.
-   */
+  /** Registered users whom this request deleted. The next field counts their profile values. */
   users_deleted: number
   values_deleted: number
 }
@@ -60,7 +58,8 @@ export async function showUserDeletion(db: Database, appId: number, userId: stri
       join.onRef('r.app_id', '=', 'd.app_id').onRef('r.request_id', '=', 'd.request_id'),
     )
     .select(['r.accepted_at', 'r.starts_at', 'r.completes_at'])
-    // The view `campaign_targets` has the same condition, which uses the clock as well as the state.
+    // A deletion that is due counts as started even before maintenance changes its state, as in the view
+    // `campaign_targets`.
     .select(sql<boolean>`r.state <> 'accepted' or r.starts_at <= now()`.as('started'))
     .where('d.app_id', '=', appId)
     .where('d.user_id', '=', userId)

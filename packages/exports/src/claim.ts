@@ -18,10 +18,10 @@ export class ExportClaimLost extends Error {
 /** How long a claim stays valid unless it is renewed, ms. Another worker then takes over a dead worker's export. */
 const leaseMs = 15_000
 
-/** Renewals during one lease. The claim is lost if as many of them in a row get no answer. */
+/** Renewals during one lease. The claim is lost if this many renewals in a row get no answer. */
 const renewals = 3
 
-/** Pauses before the tries after the first, s. After the last, the export fails. */
+/** Pauses before the second try and each later try, s. If the last try fails, the export fails. */
 export const retryPausesSeconds = [5, 30, 120, 600] as const
 
 const longestPauseMs = Math.max(...retryPausesSeconds) * 1000
@@ -65,7 +65,7 @@ export async function claimExport({ db }: ExportContext): Promise<ExportClaim | 
   }
 }
 
-/** Selects the export's row as long as the claim holds. */
+/** Builds an update of the export's row that changes nothing once the claim is lost. */
 export function heldBy(db: Database, { appId, exportId, attempt }: ExportClaim) {
   return db
     .updateTable('exports')

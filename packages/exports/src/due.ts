@@ -5,7 +5,7 @@ import type { ExportId } from './context.ts'
 /** Exports for which one run of maintenance enqueues jobs. */
 const passSize = 100
 
-/** Returns exports that a worker can claim now, longest wait first, with the attempt that a claim follows. */
+/** Returns exports that a worker can claim now, longest wait first, each with the number of its latest attempt. */
 export async function dueExports(db: Database): Promise<(ExportId & { attempt: number })[]> {
   const { rows } = await sql<{ app_id: number; export_id: string; attempt: number }>`
     select app_id, export_id, attempt from exports e where state in ('queued', 'processing') and ${isClaimable}

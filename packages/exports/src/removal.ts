@@ -7,6 +7,9 @@ const passSize = 100
 
 const hourMs = 60 * 60_000
 
+/** Whether it is time for an export's second removal. */
+const sweepIsDue = isDue(sql`sweep_at`, lastWriteHours * hourMs)
+
 interface StoredExport extends ExportId {
   attempt: number
 }
@@ -45,7 +48,8 @@ export async function removeExportsOfApp(context: RemovalContext, appId: number)
     shutdown?.throwIfAborted()
     const stored = { appId, exportId, attempt }
     const hasEnded = state === 'completed' || state === 'failed'
-    // The current attempt of an export that runs has a new snapshot.
+    // The current attempt of an export that has not ended uses a new snapshot, so only files of earlier attempts are
+    // removed.
     if (!(await clear(context, stored, hasEnded ? attempt : attempt - 1))) failures += 1
     else if (hasEnded) await noteRemoved(context, stored)
   }
@@ -53,8 +57,9 @@ export async function removeExportsOfApp(context: RemovalContext, appId: number)
 }
 
 /**
- * Removes the files of exports that ended `FILE_RETENTION_DAYS` ago, and clears the places of removed files once more.
- * Safe to run in several processes at once. Returns how many exports it handled.
+ * Removes the files of exports that ended `FILE_RETENTION_DAYS` ago. A day after each removal, removes what late
+ * requests have written under the same keys. Safe to run in several processes at once. Returns how many exports it
+ * handled.
  */
 export async function removeOldExports(context: ExportContext): Promise<number> {
   const { db, settings, shutdown } = context
@@ -68,14 +73,14 @@ export async function removeOldExports(context: ExportContext): Promise<number> 
     keeps_file: boolean
   }>`
     select app_id, export_id, attempt, coalesce(${isOld}, false) as is_old, files_removed_at is null as keeps_file
-    from exports where ${isOld} or sweep_at is not null and ${isDue(sql`sweep_at`, lastWriteHours * hourMs)}
+    from exports where ${isOld} or sweep_at is not null and ${sweepIsDue}
     limit ${passSize}
   `.execute(db)
   let handled = 0
   for (const { app_id: appId, export_id: exportId, attempt, is_old: isDueForRemoval, keeps_file: keepsFile } of rows) {
     if (shutdown?.aborted) return handled
     const stored = { appId, exportId, attempt }
-    // Of an export that keeps its file, only the places of earlier attempts are cleared.
+    // If an export keeps its file, only the files of earlier attempts are removed.
     if (!(await clear(context, stored, keepsFile && !isDueForRemoval ? attempt - 1 : attempt))) continue
     await (isDueForRemoval ? noteRemoved(context, stored) : endSweep(context, stored))
     handled += 1
@@ -113,6 +118,6 @@ async function endSweep({ db }: RemovalContext, { appId, exportId }: StoredExpor
     .set({ sweep_at: null })
     .where('app_id', '=', appId)
     .where('export_id', '=', exportId)
-    .where(sql<boolean>`sweep_at <= now()`)
+    .where(sql<boolean>`${sweepIsDue}`)
     .execute()
 }

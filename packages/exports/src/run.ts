@@ -26,8 +26,8 @@ const gzipOptions = { level: 4, chunkSize: 2 ** 18 }
  * Runs a claimed export: writes all profiles of one snapshot into a gzip file, in constant memory. When `shutdown`
  * aborts, releases the claim; another worker begins again. A try that fails is repeated later, a few times.
  *
- * Returns how the claim ended. Throws if Postgres cannot be reached. Another worker claims the export after its lease
- * then.
+ * Returns how the claim ended. Throws if Postgres cannot be reached. In that case, another worker claims the export
+ * when the lease has ended.
  */
 export async function runExport(
   context: ExportContext,
@@ -45,14 +45,18 @@ export async function runExport(
     log.info({ rows, bytes: progress.bytes }, 'export completed')
     return 'completed'
   } catch (error) {
+    const isLost = kept.lost.aborted || error instanceof ExportClaimLost
+    const outcome = isLost ? 'lost' : await release({ ...context, log }, claim, error, shutdown.aborted)
+    // The answer to the commit that completed the export may be lost: then the error says nothing about the commit.
+    if (await isCompleted(context.db, claim)) {
+      log.info('export completed, though the answer was lost')
+      return 'completed'
+    }
     await context.storage.removeAll(exportKey(claim, claim.attempt)).catch((cause: unknown) => {
       log.warn({ err: cause }, 'file of an interrupted export not removed')
     })
-    if (kept.lost.aborted || error instanceof ExportClaimLost) {
-      log.warn('claim of the export lost')
-      return 'lost'
-    }
-    return await release({ ...context, log }, claim, error, shutdown.aborted)
+    if (isLost) log.warn('claim of the export lost')
+    return outcome
   } finally {
     kept.stop()
   }
@@ -83,16 +87,17 @@ async function writeFile(
       .transaction()
       .setIsolationLevel('repeatable read')
       .execute(async (tx) => {
-        // The whole table is read: the planner may read it from start to end.
+        // An export reads all users of an app, so a sequential scan may be the fastest plan. Connections turn it off
+        // otherwise.
         await sql`set local enable_seqscan = on`.execute(tx)
         const columns = await columnsOf(tx, claim)
         await tx.executeQuery(copyOut(copyStatement(claim.appId, columns), copyColumns(columns)))
       })
   } catch (error) {
-    // The connection is closed after a failure, so that the rollback fails as well.
+    // A failed copy closes the connection, so the rollback fails too, and `error` may be the error of the rollback.
     throw failure ?? error
   }
-  // Postgres tells the number after the last row: it is known when the transaction has ended.
+  // Postgres reports the number of rows after the last row, so it is known only now.
   return copied?.rowCount ?? 0
 }
 
@@ -133,7 +138,23 @@ async function complete({ db, settings }: ExportContext, claim: ExportClaim, row
   })
 }
 
-/** Records the webhook deliveries of a completed export. The data are its view without the link to the file. */
+/** Whether this claim has completed the export. Waits for a commit that is still in flight, which locks the row. */
+async function isCompleted(db: Database, { appId, exportId, attempt }: ExportClaim): Promise<boolean> {
+  const found = await db
+    .selectFrom('exports')
+    .select('state')
+    .where('app_id', '=', appId)
+    .where('export_id', '=', exportId)
+    .where('attempt', '=', attempt)
+    .forUpdate()
+    .executeTakeFirst()
+  return found?.state === 'completed'
+}
+
+/**
+ * Records the webhook deliveries of a completed export. The data of the event are the view of the export without the
+ * link to the file.
+ */
 async function enqueueExportEvent(tx: Database, { appId, exportId }: ExportClaim): Promise<void> {
   const type = 'export.completed'
   if (!(await isEventChosen(tx, appId, type))) return

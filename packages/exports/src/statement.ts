@@ -22,11 +22,11 @@ export function copyStatement(appId: number, columns: readonly ExportColumn[]): 
   ) to stdout with (format csv)`
 }
 
-/** Returns the expression of a cell, such that an import of the cell gives the same value. */
+/** Returns the SQL expression of a cell, in the form that an import reads as the same value. */
 function cell(value: string, type: ValueType): string {
   switch (type) {
     case 'string':
-      // An empty cell: an import does not distinguish it from a missing value.
+      // Writes an empty cell: an import does not distinguish an empty string from a missing value.
       return `nullif(${value}, '')`
     case 'int':
       return value

@@ -38,7 +38,10 @@ export class KeyClaimLost extends Error {
   override readonly name = 'KeyClaimLost'
 }
 
-/** How long a claim stays valid unless it is renewed, ms. A repetition can continue this long after a crash. */
+/**
+ * How long a claim stays valid unless it is renewed, ms. After a crash, a repetition is refused as in flight for up to
+ * this time.
+ */
 export const keyLeaseMs = 10_000
 
 /** Hours for which a key is kept (second-day.md §4). */
@@ -47,7 +50,7 @@ export const keptHours = 24
 const leaseEnd = sql<Date>`now() + make_interval(secs => ${keyLeaseMs / 1000}::double precision)`
 
 /**
- * Claims a key for a request, or finds out about the request that used it before. A claim is valid for
+ * Claims a key for a request, or returns what became of the earlier request with the key. A claim is valid for
  * {@link keyLeaseMs}. A key whose 24 hours are over, or whose process died before the response, is claimed anew.
  */
 export async function claimKey(db: Database, id: KeyId): Promise<FoundKey> {
@@ -79,7 +82,10 @@ async function storedResponse(db: Database, id: KeyId): Promise<StoredResponse |
   return { status: row.status, body: row.body, requestHash: row.request_hash, importId: row.import_id }
 }
 
-/** Selects the row of a claim that holds and has no response yet. */
+/**
+ * Builds an update of a claim's row. It applies only if no later claim has replaced the claim and no response is
+ * stored.
+ */
 function heldBy(db: Database, claim: KeyClaim) {
   return db
     .updateTable('idempotency_keys')
@@ -91,8 +97,8 @@ function heldBy(db: Database, claim: KeyClaim) {
 }
 
 /**
- * Stores the response to a claim's request. In the transaction of the request's effect, both commit or neither does: a
- * crash then leaves no effect without its response. Throws {@link KeyClaimLost}.
+ * Stores the response to a claim's request. If this runs in the transaction of the request's effect, effect and
+ * response commit together. A crash then leaves no effect without its response. Throws {@link KeyClaimLost}.
  */
 export async function completeKey(tx: Database, claim: KeyClaim, response: StoredResponse): Promise<void> {
   const { numUpdatedRows } = await heldBy(tx, claim)

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { joinCalls } from './joined-calls.ts'
 
-/** Calls that return their input. The test decides when each is served. */
+/** Calls that return their input. The test decides when each call is served. */
 function heldCalls(options?: { atMost?: number; patienceMs?: number }) {
   const served: { key: string; inputs: readonly number[]; release(error?: Error): void }[] = []
   const call = joinCalls<number, number>((key, inputs) => {

@@ -11,8 +11,8 @@ interface Waiting<Input, Output> {
  * of the round trips. Nothing is cached: serving always begins after the call was made.
  *
  * `serve` accepts the inputs of several calls of one key, at most `atMost`. It returns an output for each, in the same
- * order. If it takes longer than `patienceMs`, for example on a broken connection, the gathered calls are served beside
- * it.
+ * order. If it takes longer than `patienceMs`, for example on a broken connection, the gathered calls no longer wait
+ * for it and are served as well.
  *
  * Returns a function that makes one call. If serving throws, exactly the calls that were served together throw.
  *

@@ -1,9 +1,9 @@
 /**
- * Node's options that limit a process's memory, by app. README.md and infra/ must use the same values. Node postpones
- * garbage collection as long as the machine has free memory: without these limits a worker uses three times the memory
- * that it needs. The initial size keeps the worker from running a full collection whenever a few buffers are garbage.
- * The S3 gateway passes bytes on, so its buffers become garbage at once. A small young generation collects them as
- * early.
+ * Node's options that limit a process's memory, by app. docs/settings.md and infra/ must have the same values. Node
+ * postpones garbage collection as long as the machine has free memory. Without these limits, a worker uses three times
+ * the memory that it needs. The initial size keeps the worker from running a full collection whenever a few buffers are
+ * garbage. The S3 gateway passes bytes on, so its buffers become garbage at once. Its small young generation fills
+ * quickly, so the buffers are collected early.
  */
 export const memoryLimits = {
   worker: ['--max-semi-space-size=16', '--initial-old-space-size=64', '--max-old-space-size=256'],

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * The range of free ports. Systems assign higher ports to outgoing connections. An outgoing connection can therefore
- * not occupy a free port before the server listens on it.
+ * The range of free ports. Systems assign higher ports to outgoing connections. No outgoing connection can therefore
+ * occupy a chosen port before the server listens on it.
  */
 const [lowest, highest] = [20_000, 32_000]
 

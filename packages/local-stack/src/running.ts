@@ -1,4 +1,4 @@
-// What commands read of a running stack, without the code that starts one.
+// Exports what commands need to find a running stack, without the code that starts a stack.
 export { embeddedStorageAccess } from './stack/embedded-storage.ts'
 export { encryptionKeysOf } from './stack/encryption-key.ts'
 export { readStackInfo } from './stack/info.ts'

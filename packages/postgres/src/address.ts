@@ -23,8 +23,8 @@ const defaultPort = 5432
 const form = /^(postgres(?:ql)?:\/\/)((?:[^/?]*@)?)([^/?]*)(.*)$/s
 
 /**
- * Reads an address of Postgres. As in libpq, it may name several hosts, separated by commas, and has the parameter
- * `target_session_attrs`: `any`, `read-write` or `primary`. For Sluice, the last two mean the same. The default is
+ * Reads an address of Postgres. As in libpq, the address may name several hosts, separated by commas. Its parameter
+ * `target_session_attrs` is `any`, `read-write` or `primary`. For Sluice, the last two mean the same. The default is
  * `any` for one host and `read-write` for several hosts.
  *
  * With the parameter `password_file`, each new connection reads its password from this file. Throws if the address is

@@ -14,7 +14,7 @@ type Connected = (error: Error | null, client?: pg.ClientBase) => void
 export function clientClass(config: pg.ClientConfig, hosts: Hosts, needsWritable: boolean): new () => pg.Client {
   return class extends pg.Client {
     #host: Host | undefined
-    /** Postgres reports it at login, and when a standby becomes a primary. */
+    /** Postgres reports this at login, and when a standby becomes a primary. */
     #isStandby = false
     /** A statement was refused because the server is read-only. */
     #isReadOnly = false
@@ -24,11 +24,12 @@ export function clientClass(config: pg.ClientConfig, hosts: Hosts, needsWritable
       this.connection.on('errorMessage', ({ code }: { code?: string }) => {
         if (code !== readOnly) return
         this.#isReadOnly = true
-        // The query receives its error first. Its sender returns the connection to the pool only after that.
+        // The connection ends after the query has received its error, and before the sender can return the connection
+        // to the pool.
         if (this.getTransactionStatus() === 'I') queueMicrotask(() => this.#leave())
       })
       this.connection.on('readyForQuery', ({ status }: { status: string }) => {
-        // A transaction is rolled back before its connection ends.
+        // Within a transaction, the connection ends only after the rollback.
         if (this.#isReadOnly && status === 'I') queueMicrotask(() => this.#leave())
       })
       this.connection.on('parameterStatus', ({ parameterName, parameterValue }: ParameterStatus) => {
@@ -48,7 +49,7 @@ export function clientClass(config: pg.ClientConfig, hosts: Hosts, needsWritable
       return undefined
     }
 
-    /** Replaces a method of pg. Besides user, database and name, a pooler accepts only such parameters. */
+    /** Overrides a method of pg to add `TimeZone`, one of the few startup parameters that PgBouncer accepts. */
     getStartupConf(): Record<string, string> {
       const base: Record<string, string> = Reflect.apply(Reflect.get(pg.Client.prototype, 'getStartupConf'), this, [])
       return { ...base, TimeZone: 'UTC' }

@@ -13,8 +13,8 @@ export interface Hosts {
 }
 
 /**
- * Chooses among the hosts of an address. A single host is taken as it is. Of several hosts, the first one that answers
- * and, if the address demands it, accepts writes is used until a connection to it fails.
+ * Chooses among the hosts of an address. A single host is used without a check. Of several hosts, the first one that
+ * answers and, if the address demands it, accepts writes is used until a connection to it fails.
  */
 export function hostsOf(address: Address): Hosts {
   const [only, ...others] = address.hosts
@@ -45,16 +45,19 @@ async function firstOf(address: Address): Promise<Host> {
   const failures: unknown[] = []
   for (const host of address.hosts) {
     try {
-      if (!address.needsWritable || (await acceptsWrites(address, host))) return host
+      const isWritable = await acceptsWrites(address, host)
+      if (isWritable || !address.needsWritable) return host
       failures.push(new Error(`${host.host}:${host.port} is read-only`))
     } catch (error) {
       failures.push(error)
     }
   }
   const reasons = failures.map((error) => (error instanceof Error ? error.message : String(error)))
-  throw new AggregateError(failures, `no host of Postgres accepts writes: ${reasons.join('; ')}`)
+  const wanted = address.needsWritable ? 'accepts writes' : 'answers'
+  throw new AggregateError(failures, `no host of Postgres ${wanted}: ${reasons.join('; ')}`)
 }
 
+/** Returns whether a host accepts writes. Throws if it does not answer. */
 async function acceptsWrites({ config }: Address, host: Host): Promise<boolean> {
   const client = new pg.Client({
     ...config,
@@ -68,7 +71,7 @@ async function acceptsWrites({ config }: Address, host: Host): Promise<boolean> 
     const { rows } = await client.query<{ transaction_read_only: string }>('show transaction_read_only')
     return rows[0]?.transaction_read_only === 'off'
   } finally {
-    // An ended client of a host that does not answer would wait for it.
+    // Not awaited, because `end` would wait for a host that does not answer.
     void client.end().catch(() => {})
   }
 }

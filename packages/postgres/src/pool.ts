@@ -7,7 +7,9 @@ import { applySettings, type TransactionSettings } from './transaction-settings.
 /** A pool of connections. */
 export type Pool = pg.Pool
 
-/** The options of pg's pool, without those of a session: poolers refuse them. */
+/**
+ * The options of pg's pool, without options that set parameters of the session, because poolers refuse such parameters.
+ */
 interface PoolOptions
   extends Pick<
     pg.PoolConfig,

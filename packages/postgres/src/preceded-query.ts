@@ -10,10 +10,10 @@ interface Internals {
 }
 
 /**
- * Builds a query that is preceded by one statement, which `sendBefore` sends, and passes it to `send`. Both travel in
- * one message and run in one transaction. The answer is that of the query.
+ * Builds a query that is preceded by one statement, and passes the query to `send`. `sendBefore` sends the preceding
+ * statement. Statement and query travel in one message and run in one transaction. The answer is that of the query.
  *
- * Accepts the arguments of pg's `query`. Returns what `query` returns: a promise if they have no callback.
+ * Accepts the arguments of pg's `query`. Returns what `query` returns: a promise if the arguments have no callback.
  */
 export function precede(
   sent: unknown[],

@@ -11,23 +11,26 @@ export type TransactionSettings = Readonly<Record<string, string>>
 /** The name of the prepared statement that applies the settings to the rest of a transaction. */
 const name = 'sluice_settings'
 
-/** Statements that read or write rows. Others, such as `create database`, must not follow another statement. */
+/**
+ * Statements that read or write rows. Others, such as `create database`, must not follow a statement in the same
+ * message.
+ */
 const handlesRows = /^(?:\s|--[^\n]*\n|\/\*.*?\*\/)*(?:select|insert|update|delete|merge|with)\b/is
 
 const opensTransaction = /^\s*(?:begin|start transaction)\b/i
 
 /**
- * Sends the settings of {@link applySettings} within a pipeline. The pipeline has just opened a transaction, and
- * ignores the answers.
+ * Sends the settings of {@link applySettings} within a pipeline. The pipeline must have just opened a transaction, and
+ * must ignore the answers.
  */
 export function sendTransactionSettings(connection: Omit<Sending, 'parse'>): void {
   sendPrepared(connection, name)
 }
 
 /**
- * Makes a new connection apply settings to everything that it sends. Each `begin` is followed by the settings, and each
- * single statement is preceded by them, in the same message: they cost no round trip. After the transaction or the
- * statement, Postgres restores the session's own values.
+ * Makes a new connection apply settings to everything that it sends. In the same message, the settings follow each
+ * `begin` and precede each single statement that reads or writes rows. They cost no round trip. After the transaction
+ * or the statement, Postgres restores the session's own values.
  */
 export async function applySettings(client: pg.ClientBase, settings: TransactionSettings): Promise<void> {
   const statement = { name, text: settingsStatement(settings) }

@@ -31,7 +31,7 @@ export interface OpenQueue {
   ): Promise<unknown>
   /** Counts jobs by state, in all states or in the given ones. Rejects if the store is unreachable. */
   getJobCounts(...states: JobState[]): Promise<Record<string, number>>
-  /** Counts waiting jobs by priority. On Postgres, `getJobCounts` counts none while the queue is paused. */
+  /** Counts waiting jobs by priority. On Postgres, `getJobCounts` counts no waiting jobs while the queue is paused. */
   getCountsPerPriority(priorities: number[]): Promise<Record<string, number>>
   /** Returns the jobs in a state from place `start` to place `end`, both included. */
   getJobs(state: JobState, start: number, end: number, isOldestFirst: boolean): Promise<OpenJob[]>
@@ -110,7 +110,10 @@ function traced() {
   return telemetry === undefined ? {} : { telemetry }
 }
 
-/** Makes `close` call `end`, which ends the connection: BullMQ leaves a connection open that it did not open itself. */
+/**
+ * Makes `close` also call `end`, which closes or releases the connection. BullMQ closes only connections that it opened
+ * itself.
+ */
 function closingWith<Closable extends { close(force?: boolean): Promise<void> }>(
   closable: Closable,
   end: () => unknown,
@@ -126,8 +129,8 @@ function closingWith<Closable extends { close(force?: boolean): Promise<void> }>
 
 function postgresBackend(databaseUrl: string): Backend {
   const { Queue, Worker } = withBackend(createPostgresBackend)
-  // All queues of a process share three connections for commands. Each worker needs another one, which listens for new
-  // jobs. The types of pg and BullMQ only disagree about listeners, so the assertion is safe.
+  // All queues of a process share three connections for commands. Each worker needs a further connection, which listens
+  // for new jobs. The types of pg and BullMQ differ only in their listeners, so the assertion is safe.
   const open = () =>
     openPool(databaseUrl, {
       max: 3 + queueNames.length,

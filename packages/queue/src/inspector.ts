@@ -34,8 +34,8 @@ export interface JobView {
 export interface QueueInspector {
   queues(): Promise<QueueView[]>
   /**
-   * Returns jobs of a queue in a state from the given place on. Delayed jobs are ordered by their time, other jobs are
-   * listed newest first.
+   * Returns jobs of a queue in a state from the given place on. Delayed jobs are in the order of the times when they
+   * are due. Other jobs are listed newest first.
    */
   jobs(name: QueueName, state: JobState, range: { from: number; limit: number }): Promise<JobView[]>
   pause(name: QueueName): Promise<void>
@@ -64,7 +64,7 @@ export function openInspector(store: SharedStore, onError: (error: Error) => voi
     queues: () => Promise.all(queueNames.map(view)),
     jobs: (name, state, { from, limit }) =>
       use(name, async (queue) => {
-        // On Postgres, pages of waiting and active jobs are right only with the newest job first.
+        // On Postgres, BullMQ returns the right page of waiting or active jobs only if the newest job comes first.
         const found = await queue.getJobs(state, from, from + limit - 1, state === 'delayed')
         return found.map(({ id, name, data, timestamp, processedOn }) => ({
           id: id ?? '',
@@ -78,7 +78,7 @@ export function openInspector(store: SharedStore, onError: (error: Error) => voi
     resume: (name) => use(name, (queue) => queue.resume()),
     remove: (name, id) =>
       use(name, async (queue) => {
-        // On Redis, the removal of a job that is gone succeeds.
+        // On Redis, `remove` also returns 1 for a job that is gone, so the state is checked first.
         if ((await queue.getJobState(id)) !== 'waiting') return false
         return (await queue.remove(id)) === 1
       }),

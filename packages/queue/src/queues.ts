@@ -5,7 +5,7 @@ import { type Backend, openBackend } from './backend.ts'
 import type { Payloads, QueueName } from './payloads.ts'
 import { openProducers } from './producers.ts'
 
-/** A job to add. While a job with the same ID waits or runs, it is not added again. */
+/** A job to add. It is not added while another job with the same ID waits or runs. */
 export interface NewJob<Name extends QueueName> {
   id: string
   payload: Payloads[Name]
@@ -13,7 +13,7 @@ export interface NewJob<Name extends QueueName> {
 
 /** The producers and workers of all queues of a process. */
 export interface Queues {
-  /** Adds jobs. Throws if the store is unreachable. Nothing is lost then, since maintenance adds them again. */
+  /** Adds jobs. Throws if the store is unreachable. Nothing is lost then, since maintenance adds the jobs again. */
   add<Name extends QueueName>(name: Name, jobs: readonly NewJob<Name>[]): Promise<void>
   /** Returns how many jobs of a queue wait for a worker. Throws if the store is unreachable. */
   waiting(name: QueueName): Promise<number>
@@ -42,7 +42,7 @@ const stalledIntervalMs = 2_000
 /** Pause before a worker is opened again after its store was unreachable. */
 const reopenDelayMs = 1_000
 
-/** Errors for a process that writes a schedule at the same moment as another process: the schedule then exists. */
+/** BullMQ's errors if two processes write a schedule at the same moment. The schedule exists afterwards. */
 const alreadyScheduledCodes: readonly unknown[] = [ErrorCode.SchedulerJobSlotsBusy, ErrorCode.SchedulerJobIdCollision]
 
 function ignoreAlreadyScheduled(error: unknown): void {
@@ -60,7 +60,7 @@ function isRescheduledJob(error: Error): boolean {
   return 'code' in error && error.code === ErrorCode.JobNotInState && error.message.includes(' repeat:')
 }
 
-/** Opens the queues on a store. `onError` receives errors of connections and jobs. It can only log them. */
+/** Opens the queues on a store. `onError` receives the errors of connections and jobs. */
 export function openQueues(store: SharedStore, onError: (error: Error) => void): Queues {
   const backend = openBackend(store)
   const producers = openProducers(backend, onError)

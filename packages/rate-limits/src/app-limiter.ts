@@ -3,8 +3,8 @@ import { openRateLimiter, type RateLimit, type RateLimiterOptions, type RateLimi
 /** The limit of one function for each app. */
 export interface AppLimiter {
   /**
-   * Counts a request of an app. Returns undefined if the request may pass, otherwise the wait for the next one, whole
-   * seconds.
+   * Counts a request of an app. Returns undefined if the request may pass, otherwise the number of whole seconds until
+   * the next request may pass.
    */
   refuse(appId: number): Promise<number | undefined>
   close(): Promise<void>

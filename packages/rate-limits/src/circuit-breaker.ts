@@ -11,9 +11,9 @@ export interface CircuitBreakerOptions {
 /**
  * Guards calls to a service that may be unreachable, so that an outage costs its callers next to nothing.
  *
- * Returns a function that runs a call. It throws the call's error, or an error when the call passes the deadline. A
- * later end of that call changes nothing. During a pause it throws at once. After the pause, calls are tried again: a
- * success ends the outage, and a failure begins the next pause.
+ * Returns a function that runs a call. The function throws the call's error, or an error when the call passes the
+ * deadline. If that call ends later, its outcome is ignored. During a pause, the function throws at once. After the
+ * pause, calls are tried again: a success ends the outage, and a failure begins the next pause.
  */
 export function circuitBreaker({ deadlineMs, toleratedFailures, pauseMs }: CircuitBreakerOptions) {
   let failures = 0

@@ -10,7 +10,8 @@ const rowsAtATime = 10_000
  * Removes windows in Postgres that ended a day ago. Their subjects may never send a request again, for example a
  * replaced token. Safe to run in several processes at once.
  *
- * Waits for no lock: a row that is being counted starts a new window and stays. Returns how many windows it removed.
+ * Skips locked rows: another process is counting requests there, which begins a new window. Returns how many windows it
+ * removed.
  */
 export async function removeEndedWindows(db: Database): Promise<number> {
   let removed = 0

@@ -31,14 +31,15 @@ export interface RateLimiter<Name extends string> {
   /**
    * Counts a request for the function `name`. `subject` is a key of an API token, an app's ID, or another key that the
    * function is limited by. Refused requests count too, and never prolong the window. `own` replaces the limit of the
-   * function for this subject. Another window is counted separately, so it begins at once.
+   * function for this subject. If its window has another length, requests are counted separately, and the new window
+   * begins at once.
    *
    * If the store does not answer in time, this process counts the request alone, starting from the store's last answer.
    */
   count(subject: number | string, name: Name, own?: RateLimit): Promise<Count>
   /**
    * Returns what the subject has left of its limit, without counting a request. If the store does not answer in time,
-   * the result is what this process knows.
+   * the result is based on the requests that this process knows of.
    */
   peek(subject: number | string, name: Name, own?: RateLimit): Promise<Count>
   close(): Promise<void>
@@ -86,7 +87,10 @@ export async function openRateLimiter<Name extends string>(
     countOf.set(id, count)
     return count
   }
-  /** Returns the limit that applies, and the key of its count. A window of an app's own is counted separately. */
+  /**
+   * Returns the limit that applies, and the key of its count. If the subject's own window has another length, it has a
+   * count of its own.
+   */
   const limitOf = (subject: number | string, name: Name, own?: RateLimit) => {
     const usual = limits[name]
     if (usual === undefined) throw new Error(`there is no limit for ${name}`)

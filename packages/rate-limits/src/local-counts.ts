@@ -18,12 +18,15 @@ interface Known {
 
 /** Counts within one process, used while the store does not answer. */
 export interface LocalCounts {
-  /** Accepts the store's answer for a request. Returns its position, including requests that the store missed. */
+  /**
+   * Accepts the store's answer for a request. Returns the request's position, including requests that the store missed.
+   */
   counted(key: string, position: Position): Position
   /** Counts a request that the store did not count. Begins a new window if the key has no known window. */
   missed(key: string, windowMs: number): Position
   /**
-   * Returns a key's count, given the store's count: with requests that the store missed. Undefined if neither has one.
+   * Returns a key's count: the store's count plus the requests that the store missed. If the store's count is unknown,
+   * returns the count of this process, or undefined if it has none.
    */
   known(key: string, stored: Tally | undefined): Tally | undefined
   /** Records that the store counted a missed request after all. */

@@ -81,8 +81,8 @@ const now = '(extract(epoch from statement_timestamp()) * 1000)::bigint'
 
 /**
  * The condition that the window of `r` is over. A window that ends more than a minute after a window that begins now
- * counts as over, too: Postgres's clock was set back, and clients must not wait for as long as the step. The minute
- * allows for concurrent statements that began a little later.
+ * counts as over, too. In this case Postgres's clock was set back, and clients would have to wait for as long as the
+ * step. The minute allows for concurrent statements that began a little later.
  */
 const isOver = `(r.expire <= ${now} or r.expire > excluded.expire + 60000)`
 

@@ -8,7 +8,7 @@ const responseTimeoutMs = 2_000
 /** Where the counters are, and the prefix of their keys. */
 export type RedisCounterStore = RedisAddress & { keyPrefix?: string }
 
-/** Opens counters in Redis. They fail at once while there is no connection. */
+/** Opens counters in Redis. Counting fails at once while there is no connection. */
 export function openRedisCounters(store: RedisCounterStore): Counters {
   const redis = openRedis(store, { retries: 0, queued: false, lazy: true, responseTimeoutMs, longestPauseMs: 1_000 })
   // Each request that is not counted reports its own error.

@@ -30,8 +30,8 @@ export interface RedisOptions {
 
 /**
  * Opens a connection to Redis: to one server, to the primary that Sentinels name, or to a cluster if `redisUrl` has
- * several addresses. A connection to a cluster finds the other nodes through them. User, password and TLS of the first
- * address apply to all nodes.
+ * several addresses. The connection finds the cluster's other nodes through these addresses. User, password and TLS of
+ * the first address apply to all nodes.
  */
 export function openRedis(address: RedisAddress, options: RedisOptions): Redis | Cluster {
   const [first = '', ...others] = address.redisUrl.split(',')
@@ -82,7 +82,7 @@ function tlsOf(url: string, caFile: string | undefined): { ca?: Buffer } | undef
   return caFile === undefined ? {} : { ca: readFileSync(caFile) }
 }
 
-/** Returns the options that find the primary. User, password and TLS of the first Sentinel apply to all. */
+/** Returns the options that find the primary. User, password and TLS of the first Sentinel apply to all Sentinels. */
 function bySentinels(
   { urls, name }: { urls: readonly string[]; name: string },
   caFile: string | undefined,

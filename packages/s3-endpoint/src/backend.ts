@@ -26,7 +26,7 @@ export type ObjectMetadata = {
    * sent.
    */
   headers: Record<string, string>
-  /** The `x-amz-meta-…` headers, by the rest of their names. */
+  /** The `x-amz-meta-…` headers, by their names without this prefix. */
   user: Record<string, string>
 }
 
@@ -108,8 +108,8 @@ export type PendingUpload = { key: string; uploadId: string; startedAt: Date; pl
 /**
  * A request for pending uploads: at most `limit` uploads that follow `after` and whose keys begin with `prefix`.
  *
- * Uploads with the key of `after` follow it if their ID is higher; none do if the ID of `after` is empty. Key and ID
- * are untrusted text.
+ * An upload with the key of `after` follows it if the upload's ID is higher. If the ID of `after` is empty, no upload
+ * with this key follows. Key and ID are untrusted text.
  */
 export type UploadsRequest = { prefix: string; after: { key: string; uploadId: string }; limit: number }
 
@@ -132,7 +132,7 @@ export type ObjectClaims = {
 
 /**
  * Multipart uploads. Each method that accepts an upload ID rejects with NoSuchUpload if no such upload of that key is
- * pending. The ID is untrusted text.
+ * pending. Only `complete` succeeds again after the upload has made the object. The ID is untrusted text.
  */
 export type MultipartBackend = {
   /** Begins an upload. Returns its ID. */

@@ -13,7 +13,7 @@ import {
   testRegion,
 } from './testing/running-endpoint.ts'
 
-/** Large enough that each client sends it in parts. */
+/** Large enough that aws, s3cmd and rclone send it in parts. For rclone, the test lowers the limit. */
 const largeBytes = 18 * 1024 * 1024
 /** minio sends files above this size in parts. */
 const minioPartBytes = 64 * 1024 * 1024

@@ -144,7 +144,7 @@ describe('the authorisation hook', () => {
       backend,
       region: testRegion,
       authorize,
-      // Two customers with one secret each, found by their access key.
+      // Each access key that begins with AKID belongs to a sender of its own. All have the same secret.
       findCredentials: async (id) => (id.startsWith('AKID') ? { secretAccessKey, identity: id.slice(4) } : undefined),
     })
     server.http.listen(0, '127.0.0.1')

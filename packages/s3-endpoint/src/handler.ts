@@ -72,7 +72,7 @@ export async function handleRequest<Identity>(request: RawRequest, options: S3Op
   const isCopy = headers.has('x-amz-copy-source')
   const operation = findRoute({ method: request.method, bucket, key, query, isCopy })
   if (operation === undefined) {
-    // An authorisation hook allows listed operations only, and an unknown operation cannot be listed.
+    // An authorisation hook decides by the operation's name, and an unknown operation has none.
     if (options.authorize !== undefined) throw accessDenied()
     throw new S3Error('NotImplemented', 'This operation is not implemented.')
   }

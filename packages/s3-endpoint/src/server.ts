@@ -109,7 +109,7 @@ async function* readBody(request: IncomingMessage, response: ServerResponse): As
     if (tooSlow?.aborted) throw slowBodyError()
     throw new S3Error('IncompleteBody', 'The connection broke off before the whole body had come.')
   } finally {
-    // If the iteration waits for a slow client, it ends only with the connection.
+    // While the iteration waits for a slow client, `return` would wait until the connection ends.
     if (!tooSlow?.aborted) await chunks.return?.()
   }
 }

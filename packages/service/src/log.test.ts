@@ -9,7 +9,7 @@ async function logOf(statements: string): Promise<string> {
   const module = JSON.stringify(new URL('./log.ts', import.meta.url).href)
   const code = `const { openLog } = await import(${module}); const log = openLog('test'); const token = '${token}'; ${statements}`
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], {
-    env: { LOG_LEVEL: 'trace' },
+    env: { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, LOG_LEVEL: 'trace' },
   })
   return stdout
 }
@@ -34,6 +34,12 @@ test('an API token is redacted anywhere in a line', async () => {
       .split('\n')
       .map((line) => JSON.parse(line).level),
   ).toEqual(['info', 'error', 'info'])
+})
+
+test('an API token is redacted in a line that is cut, wherever it is cut', async () => {
+  const log = await logOf(`
+    for (let before = 940; before <= 1000; before += 10) log.info({ text: 'x'.repeat(before) + token + 'y'.repeat(9000) })`)
+  for (const line of log.trim().split('\n')) expect(JSON.parse(line).text).not.toContain('slc_')
 })
 
 test('the log has only type, message, stack and code of an error', async () => {

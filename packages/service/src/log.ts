@@ -7,7 +7,7 @@ const secrets = ['x-service-token', 'authorization', 'cookie', 'api_token', 'pas
 
 /** Longest line of the log, characters. Long texts of a longer line are cut, so that clients cannot fill the disk. */
 const longestLine = 8_192
-/** Longest text within a line that is cut, characters. */
+/** Length to which the texts of a longer line are cut, characters. */
 const longestText = 1_000
 
 /** The form of an API token (`@sluice/accounts`), anywhere in a line. */
@@ -24,19 +24,23 @@ export function openLog(name: string): Logger {
     level,
     redact: { paths: secrets.flatMap((key) => [`["${key}"]`, `*["${key}"]`, `*.*["${key}"]`]), censor: '[redacted]' },
     serializers: { err: errorForLog },
-    hooks: { streamWrite: (line) => bounded(line).replace(apiToken, '[redacted]'), logMethod: withMessage },
+    hooks: {
+      // Redacts first: half of a token would not be recognised.
+      streamWrite: (line) => bounded(line.replace(apiToken, '[redacted]')),
+      logMethod: withMessage,
+    },
     formatters: { level: (label) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,
     mixin: traceIds,
   }
   process.stdout.on('error', () => {})
-  // The last flush of pino's own destination would wait for ever if the other end of the pipe is closed.
+  // If the other end of the pipe is closed, the last flush of pino's own destination would wait forever.
   return pino(options, process.stdout)
 }
 
 /**
- * Cuts the long texts of a line that is too long. If that does not suffice, returns only the message, its level and its
- * time.
+ * Cuts the long texts of a line that is too long. If that does not suffice, returns only the message with its level,
+ * time and process.
  */
 function bounded(line: string): string {
   if (line.length <= longestLine) return line
@@ -71,7 +75,10 @@ function errorForLog(error: unknown): Record<string, unknown> {
   return { type, message, stack, code }
 }
 
-/** Sets the message of a line with only an error. Pino would use the whole message of the error. */
+/**
+ * Sets the message of a line that has only an error. Pino would use the error's whole message, which may have text from
+ * a client.
+ */
 const withMessage: Required<NonNullable<LoggerOptions['hooks']>>['logMethod'] = function (args, method) {
   const [about, text] = args as unknown[]
   const error = about instanceof Error ? about : Object(about).err

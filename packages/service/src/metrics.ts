@@ -3,7 +3,10 @@ import { collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-i
 /** The metrics of a process for Prometheus. Labels have few values: never an app, a user or an address. */
 export interface Metrics {
   registry: Registry
-  /** Return further metrics in the text format of Prometheus, such as those of the queue. Called for each scrape. */
+  /**
+   * Functions that return further metrics in the text format of Prometheus, such as those of the queue. Called for each
+   * scrape.
+   */
   readonly others: (() => Promise<string>)[]
 }
 

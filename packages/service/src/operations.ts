@@ -23,7 +23,7 @@ export interface OperationsServer {
 }
 
 /**
- * Serves `/metrics` (Prometheus), `/healthz` (200 while the process runs) and `/readyz`. The latter answers 503 if the
+ * Serves `/metrics` (Prometheus), `/healthz` (200 while the process runs) and `/readyz`. `/readyz` answers 503 if the
  * process cannot work or is stopping, and 200 otherwise. Throws if the port is in use.
  */
 export async function startOperationsServer(options: OperationsOptions): Promise<OperationsServer> {

@@ -7,7 +7,7 @@ import { collectProcessMetrics, type Metrics, openMetrics } from './metrics.ts'
 import { type OperationsServer, startOperationsServer } from './operations.ts'
 import { openReadiness, type Readiness } from './readiness.ts'
 
-/** The started part of a process. */
+/** A service that has started. */
 export interface RunningService {
   /** Facts for the log and the supervisor, such as the address. */
   info: Record<string, unknown>

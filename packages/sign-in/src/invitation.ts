@@ -25,7 +25,8 @@ export interface Invitation {
  */
 export type InvitationOutcome =
   | { outcome: 'invited'; secret: string; email: string }
-  | { outcome: 'member' | 'too many members' | 'too many mails' }
+  | { outcome: 'member' | 'too many members' }
+  | { outcome: 'too many mails'; waitMs: number }
 
 /**
  * Invites a person to an app. The person becomes a member by confirming the address; until then, the address gets no
@@ -44,7 +45,8 @@ export async function inviteMember(
     await deleteExpired(tx, appId)
     const room = await roomFor(tx, appId, address, memberLimit)
     if (room !== 'free') return { outcome: room }
-    if (!(await countMail(tx, appId, address))) return { outcome: 'too many mails' }
+    const waitMs = await countMail(tx, appId, address)
+    if (waitMs > 0) return { outcome: 'too many mails', waitMs }
     const secret = makeSecret()
     await sql`
       insert into invitations (app_id, email, secret_hash, invited_by, expires_at)
@@ -73,24 +75,33 @@ async function roomFor(
   return (found?.others ?? 0) < limit ? 'free' : 'too many members'
 }
 
-/** Counts a mail from an app to an address if the limits permit it. Returns whether the mail may be sent. */
-async function countMail(tx: Database, appId: number, email: string): Promise<boolean> {
+/**
+ * Counts a mail from an app to an address if the limits permit it now. Returns 0 if the mail may be sent; otherwise the
+ * time until the limits permit one, ms.
+ */
+async function countMail(tx: Database, appId: number, email: string): Promise<number> {
   // Serializes apps that invite the same address at the same moment, so that they cannot exceed the address's limit
   // together.
   await sql`select pg_advisory_xact_lock(hashtext('invitation'), hashtext(${email}))`.execute(tx)
-  const { numAffectedRows } = await sql`
-    insert into invitation_mails (app_id, email)
-    select ${appId}::integer, ${email}::text
-    where (
-      select count(*) filter (where sent_at > now() - interval '1 hour') < ${mailLimits.ofAppPerHour}
-        and count(*) filter (where email = ${email}) < ${mailLimits.ofAppToAddressPerDay}
-      from invitation_mails where app_id = ${appId} and sent_at > now() - interval '1 day'
-    ) and (
-      select count(*) < ${mailLimits.toAddressPerDay} from invitation_mails
-      where email = ${email} and sent_at > now() - interval '1 day'
+  // A limit of n mails permits the next one when the nth newest mail is old enough. `greatest` ignores nulls.
+  const { rows } = await sql<{ wait_ms: number }>`
+    with next_mail as (
+      select greatest(
+        (select sent_at + interval '1 hour' from invitation_mails where app_id = ${appId}
+          order by sent_at desc offset ${mailLimits.ofAppPerHour - 1} limit 1),
+        (select sent_at + interval '1 day' from invitation_mails where app_id = ${appId} and email = ${email}
+          order by sent_at desc offset ${mailLimits.ofAppToAddressPerDay - 1} limit 1),
+        (select sent_at + interval '1 day' from invitation_mails where email = ${email}
+          order by sent_at desc offset ${mailLimits.toAddressPerDay - 1} limit 1),
+        now()
+      ) as at
+    ), counted as (
+      insert into invitation_mails (app_id, email)
+      select ${appId}::integer, ${email}::text from next_mail where at <= now()
     )
+    select extract(epoch from at - now())::float8 * 1000 as wait_ms from next_mail
   `.execute(tx)
-  return Number(numAffectedRows ?? 0) > 0
+  return rows[0]?.wait_ms ?? 0
 }
 
 /** Deletes invitations whose link has expired, and mails that no longer count. */

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { DeleteObjectsCommand, type S3Client } from '@aws-sdk/client-s3'
 
 /**
- * Deletes objects of a bucket in one request. Keys that do not exist count as deleted. Throws if storage keeps one of
- * them.
+ * Deletes objects of a bucket in one request. Keys that do not exist count as deleted. Throws if storage keeps an
+ * object.
  *
  * Sends the MD5 of the request, which the SDK no longer does. Some storages refuse the request without it, for example
  * OpenStack Swift.

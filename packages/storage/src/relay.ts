@@ -17,7 +17,10 @@ import { ObjectGone, ObjectReplaced, refusalCode, StorageFull, StorageRefusal } 
 import { type SizedBody, sendBody } from './send-body.ts'
 import type { StorageSettings } from './storage-settings.ts'
 
-/** The metadata that a sender declares: the content type, and the `x-amz-meta-…` headers by the rest of their names. */
+/**
+ * The metadata that a sender declares: the content type, and the `x-amz-meta-…` headers by their names without this
+ * prefix.
+ */
 export interface RelayedMetadata {
   contentType: string
   user: Record<string, string>
@@ -51,10 +54,11 @@ export interface ListedObject extends Pick<RelayedObject, 'byteSize' | 'etag' | 
 }
 
 /**
- * The deployment's bucket as the S3 gateway uses it: the bodies and calls of clients are streamed to storage.
+ * The deployment's bucket as the S3 gateway uses it. Bodies of clients are streamed to storage, and their calls are
+ * passed on.
  *
- * It has no limit for slow senders: the caller aborts a body that arrives too slowly. If storage refuses a call, the
- * relay throws {@link StorageRefusal} or {@link StorageFull}.
+ * The relay has no limit for slow senders: the caller aborts a body that arrives too slowly. If storage refuses a call,
+ * the relay throws {@link StorageRefusal} or {@link StorageFull}.
  */
 export interface Relay {
   /** Stores an object. Returns its ETag. Throws the errors of reading the body. */
@@ -95,8 +99,8 @@ const partsPerPage = 1_000
 export const maxRelayRequests = 1_000
 
 /**
- * How long storage may accept no bytes. It is longer than the S3 gateway's limit for a stalled sender, which ends
- * first.
+ * How long storage may accept no bytes. It is longer than the S3 gateway's limit for a stalled sender, so that the
+ * gateway refuses the sender before storage times out.
  */
 const stallTimeoutMs = 4 * 60_000
 
@@ -174,7 +178,7 @@ export function openRelay(settings: StorageSettings, stop?: AbortSignal): Relay 
 
     async listParts(key, uploadId) {
       const parts: RelayedPart[] = []
-      // The SDK's paginator ends only at a page without a marker, and no storage guarantees such a page.
+      // The SDK's paginator ends only at a page without a marker, and storage need not return such a page.
       for (let isTruncated = true; isTruncated; ) {
         const page = await pageOfParts(key, uploadId, { after: parts.at(-1)?.partNumber ?? 0, limit: partsPerPage })
         parts.push(...page.parts)

@@ -18,9 +18,10 @@ interface SendOptions {
 }
 
 /**
- * Sends a request whose body is read while it is sent. Returns the answer.
+ * Sends a request whose body is read while it is sent. Ends the request if reading fails or storage stalls. Returns the
+ * answer.
  *
- * The SDK does not notice if reading the body fails: the request would wait for the rest forever. The SDK also cannot
+ * The SDK alone does neither. It does not notice if reading the body fails, and waits for the rest forever. It cannot
  * distinguish a slow sender from storage that accepts no more bytes.
  *
  * `send` sends the request. The request times out if storage accepts no bytes, or does not answer, for
@@ -45,7 +46,7 @@ export async function sendBody<Answer>(
   stream.on('error', fail)
   const abortSignal = signal === undefined ? broken.signal : AbortSignal.any([broken.signal, signal])
   try {
-    // For the SDK, a stream without a byte has an unknown length.
+    // The SDK cannot know the length of a stream without a byte, so an empty body is sent as a Buffer.
     const whole = body.byteSize === 0 ? Buffer.concat(await stream.toArray()) : undefined
     return await send(whole ?? stream, { abortSignal, requestTimeout: 0 })
   } catch (error) {

@@ -7,8 +7,8 @@ const checksPerTimeout = 4
 /**
  * Destroys the body of an answer with an error if no bytes arrive for `timeoutMs` while its reader waits for them.
  *
- * The other end may have disappeared without closing the connection. A slow reader does not time out: it has unread
- * bytes, or has received the whole body.
+ * Storage may have disappeared without closing the connection. A slow reader does not time out: unread bytes are
+ * buffered, or the whole body has arrived.
  */
 export function timeOutStalledBody(body: Readable, timeoutMs: number): void {
   if (!(body instanceof IncomingMessage)) return

@@ -50,8 +50,8 @@ export interface Storage {
    */
   presignUpload(key: string, terms: UploadTerms, validForMs: number): Promise<string>
   /**
-   * Pre-signs an address for GETs that a browser saves as `fileName`. It is valid as for `presignUpload`. The answer
-   * has `contentType`; default: CSV.
+   * Pre-signs an address for downloads, which a browser saves as `fileName`. The address expires like that of
+   * `presignUpload`. The answer has `contentType`; default: CSV.
    */
   presignDownload(key: string, fileName: string, validForMs: number, contentType?: string): Promise<string>
   /** Returns an object's size in bytes and its ETag, or undefined if there is no such object. */
@@ -69,7 +69,7 @@ export interface Storage {
    * Stores a stream: in one request if `byteSize` is given, and otherwise in parts, which takes twice as long.
    *
    * Nothing is stored if the stream fails or has another length. Throws {@link StorageFull} if storage has no room. The
-   * signal ends it with an AbortError.
+   * signal ends the call with an AbortError.
    */
   writeStream(key: string, content: AsyncIterable<Buffer>, contentType: string, options?: WriteOptions): Promise<void>
   /**
@@ -222,7 +222,8 @@ export function openStorage(settings: StorageSettings, stop?: AbortSignal): Stor
 /** How long storage may take to answer, or to send or accept the next bytes. */
 const responseTimeoutMs = 20_000
 /**
- * How long the sender of a streamed body may pause. The limits for slow clients end a stalled sender before this limit.
+ * How long the sender of a streamed body may pause. The servers' limits for slow clients end a stalled sender before
+ * this time.
  */
 const maxSenderPauseMs = 15 * 60_000
 
@@ -231,7 +232,7 @@ const limits = { requestTimeoutMs: responseTimeoutMs, socketTimeoutMs: 60_000 }
 /** Storage answers a copy when it has copied all bytes. */
 const copyLimits = { requestTimeoutMs: 5 * 60_000, socketTimeoutMs: 5 * 60_000 }
 
-/** The health check answers sooner than a request times out. */
+/** The health check must answer sooner than a request times out. */
 const checkTimeoutMs = 5_000
 
 /** Uploads a stream of any length in parts. One part is in memory at a time. */

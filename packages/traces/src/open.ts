@@ -13,7 +13,7 @@ import { BullMQOtel } from 'bullmq-otel'
 import { hideAddresses } from './hide-addresses.ts'
 import { useTracing } from './tracing.ts'
 
-/** Monitoring polls these paths every few seconds, and traces of its requests would be of no use. */
+/** Monitoring polls these paths every few seconds, and traces of these requests would be of no use. */
 const untracedPaths = new Set(['/metrics', '/healthz', '/readyz'])
 
 /**
@@ -76,7 +76,8 @@ export function startTracing(): void {
 }
 
 /**
- * Returns the trace of an import as a context. Its parent span stands for the import itself, and no process writes it.
+ * Returns the trace of an import as a context. New spans get a parent span that stands for the import. No process
+ * records this parent span.
  */
 function traceOf(importId: string): Context {
   const traceId = importId.replaceAll('-', '')

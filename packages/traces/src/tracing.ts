@@ -12,7 +12,10 @@ export interface Tracing {
 
 let tracing: Tracing | undefined
 
-/** Starts tracing with these functions. Until it is called, every function of this module costs only a comparison. */
+/**
+ * Makes this module trace with the given functions. Before this call, every function of this module costs only a
+ * comparison.
+ */
 export function useTracing(implementation: Tracing): void {
   tracing = implementation
 }

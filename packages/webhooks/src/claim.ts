@@ -27,9 +27,9 @@ interface ClaimedRow {
 }
 
 /**
- * Claims a delivery for one attempt. Returns undefined if it is not due, if its endpoint was removed, or if the app or
- * the endpoint has as many attempts in flight as it may have. If the process dies during the attempt, the delivery is
- * due again when the lease ends.
+ * Claims a delivery for one attempt. Returns undefined if the delivery is not due, or if its endpoint was removed. Also
+ * returns undefined if the app or the endpoint already has the maximum number of attempts in flight. If the process
+ * dies during the attempt, the delivery is due again when the lease ends.
  */
 export async function claimDelivery(
   db: Database,

@@ -17,9 +17,9 @@ export const delivererSettings = ['ENCRYPTION_KEYS', 'WEBHOOK_ALLOW_HTTP', 'WEBH
 /** Sends the deliveries of the outbox. */
 export interface Deliverer {
   /**
-   * Sends one delivery, if it is due and its app and endpoint have few attempts in flight. Every attempt has the same
-   * `webhook-id`. 2xx ends the delivery. After anything else it is tried again, for three days. An abort of `shutdown`
-   * ends the attempt, which then does not count.
+   * Sends one delivery, if it is due and neither its app nor its endpoint has the maximum number of attempts in flight.
+   * Every attempt has the same `webhook-id`. 2xx ends the delivery. After anything else it is tried again, for three
+   * days. An abort of `shutdown` ends the attempt, which then does not count.
    */
   deliver(delivery: DeliveryId, shutdown?: AbortSignal): Promise<DeliveryOutcome>
 }
@@ -35,7 +35,10 @@ const attemptTimeoutMs = 15_000
 /** Longest stored text of an error, in UTF-16 units. */
 const longestError = 300
 
-/** Opens the sending side of the outbox. Tests replace the lookup of names, the authorities and the time limit. */
+/**
+ * Opens the sending side of the outbox. Tests replace the lookup of names, the certificate authorities and the time
+ * limit.
+ */
 export function openDeliverer(
   db: Database,
   settings: Settings<(typeof delivererSettings)[number]>,
@@ -64,7 +67,8 @@ export function openDeliverer(
 
   return {
     async deliver(id, shutdown = new AbortController().signal) {
-      // The time counts from before the claim, since the lease begins in Postgres and the answer may come late.
+      // The time counts from before the claim, so that the attempt ends before its lease. Postgres begins the lease
+      // before its answer arrives here, which may be late.
       const deadline = AbortSignal.timeout(limitMs)
       const delivery = shutdown.aborted ? undefined : await claimDelivery(db, id)
       if (delivery === undefined) return { outcome: 'not due' }
@@ -111,7 +115,7 @@ async function recordSuccess(db: Database, delivery: ClaimedDelivery, status: nu
   return { outcome: recorded.numUpdatedRows > 0n ? 'delivered' : 'not due' }
 }
 
-/** Postpones a delivery. After three days it fails, and so does its endpoint. */
+/** Postpones a delivery. After three days, the delivery fails, and its endpoint is marked as failing. */
 async function recordFailure(
   db: Database,
   delivery: ClaimedDelivery,

@@ -28,8 +28,8 @@ interface DeliveryPage {
 }
 
 /**
- * Lists at most `limit` deliveries of an app, newest first. They follow the delivery `before`, if it is given. If there
- * is no such delivery, it lists none.
+ * Lists at most `limit` deliveries of an app, newest first. If `before` is given, the list begins after this delivery,
+ * and is empty if there is no such delivery.
  */
 export async function listDeliveries(
   db: Database,
@@ -61,8 +61,8 @@ export async function findDelivery(
 }
 
 /**
- * Makes a delivery due now, for another three days, under its old `webhook-id`. An attempt that is in flight already
- * stays the present one. Returns false if the app has no such delivery, or if its endpoint was removed.
+ * Makes a delivery due now, for another three days, under its old `webhook-id`. If an attempt is in flight, no second
+ * attempt begins beside it. Returns false if the app has no such delivery, or if its endpoint was removed.
  */
 export async function sendAgain(db: Database, appId: number, deliveryId: string): Promise<boolean> {
   if (!isUuid(deliveryId)) return false
@@ -79,7 +79,7 @@ export async function sendAgain(db: Database, appId: number, deliveryId: string)
   return rows.length > 0
 }
 
-/** Selects the deliveries of an app's endpoints that were not removed. */
+/** Selects the deliveries of an app, except those of removed endpoints. */
 function selectDeliveries(db: Database, appId: number) {
   return db
     .selectFrom('webhook_deliveries as d')

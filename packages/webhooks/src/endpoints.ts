@@ -12,7 +12,7 @@ export interface WebhookEndpoint {
   url: string
   events: WebhookEvent[]
   createdAt: Date
-  /** Since when deliveries have failed for good; null if the last one did not. */
+  /** When a delivery first failed for good; null if none did, or if a delivery has succeeded since. */
   failingSince: Date | null
 }
 
@@ -127,7 +127,7 @@ export async function rotateSecret(
 }
 
 /**
- * Encrypts anew every secret that is not encrypted with the first key. Returns the number of these secrets. Throws
+ * Encrypts anew every secret that is not encrypted with the first key. Returns how many secrets it encrypted. Throws
  * `CannotDecrypt` at the first secret whose key is missing.
  */
 export async function reencryptEndpointSecrets(db: Database, keys: EncryptionKeys): Promise<number> {

@@ -21,4 +21,4 @@ export {
   webhookBacklog,
 } from './outbox.ts'
 export { type LookUp, openLookUp } from './resolve.ts'
-export type { UrlRule } from './url.ts'
+export { checkUrl, type UrlRule } from './url.ts'

@@ -17,7 +17,10 @@ export interface DueDelivery extends DeliveryId {
 /** Something that happened in an app. */
 export interface AppEvent {
   type: WebhookEvent
-  /** Names the event among those of its type, such as an import's ID. A second event of this name is not recorded. */
+  /**
+   * Identifies the event among the events of its type, such as an import's ID. A second event with the same ID is not
+   * recorded.
+   */
   id: string
   timestamp: string
   data: object
@@ -28,7 +31,7 @@ export interface AppEvent {
 /** For how long a delivery is tried (second-day.md, Section 5). */
 export const retryDays = 3
 
-/** Whether an endpoint of the app has chosen the event. If none has, its data need not be read. */
+/** Whether an endpoint of the app has chosen the event. If none has, the caller need not read the data of the event. */
 export async function isEventChosen(tx: Database, appId: number, type: WebhookEvent): Promise<boolean> {
   const { rows } = await sql`
     select from webhook_endpoints where app_id = ${appId} and removed_at is null and ${type}::text = any(events) limit 1
@@ -36,7 +39,7 @@ export async function isEventChosen(tx: Database, appId: number, type: WebhookEv
   return rows.length > 0
 }
 
-/** Selects `is_full` of the endpoint `e`: as many deliveries wait for it as may wait. */
+/** Selects `is_full`: whether the maximum number of deliveries wait for the endpoint `e`. */
 const backlogOfEndpoint = sql`(
   select count(*) >= ${limits.webhookWaiting} as is_full from (
     select from webhook_deliveries d
@@ -102,17 +105,20 @@ export const leaseMs = 20_000
 export const attemptsOfApp = 8
 export const attemptsOfEndpoint = 2
 
-// The two halves of isAttemptDue.
+// The two halves of `isAttemptDue`. A time that is too far ahead counts as due, because Postgres's clock was set back.
 const isPast = sql`next_attempt_at <= now()`
 const isTooFarAhead = isFarAhead(sql`next_attempt_at`, longestRetrySeconds * 1000)
 
-/** Condition on `webhook_deliveries`: the next attempt is due. During an attempt it is the end of the lease. */
+/**
+ * Condition on `webhook_deliveries`: the next attempt is due. During an attempt, `next_attempt_at` is the end of the
+ * lease.
+ */
 export const isAttemptDue = isDue(sql`next_attempt_at`, longestRetrySeconds * 1000)
 
 /** Condition on `webhook_deliveries`: an attempt is in flight. */
 export const isInFlight = sql`(lease_until is not null and not ${isDue(sql`lease_until`, leaseMs)})`
 
-/** Selects the due deliveries of the endpoint `w`, oldest first, as many as it may have in flight. */
+/** Selects the due deliveries of the endpoint `w`, oldest first, at most {@link attemptsOfEndpoint}. */
 function nextOfEndpoint(): RawBuilder<unknown> {
   const some = (condition: RawBuilder<unknown>) => sql`(
     select app_id, delivery_id, attempt, next_attempt_at from webhook_deliveries

@@ -18,7 +18,7 @@ export interface Post {
 /** Bytes of an answer that are read and dropped, so that ordinary receivers can end their answer. */
 const readBytes = 16_384
 
-/** How long the end of an answer is waited for, ms. */
+/** Maximum wait for the end of an answer, ms. */
 const endTimeoutMs = 1_000
 
 /**

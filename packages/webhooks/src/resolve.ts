@@ -14,8 +14,9 @@ const askedTimes = 2
 const maxAddresses = 8
 
 /**
- * Opens the lookup of names at the name servers of this machine, or at the given ones (`127.0.0.1:53`). The threads of
- * Node's own lookup also decompress files of imports: a slow name server of a stranger would occupy them.
+ * Opens the lookup of names at the name servers of this machine, or at the given ones (`127.0.0.1:53`). Node's own
+ * lookup is not used: its threads also decompress files of imports, and a stranger's slow name server would occupy
+ * them.
  */
 export function openLookUp(servers?: readonly string[]): LookUp {
   return async (name, signal) => {
@@ -50,7 +51,8 @@ class HostRefused extends Error {
 
 /**
  * Returns the addresses of a host that a connection may use. Throws {@link HostRefused} if any address is not allowed,
- * since a name with a public and a private address would be an attack. `localhost` has only its allowed addresses.
+ * since a name with a public and a private address would be an attack. For `localhost`, returns only the allowed
+ * addresses.
  */
 export async function resolveHost(
   host: string,

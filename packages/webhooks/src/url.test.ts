@@ -34,6 +34,7 @@ test.each([
   ['https://[::ffff:169.254.169.254]/', 'not public'],
   ['https://localhost/', 'not public'],
   ['https://a.localhost./', 'not public'],
+  ['https://.localhost/', 'not public'],
   ['https://１２７.０.０.１/', 'not public'],
 ])('%s is refused: %s', (text, problem) => {
   expect(checkUrl(text, strict)).toEqual({ problem: expect.stringContaining(problem) })

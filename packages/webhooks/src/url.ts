@@ -9,8 +9,8 @@ export interface UrlRule {
 }
 
 /**
- * Checks the URL of an endpoint. Names are resolved only when something is sent, so an address in a URL is checked here
- * and there.
+ * Checks the URL of an endpoint. A host name is resolved and checked only before each attempt. An IP address in the URL
+ * is checked here as well.
  *
  * Returns the URL in its normal form, or why it is refused.
  */
@@ -39,7 +39,7 @@ export const loopbacks = ['127.0.0.1', '::1'] as const
 
 /** Whether a name stands for this machine. */
 export function isLocalhost(host: string): boolean {
-  return /^(?:.+\.)?localhost\.?$/.test(host)
+  return /^(?:.*\.)?localhost\.?$/.test(host)
 }
 
 /** Returns the host of a URL; an IPv6 address has no brackets. */

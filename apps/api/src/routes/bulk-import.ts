@@ -21,7 +21,7 @@ export function bulkImportRoutes(api: FastifyInstance, context: ApiContext): voi
   const { db, apiUrl } = context
   const onRequest = authentication(context)
 
-  // The address of a repetition's response may have expired.
+  // The upload address in a stored response may have expired, so a repetition gets a fresh address.
   const refresh = (request: FastifyRequest, importId: string) => renewUpload(context, appOf(request), importId)
   const config = { idempotency: { refresh }, audit: { nothing: 'the import is the record' } }
   api.post(path, { onRequest, config }, async (request, reply) => {

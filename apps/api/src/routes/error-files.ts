@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { ApiContext } from '../context.ts'
 import { fileLinkRoute } from './file-link.ts'
 
-/** Adds the links in result mails. */
+/** Adds the route of the links to error files, which result mails contain. */
 export function errorFileRoutes(api: FastifyInstance, { db, storage }: ApiContext): void {
   fileLinkRoute(api, '/error_files', (token) => followErrorLink(db, storage, token))
 }

@@ -5,7 +5,9 @@ import { answer } from '../answers.ts'
 /** Where a link leads: to the file's address in storage, or nowhere. */
 type Followed = { url: string } | 'unknown' | 'expired'
 
-/** Adds the links `path/:token` to files in storage. The token in a link is its authentication. */
+/**
+ * Adds the route `path/:token`, which redirects to a file in storage. It needs no other authentication than the token.
+ */
 export function fileLinkRoute(api: FastifyInstance, path: string, follow: (token: string) => Promise<Followed>): void {
   api.get<{ Params: { token: string } }>(`${path}/:token`, async (request, reply) => {
     const followed = await follow(request.params.token)

@@ -16,7 +16,7 @@ export function profileKeyRoutes(api: FastifyInstance, context: ApiContext): voi
     return { profile_keys: await listKeys(db, appOf(request)) }
   })
 
-  // A repetition after a crash has the same effect, so the response need not commit with it.
+  // A repetition after a crash has the same effect, so keys and response need not commit together.
   const config = { idempotency: {}, audit: { nothing: 'keys have the time of their registration' } }
   api.post(path, { onRequest, config }, async (request, reply) => {
     const parsed = parseKeyRegistration(request.body)

@@ -7,8 +7,8 @@ import { appOf, authentication } from '../authentication.ts'
 import type { ApiContext } from '../context.ts'
 
 /**
- * Adds the registration of users, and reading one user back. Both are extensions: service.md does not specify the app's
- * user ID function.
+ * Adds the registration of users, and reading one user back. Both are extensions: service.md does not specify how an
+ * app registers its user IDs.
  */
 export function userRoutes(api: FastifyInstance, context: ApiContext): void {
   const onRequest = authentication(context)

@@ -58,5 +58,5 @@ function parseKeys(text: string): string {
   return text
 }
 
-/** As for the setting `PROFILE_KEY_LIMIT`. */
+/** The setting `PROFILE_KEY_LIMIT` has the same maximum. */
 const maxProfileKeys = 100_000

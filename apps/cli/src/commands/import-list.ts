@@ -39,7 +39,7 @@ export function addImportListCommand(program: Command): void {
     })
 }
 
-/** An import in the list. A client knows its app by the token alone. */
+/** An import in the list. In a client's list, `appId` is absent, because the token stands for one app. */
 interface Listed {
   appId?: number
   view: ImportView
@@ -62,7 +62,7 @@ async function listAsClient({ token, api, state, source, ...others }: ListOption
   const [other] = Object.keys(others)
   if (other !== undefined) throw new Failure(`--${other} needs --app or --all`, 2)
   const client = await openClient(api, token)
-  // The API checks the filters, and its message names the known ones.
+  // The API checks the filters. Its error message lists the known values.
   const filters = { state: state as ImportState | undefined, source: source as ImportSource | undefined }
   const listed: Listed[] = []
   for await (const view of client.imports(filters)) {

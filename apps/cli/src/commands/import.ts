@@ -94,7 +94,7 @@ interface ImportOptions {
   app?: number
 }
 
-/** Adds a declared type to those of preceding options. A key that is declared twice must have the same type. */
+/** Adds a declared type to the types of the preceding options. A key that is declared twice must have the same type. */
 function addType(pair: string, preceding: Readonly<Record<string, string>>): Record<string, string> {
   const { key, type } = keyAndType(pair)
   if (Object.hasOwn(preceding, key) && preceding[key] !== type) throw new Failure(`${key} has two types`, 2)
@@ -104,7 +104,7 @@ function addType(pair: string, preceding: Readonly<Record<string, string>>): Rec
 function uploadOptions({ dryRun, type, newKeys, clearMarker }: ImportOptions): UploadOptions {
   return {
     dryRun,
-    // The API checks the types, and its message names the known ones.
+    // The API checks the types. Its error message lists the known types.
     ...(Object.keys(type).length > 0 && { profileTypes: type as Record<string, ValueType> }),
     newKeys,
     clearMarker,

@@ -42,7 +42,7 @@ export function addKeysCommand(program: Command): void {
     })
 }
 
-/** Returns the app of a command. The option may stand before or after the name of the subcommand. */
+/** Returns the app of a command. `--app` may stand before or after the name of the subcommand. */
 function appOf(command: Command): number {
   const { app } = command.optsWithGlobals<{ app?: number }>()
   if (app === undefined) throw new Failure('--app is missing', 2)

@@ -1,5 +1,6 @@
+import { assignCell } from '@sluice/accounts'
 import { readSettings, sharedStore } from '@sluice/config'
-import { migrate } from '@sluice/database'
+import { connect, migrate } from '@sluice/database'
 import { migrateQueue } from '@sluice/queue'
 import type { Command } from 'commander'
 import { withAudit } from '../audit.ts'
@@ -13,20 +14,32 @@ export function addMigrateCommand(program: Command): void {
     .description('bring the database schema up to date')
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async () => {
-      const { MIGRATION_DATABASE_URL, ...settings } = readSettings(process.env, [
+      const { MIGRATION_DATABASE_URL, CELL, ...settings } = readSettings(process.env, [
         'REDIS_URL',
         'REDIS_SENTINELS',
         'MIGRATION_DATABASE_URL',
+        'CELL',
       ])
       const url = MIGRATION_DATABASE_URL ?? (await databaseUrl())
       const store = sharedStore({ ...settings, DATABASE_URL: url })
       const applied = await migrate(url)
       await migrateQueue(store)
-      // Before the migration, there may be no audit log.
+      await assign(url, CELL)
+      // Recorded afterwards, because the table of the audit log may not exist before the migration.
       if (applied.length > 0)
         await withAudit({ appId: undefined, what: 'schema.migrate' }, async () => {}, undefined, url)
       print(command, { applied }, () =>
         applied.length === 0 ? 'The schema is up to date.' : `Applied ${applied.join(', ')}.`,
       )
     })
+}
+
+/** Assigns the database to its cell. */
+async function assign(databaseUrl: string, cell: number): Promise<void> {
+  const { db, close } = connect(databaseUrl, { connections: 1 })
+  try {
+    await assignCell(db, cell)
+  } finally {
+    await close()
+  }
 }

@@ -30,7 +30,7 @@ export function addWebhookCommands(program: Command): void {
   addRotateCommand(webhook)
 }
 
-/** Adds a command with the options that all of them have. */
+/** Adds a subcommand of `sluice webhook` with the options that all subcommands share. */
 function subcommand(webhook: Command, name: string, description: string): Command {
   return webhook
     .command(name)
@@ -142,7 +142,7 @@ function addTestCommand(webhook: Command): void {
     })
 }
 
-/** Longer than an attempt, and than the wait for a worker, ms. */
+/** Maximum wait for the end of a test delivery, ms: time for a worker to find it, and for a whole attempt. */
 const longestWaitMs = 30_000
 
 /** Returns the delivery when it has ended, or as it is after {@link longestWaitMs}; undefined if it is gone. */

@@ -37,7 +37,7 @@ export function parseFileForms(scope: FastifyInstance, limitBytes: number): void
       body.resume()
       return done(new FileTooLarge())
     }
-    readForm(body, String(request.headers['content-type'])).then(
+    readFileForm(body, String(request.headers['content-type'])).then(
       (form) => done(null, form),
       (error: Error) => {
         body.resume()
@@ -47,8 +47,11 @@ export function parseFileForms(scope: FastifyInstance, limitBytes: number): void
   })
 }
 
-/** Reads a form up to its file, or to the end if it has no file. */
-function readForm(body: IncomingMessage, contentType: string): Promise<FileForm> {
+/**
+ * Reads a form up to its file, or to the end if it has no file. Throws {@link BrokenForm} if the body is not a valid
+ * form. If it breaks within the file, reading the file throws.
+ */
+export function readFileForm(body: IncomingMessage, contentType: string): Promise<FileForm> {
   const form = new FileForm()
   return new Promise((resolve, reject) => {
     const parser = openParser(contentType)
@@ -59,10 +62,12 @@ function readForm(body: IncomingMessage, contentType: string): Promise<FileForm>
     }
     parser.on('field', (name, value) => form.set(name, value))
     parser.on('file', (_, bytes, fileName) => {
+      // The reader of the file gets the error. Without a handler, a body that ends within the part would end the
+      // process.
+      bytes.on('error', () => {})
       // If no file was chosen, browsers send a part without a file name.
       if (!fileName) return bytes.resume()
       form.file = { name: fileName, bytes }
-      bytes.on('error', () => {}) // the reader of the file gets the error
       resolve(form)
     })
     parser.on('finish', () => resolve(form))

@@ -10,6 +10,7 @@ import {
 import { newKeysChoices } from '@sluice/contract'
 import { html } from '@sluice/html'
 import { invitation } from '@sluice/mail'
+import { retryAfter } from '@sluice/rate-limits'
 import {
   type InvitationOutcome,
   invitationDays,
@@ -86,6 +87,7 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
     const invited = await inviteMember(db, appId, { email, by, memberLimit })
     if (invited.outcome !== 'invited') {
       const { status, problem } = refusals[invited.outcome]
+      if (invited.outcome === 'too many mails') reply.header('Retry-After', retryAfter(invited.waitMs))
       return await sendSettings(context, request, reply.code(status), { email, problem })
     }
     request.log.info({ app_id: appId, by }, 'member invited')

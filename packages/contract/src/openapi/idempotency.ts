@@ -68,7 +68,7 @@ export function acceptsKey(operation: Operation): Operation {
 
 const casesOf = (status: string) => cases.filter(({ answer }) => String(answer.status) === status)
 
-/** Adds those examples of the second response that belong to these cases to the first response. */
+/** Adds cases to the first response, with their examples from the second response. */
 function join(
   first: Response | undefined,
   second: Response | undefined,

@@ -61,7 +61,7 @@ export const tooManyBodies = errorCase(
 export function jsonBodyErrors(limitBytes: number, malformed = errors.malformedJson): ErrorCase[] {
   return [
     errorCase('large_body', `The body is over ${limitBytes} bytes.`, errors.bodyTooLarge(limitBytes)),
-    // A value takes at least one byte and a separator.
+    // With its separator, a value takes at least two bytes, so a body within a low limit cannot have too many values.
     ...(limitBytes / 2 > limits.jsonValues
       ? [errorCase('many_values', 'The body has too many values.', malformed(tooManyValues))]
       : []),
@@ -70,7 +70,7 @@ export function jsonBodyErrors(limitBytes: number, malformed = errors.malformedJ
   ]
 }
 
-/** Returns a success with the headers of only this answer. */
+/** Returns a success response. `headers` are the headers that only this response has. */
 export function success(
   description: string,
   content: Record<string, Content> | undefined,

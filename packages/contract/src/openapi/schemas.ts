@@ -11,8 +11,8 @@ import { profileEntry, profileUpdateAnswer } from './profile-schemas.ts'
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   const { $schema, ...json } = z.toJSONSchema(schema, {
     io,
-    // A format says the same as its pattern in one word. The range of JavaScript's integers is not a range of our
-    // values.
+    // Omits the pattern beside a format, which says the same in one word. Omits the range that zod gives every integer,
+    // because it is no rule of the API.
     override({ jsonSchema }) {
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum

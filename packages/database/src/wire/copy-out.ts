@@ -8,14 +8,14 @@ const mark = '/* copy out */'
 
 /** The bytes of a `copy`. */
 export interface CopiedBytes extends Readable {
-  /** The number of rows, when the transaction has ended. */
+  /** The number of rows. It is known only when the transaction has ended. */
   readonly rowCount: number
 }
 
 /**
- * Builds a query that runs a `copy … to stdout` and passes its bytes to `consume`. The query ends when both have ended.
- * It returns no rows. Its time is not limited: the caller aborts it by rejecting in `consume`. The connection is then
- * closed, because Postgres would send the rest of the rows.
+ * Builds a query that runs a `copy … to stdout` and passes its bytes to `consume`. The query ends when `consume` ends.
+ * It returns no rows. Its time is not limited: the caller aborts the query by rejecting in `consume`. The connection is
+ * then closed, because Postgres would still send the rest of the rows.
  */
 export function copyOut(statement: string, consume: (bytes: CopiedBytes) => Promise<void>): CompiledQuery {
   return CompiledQuery.raw(mark, [new CopyOut(statement, consume)])
@@ -46,7 +46,7 @@ export function sendCopiesOut(client: pg.ClientBase): void {
 
 async function run(client: pg.Client, submit: (query: unknown) => unknown, { statement, consume }: CopyOut) {
   const stream = to(statement)
-  // A connection that breaks later also fails the stream.
+  // If the connection breaks when `consume` no longer listens, the error of the stream must not end this process.
   stream.on('error', () => {})
   submit(stream)
   try {

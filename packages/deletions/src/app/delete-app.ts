@@ -1,3 +1,4 @@
+import { endSignIns } from '@sluice/accounts'
 import { pathOf } from '@sluice/bucket-uploads'
 import { type Database, sql } from '@sluice/database'
 import { appPrefix, cancelImportsOfApp, type FilesContext } from '@sluice/imports'
@@ -22,19 +23,31 @@ export async function beginAppDeletion(db: Database, appId: number): Promise<boo
       where app_id = ${appId}
     `.execute(tx)
     if (Number(numAffectedRows ?? 0) === 0) return false
-    for (const table of ['api_tokens', 'access_keys', 'members', 'invitations'] as const) {
+    for (const table of ['api_tokens', 'access_keys', 'invitations'] as const) {
       await tx.deleteFrom(table).where('app_id', '=', appId).execute()
     }
+    await removeMembers(tx, appId)
     await removeEndpointsOfApp(tx, appId)
     await cancelImportsOfApp(tx, appId)
     return true
   })
 }
 
+/** Removes all members of an app, and ends the sign-ins of those who belong to no other app and are no operators. */
+async function removeMembers(tx: Database, appId: number): Promise<void> {
+  const removed = await tx.deleteFrom('members').where('app_id', '=', appId).returning('email').execute()
+  const { rows } = await sql<{ email: string }>`
+    select email from unnest(${removed.map((member) => member.email)}::text[]) as email
+    except select email from members except select email from operators
+    order by email
+  `.execute(tx)
+  for (const { email } of rows) await endSignIns(tx, email)
+}
+
 /**
- * Deletes everything of an app whose deletion has begun: stored files, then the rows of all tables in bounded batches,
- * at last the app. Each batch commits on its own. After a crash the next call continues, and several processes may run
- * it at once.
+ * Deletes everything of an app whose deletion has begun. It removes the stored files, then the rows of all tables in
+ * bounded batches, and finally the row of the app. Each batch commits on its own. After a crash the next call
+ * continues, and several processes may run it at once.
  *
  * Returns the deleted rows. Throws an AbortError if the process shuts down, or the errors of storage.
  */
@@ -42,7 +55,8 @@ export async function deleteApp(context: FilesContext, appId: number): Promise<D
   const { db, shutdown, log } = context
   const deleted: DeletedRows = {}
   await removeFiles(context, appId)
-  // A request that began before the deletion may insert a row that refers to the app. Then all is repeated.
+  // A request that began before the deletion may insert a row that refers to the app. The app's row can then not be
+  // deleted, so the loop deletes the rows of all tables again.
   for (let tries = 1; ; tries++) {
     try {
       for (const table of appTables) {
@@ -85,7 +99,8 @@ async function removeFiles({ storage }: FilesContext, appId: number): Promise<vo
 
 /**
  * Continues the deletions of apps that have begun. Afterwards, sweeps the apps that were deleted 25 hours ago: removes
- * what requests from before the deletion have written since. Does all apps and then throws the first error.
+ * what requests from before the deletion have written since. If an app fails, continues with the others, and throws the
+ * first error at the end.
  *
  * Returns the IDs of the apps that it deleted.
  */

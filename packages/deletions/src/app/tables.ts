@@ -64,7 +64,7 @@ export async function deleteRows(
   for (;;) {
     shutdown?.throwIfAborted()
     const began = performance.now()
-    // A lower bound, so that no batch walks over the dead index entries of the preceding ones.
+    // A lower bound, so that no batch walks over the dead index entries of preceding batches.
     const rest = sql`app_id = ${appId} ${after === undefined ? sql`` : sql`and ${column} > ${typed(after)}`}`
     const { rows } = await sql<{ key: string }>`
       select ${column}::text as key from ${table} where ${rest} order by ${column} limit 1 offset ${batchRows - 1}

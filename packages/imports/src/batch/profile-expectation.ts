@@ -31,8 +31,8 @@ export function planOf(expectation: Expectation, isRetry: boolean): ProfilePlan 
 
 /** Returns what a committed batch found. Accepts whether it was a retry, and whether its lookup saw profiles. */
 export function profilesFound(expectation: Expectation, isRetry: boolean, hasProfiles: boolean): ProfilesFound {
-  // A batch that looked up no profiles may conflict with a profile that existed before. That does not indicate another
-  // writer.
+  // A retry follows a conflict. A batch that expected none had looked up no profiles, so the profile may be an old one.
+  // After a lookup, only another writer can have inserted it.
   if (isRetry) return expectation === 'none' ? 'some' : 'conflict'
   return hasProfiles ? 'some' : 'none'
 }

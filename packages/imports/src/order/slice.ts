@@ -34,7 +34,10 @@ export class Slice {
     this.#pauseMs = Math.min(longestPauseMs, sliceMs)
   }
 
-  /** Returns why the import is to be released, or undefined if it continues. Asks Postgres at most once a pause. */
+  /**
+   * Returns why the import is to be released, or undefined if it continues. Looks in Postgres at most once in
+   * `#pauseMs`, and returns undefined in between.
+   */
   async endedBy(): Promise<ReleaseReason | undefined> {
     const now = performance.now()
     if (now - this.#lookedAt < this.#pauseMs) return undefined

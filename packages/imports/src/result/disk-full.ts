@@ -102,8 +102,9 @@ interface SetAside extends Holder {
 }
 
 /**
- * Removes all rows, and notes in each import that it keeps none. Returns the rows that are to be restored: the rows of
- * the smallest imports, up to `maxSetAsideBytes` in all.
+ * Removes the kept rows of all imports, and notes in each that it keeps none. Returns the rows to restore: those of the
+ * imports that keep the fewest bytes, up to `maxSetAsideBytes` in all. Leaves out the import that keeps the most, and
+ * imports that need no error file any more. Removes and returns nothing if another process was faster.
  */
 async function removeRows(tx: Database, { log }: Context): Promise<SetAside[]> {
   await lockChunks(tx)

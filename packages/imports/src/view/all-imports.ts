@@ -1,5 +1,14 @@
 import { type ImportSource, type ImportState, type ImportView, importSources, isImportState } from '@sluice/contract'
-import { type Database, type RawBuilder, sql } from '@sluice/database'
+import {
+  type Database,
+  followsPosition,
+  formatPosition,
+  type ListPosition,
+  microsecondsOf,
+  parsePosition,
+  type RawBuilder,
+  sql,
+} from '@sluice/database'
 import { isImportId } from '../context.ts'
 import { selectImports, toView } from './view.ts'
 
@@ -32,10 +41,10 @@ export interface FoundImports {
 /** Minimum number of characters of a text to search for. A shorter text has no trigram, so no index can find it. */
 export const shortestText = 3
 
-/** The place of an import in the list. The time is Postgres's own text, because a `Date` has no microseconds. */
+/** The place of an import in the list: when it was requested, and its order among requests of the same time. */
 interface Place {
   import_id: string
-  requested_at: string
+  requested_at_us: string
   sequence_number: number
 }
 
@@ -58,7 +67,8 @@ export async function findImports(
   const places = await findPlaces(db, filter, position, limit + 1)
   const shown = places.slice(0, limit)
   const last = shown.at(-1)
-  const next = places.length > limit && last !== undefined ? `${last.requested_at}~${last.sequence_number}` : undefined
+  const hasMore = places.length > limit && last !== undefined
+  const next = hasMore ? formatPosition({ atUs: last.requested_at_us, number: last.sequence_number }) : undefined
   return { imports: await readImports(db, apiUrl, shown), next }
 }
 
@@ -75,12 +85,15 @@ const sortedMatches = 1_000
 async function findPlaces(
   db: Database,
   filter: ImportFilter,
-  position: { at: string; number: number } | undefined,
+  position: ListPosition | undefined,
   limit: number,
 ): Promise<Place[]> {
-  const conditions = [...conditionsOf(filter), ...(position === undefined ? [] : [follows(position)])]
+  const conditions = [
+    ...conditionsOf(filter),
+    ...(position === undefined ? [] : [followsPosition(sql`i.requested_at`, sql`i.sequence_number`, position)]),
+  ]
   const where = conditions.length === 0 ? sql`` : sql`where ${sql.join(conditions, sql` and `)}`
-  const columns = sql`import_id, requested_at::text as requested_at, sequence_number`
+  const columns = sql`import_id, ${microsecondsOf(sql`requested_at`)} as requested_at_us, sequence_number`
   const order = sql`order by i.requested_at desc, i.sequence_number desc`
   if (filter.text !== undefined) {
     const { rows } = await sql<Place>`
@@ -90,10 +103,6 @@ async function findPlaces(
     if (rows.length <= sortedMatches) return rows.slice(0, limit)
   }
   return (await sql<Place>`select ${columns} from imports i ${where} ${order} limit ${limit}`.execute(db)).rows
-}
-
-function follows({ at, number }: { at: string; number: number }): RawBuilder<unknown> {
-  return sql`(i.requested_at, i.sequence_number) < (${at}::timestamptz, ${number}::bigint)`
 }
 
 function conditionsOf({ appId, state, source, text, since, until }: ImportFilter): RawBuilder<unknown>[] {
@@ -132,11 +141,6 @@ async function readImports(db: Database, apiUrl: string | undefined, places: rea
     if (row === undefined) return []
     return [{ appId: row.app_id, appName: row.name, view: toView(row, apiUrl) }]
   })
-}
-
-function parsePosition(text: string): { at: string; number: number } | undefined {
-  const [, at = '', number = ''] = /^(\d{4}-[\d:. +-]{6,40})~(\d{1,15})$/.exec(text) ?? []
-  return at === '' || Number.isNaN(Date.parse(at)) ? undefined : { at, number: Number(number) }
 }
 
 /** Values of filters as text, from a form, an address or the command line. */

@@ -82,13 +82,13 @@ async function createCluster(
   }
 }
 
-/** Makes the user that Postgres runs as the owner of a directory, if that is another user than this process's. */
+/** Changes the owner of a directory to the user that Postgres runs as, unless that is the user of this process. */
 async function changeOwner(launcher: Launcher, directory: string): Promise<void> {
   if (launcher.as.kind !== 'user') return
   const { uid, gid } = launcher.as
   if ((await stat(directory)).uid === uid) return
   for (const entry of await readdir(directory, { recursive: true })) await chown(join(directory, entry), uid, gid)
-  // The directory comes last: its owner marks that its content is done.
+  // The directory comes last. If it has the new owner already, its whole content has the new owner too.
   await chown(directory, uid, gid)
 }
 

@@ -62,8 +62,8 @@ export function commandFor(launcher: Launcher, program: readonly string[]): stri
 }
 
 /**
- * Returns the same as {@link commandFor} for the server: without a death signal, it ends when its standard input
- * closes.
+ * Returns the arguments for `env` that run the server. Where Linux's death signal is missing, a shell ends the server
+ * when its standard input closes.
  */
 export function serverCommandFor(launcher: Launcher, program: readonly string[]): string[] {
   const command = commandFor(launcher, program)

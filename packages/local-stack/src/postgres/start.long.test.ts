@@ -193,7 +193,7 @@ async function startInChild(
   return { child, url: message.url }
 }
 
-/** A copy of the shared data directory, for a test that changes more than its rows. */
+/** Copies the shared data directory, for a test that changes more than its rows. Returns the path of the copy. */
 async function ownCopy(): Promise<string> {
   const copy = join(await emptyFolder(), 'data')
   await cp(dataDirectory, copy, { recursive: true })

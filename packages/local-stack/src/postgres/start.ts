@@ -87,11 +87,11 @@ async function launch(binaries: PostgresBinaries, launcher: Launcher, options: P
   const { size: logStart } = await log.stat()
   const child = spawn('env', serverCommandFor(launcher, [binaries.postgres, ...serverArguments(options)]), {
     // The process ID in postmaster.pid may belong to a zombie or to another program by now, and the server would refuse
-    // to start. It ignores its grandparent's ID, and still detects by the shared memory whether the directory is in
-    // use.
+    // to start. With this variable, the server ignores the ID. It still detects by the shared memory whether the
+    // directory is in use.
     env: { ...postgresEnvironment, ...(previous && { PG_GRANDPARENT_PID: String(previous.pid) }) },
     stdio: ['pipe', log.fd, log.fd],
-    // In a process group of its own, Ctrl-C in a terminal does not reach the server before the apps have stopped.
+    // The server gets a process group of its own, so Ctrl-C in a terminal does not end it before the apps have stopped.
     detached: true,
   })
   child.stdin?.on('error', () => {})

@@ -34,8 +34,8 @@ export async function recordOutput(
 }
 
 /**
- * Returns the message of a line if it is a warning or an error, else undefined. The level decides if it is a log line,
- * otherwise the stream.
+ * Returns the message of a line if it is a warning or an error, else undefined. The level of a log line decides. Any
+ * other line counts as a warning if it was written to stderr.
  */
 export function warningIn(line: string, isStderr: boolean): string | undefined {
   if (line.startsWith('{')) {

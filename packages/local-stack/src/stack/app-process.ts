@@ -52,9 +52,7 @@ const stopMs = 15_000
 /** For how long to wait for the last output of an app that failed. */
 const lastOutputMs = 1000
 
-/**
- * The running apps. If this process ends without having stopped them, because of a crash for example, it kills them.
- */
+/** The running apps. This process kills them if it ends without having stopped them, for example because of a crash. */
 const living = new Set<ChildProcess>()
 process.on('exit', () => {
   for (const child of living) child.kill('SIGKILL')

@@ -40,6 +40,6 @@ test('an empty variable counts as unset', () => {
   expect(workerCount({ WORKERS: '' })).toBe(1)
 })
 
-test.each(['0', '65', 'many'])('WORKERS=%s is refused', (text) => {
-  expect(() => workerCount({ WORKERS: text })).toThrow('WORKERS must be a whole number from 1 to 64')
+test.each(['0', '101', 'many'])('WORKERS=%s is refused', (text) => {
+  expect(() => workerCount({ WORKERS: text })).toThrow('WORKERS must be a whole number from 1 to 100')
 })

@@ -15,7 +15,7 @@ export interface StackInfo {
   inbox?: string
   /** Contains the password, and must therefore stay on this machine. */
   database: string
-  /** Settings of the stack that commands follow as well. Absent if the environment sets none of them. */
+  /** Settings of the stack that commands must follow, too. Absent if the environment sets none of these settings. */
   settings?: Record<string, string>
   /** The process that starts and stops the other processes. */
   pid: number

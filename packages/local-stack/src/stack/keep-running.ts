@@ -68,7 +68,7 @@ export async function keepRunning(options: KeepOptions): Promise<Supervisor> {
       if (!stopping.signal.aborted) options.log(error instanceof Error ? error.message : String(error))
       return false
     }
-    // A stop during the start has only stopped the preceding run.
+    // If `stop` was called during the start, it stopped only the preceding run.
     if (stopping.signal.aborted) await run.stop()
     return true
   }

@@ -80,7 +80,8 @@ async function livingHolder(content: string): Promise<LockHolder | undefined> {
   const holder = parse(content)
   if (holder === undefined) return undefined
   const answer = await readAnswer(holder.port)
-  // A stack that is suspended in a terminal (Ctrl-Z) accepts the connection but cannot answer.
+  // A stack that is suspended in a terminal (Ctrl-Z) accepts the connection but cannot answer. Its process ID then
+  // decides.
   const alive = answer === undefined ? await isRunning(holder.pid) : answer === holder.word
   return alive ? holder : undefined
 }

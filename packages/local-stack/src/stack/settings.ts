@@ -11,7 +11,7 @@ export const defaultHome = fileURLToPath(new URL('../../../../.sluice', import.m
  * invalid.
  */
 export function workerCount(env: Environment): number {
-  return wholeNumber(env, 'WORKERS', 1, 1, 64)
+  return wholeNumber(env, 'WORKERS', 1, 1, 100)
 }
 
 /** Returns a port: `fallback` if the variable is unset, 0 for any free port. Throws if the value is invalid. */

@@ -18,7 +18,9 @@ const api: AppDefinition = { name: 'api', entry, count: 1, web: { prefix: 'API',
 const worker: AppDefinition = { name: 'worker', entry, count: 2, env: { FIXTURE: 'worker' } }
 
 const anyPorts = { API_PORT: '0', STORAGE_PORT: '0', INBOX_PORT: '0', SMTP_PORT: '0', POSTGRES_PORT: '0' }
-/** Settings with every part outside the stack, so that it runs only apps. No test connects to these addresses. */
+/**
+ * Settings with every part outside the stack, so that the stack runs only apps. No test connects to these addresses.
+ */
 const outside: Environment = {
   ...anyPorts,
   DATABASE_URL: 'postgres://somebody@127.0.0.1:1/outside',
@@ -111,7 +113,7 @@ describe('a stack', () => {
   })
 })
 
-// Would clear the screen, imitate a line of the stack, and reverse the rest.
+// If a terminal got this text unchanged, it would clear the screen, imitate a line of the stack, and reverse the rest.
 const hostile = ' \x1b[2J\nready\r\x9b2J\u202etxt'
 const control = /[\p{Cc}\u202e]/u
 

@@ -25,7 +25,7 @@ export function isChecksum(algorithm: ChecksumAlgorithm, text: string): boolean 
   return isBase64OfBytes(text, hashers[algorithm].bytes)
 }
 
-/** Whether a text is the canonical base64 form of `bytes` bytes. */
+/** Whether a text is canonical base64 and decodes to `bytes` bytes. */
 export function isBase64OfBytes(text: string, bytes: number): boolean {
   const decoded = Buffer.from(text, 'base64')
   return decoded.length === bytes && decoded.toString('base64') === text

@@ -61,7 +61,8 @@ export function readBodyClaims(headers: RequestHeaders, payloadHash: string): Bo
 }
 
 /**
- * Throws InvalidRequest if the sender announces a checksum but sends none, and BadDigest if it sends another checksum.
+ * Throws InvalidRequest if the sender announces a checksum but sends none, and BadDigest if the checksum is by another
+ * algorithm.
  */
 function checkAnnounced(headers: RequestHeaders, given: string[]): void {
   const announced = headers.get('x-amz-sdk-checksum-algorithm')?.toLowerCase()

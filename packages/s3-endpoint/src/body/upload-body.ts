@@ -24,8 +24,8 @@ export function openUpload(source: AsyncIterable<Buffer>, claims: BodyClaims, si
 }
 
 /**
- * Yields a chunk only when the next chunk has arrived, and the last chunk only when everything is verified. A backend
- * that streams the bytes to another store therefore never streams all bytes of a refused body.
+ * Yields each chunk only when the next chunk has arrived, and the last chunk only when the whole body is verified. A
+ * backend that streams the bytes to another store therefore never streams all bytes of a refused body.
  */
 async function* verifiedChunks(
   source: AsyncIterable<Buffer>,

@@ -90,7 +90,7 @@ export class ObjectStore {
   }
 
   async list(bucket: string, request: ListRequest): Promise<ListPage> {
-    const keys = await this.#keysOf(bucket)
+    const keys = await this.#keysOf(bucket, request.prefix)
     const { entries, next } = listPage(keys.sort(compareKeys), request)
     const names = entries.filter(({ kind }) => kind === 'object').map(({ name }) => name)
     const listed = await inBatches(names, (key) => this.#listed({ bucket, key }))
@@ -107,7 +107,8 @@ export class ObjectStore {
     return file === undefined ? undefined : infoOf(file)
   }
 
-  async #keysOf(bucket: string): Promise<string[]> {
+  /** Returns the keys with a prefix, in no order. */
+  async #keysOf(bucket: string, prefix: string): Promise<string[]> {
     const directory = this.#directories.objects(bucket)
     const names = await namesIn(directory)
     if (names === undefined) throw noSuchBucket(bucket)
@@ -116,10 +117,10 @@ export class ObjectStore {
     for (const name of names) {
       const found = keyOf(name)
       if (found === 'in-file') longNames.push(name)
-      else if (found !== undefined) keys.push(found.key)
+      else if (found?.key.startsWith(prefix)) keys.push(found.key)
     }
     const files = await inBatches(longNames, (name) => readObjectFile(join(directory, name)))
-    for (const file of files) if (file !== undefined) keys.push(file.record.key)
+    for (const file of files) if (file?.record.key.startsWith(prefix)) keys.push(file.record.key)
     return keys
   }
 

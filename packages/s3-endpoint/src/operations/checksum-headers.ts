@@ -13,7 +13,10 @@ export function readAlgorithm(headers: RequestHeaders): ChecksumAlgorithm | unde
   return found
 }
 
-/** Reads the checksum with which an upload in parts begins. Throws NotImplemented or InvalidRequest. */
+/**
+ * Reads the checksum plan with which an upload in parts begins. Throws NotImplemented if this endpoint does not compute
+ * the algorithm, and InvalidRequest if algorithm and type do not fit.
+ */
 export function readPlan(headers: RequestHeaders): ChecksumPlan | undefined {
   const algorithm = readAlgorithm(headers)
   const type = readType(headers)

@@ -12,7 +12,9 @@ import { send } from '../testing/raw-request.ts'
 import { type RunningEndpoint, runEndpoint, testBucket } from '../testing/running-endpoint.ts'
 
 const Bucket = testBucket
-/** They include a character that XML forbids, keys that UTF-16 sorts differently, and a key longer than a file name. */
+/**
+ * The keys include a character that XML forbids, keys that UTF-16 sorts differently, and a key longer than a file name.
+ */
 const keys = ['a', 'a/', 'a/b', 'a/c/d', 'a b+c&<d>', 'b\u0001', 'z/y', 'ü', '\uffee', '😀', `long/${'ü'.repeat(200)}`]
 const sortedKeys = keys.toSorted((left, right) => Buffer.compare(Buffer.from(left), Buffer.from(right)))
 

@@ -53,7 +53,7 @@ const obeyedConditions: Partial<Record<OperationName, Record<string, number>>> =
 }
 
 /**
- * Headers that this endpoint does not answer with 501: those it supports, and conditions. Other tests cover their
+ * Headers that this endpoint does not answer with 501: supported headers and conditions. Other tests cover their
  * values.
  */
 const knownHeader =

@@ -3,7 +3,7 @@ import type { Upload } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import { malformed, type XmlDocument, type XmlForm, XmlReader } from '../protocol/xml-reader.ts'
 
-/** The bytes of a document that are read before other requests can run. */
+/** The number of bytes of a document that are parsed before other requests can run. */
 const blockBytes = 16 * 1024
 
 /**

@@ -4,7 +4,7 @@ import { writeXml, type XmlContent } from './xml-writer.ts'
 /**
  * The answer of an operation. Header names are in lower case.
  *
- * A stream has exactly `length` bytes. `close` is called after it was sent, or if it is not needed.
+ * A stream has exactly `length` bytes. `close` is called after the stream was sent, or if it is not needed.
  */
 export type Answer = {
   status: number

@@ -18,7 +18,8 @@ export function readConditions(headers: RequestHeaders): ReadConditions {
 /**
  * Reads the conditions on the source of a copy.
  *
- * Throws InvalidArgument if a date cannot be read. In a GET, ignoring such a date does no harm, but a copy writes.
+ * Throws InvalidArgument if a date cannot be read. A GET may ignore such a date, because it changes nothing. A copy
+ * would write an object that the condition may forbid.
  */
 export function readSourceConditions(headers: RequestHeaders): ReadConditions {
   const conditions = conditionsOf(headers, 'x-amz-copy-source-')

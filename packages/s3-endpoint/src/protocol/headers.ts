@@ -24,7 +24,7 @@ const singleHeaders = new Set([
 /**
  * Reads a request's headers from Node's raw list (name, value, name, value …).
  *
- * Throws InvalidRequest if a header occurs twice that must not be repeated. As in S3, `x-amz-meta-…` may be repeated.
+ * Throws InvalidRequest if a header that must not be repeated occurs twice. As in S3, `x-amz-meta-…` may be repeated.
  */
 export function parseHeaders(rawHeaders: string[]): RequestHeaders {
   const headers = new Map<string, string>()

@@ -22,11 +22,11 @@ export type XmlDocument<Item> = { texts: XmlTexts; items: Item[] }
 
 /**
  * The longest tag, and the longest text between two tags, in characters. Every byte of a key may be written as a
- * reference.
+ * reference such as `&#x41;`.
  */
 const maxRunLength = 8_192
 const attributePattern = /\s+[\w.:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*')/.source
-/** It does not match "<!", so doctypes and their entities are refused. */
+/** The form of a tag. It does not match "<!", so doctypes and their entities are refused. */
 const tagPattern = new RegExp(
   String.raw`^<(\/?)([A-Za-z_][\w.-]*(?::[A-Za-z_][\w.-]*)?)(?:${attributePattern})*\s*(\/?)>$`,
 )

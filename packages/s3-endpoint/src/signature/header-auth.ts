@@ -6,7 +6,7 @@ import { parseCredential, parseSignedHeaders, parseTimestamp, signatureAlgorithm
 /**
  * Reads a Signature V4 claim from the Authorization header.
  *
- * Throws InvalidRequest if the scheme is another or x-amz-content-sha256 is missing. Throws
+ * Throws InvalidRequest if the scheme is not Signature V4, or if x-amz-content-sha256 is missing. Throws
  * AuthorizationHeaderMalformed if a part of the header is broken, and AccessDenied if the request has no date.
  */
 export function readHeaderClaim(authorization: string, headers: RequestHeaders): SignatureClaim {

@@ -38,7 +38,9 @@ export function signRequest(signer: Signer, canonicalRequest: string): string {
   return sign(signer, signatureAlgorithm, [sha256Hex(canonicalRequest)])
 }
 
-/** Throws SignatureDoesNotMatch if the signatures differ. The time that it needs does not reveal where they differ. */
+/**
+ * Throws SignatureDoesNotMatch if the signatures differ. The time of the comparison does not reveal where they differ.
+ */
 export function checkSignature(expected: string, given: string): void {
   const expectedBytes = Buffer.from(expected)
   const givenBytes = Buffer.from(given)

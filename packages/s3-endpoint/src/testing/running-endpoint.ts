@@ -16,7 +16,9 @@ export type RunningEndpoint = S3Endpoint & {
   client(config?: S3ClientConfig): S3Client
 }
 
-/** Starts an endpoint. `until` registers its end: the end of the test by default. */
+/**
+ * Starts an endpoint. `until` accepts the function that closes the endpoint. By default, the end of the test calls it.
+ */
 export async function runEndpoint(
   options: Partial<S3EndpointOptions> = {},
   until: (end: () => Promise<void>) => void = onTestFinished,
@@ -60,7 +62,9 @@ export function fileTeardown(): { until: (end: () => Promise<void>) => void; end
   }
 }
 
-/** Creates an empty directory. `until` registers its removal: the end of the test by default. */
+/**
+ * Creates an empty directory. `until` accepts the function that removes it. By default, the end of the test calls it.
+ */
 export async function makeDirectory(until: (end: () => Promise<void>) => void = onTestFinished): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 's3-endpoint-'))
   until(() => rm(path, { recursive: true, force: true }))

@@ -13,7 +13,10 @@ export interface ClientPolicy {
   body: BodyLimits
   /** How slowly the body of a request with permission to upload a file may arrive. */
   upload: BodyLimits
-  /** How much a client may still send after its answer. Without this, it would see a reset instead of the answer. */
+  /**
+   * How much a client may still send after its answer. If the connection were closed at once, the client would see a
+   * reset instead of the answer.
+   */
   drain: BodyLimits & { bytes: number }
   /** Connections of one address that wait for the client: for a request, its headers, or the rest of a refused body. */
   waiting: WaitingLimits

@@ -7,12 +7,12 @@ export interface WaitingLimits {
   /** Maximum number of such connections. */
   perAddress: number
   /**
-   * A connection that has waited for less than this ends only beyond ten times the limit, ms. A burst is not an attack.
+   * A connection that has waited for less than this stays open up to ten times the limit, ms: a burst is not an attack.
    */
   patienceMs: number
 }
 
-/** Beyond the limit times this factor, connections end even if they have not waited for long. */
+/** Beyond the limit times this factor, connections end even if they have waited for less than `patienceMs`. */
 const burstFactor = 10
 
 /** The connections of a server that wait for their clients. Their number is bounded for each address. */

@@ -26,8 +26,8 @@ const stepBytes = 32_768
  *
  * Fails with {@link OtherEncoding} instead of replacing characters.
  */
-export class Conversion implements Transformer<Uint8Array, Uint8Array> {
-  readonly #decoder: TextDecoder
+export class Conversion {
+  readonly #decoder: InstanceType<typeof TextDecoder>
   readonly #encoder = new TextEncoder()
   /** Undefined if only the encoding changes: the text is then copied as it is. */
   readonly #rewriter: Rewriter | undefined

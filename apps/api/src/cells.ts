@@ -1,0 +1,80 @@
+import { once } from 'node:events'
+import { Agent as HttpAgent, type IncomingMessage, type OutgoingHttpHeaders, request as requestHttp } from 'node:http'
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
+import { pipeline } from 'node:stream/promises'
+import { allowUpload } from '@sluice/service'
+import type { FastifyInstance } from 'fastify'
+
+/** Marks a forwarded request, which is never forwarded again: two cells that disagree about an app must not loop. */
+const forwardedHeader = 'sluice-forwarded-by-cell'
+
+/** Headers of one connection, which the other connection has its own of (RFC 9110, Section 7.6.1). */
+const connectionHeaders = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade', 'expect']
+
+/** For how long nothing may move on the connection to another cell, ms. */
+const silenceMs = 60_000
+
+/**
+ * Forwards each request whose token names an app of another cell to the API of that cell, which authenticates, counts
+ * and answers it. `addressOf` returns the API's address for a token; undefined if this process is to answer.
+ *
+ * Bodies and answers are passed on as they arrive. If the other cell cannot be reached, the request fails (500).
+ */
+export function forwardToCells(
+  api: FastifyInstance,
+  own: number,
+  addressOf: (token: string) => string | undefined,
+): void {
+  const agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) }
+  api.addHook('onClose', async () => {
+    agents.http.destroy()
+    agents.https.destroy()
+  })
+  api.addHook('onRequest', async (request, reply) => {
+    const { 'x-service-token': token, [forwardedHeader]: forwarded } = request.headers
+    const address = typeof token === 'string' && forwarded === undefined ? addressOf(token) : undefined
+    if (address === undefined) return
+    // The other cell refuses the request before its body if the token is not valid.
+    if (request.routeOptions.config.upload === true) allowUpload(request.raw)
+    const response = await forward(request.raw, address, own, agents)
+    reply.hijack()
+    reply.raw.writeHead(response.statusCode ?? 502, withoutConnection(response.headers))
+    await pipeline(response, reply.raw).catch(() => reply.raw.destroy())
+    return reply
+  })
+}
+
+/** Sends a request on to another API. Returns the head of the answer. Throws if there is none. */
+async function forward(
+  incoming: IncomingMessage,
+  address: string,
+  own: number,
+  agents: { http: HttpAgent; https: HttpsAgent },
+): Promise<IncomingMessage> {
+  const isSecure = address.startsWith('https:')
+  const hasBody = 'content-length' in incoming.headers || 'transfer-encoding' in incoming.headers
+  const outgoing = (isSecure ? requestHttps : requestHttp)(address, {
+    method: incoming.method,
+    // As it came: joined with the address, a target such as `http://host/` would name no address or another one.
+    path: incoming.url,
+    headers: {
+      ...withoutConnection(incoming.headers),
+      ...(!hasBody && { 'content-length': 0 }),
+      [forwardedHeader]: String(own),
+    },
+    agent: isSecure ? agents.https : agents.http,
+    timeout: silenceMs,
+  })
+  outgoing.on('timeout', () => outgoing.destroy(new Error(`${address} does not answer`)))
+  outgoing.on('error', () => {}) // also after the answer, when the other API does not want the rest of the body
+  incoming.once('close', () => {
+    if (!incoming.complete) outgoing.destroy()
+  })
+  incoming.pipe(outgoing)
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
+  return response
+}
+
+function withoutConnection(headers: NodeJS.Dict<string | string[]>): OutgoingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !connectionHeaders.includes(name)))
+}

@@ -1,0 +1,29 @@
+import { printableLines } from '@sluice/local-stack/printable'
+import { CommanderError } from 'commander'
+import { Failure } from './failure.ts'
+import { openProgram } from './program.ts'
+
+/**
+ * Runs the command of `sluice` that these arguments name, and prints its output, or its error on stderr. Returns the
+ * exit code: 0, 1 after a failure, 2 after wrong usage.
+ */
+export async function runCommand(args: readonly string[]): Promise<number> {
+  try {
+    const program = await openProgram(args)
+    await program.parseAsync([...args], { from: 'user' })
+    return 0
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    const message = error instanceof Error ? describe(error) : String(error)
+    process.stderr.write(`${printableLines(`sluice: ${message}`)}\n`)
+    return error instanceof Failure ? error.exitCode : 1
+  }
+}
+
+/**
+ * Returns an error's message. An `AggregateError` has none of its own, so the messages of its causes are joined. Node
+ * throws it if every address of a host refuses the connection.
+ */
+function describe(error: Error): string {
+  return error instanceof AggregateError ? error.errors.map((cause: Error) => cause.message).join(', ') : error.message
+}

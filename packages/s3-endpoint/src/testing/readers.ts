@@ -1,0 +1,12 @@
+// The readers of untrusted bytes, for tests that send them any bytes.
+export { type ChunkSigning, decodeChunked } from '../body/chunked-body.ts'
+export { readBodyClaims } from '../body/claims.ts'
+export { S3Error } from '../errors.ts'
+export { readDeleteCondition, readSourceConditions, readWriteCondition } from '../protocol/conditions.ts'
+export { parseHeaders } from '../protocol/headers.ts'
+export { parseRange } from '../protocol/ranges.ts'
+export { decodePercent, parseRequestTarget, type RequestTarget } from '../protocol/request-target.ts'
+export { type XmlForm, XmlReader } from '../protocol/xml-reader.ts'
+export { authenticate } from '../signature/authenticate.ts'
+export { canonicalRequest, encodeStrictly, sha256Hex } from '../signature/canonical-request.ts'
+export { createSigner, sign, signRequest } from '../signature/signing-key.ts'
