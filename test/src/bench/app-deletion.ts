@@ -19,7 +19,7 @@ const database = 'bench_app_deletion'
 const rowsBeside = 500_000
 
 /**
- * Measures how long the deletion of an app takes, beside imports and 200 profile updates a second of another app.
+ * Measures how long the deletion of an app takes while another app has imports and 200 profile updates a second.
  * `[--users N]`. Returns whether the targets are met.
  */
 export async function benchAppDeletion(args: readonly string[]): Promise<boolean> {

@@ -12,8 +12,8 @@ const root = fileURLToPath(new URL('../../..', import.meta.url))
 const rounds = 15
 
 /**
- * Measures how long commands take, from start to end of the process, against an empty process of Node. The commands of
- * a round run one after another, so that all meet the same load. Returns whether the targets are reached.
+ * Measures how long commands take, from start to end of the process, and compares them to an empty Node process. The
+ * commands of a round run one after another, so that all meet the same load. Returns whether the targets are reached.
  */
 export async function benchCommandLine(): Promise<boolean> {
   const stack = await startStack()

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { parseArgs } from 'node:util'
 import { sql } from '@sluice/database'
 import { addDeletions, addUsers } from '../dashboard/sample-data.ts'
-import { openVisitor, type Visitor } from '../dashboard/visitor.ts'
+import type { Visitor } from '../dashboard/visitor.ts'
 import { openApp } from '../stack/client.ts'
 import { type RunningStack, startStack } from '../stack/running-stack.ts'
+import { signInAsOperator } from './operator.ts'
 import { median, quantile } from './statistics.ts'
 import { printTargets } from './targets.ts'
 
@@ -97,16 +98,6 @@ async function addImports(db: RunningStack['db'], appId: number, first: number, 
     from (select n, now() - n * interval '4 minutes' as at from generate_series(${first}::integer, ${last}::integer) as n) as times
     order by n desc
   `.execute(db)
-}
-
-async function signInAsOperator(stack: RunningStack): Promise<Visitor> {
-  await stack.sluice('operator', 'add', '--email', 'operator@example.com')
-  const { json } = await stack.sluice('dashboard', 'link', '--email', 'operator@example.com')
-  const { dashboard } = await stack.info()
-  assert(dashboard)
-  const visitor = openVisitor({ url: dashboard })
-  await visitor.post((json as { url: string }).url)
-  return visitor
 }
 
 /** Returns how long the whole page takes, ms. */

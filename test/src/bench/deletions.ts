@@ -54,7 +54,7 @@ export async function benchDeletions(): Promise<boolean> {
   }
 }
 
-/** Registers users with five profile values each, in the database directly: this is not measured. */
+/** Registers users with five profile values each, directly in the database, because this is not measured. */
 async function addUsers({ db }: RunningStack, appId: number, name: string, count: number): Promise<void> {
   await sql`
     insert into profile_keys (app_id, key, type)
@@ -92,7 +92,7 @@ async function settle({ db }: RunningStack): Promise<void> {
   await sql`checkpoint`.execute(db)
 }
 
-/** Makes the requests two months older, so that the worker's next maintenance finds them due. */
+/** Moves the dates of the requests back by 70 days, so that the worker's next maintenance finds the requests due. */
 async function makeDue({ db }: RunningStack, { appId }: App): Promise<void> {
   await sql`
     update deletion_requests

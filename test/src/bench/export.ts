@@ -21,7 +21,7 @@ import { printTargets } from './targets.ts'
 const longestMs = 10 * 60_000
 const pollMs = 100
 
-/** Nine keys in all four types, with the type and the expression of a user's value. */
+/** Nine keys in all four types: name, type, and the SQL expression of a user's value. */
 const keys = [
   ['name', 'string', `'Given ' || i % 1000 || ' Family, ' || i % 77`],
   ['city', 'string', `'City ' || i % 500`],

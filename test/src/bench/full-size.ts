@@ -10,7 +10,7 @@ import { printTargets } from './targets.ts'
 const phases = ['first', 'again'] as const
 type Phase = (typeof phases)[number]
 
-/** Rows of the small file, to which the time of a row of the large file is compared. */
+/** Rows of the small file. The time per row of the large file is compared to the time per row of this file. */
 const smallRows = 1_000_000
 
 /** One import, and what Postgres did for it. */
@@ -23,8 +23,8 @@ interface Run extends Measured {
 
 /**
  * Imports a file of 1 GB, in which each user occurs once in shuffled order, and a small file of the same kind. Sluice
- * and the expert each import a file twice: as first import, and again. Postgres has the settings that `npm start` gives
- * it on this machine. `[--rows N]`. Returns whether the targets are met.
+ * and the expert (COPY and one hand-made MERGE) each import a file twice: as first import, and again. Postgres has the
+ * settings that `npm start` gives it on this machine. `[--rows N]`. Returns whether the targets are met.
  */
 export async function benchFullSize(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({ args: [...args], options: { rows: { type: 'string', default: '9000000' } } })
@@ -50,7 +50,7 @@ async function importBoth(rows: number): Promise<Run[]> {
       runs.push({ ...measured, rows, phase, contender: contender.name, work })
       console.error(`${rows} rows, ${phase}, ${contender.name}: ${measured.seconds.toFixed(1)} s`)
     }
-    // The page cache would not hold the databases of both contenders.
+    // Makes room for the next contender: the page cache would not hold the databases of both.
     await postgres.run('postgres', `drop database ${contender.database} with (force)`)
   }
   return runs

@@ -7,6 +7,8 @@ import { benchDashboard } from './dashboard.ts'
 import { benchDeletions } from './deletions.ts'
 import { benchExport } from './export.ts'
 import { benchFullSize } from './full-size.ts'
+import { benchGrowth } from './growth.ts'
+import { benchHistory } from './history.ts'
 import { benchImport } from './import/index.ts'
 import { benchLimiter } from './limiter.ts'
 import { benchMemory } from './memory.ts'
@@ -27,6 +29,8 @@ const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   dashboard: benchDashboard,
   deletions: benchDeletions,
   export: benchExport,
+  growth: benchGrowth,
+  history: benchHistory,
   's3-gateway': benchGateway,
   limiter: benchLimiter,
   mixed: benchMixed,

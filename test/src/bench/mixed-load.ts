@@ -13,7 +13,10 @@ const pollMs = 50
 /** Rows after the last committed one that count as being imported now. */
 const rowsInFlight = 10_000
 
-/** Returns updates. Every second update is about a user whose row is being imported or was imported recently. */
+/**
+ * Returns profile updates of registered users. Every second update is about a user whose row is being imported or was
+ * imported recently.
+ */
 export function profileUpdates(
   { api }: RunningStack,
   { token }: App,

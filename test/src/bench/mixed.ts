@@ -17,7 +17,7 @@ import { printTargets } from './targets.ts'
 const perSecond = 200
 const idleMs = 10_000
 
-/** Not measured: the processes warm up, and the keys are registered. */
+/** Time before the measurement, in which the processes warm up and the keys are registered. */
 const warmUpMs = 3_000
 
 const database = 'bench_mixed'

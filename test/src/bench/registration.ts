@@ -77,7 +77,7 @@ async function registerBySluice(stack: RunningStack, client: pg.Client, ids: str
   return seconds
 }
 
-/** Prepares both imports: an empty table, and nothing left to write. */
+/** Prepares each run: empties both tables, and leaves Postgres nothing to write. */
 async function settle(client: pg.Client): Promise<void> {
   await client.query('truncate users, yardstick')
   await client.query('checkpoint')

@@ -3,7 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A folder for temporary files of a benchmark. It is removed by its disposal, or when the process ends by a signal. */
+/**
+ * A folder for temporary files of a benchmark. It is removed by its disposal, or at the latest when the process exits.
+ */
 export interface Scratch extends AsyncDisposable {
   path: string
 }

@@ -1,4 +1,4 @@
-/** Returns the median: the upper middle value if their number is even; NaN if there are no values. */
+/** Returns the median; for an even number of values the upper of the two in the middle; NaN for no values. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }

@@ -5,7 +5,7 @@ import { startRedis } from '../environment/redis.ts'
 
 /**
  * Runs a benchmark with the shared store in Postgres, and then in Redis if it is available. `bench` receives the
- * address of Redis. Returns whether each run reached its targets.
+ * address of Redis, or undefined for Postgres. Returns whether each run reached its targets.
  */
 export async function forEachStore(bench: (redisUrl: string | undefined) => Promise<boolean>): Promise<boolean> {
   console.log('rate limits in Postgres:')

@@ -33,7 +33,7 @@ export interface ImportDetails {
   peakMemory: number
 }
 
-/** The measurements of an import. CPU is that of the importing Node process and of all of Postgres. */
+/** The measurements of an import. CPU seconds are those of the importing Node process, and of Postgres's processes. */
 export interface Measured {
   seconds: number
   nodeCpu: number

@@ -6,7 +6,7 @@ import { printResults, targetsOf } from './report.ts'
 import { runContenders } from './run.ts'
 import { measureStartUp } from './start-up.ts'
 
-/** A large file has this many bytes for each row of the others: 1 GB for 1,000,000 rows. */
+/** The file of the memory measurement has this many bytes for each row of the other files: 1 GB for 1,000,000 rows. */
 const largeFileBytes = 1000
 
 /** Runs the import's benchmark with its command-line arguments. Returns whether every required target is met. */

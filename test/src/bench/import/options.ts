@@ -1,6 +1,9 @@
 import { parseArgs } from 'node:util'
 
-/** Three successive phases on one database, five other files for a first import, and two measurements without rows. */
+/**
+ * Three successive phases on one database, five other files for a first import, and the measurements of start-up and
+ * memory.
+ */
 export const phases = ['first', 'again', 'changed'] as const
 export const variants = ['wide', 'narrow', 'invalid', 'gzip', 'shuffled'] as const
 const parts = [...phases, ...variants, 'start', 'memory'] as const
@@ -11,7 +14,7 @@ export type Part = (typeof parts)[number]
 
 /** The options of the command line. */
 export interface Options {
-  /** Rows of the file; the other files have about its size. */
+  /** Rows of the first file. The other files have about the same size. */
   rows: number
   rounds: number
   parts: ReadonlySet<Part>

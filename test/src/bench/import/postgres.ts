@@ -23,7 +23,7 @@ export interface BenchPostgres {
 
 /**
  * The settings that an expert would choose for a bulk load on a machine like this. Autovacuum is off for all
- * contenders, because it would disturb some of them by chance: the benchmark vacuums between the phases itself.
+ * contenders, because it would disturb some contenders by chance. The benchmark itself vacuums between the phases.
  */
 const expertSettings: Readonly<Record<string, string>> = {
   shared_buffers: '1GB',

@@ -44,7 +44,7 @@ export async function openStackSession(postgres: BenchPostgres, database: string
     },
     async insertImport(file) {
       const stored = await storage.stat(file.name)
-      // The import counts as dispatched: its job is enqueued here, and maintenance adds none.
+      // Marks the import as dispatched, so that maintenance enqueues no job for it.
       const { rows } = await client.query(
         `insert into imports
           (app_id, source, state, object_key, content_type, etag, stored_size, byte_size, queued_at, dispatched_at)

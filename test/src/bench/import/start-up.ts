@@ -14,7 +14,7 @@ const rows = 20_000
 export interface StartUp {
   /** From the start of the worker's process, which finds the job waiting. */
   fromStart: number
-  /** From the claim of the import by this process. */
+  /** From the time at which that process claims the import. */
   fromClaim: number
 }
 

@@ -2,7 +2,8 @@
 export interface WritingTransaction {
   xid: string
   /**
-   * Time since the transaction began, ms. Includes its wait for the preceding batch, which precedes its first write.
+   * Time since the transaction began, ms. Includes the wait for the preceding batch, because a transaction waits before
+   * its first write.
    */
   ageMs: number
   /** Its statement and its wait event. */
@@ -22,8 +23,8 @@ export interface LongestTransactions {
 }
 
 /**
- * Combines polls of writing transactions. A transaction has an ID from its first write on. It took its locks after the
- * last poll that did not show it yet, and released them before the first poll that no longer shows it.
+ * Combines polls of writing transactions. A transaction has an ID from its first write on. Its locks began after the
+ * last poll that did not show the transaction yet. They ended before the first poll that no longer shows it.
  */
 export class TransactionWatch {
   readonly longest: LongestTransactions = { lockedMs: 0, activity: '', ageMs: 0 }

@@ -15,7 +15,10 @@ export interface DrainResult {
   cpu: number
 }
 
-/** Measures how two workers drain ten queued imports of one row each per app, for each number of apps. */
+/**
+ * Measures how fast two workers complete waiting imports: ten imports of one row for each app. Repeats this for each
+ * number of apps.
+ */
 export async function measureDrain(appCounts: readonly number[]): Promise<DrainResult[]> {
   await using session = await openScaleSession(2)
   await session.storage.write(objectKey, Buffer.from('user_id,n\nuser-1,1\n'), 'text/csv')

@@ -10,14 +10,14 @@ const workers = 2
 const crowds = [1, 10, 100]
 const users = 1_000
 const smallRows = 1_000
-/** Large imports of each other app: they run longer than the measurements. */
+/** Number of large imports of each of the other apps. Together they run longer than the measurements. */
 const importsOfApp = 4
 const deadlineMs = 10 * 60_000
 
 /**
- * Measures how long a small import waits for a slot of two workers beside 1, 10 and 100 apps with large imports: from
- * its upload to its first claim. `[--slice SECONDS] [--rows N] [--rounds N]`. Returns whether each wait is under twice
- * a slice.
+ * Measures how long a small import waits for one of two workers, from its upload to its first claim. Beside it, 1, 10
+ * and 100 apps have large imports. `[--slice SECONDS] [--rows N] [--rounds N]`. Returns whether each wait is under
+ * twice a slice.
  */
 export async function benchFairness(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({

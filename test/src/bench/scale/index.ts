@@ -2,23 +2,35 @@ import { parseArgs } from 'node:util'
 import { median } from '../statistics.ts'
 import { printTargets } from '../targets.ts'
 import { type DrainResult, measureDrain } from './drain.ts'
+import { type IdleResult, measureIdle } from './idle.ts'
+import { type LimitedResult, measureLimited } from './limited.ts'
 import { measureThroughput, type ThroughputResult } from './throughput.ts'
 
 const workerCounts = [1, 2, 4]
 
-/** Numbers of apps with ten imports each that are drained. `few` is measured before and after `many`. */
+/** Numbers of workers, and the share of a core that each has, in the measurement of limited workers. */
+const limited = { counts: [1, 2, 4, 8], share: 0.1 }
+
+const idleCounts = [1, 10, 100]
+
+/** Numbers of apps, each with ten imports that wait for the workers. `few` is measured before and after `many`. */
 const few = 10
 const many = 1_000
 
 /**
  * Measures 1, 2 and 4 workers on Redis that import the files of 4 apps: throughput, and how long a small import takes
- * beside large ones of other apps. Then measures how 10,000 waiting imports of 1,000 apps drain. `[--rows N] [--only
- * throughput,drain]`. Returns whether the targets are met.
+ * beside large ones of other apps. Then measures how 10,000 waiting imports of 1,000 apps drain, how 1 to 8 workers
+ * with a tenth of a core each scale, and what 1 to 100 idle workers cost. Returns whether the targets are met.
+ *
+ * `[--rows N] [--only throughput,drain,limited,idle]`
  */
 export async function benchScale(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
     args: [...args],
-    options: { rows: { type: 'string', default: '200000' }, only: { type: 'string', default: 'throughput,drain' } },
+    options: {
+      rows: { type: 'string', default: '200000' },
+      only: { type: 'string', default: 'throughput,drain,limited,idle' },
+    },
   })
   const only = values.only.split(',')
   let isMet = true
@@ -28,6 +40,18 @@ export async function benchScale(args: readonly string[]): Promise<boolean> {
     isMet = reportThroughput(results) && isMet
   }
   if (only.includes('drain')) isMet = reportDrain(await measureDrain([few, few, few, many, few, few, few])) && isMet
+  if (only.includes('limited')) {
+    const results: LimitedResult[] = []
+    for (const workers of limited.counts) {
+      results.push(await measureLimited(workers, Number(values.rows), limited.share))
+    }
+    isMet = reportLimited(results) && isMet
+  }
+  if (only.includes('idle')) {
+    const results: IdleResult[] = []
+    for (const workers of idleCounts) results.push(await measureIdle(workers))
+    isMet = reportIdle(results) && isMet
+  }
   return isMet
 }
 
@@ -62,6 +86,37 @@ function reportDrain(results: readonly DrainResult[]): boolean {
     target('CPU of an import at 10,000 waiting ÷ at 100', ratio('cpu'), 1.5),
   ])
 }
+
+function reportLimited(results: readonly LimitedResult[]): boolean {
+  const rowsPerSecond = (workers: number) => results.find((result) => result.workers === workers)?.rowsPerSecond
+  const ratio = (workers: number) => (rowsPerSecond(workers) ?? Number.NaN) / (rowsPerSecond(1) ?? Number.NaN)
+  for (const { workers, rowsPerSecond: speed } of results) {
+    console.log(
+      `${workers} workers of ${limited.share} cores: ${speed.toFixed(0)} rows/s (${ratio(workers).toFixed(2)})`,
+    )
+  }
+  return printTargets([
+    { ...target('rows/s of 8 workers ÷ of 1', ratio(8), 7), higherIsBetter: true },
+    ...results.map(({ workers, longestWait }) =>
+      target(`${workers} workers: longest wait of an app ÷ mean`, longestWait, 2),
+    ),
+  ])
+}
+
+function reportIdle(results: readonly IdleResult[]): boolean {
+  console.log('idle workers  statements/s  commands/s  Postgres, % of a core  Redis, % of a core')
+  for (const { workers, statements, commands, postgresCpu, redisCpu } of results) {
+    const cells = [workers, statements.toFixed(1), commands.toFixed(1), percent(postgresCpu), percent(redisCpu)]
+    console.log(cells.map((cell) => String(cell).padStart(14)).join(''))
+  }
+  const most = results.at(-1)
+  return printTargets([
+    target(`${most?.workers} idle workers: Postgres, % of a core`, (most?.postgresCpu ?? Number.NaN) * 100, 2),
+    target(`${most?.workers} idle workers: Redis, % of a core`, (most?.redisCpu ?? Number.NaN) * 100, 2),
+  ])
+}
+
+const percent = (cores: number) => (cores * 100).toFixed(2)
 
 function target(name: string, measured: number, must: number | undefined) {
   return { name, measured, must, stretch: undefined, digits: 2 } as const

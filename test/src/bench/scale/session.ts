@@ -97,3 +97,9 @@ export async function spanOf(
     deadlineMs,
   )
 }
+
+/** Makes a file with three values a row. A small file is the beginning of a large one, so that types are the same. */
+export function fileOf(rows: number): Buffer {
+  const lines = Array.from({ length: rows }, (_, row) => `user-${row + 1},City ${row % 997},${row % 90},${row}.5\n`)
+  return Buffer.from(`user_id,city,age,score\n${lines.join('')}`)
+}

@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
 import { until } from '../../environment/wait.ts'
 import { median } from '../statistics.ts'
-import { makeApps, openScaleSession, queueFile, type ScaleSession, spanOf } from './session.ts'
+import { fileOf, makeApps, openScaleSession, queueFile, type ScaleSession, spanOf } from './session.ts'
 
 const apps = 4
 const smallRows = 1_000
 const fairnessRounds = 3
-/** Large imports of each other app: enough that the small import ends before the last of them. */
+/** Number of large imports of each of the other apps: enough that the small import ends before the last large one. */
 const importsOfCrowd = 4
 
 /** Imports that a worker runs at a time: the default of `IMPORT_CONCURRENCY`. */
 const importsAtOnce = 2
 const deadlineMs = 15 * 60_000
 
-/** The results of some number of workers. */
+/** The results for one number of workers. */
 export interface ThroughputResult {
   workers: number
-  /** Of four large imports of four apps, begun at one moment. */
+  /** Of four large imports, one for each app, queued at the same moment. */
   rowsPerSecond: number
   /** Time of a small import from being queued to its end, while nothing else runs, s. */
   alone: number
-  /** The same while large imports of one other app run, and of three other apps, s. */
+  /** The same time beside large imports of one other app, and of three other apps, s. */
   besideOne: number
   besideThree: number
 }
@@ -83,10 +83,4 @@ async function rounds(measure: () => Promise<number>): Promise<number> {
   const times: number[] = []
   for (let round = 0; round < fairnessRounds; round++) times.push(await measure())
   return median(times)
-}
-
-/** Makes a file with three values a row. A small file is the beginning of a large one, so that types are the same. */
-function fileOf(rows: number): Buffer {
-  const lines = Array.from({ length: rows }, (_, row) => `user-${row + 1},City ${row % 997},${row % 90},${row}.5\n`)
-  return Buffer.from(`user_id,city,age,score\n${lines.join('')}`)
 }
