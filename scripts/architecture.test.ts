@@ -22,7 +22,9 @@ function withFiles(module: Module): SourceModule {
   return { ...module, files }
 }
 
-/** Returns what a file imports or re-exports, types included: a cycle of types is a cycle. */
+/**
+ * Returns what a file imports or re-exports. Types are included, because files must not form a cycle of types either.
+ */
 function importsOf(text: string): string[] {
   const statements = text.matchAll(
     /^(?:import|export)\b[^'"]*?\bfrom '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/gms,

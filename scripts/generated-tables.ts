@@ -11,7 +11,7 @@ import { type Module, readModules, root } from './modules.ts'
 interface GeneratedTable {
   /** Path from the root. */
   document: string
-  /** Its place in the document: between `<!-- name: … -->` and `<!-- end of name -->`. */
+  /** The name of the table, which stands in the document between `<!-- name: … -->` and `<!-- end of name -->`. */
   name: string
   make(): string
 }
@@ -68,7 +68,7 @@ function moduleTable(modules: readonly Module[]): string {
   ].join('\n')
 }
 
-/** Returns the document with its table as it should be. Throws if the document has lost the table's markers. */
+/** Returns the document's text with the table made anew. Throws if the document has lost the table's markers. */
 export function withTable(text: string, { document, name, make }: GeneratedTable): string {
   const begin = `<!-- ${name}: node scripts/generated-tables.ts --write -->`
   const end = `<!-- end of ${name} -->`

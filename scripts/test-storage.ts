@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { runTool } from './run-tool.ts'
 
-// npm run test:storage: what depends on storage, against OpenStack Swift with its S3 middleware instead of our own
-// endpoint.
+// npm run test:storage: runs the tests that depend on storage. Storage is OpenStack Swift with its S3 middleware,
+// instead of Sluice's own S3 endpoint.
 const files = [
   'test/src/stack/upload-refusals',
   'test/src/operations/bucket-check',

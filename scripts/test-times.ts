@@ -2,8 +2,8 @@ import { globSync } from 'node:fs'
 import { root } from './modules.ts'
 import { longestFirst, readLastTimes, writeOrderTimes } from './tests/times.ts'
 
-// npm run test:times: the seconds that each test file took when it last ran here, the longest first. With --write, they
-// decide the order of the files from now on (test/times.json).
+// npm run test:times: prints the seconds that each test file took when it last ran here, the longest first. With
+// --write, also stores them in test/times.json, which decides the order of the files.
 const present = new Set(
   globSync(['{apps,packages,test}/**/*.test.ts', 'scripts/**/*.test.ts'], {
     cwd: root,

@@ -1,4 +1,4 @@
 import { summaryOf } from './tests/results.ts'
 
-// Prints the sum of the last npm test and the last npm run test:long.
+// Prints how many tests passed, failed and were skipped in the last npm test and the last npm run test:long together.
 console.log(await summaryOf(['fast', 'long']))

@@ -1,8 +1,8 @@
 import { runChecks, runTool } from './run-tool.ts'
 import { type Part, parts, removeReport, reportOf, summaryOf } from './tests/results.ts'
 
-// npm test, npm run test:long and npm run test:all: the checks that need no service, then the tests of a part. Further
-// arguments go to vitest, and choose among all tests: npm test -- test/src/imports/order.test.ts
+// npm test, npm run test:long and npm run test:all: run the checks that need no service, then the tests of a part.
+// Further arguments go to vitest, and choose among all tests: npm test -- test/src/imports/order.test.ts
 const args = process.argv.slice(2)
 const part = partOf(args)
 const choice = args.filter((arg) => !arg.startsWith('--part='))

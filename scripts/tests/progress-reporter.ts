@@ -1,10 +1,13 @@
 import { DefaultReporter, type TestModule, type TestSpecification } from 'vitest/node'
 import { addLastTimes, longestFirst } from './times.ts'
 
-/** Number of slowest files that the end of a run names. */
+/** Number of slowest files that are listed at the end of a run. */
 const slowest = 10
 
-/** Prints each finished file with its number among all files, and the slowest files at the end. Keeps their times. */
+/**
+ * Prints each finished file with its number among all files, and the slowest files at the end. Stores the time of each
+ * file.
+ */
 export default class ProgressReporter extends DefaultReporter {
   private files = 0
   private finished = 0

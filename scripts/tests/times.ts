@@ -15,7 +15,7 @@ export function readOrderTimes(): FileTimes {
   return readTimes(ofOrder)
 }
 
-/** Replaces the committed times. Leaves out what takes less than a second. */
+/** Replaces the committed times. Leaves out files that take less than a second. */
 export function writeOrderTimes(times: FileTimes): void {
   const kept = longestFirst(times).filter(([, seconds]) => seconds >= 1)
   const rounded = kept.map(([path, seconds]) => [path, Math.round(seconds)])
@@ -27,7 +27,7 @@ export function readLastTimes(): FileTimes {
   return readTimes(ofLastRuns)
 }
 
-/** Adds the times of a run to those of the last runs. */
+/** Stores the times of a run. Files that did not run keep their earlier times. */
 export function addLastTimes(times: FileTimes): void {
   mkdirSync(dirname(ofLastRuns), { recursive: true })
   writeFileSync(ofLastRuns, JSON.stringify({ ...readLastTimes(), ...times }))

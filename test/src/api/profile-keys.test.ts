@@ -81,6 +81,22 @@ describe('a refused registration registers none of its keys', () => {
   })
 })
 
+describe('404: a registered key cannot be deleted or changed', () => {
+  test.each(
+    (['DELETE', 'PUT', 'PATCH'] as const).flatMap((method) =>
+      [path, `${path}/zip`].map((url) => [method, url] as const),
+    ),
+  )('%s %s', async (method, url) => {
+    const app = await openApp(api)
+    await register(app, { zip: 'string' })
+    const before = await everything(api)
+    const payload = { profile_keys: [{ key: 'zip', type: 'int' }] }
+    const { statusCode } = await api.api.inject({ method, url, payload, headers: { 'x-service-token': app.token } })
+    expect(statusCode).toBe(404)
+    expect(await everything(api)).toEqual(before)
+  })
+})
+
 test('of requests at the same moment with different types for a key, one wins and the others are refused', async () => {
   const app = await openApp(api)
   const types = ['string', 'int', 'decimal', 'datetime']

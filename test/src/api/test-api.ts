@@ -26,9 +26,19 @@ export async function openTestApi(environment: Record<string, string> = {}): Pro
   const database = await openTestDatabase()
   const storage = openTestStorage()
   const variables = { API_URL: 'http://api.test', ...environment }
-  const settings = readSettings(variables, [...deletionRequestSettings, ...importSettings, ...receiveSettings])
+  const settings = readSettings(variables, [
+    ...deletionRequestSettings,
+    ...importSettings,
+    ...receiveSettings,
+    'API_TRUSTED_PROXIES',
+  ])
   const log = pino({ level: 'silent' })
-  const api = buildApi({ db: database.db, storage, settings, log, apiUrl: settings.API_URL })
+  const { CELL: own, CELLS: addresses } = readSettings(variables, ['CELL', 'CELLS'])
+  const services = { db: database.db, storage, settings, log, apiUrl: settings.API_URL }
+  const api = buildApi(services, {
+    trustedProxies: settings.API_TRUSTED_PROXIES,
+    ...(addresses !== undefined && { cells: { own, addresses } }),
+  })
   await api.ready()
   return {
     api,

@@ -56,7 +56,7 @@ test('sluice import survives restarts of the API and of storage, and imports onc
   })
   await slowBatches(deployment.db, 100)
   const args = [commandLine, 'import', file, '--token', token, '--api', deployment.api, '--wait', '--json']
-  const command = runProgram(process.execPath, args, { env: { PATH: nodeEnvironment.PATH ?? '' } })
+  const command = runProgram(process.execPath, args, { env: nodeEnvironment })
 
   await failing
   deployment.storageNetwork.set({ kind: 'refuse' })

@@ -131,6 +131,13 @@ describe('a refused upload leaves no trace', () => {
     expect(await importsOf()).toEqual([])
   })
 
+  test('a form that ends within a file part without a name, which must not end the process', async () => {
+    const unnamed = `${head.replace('people.csv', '')}${file}`
+    expect((await visitor.postBody(page, unnamed, multipart, page)).status).toBe(400)
+    expect((await visitor.get(page)).status).toBe(200)
+    expect(await importsOf()).toEqual([])
+  })
+
   test('a file for another app', async () => {
     const other = await openAppWith(dashboard, [])
     const stranger = await signIn(dashboard, other.email)

@@ -147,6 +147,14 @@ describe('confirmation mails are limited', () => {
     for (let n = 1; n <= 22; n++) statuses.push(await add(shop, `stranger-${n}@example.com`))
     expect(statuses.filter((status) => status === 303)).toHaveLength(20)
     expect(statuses.slice(20)).toEqual([429, 429])
+    const refused = await shop.owner.post(
+      `${shop.settings}/members`,
+      { email: 'stranger-23@example.com' },
+      shop.settings,
+    )
+    const wait = Number(refused.headers.get('retry-after'))
+    expect(wait).toBeGreaterThan(3_500)
+    expect(wait).toBeLessThanOrEqual(3_600)
     await sql`update invitation_mails set sent_at = sent_at - interval '1 hour'`.execute(dashboard.db)
     statuses.length = 0
     for (let n = 21; n <= 31; n++) statuses.push(await add(shop, `stranger-${n}@example.com`))
@@ -176,7 +184,10 @@ describe('confirmation mails are limited', () => {
     const invited = { email: 'guest.g@example.com', by: 'owner.g@example.com', memberLimit: 30 }
     const outcomes = await Promise.all(apps.map((appId) => inviteMember(db, appId, invited)))
     expect(outcomes.filter(({ outcome }) => outcome === 'invited')).toHaveLength(10)
-    expect(outcomes.filter(({ outcome }) => outcome === 'too many mails')).toHaveLength(2)
+    const waits = outcomes.flatMap((refused) =>
+      refused.outcome === 'too many mails' ? [refused.waitMs / 3_600_000] : [],
+    )
+    expect(waits.map(Math.round)).toEqual([24, 24])
   })
 })
 

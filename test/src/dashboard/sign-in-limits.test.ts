@@ -19,7 +19,7 @@ beforeAll(async () => {
     }
     const settings = readSettings(given, signInLimitSettings)
     limiter = await openSignInLimiter({ databaseUrl: url }, settings, pino({ level: 'silent' }))
-    return { signInLimiter: limiter, trustedProxies: '127.0.0.1' }
+    return { signInLimiter: limiter, trustedProxies: ['127.0.0.1'] }
   })
 })
 afterAll(async () => {
@@ -84,9 +84,9 @@ describe('clients are distinguished by the address that a trusted proxy reports'
   const client = '192.0.2.1'
 
   test.each([
-    ['loopback,uniquelocal', client],
-    ['127.0.0.1', client],
-    ['10.244.0.0/16', '127.0.0.1'],
+    [['loopback', 'uniquelocal'], client],
+    [['127.0.0.1'], client],
+    [['10.244.0.0/16'], '127.0.0.1'],
     [undefined, '127.0.0.1'],
   ])('with %s as trusted proxies', async (trustedProxies, expected) => {
     const asked: string[] = []

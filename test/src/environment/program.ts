@@ -6,7 +6,10 @@ import { text } from 'node:stream/consumers'
  * The environment variables that a Node process inherits from this process. The cache of compiled code halves the time
  * until the process is ready.
  */
-export const nodeEnvironment = { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }
+export const nodeEnvironment = {
+  PATH: process.env.PATH ?? '',
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
+}
 
 /**
  * Whether a program is on the path. With `CI=true`, a missing program is an error, so that no test is skipped

@@ -11,7 +11,7 @@ import { z } from 'zod'
 import { residentMemory } from '../memory/peak-memory.ts'
 import type { BucketOwner } from '../s3-gateway/bucket-owner.ts'
 import { openApp } from '../stack/client.ts'
-import { type RunningStack, startStack } from '../stack/running-stack.ts'
+import { type RunningStack, type StackAccess, startStack } from '../stack/running-stack.ts'
 
 /** Apps that run as processes of their own. */
 export const appNames = ['api', 'worker', 'dashboard', 's3-gateway'] as const
@@ -34,7 +34,7 @@ export async function startHostileStack(env: Record<string, string> = {}): Promi
   return await startStack({ workers: 2, env: { ...settingsOfRun, ...env } })
 }
 
-export async function urlsOf(stack: RunningStack): Promise<StackUrls> {
+export async function urlsOf(stack: StackAccess): Promise<StackUrls> {
   const { api, dashboard, s3_gateway: s3Gateway } = await stack.info()
   assert(dashboard && s3Gateway)
   return { api, dashboard, s3Gateway }
@@ -47,7 +47,7 @@ async function pidsOf(stack: RunningStack): Promise<Record<AppName, number[]>> {
 }
 
 /** Creates an app with these users and an access key. */
-export async function openTenant(stack: RunningStack, users: readonly string[]): Promise<BucketOwner> {
+export async function openTenant(stack: StackAccess, users: readonly string[]): Promise<BucketOwner> {
   const app = await openApp(stack, users)
   const environment = { ENCRYPTION_KEYS: await encryptionKeysOf(stack.home, {}) }
   const { ENCRYPTION_KEYS } = readSettings(environment, ['ENCRYPTION_KEYS'])

@@ -1,8 +1,8 @@
 import { stringify } from 'yaml'
 
 // Renders the subset of Helm's template language that infra/helm uses: values by path, variables, `range` over a map or
-// a list, `if` with `not`, `and`, `eq`, and the functions `fail`, `quote`, `toYaml` and `nindent`. Everything else is
-// an error, so that the tests do not silently skip other constructs.
+// a list, `if` with `not`, `and`, `or`, `eq`, `has`, and the functions `fail`, `quote`, `toYaml` and `nindent`.
+// Everything else is an error, so that the tests do not silently skip other constructs.
 
 /** Variables by name. `$` is the root, where paths without a variable also begin. */
 type Scope = ReadonlyMap<string, unknown>
@@ -99,6 +99,10 @@ function call([name = '', ...words]: readonly string[], scope: Scope, last: read
       return args().some(isTrue)
     case 'eq':
       return args()[0] === args()[1]
+    case 'has': {
+      const [item, list] = args()
+      return Array.isArray(list) && list.includes(item)
+    }
     case 'fail':
       throw new Error(String(args()[0]))
     case 'quote':

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { ScaledObject, TriggerAuthentication } from '@kubernetes-models/keda/keda.sh/v1alpha1'
 import { type SettingName, settings } from '@sluice/config'
+import { Ajv } from 'ajv'
 import { Deployment } from 'kubernetes-models/apps/v1'
 import { Job } from 'kubernetes-models/batch/v1'
 import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1'
@@ -32,11 +33,22 @@ const manifest = z.looseObject({
   data: z.record(z.string(), z.string()).optional(),
 })
 
-/** Renders all manifests of the chart with its required values and with changes. */
-function rendered(change: (values: Record<string, Record<string, unknown>>) => void = () => {}) {
+const fits = new Ajv({ strict: false, allErrors: true }).compile(
+  JSON.parse(readFileSync(new URL('values.schema.json', chart), 'utf8')),
+)
+
+/** Returns the chart's values with the required values and with changes. */
+function valuesWith(change: (values: Record<string, Record<string, unknown>>) => void = () => {}) {
   const values = parse(readFileSync(new URL('values.yaml', chart), 'utf8'))
   values.settings.DASHBOARD_TRUSTED_PROXIES = '10.244.0.0/16'
   change(values)
+  return values
+}
+
+/** Renders all manifests of the chart with its required values and with changes, which must fit the values' schema. */
+function rendered(change: (values: Record<string, Record<string, unknown>>) => void = () => {}) {
+  const values = valuesWith(change)
+  expect(fits(values) ? [] : fits.errors).toEqual([])
   const root = { Release: { Name: 'sluice' }, Values: values }
   return readdirSync(new URL('templates/', chart))
     .flatMap((file) =>
@@ -116,6 +128,57 @@ describe('the Helm chart', () => {
     for (const kind of ['Deployment', 'PodDisruptionBudget', 'NetworkPolicy'])
       expect(named(manifests, kind)).toEqual(apps)
     expect(named(manifests, 'Service')).toEqual(['sluice-api', 'sluice-dashboard', 'sluice-s3-gateway'])
+  })
+
+  test.each([
+    ['a misspelt value', { autoscalling: { enabled: false } }],
+    ['a misspelt value of an app', { apps: { worker: { replica: 3 } } }],
+    ['text instead of a number', { apps: { api: { replicas: 'two' } } }],
+    ['an app that does not exist', { apps: { gateway: {} } }],
+    ['a setting that is a list', { settings: { DASHBOARD_TRUSTED_PROXIES: ['10.0.0.0/8'] } }],
+    ['a secret among the values', { existingSecret: { DATABASE_URL: 'postgres://…' } }],
+    ['a port that does not exist', { networkPolicies: { egressPorts: [70_000] } }],
+  ])('refuses %s by the schema of its values', (_, changes) => {
+    const merge = (into: Record<string, unknown>, from: object) => {
+      for (const [name, value] of Object.entries(from)) {
+        const known = into[name]
+        const isNested = value instanceof Object && known instanceof Object && !Array.isArray(value)
+        if (isNested) merge(known as Record<string, unknown>, value)
+        else into[name] = value
+      }
+    }
+    expect(fits(valuesWith((values) => merge(values, changes)))).toBe(false)
+  })
+
+  test('gives the pods a service account and certificate authorities if the values name them', () => {
+    const pods = (manifests: ReturnType<typeof rendered>) =>
+      JSON.stringify(manifests.filter(({ kind }) => kind === 'Deployment' || kind === 'Job'))
+    expect(pods(rendered())).not.toMatch(/serviceAccountName|\/etc\/sluice/)
+    const named = rendered((values) => Object.assign(values, { serviceAccountName: 'sluice', certificates: 'company' }))
+    expect(pods(named).match(/"serviceAccountName":"sluice"/g)).toHaveLength(appNames.length)
+    expect(pods(named).match(/"configMap":\{"name":"company"\}/g)).toHaveLength(appNames.length + 1)
+    expect(pods(named).match(/"mountPath":"\/etc\/sluice","readOnly":true/g)).toHaveLength(appNames.length + 1)
+  })
+
+  test('tells the migration the number of the cell, which it cannot read from the settings yet', () => {
+    const migration = (cell?: string) => {
+      const manifests = rendered((values) => Object.assign(values.settings ?? {}, cell !== undefined && { CELL: cell }))
+      return JSON.stringify(manifests.find(({ kind }) => kind === 'Job'))
+    }
+    expect(migration()).not.toContain('CELL')
+    expect(migration('3')).toContain('{"name":"CELL","value":"3"}')
+  })
+
+  test('demands the secrets without which no process starts, and no others', () => {
+    const optional = z.array(z.string()).parse(valuesWith().optionalSecrets)
+    const required = secrets.filter((name) => !optional.includes(name))
+    expect(required).toEqual([
+      'DATABASE_URL',
+      'S3_ACCESS_KEY_ID',
+      'S3_SECRET_ACCESS_KEY',
+      'SMTP_URL',
+      'ENCRYPTION_KEYS',
+    ])
   })
 
   test('leaves the number of workers to KEDA if KEDA is enabled', () => {

@@ -5,7 +5,7 @@ import { Ajv2019 } from 'ajv/dist/2019.js'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { appNames, secrets, secretsOfApp, secretsOfMigration } from './secrets-of-app.ts'
+import { appNames, secrets, secretsOfApp } from './secrets-of-app.ts'
 
 const read = (path: string) => readFileSync(new URL(`../../../infra/${path}`, import.meta.url), 'utf8')
 const file: unknown = parse(read('compose.yaml'), { merge: true })
@@ -52,8 +52,9 @@ test.each(appNames)(
     const names = Object.keys(environment).filter((name): name is SettingName => name in settings)
     expect(names).toEqual(Object.keys(environment))
     expect(() => readSettings(environment, names)).not.toThrow()
-    // The compose file has no OpenID Connect provider.
-    const needed = (await secretsOfApp(app)).filter((name) => name !== 'OIDC_CLIENT_SECRET')
+    // The compose file has no Sentinels, and no OAuth 2.0.
+    const absent = ['REDIS_SENTINELS', 'SMTP_OAUTH2_CLIENT_SECRET', 'SMTP_OAUTH2_REFRESH_TOKEN', 'OIDC_CLIENT_SECRET']
+    const needed = (await secretsOfApp(app)).filter((name) => !absent.includes(name))
     expect(secrets.filter((name) => name in environment).toSorted()).toEqual(needed)
     // With published ports, all connections come from Docker's own address.
     expect(environment.DASHBOARD_TRUSTED_PROXIES).toBe('loopback,uniquelocal')
@@ -62,7 +63,7 @@ test.each(appNames)(
 
 test('compose.yaml passes to the migration only the secrets that it reads', () => {
   const environment = services.migrate?.environment ?? {}
-  expect(secrets.filter((name) => name in environment)).toEqual(secretsOfMigration)
+  expect(secrets.filter((name) => name in environment)).toEqual(['DATABASE_URL', 'REDIS_URL'])
 })
 
 test.each(['worker', 'dashboard', 's3-gateway'])(

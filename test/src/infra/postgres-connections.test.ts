@@ -51,22 +51,27 @@ test('a new connection reads the password from its file: it can change while the
   await until('a connection with the new password', () => answers(db))
 })
 
-test('of several hosts, the first one that answers is used, and another one after it has failed', async () => {
-  const port = Number(new URL(database.url).port)
-  const proxies = await Promise.all([startTcpProxy(() => port), startTcpProxy(() => port)])
-  onTestFinished(async () => {
-    await Promise.all(proxies.map((proxy) => proxy.close()))
-  })
-  const [first, second] = proxies
-  const hosts = `127.0.0.1:${first?.port},127.0.0.1:${second?.port}`
-  const db = open(database.url.replace(/127\.0\.0\.1:\d+|localhost:\d+/, hosts))
-  expect(await answers(db)).toBe(true)
-  first?.set({ kind: 'refuse' })
-  await until('the second host', () => answers(db))
-  first?.set({ kind: 'fine' })
-  second?.set({ kind: 'refuse' })
-  await until('the first host again', () => answers(db))
-})
+test.each(['read-write', 'any'])(
+  'of several hosts, the first one that answers is used, and another one after it has failed: %s',
+  async (target) => {
+    const port = Number(new URL(database.url).port)
+    const proxies = await Promise.all([startTcpProxy(() => port), startTcpProxy(() => port)])
+    onTestFinished(async () => {
+      await Promise.all(proxies.map((proxy) => proxy.close()))
+    })
+    const [first, second] = proxies
+    const hosts = `127.0.0.1:${first?.port},127.0.0.1:${second?.port}`
+    const url = new URL(database.url)
+    url.searchParams.set('target_session_attrs', target)
+    const db = open(url.href.replace(/127\.0\.0\.1:\d+|localhost:\d+/, hosts))
+    expect(await answers(db)).toBe(true)
+    first?.set({ kind: 'refuse' })
+    await until('the second host', () => answers(db))
+    first?.set({ kind: 'fine' })
+    second?.set({ kind: 'refuse' })
+    await until('the first host again', () => answers(db))
+  },
+)
 
 test('if no host accepts writes, the error names the hosts and their reasons', async () => {
   const { port } = new URL(database.url)

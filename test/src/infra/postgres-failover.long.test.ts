@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
 import { openClientApp, upload } from '../faults/harness/client.ts'
@@ -8,25 +8,84 @@ import { compareWithModel } from '../faults/harness/comparison.ts'
 import { type Deployment, startDeployment } from '../faults/harness/deployment.ts'
 import { generateSoundFile } from '../faults/harness/generate.ts'
 import { slowBatches, untilRows } from '../faults/harness/import-states.ts'
+import { startTcpProxy, type TcpProxy } from '../faults/harness/tcp-proxy.ts'
 import { type Standby, startStandby } from './postgres-standby.ts'
 
-// `DATABASE_URL` names both servers. The harness itself reads from the one that is the primary.
-let deployment: Deployment
-let standby: Standby
-beforeAll(async () => {
-  deployment = await startDeployment({
+/** A deployment whose Postgres has a standby. The harness itself reads from the server that is the primary. */
+interface Pair {
+  deployment: Deployment
+  standby: Standby
+  /** Silences the primary's machine, so that nobody closes the connections to it. */
+  cutOff(): void
+  /** Leads the clients to the promoted standby. */
+  moveAddress(): void
+}
+
+/** Starts the processes with both servers in `DATABASE_URL`. Nothing moves: the processes find the primary. */
+async function startWithBothHosts(): Promise<Pair> {
+  return await startPair(async (primaryUrl, standbyUrl) => ({
+    url: primaryUrl.replace(/:(\d+)\//, `:$1,127.0.0.1:${new URL(standbyUrl).port}/`),
+    moveAddress: () => {},
+    close: async () => {},
+  }))
+}
+
+/** Starts the processes with one host and port, which lead to the primary until the address moves. */
+async function startWithMovingAddress(): Promise<Pair> {
+  let network: TcpProxy | undefined
+  const pair = await startPair(async (primaryUrl, standbyUrl) => {
+    let target = Number(new URL(primaryUrl).port)
+    const proxy = await startTcpProxy(() => target)
+    network = proxy
+    return {
+      url: primaryUrl.replace(/:\d+\//, `:${proxy.port}/`),
+      moveAddress() {
+        target = Number(new URL(standbyUrl).port)
+        proxy.set({ kind: 'fine' })
+        proxy.reset() // the machine that takes over an address resets connections that it does not know
+      },
+      close: proxy.close,
+    }
+  })
+  return { ...pair, cutOff: () => network?.set({ kind: 'stall' }) }
+}
+
+async function startPair(
+  lead: (
+    primaryUrl: string,
+    standbyUrl: string,
+  ) => Promise<{ url: string; moveAddress(): void; close(): Promise<void> }>,
+): Promise<Pair> {
+  const parts: { standby?: Standby; moveAddress?: () => void } = {}
+  const deployment = await startDeployment({
     workers: 2,
     pooler: async (databaseUrl, { directUrl, dataDirectory }) => {
-      standby = await startStandby(directUrl, dataDirectory)
-      const other = new URL(standby.url).port
-      return { url: databaseUrl.replace(/:(\d+)\//, `:$1,127.0.0.1:${other}/`), close: standby.close }
+      const standby = await startStandby(directUrl, dataDirectory)
+      const { url, moveAddress, close } = await lead(databaseUrl, standby.url)
+      Object.assign(parts, { standby, moveAddress })
+      return {
+        url,
+        async close() {
+          await close()
+          await standby.close()
+        },
+      }
     },
   })
-})
-afterAll(() => deployment.close())
+  onTestFinished(() => deployment.close())
+  const { standby, moveAddress } = parts
+  if (standby === undefined || moveAddress === undefined) throw new Error('no standby')
+  return { deployment, standby, cutOff: () => {}, moveAddress }
+}
 
-test('the primary dies in the middle of imports: the promoted standby applies the lost tail again, in order', async () => {
-  const promoted: Deployment = { ...deployment, db: standby.connection.db }
+/** Kills the primary at once, as `pg_ctl stop --mode=immediate` does. */
+async function killPrimary({ postgres }: Deployment): Promise<void> {
+  const [pid] = (await readFile(join(postgres.dataDirectory, 'postmaster.pid'), 'utf8')).split('\n')
+  process.kill(Number(pid), 'SIGQUIT')
+}
+
+/** Uploads two files for each of two apps, and waits until the standby has rows of the first import. */
+async function importsInFlight({ deployment, standby }: Pair, promoted: Deployment) {
   const random = seeded(11)
   await slowBatches(deployment.db, 100)
   const apps = [await openClientApp(deployment), await openClientApp(deployment)]
@@ -44,21 +103,36 @@ test('the primary dies in the middle of imports: the promoted standby applies th
   }
   await until('the standby to know the imports', received)
   await untilRows(promoted, first, 1)
+  return { apps, first }
+}
 
-  // From here on the primary commits what the standby never receives.
-  standby.replication.set({ kind: 'stall' })
-  const committed = await untilRows(deployment, first, (await untilRows(deployment, first, 0)) + 200)
-  const [pid] = (await readFile(join(deployment.postgres.dataDirectory, 'postmaster.pid'), 'utf8')).split('\n')
-  process.kill(Number(pid), 'SIGQUIT')
-  const killedAt = performance.now()
-  await standby.promote()
-  const survived = await untilRows(promoted, first, 0)
-  expect(survived).toBeLessThan(committed)
+describe('the primary dies in the middle of imports: the promoted standby applies the lost tail again, in order', () => {
+  test.each([
+    ['DATABASE_URL has both hosts', startWithBothHosts, false],
+    ['one address moves to the standby', startWithMovingAddress, false],
+    ['one address moves to the standby after the machine of the primary went silent', startWithMovingAddress, true],
+  ] as const)('%s', { timeout: 180_000 }, async (_, start, isSilent) => {
+    const pair = await start()
+    const { deployment, standby } = pair
+    const promoted: Deployment = { ...deployment, db: standby.connection.db }
+    const { apps, first } = await importsInFlight(pair, promoted)
 
-  await untilRows(promoted, first, survived + 1)
-  const recoveryMs = Math.round(performance.now() - killedAt)
-  console.log(`${committed - survived} rows were lost; progress again after ${recoveryMs} ms`)
-  expect(recoveryMs).toBeLessThan(30_000)
-  await slowBatches(promoted.db, 0)
-  expect((await compareWithModel(promoted, apps)).violations).toEqual([])
-}, 180_000)
+    // From here on the primary commits what the standby never receives.
+    standby.replication.set({ kind: 'stall' })
+    const committed = await untilRows(deployment, first, (await untilRows(deployment, first, 0)) + 200)
+    if (isSilent) pair.cutOff()
+    await killPrimary(deployment)
+    const killedAt = performance.now()
+    await standby.promote()
+    pair.moveAddress()
+    const survived = await untilRows(promoted, first, 0)
+    expect(survived).toBeLessThan(committed)
+
+    await untilRows(promoted, first, survived + 1)
+    const recoveryMs = Math.round(performance.now() - killedAt)
+    console.log(`${committed - survived} rows were lost; progress again after ${recoveryMs} ms`)
+    expect(recoveryMs).toBeLessThan(30_000)
+    await slowBatches(promoted.db, 0)
+    expect((await compareWithModel(promoted, apps)).violations).toEqual([])
+  })
+})

@@ -7,6 +7,7 @@ import { openRateLimiter } from '@sluice/rate-limits'
 import { openRedis } from '@sluice/redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
+import { makeCertificate } from '../environment/certificate.ts'
 import { freePort } from '../environment/free-port.ts'
 import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
@@ -16,7 +17,7 @@ import { startDeployment } from '../faults/harness/deployment.ts'
 import { generateSoundFile } from '../faults/harness/generate.ts'
 import { slowBatches, untilRows } from '../faults/harness/import-states.ts'
 import { queueSuite } from '../queue/queue-suite.ts'
-import { makeCertificate, type Server, startSentinelTrio, startServer } from './redis-servers.ts'
+import { type Server, startSentinelTrio, startServer } from './redis-servers.ts'
 
 const withRedis = describe.skipIf(inject('redisUrl') === undefined)
 
@@ -37,7 +38,7 @@ withRedis('Redis with TLS, a user that may only use its own keys, and a key pref
     keyPrefix: 'team:',
   })
   beforeAll(async () => {
-    const made = await makeCertificate(folder)
+    const made = await makeCertificate(folder, 'redis')
     certificate = made.certificate
     port = await freePort()
     const lines = [
@@ -80,7 +81,7 @@ withRedis('Redis with TLS, a user that may only use its own keys, and a key pref
   })
 
   test('a certificate that the CA file does not have is refused', async () => {
-    const other = await makeCertificate(await mkdtemp(join(folder, 'other-')))
+    const other = await makeCertificate(await mkdtemp(join(folder, 'other-')), 'redis')
     const options = { retries: 0, queued: false, lazy: true, responseTimeoutMs: 5_000, longestPauseMs: 100 }
     const redis = openRedis({ ...store(), caFile: other.certificate }, options)
     onTestFinished(() => redis.disconnect())

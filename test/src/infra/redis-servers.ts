@@ -4,7 +4,6 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { freePort } from '../environment/free-port.ts'
-import { runProgram } from '../environment/program.ts'
 import { until } from '../environment/wait.ts'
 
 /** A running redis-server. */
@@ -101,18 +100,4 @@ export async function startSentinelTrio(folder: string, name: string): Promise<S
       await Promise.all([...sentinels, ...servers].map((server) => server.kill()))
     },
   }
-}
-
-/** Makes a self-signed certificate for 127.0.0.1. Returns the paths of its file and of its key. */
-export async function makeCertificate(folder: string): Promise<{ certificate: string; key: string }> {
-  const [certificate, key] = [join(folder, 'redis.crt'), join(folder, 'redis.key')]
-  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
-  const subject = ['-subj', '/CN=redis', '-addext', 'subjectAltName=IP:127.0.0.1']
-  const { code, output } = await runProgram(
-    'openssl',
-    [...request, ...subject, '-keyout', key, '-out', certificate],
-    {},
-  )
-  if (code !== 0) throw new Error(output)
-  return { certificate, key }
 }

@@ -7,7 +7,6 @@ import { openQueues } from '@sluice/queue'
 import { type InvitationOutcome, inviteMember } from '@sluice/sign-in'
 import { listEndpoints } from '@sluice/webhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type App, openApp as openApiApp, openTestApi, send, type TestApi } from '../api/test-api.ts'
 import { signInAddress } from '../dashboard/sign-in-address.ts'
 import {
   openApp,
@@ -21,7 +20,6 @@ import { queueFile } from '../imports/import-fixture.ts'
 
 // Whatever changes something leaves its entry in the audit log. A new route must join one of the lists here.
 let dashboard: TestDashboard
-let api: TestApi
 let [member, operator]: Visitor[] = []
 let appId: number
 beforeAll(async () => {
@@ -30,11 +28,9 @@ beforeAll(async () => {
   appId = (await openApp(dashboard, 'Shop', 'anna@example.com')).appId
   member = await signIn(dashboard, 'anna@example.com')
   operator = await signIn(dashboard, 'operator@example.com')
-  api = await openTestApi()
 })
 afterAll(async () => {
   await dashboard.close()
-  await api.close()
 })
 
 const newest = async (db: TestDashboard['db']) => (await auditLogPage(db, {}, 1)).entries[0]
@@ -271,7 +267,7 @@ const recorded: Record<string, Action> = {
   },
 }
 
-/** Routes whose requests change nothing that the log is about. */
+/** Routes whose requests change nothing that the audit log records. */
 const silent = [
   'POST /theme',
   'POST /sign-in',
@@ -356,60 +352,8 @@ test('the pages of the log follow each other without gaps, and a made-up positio
     next = /href="([^"]+\?before=[^"]+)">Older/.exec(text)?.[1]?.replaceAll('&amp;', '&')
   }
   expect(seen).toEqual(Array.from({ length: 120 }, (_, n) => String(119 - n)))
-  for (const before of ['x', '2026-99-99 00:00:00~1', "2026-01-01 00:00:00+00~1'", '']) {
+  for (const before of ['x', '2026-02-30 00:00:00~1', '1~2~3', "1796000000000000~1'", '']) {
     const page = await (operator as Visitor).get(`/apps/${app}/audit-log?before=${encodeURIComponent(before)}`)
     expect([before, page.status, /name \d+\./.test(page.text)]).toEqual([before, 200, false])
   }
-})
-
-const apiRecorded: Record<
-  string,
-  { what: AuditAction; do(app: App): Promise<{ status: number; target: string | null }> }
-> = {
-  'POST /v1/exports': {
-    what: 'export.request',
-    do: async (app) => ({ ...(await send(api, app, '/v1/exports', {})), target: null }),
-  },
-  'DELETE /v3/user_profiles/bulk_import/:importId': {
-    what: 'import.cancel',
-    async do(app) {
-      const importId = await queueFile(api, app.appId, 'user_id,a\nalice,1\n')
-      const path = `/v3/user_profiles/bulk_import/${importId}`
-      return { ...(await send(api, app, path, undefined, { method: 'DELETE' })), target: importId }
-    },
-  },
-  'POST /v3/user_data_deletions': {
-    what: 'deletion.request',
-    async do(app) {
-      const body = { identity_type: 'user_id', identity_value: ['alice', 'secret-user'] }
-      return { ...(await send(api, app, '/v3/user_data_deletions', body)), target: '2 users' }
-    },
-  },
-}
-
-/** Routes that change only imports, users and values, which have their own records. */
-const apiSilent = [
-  'POST /v3/user_profiles/bulk_import',
-  'POST /v2/user_profiles/bulk_import',
-  'POST /v2/user_profiles',
-  'POST /v1/users',
-  'POST /v1/profile_keys',
-  'DELETE /v1/users/:userId/profiles/:key',
-]
-
-test('every route of the API that may change something is in a list, and leaves its entry', async () => {
-  const routes = Object.entries(api.api.auditedRoutes())
-  const names = (isSilent: boolean) =>
-    routes.filter(([, audit]) => (audit !== undefined && 'nothing' in audit) === isSilent).map(([route]) => route)
-  expect(names(false).sort()).toEqual(Object.keys(apiRecorded).sort())
-  expect(names(true).sort()).toEqual(apiSilent.toSorted())
-  const app = await openApiApp(api, ['alice'])
-  for (const { what, do: act } of Object.values(apiRecorded)) {
-    const { status, target } = await act(app)
-    expect(status).toBeLessThan(300)
-    const who = { who: `…${app.token.slice(-4)}`, who_type: 'token' }
-    expect(await newest(api.database.db)).toMatchObject({ app_id: app.appId, ...who, what, target, outcome: 'done' })
-  }
-  const { entries } = await auditLogPage(api.database.db, { appId: app.appId }, 100)
-  expect(JSON.stringify(entries)).not.toMatch(/secret-user|alice|slc_/)
 })

@@ -40,7 +40,7 @@ interface Recorded {
 let accessKeyId = ''
 let endpointId = ''
 
-/** In the order in which they run. */
+/** The commands that leave an entry, in the order in which the test runs them. */
 const recorded: Record<string, Recorded> = {
   'app create': { what: 'app.create', args: () => ['--name', 'Shop', '--email', 'anna@example.com'] },
   'app set': { what: 'app.set', args: () => [...app(), '--new-keys', 'refuse'] },
@@ -81,7 +81,7 @@ const silent = [
   'app show',
   'audit',
   'deletions',
-  // The API records it.
+  // The API records the request of the export.
   'export',
   'import',
   'import show',
@@ -89,7 +89,7 @@ const silent = [
   'key list',
   'keys',
   'keys add',
-  // Records what it applied, on a database that has the log.
+  // Leaves an entry only if it has applied a migration.
   'migrate',
   'user show',
   'users register',

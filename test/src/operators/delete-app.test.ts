@@ -1,9 +1,9 @@
-import { createApp } from '@sluice/accounts'
+import { addMember, createApp } from '@sluice/accounts'
 import { auditLogPage } from '@sluice/audit-log'
 import { sql } from '@sluice/database'
 import { appTables, beginAppDeletion, deleteApp, deleteApps } from '@sluice/deletions'
 import { claimNext, dispatchNextInOrder, reportCancelled, runImport } from '@sluice/imports'
-import { inviteMember } from '@sluice/sign-in'
+import { addOperator, createLink, inviteMember, redeemLink } from '@sluice/sign-in'
 import { beforeEach, expect, test } from 'vitest'
 import { addDeletions, addUsers } from '../dashboard/sample-data.ts'
 import { openTestBucket, type TestBucket } from '../environment/storage.ts'
@@ -32,7 +32,7 @@ beforeEach(async () => {
   }
 })
 
-/** Creates an app with rows in as many tables as imports, deletions and mails fill. */
+/** Creates an app with rows in the tables that imports, deletions, mails and invitations fill. */
 async function fill(): Promise<number> {
   const { db } = fixture.database
   const app = await openApp(fixture, ['alice', 'bob'])
@@ -108,6 +108,32 @@ test('nothing of the app is left in tables or storage, and the other app keeps e
     ['app.delete', 'failed'],
     ['app.delete', 'done'],
   ])
+})
+
+test('its members are signed out, unless they belong to another app', async () => {
+  const { db } = fixture.database
+  await sql`delete from members`.execute(db)
+  for (const [app, email] of [
+    [appId, 'former@example.com'],
+    [appId, 'other@example.com'],
+    [otherId, 'other@example.com'],
+    [appId, 'operator@example.com'],
+  ] as const) {
+    await addMember(db, app, email)
+  }
+  await addOperator(db, 'operator@example.com')
+  const people = ['former@example.com', 'operator@example.com', 'other@example.com']
+  for (const email of people) {
+    await sql`
+      insert into provider_accounts (issuer, email, subject) values ('https://id.example.com', ${email}, ${email})
+    `.execute(db)
+    await redeemLink(db, (await createLink(db, email))?.secret ?? '')
+  }
+  expect(await beginAppDeletion(db, appId)).toBe(true)
+  for (const table of ['sessions', 'provider_accounts'] as const) {
+    const rows = await db.selectFrom(table).select('email').orderBy('email').execute()
+    expect(rows.map(({ email }) => email)).toEqual(people.slice(1))
+  }
 })
 
 test('from its beginning on, nobody can use the app: no token, no member, no import, no report', async () => {

@@ -1,10 +1,12 @@
 import { sql } from '@sluice/database'
 import { removeOldImports } from '@sluice/imports'
 import { removeOldMails } from '@sluice/mail'
+import type { Host } from '@sluice/worker-app/src/host.ts'
+import { maintenanceTasks } from '@sluice/worker-app/src/maintenance-tasks.ts'
 import { beforeEach, expect, test } from 'vitest'
 import { type ImportFixture, openApp, openImportFixture } from '../imports/import-fixture.ts'
 
-// What ended long ago is removed (`HISTORY_RETENTION_DAYS`), in small batches.
+// Imports and mails that ended over `HISTORY_RETENTION_DAYS` ago are removed, in small batches.
 let fixture: ImportFixture
 let appId = 0
 beforeEach(async () => {
@@ -51,13 +53,24 @@ test('imports that ended long ago are removed, more than one batch of them, and 
   expect(await removeOldImports(fixture.context, days)).toBe(0)
 })
 
+test.each([
+  [0, 1],
+  [days, 0],
+])('HISTORY_RETENTION_DAYS=%i: %i old imports are left', async (retention, left) => {
+  await addImports('old', 1, {})
+  const settings = { ...fixture.context.settings, HISTORY_RETENTION_DAYS: retention }
+  const host = { context: { ...fixture.context, settings } } as unknown as Host
+  await maintenanceTasks.find(({ name }) => name === 'remove-history')?.run(host)
+  expect(await namesLeft()).toHaveLength(left)
+})
+
 test('an interrupted removal ends after its batch, and two removals at once do not wait for each other', async () => {
   await addImports('old', 1_800, {})
   const shutdown = new AbortController()
   shutdown.abort()
   expect(await removeOldImports({ ...fixture.context, shutdown: shutdown.signal }, days)).toBe(0)
   const removed = await Promise.all([removeOldImports(fixture.context, days), removeOldImports(fixture.context, days)])
-  // Each skips rows that the other has locked, so the last rows may be left to the next run.
+  // Each run skips rows that the other has locked, so the last rows may be left to the next run.
   expect(removed[0] + removed[1] + (await removeOldImports(fixture.context, days))).toBe(1_800)
 })
 

@@ -13,7 +13,7 @@ import { openTestStorage } from '../environment/storage.ts'
 import { importFile, openApp, openImportFixture } from '../imports/import-fixture.ts'
 import { sluice } from './command-line.ts'
 
-// Limits of one app (docs/operations.md, Limits of an app).
+// Limits of one app (docs/operations.md, Apps).
 const redis = inject('redisUrl')
 const stores: [string, string | undefined][] = [
   ['Postgres', undefined],
@@ -75,7 +75,7 @@ describe.each(stores)('the rate of first requests, counted in %s', (_, redisUrl)
     expect(await send(app.apiToken)).toEqual({ status: 200, limit: 100, remaining: 87 })
     expect(await send(other.apiToken)).toMatchObject({ limit: 10, remaining: 9 })
     await setAppLimits(database.db, app.appId, { bulkImport: '3/1h' })
-    // Another window begins at once.
+    // A limit with another length of the window begins a new window at once.
     expect(await send(app.apiToken)).toEqual({ status: 200, limit: 3, remaining: 2 })
     await setAppLimits(database.db, app.appId, { bulkImport: null })
     expect((await send(app.apiToken)).status).toBe(429)

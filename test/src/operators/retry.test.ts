@@ -21,7 +21,7 @@ import {
   queueFile,
 } from '../imports/import-fixture.ts'
 
-// A failed or cancelled import is imported again (docs/operations.md, Retrying).
+// A failed or cancelled import is imported again (docs/operations.md, Retrying and finding imports).
 let fixture: ImportFixture
 let appId = 0
 const noShutdown = new AbortController().signal
@@ -40,7 +40,7 @@ async function run(importId: string) {
   return await show(importId)
 }
 
-/** Queues an import and cancels it, with its report. */
+/** Queues an import, cancels it, and makes its report as maintenance does. */
 async function cancelled(content = file, dryRun = false): Promise<string> {
   const importId = await queueFile(fixture, appId, content, 'text/csv', dryRun)
   await cancelImport(fixture.context.db, importId)

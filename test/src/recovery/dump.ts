@@ -14,8 +14,8 @@ const contents = z.object({
 const contentsFile = 'contents.json'
 
 /**
- * The tables that a backup must hold: all but those of the queue, which maintenance refills, and counters of the
- * moment.
+ * The tables that a backup must hold. Left out are the tables of the queue, which maintenance refills, unlogged tables
+ * with short-lived values, and Kysely's own tables, which the migrations fill.
  */
 const ofBackup = `
   select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace

@@ -80,7 +80,7 @@ export async function rehearse(options: RehearsalOptions): Promise<RehearsalResu
   }
 }
 
-/** Loads apps that have uploaded all their files, until one import has ended and another is being applied. */
+/** Opens apps, and uploads all their files. Returns when one import has ended and another is being applied. */
 async function startLoad(deployment: Deployment, { apps, importsOfApp, rowsOfImport }: RehearsalOptions) {
   const clients = await Promise.all(Array.from({ length: apps }, () => openClientApp(deployment)))
   for (let number = 0; number < importsOfApp; number++) {

@@ -54,3 +54,15 @@ function conditionsOf(scan: Node): string {
   const ofIndexes = (scan.Plans ?? []).filter((child) => /^Bitmap/.test(child['Node Type'])).map(conditionsOf)
   return [...own, ...ofIndexes].join(' ')
 }
+
+/** Returns the parts that a statement reads or writes, by table. Parts are named as in partitioned-tables.ts. */
+export function partsRead({ plan }: LoggedStatement): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>()
+  const visit = (step: Node) => {
+    const [, table, part] = /^(.*)_part_(\d+)$/.exec(step['Relation Name'] ?? '') ?? []
+    if (table !== undefined && part !== undefined) found.set(table, (found.get(table) ?? new Set()).add(part))
+    for (const child of step.Plans ?? []) visit(child)
+  }
+  visit(plan)
+  return found
+}

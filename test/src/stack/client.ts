@@ -70,7 +70,7 @@ export async function requestImport(api: string, token: string, declaration: Dec
 /** An answer of storage. */
 export interface StorageAnswer {
   status: number
-  /** The error code of its XML, such as `BadDigest`. */
+  /** The error code in the XML of the answer, such as `BadDigest`. */
   code: string | undefined
 }
 

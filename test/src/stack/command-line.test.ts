@@ -114,6 +114,15 @@ test('import uploads a file and prints the import ID, or with --wait the finishe
   })
 })
 
+test('import --app refuses a token of another app before it uploads anything', async () => {
+  const { appId, token } = await openApp(stack, ['u1'])
+  const file = await write('of-app.csv', 'user_id,age\nu1,1\n')
+  const refused = await stack.sluice('import', file, '--token', token, '--app', String(appId + 1))
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('does not belong to app') })
+  expect((await stack.sluice('imports', '--app', String(appId))).json).toEqual([])
+  expect((await stack.sluice('import', file, '--token', token, '--app', String(appId))).code).toBe(0)
+})
+
 test('import --dry-run checks the file and applies nothing', async () => {
   const { appId, token } = await openApp(stack, ['u1'])
   const file = await write('dry.csv', 'user_id,age\nu1,1\nu2,2\n')

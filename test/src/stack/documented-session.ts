@@ -4,6 +4,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { StackInfo } from '@sluice/local-stack'
 import { onTestFinished } from 'vitest'
+import { nodeEnvironment } from '../environment/program.ts'
 import { openApp } from './client.ts'
 import type { StackAccess } from './running-stack.ts'
 
@@ -63,6 +64,7 @@ exec '${process.execPath}' '${command}' "$@"`,
   return {
     folder,
     env: {
+      ...nodeEnvironment,
       PATH: [bin, path].join(delimiter),
       HOME: folder,
       SLUICE_HOME: stack.home,

@@ -3,7 +3,8 @@ import { largeImports, timeoutMs } from './large-imports.ts'
 import { type RunningStack, startStack } from './running-stack.ts'
 import { lastClaim } from './worker-log.ts'
 
-// design.md §4, Exactly once and One owner. killed-worker.long.test.ts kills more workers, and lets them hang.
+// The guarantees "Exactly once" and "One owner" of design.md §4. killed-worker.long.test.ts kills more workers, and
+// lets them hang.
 let stack: RunningStack
 
 beforeAll(async () => {

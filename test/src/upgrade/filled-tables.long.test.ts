@@ -28,7 +28,7 @@ test('no migration reads through a table of 1,000,000 users while writers wait f
     expect(pages, upTo.at(-1)).toBeLessThan(maxPages)
   }
 
-  // The measurement itself: it sees an ordinary index, but no new column.
+  // Checks the measurement itself: an ordinary index exceeds the limit, and a new column does not.
   const column = sample('9998-column', 'alter table users add column sample integer not null default 1')
   expect(await pagesReadBy(database, () => migrate(database.url, column))).toBeLessThan(maxPages)
   const index = { ...column, ...sample('9999-index', 'create index users_sample on users (registered_at)') }

@@ -15,8 +15,8 @@ export interface PreviousRelease extends AsyncDisposable {
 }
 
 /**
- * Extracts the preceding release into a temporary folder. It is the newest tag `v…` before this commit. If there is no
- * tag, as in a clone without tags, it is the commit that the file `previous-release` names. `HEAD` in that file means
+ * Extracts the preceding release into a temporary folder. The preceding release is the newest tag `v…` before this
+ * commit. In a clone without tags, it is the commit that the file `previous-release` names. `HEAD` in that file means
  * that nothing was released yet: the last commit then stands for the preceding release.
  *
  * The release uses its own workspace packages, and the npm packages that are installed here. Throws if the commit is

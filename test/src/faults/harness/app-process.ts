@@ -37,6 +37,8 @@ export interface AppOptions {
   app: 'api' | 'worker' | 'dashboard' | 's3-gateway'
   env: Record<string, string>
   nodeOptions?: readonly string[]
+  /** A command that runs Node, such as `ip netns exec <name>`. It must replace itself by Node. */
+  within?: readonly string[]
   /** Folder of another release's repository. Defaults to this repository. */
   root?: string
   log(line: LogLine): void
@@ -52,12 +54,15 @@ export async function startApp({
   app,
   env,
   nodeOptions = [],
+  within = [],
   root = repository,
   log,
 }: AppOptions): Promise<AppProcess> {
+  const [execPath = process.execPath, ...execArgv] = [...within, process.execPath, ...nodeOptions]
   const child = fork(join(root, 'apps', app, 'src', 'main.ts'), [], {
     env: { ...nodeEnvironment, ...env },
-    execArgv: [...nodeOptions],
+    execPath,
+    execArgv,
     // The process stops when the channel closes, so that a killed test run leaves nothing running.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })

@@ -22,7 +22,7 @@ const answerTimeoutMs = 5_000
 const attempts = 200
 
 /** Creates an app with the users of {@link generatedUsers}. */
-export async function openClientApp({ db }: Deployment): Promise<ClientApp> {
+export async function openClientApp({ db }: Pick<Deployment, 'db'>): Promise<ClientApp> {
   const name = crypto.randomUUID()
   const emails = [`${name}@example.com`, `rejected-${name}@example.com`] as const
   const { appId, apiToken } = await createApp(db, { name, email: emails[0] })
@@ -39,7 +39,7 @@ export interface Requested {
 
 /** Makes the first request, and repeats it until it succeeds. A lost answer leaves an import that nobody uploads to. */
 export function request(
-  { api }: Deployment,
+  { api }: Pick<Deployment, 'api'>,
   app: ClientApp,
   { bytes, contentType }: GeneratedFile,
 ): Promise<Requested> {
@@ -72,14 +72,18 @@ export async function send(app: ClientApp, { importId, descriptor }: Requested, 
 }
 
 /** Makes the first request and uploads the file. Returns the import ID. */
-export async function upload(deployment: Deployment, app: ClientApp, file: GeneratedFile): Promise<string> {
+export async function upload(
+  deployment: Pick<Deployment, 'api'>,
+  app: ClientApp,
+  file: GeneratedFile,
+): Promise<string> {
   const requested = await request(deployment, app, file)
   await send(app, requested, file)
   return requested.importId
 }
 
 /** Cancels an import, and repeats the request until it is answered. Returns false if the import had already ended. */
-export function cancel({ api }: Deployment, app: ClientApp, importId: string): Promise<boolean> {
+export function cancel({ api }: Pick<Deployment, 'api'>, app: ClientApp, importId: string): Promise<boolean> {
   return retry('the cancellation', async () => {
     const response = await fetch(`${api}${bulkImport}/${importId}`, {
       method: 'DELETE',

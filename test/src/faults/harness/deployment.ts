@@ -76,6 +76,8 @@ export interface Deployment {
 interface ProcessOverrides {
   env?: Record<string, string>
   nodeOptions?: readonly string[]
+  /** A command that runs Node, as in `startApp`. */
+  within?: readonly string[]
 }
 
 /** Encrypts the secrets in the database. */
@@ -142,9 +144,13 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
   const supervisor = superviseProcesses(log)
   parts.defer(async () => void (await supervisor.stop('SIGKILL')))
   const addWorker = (overrides: ProcessOverrides) =>
-    supervisor.start('worker', { ...env, ...overrides.env }, [...memoryLimits.worker, ...(overrides.nodeOptions ?? [])])
+    supervisor.start('worker', {
+      env: { ...env, ...overrides.env },
+      nodeOptions: [...memoryLimits.worker, ...(overrides.nodeOptions ?? [])],
+      within: overrides.within ?? [],
+    })
   await Promise.all([
-    supervisor.start('api', env, [], ({ info }) => {
+    supervisor.start('api', { env, nodeOptions: [], within: [] }, ({ info }) => {
       apiPort = Number(new URL(String(info.url)).port)
     }),
     ...Array.from({ length: options.workers ?? 2 }, () => addWorker({})),
@@ -213,11 +219,10 @@ function superviseProcesses(log: LogLine[]) {
 
   async function start(
     app: 'api' | 'worker',
-    env: Record<string, string>,
-    nodeOptions: readonly string[],
+    options: Required<ProcessOverrides>,
     onReady: (process: AppProcess) => void = () => {},
   ): Promise<AppProcess> {
-    const started = await startApp({ app, env, nodeOptions, log: (line) => log.push(line) })
+    const started = await startApp({ app, ...options, log: (line) => log.push(line) })
     running.set(started, app)
     onReady(started)
     supervising.push(
@@ -226,7 +231,7 @@ function superviseProcesses(log: LogLine[]) {
         while (!stopping) {
           await delay(replacementDelayMs)
           if (stopping) return
-          const again = await start(app, env, nodeOptions, onReady).catch(() => undefined)
+          const again = await start(app, options, onReady).catch(() => undefined)
           if (again !== undefined) return
         }
       }),

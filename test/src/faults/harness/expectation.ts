@@ -50,15 +50,17 @@ export function expectApp(runs: readonly RunFile[]): ExpectedApp {
     const world = { users: generatedUsers, keys: new Map(Object.entries(app.keys)) }
     const { header, rows } = { ...file.table, rows: file.table.rows.slice(0, cancelledAfter) }
     const applied = applyTable({ header, rows }, world, modelSettings)
-    app.keys = Object.fromEntries(applied.keys)
-    for (const [user, values] of applied.profiles)
-      app.profiles[user] = { ...app.profiles[user], ...Object.fromEntries(values) }
+    if (!file.dryRun) {
+      app.keys = Object.fromEntries(applied.keys)
+      for (const [user, values] of applied.profiles)
+        app.profiles[user] = { ...app.profiles[user], ...Object.fromEntries(values) }
+    }
     const errors = applied.errors.map(({ messages, cells }) => [Buffer.from(messages), ...cells])
     app.imports.push({
       state: cancelledAfter === undefined ? 'completed' : 'cancelled',
       error: null,
       rows_total: rows.length,
-      rows_applied: applied.applied,
+      rows_applied: file.dryRun ? 0 : applied.applied,
       rows_failed: errors.length,
       types: Object.fromEntries(applied.types),
       errorFile: errors.length === 0 ? undefined : write({ header: ['SERVICE_ERRORS', ...header], rows: errors }),

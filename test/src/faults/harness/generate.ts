@@ -9,6 +9,8 @@ export interface GeneratedFile {
   contentType: 'text/csv' | 'application/gzip'
   /** Why the whole file must be refused. Undefined if the file must be applied. */
   refusal: string | undefined
+  /** The file is only checked, and nothing is applied. */
+  dryRun?: true
 }
 
 /** Users of a generated app. */

@@ -86,7 +86,7 @@ export async function runAtRandom(run: RandomRun): Promise<RunFigures> {
 }
 
 /** Waits until every app has made progress. Returns how long that took, ms. */
-async function untilProgress(deployment: Deployment, apps: readonly ClientApp[]): Promise<number> {
+export async function untilProgress(deployment: Deployment, apps: readonly ClientApp[]): Promise<number> {
   const start = performance.now()
   const before = await progressOf(deployment)
   const hasProgressed = (now: Map<number, number>) =>
@@ -109,7 +109,12 @@ function progressOf({ db }: Deployment): Promise<Map<number, number>> {
  * Uploads one file after another, as fast as imports end. Cancels one import in six some time later. Uploads one file
  * in six so late that other imports have overtaken its import.
  */
-async function keepUploading(deployment: Deployment, app: ClientApp, random: Random, over: AbortSignal): Promise<void> {
+export async function keepUploading(
+  deployment: Deployment,
+  app: ClientApp,
+  random: Random,
+  over: AbortSignal,
+): Promise<void> {
   const late: Promise<void>[] = []
   for (let number = 0; !over.aborted; number++) {
     const file = generateFile(random, number, 1 + random(maxRows))

@@ -16,7 +16,7 @@ export type NetworkState =
 
 /** A TCP proxy that simulates faults of the network in front of a server. */
 export interface TcpProxy {
-  /** Port on 127.0.0.1. */
+  /** The port on which the proxy listens. */
   port: number
   /** Changes the state of the network. */
   set(state: NetworkState): void
@@ -25,8 +25,10 @@ export interface TcpProxy {
   close(): Promise<void>
 }
 
-/** Starts a proxy on `port`; 0 picks a free one. `target` returns the port on 127.0.0.1 for new connections. */
-export async function startTcpProxy(target: () => number, port = 0): Promise<TcpProxy> {
+/**
+ * Starts a proxy on `port` of `host`; 0 picks a free port. `target` returns the port on 127.0.0.1 for new connections.
+ */
+export async function startTcpProxy(target: () => number, port = 0, host = '127.0.0.1'): Promise<TcpProxy> {
   let state: NetworkState = { kind: 'fine' }
   const links = new Set<Link>()
   const server = createServer({ allowHalfOpen: true }, (client) => {
@@ -35,7 +37,7 @@ export async function startTcpProxy(target: () => number, port = 0): Promise<Tcp
     links.add(link)
     link.onEnd = () => links.delete(link)
   })
-  server.listen(port, '127.0.0.1')
+  server.listen(port, host)
   await once(server, 'listening')
   const reset = () => {
     for (const link of links) link.reset()

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { repository } from './engine.ts'
+
+const service = z.looseObject({
+  image: z.string(),
+  environment: z.record(z.string(), z.string()).default({}),
+  command: z.array(z.string()).default([]),
+  read_only: z.boolean().default(false),
+  tmpfs: z.array(z.string()).default([]),
+  cap_drop: z.array(z.string()).default([]),
+  security_opt: z.array(z.string()).default([]),
+  deploy: z.object({ replicas: z.number() }).default({ replicas: 1 }),
+})
+
+/** A service of compose.yaml that runs from the image of infra/Dockerfile. */
+export interface ComposeService {
+  name: string
+  replicas: number
+  /** Options of `podman run` that say the same as the file. */
+  options: string[]
+  command: string[]
+  environment: Record<string, string>
+}
+
+/** Reads compose.yaml. Returns its services from our image, and the images of the other services. */
+export function readComposeFile(): { ours: ComposeService[]; otherImages: string[] } {
+  const text = readFileSync(join(repository, 'infra', 'compose.yaml'), 'utf8')
+  const file = z.object({ services: z.record(z.string(), service) }).parse(parse(text, { merge: true }))
+  const services = Object.entries(file.services)
+  return {
+    ours: services.filter(([, { image }]) => image === 'sluice').map(([name, each]) => composeService(name, each)),
+    otherImages: [...new Set(services.map(([, { image }]) => image))].filter((image) => image !== 'sluice'),
+  }
+}
+
+function composeService(name: string, parsed: z.output<typeof service>): ComposeService {
+  const { environment, command, read_only: isReadOnly, tmpfs, cap_drop: drops, security_opt: security } = parsed
+  const options = [
+    ...(isReadOnly ? ['--read-only'] : []),
+    ...tmpfs.map((path) => `--tmpfs=${path}`),
+    ...drops.map((capability) => `--cap-drop=${capability}`),
+    ...security.map((option) => `--security-opt=${option.replace(/:true$/, '')}`),
+    ...Object.entries(environment).map(([setting, value]) => `--env=${setting}=${value}`),
+  ]
+  return { name, replicas: parsed.deploy.replicas, options, command, environment }
+}

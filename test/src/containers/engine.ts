@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { runProgram } from '../environment/program.ts'
+
+/** The root of the repository, which is the context of the image. */
+export const repository = fileURLToPath(new URL('../../..', import.meta.url))
+
+/** Buildah and podman with images and containers of their own, apart from others on the machine. */
+export interface Engine {
+  /** Builds an image with Buildah, and prints its steps. */
+  build(args: readonly string[]): Promise<void>
+  /** Runs podman. Returns the exit code, and what it printed. */
+  podman(args: readonly string[]): Promise<{ code: number; output: string }>
+  /** Runs podman. Returns what it printed, without white space at the end. Throws if it fails. */
+  run(args: readonly string[]): Promise<string>
+}
+
+/** Opens the engine. Its images stay in a cache between runs. */
+export async function openEngine(): Promise<Engine> {
+  const folder = join(repository, 'node_modules', '.cache', 'containers')
+  await mkdir(folder, { recursive: true })
+  const store = ['--root', join(folder, 'store'), '--runroot', join(folder, 'run')]
+  const podman = (args: readonly string[]) =>
+    runProgram('podman', [...store, '--cgroup-manager', 'cgroupfs', '--runtime', 'runc', ...args])
+  return {
+    podman,
+    async build(args) {
+      const child = spawn(
+        'buildah',
+        [...store, 'bud', '--layers', '--isolation', 'chroot', '--network', 'host', ...args],
+        {
+          stdio: ['ignore', 'inherit', 'inherit'],
+        },
+      )
+      const [code] = await once(child, 'exit')
+      if (code !== 0) throw new Error(`buildah bud ${args.join(' ')} ended with exit code ${code}`)
+    },
+    async run(args) {
+      const { code, output } = await podman(args)
+      if (code !== 0) throw new Error(`podman ${args.join(' ')}: ${output}`)
+      return output.trim()
+    },
+  }
+}
+
+/** Whether this machine can build and run containers. Otherwise prints what is missing. */
+export async function canRunContainers(): Promise<boolean> {
+  const missing: string[] = []
+  for (const tool of ['buildah', 'podman', 'runc', 'debootstrap']) {
+    const found = await runProgram(tool, ['--version']).catch(() => undefined)
+    if (found === undefined) missing.push(tool)
+  }
+  const isRoot = process.getuid?.() === 0
+  if (missing.length > 0) console.log(`skipped: there is no ${missing.join(', no ')} on the path`)
+  else if (!isRoot) console.log('skipped: containers with networks need root')
+  return missing.length === 0 && isRoot
+}

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect as connectTcp, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type RunningInbox, startInbox, startPostgres } from '@sluice/local-stack'
+import { startS3Endpoint } from '@sluice/s3-endpoint'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+
+/** The servers that the containers reach by the names and ports of compose.yaml. */
+export interface Servers extends AsyncDisposable {
+  /** Options of `podman run` that make the names known. */
+  names: string[]
+  inbox: RunningInbox
+}
+
+/** Secrets and names that compose.yaml publishes. */
+interface Published {
+  databaseUrl: string
+  accessKeyId: string
+  secretAccessKey: string
+  bucket: string
+}
+
+/**
+ * Starts Postgres, Redis, storage and a mail server on this machine, at an address that only the containers' network
+ * has. They replace the images of compose.yaml that cannot be fetched.
+ */
+export async function startServers(host: string, published: Published): Promise<Servers> {
+  const parts = new AsyncDisposableStack()
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-containers-'))
+    parts.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+    await startDatabase(folder, host, published.databaseUrl, parts)
+    await startRedisServer(folder, host, parts)
+    const storage = await startS3Endpoint({
+      ...{ root: join(folder, 'storage'), host, port: 9000, region: 'us-east-1', buckets: [published.bucket] },
+      credentials: published,
+      onError: (error) => console.error(error),
+    })
+    parts.defer(() => storage.close())
+    const inbox = await startInbox({ host, httpPort: 0, smtpPort: 1025, folder: join(folder, 'mails') })
+    parts.defer(() => inbox.close())
+    const names = ['postgres', 'redis', 'storage', 'mail'].map((name) => `--add-host=${name}:${host}`)
+    return { names, inbox, [Symbol.asyncDispose]: () => parts.disposeAsync() }
+  } catch (error) {
+    await parts.disposeAsync()
+    throw error
+  }
+}
+
+/** Starts the embedded Postgres with the role and the database of compose.yaml, and forwards port 5432 to it. */
+async function startDatabase(folder: string, host: string, url: string, parts: AsyncDisposableStack): Promise<void> {
+  const settings = { fsync: 'off', shared_buffers: '64MB', max_connections: '200' }
+  const server = await startPostgres({ dataDirectory: join(folder, 'postgres'), port: 0, settings })
+  parts.defer(server.stop)
+  const { username, password } = new URL(url)
+  const client = new pg.Client({ connectionString: server.url })
+  await client.connect()
+  await client.query(`alter role ${username} password '${password}'`)
+  await client.end()
+  const forward = createServer((from) => {
+    const to = connectTcp({ host: '127.0.0.1', port: server.port })
+    for (const each of [from, to]) each.on('error', () => void [from.destroy(), to.destroy()])
+    from.pipe(to).pipe(from)
+  })
+  forward.listen(5432, host)
+  await once(forward, 'listening')
+  parts.defer(async () => void forward.close())
+}
+
+async function startRedisServer(folder: string, host: string, parts: AsyncDisposableStack): Promise<void> {
+  const options = ['--bind', host, '--port', '6379', '--dir', folder, '--save', '', '--protected-mode', 'no']
+  const child = spawn('redis-server', [...options, '--maxmemory-policy', 'noeviction'], { stdio: 'ignore' })
+  const exited = once(child, 'exit')
+  parts.defer(async () => {
+    child.kill('SIGKILL')
+    await exited
+  })
+  const redis = new Redis({ host, retryStrategy: () => 50, maxRetriesPerRequest: 200 })
+  redis.on('error', () => {}) // the server is not listening yet
+  await redis.ping()
+  redis.disconnect()
+}

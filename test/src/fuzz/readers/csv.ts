@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { gunzipSync } from 'node:zlib'
+import { cellsOf, decompress, FileError, problemOf, readHeader, readRows } from '@sluice/csv'
+import { referenceRecords } from './csv-reference.ts'
+import { longestCompared, outcomeOf, pieces, sometimes, streamOf, type Target } from './target.ts'
+
+/** Maximum length of the message of a file's problem, characters: ten names of 256 characters, and the text around. */
+const longestMessage = 4_096
+
+function fileProblem(error: unknown): string | undefined {
+  if (!(error instanceof FileError)) return undefined
+  assert(error.message.length <= longestMessage, 'the message of a file is too long')
+  return error.message
+}
+
+const csvWords = ['"', '""', '",', ',"', '"\n', '\r\n', '\r', '\n', ',', 'user_id', '\xef\xbb\xbf', '\xc3\xa9', 'a']
+
+/** Rows: the same for any pieces, and as in a naive reading of the whole text. */
+export const csvRows: Target = {
+  name: 'csv-rows',
+  weight: 20,
+  dictionary: csvWords,
+  async check(input, random) {
+    const columns = sometimes([1, 2, 3], random)
+    const whole = await readAll([input], columns)
+    assert.deepEqual(await readAll(pieces(input, random), columns), whole)
+    if (input.length > longestCompared) return
+    assert.deepEqual(whole, referenceRecords(input.toString('latin1'), columns))
+  },
+}
+
+async function readAll(chunks: readonly Buffer[], columns: number | undefined) {
+  const rows: { cells: string[]; end: number; isBroken: boolean }[] = []
+  for await (const block of readRows(streamOf(chunks), columns === undefined ? {} : { columns })) {
+    for (let row = 0; row < block.count; row++) {
+      const cells = cellsOf(block, row).map((cell) => cell.toString('latin1'))
+      rows.push({ cells, end: block.rowEnd[row] ?? -1, isBroken: problemOf(block, row) === 'unclosed quote' })
+    }
+  }
+  return rows
+}
+
+/** Headers: the same for any pieces; an accepted header has the names of the first record. */
+export const csvHeader: Target = {
+  name: 'csv-header',
+  weight: 10,
+  dictionary: [...csvWords, 'user_id,', '$', 'SERVICE_ERRORS', '\xff', '\0'],
+  async check(input, random) {
+    const read = (chunks: Buffer[]) => outcomeOf(() => readHeader(streamOf(chunks)), fileProblem)
+    const whole = await read([input])
+    assert.deepEqual(await read(pieces(input, random)), whole)
+    if ('refusal' in whole) return
+    const { columns, end } = whole.value
+    const text = input.toString('latin1').replace(/^\xef\xbb\xbf/, '')
+    const [first] = referenceRecords(text)
+    assert.equal(end, (first?.end ?? 0) + input.length - text.length)
+    assert.deepEqual(
+      columns,
+      first?.cells.map((cell) => Buffer.from(cell, 'latin1').toString()),
+    )
+    assert(columns.includes('user_id') && new Set(columns).size === columns.length)
+  },
+}
+
+const uncompressedLimit = 262_144
+
+/**
+ * Compressed files: accepted or refused for any pieces. Accepted bytes are those of zlib, within the limit.
+ *
+ * How many bytes precede an error depends on the pieces: zlib drops its last block of output.
+ */
+export const gzip: Target = {
+  name: 'gzip',
+  weight: 5,
+  dictionary: ['\x1f\x8b\x08', '\0\0\0\0', '\xff\xff', '\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0'],
+  async check(input, random) {
+    const whole = await uncompress([input])
+    const cut = await uncompress(pieces(input, random))
+    assert.equal('refusal' in cut, 'refusal' in whole)
+    const [shorter, longer] = whole.bytes.length < cut.bytes.length ? [whole, cut] : [cut, whole]
+    assert(longer.bytes.subarray(0, shorter.bytes.length).equals(shorter.bytes))
+    if ('refusal' in whole) return
+    assert(shorter.bytes.equals(longer.bytes))
+    assert(gunzipSync(input).equals(whole.bytes))
+  },
+}
+
+async function uncompress(chunks: readonly Buffer[]) {
+  const parts: Buffer[] = []
+  const outcome = await outcomeOf(async () => {
+    for await (const part of decompress(streamOf(chunks), { gzip: true, limitBytes: uncompressedLimit }))
+      parts.push(part)
+  }, fileProblem)
+  const bytes = Buffer.concat(parts)
+  assert(bytes.length <= uncompressedLimit, `${bytes.length} bytes passed`)
+  return { ...outcome, bytes }
+}

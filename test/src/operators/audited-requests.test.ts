@@ -1,0 +1,85 @@
+import { type AuditAction, auditLogPage } from '@sluice/audit-log'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type App, openApp, openTestApi, send, type TestApi } from '../api/test-api.ts'
+import { queueFile } from '../imports/import-fixture.ts'
+
+// Whatever a request to the API changes leaves its entry in the audit log. A new route must join one of the lists here.
+let api: TestApi
+beforeAll(async () => {
+  api = await openTestApi({ API_TRUSTED_PROXIES: '10.1.0.0/16' })
+})
+afterAll(async () => await api.close())
+
+const newest = async () => (await auditLogPage(api.database.db, {}, 1)).entries[0]
+
+const apiRecorded: Record<
+  string,
+  { what: AuditAction; do(app: App): Promise<{ status: number; target: string | null }> }
+> = {
+  'POST /v1/exports': {
+    what: 'export.request',
+    do: async (app) => ({ ...(await send(api, app, '/v1/exports', {})), target: null }),
+  },
+  'DELETE /v3/user_profiles/bulk_import/:importId': {
+    what: 'import.cancel',
+    async do(app) {
+      const importId = await queueFile(api, app.appId, 'user_id,a\nalice,1\n')
+      const path = `/v3/user_profiles/bulk_import/${importId}`
+      return { ...(await send(api, app, path, undefined, { method: 'DELETE' })), target: importId }
+    },
+  },
+  'POST /v3/user_data_deletions': {
+    what: 'deletion.request',
+    async do(app) {
+      const body = { identity_type: 'user_id', identity_value: ['alice', 'secret-user'] }
+      return { ...(await send(api, app, '/v3/user_data_deletions', body)), target: '2 users' }
+    },
+  },
+}
+
+/** Routes that change only imports, users and values, which have their own records. */
+const apiSilent = [
+  'POST /v3/user_profiles/bulk_import',
+  'POST /v2/user_profiles/bulk_import',
+  'POST /v2/user_profiles',
+  'POST /v1/users',
+  'POST /v1/profile_keys',
+  'DELETE /v1/users/:userId/profiles/:key',
+]
+
+test('every route of the API that may change something is in a list, and leaves its entry', async () => {
+  const routes = Object.entries(api.api.auditedRoutes())
+  const names = (isSilent: boolean) =>
+    routes.filter(([, audit]) => (audit !== undefined && 'nothing' in audit) === isSilent).map(([route]) => route)
+  expect(names(false).sort()).toEqual(Object.keys(apiRecorded).sort())
+  expect(names(true).sort()).toEqual(apiSilent.toSorted())
+  const app = await openApp(api, ['alice'])
+  for (const { what, do: act } of Object.values(apiRecorded)) {
+    const { status, target } = await act(app)
+    expect(status).toBeLessThan(300)
+    const who = { who: `…${app.token.slice(-4)}`, who_type: 'token' }
+    expect(await newest()).toMatchObject({
+      app_id: app.appId,
+      ...who,
+      what,
+      target,
+      outcome: 'done',
+      address: '127.0.0.1',
+    })
+  }
+  const { entries } = await auditLogPage(api.database.db, { appId: app.appId }, 100)
+  expect(JSON.stringify(entries)).not.toMatch(/secret-user|alice|slc_/)
+})
+
+test.each([
+  ['10.1.2.3', '203.0.113.7', '203.0.113.7'],
+  ['10.2.0.1', '203.0.113.7', '10.2.0.1'],
+])('the address in the log is the client’s only if a trusted proxy names it: from %s', async (from, named, address) => {
+  const app = await openApp(api, [])
+  const body = { identity_type: 'user_id', identity_value: ['alice'] }
+  const headers = { 'x-service-token': app.token, 'x-forwarded-for': named }
+  const url = '/v3/user_data_deletions'
+  const { statusCode } = await api.api.inject({ method: 'POST', url, payload: body, headers, remoteAddress: from })
+  expect(statusCode).toBe(202)
+  expect(await newest()).toMatchObject({ app_id: app.appId, address })
+})

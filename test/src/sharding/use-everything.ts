@@ -1,0 +1,48 @@
+import type { ExportAnswer, ExportView } from '@sluice/contract'
+import { expect } from 'vitest'
+import { until } from '../environment/wait.ts'
+import type { ClientApp } from '../faults/harness/client.ts'
+import type { Deployment } from '../faults/harness/deployment.ts'
+import { generatedUsers } from '../faults/harness/generate.ts'
+
+/** Calls every function of the API once. */
+export async function useEverything({ api, db }: Deployment, { appId, token }: ClientApp): Promise<void> {
+  const send = async (method: 'GET' | 'POST', path: string, body?: unknown, type = 'application/json') => {
+    const headers = {
+      'X-Service-Token': token,
+      ...(body !== undefined && { 'Content-Type': type, 'Idempotency-Key': crypto.randomUUID() }),
+    }
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const response = await fetch(api + path, { method, headers, ...(body !== undefined && { body: text }) })
+    expect([path, response.status < 300]).toEqual([path, true])
+    return await response.json()
+  }
+  const entry = (key: string) => ({ key, type: 'string', value: 'value' })
+  const [user = ''] = generatedUsers
+  await send('POST', '/v1/users', { user_ids: ['new-user', user] })
+  await Promise.all(
+    generatedUsers.map((id) => send('POST', '/v2/user_profiles', { user_id: id, user_profiles: [entry('mark')] })),
+  )
+  await send('POST', '/v2/user_profiles', { user_id: 'new-user', user_profiles: [entry('new key')] })
+  await send('POST', '/v2/user_profiles/bulk_import', `user_id,plan\n${user},free\nnobody,free\n`, 'text/csv')
+  await send('POST', '/v3/user_data_deletions', { identity_type: 'user_id', identity_value: [user] })
+  const imports = await db.selectFrom('imports').select('import_id').where('app_id', '=', appId).execute()
+  for (const { import_id: id } of imports) await send('GET', `/v3/user_profiles/bulk_import/${id}`)
+  await send('GET', '/v3/user_profiles/bulk_import?state=completed&source=v3&limit=2')
+  await send('GET', '/v1/users/new-user')
+  const { export_id: exportId } = (await send('POST', '/v1/exports', { keys: ['mark'] })) as ExportAnswer
+  const link = await until('the end of the export', async () => {
+    const view = (await send('GET', `/v1/exports/${exportId}`)) as ExportView
+    return view.file_url ?? undefined
+  })
+  expect((await fetch(link)).status).toBe(200)
+  await until('the end of the v2 import', async () => {
+    const open = await db
+      .selectFrom('imports')
+      .select('import_id')
+      .where('app_id', '=', appId)
+      .where('state', '<>', 'completed')
+      .execute()
+    return open.length === 0
+  })
+}

@@ -1,0 +1,113 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { migrate } from '@sluice/database'
+import { startPostgres } from '@sluice/local-stack'
+import { migrateQueue } from '@sluice/queue'
+import pg from 'pg'
+import { startRedis } from '../environment/redis.ts'
+import { bundleSubject } from './subject/bundle.ts'
+
+/** What all runs of a sweep share. */
+export interface SweepServers {
+  folder: string
+  /** Path of the bundled process under test. */
+  entry: string
+  redisUrl: string | undefined
+  /** Returns an empty database with all tables. `release` empties it for another run. */
+  acquireDatabase(): Promise<{ url: string; release(): Promise<void> }>
+  close(): Promise<void>
+}
+
+/** Starts Postgres and, for that queue, Redis. Bundles the process under test. */
+export async function startSweepServers(queue: 'postgres' | 'redis'): Promise<SweepServers> {
+  const parts = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-sweep-'))
+  parts.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+  try {
+    const bundling = bundleSubject(join(folder, 'subject'))
+    const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '500' }
+    const postgres = await startPostgres({ dataDirectory: join(folder, 'postgres'), port: 0, settings })
+    parts.defer(() => postgres.stop())
+    const redis = queue === 'redis' ? await startRedis(folder, { ofItsOwn: true }) : undefined
+    if (queue === 'redis' && redis === undefined) throw new Error('there is no redis-server')
+    if (redis !== undefined) parts.defer(redis.stop)
+    const urls = openDatabases(postgres.url)
+    parts.defer(urls.close)
+    return {
+      folder,
+      entry: await bundling,
+      redisUrl: redis?.url,
+      acquireDatabase: urls.acquire,
+      close: () => parts.disposeAsync(),
+    }
+  } catch (error) {
+    await parts.disposeAsync()
+    throw error
+  }
+}
+
+/**
+ * Creates databases as they are needed. Emptying a database for the next run costs a fraction of creating another one.
+ */
+function openDatabases(postgresUrl: string) {
+  const free: Awaited<ReturnType<typeof create>>[] = []
+  const admin = new pg.Client(postgresUrl)
+  // One client sends one statement at a time.
+  let preceding: Promise<unknown> = admin.connect()
+  let count = 0
+
+  async function create() {
+    const name = `sweep_${++count}`
+    preceding = preceding.then(() => admin.query(`create database ${name}`))
+    await preceding
+    const url = Object.assign(new URL(postgresUrl), { pathname: `/${name}` }).href
+    await migrate(url)
+    await migrateQueue({ databaseUrl: url })
+    const empty = await prepareEmptying(url)
+    return { url, empty }
+  }
+
+  return {
+    async acquire() {
+      const database = free.pop() ?? (await create())
+      return {
+        url: database.url,
+        async release() {
+          await database.empty()
+          free.push(database)
+        },
+      }
+    },
+    close: () => admin.end(),
+  }
+}
+
+/**
+ * Returns a function that ends the connections that processes of a run have left behind, and deletes all rows that the
+ * migrations have not inserted.
+ */
+async function prepareEmptying(url: string): Promise<() => Promise<void>> {
+  const inDatabase = async <Result>(work: (client: pg.Client) => Promise<Result>) => {
+    const client = new pg.Client(url)
+    await client.connect()
+    return await work(client).finally(() => client.end())
+  }
+  const tables = await inDatabase(async (client) => {
+    const { rows } = await client.query<{ name: string }>(`
+      select format('%I.%I', schemaname, relname) as name from pg_stat_user_tables
+      where (xpath('/row/rows/text()', query_to_xml(
+        format('select count(*) as rows from %I.%I', schemaname, relname), false, true, '')))[1]::text = '0'
+    `)
+    return rows.map(({ name }) => name)
+  })
+  const emptying = `
+    select pg_terminate_backend(pid, 5000) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid();
+    drop trigger if exists watch on imports;
+    drop schema if exists watch cascade;
+    set session_replication_role = replica;
+    ${tables.map((name) => `delete from ${name};`).join('\n')}
+  `
+  return () => inDatabase(async (client) => void (await client.query(emptying)))
+}
