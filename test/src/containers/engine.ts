@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runProgram } from '../environment/program.ts'
@@ -9,7 +10,7 @@ import { runProgram } from '../environment/program.ts'
 export const repository = fileURLToPath(new URL('../../..', import.meta.url))
 
 /** Buildah and podman with images and containers of their own, apart from others on the machine. */
-export interface Engine {
+export interface Engine extends AsyncDisposable {
   /** Builds an image with Buildah, and prints its steps. */
   build(args: readonly string[]): Promise<void>
   /** Runs podman. Returns the exit code, and what it printed. */
@@ -22,7 +23,9 @@ export interface Engine {
 export async function openEngine(): Promise<Engine> {
   const folder = join(repository, 'node_modules', '.cache', 'containers')
   await mkdir(folder, { recursive: true })
-  const store = ['--root', join(folder, 'store'), '--runroot', join(folder, 'run')]
+  // Podman accepts at most 50 characters for the folder of what runs, and the same folder each time for these images.
+  const running = `/run/sluice-${createHash('sha256').update(folder).digest('hex').slice(0, 12)}`
+  const store = ['--root', join(folder, 'store'), '--runroot', running]
   const podman = (args: readonly string[]) =>
     runProgram('podman', [...store, '--cgroup-manager', 'cgroupfs', '--runtime', 'runc', ...args])
   return {
@@ -43,6 +46,7 @@ export async function openEngine(): Promise<Engine> {
       if (code !== 0) throw new Error(`podman ${args.join(' ')}: ${output}`)
       return output.trim()
     },
+    [Symbol.asyncDispose]: () => rm(running, { recursive: true, force: true }),
   }
 }
 

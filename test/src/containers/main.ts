@@ -14,7 +14,7 @@ import { useService } from './use-service.ts'
 if (await canRunContainers()) await main()
 
 async function main(): Promise<void> {
-  const engine = await openEngine()
+  await using engine = await openEngine()
   const base = await provideBaseImage(engine)
   // Only Docker's own format keeps HEALTHCHECK.
   await engine.build([

@@ -11,7 +11,7 @@ import {
   urlsOf,
   watchProcesses,
 } from './hostile-stack.ts'
-import { type Neighbour, openNeighbour, requestKinds } from './neighbour.ts'
+import { type Kind, type Neighbour, openNeighbour, requestKinds, smallImport } from './neighbour.ts'
 import {
   type KindReport,
   mebibytes,
@@ -118,11 +118,13 @@ export async function runAttack(
 const usersOfAttacker = Array.from({ length: 9 }, (_, index) => `u${index + 1}`)
 
 /**
- * Collects samples until every kind of request has enough. Continues after a short attack: its after-effects count too.
+ * Collects samples until every kind of request has enough, and an import ended or is waited for. Continues after a short
+ * attack: its after-effects count too.
  */
 async function takeEnough(neighbour: Neighbour, count: number) {
   const samples = await neighbour.take()
-  const isEnough = () => requestKinds.every((kind) => samples.filter((sample) => sample.kind === kind).length >= count)
+  const has = (kind: Kind, least: number) => samples.filter((sample) => sample.kind === kind).length >= least
+  const isEnough = () => requestKinds.every((kind) => has(kind, count)) && has(smallImport, 1)
   for (let tries = 0; !isEnough() && tries < 100; tries++) {
     await delay(200)
     // A request that was in flight in the last call is counted again when it ends, with its full duration.

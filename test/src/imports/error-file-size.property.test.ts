@@ -6,7 +6,6 @@ import type { Storage } from '@sluice/storage'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { propertyRuns } from '../environment/property-runs.ts'
-import { until } from '../environment/wait.ts'
 import {
   claim,
   type ImportFixture,
@@ -207,19 +206,22 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
     await runDisturbed(here, await claim(here, claimed.appId, claimed.importId), others)
   }
 
-  /**
-   * Claims an import that another worker still holds. Tries repeatedly, because each batch that this worker commits
-   * renews its lease.
-   */
+  /** Claims an import that another worker still holds. Nothing renews its lease between the two statements. */
   async function takeOver({ context }: ImportFixture, { appId, importId }: Claim): Promise<Claim> {
-    return await until('the claim', async () => {
-      await setImport(importId, { lease_until: new Date(0) })
-      return await claimImport(context, { appId, importId })
+    const taken = await context.db.transaction().execute(async (db) => {
+      await setImport(importId, { lease_until: new Date(0) }, db)
+      return await claimImport({ ...context, db }, { appId, importId })
     })
+    if (taken === undefined) throw new Error('an import without a lease could not be claimed')
+    return taken
   }
 
-  async function setImport(importId: string, values: { lease_until: Date } | { retry_at: null }): Promise<void> {
-    await fixture.database.db.updateTable('imports').set(values).where('import_id', '=', importId).execute()
+  async function setImport(
+    importId: string,
+    values: { lease_until: Date } | { retry_at: null },
+    db: ImportFixture['database']['db'] = fixture.database.db,
+  ): Promise<void> {
+    await db.updateTable('imports').set(values).where('import_id', '=', importId).execute()
   }
 
   test('as it was when the import began, although operators raise or lower it meanwhile', async () => {
