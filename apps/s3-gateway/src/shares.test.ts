@@ -1,3 +1,4 @@
+import type { OperationName } from '@sluice/s3-endpoint'
 import { maxRelayRequests } from '@sluice/storage'
 import { expect, test } from 'vitest'
 import { admitSender } from './shares.ts'
@@ -5,11 +6,11 @@ import { admitSender } from './shares.ts'
 const senderOf = (appId: number, accessKeyId = `key of ${appId}`) => ({ appId, accessKeyId })
 
 /** Admits requests until one is refused. Returns one release for each admitted request. */
-function exhaust(admit: () => () => void): (() => void)[] {
+async function exhaust(admit: () => Promise<() => void>): Promise<(() => void)[]> {
   const releases: (() => void)[] = []
   for (;;) {
     try {
-      releases.push(admit())
+      releases.push(await admit())
     } catch (error) {
       expect(error).toMatchObject({ code: 'SlowDown', status: 503 })
       return releases
@@ -17,33 +18,57 @@ function exhaust(admit: () => () => void): (() => void)[] {
   }
 }
 
-test('an app has its share of uploads, and each of its keys half of that', () => {
-  const admit = admitSender(10)
+test('an app has its share of uploads, and each of its keys half of that', async () => {
+  const admit = admitSender(10, 0)
   const keyOne = () => admit(senderOf(1, 'one'), 'PutObject')
   const keyTwo = () => admit(senderOf(1, 'two'), 'UploadPart')
-  expect(exhaust(keyOne)).toHaveLength(5)
-  expect(exhaust(keyTwo)).toHaveLength(5)
-  expect(exhaust(() => admit(senderOf(1, 'three'), 'PutObject'))).toHaveLength(0)
-  expect(exhaust(() => admit(senderOf(2), 'PutObject'))).toHaveLength(5)
+  expect(await exhaust(keyOne)).toHaveLength(5)
+  expect(await exhaust(keyTwo)).toHaveLength(5)
+  expect(await exhaust(() => admit(senderOf(1, 'three'), 'PutObject'))).toHaveLength(0)
+  expect(await exhaust(() => admit(senderOf(2), 'PutObject'))).toHaveLength(5)
 })
 
-test('an upload that has ended releases its share', () => {
-  const admit = admitSender(10)
+test('an upload that has ended releases its share', async () => {
+  const admit = admitSender(10, 0)
   const upload = () => admit(senderOf(1), 'PutObject')
-  const releases = exhaust(upload)
+  const releases = await exhaust(upload)
   for (const release of releases.slice(0, 2)) release()
-  expect(exhaust(upload)).toHaveLength(2)
+  expect(await exhaust(upload)).toHaveLength(2)
 })
 
-test('uploads and other operations have separate shares', () => {
-  const admit = admitSender(10)
-  exhaust(() => admit(senderOf(1), 'PutObject'))
-  expect(exhaust(() => admit(senderOf(1), 'ListObjectsV2'))).toHaveLength(25)
-  expect(exhaust(() => admit(senderOf(2), 'CompleteMultipartUpload'))).toHaveLength(25)
+test('uploads and other operations have separate shares', async () => {
+  const admit = admitSender(10, 0)
+  await exhaust(() => admit(senderOf(1), 'PutObject'))
+  expect(await exhaust(() => admit(senderOf(1), 'ListObjectsV2'))).toHaveLength(25)
+  expect(await exhaust(() => admit(senderOf(2), 'CompleteMultipartUpload'))).toHaveLength(25)
 })
 
-test('the uploads of all apps together leave some requests to storage for short calls', () => {
-  const admit = admitSender(200)
-  const admitted = Array.from({ length: 20 }, (_, index) => exhaust(() => admit(senderOf(index), 'PutObject')).length)
-  expect(admitted.reduce((sum, each) => sum + each)).toBe(maxRelayRequests - 100)
+test('the uploads of all apps together leave some requests to storage for short calls', async () => {
+  const admit = admitSender(200, 0)
+  let admitted = 0
+  for (let app = 1; app <= 20; app++) {
+    admitted += (await exhaust(() => admit(senderOf(app), 'PutObject'))).length
+  }
+  expect(admitted).toBe(maxRelayRequests - 100)
+})
+
+test('the uploads of an app start one after the other; other apps and other operations do not wait', async () => {
+  const admit = admitSender(10, 40)
+  const began = performance.now()
+  const started: [string, number][] = []
+  const start = async (what: string, appId: number, operation: OperationName) => {
+    await admit(senderOf(appId), operation)
+    started.push([what, performance.now() - began])
+  }
+  await Promise.all([
+    start('first', 1, 'PutObject'),
+    start('second', 1, 'UploadPart'),
+    start('third', 1, 'PutObject'),
+    start('other app', 2, 'PutObject'),
+    start('listing', 1, 'ListObjectsV2'),
+  ])
+  expect(started.slice(0, 3).map(([what]) => what)).toEqual(expect.arrayContaining(['first', 'other app', 'listing']))
+  expect(started.slice(3).map(([what]) => what)).toEqual(['second', 'third'])
+  // A timer may end a fraction of a millisecond early.
+  expect(started.at(-1)?.[1]).toBeGreaterThan(79)
 })

@@ -5,30 +5,37 @@ import { type MaintenanceTask, maintenanceTasks } from './maintenance-tasks.ts'
 const scheduleIntervalMs = 10_000
 
 /**
- * Runs the tasks of maintenance. The stop aborts `context.shutdown`: deletions end after the batch in flight, and
- * requests to storage at once.
+ * How many workers host maintenance at a time. A task runs in one of them. Every host asks the store at each time at
+ * which a task is due, which 100 workers together would do thousands of times a second.
+ */
+const hosts = 3
+
+/**
+ * Runs the tasks of maintenance once this worker is one of the oldest {@link hosts}. The stop aborts
+ * `context.shutdown`: deletions end after the batch in flight, and requests to storage at once.
  */
 export function hostMaintenance(host: Host): Stop {
   const shutdown = new AbortController()
   const stoppable = { ...host, context: { ...host.context, shutdown: shutdown.signal } }
-  const stopSchedule = keepScheduled(host)
+  let stopSchedule = () => {}
   // The tasks run side by side: slow storage must not delay the dispatch of imports and mails.
   const running = new Set<string>()
-  host.queues.work(
-    'maintenance',
-    async (_, name) => {
-      // During an upgrade, the other release may have scheduled a task that this release does not know.
-      const task = maintenanceTasks.find((each) => each.name === name)
-      if (task === undefined || running.has(name) || shutdown.signal.aborted) return
-      running.add(name)
-      try {
-        await runTask(task, stoppable)
-      } finally {
-        running.delete(name)
-      }
-    },
-    { concurrency: maintenanceTasks.length },
-  )
+  const runOnce = async (_: unknown, name: string) => {
+    // During an upgrade, the other release may have scheduled a task that this release does not know.
+    const task = maintenanceTasks.find((each) => each.name === name)
+    if (task === undefined || running.has(name) || shutdown.signal.aborted) return
+    running.add(name)
+    try {
+      await runTask(task, stoppable)
+    } finally {
+      running.delete(name)
+    }
+  }
+  void host.heartbeat.untilAmongOldest(hosts).then(() => {
+    if (shutdown.signal.aborted) return
+    stopSchedule = keepScheduled(host)
+    host.queues.work('maintenance', runOnce, { concurrency: maintenanceTasks.length })
+  })
   return () => {
     stopSchedule()
     shutdown.abort()

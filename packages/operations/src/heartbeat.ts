@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Database, sql } from '@sluice/database'
+import { isLost } from './workers.ts'
 
 /** Time between two heartbeats, ms. */
 const intervalMs = 5_000
@@ -13,6 +14,11 @@ const removalTimeoutMs = 1_000
 
 /** The heartbeat of one worker process. */
 export interface Heartbeat {
+  /**
+   * Resolves when fewer than `count` of the live workers that may host maintenance have run for longer than this
+   * worker. Never resolves if the process stops before.
+   */
+  untilAmongOldest(count: number): Promise<void>
   /** Shows that the worker is running an import until `work` settles. Returns the result of `work`. */
   during<Result>(importId: string, work: () => Promise<Result>): Promise<Result>
   /** Ends the heartbeat and removes the worker, so that it is not shown as lost. */
@@ -20,21 +26,31 @@ export interface Heartbeat {
 }
 
 /**
- * Starts the heartbeat of this process, which shows people that the process is alive and what it does. Nothing in the
- * service depends on the heartbeat, so a failed write only calls `onError`.
+ * Starts the heartbeat of this process, which shows people that the process is alive and what it does, and tells the
+ * oldest workers of a queue from the others. A failed write calls `onError`, and the next one follows in 5 s.
  *
  * `queues` are the queues that the process works on.
  */
 export function openHeartbeat(db: Database, queues: readonly string[], onError: (error: unknown) => void): Heartbeat {
   const workerId = crypto.randomUUID()
   const imports = new Map<string, number>()
+  const waiting = new Set<{ count: number; resolve(): void }>()
   let writing = Promise.resolve()
+  const beat = async () => {
+    const older = await writeHeartbeat(db, { workerId, queues, imports: [...imports.keys()] })
+    for (const wait of waiting) {
+      if (older >= wait.count) continue
+      waiting.delete(wait)
+      wait.resolve()
+    }
+  }
   const write = () => {
-    writing = writing.then(() => beat(db, { workerId, queues, imports: [...imports.keys()] })).catch(onError)
+    writing = writing.then(beat).catch(onError)
   }
   write()
   const timer = setInterval(write, intervalMs)
   return {
+    untilAmongOldest: (count) => new Promise((resolve) => waiting.add({ count, resolve })),
     async during(importId, work) {
       // A second attempt of the same import may start before the first attempt has ended.
       imports.set(importId, (imports.get(importId) ?? 0) + 1)
@@ -58,14 +74,21 @@ export function openHeartbeat(db: Database, queues: readonly string[], onError: 
   }
 }
 
-async function beat(
+/** Writes a heartbeat. Returns how many live workers that may host maintenance have run for longer than this worker. */
+async function writeHeartbeat(
   db: Database,
   { workerId, queues, imports }: { workerId: string; queues: readonly string[]; imports: readonly string[] },
-): Promise<void> {
-  await sql`
+): Promise<number> {
+  const { rows } = await sql<{ older: number }>`
     /* prepared */
-    insert into workers (worker_id, host, pid, queues, import_ids)
+    insert into workers as own (worker_id, host, pid, queues, import_ids)
     values (${workerId}, ${hostname()}, ${process.pid}, ${[...queues]}::text[], ${[...imports]}::uuid[])
     on conflict (worker_id) do update set import_ids = excluded.import_ids, seen_at = now()
+    returning (
+      select count(*)::integer from workers
+      where (started_at, worker_id) < (own.started_at, own.worker_id)
+        and 'maintenance' = any(queues) and not ${isLost(sql`seen_at`)}
+    ) as older
   `.execute(db)
+  return rows[0]?.older ?? 0
 }

@@ -1,4 +1,4 @@
-import { type Database, sql } from '@sluice/database'
+import { type Database, type RawBuilder, sql } from '@sluice/database'
 
 /** A worker without a heartbeat for this long is lost, s. A worker has a heartbeat every 5 s. */
 const lostAfterSeconds = 20
@@ -35,7 +35,7 @@ export async function listWorkers(db: Database): Promise<AliveWorker[]> {
     imports: AliveWorker['imports']
   }>`
     select host, pid, queues, started_at, seen_at,
-      seen_at < now() - make_interval(secs => ${lostAfterSeconds}) as is_lost,
+      ${isLost(sql`seen_at`)} as is_lost,
       coalesce((
         select json_agg(json_build_object(
           'appId', imports.app_id, 'importId', imports.import_id, 'appName', apps.name, 'rowsTotal', imports.rows_total
@@ -54,4 +54,9 @@ export async function listWorkers(db: Database): Promise<AliveWorker[]> {
     isLost: row.is_lost,
     imports: row.imports,
   }))
+}
+
+/** Whether a worker whose last heartbeat was at `seenAt` counts as lost. */
+export function isLost(seenAt: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql`(${seenAt} < now() - make_interval(secs => ${lostAfterSeconds}))`
 }

@@ -27,9 +27,9 @@ export type Authorize<Identity> = (
 /**
  * Admits an authorised request before its body is read.
  *
- * Returns a function that ends the admission. Throws SlowDown to refuse the request.
+ * Returns a function that ends the admission, if need be after a wait. Throws SlowDown to refuse the request.
  */
-export type Admit<Identity> = (identity: Identity, operation: OperationName) => () => void
+export type Admit<Identity> = (identity: Identity, operation: OperationName) => Promise<() => void>
 
 /** The options of an S3 handler. */
 export type S3Options<Identity> = {
@@ -86,7 +86,7 @@ export async function handleRequest<Identity>(request: RawRequest, options: S3Op
   const openBody: OperationContext['openBody'] = (describedBy = headers) => {
     return openVerifiedBody({ ...request, headers: describedBy }, authenticated)
   }
-  const release = options.admit?.(authenticated.identity, operation.name)
+  const release = await options.admit?.(authenticated.identity, operation.name)
   try {
     return await operation.run({ backend, region, bucket, key, query, headers, openBody, isAllowed })
   } finally {

@@ -118,8 +118,8 @@ export async function runAttack(
 const usersOfAttacker = Array.from({ length: 9 }, (_, index) => `u${index + 1}`)
 
 /**
- * Collects samples until every kind of request has enough, and an import ended or is waited for. Continues after a short
- * attack: its after-effects count too.
+ * Collects samples until every kind of request has enough, and an import was begun. Continues after a short attack: its
+ * after-effects count too.
  */
 async function takeEnough(neighbour: Neighbour, count: number) {
   const samples = await neighbour.take()

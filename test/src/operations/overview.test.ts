@@ -1,8 +1,16 @@
 import { createApp } from '@sluice/accounts'
 import { type Database, sql } from '@sluice/database'
-import { importOverview, listWorkers, mailOverview, rowsByMinute } from '@sluice/operations'
+import {
+  type Heartbeat,
+  importOverview,
+  listWorkers,
+  mailOverview,
+  openHeartbeat,
+  rowsByMinute,
+} from '@sluice/operations'
 import { beforeEach, expect, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
+import { until } from '../environment/wait.ts'
 
 let db: Database
 let appId: number
@@ -109,4 +117,34 @@ test('a worker is lost after 20 s without a heartbeat, and forgotten after an ho
     ['long lost', true],
     ['lost', true],
   ])
+})
+
+test('the oldest live workers host maintenance; the next one follows when one of them stops or is lost', async () => {
+  const chosen: number[] = []
+  const open = async (number: number, queues = ['imports', 'maintenance']) => {
+    const heartbeat = openHeartbeat(db, queues, (error) => expect.unreachable(String(error)))
+    void heartbeat.untilAmongOldest(2).then(() => chosen.push(number))
+    await heartbeat.during(crypto.randomUUID(), async () => {})
+    await until('its first heartbeat', async () => (await listWorkers(db)).length >= number)
+    return heartbeat
+  }
+  const beatOf = (heartbeat: Heartbeat) => heartbeat.during(crypto.randomUUID(), async () => {})
+
+  const first = await open(1, ['imports'])
+  const second = await open(2)
+  const third = await open(3)
+  const fourth = await open(4)
+  const fifth = await open(5)
+  await until('the first choice', () => chosen.length === 3)
+  expect(chosen.toSorted()).toEqual([1, 2, 3])
+
+  await second.stop()
+  await beatOf(fourth)
+  await until('the second choice', () => chosen.length === 4)
+  await sql`update workers set seen_at = now() - interval '21 s'
+    where started_at < (select max(started_at) from workers)`.execute(db)
+  await beatOf(fifth)
+  await until('the third choice', () => chosen.length === 5)
+  expect(chosen.slice(3)).toEqual([4, 5])
+  await Promise.all([first, third, fourth, fifth].map((heartbeat) => heartbeat.stop()))
 })

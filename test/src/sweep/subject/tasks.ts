@@ -47,7 +47,11 @@ export function runTasks(): void {
     mailer: openMailer(db, settings),
     deliverer: undefined,
     metrics: openWorkerMetrics(openMetrics()),
-    heartbeat: { during: <Result>(_: string, work: () => Promise<Result>) => work(), stop: async () => {} },
+    heartbeat: {
+      untilAmongOldest: async () => {},
+      during: <Result>(_: string, work: () => Promise<Result>) => work(),
+      stop: async () => {},
+    },
   }
   let running = Promise.resolve()
   process.on('message', ({ task, number }: TaskRequest) => {
