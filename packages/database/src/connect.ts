@@ -39,9 +39,10 @@ const int8 = 20
 const idleTransactionMs = 10_000
 
 /**
- * Far longer than any statement of the service takes: an answer that is still missing after this time will not come.
+ * Far longer than any statement of the service takes: an answer that is still missing after this time will not come. A
+ * statement that waits for locks is ended earlier by Postgres, after 20 s (`write-together.ts`).
  */
-const defaultQueryTimeoutMs = 30_000
+const defaultQueryTimeoutMs = 22_000
 
 /** Identifies the service's connections in Postgres's views. */
 export const applicationName = 'sluice'
