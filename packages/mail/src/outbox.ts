@@ -94,6 +94,7 @@ function nextOf(appId: RawBuilder<unknown>): RawBuilder<unknown> {
  */
 export async function dueMails(db: Database, limit: number): Promise<MailId[]> {
   const { rows } = await sql<{ app_id: number; mail_id: string }>`
+    /* prepared */
     with recursive waiting as (
       (select app_id from mails where state = 'waiting' order by app_id limit 1)
       union all

@@ -74,7 +74,10 @@ export function openHeartbeat(db: Database, queues: readonly string[], onError: 
   }
 }
 
-/** Writes a heartbeat. Returns how many live workers that may host maintenance have run for longer than this worker. */
+/**
+ * Writes a heartbeat. A crash of Postgres may lose it, because nobody waits for the disk. Returns how many live workers
+ * that may host maintenance have run for longer than this worker.
+ */
 async function writeHeartbeat(
   db: Database,
   { workerId, queues, imports }: { workerId: string; queues: readonly string[]; imports: readonly string[] },
@@ -88,7 +91,7 @@ async function writeHeartbeat(
       select count(*)::integer from workers
       where (started_at, worker_id) < (own.started_at, own.worker_id)
         and 'maintenance' = any(queues) and not ${isLost(sql`seen_at`)}
-    ) as older
+    ) as older, set_config('synchronous_commit', 'off', true)
   `.execute(db)
   return rows[0]?.older ?? 0
 }

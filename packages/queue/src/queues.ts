@@ -34,10 +34,16 @@ export interface Queues {
 export type JobHandler<Name extends QueueName> = (payload: Payloads[Name], jobName: string) => Promise<void>
 
 /**
- * Another worker takes over a dead worker's job after 10 to 12 s. All workers of a queue must use the same two values.
+ * Another worker takes over a dead worker's job after 10 to 15 s. All workers of a queue must use the same two values.
  */
 const lockDurationMs = 10_000
-const stalledIntervalMs = 2_000
+const stalledIntervalMs = 5_000
+
+/**
+ * An idle worker looks for jobs this often, s, although a new job wakes it. The call that wakes a worker is lost if the
+ * worker dies at that moment. With 100 workers, these calls are most of what Redis does.
+ */
+const drainDelaySeconds = 10
 
 /** Pause before a worker is opened again after its store was unreachable. */
 const reopenDelayMs = 1_000
@@ -105,6 +111,7 @@ function openWorkers(backend: Backend, onError: (error: Error) => void) {
       concurrency,
       lockDuration: lockDurationMs,
       stalledInterval: stalledIntervalMs,
+      drainDelay: drainDelaySeconds,
       // A stalled job is not a failure: its handler reads from the tables whether anything is left to do.
       maxStalledCount: 1_000_000,
     })

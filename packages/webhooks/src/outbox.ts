@@ -142,6 +142,7 @@ function nextOfEndpoint(): RawBuilder<unknown> {
  */
 export async function dueDeliveries(db: Database, limit: number): Promise<DueDelivery[]> {
   const { rows } = await sql<{ app_id: number; delivery_id: string; attempt: number }>`
+    /* prepared */
     with recursive w as (
       (select app_id, endpoint_id from webhook_deliveries where state = 'waiting' order by app_id, endpoint_id limit 1)
       union all

@@ -98,7 +98,7 @@ test('every statement of a request and of an import names the app, so that table
   const crossing = new Map<string, string[]>()
   for (const statement of statements) {
     const tables = tablesReadAcrossApps(statement, keyed)
-    if (tables.length > 0) crossing.set(statement.text, tables)
+    if (tables.length > 0) crossing.set(statement.text.replace('/* prepared */ ', ''), tables)
   }
   const known = [...Object.values(acrossApps), ...nowAndThen, ...ofTheTest]
   expect([...crossing.keys()].filter((text) => !known.some((each) => each.test(text)))).toEqual([])

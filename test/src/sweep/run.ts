@@ -42,7 +42,7 @@ const frozenMs = leaseMs + 500
 
 /**
  * How long recovery may take, ms. A transaction of a frozen process is aborted after 10 s, and a lock of the queue ends
- * after 12 s.
+ * after 15 s.
  */
 const recoveryTimeoutMs = 60_000
 

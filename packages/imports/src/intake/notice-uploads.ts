@@ -74,6 +74,7 @@ async function claimDueChecks({ db, settings }: ImportContext): Promise<AwaitedU
     sequence_number: number
     is_overdue: boolean
   }>`
+    /* prepared */
     update imports i
     set upload_check_at = case
       when i.state = 'awaiting_upload' then now() + make_interval(secs => ${intervalSeconds})

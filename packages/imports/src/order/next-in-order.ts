@@ -36,6 +36,7 @@ export async function dispatchNextInOrder(
     dispatched: number
     again: boolean
   }>`
+    /* prepared */
     update imports set dispatched_at = now()
     from (
       with recursive ${appId === undefined ? ordersOfAllApps : ordersOf(appId)},

@@ -30,6 +30,7 @@ export async function reportCancelled(context: ImportContext): Promise<MailId[]>
 async function claimReport({ db, settings }: ImportContext): Promise<Claim | undefined> {
   const longestPause = Math.max(settings.IMPORT_LEASE, retrySeconds * 1000)
   const { rows } = await sql<ClaimRow>`
+    /* prepared */
     update imports
     set attempt = attempt + 1, tries = tries + 1,
       lease_until = now() + make_interval(secs => ${settings.IMPORT_LEASE / 1000})
