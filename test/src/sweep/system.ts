@@ -57,7 +57,8 @@ export async function openSystem(servers: SweepServers): Promise<SweepSystem> {
       onError: () => {},
     })
     parts.defer(endpoint.close)
-    const mail = await startMailServer()
+    // The proxy sees only what the client sends: it cannot know whether the server accepted a pipelined DATA.
+    const mail = await startMailServer({ pipelining: false })
     parts.defer(mail.close)
     const target = { api: 0, gateway: 0 }
     const api = await startTcpProxy(() => target.api)

@@ -18,13 +18,17 @@ export interface MailServer {
   close(): Promise<void>
 }
 
-/** Starts a mail server that permanently rejects every recipient whose address begins with `rejected`. */
-export async function startMailServer(): Promise<MailServer> {
+/**
+ * Starts a mail server that permanently rejects every recipient whose address begins with `rejected`. With
+ * `pipelining: false`, clients wait for each answer before they send the next command.
+ */
+export async function startMailServer({ pipelining = true } = {}): Promise<MailServer> {
   const received: ReceivedMail[] = []
   const smtp = new SMTPServer({
     authOptional: true,
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
+    hidePIPELINING: !pipelining,
     logger: false,
     closeTimeout: 100,
     onRcptTo({ address }, _session, answer) {
