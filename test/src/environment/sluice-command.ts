@@ -10,7 +10,7 @@ export interface PrintedCommand {
 /** The commands so far: the next one begins afterwards, because environment and output belong to the whole process. */
 let preceding: Promise<unknown> = Promise.resolve()
 
-/** Runs `sluice` in this process with an environment of its own. `test/src/stack/command-line.test.ts` runs the process too. */
+/** Runs `sluice` in this process, in an environment of its own. `stack/command-line.test.ts` also runs the process. */
 export async function runSluice(args: readonly string[], environment: Record<string, string>): Promise<PrintedCommand> {
   const running = preceding.then(() => run(args, environment))
   preceding = running.catch(() => {})

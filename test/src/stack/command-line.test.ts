@@ -176,7 +176,6 @@ test.for<[string, (files: { csv: string; token: string }) => string[], string]>(
   ['file to import', ({ token }) => ['import', '/nowhere.csv', '--token', token], '/nowhere.csv'],
   ['file of users', () => ['users', 'register', '--app', '1', '--file', '/nowhere'], '/nowhere'],
   ['token', ({ csv }) => ['import', csv, '--token', 'x'], 'The API token is invalid'],
-  ['API', ({ csv }) => ['import', csv, '--token', 'x', '--api', 'http://127.0.0.1:1'], 'cannot be reached'],
   ['e-mail address', () => ['app', 'create', '--name', 'x', '--email', 'nobody'], '"nobody" is not an e-mail address'],
 ])('an unknown %s is reported on stderr, with exit code 1 and nothing on stdout', async ([, args, words]) => {
   const { token } = await openApp(stack)
