@@ -16,13 +16,13 @@ afterAll(() => stack.stop())
 test(
   'a worker that is killed in the middle of a file is replaced, and no row is lost or applied twice',
   async () => {
-    const imports = largeImports(stack, { rows: 24_000, users: 4_000 })
+    const imports = largeImports(stack, { rows: 12_000, users: 2_000 })
     const undisturbed = await (await imports.start()).outcome()
     const { importId, untilProgress, killWorker, outcome } = await imports.start()
     await untilProgress(0.2)
     await killWorker()
     expect(await outcome()).toEqual(undisturbed)
-    expect(undisturbed).toMatchObject({ state: 'completed', rows_total: 24_000, rows_failed: imports.counts.invalid })
+    expect(undisturbed).toMatchObject({ state: 'completed', rows_total: 12_000, rows_failed: imports.counts.invalid })
     expect((await lastClaim(stack.home, importId))?.attempt).toBe(2)
   },
   2 * timeoutMs,
