@@ -50,7 +50,7 @@ export async function benchAppDeletion(args: readonly string[]): Promise<boolean
     return count
   })()
   const began = performance.now()
-  const { code, stderr } = await stack.sluice('app', 'delete', '--app', String(deleted.appId), '--yes')
+  const { code, stderr } = await stack.pipeToSluice('', 'app', 'delete', '--app', String(deleted.appId), '--yes')
   const end = performance.now()
   ended.abort()
   assert.equal(code, 0, stderr)

@@ -71,7 +71,7 @@ async function registerBySluice(stack: RunningStack, client: pg.Client, ids: str
   const { appId } = await openApp(stack)
   await settle(client)
   const started = performance.now()
-  const { json } = await stack.sluice('users', 'register', '--app', String(appId), '--file', ids)
+  const { json } = await stack.pipeToSluice('', 'users', 'register', '--app', String(appId), '--file', ids)
   const seconds = (performance.now() - started) / 1000
   assert.deepEqual(json, { registered: users, already_registered: 0 })
   return seconds

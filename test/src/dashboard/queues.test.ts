@@ -1,9 +1,9 @@
+import { queueNames } from '@sluice/config'
 import { openHeartbeat, recordHistory } from '@sluice/operations'
 import { openQueues, type Queues } from '@sluice/queue'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { type InterruptedLink, openLink } from '../api-limits/interrupted-link.ts'
 import { until } from '../environment/wait.ts'
-import { expectAccessible, openBrowser, openWindow, takePictures } from './browser.ts'
 import { openSampleApp } from './sample-app.ts'
 import { addImports } from './sample-data.ts'
 import { openOperator, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
@@ -21,9 +21,10 @@ describe('the overview of operators', () => {
     const operator = await signIn(dashboard, 'operator@example.com')
     expect((await operator.get('/queues')).text).toContain('No worker is alive')
 
+    const heartbeat = openHeartbeat(dashboard.db, queueNames, (error) => expect.unreachable(String(error)))
+    await until('a live worker', async () => (await operator.get('/queues')).text.includes('All is well'))
     const { appId } = await openSampleApp(dashboard, 'Busy shop', 'busy@example.com')
     const { processing } = await addImports(dashboard.db, appId)
-    const heartbeat = openHeartbeat(dashboard.db, ['imports'], (error) => expect.unreachable(String(error)))
     const done = Promise.withResolvers<void>()
     const work = heartbeat.during(processing, () => done.promise)
     const { text } = await until('the worker at work', async () => {
@@ -184,28 +185,6 @@ describe.each(Object.entries(stores))('the jobs on %s', (name, redisUrl) => {
       for (const action of ['pause', 'resume', 'remove'])
         expect((await operator.postWithoutToken(`/queues/jobs/mails/${action}`, {})).status, action).toBe(403)
     })
-
-    test.skipIf(inject('chromium') === undefined)('is accessible, and shows what each job is about', async () => {
-      const browser = await openBrowser()
-      const { page, context, problems } = await openWindow(browser, dashboard, 'operator@example.com')
-      const ids = await addMails(2)
-      const importId = crypto.randomUUID()
-      await queues.add('imports', [{ id: importId, payload: { appId: 1, importId } }])
-      await page.goto('/queues')
-      await page.getByRole('link', { name: 'Jobs of the queues' }).click()
-      await expectAccessible(page)
-      await takePictures(page, `jobs-queues-${name}`)
-      await page.getByRole('link', { name: '2 waiting in mails' }).click()
-      for (const id of ids) await page.getByRole('rowheader', { name: id }).waitFor()
-      await expectAccessible(page)
-      await takePictures(page, `jobs-${name}`)
-      await page.goto('/queues/jobs/imports')
-      const link = page.getByRole('link', { name: 'import of app 1' })
-      expect(await link.getAttribute('href')).toBe(`/apps/1/imports/${importId}`)
-      expect(problems).toEqual([])
-      await context.close()
-      await browser.close()
-    })
   })
 })
 
@@ -227,42 +206,4 @@ test('operators are told that the store of the queues does not answer, and the p
   await until('the page of jobs', async () => (await operator.get('/queues/jobs')).status === 200)
   await dashboard.close()
   await link?.close()
-})
-
-describe.skipIf(inject('chromium') === undefined)('the overview in a browser', () => {
-  test('is accessible and refreshes itself', async () => {
-    const dashboard = await openTestDashboard()
-    const browser = await openBrowser()
-    try {
-      await openOperator(dashboard)
-      const { appId } = await openSampleApp(dashboard, 'Busy shop', 'busy@example.com')
-      const { processing } = await addImports(dashboard.db, appId)
-      const { page, context, problems } = await openWindow(browser, dashboard, 'operator@example.com')
-      await page.goto('/queues')
-      await page.getByText('No worker is alive').waitFor()
-      const heartbeat = openHeartbeat(dashboard.db, ['imports', 'mails', 'maintenance'], () => {})
-      const done = Promise.withResolvers<void>()
-      const work = heartbeat.during(processing, () => done.promise)
-      await page.getByText('rows so far').waitFor()
-      expect(await page.getByText('No worker is alive').count()).toBe(0)
-      await expectAccessible(page)
-      await takePictures(page, 'queues')
-      await recordHistory(dashboard.db)
-      await page.getByRole('link', { name: '7 days' }).click()
-      await page.getByRole('heading', { name: 'Last 7 days' }).waitFor()
-      await expectAccessible(page)
-      await takePictures(page, 'queues-week')
-      await page.goto('/queues/runbook')
-      await expectAccessible(page)
-      await takePictures(page, 'runbook')
-      done.resolve()
-      await work
-      await heartbeat.stop()
-      expect(problems).toEqual([])
-      await context.close()
-    } finally {
-      await browser.close()
-      await dashboard.close()
-    }
-  })
 })

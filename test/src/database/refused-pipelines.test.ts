@@ -1,5 +1,5 @@
 import { type CompiledQuery, connect, NothingFound, sql, writeTogether } from '@sluice/database'
-import { beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 
 // After Postgres refuses a pipeline, the client still knows the connection's prepared statements.
@@ -7,14 +7,17 @@ let database: TestDatabase
 /** One connection, so that each statement finds the state that the preceding pipeline left. */
 let single: ReturnType<typeof connect>
 
-beforeEach(async () => {
+beforeAll(async () => {
   database = await openTestDatabase()
+})
+beforeEach(async () => {
   single = connect(database.url, { connections: 1 })
   return async () => {
     await single.close()
-    await database.close()
+    await sql`drop table if exists later`.execute(database.db)
   }
 })
+afterAll(() => database.close())
 
 const positions = [0, 1, 2, 3]
 

@@ -1,40 +1,39 @@
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../environment/wait.ts'
-import { type App, openApp } from '../stack/client.ts'
-import { type RunningStack, startStack } from '../stack/running-stack.ts'
+import { beforeEach, expect, test } from 'vitest'
+import { runSluice } from '../environment/sluice-command.ts'
+import { settingsOf } from '../environment/storage.ts'
+import { importFile, openApp } from '../imports/import-fixture.ts'
+import { type BucketFixture, openBucketFixture, request } from './deletion-fixture.ts'
 
-// `sluice deletions`, `sluice deletions run` and `sluice user show` on a stack as `npm start` runs it.
-let stack: RunningStack
-beforeAll(async () => {
-  stack = await startStack({ env: { SERVICE_TIMEZONE: 'Asia/Tokyo' } })
+// `sluice deletions`, `sluice deletions run` and `sluice user show`. command-line.long.test.ts runs them on a stack as
+// `npm start` runs it.
+const timeZone = { SERVICE_TIMEZONE: 'Asia/Tokyo' }
+
+let fixture: BucketFixture
+let appId: number
+beforeEach(async () => {
+  fixture = await openBucketFixture(timeZone)
+  appId = await openApp(fixture, ['alice', 'bob'])
+  return () => fixture.close()
 })
-afterAll(() => stack.stop())
 
-async function ask({ token }: App, userIds: string[]): Promise<void> {
-  const answer = await fetch(`${stack.api}/v3/user_data_deletions`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', 'X-Service-Token': token },
-    body: JSON.stringify({ identity_type: 'user_id', identity_value: userIds }),
-  })
-  expect({ status: answer.status, body: await answer.json() }).toEqual({ status: 202, body: { status: 'accepted' } })
+async function sluice(...args: string[]) {
+  const { database, bucket } = fixture
+  const storage = { ...settingsOf(bucket.settings.S3_ENDPOINT), S3_BUCKET: bucket.settings.S3_BUCKET }
+  const environment = { DATABASE_URL: database.url, ...storage, ...timeZone }
+  const { code, stdout, stderr } = await runSluice([...args, '--json'], environment)
+  return { code, json: stdout === '' ? undefined : JSON.parse(stdout), stderr }
 }
-
-async function listed({ appId }: App): Promise<Record<string, string>> {
-  const { json } = await stack.sluice('deletions', '--app', String(appId))
-  return (json as Record<string, string>[])[0] ?? {}
-}
+const listed = async () => (await sluice('deletions', '--app', String(appId))).json[0]
+const ask = (users: string[]) => request(fixture, appId, users, new Date().toISOString())
 
 test('an operator can rehearse a request to its end: listed, started, completed, mailed', async () => {
-  const app = await openApp(stack, ['alice', 'bob'])
-  const show = (user: string) => stack.sluice('user', 'show', '--app', String(app.appId), user)
-  await ask(app, ['alice', 'nobody'])
-  const request = await listed(app)
-  expect(request).toEqual({
+  const show = (user: string) => sluice('user', 'show', '--app', String(appId), user)
+  await ask(['alice', 'nobody'])
+  const accepted = await listed()
+  expect(accepted).toEqual({
     request_id: expect.any(String),
     state: 'accepted',
-    token_last_four: app.token.slice(-4),
+    token_last_four: 'last',
     accepted_at: expect.any(String),
     starts_at: expect.any(String),
     completes_at: expect.stringMatching(/-06T15:00:00.000Z$/),
@@ -44,51 +43,34 @@ test('an operator can rehearse a request to its end: listed, started, completed,
     users_deleted: 0,
     values_deleted: 0,
   })
-  const { accepted_at = '', starts_at = '', completes_at = '' } = request
+  const { accepted_at, starts_at, completes_at } = accepted
   const dates = { accepted_at, starts_at, completes_at }
   expect((await show('alice')).json).toMatchObject({ campaign_target: true, deletion: { state: 'accepted', ...dates } })
   expect((await show('bob')).json).toMatchObject({ campaign_target: true, deletion: null })
 
-  const run = (now: string) => stack.sluice('deletions', 'run', '--now', now)
+  const run = (now: string) => sluice('deletions', 'run', '--now', now)
   const nothing = { started: 0, completed: 0, users_deleted: 0, mails: 0 }
-  expect(await stack.sluice('deletions', 'run')).toEqual({ code: 0, json: nothing, stderr: '' })
+  expect(await sluice('deletions', 'run')).toEqual({ code: 0, json: nothing, stderr: '' })
   expect((await run(starts_at)).json).toEqual({ ...nothing, started: 1 })
   expect((await show('alice')).json).toMatchObject({ campaign_target: false, deletion: { state: 'started', ...dates } })
 
-  expect(await run(completes_at)).toEqual({
-    code: 0,
-    json: { started: 0, completed: 1, users_deleted: 1, mails: 1 },
-    stderr: '',
-  })
+  const done = { started: 0, completed: 1, users_deleted: 1, mails: 1 }
+  expect(await run(completes_at)).toEqual({ code: 0, json: done, stderr: '' })
   expect((await show('alice')).code).toBe(1)
   expect((await show('bob')).code).toBe(0)
-  expect(await listed(app)).toMatchObject({ state: 'completed', users_deleted: 1, completed_at: completes_at })
-  const [mail] = await until('the mail', async () => {
-    const mails = await stack.mailsTo(app.email)
-    return mails.length > 0 && mails
-  })
-  expect(mail?.subject).toBe('User deletion completed: 1 user deleted')
-  expect(mail?.text).not.toContain('alice')
+  expect(await listed()).toMatchObject({ state: 'completed', users_deleted: 1, completed_at: completes_at })
 })
 
-test('a run removes files from the storage of the stack', async () => {
-  const app = await openApp(stack, ['alice'])
-  const file = 'user_id,name\nalice,Alice\nghost,Ghost\n'
-  const answer = await fetch(`${stack.api}/v2/user_profiles/bulk_import`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'text/csv', 'X-Service-Token': app.token },
-    body: file,
-  })
-  expect(answer.status).toBe(202)
-  await until('the import', async () => {
-    const { json } = await stack.sluice('imports', '--app', String(app.appId))
-    return (json as { state: string }[])[0]?.state === 'completed'
-  })
-  const stored = async () => (await readdir(join(stack.home, 'storage'), { recursive: true })).join('\n')
-  expect(await stored()).toContain('errors-1.csv')
-  await ask(app, ['alice'])
-  const { code } = await stack.sluice('deletions', 'run', '--now', '2100-01-01')
-  expect(code).toBe(0)
+test('a run removes files from the storage that the environment names', async () => {
+  await importFile(fixture, appId, 'user_id,name\nalice,Alice\nghost,Ghost\n')
+  const stored = async () => {
+    const names: string[] = []
+    for await (const page of fixture.bucket.relay.list(`apps/${appId}/`)) names.push(...page.map(({ key }) => key))
+    return names.join('\n')
+  }
+  expect(await stored()).toMatch(/upload$|errors/m)
+  await ask(['alice'])
+  expect((await sluice('deletions', 'run', '--now', '2100-01-01')).code).toBe(0)
   expect(await stored()).not.toMatch(/upload$|errors/m)
 })
 
@@ -97,7 +79,7 @@ test.each([
   ['deletions', 'run', '--now', 'tomorrow'],
   ['deletions', 'run', '--now', '2100-13-01T00:00:00Z'],
 ])('wrong usage is reported: %s %s %s %s', async (...args) => {
-  const { code, json, stderr } = await stack.sluice(...args)
+  const { code, json, stderr } = await sluice(...args)
   expect({ code, json }).toEqual({ code: 2, json: undefined })
   expect(stderr).toMatch(/--app is missing|It must be a time/)
 })

@@ -58,7 +58,7 @@ describe.each(stores)('queues on %s', (_, sharedRedis) => {
     'several processes at once complete a deletion once',
     async () => {
       const app = await openDueApp(stack)
-      const runs = await Promise.all(Array.from({ length: 3 }, () => stack.sluice('deletions', 'run')))
+      const runs = await Promise.all(Array.from({ length: 3 }, () => stack.pipeToSluice('', 'deletions', 'run')))
       await until('the completion', () => isCompleted(stack, app), timeoutMs)
       expect(runs.map(({ code }) => code)).toEqual([0, 0, 0])
       await expectCompletion(stack, app)

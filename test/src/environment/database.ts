@@ -19,7 +19,11 @@ export interface TestDatabase extends Connection {
 export async function openTestDatabase(connections = 10, { migrated = true } = {}): Promise<TestDatabase> {
   const postgresUrl = inject('postgresUrl')
   const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
-  await administer(postgresUrl, `create database ${name}${migrated ? ` template ${templateName}` : ''}`)
+  // Copying files takes a third of the time that writing each page to the log takes.
+  await administer(
+    postgresUrl,
+    `create database ${name}${migrated ? ` template ${templateName}` : ''} strategy file_copy`,
+  )
   const url = withDatabaseName(postgresUrl, name)
   const { db, usage, close } = connect(url, { connections })
   return {

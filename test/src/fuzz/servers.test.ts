@@ -4,7 +4,7 @@ import { fuzzServer } from './servers/fuzz.ts'
 import { openServers } from './servers/run.ts'
 
 // A sample of `npm run test:fuzz`.
-const requests = 300
+const requests = 100
 const seed = 1
 
 test('servers answer generated requests without an error of theirs, and no process ends', async () => {

@@ -48,6 +48,9 @@ test('traces of all apps contain routes, but no secret of a link, token or signa
     ({ attributes }) => JSON.stringify(attributes).match(/"(url\.[a-z]+)"/g) ?? [],
   )
   expect(new Set(addresses)).toEqual(new Set(['"url.scheme"']))
+  // traces.long.test.ts has what the trace of an import contains.
+  const ofImport = collector.spans.filter(({ traceId }) => traceId === importId.replaceAll('-', ''))
+  expect(new Set(ofImport.map(({ service }) => service))).toEqual(new Set(['sluice-api', 'sluice-worker']))
   const served = collector.spans.filter(({ kind }) => kind === 2).map(({ name }) => name)
   expect(served).toEqual(expect.arrayContaining(['GET /error_files/:token', 'GET /sign-in/:secret']))
   expect(collector.spans.map(({ service }) => service)).toContain('sluice-s3-gateway')

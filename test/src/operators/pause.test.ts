@@ -27,7 +27,7 @@ let fixture: ImportFixture
 let [appId, otherId] = [0, 0]
 const noShutdown = new AbortController().signal
 const users = Array.from({ length: 30 }, (_, user) => `u${user}`)
-const rows = 600
+const rows = 120
 const file = `user_id,a\n${Array.from({ length: rows }, (_, row) => `${users[row % users.length]},${row}\n`).join('')}`
 
 beforeEach(async () => {

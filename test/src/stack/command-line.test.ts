@@ -61,6 +61,14 @@ test('users register counts new and known IDs, from stdin and from a file', asyn
   expect((await stack.sluice('user', 'show', '--app', String(appId), ' ü ')).code).toBe(0)
 })
 
+// Other tests run commands in this process.
+test('the process prints what the command prints, and ends with its exit code', async () => {
+  const { appId } = await openApp(stack)
+  for (const args of [['keys', '--app', String(appId)], ['keys', '--app', '999999'], ['keys']]) {
+    expect(await stack.pipeToSluice('', ...args)).toEqual(await stack.sluice(...args))
+  }
+})
+
 test.for([
   ['too long', 'x'.repeat(256), 'sluice: line 3: a user ID should be at most 255 characters\n'],
   ['with a NUL', 'a\0b', 'sluice: line 3: a user ID should not contain U+0000\n'],
@@ -168,7 +176,6 @@ test.for<[string, (files: { csv: string; token: string }) => string[], string]>(
   ['file to import', ({ token }) => ['import', '/nowhere.csv', '--token', token], '/nowhere.csv'],
   ['file of users', () => ['users', 'register', '--app', '1', '--file', '/nowhere'], '/nowhere'],
   ['token', ({ csv }) => ['import', csv, '--token', 'x'], 'The API token is invalid'],
-  ['API', ({ csv }) => ['import', csv, '--token', 'x', '--api', 'http://127.0.0.1:1'], 'cannot be reached'],
   ['e-mail address', () => ['app', 'create', '--name', 'x', '--email', 'nobody'], '"nobody" is not an e-mail address'],
 ])('an unknown %s is reported on stderr, with exit code 1 and nothing on stdout', async ([, args, words]) => {
   const { token } = await openApp(stack)

@@ -2,20 +2,21 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openSharedStack } from '../environment/shared-stack.ts'
 import { declare, firstRequest, openApp } from './client.ts'
-import { type RunningStack, startStack } from './running-stack.ts'
+import type { StackAccess } from './running-stack.ts'
 
 // Keys, declared types, new keys and the clear marker, from the command line and over the API.
-let stack: RunningStack
+let stack: StackAccess
 let folder: string
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sluice-files-'))
-  stack = await startStack()
+  stack = await openSharedStack()
 })
 
 afterAll(async () => {
-  await stack.stop()
+  await stack.close()
   await rm(folder, { recursive: true })
 })
 

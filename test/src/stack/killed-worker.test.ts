@@ -8,7 +8,7 @@ import { lastClaim } from './worker-log.ts'
 let stack: RunningStack
 
 beforeAll(async () => {
-  stack = await startStack({ workers: 2, env: { IMPORT_LEASE: '2s', BATCH_ROWS: '500' } })
+  stack = await startStack({ workers: 2, env: { IMPORT_LEASE: '2s', BATCH_ROWS: '200' } })
 })
 
 afterAll(() => stack.stop())
@@ -16,13 +16,13 @@ afterAll(() => stack.stop())
 test(
   'a worker that is killed in the middle of a file is replaced, and no row is lost or applied twice',
   async () => {
-    const imports = largeImports(stack, { rows: 60_000, users: 10_000 })
+    const imports = largeImports(stack, { rows: 12_000, users: 2_000 })
     const undisturbed = await (await imports.start()).outcome()
     const { importId, untilProgress, killWorker, outcome } = await imports.start()
     await untilProgress(0.2)
     await killWorker()
     expect(await outcome()).toEqual(undisturbed)
-    expect(undisturbed).toMatchObject({ state: 'completed', rows_total: 60_000, rows_failed: imports.counts.invalid })
+    expect(undisturbed).toMatchObject({ state: 'completed', rows_total: 12_000, rows_failed: imports.counts.invalid })
     expect((await lastClaim(stack.home, importId))?.attempt).toBe(2)
   },
   2 * timeoutMs,

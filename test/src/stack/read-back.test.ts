@@ -3,21 +3,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openSharedStack } from '../environment/shared-stack.ts'
 import { type App, openApp } from './client.ts'
-import { type RunningStack, startStack } from './running-stack.ts'
+import type { StackAccess } from './running-stack.ts'
 
 // The commands of clients that read data back: `sluice imports --token` and `sluice export`.
-let stack: RunningStack
+let stack: StackAccess
 let app: App
 let folder: string
 beforeAll(async () => {
-  stack = await startStack()
+  stack = await openSharedStack()
   folder = await mkdtemp(join(tmpdir(), 'sluice-read-back-'))
-  app = await openApp(stack)
-  await stack.pipeToSluice('alice\nbob\n', 'users', 'register', '--app', String(app.appId))
+  app = await openApp(stack, ['alice', 'bob'])
 }, 120_000)
 afterAll(async () => {
-  await stack.stop()
+  await stack.close()
   await rm(folder, { recursive: true, force: true })
 })
 
@@ -38,7 +38,11 @@ test('a client lists its imports, imports a file with a key of its own, exports,
   expect((await stack.sluice('imports', '--token', app.token, '--state', 'failed')).json).toEqual([])
   const refused = await stack.sluice('imports', '--token', app.token, '--state', 'done')
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('state must be one of')])
-  const keys = await stack.db.selectFrom('idempotency_keys').select(['key', 'import_id']).execute()
+  const keys = await stack.db
+    .selectFrom('idempotency_keys')
+    .select(['key', 'import_id'])
+    .where('app_id', '=', app.appId)
+    .execute()
   expect(keys.map((row) => row.import_id).sort()).toEqual([first.import_id, second.import_id].sort())
 
   const out = join(folder, 'out.csv.gz')

@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { connect, type Database } from '@sluice/database'
 import { readStackInfo, type StackInfo } from '@sluice/local-stack'
 import { nodeEnvironment } from '../environment/program.ts'
+import { runSluice } from '../environment/sluice-command.ts'
 import { until } from '../environment/wait.ts'
 import { processTree, signal, stillRunning } from './processes.ts'
 
@@ -64,9 +65,9 @@ export interface StackAccess {
   db: Database
   /** Reads the current `stack.json`. */
   info(): Promise<StackInfo>
-  /** Runs a `sluice` command with `--json` on this stack. */
+  /** Runs a `sluice` command with `--json` on this stack, in this process, after the commands before it. */
   sluice(...args: string[]): Promise<CommandResult>
-  /** Runs a `sluice` command with `--json` and with `input` on stdin. */
+  /** Runs a `sluice` command with `--json` as a process of its own, with `input` on stdin. */
   pipeToSluice(input: string | Readable, ...args: string[]): Promise<CommandResult>
   /** Returns the received mails to an address, newest first. */
   mailsTo(email: string): Promise<Mail[]>
@@ -141,8 +142,8 @@ export async function openStack(home: string): Promise<StackAccess> {
     api,
     db,
     info,
-    sluice: (...args) => runCommand(home, '', args),
-    pipeToSluice: (input, ...args) => runCommand(home, input, args),
+    sluice: (...args) => runInProcess(home, args),
+    pipeToSluice: (input, ...args) => runProcess(home, input, args),
     async mailsTo(email) {
       const mails = (await (await fetch(`${inbox}/api/mails`)).json()) as Mail[]
       return mails.filter(({ to }) => to.includes(email))
@@ -179,7 +180,12 @@ async function infoOf(home: string): Promise<StackInfo> {
   return info
 }
 
-async function runCommand(home: string, input: string | Readable, args: string[]): Promise<CommandResult> {
+async function runInProcess(home: string, args: string[]): Promise<CommandResult> {
+  const { code, stdout, stderr } = await runSluice([...args, '--json'], { ...nodeEnvironment, SLUICE_HOME: home })
+  return { code, json: parse(stdout), stderr }
+}
+
+async function runProcess(home: string, input: string | Readable, args: string[]): Promise<CommandResult> {
   const child = spawn(process.execPath, [appEntry('cli'), ...args, '--json'], {
     env: { ...nodeEnvironment, SLUICE_HOME: home },
     stdio: 'pipe',
@@ -187,5 +193,9 @@ async function runCommand(home: string, input: string | Readable, args: string[]
   // A command may end before it has read its input.
   pipeline(typeof input === 'string' ? Readable.from([input]) : input, child.stdin).catch(() => {})
   const [[code], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)])
-  return { code, json: stdout === '' ? undefined : JSON.parse(stdout), stderr }
+  return { code, json: parse(stdout), stderr }
+}
+
+function parse(stdout: string): unknown {
+  return stdout === '' ? undefined : JSON.parse(stdout)
 }

@@ -1,0 +1,38 @@
+import { runCommand } from '@sluice/cli-app/src/run.ts'
+
+/** What a command printed, and its exit code. */
+export interface PrintedCommand {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** The commands so far: the next one begins afterwards, because environment and output belong to the whole process. */
+let preceding: Promise<unknown> = Promise.resolve()
+
+/** Runs `sluice` in this process, in an environment of its own. `stack/command-line.test.ts` also runs the process. */
+export async function runSluice(args: readonly string[], environment: Record<string, string>): Promise<PrintedCommand> {
+  const running = preceding.then(() => run(args, environment))
+  preceding = running.catch(() => {})
+  return await running
+}
+
+async function run(args: readonly string[], environment: Record<string, string>): Promise<PrintedCommand> {
+  const { env } = process
+  const printed = { stdout: '', stderr: '' }
+  const writes = (['stdout', 'stderr'] as const).map((name) => ({ name, write: process[name].write }))
+  process.env = environment
+  for (const { name } of writes) {
+    process[name].write = (chunk: string | Uint8Array) => {
+      printed[name] += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString()
+      return true
+    }
+  }
+  try {
+    const code = await runCommand(args)
+    return { code, ...printed }
+  } finally {
+    process.env = env
+    for (const { name, write } of writes) process[name].write = write
+  }
+}

@@ -1,0 +1,14 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { runSluice } from '../environment/sluice-command.ts'
+
+test('an API that cannot be reached is reported after several tries, with exit code 1', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-files-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const file = join(folder, 'any.csv')
+  await writeFile(file, 'user_id\n')
+  const result = await runSluice(['import', file, '--token', 'x', '--api', 'http://127.0.0.1:1', '--json'], {})
+  expect(result).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining('cannot be reached') })
+})
