@@ -7,8 +7,8 @@ const args = process.argv.slice(2)
 const part = partOf(args)
 const choice = args.filter((arg) => !arg.startsWith('--part='))
 const projects = parts[choice.length > 0 ? 'all' : part].flatMap((project) => ['--project', project])
-// Tests of npm test wait for Postgres and for other processes a quarter of the time. A third worker uses that time. Long
-// tests have limits of seconds, for which the two workers of the configuration leave room.
+// Tests of npm test wait for Postgres and for other processes a quarter of the time. A third worker uses that time.
+// Long tests have limits of seconds, for which the two workers of the configuration leave room.
 const workers = part === 'fast' ? ['--maxWorkers=3'] : []
 const reporters = ['--reporter=./scripts/tests/progress-reporter.ts', '--reporter=json']
 

@@ -36,9 +36,12 @@ let violations = 0
 for (const queue of values.queue.split(',')) {
   if (queue !== 'postgres' && queue !== 'redis') throw new Error(`there is no queue ${queue}`)
   const servers = await startSweepServers(queue)
+  const stop = () => void servers.close().finally(() => process.exit(1))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
   try {
     await sweepQueue(queue, servers)
   } finally {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop)
     await servers.close()
   }
 }
