@@ -177,7 +177,7 @@ export const numberedAddresses = z.string().transform((text, context) => {
 /** `true` or `false`. */
 export const yesOrNo = z.enum(['true', 'false']).transform((text) => text === 'true')
 
-/** Names separated by commas, all of them in `allowed`. Returns an array. */
+/** Returns a reader of names separated by commas, all of them in `allowed`. It returns an array. */
 export function listOf<const Name extends string>(allowed: readonly Name[]) {
   return z.string().transform((text, context) => {
     const names = text.split(',').map((name) => name.trim())

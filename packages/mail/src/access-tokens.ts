@@ -18,7 +18,7 @@ const answerMs = 10_000
 /** A token is not used for the last seconds of its life, ms: the login takes some time, and clocks differ. */
 const marginMs = 10_000
 
-/** The longest text of the token endpoint that an error repeats. */
+/** Maximum number of characters of the token endpoint's answer that an error message quotes. */
 const longestReason = 300
 
 /**

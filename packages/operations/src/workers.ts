@@ -1,6 +1,6 @@
 import { type Database, type RawBuilder, sql } from '@sluice/database'
 
-/** A worker without a heartbeat for this long is lost, s. A worker has a heartbeat every 5 s. */
+/** Seconds without a heartbeat after which a worker counts as lost. A worker sends one every 5 s. */
 const lostAfterSeconds = 20
 
 /** How long a lost worker is kept and shown, minutes. */

@@ -8,7 +8,7 @@ import { applySettings, type TransactionSettings } from './transaction-settings.
 export type Pool = pg.Pool
 
 /**
- * The options of pg's pool, without options that set parameters of the session, because poolers refuse such parameters.
+ * The options of pg's pool, without options that poolers refuse: they set parameters of the session.
  */
 interface PoolOptions
   extends Pick<

@@ -15,8 +15,11 @@ export interface Post {
   signal: AbortSignal
 }
 
-/** Bytes of an answer that are read and dropped, so that ordinary receivers can end their answer. */
-const readBytes = 16_384
+/**
+ * Maximum bytes of an answer, which are read and dropped. Ordinary receivers can finish sending; beyond this, the
+ * connection is closed.
+ */
+const maxAnswerBytes = 16_384
 
 /** Maximum wait for the end of an answer, ms. */
 const endTimeoutMs = 1_000
@@ -68,7 +71,7 @@ function drop(answer: IncomingMessage): void {
   const timer = setTimeout(() => answer.destroy(), endTimeoutMs)
   answer.on('data', (chunk: Buffer) => {
     bytes += chunk.length
-    if (bytes > readBytes) answer.destroy()
+    if (bytes > maxAnswerBytes) answer.destroy()
   })
   answer.on('error', () => {}) // the status is all that counts
   answer.on('close', () => clearTimeout(timer))

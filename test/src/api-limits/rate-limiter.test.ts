@@ -116,7 +116,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     expect(link.roundTrips() - before).toBe(100)
   })
 
-  test.runIf(isAvailable)('apps and functions are counted separately', async () => {
+  test.runIf(isAvailable)('subjects, such as tokens, and functions are counted separately', async () => {
     const { count } = await openLimiter(store())
     const [one, other] = [newApp(), newApp()]
     const allowed = []

@@ -1,10 +1,10 @@
+// A file that an operator's tools put into the bucket becomes one import, or is reported by mail.
 import { DeleteObjectCommand } from '@aws-sdk/client-s3'
 import { importUnannouncedFiles } from '@sluice/bucket-uploads'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { clearPaths, importedContents, importRows, listedNames, putPast, smallFile } from './bucket-files.ts'
 import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
 
-// A file that an operator's tools put into the bucket becomes one import, or is reported by mail.
 let gateway: TestGateway
 let owner: Owner
 

@@ -16,7 +16,7 @@ export interface Point {
   key: string
   /** The step of the scenario during which it was sent. */
   step: number
-  /** Whether the server answers it. The head of a request with a body is not answered. */
+  /** Whether the server answers this message. The head of a request with a body is answered after the body only. */
   answered: boolean
 }
 

@@ -49,7 +49,7 @@ export class FileView {
     this.#preview.replaceChildren(...previewView(chosen.file.name, preview, checked, rules.newKeys, this.types))
   }
 
-  /** Keeps the mapping of the columns if the person wants that and it is not kept already. */
+  /** Saves the mapping of the columns if the person chose to keep it, unless the same mapping is saved already. */
   async keepMapping(): Promise<void> {
     const { columns } = this.chosen
     if (this.#keep.tick.hidden || !this.#keep.isOn()) return

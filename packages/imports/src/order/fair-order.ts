@@ -126,7 +126,10 @@ export interface SlotDemand {
   isPaused: boolean
 }
 
-/** Looks up why a running import may have to release its slot. Claiming an import takes at most `graceMs`. */
+/**
+ * Looks up why a running import may have to release its slot. Ignores imports that were dispatched less than `graceMs`
+ * ago: a worker may be claiming them.
+ */
 export async function lookUpSlotDemand(
   { db }: ImportContext,
   { appId, dryRun }: Claim,

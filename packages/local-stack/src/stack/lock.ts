@@ -126,7 +126,7 @@ async function release(path: string, content: string, server: Server): Promise<v
   server.close()
 }
 
-/** Makes `path` a second name of a file, atomically. Returns false if `path` exists already. */
+/** Makes `path` a hard link of a file, atomically. Returns false if `path` exists already. */
 async function tryLink(file: string, path: string): Promise<boolean> {
   try {
     await link(file, path)

@@ -67,7 +67,8 @@ export interface Observation {
 }
 
 /**
- * Replays the recorded changes. `orderWaitMs` is `UPLOAD_ORDER_WAIT`: an import waits at least this long for a
+ * Replays the recorded changes of imports' states. Returns the order in which imports were applied, and each violation.
+ * `orderWaitMs` is `UPLOAD_ORDER_WAIT`: an import waits at least this long for a
  * preceding import that is still uploading.
  */
 export async function observe(db: Database, orderWaitMs: number): Promise<Observation> {
