@@ -40,11 +40,11 @@ export interface ApiOptions {
   rateLimiter?: ApiRateLimiter
   metrics?: ApiMetrics
   readiness?: Readiness
-  /** Default: this API has all apps. */
+  /** Cells of the service, which divide the apps among them. Default: this API serves all apps. */
   cells?: Cells
 }
 
-/** Builds the HTTP API. Its routes parse requests, call a package, and answer. The caller starts to listen. */
+/** Builds the HTTP API. Its routes parse requests, call a package, and answer. The caller must call `listen`. */
 export function buildApi(services: ApiServices, options: ApiOptions = {}): FastifyInstance {
   const {
     timeouts = readSettings({}, timeoutSettings),

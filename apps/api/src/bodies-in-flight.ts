@@ -4,10 +4,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 export const bodySettings = ['API_BODY_BUDGET'] as const
 
-/** The bodies of one app may take at most the budget divided by this number. */
+/** The bodies in flight of one app may use at most this fraction of the budget: one divided by this number. */
 const budgetShares = 3
 
-/** Maximum number of places for files that a process receives at the same time, in all and for each app. */
+/** Maximum number of places for files that a process receives at the same time: for all apps, and for each app. */
 const places = { all: 40, each: 10 }
 
 /** A file of unknown length takes two places, because it is stored in parts and one part is always in memory. */

@@ -8,10 +8,10 @@ import type { FastifyInstance } from 'fastify'
 /** Marks a forwarded request, which is never forwarded again: two cells that disagree about an app must not loop. */
 const forwardedHeader = 'sluice-forwarded-by-cell'
 
-/** Headers of one connection, which the other connection has its own of (RFC 9110, Section 7.6.1). */
+/** Headers that concern a single connection, so they are not forwarded (RFC 9110, Section 7.6.1). */
 const connectionHeaders = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade', 'expect']
 
-/** For how long nothing may move on the connection to another cell, ms. */
+/** A connection to another cell times out after this time without any data, ms. */
 const silenceMs = 60_000
 
 /**

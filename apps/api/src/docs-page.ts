@@ -14,7 +14,7 @@ details { margin: 0.4rem 0; } summary { cursor: pointer; }
 .method { color: var(--accent); } .mark { background: var(--soft); border-radius: 4px; font-size: 0.8rem; padding: 0.1rem 0.4rem; }
 `
 
-/** Prevents the page from loading or running anything and from being framed. The digest allows its one style. */
+/** Prevents the page from loading or running anything and from being framed. The digest allows the page's style. */
 export const contentSecurityPolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,

@@ -8,7 +8,7 @@ import { appOf } from './authentication.ts'
 import { KeyedRequest } from './keyed-request.ts'
 import { drain, streamBody } from './request-body.ts'
 
-/** Renewals of a claim during one lease. */
+/** Number of times that a claim is renewed during one lease. */
 const renewals = 3
 
 /** How a route treats the header `Idempotency-Key`. */

@@ -10,7 +10,7 @@ import { timeoutSettings } from './hardening.ts'
 import { openApiMetrics } from './metrics.ts'
 import { openApiRateLimiter, rateLimitSettings } from './rate-limiting.ts'
 
-/** Longer than the 10 s that requests in flight have to end. */
+/** Maximum duration of a shutdown. Longer than the 10 s that requests in flight have to end. */
 const stopDeadlineMs = 15_000
 
 await runService('api', { stopDeadlineMs }, async (log, operations) => {

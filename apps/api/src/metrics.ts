@@ -12,7 +12,7 @@ export interface ApiMetrics {
   requests: ReturnType<typeof requestHistogram>
   /** Requests answered 429, by function. */
   limited: Counter<'function'>
-  /** Requests that only this process counted, because the store of the rate limits did not answer. */
+  /** Requests that only this process counted for the rate limits, because the limits' shared store did not answer. */
   uncounted: Counter
 }
 

@@ -13,7 +13,7 @@ function cliUser(): AuditEvent['who'] {
   }
 }
 
-/** Runs a command that changes something, with its entry in the audit log. Otherwise like {@link withDatabase}. */
+/** Runs a command that changes something, and records it in the audit log. Otherwise like {@link withDatabase}. */
 export async function withAudit<Result>(
   event: Omit<AuditEvent, 'who'>,
   work: (db: Database) => Promise<Result>,

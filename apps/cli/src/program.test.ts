@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { commandFiles, openProgram } from './program.ts'
 
-/** Returns the commands of the program that these arguments open, with their descriptions. */
+/** Returns the commands of the program that is opened with these arguments, each as `name: description`. */
 async function listed(args: readonly string[]): Promise<string[]> {
   return (await openProgram(args)).commands.map((command) => `${command.name()}: ${command.description()}`)
 }

@@ -1,8 +1,8 @@
 import { Command } from 'commander'
 
-/** A file of commands. It is loaded only if one of its words is given, because its libraries take time to load. */
+/** A file that defines commands. Its libraries load slowly, so the file is loaded only for its own commands. */
 interface CommandFile {
-  /** The first words of its commands, with their descriptions for the list of `sluice --help`. */
+  /** The first words of the file's commands, with their descriptions for the list of `sluice --help`. */
   words: Readonly<Record<string, string>>
   /** Loads the file. Returns the function that adds its commands to a program. */
   load(): Promise<(program: Command) => void>

@@ -2,7 +2,7 @@ import type { Database } from '@sluice/database'
 import { registerUsers, userIdProblem } from '@sluice/profiles'
 import { Failure } from './failure.ts'
 
-/** User IDs that one statement registers. */
+/** Number of user IDs that one statement registers. */
 const idsAtATime = 20_000
 
 /**

@@ -10,7 +10,7 @@ import { openUploadLimiter, uploadLimitSettings } from './data-import/upload-lim
 import { openDashboardProvider } from './sign-in/provider.ts'
 import { openSignInLimiter, signInLimitSettings } from './sign-in/sign-in-limiter.ts'
 
-/** The time for stopping, ms. Requests in flight have 10 s of it. */
+/** Maximum duration of a shutdown, ms. Requests in flight have 10 s to end. */
 const stopDeadlineMs = 15_000
 
 await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {

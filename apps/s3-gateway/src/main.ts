@@ -10,7 +10,7 @@ import { createGateway, gatewaySettings } from './server.ts'
 
 /** How long uploads in flight may continue after the process is told to stop. */
 const uploadGraceMs = 10_000
-/** The process is ended by force after this time. */
+/** Maximum duration of a shutdown. The process is then ended by force. */
 const stopDeadlineMs = 15_000
 
 await runService('s3-gateway', { stopDeadlineMs }, async (log, operations) => {

@@ -9,7 +9,7 @@ import type { Sender } from './access.ts'
  */
 const uploads = new Set<OperationName>(['PutObject', 'UploadPart'])
 
-/** Requests to storage that are reserved for the short calls of all apps. */
+/** Number of requests to storage that are reserved for the short calls of all apps. */
 const reservedRequests = 100
 
 /**

@@ -6,7 +6,7 @@ import { mailBacklog } from '@sluice/mail'
 import type { Metrics } from '@sluice/service'
 import { webhookBacklog } from '@sluice/webhooks'
 
-/** The tables are queried at most this often, however often the metrics are read. */
+/** Maximum age of the figures, ms. The tables are not queried more often, however often the metrics are read. */
 const longestAgeMs = 5_000
 
 /**

@@ -1,7 +1,7 @@
 import { claimExport, runExport } from '@sluice/exports'
 import type { Host, Stop } from './host.ts'
 
-/** Exports that a worker runs at a time. Postgres and the compression of one export use a processor each. */
+/** Number of exports that a worker runs at a time. One export keeps two processors busy: Postgres and compression. */
 const concurrentExports = 1
 
 /**

@@ -53,7 +53,7 @@ const dispatchTask: MaintenanceTask = {
   },
 }
 
-/** Apart from {@link dispatchTask}, so that neither delays the other. */
+/** Enqueues webhook deliveries. Separate from {@link dispatchTask}, so that neither task delays the other. */
 const dispatchWebhooksTask: MaintenanceTask = {
   name: 'dispatch-webhooks',
   intervalMs: () => second,

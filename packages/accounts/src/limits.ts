@@ -1,9 +1,9 @@
 import type { Database } from '@sluice/database'
 import { UnknownApp } from './app.ts'
 
-/** Limits of one app. A limit that is undefined stays as it is; null makes the setting apply. */
+/** Limits of one app. An undefined limit stays as it is. Null removes the app's limit, so that the setting applies. */
 export interface AppLimits {
-  /** First requests of v3 in a fixed window, such as `100/10m`. The caller has checked its form. */
+  /** Limit of first requests of bulk import v3, such as `100/10m`. The caller has checked the format. */
   bulkImport?: string | null | undefined
   /** Maximum number of profile keys. */
   profileKeys?: number | null | undefined

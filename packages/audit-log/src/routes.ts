@@ -6,9 +6,9 @@ import { type Actor, beginEntry, type OpenEntry } from './entries.ts'
 /** What the audit log records of a route. */
 export type RouteAudit =
   | { what: AuditAction; target?: (request: FastifyRequest) => string | undefined }
-  /** The handler records the event itself, because it finds out who acts. */
+  /** The handler records the event itself, because only the handler learns who acts. */
   | { what: AuditAction; by: 'handler' }
-  /** Nothing, for this reason. */
+  /** Nothing is recorded, for the reason that `nothing` states. */
   | { nothing: string }
 
 declare module 'fastify' {

@@ -3,9 +3,9 @@ import { type Database, sql } from '@sluice/database'
 /** A file of the bucket that has become an import. */
 export interface ImportedFile {
   fileName: string
-  /** The key of its copy in storage. */
+  /** Key of the file's copy in storage, which the import reads. */
   objectKey: string
-  /** In quotes, as storage returns it. */
+  /** ETag in quotes, as storage returns it. */
   etag: string
   byteSize: number
   modifiedAt: Date

@@ -13,7 +13,7 @@ const rotations = [
 
 const constants = Uint32Array.from({ length: 64 }, (_, step) => Math.floor(Math.abs(Math.sin(step + 1)) * 2 ** 32))
 
-/** The word of the block that each step reads. */
+/** By step, the index of the word that the step reads from the block. */
 const wordOfStep = Uint8Array.from({ length: 64 }, (_, step) => {
   const multiples: readonly (readonly [factor: number, offset: number])[] = [
     [1, 0],

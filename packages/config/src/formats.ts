@@ -12,7 +12,7 @@ const duration = z.string().transform((text, context) => {
   return Number(match[1]) * milliseconds[(match[2] ?? 's') as keyof typeof milliseconds]
 })
 
-/** A duration from `least` to `most`, both written as text such as `1s`. Returns milliseconds. */
+/** Returns a schema for durations from `least` to `most`, which are text such as `1s`. Its output is in ms. */
 export function durationBetween(least: string, most: string) {
   const [from, to] = [duration.parse(least), duration.parse(most)]
   return duration.refine((value) => value >= from && value <= to, `must be from ${least} to ${most}`)
@@ -45,13 +45,13 @@ export const size = z.string().transform((text, context) => {
   return Number(match[1]) * bytes[(match[2] ?? 'B') as keyof typeof bytes]
 })
 
-/** A {@link size} of at most `most`, written as text such as `5GB`. */
+/** Returns a schema for a {@link size} of at most `most`, which is text such as `5GB`. */
 export function sizeUpTo(most: string) {
   const limit = size.parse(most)
   return size.refine((value) => value <= limit, `must be at most ${most}`)
 }
 
-/** A {@link size} of at least `least`, written as text such as `32MiB`. */
+/** Returns a schema for a {@link size} of at least `least`, which is text such as `32MiB`. */
 export function sizeFrom(least: string) {
   const limit = size.parse(least)
   return size.refine((value) => value >= limit, `must be at least ${least}`)
@@ -69,7 +69,7 @@ export function wholeNumber(least: number, most: number) {
   })
 }
 
-/** An address with one of the given schemes, without a trailing slash. */
+/** Returns a schema for an address with one of these schemes. Its output has no trailing slash. */
 export function address(...schemes: string[]) {
   return z.string().transform((text, context) => {
     const scheme = URL.canParse(text) ? new URL(text).protocol.slice(0, -1) : undefined
@@ -98,12 +98,12 @@ export const issuer = z.string().refine((text) => {
   return isSafe(url) && url.search === '' && url.hash === ''
 }, 'must be an https address without query')
 
-/** An address that is sent secrets: https, or http on this machine. It is used character by character. */
+/** An address to which secrets are sent: https, or http on this machine. The text is used unchanged. */
 export const secretAddress = z
   .string()
   .refine((text) => URL.canParse(text) && isSafe(new URL(text)), 'must be an https address')
 
-/** One or more addresses of {@link address}, separated by commas. */
+/** Returns a schema for one or more addresses as of {@link address}, separated by commas. */
 export function addresses(...schemes: string[]) {
   const one = address(...schemes)
   return z.string().transform((text, context) => {
@@ -177,7 +177,7 @@ export const numberedAddresses = z.string().transform((text, context) => {
 /** `true` or `false`. */
 export const yesOrNo = z.enum(['true', 'false']).transform((text) => text === 'true')
 
-/** Returns a reader of names separated by commas, all of them in `allowed`. It returns an array. */
+/** Returns a schema for names separated by commas, all of them in `allowed`. Its output is an array. */
 export function listOf<const Name extends string>(allowed: readonly Name[]) {
   return z.string().transform((text, context) => {
     const names = text.split(',').map((name) => name.trim())
@@ -220,7 +220,9 @@ export interface Network {
   family: 'ipv4' | 'ipv6'
 }
 
-/** Networks in CIDR notation, separated by commas. A bare address is a network of one address. Returns an array. */
+/**
+ * Networks in CIDR notation, separated by commas; the output is an array. A bare address is a network of one address.
+ */
 export const networks = z.string().transform((text, context) => {
   const found = text.split(',').map((each) => network(each.trim()))
   if (!found.every((each) => each !== undefined)) {

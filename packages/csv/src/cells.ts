@@ -12,7 +12,7 @@ export interface Records {
   start?: number
   /** Why each record cannot be read, as in a `RecordBlock`. */
   problems?: Uint8Array
-  /** Columns of the file. Whatever follows the last column of a record becomes one cell. Default: no limit. */
+  /** Number of columns of the file. Everything after a record's last column becomes one cell. Default: no limit. */
   columns?: number
 }
 

@@ -1,4 +1,4 @@
-/** Bytes that are compared here, because a call of `indexOf` takes longer than comparing them. */
+/** Number of bytes that are compared one by one before `indexOf` is called, because the call takes longer. */
 const nearBytes = 8
 
 /**

@@ -1,6 +1,6 @@
 const magic = Buffer.from([0x1f, 0x8b])
 
-/** Bytes that {@link isGzip} needs. */
+/** Number of bytes that {@link isGzip} needs. */
 export const gzipMagicBytes = magic.length
 
 /**

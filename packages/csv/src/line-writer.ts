@@ -17,7 +17,10 @@ import { comma, cr, lf, quote } from './special-bytes.ts'
  * ```
  */
 export class LineWriter {
-  /** The first `length` bytes have been written. A caller may add bytes of its own after {@link reserve}. */
+  /**
+   * The buffer, of which the first `length` bytes are written. After {@link reserve}, a caller may write to it
+   * directly.
+   */
   bytes = Buffer.allocUnsafe(2 ** 14)
   length = 0
 

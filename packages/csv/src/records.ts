@@ -4,7 +4,7 @@ import { tooLong, unclosedQuote, wellFormed } from './record-problems.ts'
 import { restart, type Scan, scanRecord, startScan } from './scan.ts'
 import { cr, lf, quote } from './special-bytes.ts'
 
-/** Bytes that are kept of a record over the limit. */
+/** Number of bytes that are kept of a record that exceeds the size limit. */
 const keptBytes = 1024
 
 /** A section of the file. The blocks of a file follow each other without a gap. */
@@ -207,7 +207,9 @@ class Pass {
     return quotes
   }
 
-  /** Skips a record that is too long, up to the first LF at or after `from`. */
+  /**
+   * Skips a record that is too long, up to the first LF at or after `from`. Returns false if the LF is yet to arrive.
+   */
   #skip(from: number): boolean {
     this.#closeBlock()
     const bytes = Buffer.from(this.#data.subarray(this.at, this.at + keptBytes))
@@ -227,7 +229,7 @@ class Pass {
     return isComplete
   }
 
-  /** Adds the record that ends before `next` to the open block. */
+  /** Adds the record that ends before `next` to the open block. Returns true: the record is framed. */
   #add(next: number, problem: number): boolean {
     if (this.#count === ends.length) makeRoom()
     ends[this.#count] = this.#base + next

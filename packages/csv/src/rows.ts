@@ -5,7 +5,7 @@ import { isText, type RowBlock } from './row-block.ts'
 export interface RowsOptions {
   /** Absolute offset of the source's first byte: the end of the header, or the end of a row. Default 0. */
   position?: number
-  /** Columns of the file. Whatever follows the last column of a row becomes one cell. Default: no limit. */
+  /** Number of columns of the file. Everything after a row's last column becomes one cell. Default: no limit. */
   columns?: number
 }
 

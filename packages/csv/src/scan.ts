@@ -51,7 +51,7 @@ export function scanRecord(data: Buffer, scan: Scan, end: number): void {
   scan.at = at
 }
 
-/** Returns the offset of the first byte that equals one of two, or `end`. */
+/** Returns the offset of the first byte that equals `one` or `other`; `end` if there is none. */
 function findEither(data: Buffer, from: number, end: number, one: number, other: number): number {
   let at = from
   while (at < end && data[at] !== one && data[at] !== other) at++

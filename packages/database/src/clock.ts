@@ -29,7 +29,7 @@ export function isDue(time: RawBuilder<unknown>, furthestMs: number): RawBuilder
   return sql`(${time} <= now() or ${isFarAhead(time, furthestMs)})`
 }
 
-/** Builds the second half of {@link isDue}: the time lies further ahead than any process stores it. */
+/** Builds the condition that a time lies further ahead than any process stores it, for {@link isDue}. */
 export function isFarAhead(time: RawBuilder<unknown>, furthestMs: number): RawBuilder<boolean> {
   return sql`${time} > now() + make_interval(secs => ${(furthestMs + slackMs) / 1000})`
 }

@@ -3,7 +3,7 @@ import type { RawBuilder } from 'kysely'
 import type { Database } from './connect.ts'
 import { retryConflicts } from './retry.ts'
 
-/** Rows that one statement removes: so few that no other statement notices its locks. */
+/** Number of rows that one statement removes: so few that no other statement notices its locks. */
 export const rowsAtATime = 500
 
 /** The pause after a batch ÷ the batch's time. The removals are never urgent. */

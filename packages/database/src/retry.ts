@@ -3,7 +3,7 @@ import pg from 'pg'
 const retryable = new Set(['40001', '40P01']) // serialization failure, deadlock
 const uniqueViolation = '23505'
 
-/** Whether Postgres aborted the transaction because of another one, so that it may succeed the next time. */
+/** Whether Postgres aborted the transaction because of another transaction, so that a retry may succeed. */
 function isConflict(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return false
   // A transaction inserts a profile only if it found none, so another transaction has inserted it since.

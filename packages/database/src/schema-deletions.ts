@@ -14,7 +14,7 @@ export interface DeletionRequestsTable {
   /** When the deletion is due to start and to complete. */
   starts_at: Timestamp
   completes_at: Timestamp
-  /** When maintenance started and completed it. */
+  /** When maintenance started and completed the request. */
   started_at: NullableTimestamp
   completed_at: NullableTimestamp
   /** Salt of the hashes in `deleted_users`. */
@@ -25,7 +25,7 @@ export interface DeletionRequestsTable {
    * of them.
    */
   users_settled: Generated<number>
-  /** How many of these users were registered, and the number of their profile values. */
+  /** Number of these users who were registered, and number of their profile values. */
   users_deleted: Generated<number>
   values_deleted: Generated<number>
 }

@@ -11,7 +11,7 @@ export interface ExportsTable {
   state: Generated<ExportState>
   /** How often the export was claimed or restarted. A worker writes only under the current attempt. */
   attempt: Generated<number>
-  /** Claims that count against the limit. */
+  /** Number of claims that count against the limit of attempts. */
   tries: Generated<number>
   lease_until: NullableTimestamp
   retry_at: NullableTimestamp
@@ -22,7 +22,7 @@ export interface ExportsTable {
   file_secret: string | null
   file_expires_at: NullableTimestamp
   files_removed_at: NullableTimestamp
-  /** When removed files are removed once more, because a late write may store one of them again until then. */
+  /** When the files are removed a second time. Until then, a late write may store a removed file again. */
   sweep_at: NullableTimestamp
   requested_at: Timestamp
   started_at: NullableTimestamp

@@ -19,7 +19,7 @@ export interface MailsTable {
   failed_at: NullableTimestamp
 }
 
-/** Number of an app's mails in its present hour, which began with the first of them. */
+/** Number of mails of an app in the current hour. The hour began with the first of these mails. */
 export interface MailCountsTable {
   app_id: number
   began_at: Timestamp
@@ -31,7 +31,7 @@ export interface MailCountsTable {
 /** Addresses that a member added and that are not confirmed yet. They receive no other mail. */
 export interface InvitationsTable {
   app_id: number
-  /** In its normal form (packages/accounts, `normalEmail`). */
+  /** Address in its normal form (packages/accounts, `normalEmail`). */
   email: string
   /** SHA-256 of the secret in the latest mailed link. */
   secret_hash: Buffer

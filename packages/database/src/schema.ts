@@ -139,7 +139,7 @@ interface ImportsTable {
   /** When the data of a retry was first sent; null for other imports, whose data counts as sent at `requested_at`. */
   data_sent_at: NullableTimestamp
   object_key: string
-  /** The owner's name of the file, if it is known. */
+  /** The name that the file has for its owner; null if it is not known. */
   file_name: string | null
   content_type: ImportContentType
   byte_size: number | null
@@ -192,7 +192,7 @@ interface ImportsTable {
   rows_total: Generated<number>
   rows_applied: Generated<number>
   rows_failed: Generated<number>
-  /** Rows that wrote something into a profile; rows of one user in the same batch are one write. */
+  /** Rows that wrote something into a profile. Rows of one user in the same batch count once. */
   rows_changed: Generated<number>
   /** Rows of the error file by message. `error-counts.ts` of packages/imports limits the number of messages. */
   error_counts: ColumnType<Record<string, number>, string | undefined, string>
@@ -260,7 +260,7 @@ interface FileSweepsTable {
 
 /** People who see every app and the queues. */
 interface OperatorsTable {
-  /** In its normal form (packages/accounts, `normalEmail`). */
+  /** Address in its normal form (packages/accounts, `normalEmail`). */
   email: string
   created_at: Timestamp
 }
@@ -268,7 +268,7 @@ interface OperatorsTable {
 /** Links that sign a person in once. For links and sessions, only the SHA-256 of the secret is stored. */
 interface SignInLinksTable {
   secret_hash: Buffer
-  /** In its normal form (packages/accounts, `normalEmail`). */
+  /** Address in its normal form (packages/accounts, `normalEmail`). */
   email: string
   expires_at: Timestamp
   used_at: NullableTimestamp
@@ -276,7 +276,7 @@ interface SignInLinksTable {
 
 interface SessionsTable {
   secret_hash: Buffer
-  /** In its normal form (packages/accounts, `normalEmail`). */
+  /** Address in its normal form (packages/accounts, `normalEmail`). */
   email: string
   created_at: Timestamp
   expires_at: Timestamp
@@ -292,7 +292,7 @@ interface SessionsTable {
 /** Which account at an OpenID Connect provider an address belongs to. */
 interface ProviderAccountsTable {
   issuer: string
-  /** In its normal form. */
+  /** Address in its normal form. */
   email: string
   subject: string
   created_at: Timestamp

@@ -54,7 +54,7 @@ interface Cursor {
 const firstCursor: Cursor = { request_id: '00000000-0000-0000-0000-000000000000', user_id: '' }
 
 interface Batch {
-  /** Deleted users who were registered, and the request that each counts for. */
+  /** Deleted users who were registered and, at the same index, the request that each user counts for. */
   gone: { user_ids: string[]; request_ids: string[] }
   /** Null if no users remain. */
   last: Cursor | null

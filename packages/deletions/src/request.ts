@@ -13,7 +13,7 @@ export interface DeletionRequest {
   tokenLastFour: string
 }
 
-/** An ID has at most 1 KB, so a statement has at most 1 MB. */
+/** Number of user IDs in one statement. An ID has at most 1 KB, so a statement has at most 1 MB. */
 const idsPerStatement = 1_000
 
 /**

@@ -5,7 +5,7 @@ import type { DeletionContext } from './context.ts'
 
 /** The result of a run of deletion maintenance. */
 export interface DeletionRun {
-  /** Requests that started, and requests that completed. */
+  /** Number of requests that the run started, and number of requests that it completed. */
   started: number
   completed: number
   /** Registered users who were deleted. */

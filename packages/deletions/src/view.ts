@@ -9,7 +9,7 @@ export interface DeletionRequestView {
   accepted_at: string
   starts_at: string
   completes_at: string
-  /** When maintenance started and completed it; null before. */
+  /** When maintenance started and completed the request; null before. */
   started_at: string | null
   completed_at: string | null
   users_requested: number

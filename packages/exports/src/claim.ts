@@ -4,7 +4,7 @@ import type { ExportContext, ExportId } from './context.ts'
 /** A worker's claim of an export. */
 export interface ExportClaim extends ExportId {
   attempt: number
-  /** Claims so far, including this one. */
+  /** Number of claims that count against the limit of attempts, including this claim. */
   tries: number
   /** The keys to export in order; null for all. */
   keys: string[] | null
@@ -18,7 +18,7 @@ export class ExportClaimLost extends Error {
 /** How long a claim stays valid unless it is renewed, ms. Another worker then takes over a dead worker's export. */
 const leaseMs = 15_000
 
-/** Renewals during one lease. The claim is lost if this many renewals in a row get no answer. */
+/** Number of renewals during one lease. The claim is lost if this many renewals in a row get no answer. */
 const renewals = 3
 
 /** Pauses before the second try and each later try, s. If the last try fails, the export fails. */

@@ -2,7 +2,7 @@ import { type Database, sql } from '@sluice/database'
 import { isClaimable } from './claim.ts'
 import type { ExportId } from './context.ts'
 
-/** Exports for which one run of maintenance enqueues jobs. */
+/** Maximum number of exports for which one run of maintenance enqueues jobs. */
 const passSize = 100
 
 /** Returns exports that a worker can claim now, longest wait first, each with the number of its latest attempt. */

@@ -2,7 +2,7 @@ import { isDue, sql } from '@sluice/database'
 import { lastWriteHours } from '@sluice/storage'
 import { type ExportContext, type ExportId, exportKey } from './context.ts'
 
-/** Exports that one query returns. */
+/** Maximum number of exports that one query returns. */
 const passSize = 100
 
 const hourMs = 60 * 60_000

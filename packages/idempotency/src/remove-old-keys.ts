@@ -1,7 +1,7 @@
 import { type Database, isDue, sql } from '@sluice/database'
 import { keptHours, keyLeaseMs } from './keys.ts'
 
-/** Keys that one statement removes. */
+/** Maximum number of keys that one statement removes. */
 const keysAtATime = 5_000
 
 /**

@@ -4,7 +4,7 @@ import { sweepFilesOfApp, sweepLater } from './file/file-sweeps.ts'
 import { importPrefix } from './file/object-keys.ts'
 import { receivedSources } from './intake/received-imports.ts'
 
-/** Imports that one query returns. */
+/** Maximum number of imports that one query returns. */
 const passSize = 100
 
 /**
@@ -102,7 +102,7 @@ export async function removeFilesOfApp(context: FilesContext, appId: number): Pr
   return failures
 }
 
-/** Imports whose names and warnings one statement removes. */
+/** Maximum number of imports whose names and warnings one statement removes. */
 const tracesAtATime = 1_000
 
 /**

@@ -43,7 +43,7 @@ export async function endAfterError(
     : await fail(error, reason, context, claim, run)
 }
 
-/** Returns whether the shutdown of this process ended reading or storing. */
+/** Returns whether an error means that the shutdown of this process interrupted reading or storing. */
 function isInterruption(error: unknown, { shutdown }: ImportContext): boolean {
   return shutdown?.aborted === true && error instanceof Error && error.name === 'AbortError'
 }

@@ -107,7 +107,7 @@ async function releaseSlot(
   return { outcome: 'released' }
 }
 
-/** Rows of an import's first batch. It is small, so that progress or the first error shows early. */
+/** Number of rows of an import's first batch. It is small, so that progress or the first error shows early. */
 const firstRows = 1_000
 
 /**

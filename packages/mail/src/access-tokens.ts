@@ -8,7 +8,7 @@ interface AccessToken {
 
 /** Access tokens for the mail server. */
 interface AccessTokens {
-  /** Returns a token that is still valid. `renew` says that the mail server has refused the last one. */
+  /** Returns a token that is still valid. `renew` is true if the mail server has refused the preceding token. */
   token(renew: boolean): Promise<AccessToken>
 }
 

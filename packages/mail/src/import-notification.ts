@@ -5,7 +5,7 @@ import { quoted } from './quoted.ts'
 /** An import that has ended, with the facts that its mail needs (service.md, Events). */
 export interface EndedImport {
   importId: string
-  /** The owner's name of the file; undefined if it is not known. */
+  /** The name that the file has for its owner; undefined if it is not known. */
   fileName: string | undefined
   appName: string
   rowsTotal: number

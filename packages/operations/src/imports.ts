@@ -6,7 +6,7 @@ export interface Waiting {
   appId: number
   appName: string
   importId: string
-  /** When its file was queued. */
+  /** When the import's file was queued. */
   since: Date
 }
 
@@ -31,7 +31,7 @@ export interface ImportOverview {
   failures: Failure[]
   /** Since when all apps are paused. */
   allPausedSince: Date | undefined
-  /** Apps that are paused themselves, the newest pauses first. */
+  /** Apps that are paused individually, the newest pauses first. */
   pausedApps: PausedApp[]
 }
 

@@ -1,6 +1,6 @@
 import { type Database, type RawBuilder, sql } from '@sluice/database'
 
-/** Seconds without a heartbeat after which a worker counts as lost. A worker sends one every 5 s. */
+/** Number of seconds without a heartbeat after which a worker counts as lost. Workers send a heartbeat every 5 s. */
 const lostAfterSeconds = 20
 
 /** How long a lost worker is kept and shown, minutes. */
@@ -15,7 +15,7 @@ export interface AliveWorker {
   seenAt: Date
   /** The heartbeat is stale: the worker crashed, hangs, or cannot reach Postgres. */
   isLost: boolean
-  /** The imports that it is running. */
+  /** The imports that the worker is running. */
   imports: { appId: number; importId: string; appName: string; rowsTotal: number }[]
 }
 

@@ -14,7 +14,7 @@ type Connected = (error: Error | null, client?: pg.ClientBase) => void
 export function clientClass(config: pg.ClientConfig, hosts: Hosts, needsWritable: boolean): new () => pg.Client {
   return class extends pg.Client {
     #host: Host | undefined
-    /** Postgres reports this at login, and when a standby becomes a primary. */
+    /** Whether the server is a standby. Postgres reports it at login, and when a standby becomes a primary. */
     #isStandby = false
     /** A statement was refused because the server is read-only. */
     #isReadOnly = false

@@ -6,7 +6,7 @@ import { registeredKeys } from './keys.ts'
 export interface KeyStatistics {
   key: string
   type: ValueType
-  /** Users in the sample that have a value. */
+  /** Number of users in the sample that have a value. */
   filled: number
   /** A few different values, each cut to 60 characters. */
   examples: string[]
@@ -24,7 +24,7 @@ export interface ProfileStatistics {
 /** Users in a sample: enough to see fill rates of a few percent, and read within milliseconds. */
 const sampleSize = 1_000
 
-/** Pages of users that are read at random. A page of 8 KiB holds about a hundred users. */
+/** Number of pages of users that are read at random. A page of 8 KiB holds about a hundred users. */
 const samplePages = 100
 
 const exampleLength = 60

@@ -1,6 +1,9 @@
 import { type Database, type RawBuilder, sql } from '@sluice/database'
 
-/** First key of the lock, which no other lock uses: "user" in ASCII. */
+/**
+ * First of the two integers that identify the lock: "user" in ASCII. The second integer is the app's ID. No other lock
+ * uses this first integer.
+ */
 const lockSpace = 0x75736572
 
 /**

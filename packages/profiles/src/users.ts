@@ -2,12 +2,12 @@ import { limits, nameProblem, type ValueType } from '@sluice/contract'
 import { type Database, encodeTextArray, sql } from '@sluice/database'
 import { registeredKeys } from './keys.ts'
 
-/** Returns the problem of a user ID, in words that follow the ID; undefined if the ID is valid. */
+/** Returns the rule that a user ID breaks, such as "must not be empty"; undefined if the ID is valid. */
 export function userIdProblem(userId: string): string | undefined {
   return nameProblem(userId, limits.userIdLength)
 }
 
-/** IDs of one statement. An ID has at most 1 KB. */
+/** Maximum number of user IDs in one statement. An ID has at most 1 KB. */
 const idsPerStatement = 1_000
 
 /**

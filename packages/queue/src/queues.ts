@@ -138,7 +138,10 @@ function openWorkers(backend: Backend, onError: (error: Error) => void) {
   }
 }
 
-/** Merges the texts of all queues: the format requires all values of a metric after its only description. */
+/**
+ * Merges the metrics of all queues into one text. The format requires one description per metric, directly before all
+ * of the metric's values.
+ */
 function mergeExpositions(texts: readonly string[]): string {
   const metrics = new Map<string, { description: string[]; values: string[] }>()
   for (const line of texts.join('\n').split('\n')) {

@@ -1,6 +1,6 @@
 import { openRateLimiter, type RateLimit, type RateLimiterOptions, type RateLimitStore, retryAfter } from './limiter.ts'
 
-/** The limit of one function for each app. */
+/** Limits how often each app may use one function of the service. */
 export interface AppLimiter {
   /**
    * Counts a request of an app. Returns undefined if the request may pass, otherwise the number of whole seconds until
@@ -10,7 +10,7 @@ export interface AppLimiter {
   close(): Promise<void>
 }
 
-/** Opens the limit of one function, `name`, for each app. */
+/** Opens a limiter for the function `name`. Each app has its own count. */
 export async function openAppLimiter(
   store: RateLimitStore,
   name: string,

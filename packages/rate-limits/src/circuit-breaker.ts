@@ -32,10 +32,10 @@ export function circuitBreaker({ deadlineMs, toleratedFailures, pauseMs }: Circu
   }
 }
 
-/** A timer that fires later than it should by this much shows that this process was busy. */
+/** A timer that fires this much too late shows that this process was busy, ms. */
 const stallMs = 50
 
-/** Maximum number of deadlines that one call gets one after another, however busy this process is. */
+/** Maximum number of times that the deadline of one call begins, however busy this process is. */
 const maxDeadlines = 10
 
 /**

@@ -1,6 +1,6 @@
 /** A key's count after requests were added. */
 export interface Tally {
-  /** Requests in the window so far, including the added ones. */
+  /** Number of requests in the window so far, including the requests just added. */
   requests: number
   /** Remaining time of the window. */
   resetAfterMs: number
@@ -15,7 +15,7 @@ export interface Counters {
    * Returns a function that adds requests to a key's count. Each key may have only one such call in flight.
    */
   counter(windowMs: number): (key: string, requests: number) => Promise<Tally>
-  /** Returns a key's count; undefined if it has no window. Counts nothing. */
+  /** Returns a key's count without adding a request; undefined if no window of the key has begun. */
   current(key: string): Promise<Tally | undefined>
   /** Resolves when the store was reached or found to be unreachable. Until then counting fails or is slow. */
   connected: Promise<void>

@@ -1,9 +1,9 @@
 import { type Database, sql } from '@sluice/database'
 
-/** A window that ended this long ago is removed, hours. */
+/** Time from the end of a window to its removal, hours. */
 const keptHours = 24
 
-/** Rows that one statement removes. */
+/** Maximum number of rows that one statement removes. */
 const rowsAtATime = 10_000
 
 /**

@@ -1,7 +1,7 @@
 import { joinCalls } from '@sluice/joined-calls'
 import type { Tally } from './counters.ts'
 
-/** The position of a request in its window. */
+/** A request's place among the requests of its window. */
 export interface Position {
   /** 1 for the first request of the window. */
   position: number

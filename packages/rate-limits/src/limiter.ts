@@ -15,7 +15,7 @@ export interface RateLimit {
   windowMs: number
 }
 
-/** What a client has left of its limit. */
+/** The outcome of counting a request, and the number of requests that the client has left. */
 export interface Count {
   /** False if the counted request was over the limit. */
   allowed: boolean
@@ -57,13 +57,13 @@ export function retryAfter(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1000))
 }
 
-/** After this many failures in a row, the store is not called for `pauseMs`. */
+/** After this many failures in a row, the store is not called for `pauseMs` milliseconds. */
 const toleratedFailures = 3
 const pauseMs = 1_000
 
 /** Options of {@link openRateLimiter} besides the store and the limits. */
 export interface RateLimiterOptions {
-  /** How long a request waits for its count. */
+  /** How long a request waits for the store to count it, ms. */
   deadlineMs: number
   /** Accepts the error of each request that the store did not count. */
   onFailure(error: unknown): void

@@ -10,7 +10,7 @@ const maxKeys = 20_000
 interface Known {
   /** Requests in the window: the store's last count, and the requests that this process has counted since. */
   requests: number
-  /** Requests among these that the store did not count. */
+  /** Number of these requests that the store did not count. */
   missed: number
   /** When the window ends, ms of `performance.now()`. */
   end: number
@@ -29,7 +29,7 @@ export interface LocalCounts {
    * returns the count of this process, or undefined if it has none.
    */
   known(key: string, stored: Tally | undefined): Tally | undefined
-  /** Records that the store counted a missed request after all. */
+  /** Records that the store counted a request late, after `missed` had recorded the request as not counted. */
   late(key: string): void
 }
 

@@ -2,10 +2,13 @@ import { joinCalls } from '@sluice/joined-calls'
 import { openPool, type Pool } from '@sluice/postgres'
 import type { Counters, Tally } from './counters.ts'
 
-/** A connection that does not answer for this long is closed. By default, requests stop waiting after 100 ms. */
+/**
+ * A connection to Postgres that does not answer for this long is closed, ms. Requests stop waiting sooner, by default
+ * after 100 ms.
+ */
 const timeoutMs = 2_000
 
-/** Requests that are added to a key's count. */
+/** The number of requests to add to a key's count. */
 interface Addition {
   key: string
   requests: number
@@ -76,7 +79,7 @@ async function addAll(pool: Pool, additions: readonly Addition[]): Promise<Tally
   })
 }
 
-/** The start of the statement, epoch ms. It is the same for all rows. */
+/** SQL for the start of the statement, in milliseconds since 1970. The time is the same for all rows of a statement. */
 const now = '(extract(epoch from statement_timestamp()) * 1000)::bigint'
 
 /**

@@ -5,7 +5,7 @@ import { Cluster, Redis } from 'ioredis'
 export interface RedisAddress {
   /** One address, or the addresses of a cluster's nodes, separated by commas. */
   redisUrl: string
-  /** Addresses of Sentinels, and the name of the primary. They replace the host of `redisUrl`. */
+  /** Addresses of Sentinels, and the name of the primary. The Sentinels' answer replaces the host of `redisUrl`. */
   sentinels?: { urls: readonly string[]; name: string }
   /** File with certificate authorities for TLS. */
   caFile?: string
@@ -18,7 +18,7 @@ const defaultSentinelPort = 26_379
 export interface RedisOptions {
   /** How often a command is tried again after its connection broke; null for no limit. */
   retries: number | null
-  /** Whether commands wait for a connection. Otherwise they fail at once. */
+  /** Whether commands wait for a connection. If false, commands without a connection fail at once. */
   queued: boolean
   /** Whether the connection opens only on `connect()`. */
   lazy?: boolean

@@ -15,7 +15,9 @@ export type Checksums = Partial<Record<ChecksumAlgorithm, string>>
 /** The basis of an object's checksum: the checksums of its parts (`COMPOSITE`), or all its bytes (`FULL_OBJECT`). */
 export type ChecksumType = 'COMPOSITE' | 'FULL_OBJECT'
 
-/** The checksum that an object in parts gets. Its parts have checksums by the same algorithm. */
+/**
+ * The kind of checksum that an object gets when its parts are joined. The parts have checksums by the same algorithm.
+ */
 export type ChecksumPlan = { algorithm: ChecksumAlgorithm; type: ChecksumType }
 
 /** The metadata that a sender declares for an object. Header names are in lower case. */

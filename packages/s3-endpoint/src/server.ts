@@ -9,7 +9,7 @@ import { corsHeaders } from './protocol/cors.ts'
 import { parseHeaders, type RequestHeaders } from './protocol/headers.ts'
 import { writeErrorXml } from './protocol/xml-writer.ts'
 
-/** A connection without traffic is closed after this time. */
+/** A connection without traffic is closed after this time, ms. */
 const idleTimeoutMs = 2 * 60 * 1000
 
 /** A body may be a file of any size. A sender is too slow only if it sends almost nothing, or takes hours. */

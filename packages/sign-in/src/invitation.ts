@@ -13,7 +13,7 @@ const mailLimits = { ofAppPerHour: 20, ofAppToAddressPerDay: 3, toAddressPerDay:
 
 /** A person who was added to an app and has not confirmed the address. */
 export interface Invitation {
-  /** In its normal form. */
+  /** The person's e-mail address in its normal form. */
   email: string
   /** The address of the member who added the person. */
   invitedBy: string
@@ -104,7 +104,7 @@ async function countMail(tx: Database, appId: number, email: string): Promise<nu
   return rows[0]?.wait_ms ?? 0
 }
 
-/** Deletes invitations whose link has expired, and mails that no longer count. */
+/** Deletes invitations whose link has expired, and records of mails that are over a day old and no longer count. */
 async function deleteExpired(tx: Database, appId: number): Promise<void> {
   await tx.deleteFrom('invitations').where('app_id', '=', appId).where('expires_at', '<', sql<Date>`now()`).execute()
   await tx

@@ -6,13 +6,13 @@ export const sessionDays = 7
 
 /** A person who is signed in. */
 export interface Visitor {
-  /** In its normal form. */
+  /** The person's e-mail address in its normal form. */
   email: string
   /** Operators see every app and the queues. */
   isOperator: boolean
   /** The apps that the visitor is a member of, sorted by name. */
   apps: { appId: number; name: string }[]
-  /** The session ends within minutes unless the OpenID Connect provider confirms it again. */
+  /** Whether the session ends within minutes unless the OpenID Connect provider confirms it again. */
   mustConfirmSoon: boolean
 }
 

@@ -25,7 +25,7 @@ export async function deleteObjects(client: S3Client, bucket: string, keys: read
   if (kept !== undefined) throw new Error(`storage did not remove ${kept.Key}: ${kept.Message}`)
 }
 
-/** Whether this is the SDK's request, with a body that is complete in memory. */
+/** Whether a value is a request of the SDK whose whole body is in memory. */
 function isRequest(request: unknown): request is { headers: Record<string, string>; body: string | Uint8Array } {
   if (typeof request !== 'object' || request === null || !('headers' in request) || !('body' in request)) return false
   return typeof request.body === 'string' || request.body instanceof Uint8Array

@@ -13,5 +13,5 @@ export const storageSettings = [
 
 type Name = (typeof storageSettings)[number]
 
-/** Without `S3_PATH_STYLE`, its default applies. */
+/** The settings of a connection to storage. `S3_PATH_STYLE` may be left out; its default then applies. */
 export type StorageSettings = Settings<Exclude<Name, 'S3_PATH_STYLE'>> & Partial<Settings<'S3_PATH_STYLE'>>

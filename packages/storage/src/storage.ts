@@ -229,7 +229,7 @@ const maxSenderPauseMs = 15 * 60_000
 
 const limits = { requestTimeoutMs: responseTimeoutMs, socketTimeoutMs: 60_000 }
 
-/** Storage answers a copy when it has copied all bytes. */
+/** Limits for copies. They are longer, because storage answers only after it has copied all bytes. */
 const copyLimits = { requestTimeoutMs: 5 * 60_000, socketTimeoutMs: 5 * 60_000 }
 
 /** The health check must answer sooner than a request times out. */

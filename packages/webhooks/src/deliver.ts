@@ -115,7 +115,10 @@ async function recordSuccess(db: Database, delivery: ClaimedDelivery, status: nu
   return { outcome: recorded.numUpdatedRows > 0n ? 'delivered' : 'not due' }
 }
 
-/** Postpones a delivery. After three days, the delivery fails, and its endpoint is marked as failing. */
+/**
+ * Postpones a delivery after a failed attempt. If three days of retries are over, marks the delivery as failed and its
+ * endpoint as failing.
+ */
 async function recordFailure(
   db: Database,
   delivery: ClaimedDelivery,

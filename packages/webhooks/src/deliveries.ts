@@ -23,7 +23,7 @@ export interface WebhookDelivery {
 /** A page of an app's deliveries, newest first. */
 interface DeliveryPage {
   deliveries: WebhookDelivery[]
-  /** The last delivery of this page, if another page follows. */
+  /** The ID of the last delivery of this page; undefined if no page follows. */
   next: string | undefined
 }
 

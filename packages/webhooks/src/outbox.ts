@@ -10,7 +10,7 @@ export interface DeliveryId {
 
 /** A delivery that may be sent now. */
 export interface DueDelivery extends DeliveryId {
-  /** How often it was claimed. */
+  /** How many times a process has claimed the delivery so far. */
   attempt: number
 }
 
@@ -95,13 +95,16 @@ export async function enqueueTest(db: Database, appId: number, endpointId: strin
   return rows[0] && { appId, deliveryId: rows[0].delivery_id }
 }
 
-/** The longest pause before another attempt, s. */
+/** The longest pause between two attempts of a delivery, seconds. */
 export const longestRetrySeconds = 4 * 60 * 60
 
-/** For how long no other process may claim a delivery, ms: an attempt of 15 s, and time to record its result. */
+/**
+ * How long a claimed delivery is kept from other processes, ms: an attempt of at most 15 s, and time to record its
+ * result.
+ */
 export const leaseMs = 20_000
 
-/** Maximum number of attempts in flight of one app and of one endpoint, in the whole deployment. */
+/** Maximum numbers of attempts that one app and one endpoint have in flight, in the whole deployment. */
 export const attemptsOfApp = 8
 export const attemptsOfEndpoint = 2
 

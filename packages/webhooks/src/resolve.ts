@@ -6,11 +6,11 @@ import { isLocalhost, loopbacks, notPublic } from './url.ts'
 /** Looks up all addresses of a name. An abort of `signal` ends the lookup. Throws if there is no address. */
 export type LookUp = (name: string, signal: AbortSignal) => Promise<string[]>
 
-/** How long one name server may take for one answer, ms, and how often each is asked. */
+/** How long a name server may take for one answer, ms, and how many times each name server is asked. */
 const answerTimeoutMs = 2_500
 const askedTimes = 2
 
-/** Maximum number of addresses of a name that a connection tries. */
+/** A connection tries at most this many addresses of a host name. */
 const maxAddresses = 8
 
 /**

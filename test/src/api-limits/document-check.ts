@@ -17,7 +17,7 @@ export interface DocumentedOperation extends Operation {
   path: string
 }
 
-/** Headers that belong to HTTP itself, or that hardening adds to every answer. */
+/** Headers that the API document need not list. They belong to HTTP itself, or hardening adds them to every answer. */
 const unremarkable = new Set([
   'cache-control',
   'connection',

@@ -54,7 +54,7 @@ export function requestsOf(operation: DocumentedOperation, document: ApiDocument
   return fc.oneof(fc.constant({}), ...changes).map((change) => ({ ...valid, ...change }))
 }
 
-/** Returns the names of the members of a body that is described by a reference. */
+/** Returns the names of all members of a body whose schema is a reference, including the optional members. */
 function optionalMembers(schema: unknown, { components }: ApiDocument): string[] {
   const name = String((schema as { $ref: string }).$ref).replace(/^.*\//, '')
   return Object.keys(components.schemas[name]?.properties as object)

@@ -2,9 +2,11 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { limits } from '@sluice/contract'
 
-/** Requests that announce a body and do not send it. The API keeps room for them. */
+/** Requests that announce a body and do not send it. Until they end, the API reserves room for their bodies. */
 export interface HeldBodies {
-  /** Announces one more JSON body and one more file. The API refuses them if it has no room. */
+  /**
+   * Announces one more JSON body and one more file. The API refuses these requests if it has no room for their bodies.
+   */
   announce(): Promise<void>
   /** Drops all requests. */
   release(): void

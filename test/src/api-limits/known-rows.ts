@@ -54,7 +54,9 @@ async function insertProfileKeys(db: Database, appId: number): Promise<void> {
   await db.insertInto('profile_keys').values(keys).execute()
 }
 
-/** Inserts a key that each function has used with another body, and a key whose request is in flight. */
+/**
+ * Inserts two idempotency keys for each operation: a key used with another body, and a key whose request is in flight.
+ */
 async function insertIdempotencyKeys(
   db: Database,
   appId: number,

@@ -20,7 +20,7 @@ const checksum = 'XrY7u+Ae7tCTyyK7j1rNww=='
 /** Makes more names than an app may have keys. */
 const numbered = (prefix: string) => Array.from({ length: 501 }, (_, index) => `${prefix}${index}`).join(',')
 
-/** With the keys of the document's examples, these are more keys than an app may have. */
+/** Names of 500 keys. Together with the keys in the document's examples, these exceed the limit of an app. */
 const keys = Array.from({ length: 500 }, (_, index) => `key${index}`)
 
 const notJson: Provocation = { body: '{' }
@@ -28,7 +28,10 @@ const wrongType: Provocation = { body: 'x', headers: { 'Content-Type': 'text/pla
 const overOneMiB: Provocation = { body: ' '.repeat(2 ** 20 + 1) }
 const manyValues: Provocation = { body: `[${'1,'.repeat(2 ** 17)}1]` }
 
-/** Imports that must exist, each with an error file. The link of `linked` is valid; the other links have expired. */
+/**
+ * Imports that the test must insert, each with an error file. The link of `linked` is valid; the other links have
+ * expired.
+ */
 export const imports = {
   linked: { importId: crypto.randomUUID(), secret: 's'.repeat(32), linkExpires: '2100-01-01' },
   expired: { importId: crypto.randomUUID(), secret: 'e'.repeat(32), linkExpires: '2020-01-01' },
@@ -36,7 +39,7 @@ export const imports = {
 }
 const { linked, expired } = imports
 
-/** Exports that must exist. The link of `linked` is valid; the other link has expired. */
+/** Exports that the test must insert. The link of `linked` is valid; the other link has expired. */
 export const exports = {
   linked: { exportId: crypto.randomUUID(), secret: 's'.repeat(32), linkExpires: '2100-01-01' },
   expired: { exportId: crypto.randomUUID(), secret: 'e'.repeat(32), linkExpires: '2020-01-01' },

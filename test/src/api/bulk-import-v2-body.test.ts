@@ -42,7 +42,7 @@ const importsOf = ({ appId }: App) =>
     .orderBy('sequence_number')
     .execute()
 
-/** Waits until the request has its sequence number. */
+/** Waits until the app's request has created an import, which then has a sequence number. */
 const untilBegun = (app: App) => until('the import', async () => (await importsOf(app)).length > 0)
 
 /** Opens a connection on which the test writes HTTP itself. */

@@ -16,7 +16,7 @@ beforeAll(async () => {
   return () => api.close()
 })
 
-/** Returns the number of requests of a property; `PROPERTY_RUNS` replaces the usual one. */
+/** Returns how many requests a property test sends: `PROPERTY_RUNS` if it is set, otherwise `usual`. */
 const runs = (usual: number) => Number(process.env.PROPERTY_RUNS ?? usual)
 
 interface HostileRequest {
@@ -58,7 +58,7 @@ async function survives(request: HostileRequest): Promise<number> {
 const strange = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('', '\0', '\ud800', '__proto__', '$name', 'u1'))
 const value = fc.oneof(fc.jsonValue(), strange, fc.double())
 
-/** A text that is nearly a valid value. */
+/** Makes one of the `good` values in three of four cases, otherwise an arbitrary value. */
 const nearly = <Value>(...good: Value[]) => fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...good) }, value)
 
 const type = nearly('string', 'int', 'decimal', 'datetime')
@@ -72,7 +72,7 @@ const entry = fc.record(
   { requiredKeys: [] },
 )
 
-/** Bodies of each endpoint that accepts JSON: some valid, most nearly. */
+/** Generated bodies for each endpoint that accepts JSON: some are valid, most are invalid in a few places. */
 const payloads = {
   '/v2/user_profiles': fc.record(
     {

@@ -15,7 +15,7 @@ import { printTargets } from './targets.ts'
 const perSecond = 200
 const database = 'bench_app_deletion'
 
-/** Rows of the file that another app imports, again and again. */
+/** Number of rows in the file that another app imports repeatedly during the deletion. */
 const rowsBeside = 500_000
 
 /**

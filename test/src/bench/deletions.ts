@@ -73,7 +73,7 @@ async function addUsers({ db }: RunningStack, appId: number, name: string, count
   `.execute(db)
 }
 
-/** Requests deletions. The users of each request are spread over the whole table, not neighbours in it. */
+/** Requests deletions. The users of each request are spread over the whole table, so that they are not neighbours. */
 async function requestDeletions({ api }: RunningStack, { token }: App): Promise<void> {
   for (let request = 0; request < requests; request++) {
     const userIds = Array.from({ length: usersOfRequest }, (_, index) => `go-${index * requests + request + 1}`)

@@ -23,17 +23,22 @@ interface Size {
   endedImports: number
 }
 
-/** A deployment of some size, and what is measured on it: each function does its work once. */
+/**
+ * A deployment of some size, and its measures. Each function in `measures` does once the work whose time is measured.
+ */
 interface Deployment extends AsyncDisposable {
   measures: Record<string, () => Promise<unknown>>
 }
 
-/** Imports of the last eight days, in every deployment: its history is longer, its days are not busier. */
+/**
+ * Number of imports in the last eight days, in every deployment. A large deployment has a longer history, not busier
+ * days.
+ */
 const recentImports = 5_000
 
 const small: Size = { apps: 10, usersPerApp: 1_000, endedImports: recentImports }
 
-/** Apps that have an import waiting, in every deployment. */
+/** Number of apps with a waiting import, in every deployment. */
 const waitingApps = 5
 
 /**
@@ -117,7 +122,7 @@ async function openDeployment(size: Size): Promise<Deployment> {
   return { measures, [Symbol.asyncDispose]: () => kept.disposeAsync() }
 }
 
-/** Adds the other apps, each with users but without profiles, whose number does not matter to any measure. */
+/** Adds the other apps, with users but without profiles. No measure depends on the number of profiles. */
 async function addApps({ db }: RunningStack, { apps, usersPerApp }: Size): Promise<void> {
   for (let added = 1; added < apps; added += appsAtATime) {
     const count = Math.min(appsAtATime, apps - added)
@@ -131,7 +136,7 @@ async function addApps({ db }: RunningStack, { apps, usersPerApp }: Size): Promi
   }
 }
 
-/** A statement may take 30 s, so many apps take several. */
+/** Number of apps that one statement adds. A statement may take 30 s, so many apps need several statements. */
 const appsAtATime = 500
 
 /** Adds ended imports, half of them of one app: {@link recentImports} of the last eight days, the others before. */

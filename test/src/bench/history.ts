@@ -88,7 +88,7 @@ async function fillHistory(stack: RunningStack, count: number): Promise<void> {
   }
 }
 
-/** A statement may take 30 s, so a long history takes several. */
+/** Number of rows that one statement writes. A statement may take 30 s, so a long history needs several statements. */
 const rowsAtATime = 50_000
 
 async function measureRound({ postgres, stack, file }: BenchEnvironment, isRemoving: boolean): Promise<Round> {

@@ -1,12 +1,12 @@
 import { Agent, request } from 'node:http'
 import { quantile } from './statistics.ts'
 
-/** Requests that clients send one after another. */
+/** A source of requests, which clients send one after another to `url`. */
 export interface LoadTarget {
   url: string
   /** Returns the next request. */
   next(): { headers: Record<string, string>; body: string }
-  /** The only status that is no error. */
+  /** The expected HTTP status; any other status counts as an error. */
   expected: number
 }
 

@@ -10,7 +10,7 @@ import type { LoadTarget } from './load.ts'
 
 const pollMs = 50
 
-/** Rows after the last committed one that count as being imported now. */
+/** Number of rows after the last committed row that count as being imported now. */
 const rowsInFlight = 10_000
 
 /**

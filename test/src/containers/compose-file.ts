@@ -19,7 +19,7 @@ const service = z.looseObject({
 export interface ComposeService {
   name: string
   replicas: number
-  /** Options of `podman run` that say the same as the file. */
+  /** Options of `podman run` that are equivalent to the service's settings in compose.yaml. */
   options: string[]
   command: string[]
   environment: Record<string, string>

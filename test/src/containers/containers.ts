@@ -15,11 +15,14 @@ export interface Services extends AsyncDisposable {
 
 interface Placement {
   network: string
-  /** Options that make the names of the servers known. */
+  /** Options of `podman run` that make the names of the servers known in the container. */
   names: readonly string[]
 }
 
-/** An engine without the privilege to raise limits cannot give containers its usual limits. */
+/**
+ * Options that set low limits for containers. An engine without the privilege to raise limits cannot set its usual
+ * limits.
+ */
 export const limits = ['--ulimit=nofile=1024:1024', '--ulimit=nproc=4096:4096']
 
 /** What a container must not be able to do: write files of the image, or run as root. */

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 /** Users of the file `people`. */
 export const users = Array.from({ length: 50 }, (_, index) => `user-${index}`)
 
-/** A file with a row for each user. One row has a value of another type. */
+/** A CSV file with a row for each user. The `age` of one row is not a number. */
 export const people = [
   'user_id,age,joined,note',
   ...users.map(

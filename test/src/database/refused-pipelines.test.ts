@@ -4,7 +4,7 @@ import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 
 // After Postgres refuses a pipeline, the client still knows the connection's prepared statements.
 let database: TestDatabase
-/** One connection, so that each statement finds the state that the preceding pipeline left. */
+/** A pool of one connection, so that each statement finds the state that the preceding pipeline left. */
 let single: ReturnType<typeof connect>
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ const quotient = (position: number, divisor: string): CompiledQuery =>
 const fromTable = (position: number): CompiledQuery =>
   sql`/* prepared */ select ${sql.lit(position)} + 12 / count(*) as value from later`.compile(database.db)
 
-/** How Postgres refuses a statement: each kind ends the pipeline in another phase of that statement. */
+/** Ways in which Postgres refuses a statement, by the phase of the statement in which the pipeline ends. */
 const refusals = {
   Parse: { refused: fromTable, error: { code: '42P01' } },
   Bind: { refused: (position: number) => quotient(position, 'many'), error: { code: '22P02' } },

@@ -5,7 +5,7 @@ import { copyUsers, userColumns, userRow } from './user-rows.ts'
 
 // A transaction's writes and its commit are sent in one go: none of them waits for this process.
 let database: TestDatabase
-/** One connection, so that whatever a transaction leaves behind meets the next one. */
+/** A pool of one connection, so that the next transaction meets whatever a transaction leaves behind. */
 let single: ReturnType<typeof connect>
 
 beforeEach(async () => {

@@ -63,7 +63,7 @@ export async function openBucketFixture(environment: Record<string, string> = {}
   }
 }
 
-/** Requests the deletion of users, with a token that ends in `last`. Returns the request's ID. */
+/** Requests the deletion of users at the time `at`, with a token that ends in `last`. Returns the request's ID. */
 export function request(
   { deletions }: DeletionFixture,
   appId: number,

@@ -16,7 +16,7 @@ const stores = [['Postgres', undefined] as const, ...(redis === undefined ? [] :
 const marker = `marker-${crypto.randomUUID()}`
 const users = Array.from({ length: 15_000 }, (_, index) => `${marker}-${index}`)
 
-/** Small enough that a completion takes seconds. */
+/** Number of users in a batch, small enough that the completion of a deletion takes seconds. */
 const batchUsers = '100'
 
 /** Long enough for a busy machine, ms. */

@@ -53,7 +53,10 @@ const passHours = (hours: number) =>
 const sweepsLeft = async () =>
   (await fixture.database.db.selectFrom('file_sweeps').select('import_id').execute()).map((row) => row.import_id)
 
-/** Sends a first request of v3. Returns its import, and a function that repeats the client's PUT. */
+/**
+ * Makes a first request of v3. Returns the import's ID, and a function that uploads the file like the client and
+ * returns the status.
+ */
 async function openV3(): Promise<{ importId: string; put: () => Promise<number> }> {
   const terms = { checksum: md5, byte_size: bytes.length, content_type: 'text/csv' as const, dry_run: false }
   const { importId, descriptor } = await requestImport(fixture.context, appId, terms)

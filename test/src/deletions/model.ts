@@ -1,9 +1,9 @@
 /** The state of one app under deletions, in memory and written for clarity alone: the oracle of the simulated year. */
 export class AppModel {
-  /** Registered users with the value of their only key; undefined if they have none. */
+  /** Registered users with the value of the app's only key; undefined for users without a value. */
   readonly users = new Map<string, number | undefined>()
   readonly requests: ModelRequest[] = []
-  /** Completion dates that were mailed. */
+  /** Completion dates of deletions about which a mail was sent. */
   readonly mailed = new Set<string>()
   /** Imports that have ended and whose files are in storage. */
   storedImports = 0

@@ -50,7 +50,7 @@ const deleteAlice = async () => {
   await runAt(fixture, schedule.completion)
 }
 
-/** Runs the import, and runs `between` between the batches of the beginning and the following ones. */
+/** Runs the import. Runs `between` after the batches of the file's beginning and before the following batches. */
 async function runWith(importId: string, between: () => Promise<unknown>): ReturnType<typeof runImport> {
   let reads = 0
   const storage = slowReads(fixture.storage, beginning.length, async (at) => {

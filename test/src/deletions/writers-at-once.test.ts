@@ -30,7 +30,7 @@ beforeEach(async () => {
   }
 })
 
-/** Makes every other writer of the user's first profile wait. */
+/** Inserts the user's first profile without committing, so that every other writer of this profile waits. */
 const holdUpFirstProfileOf = (user: string, holder = other) =>
   holder.query(`insert into profiles (app_id, user_id, attributes, updated_at) values ($1, $2, '{}', now())`, [
     appId,

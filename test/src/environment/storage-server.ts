@@ -12,7 +12,7 @@ export interface StorageServer {
   stop(): Promise<void>
 }
 
-/** Whether the tests run against a storage that is not ours. */
+/** Whether the tests run against OpenStack Swift instead of our own S3 endpoint. */
 export function isOtherStorage(): boolean {
   return process.env.STORAGE_UNDER_TEST === 'swift'
 }

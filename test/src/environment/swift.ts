@@ -45,7 +45,7 @@ export async function startSwift(
   }
 }
 
-/** Creates the ring by which the proxy finds a server that keeps data, and starts this server. */
+/** Starts a server that keeps data. Creates the ring, the file by which Swift's proxy finds this server. */
 async function startKeeper(folder: string, name: (typeof keepers)[number]): Promise<ChildProcess> {
   const port = await freePort()
   const builder = join(folder, `${name}.builder`)

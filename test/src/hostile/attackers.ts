@@ -68,7 +68,10 @@ export async function secondsToEnd({ urls, signal }: AttackContext, token: strin
   return Math.round((performance.now() - begun) / 100) / 10
 }
 
-/** The answer to an attacker's request. Failures are part of it, because an attacker continues after them. */
+/**
+ * The answer to an attacker's request. A failure is returned as an answer too, because an attacker continues after
+ * failures.
+ */
 export interface AttackAnswer {
   /** 0 if the connection ended without an answer. */
   status: number

@@ -14,7 +14,7 @@ export type Kind = (typeof requestKinds)[number] | typeof smallImport
 /** The measurement of one request, or of one import from its first request to its end. */
 export interface Sample {
   kind: Kind
-  /** Duration. If the request has not ended, the time so far. */
+  /** Duration, ms. If the request has not ended, the time since its start. */
   ms: number
   /** Error message, if the request failed. */
   problem?: string
@@ -36,7 +36,10 @@ export interface Neighbour {
   close(): Promise<void>
 }
 
-/** Numbers of apps. Each may make ten first requests in ten minutes, so these are enough for the longest attack. */
+/**
+ * Numbers of apps by use. An app may make ten first requests in ten minutes, so these apps suffice for the longest
+ * attack.
+ */
 const appCounts = { requesting: 200, importing: 60 }
 
 export async function openNeighbour(stack: RunningStack, urls: StackUrls): Promise<Neighbour> {

@@ -3,9 +3,9 @@ import { requestKinds, type Sample, smallImport } from './neighbour.ts'
 
 /** Limit for the slowest request of another tenant, ms. */
 const worstAllowedMs = 1_000
-/** Limit for the ratio of the median to its normal value. */
+/** Limit for the ratio of the median time during an attack to the median time without an attack. */
 const ratioAllowed = 2
-/** A median below this is always accepted, ms: any load on the machine doubles very short times. */
+/** A median time below this is always accepted, ms, because any load on the machine doubles very short times. */
 const negligibleMs = 10
 
 /** Summary of one kind of request. Times are in ms. */

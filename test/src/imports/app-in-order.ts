@@ -8,9 +8,12 @@ export interface AppInOrder {
   appId: number
   /** Sends a first request without uploading its file. Returns the import's ID. */
   awaitUpload(): Promise<string>
-  /** Uploads the file of an import that awaits it. */
+  /** Uploads the file of an import that waits for its upload. */
   upload(importId: string): Promise<void>
-  /** Uploads the file of an import that awaits it, and has the import queued. */
+  /**
+   * Uploads the file of an import that waits for its upload. Makes the service notice the upload, so that the import is
+   * queued.
+   */
   uploadAndNotice(importId: string): Promise<void>
   /** Lets time pass for an import, by moving its times into the past. */
   age(importId: string, seconds: number): Promise<void>

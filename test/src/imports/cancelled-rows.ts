@@ -3,7 +3,7 @@ import { type ImportFixture, importFile, openApp } from './import-fixture.ts'
 /** The users that the rows name, all of them registered. */
 const users = Array.from({ length: 23 }, (_, index) => `u${index}`)
 
-/** Creates an app with these users, in which `n` is an int, and `u1` has a profile. Returns the app's ID. */
+/** Creates an app with the users `u0` to `u22`, the int key `n`, and a profile of `u1`. Returns the app's ID. */
 export async function openAppWithUsers(fixture: ImportFixture): Promise<number> {
   const appId = await openApp(fixture, users)
   await importFile(fixture, appId, 'user_id,n,file\nu1,1,none\n')
@@ -41,7 +41,7 @@ export function errorLines(rows: readonly Row[]): string {
   return ['SERVICE_ERRORS,user_id,n,file', ...lines, ''].join('\n')
 }
 
-/** Returns the profiles of the app's users after these rows, in this order. */
+/** Returns the profiles of the app's users after these rows were applied in this order. */
 export function applied(rows: readonly Row[]): Record<string, unknown> {
   const profiles: Record<string, unknown> = Object.fromEntries(users.map((user) => [user, {}]))
   profiles.u1 = { n: 1, file: 'none' }

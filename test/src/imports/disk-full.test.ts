@@ -37,7 +37,7 @@ beforeEach(async () => {
   return () => fixture.close()
 })
 
-/** Keeps more rows for the import; no test reads them. */
+/** Inserts `chunks` error chunks of `bytes` bytes each for the import, to fill the disk. No test reads them. */
 async function keepMore(chunks: number, bytes: number): Promise<void> {
   await sql`
     insert into import_error_chunks (app_id, import_id, position, content, starts_at, bytes)

@@ -5,7 +5,7 @@ import { unregistered } from '../../../packages/imports/src/batch/problems.ts'
 interface ChunkPlace {
   appId: number
   importId: string
-  /** The import's position after the batch that would have saved the chunk. */
+  /** The import's position after the batch to which the chunk belongs. */
   position: number
   columns: readonly string[]
   /** The offset of the chunk's lines in the error file, bytes. */

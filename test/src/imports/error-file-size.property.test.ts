@@ -26,7 +26,7 @@ beforeAll(async () => {
   return () => fixture.close()
 })
 
-/** Imports a gzip file up to its error file, which storage refuses. Returns the bytes of its rows in Postgres. */
+/** Imports a file as gzip until storage refuses the error file. Returns how many bytes of error rows Postgres keeps. */
 async function bytesKept(appId: number, file: string): Promise<number> {
   const importId = await queueFile(fixture, appId, gzipSync(file, { level: 9 }), 'application/gzip')
   const storage: Storage = { ...fixture.storage, writeStream: () => Promise.reject(new Error('refused')) }
@@ -76,7 +76,10 @@ describe('the rows of an error file need room in proportion to the file', () => 
 
 describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT', () => {
   const users = Array.from({ length: 90 }, (_, index) => `u${index}`)
-  /** Some rows have an `n` that is no integer, an unregistered user, values beyond the columns, or all of these. */
+  /**
+   * Rows of the file. Some have an `n` that is no integer, an unregistered user, values beyond the columns, or several
+   * of these.
+   */
   const rows = users.map((user, index) => {
     const isStranger = index % 11 === 4
     const isLong = index % 13 === 6
@@ -111,7 +114,9 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
     return { errorFile, endsBeforeRow: undefined }
   }
 
-  /** Any limit, or the length of the file up to one of its lines, give or take a byte. */
+  /**
+   * Values for ERROR_FILE_LIMIT: any number of bytes, or the length of the error file up to one of its lines ± 1 byte.
+   */
   const limits = fc.oneof(
     fc.nat({ max: 2_500 }).map((limit) => () => limit),
     fc.record({ lines: fc.nat({ max: 30 }), more: fc.integer({ min: -1, max: 1 }) }).map(({ lines, more }) => () => {

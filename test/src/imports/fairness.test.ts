@@ -149,7 +149,7 @@ describe('a dry run beside an import of its app', () => {
 
 describe('of the imports that wait for a worker', () => {
   const sizes = { small: 1_000, large: 900_000_000 }
-  /** Queues an import of a new app, with `bytes` as the size of its file. */
+  /** Queues an import of `app`, or of a new app, with `bytes` as the size of its file. Returns the import's ID. */
   async function queueOf(bytes: number, app?: number): Promise<string> {
     const importId = await queueFile(fixture, app ?? (await openApp(fixture, users)), small)
     await fixture.database.db

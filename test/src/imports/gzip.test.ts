@@ -24,7 +24,9 @@ async function importGzip(file: Buffer, settings: Record<string, string> = {}) {
 
 const header = 'user_id,n,text\n'
 
-/** Returns lines whose `n` is the row's number, with a text that hardly compresses. */
+/**
+ * Returns the lines of the rows `from` up to but not including `to`. `n` is the row's number; `text` hardly compresses.
+ */
 function lines(from: number, to: number): string {
   return Array.from({ length: to - from }, (_, index) => {
     const n = from + index

@@ -25,7 +25,7 @@ export interface Expected {
   applied: number
 }
 
-/** The settings and options that decide about the outcome, besides table and world. */
+/** The settings and the request's options that affect the outcome of an import. */
 export interface Rules {
   batchRows: number
   inferenceRows: number

@@ -72,7 +72,10 @@ const slowNotedInserts = `
   create trigger note before insert on profiles
     for each statement when (current_setting('application_name') = 'sluice') execute function note()`
 
-/** Notes of each profile that the service writes: when its transaction began, and when the profile was written. */
+/**
+ * SQL for a trigger that records, for each profile the service writes, the start of the transaction and the time of the
+ * write.
+ */
 const notedWrites = `
   create table writes (user_id text, begun timestamptz, written timestamptz);
   create function note_write() returns trigger language plpgsql as $$ begin

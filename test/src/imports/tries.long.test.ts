@@ -43,7 +43,10 @@ describe('a connection to Postgres that breaks under a batch uses up no try', ()
     }
   })
 
-  /** Ends the statements of broken connections in Postgres: they would commit the batch once the lock is free. */
+  /**
+   * Ends the statements of broken connections in Postgres. Otherwise they would commit the batch when the lock is
+   * released.
+   */
   const endWaiting = () =>
     until('the end of every statement that waits for the lock', async () => {
       await sql`

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import { cutText, type Message, MessageReader, messageBytes } from './postgres-messages.ts'
 
-/** An answer that Postgres owes: to a Parse, to a Close, or to everything up to a Sync. */
+/** An answer that Postgres has yet to send: to a Parse, to a Close, or to all messages up to a Sync. */
 interface Due {
   of: 'parse' | 'close' | 'sync'
   /** The statement's name on the server. */
@@ -12,7 +12,7 @@ interface Due {
   isClients: boolean
 }
 
-/** Settings that PgBouncer keeps equal in a client and its server. */
+/** Settings that PgBouncer copies from a client's connection to the borrowed connection to Postgres. */
 const trackedSettings = ['application_name', 'client_encoding', 'DateStyle', 'TimeZone']
 
 /** A connection to Postgres that clients use in turn. */
@@ -130,7 +130,10 @@ export class PooledServer {
   }
 }
 
-/** Returns the name of a statement on every server, which depends on its text and the types of its parameters. */
+/**
+ * Returns the name that the pooler gives a prepared statement on every connection, a hash of its text and parameter
+ * types.
+ */
 function ownName(statement: Buffer): string {
   return `pooler_${createHash('sha256').update(statement).digest('hex').slice(0, 32)}`
 }

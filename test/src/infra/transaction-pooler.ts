@@ -7,7 +7,7 @@ import { PooledServer } from './pooled-server.ts'
 export interface TransactionPooler {
   /** The database's address through the pooler. */
   url: string
-  /** How many transactions ran on another connection than the client's preceding one. */
+  /** Returns how many transactions ran on another connection than the preceding transaction of the same client. */
   moves(): number
   /** Returns what clients left in the sessions of the server: settings, locks, temporary tables. */
   leftovers(): Promise<string[]>

@@ -2,9 +2,11 @@ import type { Decision } from './scheduler.ts'
 
 /** The result of trying the orders of a pair. */
 export interface Exploration {
-  /** Orders that ran. */
+  /** Number of orders that ran. */
   orders: number
-  /** Orders that locks would have to forbid, if none did: all ways to merge the two sequences of statements. */
+  /**
+   * Number of ways to merge the two sequences of statements: the number of orders if no statement waited for a lock.
+   */
   merges: bigint
   /** Statements of the longest order. */
   longest: number
@@ -14,7 +16,9 @@ export interface Exploration {
 }
 
 export interface ExploreOptions {
-  /** How often an actor that could proceed may be interrupted by the other one; undefined for any number. */
+  /**
+   * Maximum number of times that an actor that could proceed is interrupted by the other actor; undefined for no limit.
+   */
   preemptions?: number | undefined
   /** Maximum number of orders; undefined for all. A sample takes them evenly from the front of the search. */
   limit?: number | undefined

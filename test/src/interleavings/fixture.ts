@@ -82,7 +82,7 @@ export async function remainsOf(fixture: PairFixture, appId: number, importIds: 
   }
 }
 
-/** Returns the violations that the database has recorded of an app, and forgets its record. */
+/** Returns the broken rules that the database has recorded, and deletes the recorded changes. */
 export async function recordedViolations({ database: { db } }: PairFixture): Promise<string[]> {
   const { violations } = await observe(db, 1_000)
   await sql`delete from watch.changes`.execute(db)

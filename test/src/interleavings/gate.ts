@@ -19,7 +19,7 @@ export interface Gate extends EventEmitter {
   close(): Promise<void>
 }
 
-/** Starts a gate on a free port. It is open. */
+/** Starts an open gate on a free port, in front of the Postgres at `target`. */
 export async function startGate(target: { host: string; port: number }): Promise<Gate> {
   const connections = new Set<GatedConnection>()
   const gate = Object.assign(new EventEmitter(), { port: 0, isOpen: true, connections, close: async () => {} })
@@ -43,11 +43,11 @@ export async function startGate(target: { host: string; port: number }): Promise
 export class GatedConnection {
   /** The process ID of the session in Postgres. */
   pid = 0
-  /** When the last statement was released, as `performance.now()`. */
+  /** When the last statement was released, on the clock of `performance.now()`. */
   releasedAt = 0
   /** Messages that wait at the gate. */
   #waiting: Message[] = []
-  /** Answers that Postgres owes to released statements; `sync` is the answer to a Sync or a simple query. */
+  /** Answers to released statements that Postgres has yet to send; `sync` is the answer to a Sync or a simple query. */
   #owed: ('statement' | 'sync')[] = []
   #isLoggedIn = false
   readonly #texts = new Map<string, string>()

@@ -30,7 +30,7 @@ test.each(sampledPairs.map((pair) => [pair.name, pair] as const))(
 )
 
 describe('the search tries', () => {
-  /** Two actors with this many statements that never wait for each other. */
+  /** Simulates two actors with `counts` statements each, which never wait for each other. Adds each order to `seen`. */
   function simulated(
     counts: readonly [number, number],
     seen: string[],

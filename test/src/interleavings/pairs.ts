@@ -49,7 +49,7 @@ async function openImport(fixture: PairFixture) {
 
 type Remains = Awaited<ReturnType<typeof remainsOf>>
 
-/** Checks an import that was cancelled at any moment: its totals, profiles and error file tell the same story. */
+/** Checks an import that was cancelled at any moment: the number of applied rows must match the profiles. */
 function checkCancelled(remains: unknown): string[] {
   const { imports, profiles } = remains as Remains
   const [{ state, rows_applied: applied } = { state: 'none', rows_applied: -1 }] = imports

@@ -3,13 +3,13 @@ import { type Database, sql } from '@sluice/database'
 import type { Actor } from './actor.ts'
 import type { GatedConnection } from './gate.ts'
 
-/** One decision of an order. */
+/** One decision of an order: which actor proceeds with its next statement. */
 export interface Decision {
   /** The actors that could proceed: 0, 1 or both. */
   enabled: readonly number[]
   /** The actor that proceeded. */
   chosen: number
-  /** The beginning of its statement. */
+  /** The beginning of the statement that was released. */
   text: string
 }
 

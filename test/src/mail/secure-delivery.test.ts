@@ -33,7 +33,7 @@ beforeEach(async () => {
 
 const password = 'p@ss word'
 
-/** Starts a mail server that is stopped at the end of the test. Unless told otherwise, it accepts the password. */
+/** Starts a mail server that is stopped at the end of the test. By default, it accepts logins with `password`. */
 async function startServer(options: Partial<Parameters<typeof startSecureMailServer>[0]>): Promise<SecureMailServer> {
   const accepts: Parameters<typeof startSecureMailServer>[0]['accepts'] = (login) => login.password === password
   const server = await startSecureMailServer({ tls: 'implicit', certificate, accepts, ...options })

@@ -14,7 +14,7 @@ let mailer: Mailer
 let settings: Parameters<typeof openMailer>[1]
 let server: SMTPServer
 let received: { to: string; source: string }[]
-/** The server's answers to the next recipients; it accepts them if empty. */
+/** The server's refusals of the next recipients, in this order. If empty, the server accepts recipients. */
 let refusals: { code: number; text: string }[]
 /** How long the server waits before each of its answers, ms. */
 let slowness: number

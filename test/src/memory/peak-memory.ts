@@ -11,7 +11,7 @@ export interface MemoryWatch {
 
 const sampleEvery = 200
 
-/** Watches the processes that `pids` returns at each look. */
+/** Watches the memory of processes. Calls `pids` before each measurement to learn which processes to measure. */
 export function watchMemory(pids: () => Promise<readonly number[]>): MemoryWatch {
   const ending = new AbortController()
   let peak = 0

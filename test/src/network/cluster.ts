@@ -2,7 +2,7 @@ import { type Deployment, startDeployment } from '../faults/harness/deployment.t
 import { startTcpProxy } from '../faults/harness/tcp-proxy.ts'
 import { type Host, openNetwork, type TestNetwork } from './namespaces.ts'
 
-/** The servers that workers use, by the settings with their addresses. */
+/** The servers that workers use, each with the name of the setting for its address. */
 const serverSettings = {
   postgres: 'DATABASE_URL',
   redis: 'REDIS_URL',

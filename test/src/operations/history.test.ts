@@ -13,7 +13,7 @@ beforeEach(async () => {
   return () => database.close()
 })
 
-/** Inserts an import that began and ended so long ago, in minutes. */
+/** Inserts an import that began `began` minutes ago and ended `ended` minutes ago. */
 async function insertEnded(state: 'completed' | 'failed', began: number, ended: number, rows = 0): Promise<void> {
   await sql`
     insert into imports (app_id, source, content_type, object_key, state, rows_total, requested_at, started_at, finished_at)

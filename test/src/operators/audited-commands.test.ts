@@ -75,7 +75,9 @@ const recorded: Record<string, Recorded> = {
   'app delete': { what: 'app.delete', args: () => [...app(), '--yes'] },
 }
 
-/** Commands that read, or that change only what has a record of its own. */
+/**
+ * Commands without an entry in the audit log. They only read, or they change only things that keep their own record.
+ */
 const silent = [
   'app list',
   'app show',

@@ -36,7 +36,9 @@ async function openApp(): Promise<number> {
   return appId
 }
 
-/** Creates the same app with a profile for each user: a first value goes alone. */
+/**
+ * Creates the app of {@link openApp} with a profile for each user. Without a profile, a user's update would run alone.
+ */
 async function openAppWithProfiles(): Promise<number> {
   const app = await openApp()
   await Promise.all(users.map((user) => update(app, user, [int('n', 0)])))

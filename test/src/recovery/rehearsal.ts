@@ -80,7 +80,10 @@ export async function rehearse(options: RehearsalOptions): Promise<RehearsalResu
   }
 }
 
-/** Opens apps, and uploads all their files. Returns when one import has ended and another is being applied. */
+/**
+ * Opens apps and uploads all their files. Resolves with the apps when one import has ended and another is being
+ * applied.
+ */
 async function startLoad(deployment: Deployment, { apps, importsOfApp, rowsOfImport }: RehearsalOptions) {
   const clients = await Promise.all(Array.from({ length: apps }, () => openClientApp(deployment)))
   for (let number = 0; number < importsOfApp; number++) {

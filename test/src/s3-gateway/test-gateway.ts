@@ -32,7 +32,7 @@ export interface TestGateway {
   db: Database
   /** Context for maintenance functions. Its relay accesses the bucket without the S3 gateway. */
   maintenance: MaintenanceContext
-  /** Moves the clock that signatures are checked against, ms. */
+  /** Sets the clock by which the gateway checks signatures to this many milliseconds ahead of the real time. */
   moveClock(by: number): void
   openOwner(): Promise<Owner>
   /** Creates a client of the AWS SDK with default settings that `config` overrides. */

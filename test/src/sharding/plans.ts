@@ -25,7 +25,7 @@ const logged = z.object({ 'Query Text': z.string(), Plan: node })
 
 /** A statement that was run, and its plan. */
 export interface LoggedStatement {
-  /** On one line. */
+  /** The statement's text, on one line. */
   text: string
   plan: Node
 }
@@ -48,14 +48,14 @@ export function tablesReadAcrossApps({ plan }: LoggedStatement, keyed: ReadonlyS
   return crosses ? [table, ...below] : below
 }
 
-/** Returns the conditions of a scan. Those of a bitmap scan are at the indexes below it. */
+/** Returns the conditions of a scan. For a bitmap scan, includes the conditions of the index scans below it. */
 function conditionsOf(scan: Node): string {
   const own = Object.entries(scan).flatMap(([name, value]) => (/Cond$|^Filter$/.test(name) ? [String(value)] : []))
   const ofIndexes = (scan.Plans ?? []).filter((child) => /^Bitmap/.test(child['Node Type'])).map(conditionsOf)
   return [...own, ...ofIndexes].join(' ')
 }
 
-/** Returns the parts that a statement reads or writes, by table. Parts are named as in partitioned-tables.ts. */
+/** Returns the numbers of the partitions that a statement reads or writes, by table (see partitioned-tables.ts). */
 export function partsRead({ plan }: LoggedStatement): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>()
   const visit = (step: Node) => {

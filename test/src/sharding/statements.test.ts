@@ -44,7 +44,7 @@ const acrossApps: Record<string, RegExp> = {
   'links to error files': /^select "error_file_key", .* from "imports" where "import_id" =/,
 }
 
-/** Statements across apps that not every run executes: they serve imports that wait for long. */
+/** Statements across apps that only some runs execute. They serve imports that wait for a long time. */
 const nowAndThen = [
   /^select count\(\*\) as waiting from imports i/,
   /select exists \( select from imports i where \(i.dispatched_at is not null/,

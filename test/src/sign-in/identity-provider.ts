@@ -5,14 +5,14 @@ import { nodeEnvironment } from '../environment/program.ts'
 
 /** What the provider knows and does. */
 export interface ProviderState {
-  /** The claims of each account, by its subject. */
+  /** The claims of each account, by the account's subject. */
   accounts: Record<string, { email: string; email_verified: boolean; groups?: string[] }>
   /** The subject of the person who signs in; without it, the provider denies the sign-in. */
   person?: string
-  /** Claims that replace those of ID tokens, correctly signed. */
+  /** False claims that the provider puts into its ID tokens, which remain correctly signed. */
   falseClaims?: Record<string, unknown>
   clockAheadMs?: number
-  /** All requests fail, except for the description of the provider. */
+  /** If true, all requests fail, except the request for the provider's metadata document. */
   broken?: boolean
 }
 

@@ -14,7 +14,7 @@ export interface ProviderDashboard {
 
 type Context = Parameters<typeof openTestDashboard>[0]
 
-/** Opens a dashboard with a provider to sign in with. Its group `operations` has the operators. */
+/** Opens a dashboard with an OpenID Connect provider. Members of the provider's group `operations` are operators. */
 export async function openProviderDashboard(more: Context = async () => ({})): Promise<ProviderDashboard> {
   let provider: TestProvider | undefined
   const dashboard = await openTestDashboard(async (database, url) => {

@@ -44,7 +44,10 @@ beforeEach(async () => {
   browser = openPersonsBrowser(setUp)
 })
 
-/** Expects that an answer says that the person is not signed in, that this is so, and that the log says why. */
+/**
+ * Expects that the answer says that the person is not signed in, that the dashboard has no session, and that the log
+ * has the reason.
+ */
 async function expectRefusal({ status, text }: { status: number; text: string }, reason: string): Promise<void> {
   expect([status, text]).toEqual([400, expect.stringContaining('You are not signed in')])
   expect((await browser.atDashboard.get('/apps')).headers.get('location')).toBe('/sign-in')

@@ -33,7 +33,7 @@ async function enter(person: string, accounts: Parameters<ProviderDashboard['pro
   return { browser, answer: await signInThere(browser, issuer) }
 }
 
-/** Lets the provider's last confirmation of all sessions be older than its validity. */
+/** Makes the provider's last confirmation of every session expired. */
 async function expireConfirmations(): Promise<void> {
   await sql`update sessions set confirmed_until = now() - interval '1 second'`.execute(setUp.dashboard.db)
 }

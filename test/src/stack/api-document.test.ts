@@ -12,7 +12,7 @@ const text = await readFile(join(root, 'docs/api.md'), 'utf8')
 const document: ApiDocument = JSON.parse(JSON.stringify(openApiDocument('http://api.test')))
 const hasPrograms = (await hasProgram('bash')) && (await hasProgram('curl')) && (await hasProgram('openssl'))
 
-/** Returns the code blocks of a language, each with the word that follows the language. */
+/** Returns the document's code blocks in a language, each with the word that follows the language's name. */
 function blocksOf(language: string): { word: string; block: string }[] {
   const blocks = text.matchAll(new RegExp(`^\`\`\`${language} ?(\\w*)\\n(.*?)^\`\`\`$`, 'gms'))
   return [...blocks].map(([, word = '', block = '']) => ({ word, block }))

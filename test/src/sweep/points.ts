@@ -10,17 +10,17 @@ export const serverNames = ['postgres', 'redis', 'storage', 'mail'] as const
 
 export type ServerName = (typeof serverNames)[number]
 
-/** A message that changes the world. Each run of a scenario sends the same ones. */
+/** A message that changes something in a server. Each run of a scenario sends the same messages of this kind. */
 export interface Point {
   /** The server, what the message does, and how many messages of the run did the same so far. */
   key: string
-  /** The step of the scenario during which it was sent. */
+  /** The step of the scenario during which the message was sent. */
   step: number
   /** Whether the server answers this message. The head of a request with a body is answered after the body only. */
   answered: boolean
 }
 
-/** Requests for a job. An idle worker repeats them, so only the first ones of each queue are points. */
+/** Requests for a job. An idle worker repeats them, so only the first {@link countedPolls} of each queue are points. */
 const poll = /move_to_active|bzpopmin/
 const countedPolls = 2
 

@@ -16,7 +16,7 @@ export interface Cut {
   kind: Kind
 }
 
-/** What a run is. `cuts` are the faults of the process under test and of its successors, in this order. */
+/** The input of a run. `cuts` are the faults of the process under test and of its successors, in this order. */
 export interface SweepRun {
   scenario: Scenario
   cuts: readonly Cut[]
@@ -261,7 +261,7 @@ class RunningScenario {
 
   #frozenSince = 0
 
-  /** Wakes the frozen processes, at the earliest after their leases, and waits until they have noticed. */
+  /** Wakes the frozen processes when their leases have expired, and waits until the processes are idle. */
   async #wakeFrozen(): Promise<void> {
     if (this.#wakes.length === 0) return
     await delay(Math.max(0, this.#frozenSince + frozenMs - performance.now()))
@@ -269,7 +269,7 @@ class RunningScenario {
     await Promise.all(this.#processes.map((process) => process.untilQuiet(quietMs)))
   }
 
-  /** Waits until all work has ended, and the process is idle. If that takes long, begins maintenance. */
+  /** Waits until all work has ended and the process is idle. Begins maintenance if the wait takes long. */
   async #settle(stage: Stage): Promise<void> {
     const began = performance.now()
     while (!(await this.#isSettled(stage))) {

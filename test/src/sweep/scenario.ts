@@ -17,7 +17,7 @@ export interface Stage extends Prepared {
 
 type Steps = readonly ((stage: Stage) => Promise<unknown>)[]
 
-/** One way through the service. The sweep cuts it at each of its messages. */
+/** A sequence of steps through the service. The sweep interrupts it at each of its messages. */
 export interface Scenario {
   name: string
   /** The apps that the process under test hosts. */

@@ -19,7 +19,7 @@ export interface SweepServers {
   close(): Promise<void>
 }
 
-/** Starts Postgres and, for that queue, Redis. Bundles the process under test. */
+/** Starts Postgres, and Redis if `queue` is `redis`. Bundles the process under test. */
 export async function startSweepServers(queue: 'postgres' | 'redis'): Promise<SweepServers> {
   const parts = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'sluice-sweep-'))

@@ -3,13 +3,16 @@ import { type Cut, type RunResult, runScenario } from './run.ts'
 import type { Scenario } from './scenario.ts'
 import type { SweepServers } from './servers.ts'
 
-/** Undisturbed runs that decide which messages are points. */
+/** Number of undisturbed runs that decide which messages are points. */
 const referenceRuns = 3
 
-/** Runs that a cut may take to happen: two jobs at once may send one message less than usual. */
+/**
+ * Maximum number of runs until a cut happens. A run may miss it: two concurrent jobs may send one message less than
+ * usual.
+ */
 const triesOfCut = 3
 
-/** The points of the process under test, and of its successor, that pairs combine. */
+/** Number of points that are combined into pairs: a point of the process under test and a point of its successor. */
 const pairedPoints = 40
 
 /** A point with its number, which names it on the command line. */
@@ -20,7 +23,7 @@ export interface NumberedPoint extends Point {
 /** Options of a sweep. */
 export interface SweepOptions {
   kinds: readonly Kind[]
-  /** Only the point with this number or key. */
+  /** The only point to cut at, by number or key; all points if it is left out. */
   point?: string
   /** Maximum number of runs at a time. */
   lanes: number
@@ -45,7 +48,7 @@ export interface Figures {
   violations: Violation[]
 }
 
-/** Cuts a scenario at each of its points in each kind. */
+/** Cuts a scenario at each of its points, once for each kind of cut. */
 export async function sweep(servers: SweepServers, scenario: Scenario, options: SweepOptions): Promise<Figures> {
   const points = await findPoints(servers, scenario, options.lanes)
   if (options.list) for (const { number, step, key } of points) console.log(`${number}\t${step}\t${key}`)
@@ -60,7 +63,10 @@ export async function sweep(servers: SweepServers, scenario: Scenario, options: 
   return figures
 }
 
-/** Cuts the process under test at each of the first points, and its successor at each of them too. */
+/**
+ * Kills the process under test at each of the first {@link pairedPoints} points, and then its successor at each of
+ * these points.
+ */
 export async function sweepPairs(servers: SweepServers, scenario: Scenario, options: SweepOptions): Promise<Figures> {
   const points = (await findPoints(servers, scenario, options.lanes)).slice(0, pairedPoints)
   const jobs = points
@@ -90,7 +96,7 @@ function isChosen({ number, key }: NumberedPoint, { point }: SweepOptions): bool
   return point === undefined || point === String(number) || point === key
 }
 
-/** Returns the kinds of cuts that a point allows: where the server gives no answer, none can be lost. */
+/** Returns the kinds of cuts that a point allows. If the server does not answer the message, no answer can be lost. */
 export function kindsAt({ answered }: Point, wanted: readonly Kind[] = kinds): readonly Kind[] {
   return wanted.filter((kind) => answered || kind === 'killed')
 }

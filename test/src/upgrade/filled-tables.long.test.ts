@@ -66,7 +66,7 @@ function pick(all: Migrations, ...names: string[]): Migrations {
   return Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)))
 }
 
-/** Returns all migrations and one more, which runs `statement`. */
+/** Returns all migrations and an additional migration `name` that runs `statement`. */
 function sample(name: string, statement: string): Migrations {
   return { ...migrations, [name]: { up: async (db) => void (await sql.raw(statement).execute(db)) } }
 }

@@ -10,7 +10,7 @@ const repository = fileURLToPath(new URL('../../..', import.meta.url))
 export interface PreviousRelease extends AsyncDisposable {
   /** The tag or the commit. */
   name: string
-  /** The folder of its sources. */
+  /** The folder of the release's sources. */
   root: string
 }
 

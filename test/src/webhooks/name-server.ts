@@ -8,7 +8,7 @@ export interface NameServer {
   names: Map<string, string[][]>
   /** Names that were asked for, with the type of record: 1 is A, 28 is AAAA. */
   asked: { name: string; type: number }[]
-  /** Looks up names at this server only. */
+  /** Looks up names by asking this name server only. */
   lookUp: LookUp
   close(): void
 }

@@ -22,7 +22,7 @@ export interface Receiver {
   next: Behaviour[]
   /** Overrides `next` for all requests. */
   always: Behaviour | undefined
-  /** Requests that wait for an answer. */
+  /** Returns the number of requests that wait for an answer. */
   waiting(): number
   close(): Promise<void>
 }

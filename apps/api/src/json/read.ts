@@ -1,7 +1,7 @@
 import { setImmediate as nextCycle } from 'node:timers/promises'
 import { JsonParser, JsonSyntaxError } from './parser.ts'
 
-/** Bytes that are parsed without a pause, which takes a few ms at most. */
+/** Number of bytes that are parsed without a pause. Parsing them takes a few ms at most. */
 const pieceBytes = 65_536
 
 /**

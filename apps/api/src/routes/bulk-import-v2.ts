@@ -43,7 +43,7 @@ export function bulkImportV2Routes(api: FastifyInstance, context: ApiContext): v
   })
 }
 
-/** Returns the answer to a file that can be refused by its headers; undefined if the headers are valid. */
+/** Returns the answer that refuses a file because of its headers; undefined if the headers are valid. */
 function refusalOf(headers: IncomingHttpHeaders): ErrorAnswer | TextAnswer | undefined {
   if (fileType(headers) === undefined) return errors.unsupportedFileType()
   if (Number(headers['content-length']) > limits.uploadBytesV2) return errors.bodyTooLarge(limits.uploadBytesV2)

@@ -37,7 +37,7 @@ export function addAppLimitsCommand(app: Command): void {
     })
 }
 
-/** The word that makes a setting apply again. */
+/** The value of an option that removes the app's own limit, so that the setting applies again. */
 const noLimit = 'default'
 
 /** Returns the limit that an option states: undefined if it is absent, null for {@link noLimit}. */
@@ -58,5 +58,5 @@ function parseKeys(text: string): string {
   return text
 }
 
-/** The setting `PROFILE_KEY_LIMIT` has the same maximum. */
+/** Maximum that an app's limit of profile keys may have. The setting `PROFILE_KEY_LIMIT` has the same maximum. */
 const maxProfileKeys = 100_000

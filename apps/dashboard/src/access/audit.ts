@@ -3,7 +3,7 @@ import type { Database } from '@sluice/database'
 import type { Visitor } from '@sluice/sign-in'
 import type { FastifyInstance } from 'fastify'
 
-/** Returns a visitor as the audit log names them. */
+/** Returns a visitor as the actor of an entry in the audit log. */
 export function actorOf({ email, isOperator }: Visitor): Actor {
   return { type: isOperator ? 'operator' : 'member', name: email }
 }

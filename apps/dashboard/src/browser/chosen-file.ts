@@ -13,7 +13,7 @@ const sampleRows = 1_000
 /** How the encoding of a file was determined. A person must check a guess. */
 export type Evidence = 'mark' | 'utf-8' | 'guess' | 'choice'
 
-/** A file that cannot be imported, with the reason for people. */
+/** A file that cannot be imported, with the reason that the page shows. */
 export class RefusedFile extends Error {
   override readonly name = 'RefusedFile'
 }

@@ -8,7 +8,7 @@ export type FileTask =
   | ({ task: 'check' } & WholeFile)
   | ({ task: 'convert'; plan: Plan; limitBytes: number } & WholeFile)
 
-/** What the worker posts: any number of `read`, then one of the others. */
+/** What the worker posts: any number of `read` reports, then one report of another kind. */
 export type FileReport =
   | { read: number }
   | { otherBytes: Uint8Array | undefined }

@@ -17,7 +17,7 @@ interface MappedColumn {
   form: ValueForm
 }
 
-/** Whether a mapping can be kept for columns: two columns of one name cannot be told apart. */
+/** Whether a mapping of these columns can be kept. Two columns with the same name prevent it. */
 function canBeKept(columns: readonly ColumnPlan[]): boolean {
   return new Set(columns.map(({ name }) => name)).size === columns.length
 }

@@ -50,7 +50,7 @@ function mappingIn(request: FastifyRequest, columns: readonly string[]): MappedC
   return parseColumnMapping(formOf(request).get('mapping') ?? '', columns)
 }
 
-/** Only the script of the page sends these forms, so the answer needs no words for people. */
+/** Answers 400 without a text, because only the script of the page sends these forms. */
 function refuse(reply: FastifyReply): FastifyReply {
   return reply.code(400).send()
 }

@@ -7,7 +7,7 @@ import type { LiveImports } from './live-imports.ts'
 /** Maximum duration of a stream. The browser then opens another stream, and the session is checked again. */
 const longestStreamMs = 60_000
 
-/** The pause before the browser opens another stream. */
+/** The pause before the browser opens another stream, ms. */
 const reopenAfterMs = 500
 
 /** Maximum number of open streams of one process, and of one app in it. Each stream is a connection. */

@@ -3,7 +3,7 @@ import { CompiledQuery } from 'kysely'
 import pg from 'pg'
 import { to } from 'pg-copy-streams'
 
-/** The text of a query that stands for a `copy` to this process. */
+/** Text of the queries of {@link copyOut}. The connection runs a `copy` instead of this text. */
 const mark = '/* copy out */'
 
 /** The bytes of a `copy`. */

@@ -5,7 +5,7 @@ import type pg from 'pg'
 import { CopyMessages } from './copy.ts'
 import { preparedName } from './prepared.ts'
 
-/** The text of a query that stands for a pipeline. */
+/** Text of the queries of {@link pipelineOf}. The connection sends the joined statements instead of this text. */
 const mark = '/* pipeline */'
 
 /**

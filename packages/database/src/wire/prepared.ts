@@ -7,7 +7,7 @@ import type { PoolClient } from 'pg'
  */
 const mark = '/* prepared */'
 
-/** Names by text. A name must always stand for the same statement. */
+/** Names of the prepared statements, by their SQL text. A name must always stand for the same statement. */
 const names = new Map<string, string>()
 
 /** Makes a connection prepare the statements that begin with the mark. */

@@ -42,7 +42,7 @@ export const appTables: readonly AppTable[] = [
   { name: 'file_sweeps', key: { column: 'import_id', type: 'uuid' } },
 ]
 
-/** Rows that one transaction deletes, unless more rows share a key. */
+/** Number of rows that one transaction deletes. It deletes more if more rows share a key. */
 const batchRows = 5_000
 
 /** After each batch, the process pauses for this many times as long as the batch took, to leave Postgres to others. */

@@ -16,7 +16,7 @@ import { columnProblem, type Problem, unregistered } from './problems.ts'
 export interface BatchMemory {
   /** The users of the rows with a hash of each row, and later the values of the rows. */
   profileBatch: ProfileBatch
-  /** The rows that are not applied. */
+  /** The rows that are not applied, which are kept for the error file. */
   keptRows: KeptRows
 }
 

@@ -39,12 +39,12 @@ export class CommitOrder {
   readonly #onCommit: CommitObserver
   /** In file order. */
   readonly #inFlight: BatchInFlight[] = []
-  /** Memory of committed batches, for the following ones. */
+  /** Memory of committed batches. Later batches reuse it. */
   readonly #freeMemory: BatchMemory[] = []
   readonly #expectation = new ProfileExpectation()
   /** Bytes that the error file may take after its header. */
   readonly #errorRoomBytes: number
-  /** Batches, rows and position up to the last batch that was sent. */
+  /** Number of batches, number of rows, and position in the file, at the end of the last batch that was sent. */
   #batches = 0
   #rows: number
   #position: number

@@ -29,7 +29,7 @@ import { type Expectation, type ProfilesFound, planOf, profilesFound } from './p
  */
 export class TypesChanged extends Error {
   override readonly name = 'TypesChanged'
-  /** The registered types, by the columns that were to be registered with other types. */
+  /** The types with which the keys are registered, by column. This batch was to register other types. */
   readonly registered: ReadonlyMap<ProfileColumn, ValueType>
 
   constructor(registered: ReadonlyMap<ProfileColumn, ValueType>) {

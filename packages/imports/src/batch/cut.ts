@@ -33,9 +33,9 @@ export interface RowBatch {
 /** The limits of a batch that differ between files. */
 export interface BatchLimits {
   rows: number
-  /** Rows of the first batch, if it is to be smaller and so commit sooner. */
+  /** Number of rows of the first batch, if it is to be smaller than the others and so commit sooner. */
   firstRows?: number
-  /** By column, bytes that its key takes in a row's document. */
+  /** By column, the number of bytes that its key takes in a row's JSON document. */
   keyBytes: readonly number[]
 }
 

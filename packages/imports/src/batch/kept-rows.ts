@@ -157,7 +157,7 @@ export interface KeptRow {
   problems: readonly Problem[]
   /** How many values are missing in the row, compared with the header. */
   missingValues: number
-  /** Range of its cells in the content, as they are in a line of the error file. */
+  /** Range of the row's cells in the content. The bytes are as in a line of the error file. */
   start: number
   end: number
 }

@@ -22,7 +22,7 @@ interface Message {
   quotes: number
   /** A cell with only this message needs quotes. */
   isSpecial: boolean
-  /** It looks like a formula, because it begins with the name of a column such as `=HYPERLINK(…)`. */
+  /** The message looks like a formula, because it begins with the name of a column such as `=HYPERLINK(…)`. */
   isFormula: boolean
 }
 

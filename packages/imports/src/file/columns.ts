@@ -10,7 +10,7 @@ export interface ProfileColumn {
   readonly key: string
   /** Registered, declared or inferred type; undefined until a row has a value. */
   readonly type: ValueType | undefined
-  /** The app has the key, with this type. */
+  /** The app has registered the key, with the type in `type`. */
   readonly registered: boolean
   /** The type that the sender declared. */
   readonly declared: ValueType | undefined
@@ -135,7 +135,7 @@ export class Columns {
     this.#derived = undefined
   }
 
-  /** Notes that the app has the key of a column, with this type. */
+  /** Notes that the app has registered the key of a column, with this type. */
   register(column: ProfileColumn, type: ValueType | undefined): void {
     const typesChanged = column.type !== type
     Object.assign(column, { type, registered: true } satisfies Partial<ProfileColumn>)

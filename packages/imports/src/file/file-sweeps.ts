@@ -9,7 +9,7 @@ export type SweepContext = Pick<ImportContext, 'db' | 'storage' | 'log' | 'shutd
 /** Minutes until a sweep that failed is repeated. */
 const retryMinutes = 10
 
-/** Sweeps that one query claims. */
+/** Maximum number of sweeps that one query claims. */
 const passSize = 100
 
 /**

@@ -14,7 +14,7 @@ import { firstBytes, openSource } from './source.ts'
  */
 const sampleBytes = 16 * 2 ** 20
 
-/** Bytes of rows that are read in one round of the event loop. They take a millisecond or less. */
+/** Number of bytes of rows that are read in one round of the event loop. Reading them takes a millisecond or less. */
 const roundBytes = 64 * 2 ** 10
 
 /**

@@ -34,7 +34,7 @@ export function uploadKey(appId: number, importId: string): string {
   return `${importPrefix(appId, importId)}upload`
 }
 
-/** Returns a key for each attempt, so that a worker which lost its claim cannot overwrite its successor's file. */
+/** Returns the storage key of an error file. It contains the attempt, so a stale worker overwrites no later file. */
 export function errorFileKey(appId: number, importId: string, attempt: number): string {
   return `${importPrefix(appId, importId)}errors-${attempt}.csv`
 }

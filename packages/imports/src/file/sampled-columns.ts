@@ -19,7 +19,7 @@ export class SampledColumns {
     this.#untyped = columns.untyped
   }
 
-  /** Number of columns that have had a value that counts. Each of these columns needs a new key. */
+  /** Number of unregistered columns for which a type can be inferred so far. Each of these columns needs a new key. */
   get typed(): number {
     return this.#inferences.size
   }

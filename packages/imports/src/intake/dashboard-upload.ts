@@ -5,7 +5,7 @@ import type { ExpectedFile, ReceiveFileContext } from './received-imports.ts'
 
 /** A file that a person uploads in the dashboard. */
 export interface UploadedFile extends Omit<ExpectedFile, 'source' | 'contentType'> {
-  /** Undefined if the browser does not declare it. */
+  /** Number of bytes that the browser declares; undefined if it declares none. */
   byteSize: number | undefined
   bytes: AsyncIterable<Buffer>
 }

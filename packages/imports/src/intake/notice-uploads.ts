@@ -19,10 +19,10 @@ const lateUploadWatchMs = 24 * 60 * 60_000
 /** Longest pause between two checks of a late upload. Each pause is a quarter of the time since the window ended. */
 const longestCheckPauseMs = lateUploadWatchMs / 4
 
-/** Imports that one run checks. */
+/** Maximum number of imports that one run checks. */
 const passSize = 500
 
-/** Requests to storage that are in flight at the same time. */
+/** Maximum number of requests to storage that are in flight at the same time. */
 const parallelRequests = 16
 
 interface AwaitedUpload extends ImportId {

@@ -12,7 +12,7 @@ import {
 /** The body of a request. */
 export interface FileBody {
   contentType: ImportContentType
-  /** Undefined if the request does not declare it. */
+  /** Number of bytes that the request declares; undefined if it declares none. */
   byteSize: number | undefined
   content: AsyncIterable<Buffer>
 }

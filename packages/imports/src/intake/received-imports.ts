@@ -13,7 +13,7 @@ import { withinWaitingLimit } from './waiting-limit.ts'
  */
 export const receivedSources = ['v2', 'dashboard'] as const
 
-/** What receiving a file needs, without inspecting it. */
+/** The services and settings that receiving a file needs if the file is not inspected. */
 export type ReceiveFileContext = RequestContext & Pick<ImportContext, 'log'>
 
 /** What is known of a file before its first byte. */
@@ -28,7 +28,7 @@ export interface ExpectedFile {
   options?: GivenOptions
 }
 
-/** Time that a request may take beside its body. */
+/** Time that a request may take in addition to the time for its body. */
 const requestGraceMs = 60_000
 
 /** Longest time from reserving to queueing. `API_UPLOAD_TIMEOUT` is a day at most. */

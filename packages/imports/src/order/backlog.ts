@@ -13,9 +13,9 @@ export interface Backlog {
   states: Record<UnfinishedState, number>
   /** By class, seconds for which the oldest queued import has waited; 0 if none waits. Paused apps do not count. */
   oldestWaiting: Record<AppClass, number>
-  /** Imports and dry runs that run, or would run if a worker were free. Autoscaling uses this number. */
+  /** Number of imports and dry runs that run, or would run if a worker were free. Autoscaling uses this number. */
   runnable: number
-  /** Apps that are paused themselves. */
+  /** Number of apps that are paused individually. */
   pausedApps: number
   /** All apps are paused. */
   allPaused: boolean

@@ -16,9 +16,9 @@ export interface Claim extends StoredFile {
   /** When the sender began to send the data, as Postgres writes a time. A `Date` has no microseconds. */
   sentAt: string
   attempt: number
-  /** Claims since the last committed batch, including this claim. */
+  /** Number of claims since the last committed batch, including this claim. */
   tries: number
-  /** Bytes that the client declared. */
+  /** Number of bytes that the client declared; null if it declared none. */
   byteSize: number | null
   /** Size of the stored file when its upload was noticed. */
   storedSize: number | null
@@ -53,7 +53,7 @@ export class ClaimLost extends Error {
   }
 }
 
-/** The state after a claim. The conditions {@link isNext} and {@link isAbandoned} select the states before it. */
+/** The state of a claimed import. {@link isNext} and {@link isAbandoned} select the states that precede a claim. */
 const processing = sql.lit(nextState(['queued', 'processing'], 'processing'))
 
 /**

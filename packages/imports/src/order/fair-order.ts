@@ -9,10 +9,10 @@ import { type Claim, claimImport } from './claim.ts'
  */
 const bytesPerSecond = { 'text/csv': 4_000_000, 'application/gzip': 400_000 } as const
 
-/** Slices after which the slot time that an app has used counts half. */
+/** After this many slices, slot time that an app has used counts half. */
 const halfLifeSlices = 10
 
-/** Maximum slot time that an app can have used, in slices. */
+/** Maximum slot time that is counted for an app, in slices. */
 const maxSlices = 3
 
 /**

@@ -15,7 +15,7 @@ export interface Lease {
   stop(): void
 }
 
-/** Renewals during one lease. The claim is lost if as many of them in a row get no answer. */
+/** Number of renewals during one lease. The claim is lost if this many renewals in a row get no answer. */
 const renewals = 3
 
 /**

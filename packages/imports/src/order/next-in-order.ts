@@ -13,7 +13,7 @@ export const longestRetryDelayMs = 60_000
 export interface DispatchedImport extends ImportId {
   /** Differs with each dispatch. */
   jobId: string
-  /** It was dispatched before, and no worker has claimed it. Its job may be lost. */
+  /** The import was dispatched before, and no worker has claimed it. The earlier job may be lost. */
   again: boolean
 }
 
@@ -93,7 +93,7 @@ function ordersOf(appId: number) {
   return sql`orders as (select ${appId}::integer as app_id, dry_run from (values (false), (true)) kinds (dry_run))`
 }
 
-/** The worker of `i` has let its lease of `leaseMs` run out. */
+/** Builds the condition that the lease of `i`, which lasts `leaseMs`, has run out. */
 export function isAbandoned(leaseMs: number) {
   return sql`(i.state = 'processing' and ${isDue(sql`i.lease_until`, leaseMs)})`
 }

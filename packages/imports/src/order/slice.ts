@@ -2,7 +2,7 @@ import type { ImportContext } from '../context.ts'
 import type { Claim } from './claim.ts'
 import { lookUpSlotDemand } from './fair-order.ts'
 
-/** Longest pause between two lookups of a running import. A claim takes less time than that. */
+/** Longest pause between two lookups whether other imports need the slot. Claiming an import takes less time. */
 const longestPauseMs = 250
 
 /** Why a running import is released. */

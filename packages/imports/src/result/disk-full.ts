@@ -22,11 +22,11 @@ const chunksPerInsert = 1_000
 interface Holder {
   app_id: number
   import_id: string
-  /** Bytes of its chunks. */
+  /** Number of bytes of the rows that the import keeps. */
   bytes: number
   /** The import's position when its rows were removed. */
   position: number
-  /** Its error file is still to be made, and its rows were not removed before. */
+  /** The import's error file is still to be made, and none of its rows were removed before. */
   is_open: boolean
 }
 
@@ -176,7 +176,7 @@ async function restore(db: Database, { app_id, import_id, position, chunks }: Se
   })
 }
 
-/** Frees the reserved room: truncating a table needs a page for each of its indexes. */
+/** Frees the disk space of the reserve. Truncating the table of kept rows needs a page for each of its indexes. */
 async function emptyReserve(db: Database): Promise<void> {
   await sql`truncate disk_reserve`.execute(db)
 }

@@ -8,9 +8,9 @@ import { ErrorLines } from './error-lines.ts'
 
 /** The outcome of storing an error file. */
 export interface StoredErrorFile {
-  /** Its key in storage; undefined if it has no row and is not stored. */
+  /** Key of the file in storage; undefined if the file would have no row and is not stored. */
   key: string | undefined
-  /** Number of the first invalid row that it leaves out; undefined if it has all. */
+  /** Number of the first invalid row that the file leaves out; undefined if the file has all. */
   endsBeforeRow: number | undefined
 }
 
@@ -48,15 +48,15 @@ export async function storeErrorFile(
 
 /** The size of an error file, before it is made. */
 interface FilePlan extends Pick<StoredErrorFile, 'endsBeforeRow'> {
-  /** Bytes of all lines that fit. */
+  /** Number of bytes of all lines that fit into the file. */
   byteSize: number
-  /** Bytes that the lines may take. */
+  /** Maximum number of bytes of the lines. */
   roomBytes: number
   /** Bytes of the longest chunk in its short form. */
   longestChunkBytes: number
 }
 
-/** Finds the end of the file. If not all rows fit, the end is within the chunk that exceeds the limit. */
+/** Determines where the file ends. If not all rows fit, it ends within the chunk that exceeds the limit. */
 async function planFile(
   context: ImportContext,
   claim: Claim,

@@ -2,7 +2,7 @@ import PostalMime from 'postal-mime'
 
 /** A mail as the inbox shows it and as `GET /api/mails` returns it. */
 export interface Mail {
-  /** Digits only; a later mail has a larger one. */
+  /** A number as text. A later mail has a larger number. */
   id: string
   /** The recipients of the envelope. */
   to: string[]

@@ -7,9 +7,9 @@ import { startWeb } from './web.ts'
 export interface InboxOptions {
   /** Address to listen on, such as `127.0.0.1`. */
   host: string
-  /** Port of the web pages; 0 picks a free one. */
+  /** Port of the web pages; 0 picks a free port. */
   httpPort: number
-  /** Port of the SMTP server; 0 picks a free one. */
+  /** Port of the SMTP server; 0 picks a free port. */
   smtpPort: number
   /** Folder of the mails; created if it is missing. */
   folder: string

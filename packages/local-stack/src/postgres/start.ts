@@ -14,7 +14,7 @@ import { isPostmasterOf, readPostmasterFile } from './postmaster-file.ts'
 export interface PostgresOptions {
   /** Created on the first start. Its password and log are next to it: `<directory>.password`, `<directory>.log`. */
   dataDirectory: string
-  /** Port on 127.0.0.1; 0 picks a free one. */
+  /** Port on 127.0.0.1; 0 picks a free port. */
   port: number
   /**
    * Further server settings, such as `{ work_mem: '64MB' }`. With `fsync` off, creating the directory is faster too.

@@ -47,7 +47,7 @@ export interface AppProcess extends Run {
 }
 
 const readyMs = 60_000
-/** An app that needs longer to end is killed. */
+/** Time that an app has to stop. An app that still runs is then killed. */
 const stopMs = 15_000
 /** For how long to wait for the last output of an app that failed. */
 const lastOutputMs = 1000

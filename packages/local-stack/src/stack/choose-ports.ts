@@ -5,7 +5,7 @@ export interface WantedPort {
   /** The setting that determines the port, such as `API_PORT`. */
   setting: string
   host: string
-  /** 0 for any free one. */
+  /** The wanted port; 0 for any free port. */
   port: number
 }
 

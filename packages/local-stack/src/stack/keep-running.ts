@@ -24,7 +24,7 @@ export interface KeepOptions {
   log(line: string): void
   /** Aborts the first start. */
   signal?: AbortSignal | undefined
-  /** Waits before a restart. Tests shorten them. */
+  /** The pauses before restarts. Tests make them shorter. */
   backoff?: Backoff
 }
 

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 
-/** Environment variables; an empty one counts as unset. */
+/** Environment variables. An empty variable counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** The folder of the stack if `SLUICE_HOME` is unset: `.sluice` at the root of the repository. */

@@ -1,7 +1,7 @@
 import { writeArrayHeader } from '@sluice/database'
 import { ByteWriter } from '../values/byte-writer.ts'
 
-/** Bytes of an array's header, and of the length that precedes each element. */
+/** Number of bytes of an array's header, and of the length that precedes each element. */
 const headerBytes = 20
 const lengthBytes = 4
 

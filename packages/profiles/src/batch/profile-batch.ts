@@ -50,7 +50,7 @@ export class ProfileBatch {
   #phase: Phase = 'users'
   #hasRemovals = false
 
-  /** Rows remove keys from profiles. The documents hold null for these keys. */
+  /** Whether rows remove keys from profiles. The documents hold null for these keys. */
   get hasRemovals(): boolean {
     return this.#hasRemovals
   }

@@ -21,7 +21,7 @@ export class UserIndex {
   /** By user, the hash of its ID. */
   #hashes = new Int32Array(2 ** 10 / slotsPerUser)
 
-  /** Accepts the list of IDs. Call {@link add} after each ID that is added to it. */
+  /** Accepts the list of IDs. Call {@link add} after each ID that is added to the list. */
   constructor(ids: ElementList) {
     this.#ids = ids
   }

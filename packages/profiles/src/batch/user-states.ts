@@ -98,7 +98,7 @@ export async function lookUpUsers(
   return new UserStates(states, followDeletion)
 }
 
-/** Looks up whether users were deleted, for a batch that has no readable user ID and so no other lookup. */
+/** Looks up whether users were deleted. For a batch without a readable user ID, which needs no other lookup. */
 async function askDeletedSince(tx: Database, appId: number, sentAt: string): Promise<boolean> {
   const { rows } = await sql<{ deletions: boolean }>`
     /* prepared */

@@ -28,11 +28,11 @@ const plainZeros = 5
  * If the bytes of a cell need no conversion, as in nearly all cells, they are copied without a string in between.
  */
 export class ByteWriter {
-  /** The written bytes are the first {@link length}. Replaced by a larger buffer when it is full. */
+  /** The buffer, in which only the first {@link length} bytes are written. A larger buffer replaces a full one. */
   bytes: Buffer
   length = 0
 
-  /** Accepts the bytes of the first buffer. */
+  /** Accepts the size of the first buffer, in bytes. */
   constructor(bytes: number) {
     this.bytes = Buffer.allocUnsafe(bytes)
   }
@@ -68,7 +68,7 @@ export class ByteWriter {
     this.length = to
   }
 
-  /** Writes the first characters of a string, each as one byte. */
+  /** Writes the first `characters` characters of a string, each as one byte. */
   writeLatin1(text: string, characters: number): void {
     this.reserve(characters)
     this.length += this.bytes.write(text, this.length, characters, 'latin1')
@@ -159,7 +159,7 @@ function isPlainInteger(source: Buffer, start: number, end: number): boolean {
   return areDigits(source, start, end)
 }
 
-/** Whether one of the first digits is not zero. */
+/** Whether one of the first {@link plainZeros} digits of a fraction is not zero. */
 function isPlainFraction(source: Buffer, start: number, end: number): boolean {
   const last = Math.min(end, start + plainZeros)
   for (let at = start; at < last; at++) if (source[at] !== zero) return true

@@ -1,4 +1,4 @@
-/** The texts that count as a datetime. */
+/** Options that decide which texts count as a datetime. */
 export interface DatetimeOptions {
   /**
    * Refuse a date alone, and a time without `Z` or an offset. By default, such texts are in UTC (design.md §3, Types).

@@ -10,7 +10,7 @@ export function areDigits(source: Buffer, start: number, end: number): boolean {
   return end > start
 }
 
-/** Returns the number of two ASCII digits; NaN if they are no digits. */
+/** Returns the number that two ASCII digits spell; NaN if one of the two bytes is no digit. */
 export function twoDigits(source: Buffer, at: number): number {
   const tens = (source[at] ?? 0) - zero
   const ones = (source[at + 1] ?? 0) - zero

@@ -56,7 +56,10 @@ function zoneStart(source: Buffer, end: number): number {
   return source[end - 6] === plus || source[end - 6] === minus ? end - 6 : end
 }
 
-/** Returns the minutes east of UTC; NaN if it is no plain offset. */
+/**
+ * Returns the minutes that an offset such as `+02:00` is east of UTC; 0 for `Z` or no offset, NaN if the offset is
+ * invalid.
+ */
 function offsetMinutes(source: Buffer, start: number, end: number): number {
   if (end - start < 6) return 0
   const [hours, minutes] = [twoDigits(source, start + 1), twoDigits(source, start + 4)]

@@ -7,7 +7,7 @@ export type NumberType = 'int' | 'decimal'
 export interface SpellingLoss {
   /** For people: how many values lose what. */
   message: string
-  /** The first such values, each once. */
+  /** The first values that lose their spelling, without repetitions. */
   examples: string[]
 }
 
@@ -56,7 +56,7 @@ export class SpellingLosses {
     }
   }
 
-  /** Returns what the numbers so far lose in a type, one entry for each kind of loss. */
+  /** Returns what the numbers added so far would lose if the column had this type, one entry for each kind of loss. */
   in(type: NumberType): SpellingLoss[] {
     return losses.flatMap(({ text, types }, index) => {
       const { values = 0, examples = [] } = this.#found[index] ?? {}

@@ -12,7 +12,10 @@ export const owner = [
   ['DisplayName', 'owner'],
 ] as const
 
-/** The document has one short text. With declaration and namespace it takes about 200 bytes. */
+/**
+ * The document that CreateBucket accepts. It has one short text, and takes about 200 bytes with declaration and
+ * namespace.
+ */
 const bucketForm: XmlForm<never> = {
   root: 'CreateBucketConfiguration',
   texts: ['LocationConstraint'],

@@ -6,7 +6,10 @@ import type { OperationName } from './context.ts'
 /** Headers that affect a request: the headers of the S3 protocol, and all conditions, whatever their prefix. */
 const controlHeader = /^x-amz-(?!meta-)|(?:^|-)if-/
 
-/** Headers that describe the request and its body, or whose accepted values change nothing. */
+/**
+ * Headers that every operation accepts. They describe the request and its body, or their accepted values change
+ * nothing.
+ */
 const generalHeaders = new Set([
   'x-amz-acl',
   'x-amz-content-sha256',
@@ -53,7 +56,7 @@ const obeyedHeaders: Partial<Record<OperationName, readonly string[]>> = {
   UploadPart: bodyHeaders,
 }
 
-/** Access lists that describe what always holds here: only the bucket's owner has access. */
+/** Access lists that are accepted. They change nothing, because only the bucket's owner ever has access. */
 const privateAcls = new Set(['private', 'bucket-owner-read', 'bucket-owner-full-control'])
 
 /**

@@ -44,7 +44,10 @@ export async function listObjects(context: OperationContext): Promise<Answer> {
   ])
 }
 
-/** Reads a count such as max-keys. Returns at most 1,000, which is also the default. Throws InvalidArgument. */
+/**
+ * Reads a count such as max-keys. Returns at most 1,000, which is also the default. Throws InvalidArgument if the count
+ * is not a whole number.
+ */
 export function readCount(query: ReadonlyMap<string, string>, name: string): number {
   const text = query.get(name)
   if (text === undefined || text === '') return maxPageKeys
@@ -52,7 +55,10 @@ export function readCount(query: ReadonlyMap<string, string>, name: string): num
   return Math.min(Number(text), maxPageKeys)
 }
 
-/** Reads encoding-type. Returns a function that encodes a key for the answer. Throws InvalidArgument. */
+/**
+ * Reads encoding-type. Returns a function that encodes a key for the answer. Throws InvalidArgument if the type is not
+ * `url`.
+ */
 export function readKeyEncoding(query: ReadonlyMap<string, string>): (key: string) => string {
   const type = query.get('encoding-type')
   if (type === undefined || type === '') return (key) => key

@@ -13,7 +13,9 @@ export function compareKeys(left: string, right: string): number {
   return left.length - right.length
 }
 
-/** Ranks a unit so that surrogates, with which characters above U+FFFF begin, follow all other units. */
+/**
+ * Returns the rank of a UTF-16 code unit. Surrogates, which encode characters above U+FFFF, rank after all other units.
+ */
 function rank(unit: number): number {
   if (unit < 0xd800) return unit
   return unit <= 0xdfff ? unit + 0x2000 : unit - 0x800

@@ -126,7 +126,7 @@ export class XmlReader<Item> {
   }
 }
 
-/** Adds an empty text for an element. Throws NotImplemented if its name is not known. */
+/** Adds an empty text for an element. Throws NotImplemented if the element's name is not known. */
 function addText(
   texts: Map<string, string>,
   { name, known, parent }: { name: string; known: readonly string[]; parent: string },

@@ -13,6 +13,6 @@ export type SignatureClaim = {
   signedHeaders: string[]
   /** 64 hex digits. */
   signature: string
-  /** The body's SHA-256 in hex, or the name of another form of body. */
+  /** The body's SHA-256 in hex, or a name such as `UNSIGNED-PAYLOAD` for another form of body. */
   payloadHash: string
 }

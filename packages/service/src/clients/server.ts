@@ -16,13 +16,13 @@ interface ClientServerOptions {
 
 /** The watched body of a request. */
 interface WatchedBody {
-  /** Restarts the watch with other limits. */
+  /** Measures the body by other limits from now on. */
   watch(limits: BodyLimits): void
   /** The limits for a file. */
   upload: BodyLimits
   /** Aborts when the body is too slow. */
   tooSlow: AbortController
-  /** The listener answers a body that is too slow. */
+  /** Whether the request's listener answers if the body is too slow. Otherwise the server answers. */
   isAnsweredByListener: boolean
 }
 

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 /** How slowly a client may send the body of a request. */
 export interface BodyLimits {
   minimumBytesPerSecond: number
-  /** How long a client may be slower than this rate, or send nothing, ms. */
+  /** How long a client may send nothing, or less than `minimumBytesPerSecond`, ms. */
   graceMs: number
   /** How long the whole body may take, ms. */
   totalMs: number

@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { clientNetwork } from './network.ts'
 
-/** Limits of the connections of one address that wait for their client. */
+/** Limits for connections of one network address on which the server waits for the client. */
 export interface WaitingLimits {
-  /** Maximum number of such connections. */
+  /** Maximum number of waiting connections of one address. */
   perAddress: number
   /**
    * A connection that has waited for less than this stays open up to ten times the limit, ms: a burst is not an attack.

@@ -13,7 +13,7 @@ export interface Identity {
 /** Claims of an ID token or of the userinfo endpoint (OpenID Connect Core, 5.1). */
 export type Claims = Readonly<Record<string, unknown>>
 
-/** Whether claims are missing that the userinfo endpoint may have. */
+/** Whether needed claims are missing. The provider's userinfo endpoint may have them. */
 export function lacksClaims(claims: Claims, operatorGroup: string | undefined): boolean {
   const needed = ['email', 'email_verified', ...(operatorGroup === undefined ? [] : ['groups'])]
   return needed.some((name) => claims[name] === undefined)

@@ -6,10 +6,10 @@ import { type Identity, lacksClaims, readIdentity } from './identity.ts'
 /** The library is only loaded if a provider is configured. */
 type Library = typeof import('openid-client')
 
-/** How long each request to the provider may take. */
+/** How long each request to the provider may take, seconds. */
 const defaultLimits = { requestSeconds: 10 }
 
-/** How long the provider's description of itself is used before it is read again, ms. */
+/** How long the provider's metadata document is used before it is read again, ms. */
 const descriptionMs = 60 * 60_000
 
 /** The provider, and the dashboard as its client. */
@@ -18,9 +18,11 @@ export interface ProviderOptions {
   clientId: string
   clientSecret: string
   operatorGroup: string | undefined
-  /** The address to which the provider sends people back. It must be registered there. */
+  /**
+   * The dashboard's address to which the provider sends people after sign-in. It must be registered at the provider.
+   */
   callbackUrl: string
-  /** The address to which the provider sends people after they signed out there. */
+  /** The dashboard's address to which the provider sends people after they sign out at the provider. */
   signedOutUrl: string
 }
 
@@ -38,7 +40,10 @@ export interface IdentityProvider {
    * {@link ProviderUnavailable}.
    */
   finish(browser: string, query: URLSearchParams): Promise<{ identity: Identity; returnPath: string }>
-  /** Returns the address that ends the session at the provider; undefined if it offers none or does not answer. */
+  /**
+   * Returns the address that ends the session at the provider; undefined if the provider offers none or does not
+   * answer.
+   */
   signOutUrl(): Promise<string | undefined>
 }
 
@@ -130,7 +135,10 @@ async function discover({ issuer, clientId, clientSecret }: ProviderOptions, { r
   return { library, provider: await find(library.ClientSecretPost(clientSecret)) }
 }
 
-/** Returns a function that reads a value, keeps it for a while, and lets simultaneous calls share one reading. */
+/**
+ * Returns a function that calls `read` and keeps the value for {@link descriptionMs}. Simultaneous calls share one
+ * `read`.
+ */
 function cached<Value>(read: () => Promise<Value>): () => Promise<Value> {
   let reading: Promise<Value> | undefined
   let readAt = 0

@@ -7,7 +7,7 @@ export type Random = (below: number) => number
 export interface Column {
   name: string
   type: ValueType
-  /** Whether a changed row has another value in this column. */
+  /** Whether a changed row of the file `changed` has another value in this column than in the file `first`. */
   changes: boolean
   /** Makes a cell, quoted if necessary. */
   cell(random: Random): string

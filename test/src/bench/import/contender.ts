@@ -25,7 +25,7 @@ interface PreparedImport {
 
 /** Further measurements of an import by Sluice. */
 export interface ImportDetails {
-  /** From the enqueuing of the job to the claim, and to the first committed batch that was observed, ms. */
+  /** Times from the enqueuing of the job to the import's claim, and to the first observed committed batch, ms. */
   queueWait: number
   firstCommit: number
   longestTransactions: LongestTransactions

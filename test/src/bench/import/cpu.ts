@@ -20,7 +20,10 @@ export async function runningFor(pid: number): Promise<number> {
   return Number.parseFloat(uptime) - started
 }
 
-/** Returns the CPU seconds of a process with its ended children, and its start in seconds after the machine's. */
+/**
+ * Returns the CPU seconds of a process and its ended children, and when the process started, in seconds after the
+ * machine's start.
+ */
 async function processTimes(pid: number): Promise<{ cpu: number; started: number }> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
   // The CPU time of a process that ended since the list was read now counts with its parent.

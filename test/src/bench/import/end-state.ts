@@ -5,7 +5,7 @@ import type { BenchPostgres } from './postgres.ts'
 /** The profiles that a contender has written. */
 export interface EndState {
   profiles: number
-  /** Depends on all users and documents: equal for equal documents, however they are stored. */
+  /** Hash of all users and their documents. Equal documents have equal hashes, however a contender stores them. */
   hash: string
 }
 

@@ -12,9 +12,9 @@ export interface Shape {
   name: string
   rows: number
   columns: readonly Column[]
-  /** One row in ten has other values than in the file without `changed`. */
+  /** If set, one row in ten has other values than in the same file without `changed`. */
   changed?: true
-  /** The rows' users are in another order than the order of their registration. */
+  /** If set, the rows' users are not in the order in which they were registered. */
   shuffled?: true
   /**
    * Three rows in ten have an error, after the rows from which types are inferred. `left out` makes the file without
@@ -34,7 +34,7 @@ export interface MadeFile extends Shape {
   failing: number
 }
 
-/** A wide row has about the bytes of this many customer rows. */
+/** A row of the wide file has about as many bytes as this many customer rows. */
 const wideRowIsWorth = 21
 
 /** Returns the files of the import benchmark: `rows` rows of customers, and variants of about the same size. */

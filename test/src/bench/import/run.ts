@@ -46,7 +46,7 @@ interface RoundContext {
   log(line: string): void
 }
 
-/** Returns the phases up to the last wanted one: each phase begins with the result of the preceding phase. */
+/** Returns all phases up to the last wanted phase, since each phase begins with the result of the preceding phase. */
 function wantedPhases(parts: ReadonlySet<Part>): readonly Phase[] {
   return phases.slice(0, phases.findLastIndex((phase) => parts.has(phase)) + 1)
 }

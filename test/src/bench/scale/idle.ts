@@ -10,13 +10,13 @@ import { openScratch } from '../scratch.ts'
 /** Time for processes to warm up, and time of the measurement, ms. */
 const [settleMs, spanMs] = [20_000, 60_000]
 
-/** What idle workers cost the parts that they share. */
+/** What idle workers cost Postgres and Redis. */
 export interface IdleResult {
   workers: number
-  /** Statements of Postgres, commands of Redis, a second. */
+  /** Statements that Postgres executes, and commands that Redis executes, per second. */
   statements: number
   commands: number
-  /** CPU seconds a second. */
+  /** CPU seconds used per second. */
   postgresCpu: number
   redisCpu: number
 }

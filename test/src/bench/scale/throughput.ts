@@ -16,11 +16,11 @@ const deadlineMs = 15 * 60_000
 /** The results for one number of workers. */
 export interface ThroughputResult {
   workers: number
-  /** Of four large imports, one for each app, queued at the same moment. */
+  /** Rows per second of four large imports together, one for each app, which are queued at the same moment. */
   rowsPerSecond: number
   /** Time of a small import from being queued to its end, while nothing else runs, s. */
   alone: number
-  /** The same time beside large imports of one other app, and of three other apps, s. */
+  /** Time of a small import while large imports of one other app, or of three other apps, are running, s. */
   besideOne: number
   besideThree: number
 }

@@ -17,7 +17,7 @@ export interface ClientApp {
   files: Map<string, GeneratedFile>
 }
 
-/** How long a client waits for one answer, ms, and how many attempts it makes. */
+/** How long a client waits for one answer, ms, and how many attempts it makes for one request. */
 const answerTimeoutMs = 5_000
 const attempts = 200
 

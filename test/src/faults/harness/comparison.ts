@@ -17,7 +17,7 @@ export type Compared = Pick<Deployment, 'db' | 'api' | 'mail' | 'storageSettings
 /** Result of a comparison with the model. */
 export interface Comparison {
   imports: number
-  /** Number of these imports that were cancelled. */
+  /** Number of `imports` that were cancelled. */
   cancelled: number
   rows: number
   /** Number of duplicate mails. A mail is sent again if the mail server's answer is lost. */

@@ -66,7 +66,9 @@ async function digest(file: HostileFile): Promise<{ checksum: string; size: numb
   return { checksum: md5.digest('base64'), size }
 }
 
-/** Returns the distinct values of the first column, which is quoted if it holds several messages. */
+/**
+ * Returns the distinct texts in the first column of an error file. A text of several messages is quoted in the file.
+ */
 function messagesOf(errorFile: Buffer): string[] {
   const lines = errorFile.toString('latin1').split('\n').slice(1, -1)
   return [

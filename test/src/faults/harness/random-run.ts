@@ -37,7 +37,7 @@ const maxRows = 2_000
 /** Upper bound for the time between an upload and its cancellation, ms. */
 const longestHesitationMs = 3_000
 
-/** `UPLOAD_ORDER_WAIT`, and the upper bound for how much later a late upload comes, ms. */
+/** `UPLOAD_ORDER_WAIT`, and the upper bound for the delay of a late upload, ms. */
 const orderWaitMs = 3_000
 const longestDelayMs = 4_000
 

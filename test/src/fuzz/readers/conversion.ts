@@ -16,7 +16,10 @@ import { RecordReader } from '@sluice/dashboard-app/src/browser/conversion/recor
 import { pick } from '../../environment/random.ts'
 import { outcomeOf, pieces, sometimes, streamOf, type Target } from './target.ts'
 
-/** Files of spreadsheets: converted to UTF-8, the same for any pieces, with the cells that the page shows. */
+/**
+ * Fuzzes the conversion of spreadsheet files. The result is the same however the file is split into pieces. It is
+ * UTF-8, and has the cells that the page shows.
+ */
 export const conversion: Target = {
   name: 'conversion',
   weight: 10,

@@ -15,7 +15,9 @@ function fileProblem(error: unknown): string | undefined {
 
 const csvWords = ['"', '""', '",', ',"', '"\n', '\r\n', '\r', '\n', ',', 'user_id', '\xef\xbb\xbf', '\xc3\xa9', 'a']
 
-/** Rows: the same for any pieces, and as in a naive reading of the whole text. */
+/**
+ * Fuzzes the reader of CSV rows. Its rows are the same however the file is split, and equal to those of a naive reader.
+ */
 export const csvRows: Target = {
   name: 'csv-rows',
   weight: 20,
@@ -40,7 +42,10 @@ async function readAll(chunks: readonly Buffer[], columns: number | undefined) {
   return rows
 }
 
-/** Headers: the same for any pieces; an accepted header has the names of the first record. */
+/**
+ * Fuzzes the reader of CSV headers. Its result is the same however the file is split. An accepted header has the names
+ * of the first record.
+ */
 export const csvHeader: Target = {
   name: 'csv-header',
   weight: 10,

@@ -10,7 +10,10 @@ import { outcomeOf, pieces, type Target } from './target.ts'
 
 const type = 'multipart/form-data; boundary='
 
-/** Forms with a file: refused, or the same fields and the same file for any pieces. */
+/**
+ * Fuzzes the reader of forms with a file. It refuses a form, or returns the same fields and file however the form is
+ * split.
+ */
 export const multipartForm: Target = {
   name: 'multipart-form',
   weight: 8,
@@ -66,7 +69,7 @@ const cookies = openCookies(signer, 'http://dashboard.test')
 const session = 'c2Vzc2lvbg'
 const signed = `sluice_session=${session}.${digest('cookie session', session).toString('base64url')}`
 
-/** Cookies: nothing is accepted that the dashboard did not sign. */
+/** Fuzzes the reader of cookies. It accepts only cookies that the dashboard signed. */
 export const signedCookies: Target = {
   name: 'cookies',
   weight: 5,

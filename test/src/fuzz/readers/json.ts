@@ -83,7 +83,10 @@ const memberNames = [
   ...['user_ids', 'string', 'int', 'decimal', 'datetime', '2026-01-01T00:00:00Z', 'u1'],
 ]
 
-/** Bodies of requests: accepted, or refused with messages; the same each time. */
+/**
+ * Fuzzes the checks of request bodies. A check accepts a body, or refuses it with messages, and decides the same each
+ * time.
+ */
 export const requestBodies: Target = {
   name: 'request-bodies',
   weight: 15,

@@ -29,7 +29,10 @@ async function decoded(chunks: readonly Buffer[], options: Parameters<typeof dec
   }, s3Refusal)
 }
 
-/** Bodies in chunks without signatures: the same for any pieces; an accepted body is what a naive reading finds. */
+/**
+ * Fuzzes the reader of bodies in unsigned chunks. Its result is the same however the bytes are split. An accepted body
+ * equals that of a naive reader.
+ */
 export const chunkedBody: Target = {
   name: 's3-chunked-body',
   weight: 10,
@@ -66,7 +69,7 @@ const signer = createSigner('secret', { accessKeyId: 'KEY', date: '20261101', re
 const seed = sha256Hex('the signature of the request')
 const signedPayloads = ['', 'a', 'user_id,age\nalice,34\n', 'x'.repeat(300)]
 
-/** Returns a body in signed chunks, with a signed trailer if it is not empty. */
+/** Returns a body in signed chunks of at most `chunkBytes` bytes, with a signed trailer if `trailer` is not empty. */
 function signedBody(payload: string, chunkBytes: number, trailer = ''): Buffer {
   let previous = seed
   let body = ''
@@ -83,7 +86,7 @@ function signedBody(payload: string, chunkBytes: number, trailer = ''): Buffer {
 
 const trailerLine = 'x-amz-checksum-crc32:AAAAAA=='
 
-/** Bodies in signed chunks: nothing is accepted that was not signed. */
+/** Fuzzes the reader of bodies in signed chunks. It accepts only bytes that were signed. */
 export const signedChunks: Target = {
   name: 's3-signed-chunks',
   weight: 8,
@@ -108,7 +111,10 @@ const form: XmlForm<[string, string][]> = {
   maxBytes: 65_536,
 }
 
-/** XML documents: the same for any pieces; the contents of an accepted document survive writing and reading. */
+/**
+ * Fuzzes the reader of XML documents. Its result is the same however the bytes are split. The contents of an accepted
+ * document can be written and read again unchanged.
+ */
 export const xml: Target = {
   name: 's3-xml',
   weight: 10,

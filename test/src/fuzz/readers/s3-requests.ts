@@ -17,7 +17,10 @@ import {
 import { s3Refusal } from './s3-bodies.ts'
 import { outcomeOf, type Target } from './target.ts'
 
-/** Targets of requests: an accepted target survives writing and reading; its query is what browsers read. */
+/**
+ * Fuzzes the reader of request targets. An accepted target can be written and read again unchanged. Browsers read the
+ * same query from it.
+ */
 export const requestTarget: Target = {
   name: 's3-request-target',
   weight: 8,
@@ -55,7 +58,10 @@ export const requestTarget: Target = {
   },
 }
 
-/** The headers of an object: refused in the words of S3, or read as a range and a size that fit. */
+/**
+ * Fuzzes the readers of headers. They refuse headers with an error of S3, or return a valid size of the body and a
+ * range within the object.
+ */
 export const objectHeaders: Target = {
   name: 's3-headers',
   weight: 8,
@@ -135,7 +141,7 @@ const signedRequests = [
 ]
 const meanings = new Set(signedRequests.map(meaningOf))
 
-/** Returns what a request does, as an operation reads it: all that its sender signed. */
+/** Returns everything that a request's sender signed, as the operation reads it, in one comparable text. */
 function meaningOf(text: string): string {
   const { method, bucket, key, query, headers } = readRequest(text)
   const signed = [...headers].filter(([name]) => name === 'host' || name.startsWith('x-amz-'))
@@ -148,7 +154,7 @@ function withSingleSpaces([name, value]: [string, string]): string {
   return `${name}:${value.trim().replace(/ +/g, ' ')}`
 }
 
-/** Signatures: a changed request is refused, or means the same as the signed request. */
+/** Fuzzes the check of signatures. A changed request is refused, or means the same as a request that was signed. */
 export const signatures: Target = {
   name: 's3-signatures',
   weight: 8,

@@ -3,11 +3,11 @@ import { pick, type Random } from '../../environment/random.ts'
 /** A reader of untrusted bytes, with the rules that hold for any input. */
 export interface Target {
   name: string
-  /** How many of all inputs the target gets, relative to the other targets. */
+  /** The target's share of all inputs, relative to the weights of the other targets. */
   weight: number
   /** Texts with a meaning for the reader, which mutations insert. */
   dictionary: readonly string[]
-  /** Inputs in addition to the corpus, for inputs that a file cannot hold, such as signed inputs. */
+  /** Returns inputs in addition to the corpus: inputs that cannot be kept in a file, such as signed inputs. */
   seeds?(): Buffer[]
   /**
    * Reads an input, and throws if a rule is broken. `random` depends only on the input, so the bytes of an input repeat

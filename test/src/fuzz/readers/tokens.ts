@@ -38,7 +38,7 @@ function databaseWithToken(): Database {
 
 const authenticate = authenticator(databaseWithToken())
 
-/** Tokens, idempotency keys and cursors: accepted in exactly one spelling. */
+/** Fuzzes the readers of tokens, idempotency keys and cursors. Each value is accepted in exactly one spelling. */
 export const tokens: Target = {
   name: 'tokens',
   weight: 5,
@@ -60,7 +60,10 @@ export const tokens: Target = {
 const isAllowed = openAddressRule()
 const rule = { allowsHttp: false, isAllowed }
 
-/** Mail and web addresses: normal forms are stable, and no literal address that is not public is accepted. */
+/**
+ * Fuzzes the readers of e-mail and web addresses. The normal form of a normal form is itself. No IP address that is not
+ * public is accepted.
+ */
 export const addresses: Target = {
   name: 'addresses',
   weight: 8,
@@ -120,7 +123,7 @@ function checkEmail(text: string): void {
   assert.equal(normalEmail(email), email)
 }
 
-/** Whether an address is public, by its numbers. */
+/** Whether an IPv4 address is public, decided by its four numbers alone. */
 function isPublicV4(address: string): boolean {
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number)
   if ([0, 10, 127].includes(a) || a >= 224) return false

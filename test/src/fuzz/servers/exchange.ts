@@ -9,13 +9,16 @@ const idleMs = 1_000
 
 /** What came back on a connection. */
 export interface Exchange {
-  /** 0 if the server closed the connection without an answer; undefined if it did neither in time. */
+  /**
+   * Status of the answer; 0 if the server closed the connection without an answer; undefined if neither happened in
+   * time.
+   */
   status: number | undefined
   /** The beginning of the answer. */
   answer: string
 }
 
-/** Sends bytes on their own connection, reads the answer, and ends its side if there is none. */
+/** Sends bytes on a new connection and reads the answer. Ends the sending side of the connection if no answer comes. */
 export function exchange(url: string, bytes: Buffer): Promise<Exchange> {
   const { hostname, port } = new URL(url)
   const { promise, resolve } = Promise.withResolvers<Exchange>()

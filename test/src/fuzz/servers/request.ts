@@ -97,12 +97,14 @@ export function generatedRequest(server: FuzzedServer, valid: readonly FuzzReque
   }
 }
 
-/** Keeps a mutated part within its line. Mutations of all bytes break lines. */
+/**
+ * Removes line breaks, so that a mutated part stays in its line. Mutations of the whole request may add line breaks.
+ */
 function withoutBreaks(text: string): string {
   return text.replace(/[\r\n]/g, '')
 }
 
-/** Writes a request, with its length, for one connection. */
+/** Returns the bytes of a request, with headers for its length and for the end of the connection after the answer. */
 export function bytesOf({ method, target, headers, body }: FuzzRequest, host: string): Buffer {
   const lines = Object.entries({ Host: host, ...headers, 'Content-Length': body.length, Connection: 'close' })
   const head = [`${method} ${target} HTTP/1.1`, ...lines.map((line) => line.join(': '))].join('\r\n')

@@ -7,14 +7,17 @@ import { fuzzServer, type ServerRun } from './fuzz.ts'
 import type { FuzzedServer } from './request.ts'
 import { fuzzedGateway } from './s3-gateway.ts'
 
-/** Without these limits, most requests would be refused before they reach the code behind. */
+/** Rate limits that are high enough to refuse no request. With the default limits, most requests would be refused. */
 const highLimits = Object.fromEntries(
   [
     ...['DELETION', 'PROFILE_UPDATE', 'IMPORT_STATUS', 'IMPORT_LIST', 'USER', 'EXPORT_STATUS', 'IMPORT_CANCELLATION'],
     ...['USER_REGISTRATION', 'PROFILE_KEYS', 'KEY_REGISTRATION', 'VALUE_REMOVAL', 'SIGN_IN_CLIENT'],
   ].map((name) => [`RATE_LIMIT_${name}`, '1000000/60s']),
 )
-/** Each of these requests makes an import or an export, which keeps the workers busy. */
+/**
+ * Rate limits for requests that start an import or an export. They are lower, because such a request keeps workers
+ * busy.
+ */
 const importLimits = {
   RATE_LIMIT_BULK_IMPORT: '300/60s',
   RATE_LIMIT_BULK_IMPORT_V2: '300/60s',
@@ -53,7 +56,7 @@ export interface ServerOptions {
   seed: number
   /** Names of servers; undefined for all. */
   chosen?: readonly string[] | undefined
-  /** Sends only the request of this number. */
+  /** Number of the only request to send; undefined for all requests. */
   only?: number | undefined
 }
 

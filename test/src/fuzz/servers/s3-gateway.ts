@@ -84,7 +84,7 @@ function objectRequests(own: string): FuzzRequest[] {
   ]
 }
 
-/** Begins a multipart upload. Returns its ID; a text that is no ID if the gateway refuses it for a moment. */
+/** Begins a multipart upload. Returns the upload's ID, or `none` if the gateway refuses the request. */
 async function beginUpload(own: string, owner: BucketOwner): Promise<string> {
   const request = {
     method: 'POST',

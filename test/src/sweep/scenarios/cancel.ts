@@ -5,7 +5,7 @@ import { cancel as cancelImport, upload } from '../../faults/harness/client.ts'
 import type { Scenario, Stage } from '../scenario.ts'
 import { fileNumber, importApps } from './imports.ts'
 
-/** Connections that hold a lock, by their system. */
+/** The connection that holds a lock, for each system. */
 const holders = new WeakMap<Stage['system'], pg.Client>()
 
 /** An import that is cancelled while a batch waits for a lock. */

@@ -5,7 +5,7 @@ import type { Prepared, Scenario } from '../scenario.ts'
 /** Users whom the request names. The model does not know them, so none of them may remain. */
 const deleted = Array.from({ length: 5 }, (_, user) => `deleted-${user}`)
 
-/** When the request was accepted. Its start and its completion have passed since. */
+/** When the request was accepted, so long ago that the dates of the deletion's start and completion have passed. */
 const acceptedAt = new Date('2025-03-01T12:00:00Z')
 
 /** A deletion whose dates have come: it starts, removes users in batches, completes, and sends its mails. */

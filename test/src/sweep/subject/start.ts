@@ -6,24 +6,24 @@ import type { TaskAnswer, TaskRequest } from './tasks.ts'
 
 /** A running process under test. */
 export interface Subject {
-  /** Address of its API, if it hosts one. */
+  /** Address of the process's API, if it hosts the API. */
   apiUrl: string | undefined
-  /** Port of its S3 gateway, if it hosts one. */
+  /** Port of the process's S3 gateway, if it hosts the S3 gateway. */
   gatewayPort: number | undefined
   /** Resolves when the process has ended, however it ended. */
   exited: Promise<unknown>
   hasExited(): boolean
   kill(signal: NodeJS.Signals): void
-  /** Runs a maintenance task. Resolves when it has ended, also if it failed or the process is dead. */
+  /** Runs a maintenance task. Resolves when the task has ended, also if it failed or the process is dead. */
   run(task: string): Promise<void>
-  /** The last characters of its log, which explain a violation. */
+  /** Returns the last characters of the process's log, which explain a violation. */
   log(): string
 }
 
 /** How much of the log is kept, characters. */
 const keptLog = 8_000
 
-/** The processes that must not outlive this one. */
+/** Started processes. They are killed when this process exits. */
 const running = new Set<ChildProcess>()
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')

@@ -13,7 +13,7 @@ import { openWorkerMetrics } from '../../../../apps/worker/src/metrics.ts'
 /** Asks the process under test for one run of a maintenance task. */
 export interface TaskRequest {
   task: string
-  /** Distinguishes requests of one process. */
+  /** Distinguishes the requests to one process. */
   number: number
 }
 
@@ -25,7 +25,7 @@ export interface TaskAnswer {
   error?: string
 }
 
-/** Runs a maintenance task whenever the parent process asks for it, one after the other. */
+/** Runs maintenance tasks, one at a time, whenever the parent process asks for one. */
 export function runTasks(): void {
   const settings = readSettings(process.env, [
     ...deletionSettings,

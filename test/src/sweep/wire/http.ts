@@ -6,7 +6,7 @@ const lastChunk = '0\r\n\r\n'
 /** Reads the requests of an S3 client. The head and the body of a request are a unit each. */
 export function readHttpUnits(): UnitReader {
   let rest: Buffer = Buffer.alloc(0)
-  /** The body that follows: how to find its end, and what the request does. */
+  /** The body that follows a head: its length in bytes or `chunked`, and the label of the request. */
   let body: { bytes: number | 'chunked'; label: string | undefined } | undefined
 
   function takeHead(): Unit | undefined {
@@ -53,7 +53,7 @@ function endOfChunks(bytes: Buffer): number | undefined {
   return start === -1 ? undefined : start + lastChunk.length
 }
 
-/** Returns an address without IDs, numbers and the parameters of its signature. */
+/** Returns an address without IDs, numbers and the query parameters of its signature. */
 function withoutSigning(address: string): string {
   return withoutIds(address.replace(/[?&](?:X-Amz-[^&]*|x-id=[^&]*)/gi, '').replace(/uploadId=[^&]*/, 'uploadId=*'))
 }

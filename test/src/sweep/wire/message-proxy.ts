@@ -14,7 +14,7 @@ export type Fate =
   | { kind: 'withhold'; meanwhile: () => Promise<void> }
   | { kind: 'lose answer'; before: () => void; after: () => Promise<void> }
 
-/** A proxy in front of a server that decides about each unit of a client's bytes. */
+/** A proxy in front of a server, which applies a {@link Fate} to each unit of a client's bytes. */
 export interface MessageProxy {
   /** Port on 127.0.0.1. */
   port: number

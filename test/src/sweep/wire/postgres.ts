@@ -10,7 +10,10 @@ const lastTypes = ['S', 'Q', 'p', 'X']
 /** Longest label of one statement, characters. */
 const longestLabel = 100
 
-/** Calls of functions that only read, and of functions that change something. */
+/**
+ * Patterns of statements: calls of functions that only read, calls of functions that change something, and changing
+ * words.
+ */
 const readingCall = /\b(?:get|is|has|next|read)_\w+\s*\(|\bexists\s*\(|\bset_config\s*\(/
 const changingCall = /\b(?:add|move|promote|update|extend|remove|set|pause|drain|retry|change|delete)_?\w*\s*\(/
 const changingWord = /\b(?:insert into|update ["\w]|delete from|copy \w+ ?\(|commit|truncate)/
@@ -23,7 +26,7 @@ export function readPostgresUnits(): UnitReader {
   const texts = new Map<string, string>()
   let rest: Buffer = Buffer.alloc(0)
   let statements: string[] = []
-  /** Where the first message begins that was not read yet. */
+  /** Offset at which the first unread message begins. */
   let next = 0
   let isStarted = false
 

@@ -2,10 +2,10 @@ import { changesRecords, type Plan, recordConverters } from './plan.ts'
 import { RecordReader, type SourceRecord } from './record-reader.ts'
 import { writeRecord } from './record-writer.ts'
 
-/** The file has bytes that are not of the chosen encoding. */
+/** The file has bytes that are invalid in the chosen encoding. */
 export class OtherEncoding extends Error {
   override readonly name = 'OtherEncoding'
-  /** Number of records before the part of the file that contains these bytes; 0 if the records are not read. */
+  /** Number of records before the part of the file with the invalid bytes; 0 if the records are not read. */
   readonly records: number
 
   constructor(records: number) {
@@ -69,7 +69,7 @@ class Rewriter {
   records = 0
   readonly #reader: RecordReader
   readonly #converters: ReturnType<typeof recordConverters>
-  /** Number of characters before the first record that have not arrived yet. */
+  /** Number of characters that precede the first record and have not arrived yet. */
   #prefixLeft: number
 
   constructor(plan: Plan) {

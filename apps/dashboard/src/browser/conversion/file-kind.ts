@@ -24,7 +24,7 @@ export function fileKind(start: Uint8Array): FileKind {
 const saveAsCsv =
   'In Excel, choose File, Save As, and the type “CSV UTF-8 (Comma delimited) (*.csv)”. In LibreOffice, choose “Text CSV (.csv)”. In Numbers, choose File, Export To, CSV. Then choose the new file here.'
 
-/** Returns how to make a CSV file of a file of this kind; undefined if the file may be one. */
+/** Returns how a person converts a file of this kind to CSV; undefined if the file may already be CSV. */
 export function kindProblem(kind: FileKind): string | undefined {
   if (kind === 'workbook' || kind === 'old workbook')
     return `This is a workbook of a spreadsheet, not CSV. ${saveAsCsv}`

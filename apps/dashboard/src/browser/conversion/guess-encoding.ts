@@ -69,7 +69,10 @@ function isMostlyUtf8(bytes: Uint8Array): boolean {
   return balance > 0
 }
 
-/** Whether a third of the characters beyond ASCII are kana. Text of other languages hardly ever reads so. */
+/**
+ * Whether at least a third of the characters beyond ASCII are kana if the bytes are decoded as Shift JIS. Text of other
+ * languages hardly ever decodes to so many kana.
+ */
 function isJapanese(bytes: Uint8Array): boolean {
   const text = decodeWithoutEnds(bytes, 'shift_jis')
   if (text === undefined) return false

@@ -4,9 +4,9 @@ import { convertValue, type ValueForm } from './value-forms.ts'
 
 /** What becomes of a column of a file. */
 export interface ColumnPlan {
-  /** Its name in the file. */
+  /** Name of the column in the file. */
   name: string
-  /** Its name in the converted file: the profile key, or `user_id`. */
+  /** Name of the column in the converted file: the profile key, or `user_id`. */
   key: string
   isLeftOut: boolean
   form: ValueForm
@@ -42,7 +42,7 @@ export function needsConversion(plan: Plan): boolean {
   return plan.encoding !== 'utf-8' || changesRecords(plan)
 }
 
-/** Returns a function that converts the header, and one that converts a row. */
+/** Returns two functions: `header` converts the header, and `row` converts a row. */
 export function recordConverters({ columns, clearMarker }: Plan): Record<'header' | 'row', Converter> {
   if (!columns.some(isChanged)) return { header: (record) => record, row: (record) => record }
   const kept = columns.map((column, index) => ({ ...column, index })).filter(({ isLeftOut }) => !isLeftOut)

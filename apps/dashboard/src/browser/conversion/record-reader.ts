@@ -198,7 +198,7 @@ interface Cell {
 /** Finds a character. Remembers the last search, so that a text is not searched again for each record. */
 class Finder {
   readonly #character: string
-  /** There is no such character from here up to {@link #found}. */
+  /** Offset at which the last search began. The character does not occur between it and {@link #found}. */
   #from = 0
   #found = -1
 

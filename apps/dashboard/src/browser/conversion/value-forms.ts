@@ -1,6 +1,6 @@
 import { isOfType } from '@sluice/profiles/text-inference'
 
-/** How the values of a column are written, with the words that the page shows. Only a person chooses a form. */
+/** How the values of a column are written, with the words that the page shows. A form is chosen, never detected. */
 export const valueForms = {
   'as-is': 'Leave as they are',
   'decimal-comma': 'Numbers with a decimal comma',
