@@ -29,3 +29,18 @@ test.each([
 ])('refuses the rate "%s"', (text) => {
   expect(() => read(text)).toThrow('must be a rate in whole seconds such as 1000/60s or 10/10m')
 })
+
+test('the rates of the specification are the defaults (service.md, Limits)', () => {
+  const names = [
+    'RATE_LIMIT_DELETION',
+    'RATE_LIMIT_PROFILE_UPDATE',
+    'RATE_LIMIT_BULK_IMPORT',
+    'RATE_LIMIT_BULK_IMPORT_V2',
+  ] as const
+  expect(readSettings({}, names)).toMatchObject({
+    RATE_LIMIT_DELETION: { requests: 1_000, windowMs: 60_000 },
+    RATE_LIMIT_PROFILE_UPDATE: { requests: 1_000, windowMs: 60_000 },
+    RATE_LIMIT_BULK_IMPORT: { requests: 10, windowMs: 600_000 },
+    RATE_LIMIT_BULK_IMPORT_V2: { requests: 10, windowMs: 600_000 },
+  })
+})

@@ -145,7 +145,7 @@ function whatIsMissing({ errorFile, errorFileEndsBeforeRow: row }: EndedImport):
 /** Maximum number of warnings that a mail lists. */
 const maxWarnings = 20
 
-/** Returns the warnings, one in a line; undefined if there are none. */
+/** Returns an introduction and the warnings about what values lose, one in a line; undefined if there are none. */
 function whatIsLost({ warnings, dryRun }: EndedImport): string | undefined {
   if (warnings.length === 0) return undefined
   const advice = dryRun

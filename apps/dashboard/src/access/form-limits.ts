@@ -2,7 +2,8 @@ import { clientNetwork, openShares } from '@sluice/service'
 import type { FastifyInstance } from 'fastify'
 
 /**
- * Maximum number of forms in flight in one process: of all clients, and of one person or one network without a session.
+ * Maximum number of forms in flight in one process. `all` counts the forms of all clients together; `each` those of one
+ * person who is signed in, or of all visitors of one network who are not.
  */
 const formLimits = { all: 400, each: 40 }
 

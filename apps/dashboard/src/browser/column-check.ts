@@ -43,7 +43,7 @@ export interface ColumnCheck {
   warnings: readonly Warning[]
   /** Number of rows of the preview whose value does not have the registered type. */
   misfits: number
-  /** Returns the number of rows whose value does not have a type. */
+  /** Returns the number of rows whose value does not fit the given type. */
   misfitsIn: (type: Type) => number
   /** The column is a reason to refuse the file. */
   isRefused: boolean

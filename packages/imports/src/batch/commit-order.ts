@@ -165,8 +165,8 @@ export class CommitOrder {
     } catch (error) {
       if (error instanceof TypesChanged)
         return await this.#commit(entry, place, preceding, await this.#retype(batch, error))
-      // The preceding batch may have aborted because of a conflict, and be in flight again. Then this batch is sent
-      // again after it.
+      // The claim need not be lost: the preceding batch may have aborted because of a conflict, so that this batch
+      // found nothing to follow. Then this batch is sent again after it.
       if (!(error instanceof ClaimLost) || !followsBatchInFlight) throw error
       entry.locked = Promise.withResolvers()
       await preceding?.committed

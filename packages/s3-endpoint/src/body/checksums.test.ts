@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { checksumAlgorithms, createChecksum, isChecksum } from './checksums.ts'
 
 describe('checksums', () => {
-  // The check values of the CRC catalogue, and the digests of FIPS 180.
+  // Of the text 123456789: the check values of the CRC catalogue, and the digests that sha1sum and sha256sum print.
   test.each([
     ['crc32', 'cbf43926'],
     ['crc32c', 'e3069283'],

@@ -30,9 +30,9 @@ const watchedBodies = new WeakMap<IncomingMessage, WatchedBody>()
 
 /**
  * Creates an HTTP server; every app uses it. The server ends the connections of clients that are too slow, and bounds
- * waiting connections. It refuses requests that clients and proxies could read differently. `policy` has the limits.
+ * waiting connections. It refuses requests that a proxy could read as other requests. `policy` has the limits.
  *
- * A refusal is a `clientError`, like Node's own refusals. Without a listener for this event, the answer is a bare 400
+ * A refusal emits the event `clientError`, like Node's own refusals. Without a listener, the answer is a bare 400
  * or 408.
  */
 export function createClientServer(

@@ -35,7 +35,10 @@ export async function beginAttempt(
   return await complete(signer, browser, text, returnPath)
 }
 
-/** Returns the sign-in that a state began, or undefined if it began in another browser or too long ago. */
+/**
+ * Returns the sign-in to which OpenID Connect's parameter `state` belongs. Returns undefined if the state is forged, or
+ * if the sign-in began in another browser or too long ago.
+ */
 export async function findAttempt(
   signer: Signer,
   browser: string,

@@ -70,7 +70,7 @@ const httpWords = [
 /** How a valid request is changed. */
 const changes = ['none', 'bytes', 'bytes', 'bytes', 'body', 'body', 'target', 'header'] as const
 
-/** Returns the bytes of a request that differs from a valid request, or rarely is valid. */
+/** Returns the bytes of a request: a valid request with a part changed, or now and then unchanged. */
 export function generatedRequest(server: FuzzedServer, valid: readonly FuzzRequest[], random: Random): Buffer {
   const request = pick(valid, random)
   const words = [...httpWords, ...server.dictionary]
