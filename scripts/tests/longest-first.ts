@@ -3,14 +3,18 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { root } from '../modules.ts'
 import { readOrderTimes } from './times.ts'
 
+/** The projects in the order in which they run. Unit tests are the shortest, so both cores are busy to the end. */
+const order = ['long', 'system', 'unit']
+
 /**
- * Runs the files that take longest first, whatever their project, so that no long file runs alone at the end while a
- * core is idle.
+ * Runs the files of a project together, because Vitest replaces a worker, with all its loaded modules, if the next file
+ * belongs to another project. Within a project, the longest files run first, so that none runs alone at the end.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const times = readOrderTimes()
     const seconds = ({ moduleId }: TestSpecification) => times[relative(root, moduleId)] ?? 0
-    return files.toSorted((one, other) => seconds(other) - seconds(one))
+    const place = ({ project }: TestSpecification) => order.indexOf(project.name)
+    return files.toSorted((one, other) => place(one) - place(other) || seconds(other) - seconds(one))
   }
 }

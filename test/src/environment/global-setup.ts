@@ -32,9 +32,10 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   const postgres = await startPostgres({ dataDirectory: join(folder, 'postgres'), port: 0, settings })
   const storage = await startTestStorage(join(folder, 'storage'))
   const redis = await startRedis(folder)
-  const template = await createTemplate(postgres.url)
-  await migrate(template)
-  await migrateQueue({ databaseUrl: template })
+  await createTemplate(postgres.url, async (databaseUrl) => {
+    await migrate(databaseUrl)
+    await migrateQueue({ databaseUrl })
+  })
   project.provide('postgresUrl', postgres.url)
   project.provide('redisUrl', redis?.url)
   project.provide('chromium', await findChromium())
