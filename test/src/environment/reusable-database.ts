@@ -20,8 +20,6 @@ export async function makeReusable(url: string): Promise<ReusableDatabase> {
   const client = new pg.Client(url)
   client.on('error', () => {}) // the server may end before this process
   await client.connect()
-  // Nothing waits for this process because of an idle connection.
-  client.unref()
   const { rows } = await client.query<{ name: string; filled: boolean }>(`
     select format('%I.%I', schemaname, relname) as name,
       xpath_exists('/table/row', query_to_xml(format('select from %I.%I limit 1', schemaname, relname), true, false, ''))
