@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Database, sql } from '@sluice/database'
 import { isLost } from './workers.ts'
 
-/** Time between two heartbeats, ms. */
-const intervalMs = 5_000
+/** Time between two heartbeats, ms. With 100 idle workers, heartbeats are half of what Postgres does. */
+const intervalMs = 10_000
 
 /**
  * How long a stopping worker waits for its removal, ms. If Postgres is unreachable, the worker is shown as lost
@@ -27,7 +27,7 @@ export interface Heartbeat {
 
 /**
  * Starts the heartbeat of this process, which shows people that the process is alive and what it does, and tells the
- * oldest workers of a queue from the others. A failed write calls `onError`, and the next one follows in 5 s.
+ * oldest workers of a queue from the others. A failed write calls `onError`, and the next one follows in 10 s.
  *
  * `queues` are the queues that the process works on.
  */

@@ -1,7 +1,7 @@
 import { type Database, type RawBuilder, sql } from '@sluice/database'
 
-/** Number of seconds without a heartbeat after which a worker counts as lost. Workers send a heartbeat every 5 s. */
-const lostAfterSeconds = 20
+/** Number of seconds without a heartbeat after which a worker counts as lost. Workers send a heartbeat every 10 s. */
+const lostAfterSeconds = 25
 
 /** How long a lost worker is kept and shown, minutes. */
 const keptMinutes = 60

@@ -1,48 +1,23 @@
-import { readSettings } from '@sluice/config'
-import { dueDeliveries, enqueueEvent, listEndpoints, openAddressRule, openDeliverer } from '@sluice/webhooks'
+import { listEndpoints } from '@sluice/webhooks'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openReceiver } from '../webhooks/receiver.ts'
-import { expectAccessible, openBrowser, openWindow, takePictures } from './browser.ts'
-import { openApp, openOperator, openTestDashboard, type TestDashboard, testGateway } from './test-dashboard.ts'
+import { openOperator, type TestDashboard } from './test-dashboard.ts'
 import { signIn } from './visitor.ts'
+import { deliverAll, openShop, openWebhooksDashboard, record } from './webhooks-dashboard.ts'
 
 // The page of webhooks: endpoints, their secrets, and deliveries that can be sent again.
-const settings = readSettings({ WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' }, [
-  'WEBHOOK_ALLOW_HTTP',
-  'WEBHOOK_ALLOW_NETWORKS',
-])
 let dashboard: TestDashboard
 beforeAll(async () => {
-  const webhookRule = { allowsHttp: true, isAllowed: openAddressRule(settings.WEBHOOK_ALLOW_NETWORKS) }
-  dashboard = await openTestDashboard(async () => ({ webhookRule }))
+  dashboard = await openWebhooksDashboard()
   await openOperator(dashboard)
 })
 afterAll(() => dashboard.close())
 
-async function openShop(email: string) {
-  const { appId } = await openApp(dashboard, 'Shop', email)
-  return { appId, page: `/apps/${appId}/webhooks`, member: await signIn(dashboard, email) }
-}
-
-async function record(appId: number, id: string): Promise<void> {
-  const timestamp = '2026-01-31T09:00:00.000Z'
-  await enqueueEvent(dashboard.db, appId, { type: 'import.completed', id, timestamp, data: {} })
-}
-
-const deliverer = () => openDeliverer(dashboard.db, { ...settings, ENCRYPTION_KEYS: [...testGateway.encryptionKeys] })
-
-/** Makes an attempt for every delivery of an app that is due. */
-async function deliverAll(appId: number): Promise<void> {
-  for (const delivery of await dueDeliveries(dashboard.db, 100)) {
-    if (delivery.appId === appId) await deliverer().deliver(delivery)
-  }
-}
-
 const secretIn = (text: string) => /aria-label="Secret of the endpoint">(whsec_[\w+/]{32})</.exec(text)?.[1] ?? ''
 
 test('a member adds an endpoint, sees its secret once, and replaces it', async () => {
-  const { appId, page, member } = await openShop('add@example.com')
+  const { appId, page, member } = await openShop(dashboard, 'add@example.com')
   const receiver = await openReceiver()
   const added = await member.post(page, { url: receiver.url, event: 'import.completed' })
   expect(added.status).toBe(200)
@@ -55,39 +30,39 @@ test('a member adds an endpoint, sees its secret once, and replaces it', async (
   expect((await member.get(confirm)).text).toContain('has to know the new secret at once')
   const rotated = await member.post(`${page}/rotate`, { endpoint: endpoint?.endpointId ?? '' }, confirm)
   expect(secretIn(rotated.text)).not.toBe(secret)
-  await record(appId, '1')
-  await deliverAll(appId)
+  await record(dashboard, appId, '1')
+  await deliverAll(dashboard, appId)
   const { headers, body } = receiver.received[0] ?? { headers: {}, body: '' }
   new Webhook(secretIn(rotated.text)).verify(body, headers as Record<string, string>)
   await receiver.close()
 })
 
 test('the page shows every delivery with its last answer, and sends it again', async () => {
-  const { appId, page, member } = await openShop('again@example.com')
+  const { appId, page, member } = await openShop(dashboard, 'again@example.com')
   const receiver = await openReceiver()
   await member.post(page, { url: receiver.url, event: 'import.completed' })
-  await record(appId, '1')
+  await record(dashboard, appId, '1')
   receiver.next.push(500)
-  await deliverAll(appId)
+  await deliverAll(dashboard, appId)
   const failed = await member.get(page)
   expect(failed.text).toContain('the receiver answered 500')
   expect(failed.text).toContain('waiting')
   const [, delivery = ''] = /name="delivery" value="([\w-]+)"/.exec(failed.text) ?? []
   const answer = await member.post(`${page}/send-again`, { delivery }, page)
   expect([answer.status, answer.headers.get('location')]).toEqual([303, page])
-  await deliverAll(appId)
+  await deliverAll(dashboard, appId)
   expect((await member.get(page)).text).toContain('<span class="mark good">delivered</span>')
   expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([delivery, delivery])
   await receiver.close()
 })
 
 test('a member tests and removes an endpoint, which then disappears with its deliveries', async () => {
-  const { appId, page, member } = await openShop('remove@example.com')
+  const { appId, page, member } = await openShop(dashboard, 'remove@example.com')
   const receiver = await openReceiver()
   await member.post(page, { url: receiver.url, event: 'export.completed' })
   const [{ endpointId: endpoint } = { endpointId: '' }] = await listEndpoints(dashboard.db, appId)
   expect((await member.post(`${page}/test`, { endpoint }, page)).status).toBe(303)
-  await deliverAll(appId)
+  await deliverAll(dashboard, appId)
   expect((await member.get(page)).text).toContain('webhook.test')
   const removed = await member.post(`${page}/remove`, { endpoint }, `${page}/remove?endpoint=${endpoint}`)
   expect(removed.status).toBe(303)
@@ -104,7 +79,7 @@ test.each([
   ['https://a:b@example.com/', 'no user and no password'],
   ['<script>', 'not valid'],
 ])('the URL %s is refused with the reason, and the form keeps what was entered', async (url, problem) => {
-  const { appId, page, member } = await openShop(`${crypto.randomUUID()}@example.com`)
+  const { appId, page, member } = await openShop(dashboard, `${crypto.randomUUID()}@example.com`)
   const refused = await member.post(page, { url, event: 'import.failed' })
   expect(refused.status).toBe(400)
   expect(refused.text).toContain(problem)
@@ -115,9 +90,9 @@ test.each([
 })
 
 test('deliveries are listed 50 on a page, without gaps, and a made-up position lists none', async () => {
-  const { appId, page, member } = await openShop('pages@example.com')
+  const { appId, page, member } = await openShop(dashboard, 'pages@example.com')
   await member.post(page, { url: 'https://example.com/', event: 'import.completed' })
-  for (let number = 0; number < 120; number++) await record(appId, String(number))
+  for (let number = 0; number < 120; number++) await record(dashboard, appId, String(number))
   const seen = new Set<string>()
   let pages = 0
   for (let next: string | undefined = page; next !== undefined; pages++) {
@@ -132,9 +107,12 @@ test('deliveries are listed 50 on a page, without gaps, and a made-up position l
 })
 
 test('another app’s endpoints and deliveries are neither shown nor changed; operators see all', async () => {
-  const [own, foreign] = [await openShop('own2@example.com'), await openShop('foreign2@example.com')]
+  const [own, foreign] = [
+    await openShop(dashboard, 'own2@example.com'),
+    await openShop(dashboard, 'foreign2@example.com'),
+  ]
   await foreign.member.post(foreign.page, { url: 'https://example.com/secret', event: 'import.completed' })
-  await record(foreign.appId, '1')
+  await record(dashboard, foreign.appId, '1')
   const [{ endpointId: endpoint } = { endpointId: '' }] = await listEndpoints(dashboard.db, foreign.appId)
   const [, delivery = ''] = /name="delivery" value="([\w-]+)"/.exec((await foreign.member.get(foreign.page)).text) ?? []
   expect((await own.member.get(foreign.page)).status).toBe(404)
@@ -146,23 +124,4 @@ test('another app’s endpoints and deliveries are neither shown nor changed; op
   expect(await listEndpoints(dashboard.db, foreign.appId)).toHaveLength(1)
   const operator = await signIn(dashboard, 'operator@example.com')
   expect((await operator.get(foreign.page)).text).toContain('https://example.com/secret')
-})
-
-test.skipIf(inject('chromium') === undefined)('the page is accessible, and fits a phone, in both themes', async () => {
-  const { appId, page, member } = await openShop('axe@example.com')
-  await member.post(page, { url: `http://127.0.0.1:1/${'long-path/'.repeat(20)}`, event: 'import.completed' })
-  for (const id of ['1', '2']) await record(appId, id)
-  await deliverAll(appId)
-  const [endpoint] = await listEndpoints(dashboard.db, appId)
-  const browser = await openBrowser()
-  const { page: window, context, problems } = await openWindow(browser, dashboard, 'axe@example.com')
-  const addresses = { webhooks: page, 'webhooks-removal': `${page}/remove?endpoint=${endpoint?.endpointId}` }
-  for (const [name, address] of Object.entries(addresses)) {
-    await window.goto(address)
-    await expectAccessible(window)
-    await takePictures(window, name)
-  }
-  expect(problems).toEqual([])
-  await context.close()
-  await browser.close()
 })

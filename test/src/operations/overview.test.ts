@@ -103,12 +103,12 @@ test('the overview counts waiting mails and recently failed mails, however long 
   expect((Date.now() - (waitingSince?.getTime() ?? 0)) / 86_400_000).toBeCloseTo(3, 2)
 })
 
-test('a worker is lost after 20 s without a heartbeat, and forgotten after an hour', async () => {
+test('a worker is lost after 25 s without a heartbeat, and forgotten after an hour', async () => {
   const insertWorker = (host: string, age: string) =>
     sql`insert into workers (worker_id, host, pid, queues, import_ids, seen_at)
       values (${crypto.randomUUID()}, ${host}, 1, '{imports}', '{}', now() - ${age}::interval)`.execute(db)
-  await insertWorker('alive', '18 seconds')
-  await insertWorker('lost', '21 seconds')
+  await insertWorker('alive', '23 seconds')
+  await insertWorker('lost', '26 seconds')
   await insertWorker('long lost', '59 minutes')
   await insertWorker('gone', '61 minutes')
   const workers = await listWorkers(db)
@@ -141,7 +141,7 @@ test('the oldest live workers host maintenance; the next one follows when one of
   await second.stop()
   await beatOf(fourth)
   await until('the second choice', () => chosen.length === 4)
-  await sql`update workers set seen_at = now() - interval '21 s'
+  await sql`update workers set seen_at = now() - interval '26 s'
     where started_at < (select max(started_at) from workers)`.execute(db)
   await beatOf(fifth)
   await until('the third choice', () => chosen.length === 5)

@@ -1,7 +1,4 @@
-import { pauseImports } from '@sluice/imports'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { expectAccessible, openBrowser, openWindow, takePictures } from '../dashboard/browser.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openSampleApp } from '../dashboard/sample-app.ts'
 import { openOperator, openTestDashboard, type TestDashboard } from '../dashboard/test-dashboard.ts'
 import { signIn } from '../dashboard/visitor.ts'
@@ -47,35 +44,5 @@ describe('pausing', () => {
       expect([path, (await member.post(path, {}, home)).status]).toEqual([path, 404])
     }
     expect(await dashboard.db.selectFrom('service_pause').selectAll().execute()).toEqual([])
-  })
-})
-
-describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
-  let browser: Browser
-  beforeAll(async () => {
-    browser = await openBrowser()
-  })
-  afterAll(async () => await browser.close())
-
-  test('every page of an operator is accessible, fits a phone, and violates no policy', async () => {
-    await pauseImports(dashboard.db, appId)
-    const { page, context, problems } = await openWindow(browser, dashboard, 'operator@example.com')
-    for (const [name, [address, title]] of Object.entries(pages())) {
-      await page.goto(address)
-      await expect.poll(() => page.getByRole('heading', { level: 1 }).textContent()).toBe(title)
-      await expectAccessible(page)
-      await takePictures(page, name)
-    }
-    expect(problems).toEqual([])
-    await context.close()
-  })
-
-  const pages = (): Record<string, [address: string, title: string]> => ({
-    'operator-app': [`/apps/${appId}/operation`, 'Operation'],
-    'operator-queues': ['/queues', 'Queues'],
-    'operator-imports': ['/imports', 'All imports'],
-    'operator-imports-none': ['/imports?state=failed&text=nothing', 'All imports'],
-    'operator-audit-log': ['/audit-log', 'Audit log'],
-    'app-audit-log': [`/apps/${appId}/audit-log`, 'Audit log'],
   })
 })

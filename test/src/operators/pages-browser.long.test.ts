@@ -1,0 +1,57 @@
+import { pauseImports } from '@sluice/imports'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { expectAccessible, openBrowser, openWindow, takePictures } from '../dashboard/browser.ts'
+import { openSampleApp } from '../dashboard/sample-app.ts'
+import { openOperator, openTestDashboard, type TestDashboard } from '../dashboard/test-dashboard.ts'
+import { signIn } from '../dashboard/visitor.ts'
+
+// pages.test.ts has what the pages say.
+describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
+  let dashboard: TestDashboard
+  let appId: number
+  let browser: Browser
+  beforeAll(async () => {
+    dashboard = await openTestDashboard()
+    await openOperator(dashboard)
+    ;({ appId } = await openSampleApp(dashboard, 'Corner shop', 'anna@example.com'))
+    await fillAuditLogs()
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser.close()
+    await dashboard.close()
+  })
+
+  test('every page of an operator is accessible, fits a phone, and violates no policy', async () => {
+    await pauseImports(dashboard.db, appId)
+    const { page, context, problems } = await openWindow(browser, dashboard, 'operator@example.com')
+    for (const [name, [address, title]] of Object.entries(pages())) {
+      await page.goto(address)
+      await expect.poll(() => page.getByRole('heading', { level: 1 }).textContent()).toBe(title)
+      await expectAccessible(page)
+      await takePictures(page, name)
+    }
+    expect(problems).toEqual([])
+    await context.close()
+  })
+
+  /** Lets an operator pause and resume the app, and all apps, so that both audit logs have entries. */
+  async function fillAuditLogs(): Promise<void> {
+    const operator = await signIn(dashboard, 'operator@example.com')
+    for (const page of [`/apps/${appId}/operation`, '/queues']) {
+      for (const change of ['pause', 'resume']) {
+        expect((await operator.post(`${page}/${change}`, {}, page)).status).toBe(303)
+      }
+    }
+  }
+
+  const pages = (): Record<string, [address: string, title: string]> => ({
+    'operator-app': [`/apps/${appId}/operation`, 'Operation'],
+    'operator-queues': ['/queues', 'Queues'],
+    'operator-imports': ['/imports', 'All imports'],
+    'operator-imports-none': ['/imports?state=failed&text=nothing', 'All imports'],
+    'operator-audit-log': ['/audit-log', 'Audit log'],
+    'app-audit-log': [`/apps/${appId}/audit-log`, 'Audit log'],
+  })
+})
