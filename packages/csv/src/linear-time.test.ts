@@ -1,63 +1,18 @@
-import { type Profiler, Session } from 'node:inspector'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { RecordFramer } from './records.ts'
+import { once as onceEmitted } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { afterAll, describe, expect, test } from 'vitest'
+import type { StepsRequest } from './testing/count-steps.ts'
 
-// Time is measured in steps, not in seconds. V8 counts how often each block of this package's code runs. Each byte that
-// `indexOf` and `concat` read in native code is a step, too.
-let nativeSteps = 0
-const session = new Session()
+// Time is measured in steps, not in seconds: how often blocks of this package run, and how many bytes native code reads
+// for them. Production code counts nothing.
+const counter = new Worker(new URL('testing/count-steps.ts', import.meta.url))
+afterAll(() => counter.terminate())
 
-beforeAll(() => {
-  const { indexOf } = Buffer.prototype
-  vi.spyOn(Buffer.prototype, 'indexOf').mockImplementation(function (
-    this: Buffer,
-    ...args: Parameters<typeof indexOf>
-  ) {
-    const found = indexOf.apply(this, args)
-    const from = Number(args[1] ?? 0)
-    nativeSteps += (found === -1 ? this.length : found) - from
-    return found
-  })
-  const { concat } = Buffer
-  vi.spyOn(Buffer, 'concat').mockImplementation((parts, length) => {
-    const joined = concat(parts, length)
-    nativeSteps += joined.length
-    return joined
-  })
-  session.connect()
-  // The session is in this thread, so each answer arrives before `post` returns.
-  session.post('Profiler.enable')
-  session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
-})
-
-afterAll(() => {
-  session.disconnect()
-  vi.restoreAllMocks()
-})
-
-/** Returns how often blocks of this package have run since the last call. */
-function takeBlocks(): number {
-  let scripts: Profiler.ScriptCoverage[] = []
-  session.post('Profiler.takePreciseCoverage', (failure, { result }) => {
-    if (failure) throw failure
-    scripts = result
-  })
-  const counted = scripts.filter(({ url }) => url.includes('/packages/csv/src/') && !url.endsWith('.test.ts'))
-  const blocks = counted.flatMap(({ functions }) => functions).flatMap(({ ranges }) => ranges)
-  return blocks.reduce((sum, { count }) => sum + count, 0)
-}
-
-const chunkBytes = 2 ** 11
-
-/** Counts the steps that it takes to frame a text repeated up to this many bytes. */
-function countSteps(text: string, bytes: number, maxRecordBytes: number): number {
-  const document = Buffer.alloc(bytes, text)
-  const framer = new RecordFramer(0, maxRecordBytes)
-  takeBlocks()
-  nativeSteps = 0
-  for (let at = 0; at < bytes; at += chunkBytes) framer.push(document.subarray(at, at + chunkBytes))
-  framer.end()
-  return nativeSteps + takeBlocks()
+async function countSteps(request: StepsRequest): Promise<number> {
+  const answer = onceEmitted(counter, 'message')
+  counter.postMessage(request)
+  const [steps] = await answer
+  return steps
 }
 
 const bytes = 2 ** 16
@@ -78,8 +33,9 @@ describe.each([4 * bytes, 2 ** 12])(
       ['long records', `${'x'.repeat(10_000)}\n`],
       ['one record without end', 'x'],
       ['blank lines', '\r\n'],
-    ])('%s', (_, text) => {
-      const [once, twice] = [countSteps(text, bytes, max), countSteps(text, 2 * bytes, max)]
+    ])('%s', async (_, text) => {
+      const once = await countSteps({ text, bytes, maxRecordBytes: max })
+      const twice = await countSteps({ text, bytes: 2 * bytes, maxRecordBytes: max })
       expect(once).toBeGreaterThan(bytes / 2)
       expect(twice / once).toBeLessThan(2.2)
       // A byte that changes the state runs about 30 blocks.

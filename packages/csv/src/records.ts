@@ -41,6 +41,8 @@ export class RecordFramer {
   #pendingStart: number
   #incoming: Buffer[] = []
   #incomingBytes = 0
+  /** The pending bytes are part of one line: without a line break, no record can end. */
+  #isOneLine = true
   #skipped: SkippedRecord | undefined
   readonly #maxRecordBytes: number
 
@@ -54,9 +56,18 @@ export class RecordFramer {
   push(chunk: Buffer): RecordBlock[] {
     this.#incoming.push(chunk)
     this.#incomingBytes += chunk.length
-    // A pending record is scanned again from its start only when at least as many new bytes have come as are pending.
-    // So all passes together stay linear.
-    return this.#incomingBytes < this.#pending.length ? [] : this.#frame(false)
+    return this.#canWait(chunk) ? [] : this.#frame(false)
+  }
+
+  /**
+   * Whether no record can end in this chunk, so that a long line is copied only once, or whether the chunk can wait. A
+   * pending record is scanned again from its start only when at least as many new bytes have come as are pending. So
+   * all passes together stay linear.
+   */
+  #canWait(chunk: Buffer): boolean {
+    const bytes = this.#pending.length + this.#incomingBytes
+    if (this.#isOneLine && bytes <= this.#maxRecordBytes && this.#skipped === undefined) return !chunk.includes(lf)
+    return this.#incomingBytes < this.#pending.length
   }
 
   /** Ends the file. Returns the remaining blocks. */
@@ -79,12 +90,14 @@ export class RecordFramer {
    * then copied, not the chunk.
    */
   #framePending(): RecordBlock[] {
-    const [chunk] = this.#incoming
-    if (this.#pending.length === 0 || chunk === undefined || this.#incoming.length > 1) return []
+    const chunk = this.#incoming.at(-1)
+    const isLineEnd = this.#isOneLine || this.#incoming.length === 1
+    if (!isLineEnd || chunk === undefined || chunk.length === this.#incomingBytes + this.#pending.length) return []
     const next = chunk.indexOf(lf) + 1
     if (next === 0) return []
+    const line = Buffer.concat([this.#pending, ...this.#incoming.slice(0, -1), chunk.subarray(0, next)])
     this.#incoming = [chunk.subarray(next)]
-    return this.#pass(Buffer.concat([this.#pending, chunk.subarray(0, next)]), false)
+    return this.#pass(line, false)
   }
 
   #pass(data: Buffer, final: boolean): RecordBlock[] {
@@ -93,6 +106,7 @@ export class RecordFramer {
     const blocks = pass.run()
     this.#skipped = pass.skipped
     this.#pending = data.subarray(pass.at)
+    this.#isOneLine = !this.#pending.includes(lf)
     this.#pendingStart += pass.at
     return blocks
   }
