@@ -67,7 +67,12 @@ async function openUnmigrated(connections: number): Promise<TestDatabase> {
 async function createFromTemplate(connections: number): Promise<ReusableTestDatabase> {
   // Copying files takes a third of the time that writing each page to the log takes.
   const url = await createDatabase(`template ${templateName} strategy file_copy`)
-  return { url, connections, pool: connect(url, { connections, onError: () => {} }), ...(await makeReusable(url)) }
+  return {
+    url,
+    connections,
+    pool: connect(url, { connections, onError: () => {} }),
+    ...(await makeReusable(url, { ends: 'busy' })),
+  }
 }
 
 /** Creates a database with a new name. Returns its URL. */

@@ -3,13 +3,11 @@ import pg from 'pg'
 /** Deleting the rows of a larger table takes longer than another database. */
 const largeTableBytes = 2 ** 22
 
-/** An open connection to a database that tests use one after another. */
+/** A database that tests use one after another. */
 export interface ReusableDatabase {
-  /**
-   * Aborts what other connections are doing, and deletes all rows. Returns false if the database cannot be as good as
-   * new.
-   */
+  /** Ends connections and deletes all rows. Returns false if the database cannot be as good as new. */
   empty(): Promise<boolean>
+  /** Closes the connection that empties the database. */
   close(): Promise<void>
 }
 
@@ -17,9 +15,14 @@ export interface ReusableDatabase {
  * Prepares a new database for its reuse: emptying it costs a twentieth of creating another one. The database has all
  * tables, and the rows that migrations insert.
  *
- * A test may change the schema, or the rows of the migrations. The database is then not reusable.
+ * A test may change the schema, or the rows of the migrations. The database is then not reusable. `ends` says which
+ * connections are ended: all, or only connections that have work in flight. The statement `undo` removes what each test
+ * adds to the schema.
  */
-export async function makeReusable(url: string): Promise<ReusableDatabase> {
+export async function makeReusable(
+  url: string,
+  { ends, undo = '' }: { ends: 'busy' | 'all'; undo?: string },
+): Promise<ReusableDatabase> {
   const client = new pg.Client(url)
   client.on('error', () => {}) // the server may end before this process
   await client.connect()
@@ -30,7 +33,7 @@ export async function makeReusable(url: string): Promise<ReusableDatabase> {
     from pg_stat_user_tables
   `)
   const named = (filled: boolean) => rows.filter((row) => row.filled === filled).map(({ name }) => name)
-  const emptying = emptyingOf(named(false))
+  const emptying = `${endingOf(ends)}; ${undo}; ${emptyingOf(named(false))}`
   const large = `select bool_or(pg_relation_size(relid) > ${largeTableBytes}) as found from pg_stat_user_tables`
   const fingerprint = fingerprintOf(named(true))
   const whole = async () => (await client.query<{ text: string }>(fingerprint)).rows[0]?.text
@@ -57,10 +60,14 @@ export const markChangedSchemas = `
   create event trigger mark_changed_schema on ddl_command_end execute function pg_catalog.mark_changed_schema();
 `
 
+function endingOf(ends: 'busy' | 'all'): string {
+  const others = 'datname = current_database() and pid <> pg_backend_pid()'
+  const chosen = ends === 'all' ? others : `${others} and state <> 'idle'`
+  return `select pg_terminate_backend(pid, 5000) from pg_stat_activity where ${chosen}`
+}
+
 function emptyingOf(tables: readonly string[]): string {
   return `
-    select pg_terminate_backend(pid, 5000) from pg_stat_activity
-    where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle';
     set session_replication_role = replica;
     ${tables.map((name) => `delete from ${name};`).join('\n')}
     select setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false) from pg_sequences

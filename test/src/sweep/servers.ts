@@ -6,6 +6,8 @@ import { startPostgres } from '@sluice/local-stack'
 import { migrateQueue } from '@sluice/queue'
 import pg from 'pg'
 import { startRedis } from '../environment/redis.ts'
+import { makeReusable, type ReusableDatabase } from '../environment/reusable-database.ts'
+import { unwatchImports } from '../faults/harness/watcher.ts'
 import { bundleSubject } from './subject/bundle.ts'
 
 /** What all runs of a sweep share. */
@@ -51,7 +53,7 @@ export async function startSweepServers(queue: 'postgres' | 'redis'): Promise<Sw
  * Creates databases as they are needed. Emptying a database for the next run costs a fraction of creating another one.
  */
 function openDatabases(postgresUrl: string) {
-  const free: Awaited<ReturnType<typeof create>>[] = []
+  const free: { url: string; database: ReusableDatabase }[] = []
   const admin = new pg.Client(postgresUrl)
   // One client sends one statement at a time.
   let preceding: Promise<unknown> = admin.connect()
@@ -64,50 +66,23 @@ function openDatabases(postgresUrl: string) {
     const url = Object.assign(new URL(postgresUrl), { pathname: `/${name}` }).href
     await migrate(url)
     await migrateQueue({ databaseUrl: url })
-    const empty = await prepareEmptying(url)
-    return { url, empty }
+    return { url, database: await makeReusable(url, { ends: 'all', undo: unwatchImports }) }
   }
 
   return {
     async acquire() {
-      const database = free.pop() ?? (await create())
+      const { url, database } = free.pop() ?? (await create())
       return {
-        url: database.url,
+        url,
         async release() {
-          await database.empty()
-          free.push(database)
+          if (await database.empty()) free.push({ url, database })
+          else await database.close()
         },
       }
     },
-    close: () => admin.end(),
+    async close() {
+      for (const { database } of free) await database.close()
+      await admin.end()
+    },
   }
-}
-
-/**
- * Returns a function that ends the connections that processes of a run have left behind, and deletes all rows that the
- * migrations have not inserted.
- */
-async function prepareEmptying(url: string): Promise<() => Promise<void>> {
-  const inDatabase = async <Result>(work: (client: pg.Client) => Promise<Result>) => {
-    const client = new pg.Client(url)
-    await client.connect()
-    return await work(client).finally(() => client.end())
-  }
-  const tables = await inDatabase(async (client) => {
-    const { rows } = await client.query<{ name: string }>(`
-      select format('%I.%I', schemaname, relname) as name from pg_stat_user_tables
-      where (xpath('/row/rows/text()', query_to_xml(
-        format('select count(*) as rows from %I.%I', schemaname, relname), false, true, '')))[1]::text = '0'
-    `)
-    return rows.map(({ name }) => name)
-  })
-  const emptying = `
-    select pg_terminate_backend(pid, 5000) from pg_stat_activity
-    where datname = current_database() and pid <> pg_backend_pid();
-    drop trigger if exists watch on imports;
-    drop schema if exists watch cascade;
-    set session_replication_role = replica;
-    ${tables.map((name) => `delete from ${name};`).join('\n')}
-  `
-  return () => inDatabase(async (client) => void (await client.query(emptying)))
 }

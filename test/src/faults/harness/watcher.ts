@@ -10,6 +10,9 @@ export async function watchImports(db: Database): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)
 }
 
+/** The statement that undoes {@link watchImports}. The trigger goes with its function. */
+export const unwatchImports = 'drop schema if exists watch cascade'
+
 const statements = [
   `create schema watch`,
   `create table watch.changes (
