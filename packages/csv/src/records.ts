@@ -91,8 +91,10 @@ export class RecordFramer {
    */
   #framePending(): RecordBlock[] {
     const chunk = this.#incoming.at(-1)
-    const isLineEnd = this.#isOneLine || this.#incoming.length === 1
-    if (!isLineEnd || chunk === undefined || chunk.length === this.#incomingBytes + this.#pending.length) return []
+    // Chunks that wait hold no line break if the pending bytes are part of one line.
+    const isNextLine = this.#isOneLine || this.#incoming.length === 1
+    const isFirst = chunk?.length === this.#pending.length + this.#incomingBytes
+    if (chunk === undefined || !isNextLine || isFirst) return []
     const next = chunk.indexOf(lf) + 1
     if (next === 0) return []
     const line = Buffer.concat([this.#pending, ...this.#incoming.slice(0, -1), chunk.subarray(0, next)])
