@@ -5,13 +5,8 @@ import { type MaintenanceTask, maintenanceTasks } from './maintenance-tasks.ts'
 const scheduleIntervalMs = 10_000
 
 /**
- * How many workers host maintenance at a time. A task runs in one of them. Every host asks the store at each time at
- * which a task is due, which 100 workers together would do thousands of times a second.
- */
-const hosts = 3
-
-/**
- * Runs the tasks of maintenance once this worker is one of the oldest {@link hosts}. The stop aborts
+ * Runs the tasks of maintenance once this worker is one of the oldest three. Every host asks the store at each time at
+ * which a task is due, which 100 workers together would do thousands of times a second. The stop aborts
  * `context.shutdown`: deletions end after the batch in flight, and requests to storage at once.
  */
 export function hostMaintenance(host: Host): Stop {
@@ -31,7 +26,7 @@ export function hostMaintenance(host: Host): Stop {
       running.delete(name)
     }
   }
-  void host.heartbeat.untilAmongOldest(hosts).then(() => {
+  void host.heartbeat.untilMaintenanceHost().then(() => {
     if (shutdown.signal.aborted) return
     stopSchedule = keepScheduled(host)
     host.queues.work('maintenance', runOnce, { concurrency: maintenanceTasks.length })

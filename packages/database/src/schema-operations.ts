@@ -12,7 +12,7 @@ export interface QueueHistoryTable {
   recorded_at: Date
 }
 
-/** Heartbeats of worker processes. They are only displayed. */
+/** Heartbeats of worker processes: they are displayed, and select the hosts of maintenance. */
 export interface WorkersTable {
   worker_id: string
   host: string
@@ -22,4 +22,6 @@ export interface WorkersTable {
   import_ids: string[]
   started_at: Timestamp
   seen_at: Timestamp
+  /** When the worker counts as lost, unless it reports again before. */
+  lost_at: Date
 }

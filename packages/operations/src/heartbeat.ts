@@ -1,10 +1,19 @@
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Database, sql } from '@sluice/database'
-import { isLost } from './workers.ts'
 
-/** Time between two heartbeats, ms. With 100 idle workers, heartbeats are half of what Postgres does. */
-const intervalMs = 10_000
+/** How many workers host maintenance at a time. A task runs in one of them. */
+const maintenanceHosts = 3
+
+/**
+ * How often a worker reports itself, and how long after a report it counts as lost, ms. The hosts of maintenance and
+ * the workers next in line are replaced soon. All others report rarely: with 100 idle workers, heartbeats are half of
+ * what Postgres does.
+ */
+const paces = {
+  inLine: { intervalMs: 3_000, lostAfterMs: 10_000 },
+  behind: { intervalMs: 10_000, lostAfterMs: 25_000 },
+}
 
 /**
  * How long a stopping worker waits for its removal, ms. If Postgres is unreachable, the worker is shown as lost
@@ -15,10 +24,10 @@ const removalTimeoutMs = 1_000
 /** The heartbeat of one worker process. */
 export interface Heartbeat {
   /**
-   * Resolves when fewer than `count` of the live workers that may host maintenance have run for longer than this
-   * worker. Never resolves if the process stops before.
+   * Resolves when this worker is one of the three oldest live workers that may host maintenance. Never resolves if the
+   * process stops before.
    */
-  untilAmongOldest(count: number): Promise<void>
+  untilMaintenanceHost(): Promise<void>
   /** Shows that the worker is running an import until `work` settles. Returns the result of `work`. */
   during<Result>(importId: string, work: () => Promise<Result>): Promise<Result>
   /** Ends the heartbeat and removes the worker, so that it is not shown as lost. */
@@ -26,31 +35,41 @@ export interface Heartbeat {
 }
 
 /**
- * Starts the heartbeat of this process, which shows people that the process is alive and what it does, and tells the
- * oldest workers of a queue from the others. A failed write calls `onError`, and the next one follows in 10 s.
+ * Starts the heartbeat of this process, which shows people that the process is alive and what it does, and selects the
+ * workers that host maintenance. A failed write calls `onError`, and the next one follows in 3 to 10 s.
  *
  * `queues` are the queues that the process works on.
  */
 export function openHeartbeat(db: Database, queues: readonly string[], onError: (error: unknown) => void): Heartbeat {
   const workerId = crypto.randomUUID()
   const imports = new Map<string, number>()
-  const waiting = new Set<{ count: number; resolve(): void }>()
+  const isHost = Promise.withResolvers<void>()
+  let pace = paces.inLine
+  let nextMs = pace.intervalMs
+  let timer: NodeJS.Timeout | undefined
+  let isStopped = false
   let writing = Promise.resolve()
   const beat = async () => {
-    const older = await writeHeartbeat(db, { workerId, queues, imports: [...imports.keys()] })
-    for (const wait of waiting) {
-      if (older >= wait.count) continue
-      waiting.delete(wait)
-      wait.resolve()
-    }
+    const { lostAfterMs, intervalMs } = pace
+    const older = await writeHeartbeat(db, { workerId, queues, imports: [...imports.keys()], lostAfterMs })
+    pace = older < 2 * maintenanceHosts ? paces.inLine : paces.behind
+    // What was just written holds for as long as the pace that it was written at.
+    nextMs = Math.min(intervalMs, pace.intervalMs)
+    if (older < maintenanceHosts) isHost.resolve()
   }
   const write = () => {
-    writing = writing.then(beat).catch(onError)
+    clearTimeout(timer)
+    writing = writing
+      .then(beat)
+      .catch(onError)
+      .then(() => {
+        clearTimeout(timer)
+        if (!isStopped) timer = setTimeout(write, nextMs)
+      })
   }
   write()
-  const timer = setInterval(write, intervalMs)
   return {
-    untilAmongOldest: (count) => new Promise((resolve) => waiting.add({ count, resolve })),
+    untilMaintenanceHost: () => isHost.promise,
     async during(importId, work) {
       // A second attempt of the same import may start before the first attempt has ended.
       imports.set(importId, (imports.get(importId) ?? 0) + 1)
@@ -65,7 +84,8 @@ export function openHeartbeat(db: Database, queues: readonly string[], onError: 
       }
     },
     async stop() {
-      clearInterval(timer)
+      isStopped = true
+      clearTimeout(timer)
       const removal = writing
         .then(() => db.deleteFrom('workers').where('worker_id', '=', workerId).execute())
         .catch(onError)
@@ -74,23 +94,29 @@ export function openHeartbeat(db: Database, queues: readonly string[], onError: 
   }
 }
 
+/** What a worker reports. It counts as lost `lostAfterMs` later, unless it reports again. */
+interface Report {
+  workerId: string
+  queues: readonly string[]
+  imports: readonly string[]
+  lostAfterMs: number
+}
+
 /**
  * Writes a heartbeat. A crash of Postgres may lose it, because nobody waits for the disk. Returns how many live workers
  * that may host maintenance have run for longer than this worker.
  */
-async function writeHeartbeat(
-  db: Database,
-  { workerId, queues, imports }: { workerId: string; queues: readonly string[]; imports: readonly string[] },
-): Promise<number> {
+async function writeHeartbeat(db: Database, { workerId, queues, imports, lostAfterMs }: Report): Promise<number> {
+  const lostAt = sql`now() + make_interval(secs => ${lostAfterMs / 1_000})`
   const { rows } = await sql<{ older: number }>`
     /* prepared */
-    insert into workers as own (worker_id, host, pid, queues, import_ids)
-    values (${workerId}, ${hostname()}, ${process.pid}, ${[...queues]}::text[], ${[...imports]}::uuid[])
-    on conflict (worker_id) do update set import_ids = excluded.import_ids, seen_at = now()
+    insert into workers as own (worker_id, host, pid, queues, import_ids, lost_at)
+    values (${workerId}, ${hostname()}, ${process.pid}, ${[...queues]}::text[], ${[...imports]}::uuid[], ${lostAt})
+    on conflict (worker_id) do update set import_ids = excluded.import_ids, seen_at = now(), lost_at = excluded.lost_at
     returning (
       select count(*)::integer from workers
       where (started_at, worker_id) < (own.started_at, own.worker_id)
-        and 'maintenance' = any(queues) and not ${isLost(sql`seen_at`)}
+        and 'maintenance' = any(queues) and lost_at > now()
     ) as older, set_config('synchronous_commit', 'off', true)
   `.execute(db)
   return rows[0]?.older ?? 0

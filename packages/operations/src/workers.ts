@@ -1,7 +1,4 @@
-import { type Database, type RawBuilder, sql } from '@sluice/database'
-
-/** Number of seconds without a heartbeat after which a worker counts as lost. Workers send a heartbeat every 10 s. */
-const lostAfterSeconds = 25
+import { type Database, sql } from '@sluice/database'
 
 /** How long a lost worker is kept and shown, minutes. */
 const keptMinutes = 60
@@ -35,7 +32,7 @@ export async function listWorkers(db: Database): Promise<AliveWorker[]> {
     imports: AliveWorker['imports']
   }>`
     select host, pid, queues, started_at, seen_at,
-      ${isLost(sql`seen_at`)} as is_lost,
+      lost_at <= now() as is_lost,
       coalesce((
         select json_agg(json_build_object(
           'appId', imports.app_id, 'importId', imports.import_id, 'appName', apps.name, 'rowsTotal', imports.rows_total
@@ -54,9 +51,4 @@ export async function listWorkers(db: Database): Promise<AliveWorker[]> {
     isLost: row.is_lost,
     imports: row.imports,
   }))
-}
-
-/** Whether a worker whose last heartbeat was at `seenAt` counts as lost. */
-export function isLost(seenAt: RawBuilder<unknown>): RawBuilder<boolean> {
-  return sql`(${seenAt} < now() - make_interval(secs => ${lostAfterSeconds}))`
 }

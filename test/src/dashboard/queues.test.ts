@@ -57,6 +57,7 @@ describe('the overview of operators', () => {
         queues: ['mails'],
         import_ids: [],
         seen_at: new Date(Date.now() - 30_000),
+        lost_at: new Date(Date.now() - 5_000),
       })
       .execute()
     const { text } = await (await signIn(dashboard, 'operator@example.com')).get('/queues')

@@ -46,7 +46,7 @@ for (let round = 0; round < times; round++) {
   await part('random-postgres', seed, () => runAtRandom({ ...at, queue: 'postgres' }))
   await part('random-redis', seed, () => runAtRandom({ ...at, queue: 'redis' }))
   // The timeout is generous because this part is about order. The time for 160 imports depends on the machine's load.
-  const inOrder = { seed, apps: 8, imports: 20, rows: 2_000, workers: 4, timeoutMs: 15 * 60_000 }
+  const inOrder = { seed, apps: 8, imports: 20, rows: 2_000, workers: 4, faultsMs: 10 * 60_000, timeoutMs: 15 * 60_000 }
   await part('order', seed, () => runInOrder(inOrder))
   if (round === 0) await part('hostile', seed, runHostileFiles)
   sum.rounds++

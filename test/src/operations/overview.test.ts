@@ -103,14 +103,15 @@ test('the overview counts waiting mails and recently failed mails, however long 
   expect((Date.now() - (waitingSince?.getTime() ?? 0)) / 86_400_000).toBeCloseTo(3, 2)
 })
 
-test('a worker is lost after 25 s without a heartbeat, and forgotten after an hour', async () => {
-  const insertWorker = (host: string, age: string) =>
-    sql`insert into workers (worker_id, host, pid, queues, import_ids, seen_at)
-      values (${crypto.randomUUID()}, ${host}, 1, '{imports}', '{}', now() - ${age}::interval)`.execute(db)
-  await insertWorker('alive', '23 seconds')
-  await insertWorker('lost', '26 seconds')
-  await insertWorker('long lost', '59 minutes')
-  await insertWorker('gone', '61 minutes')
+test('a worker is lost if it does not report in time, and forgotten after an hour', async () => {
+  const insertWorker = (host: string, age: string, lostAfter: string) =>
+    sql`insert into workers (worker_id, host, pid, queues, import_ids, seen_at, lost_at)
+      values (${crypto.randomUUID()}, ${host}, 1, '{imports}', '{}', now() - ${age}::interval,
+        now() - ${age}::interval + ${lostAfter}::interval)`.execute(db)
+  await insertWorker('alive', '23 seconds', '25 seconds')
+  await insertWorker('lost', '11 seconds', '10 seconds')
+  await insertWorker('long lost', '59 minutes', '25 seconds')
+  await insertWorker('gone', '61 minutes', '25 seconds')
   const workers = await listWorkers(db)
   expect(workers.map(({ host, isLost }) => [host, isLost])).toEqual([
     ['alive', false],
@@ -119,32 +120,50 @@ test('a worker is lost after 25 s without a heartbeat, and forgotten after an ho
   ])
 })
 
-test('the oldest live workers host maintenance; the next one follows when one of them stops or is lost', async () => {
-  const chosen: number[] = []
-  const open = async (number: number, queues = ['imports', 'maintenance']) => {
-    const heartbeat = openHeartbeat(db, queues, (error) => expect.unreachable(String(error)))
-    void heartbeat.untilAmongOldest(2).then(() => chosen.push(number))
+/** Opens the heartbeats of `count` workers one after another. `hosts` are the numbers of those selected so far. */
+async function openHeartbeats(queues: readonly (readonly string[])[]) {
+  const hosts: number[] = []
+  const heartbeats: Heartbeat[] = []
+  for (const [index, own] of queues.entries()) {
+    const heartbeat = openHeartbeat(db, own, (error) => expect.unreachable(String(error)))
+    void heartbeat.untilMaintenanceHost().then(() => hosts.push(index + 1))
     await heartbeat.during(crypto.randomUUID(), async () => {})
-    await until('its first heartbeat', async () => (await listWorkers(db)).length >= number)
-    return heartbeat
+    await until('its first heartbeat', async () => (await listWorkers(db)).length > index)
+    heartbeats.push(heartbeat)
   }
-  const beatOf = (heartbeat: Heartbeat) => heartbeat.during(crypto.randomUUID(), async () => {})
+  return { hosts, heartbeats, stop: () => Promise.all(heartbeats.map((each) => each.stop())) }
+}
 
-  const first = await open(1, ['imports'])
-  const second = await open(2)
-  const third = await open(3)
-  const fourth = await open(4)
-  const fifth = await open(5)
-  await until('the first choice', () => chosen.length === 3)
-  expect(chosen.toSorted()).toEqual([1, 2, 3])
+/** Seconds until each worker counts as lost, oldest worker first. */
+async function secondsLeft(): Promise<number[]> {
+  const { rows } = await sql<{ seconds: number }>`
+    select extract(epoch from lost_at - seen_at)::float8 as seconds from workers order by started_at`.execute(db)
+  return rows.map(({ seconds }) => seconds)
+}
 
-  await second.stop()
-  await beatOf(fourth)
-  await until('the second choice', () => chosen.length === 4)
-  await sql`update workers set seen_at = now() - interval '26 s'
+const beatOf = (heartbeat: Heartbeat | undefined) => heartbeat?.during(crypto.randomUUID(), async () => {})
+
+test('the oldest three live workers host maintenance; the next one follows when one of them stops or is lost', async () => {
+  const both = ['imports', 'maintenance']
+  const { hosts, heartbeats, stop } = await openHeartbeats([['imports'], both, both, both, both, both])
+  await until('the first choice', () => hosts.length === 4)
+  expect(hosts.toSorted(), 'the first has no other worker before it').toEqual([1, 2, 3, 4])
+
+  await heartbeats[1]?.stop()
+  await beatOf(heartbeats[4])
+  await until('the second choice', () => hosts.length === 5)
+  await sql`update workers set lost_at = now() - interval '1 s'
     where started_at < (select max(started_at) from workers)`.execute(db)
-  await beatOf(fifth)
-  await until('the third choice', () => chosen.length === 5)
-  expect(chosen.slice(3)).toEqual([4, 5])
-  await Promise.all([first, third, fourth, fifth].map((heartbeat) => heartbeat.stop()))
+  await beatOf(heartbeats[5])
+  await until('the third choice', () => hosts.length === 6)
+  expect(hosts.slice(4)).toEqual([5, 6])
+  await stop()
+})
+
+test('the hosts of maintenance and the next three count as lost soon, the workers behind them later', async () => {
+  const { heartbeats, stop } = await openHeartbeats(Array.from({ length: 7 }, () => ['maintenance']))
+  for (const heartbeat of heartbeats) await beatOf(heartbeat)
+  await until('the reports', async () => (await secondsLeft()).at(-1) === 25)
+  expect(await secondsLeft()).toEqual([10, 10, 10, 10, 10, 10, 25])
+  await stop()
 })

@@ -17,6 +17,8 @@ export interface OrderRun {
   /** Maximum number of rows per import. */
   rows: number
   workers: number
+  /** How long faults go on, ms. On a loaded machine, a process may never live long enough to finish anything. */
+  faultsMs: number
   /** Maximum time from the first upload to the end of the last import, ms. */
   timeoutMs: number
 }
@@ -34,8 +36,8 @@ const faultNames = [
 ]
 
 /**
- * Makes the first requests of all imports, then uploads the files in random order. Meanwhile workers are killed and
- * stopped, and connections break. Returns a violation if an app's imports do not run in request order or differ from
+ * Makes the first requests of all imports, then uploads the files in random order. Meanwhile, for `faultsMs`, workers
+ * are killed and stopped, and connections break. Returns a violation if an app's imports do not run in request order or differ from
  * the model.
  */
 export async function runInOrder(run: OrderRun): Promise<Comparison> {
@@ -62,7 +64,7 @@ export async function runInOrder(run: OrderRun): Promise<Comparison> {
       random: seeded(run.seed),
       faults: Object.fromEntries(Object.entries(faults).filter(([name]) => faultNames.includes(name))),
       longestFaultMs: 1_500,
-      over: over.signal,
+      over: AbortSignal.any([over.signal, AbortSignal.timeout(run.faultsMs)]),
     })
     try {
       for (const { app, file, requested } of shuffled(uploads, random)) await send(app, requested, file)

@@ -48,7 +48,7 @@ export function runTasks(): void {
     deliverer: undefined,
     metrics: openWorkerMetrics(openMetrics()),
     heartbeat: {
-      untilAmongOldest: async () => {},
+      untilMaintenanceHost: async () => {},
       during: <Result>(_: string, work: () => Promise<Result>) => work(),
       stop: async () => {},
     },

@@ -7,7 +7,8 @@ create table workers (
   queues text[] not null,
   import_ids uuid[] not null,
   started_at timestamptz not null default now(),
-  seen_at timestamptz not null default now()
+  seen_at timestamptz not null default now(),
+  lost_at timestamptz not null
 );
 
 -- What imports of all apps did in each quarter of an hour of the last days, for the overview of operators. `waiting` is the
