@@ -56,6 +56,9 @@ export interface KeepAppsOptions {
   backoff?: Backoff | undefined
 }
 
+/** How many processes start at a time. A hundred at once would take so long that none is ready in time. */
+const startsAtOnce = 8
+
 /**
  * Starts every process of every app, waits until all are ready, and restarts a process that ends.
  *
@@ -68,8 +71,8 @@ export async function keepApps(options: KeepAppsOptions): Promise<Supervisor> {
     options.onChange(processes)
   }
 
-  function keep(app: AppDefinition, index: number, signal: AbortSignal): Promise<Supervisor> {
-    const name = app.count === 1 ? app.name : `${app.name} ${index}`
+  function keep(app: AppDefinition, number: number, signal: AbortSignal): Promise<Supervisor> {
+    const name = app.count === 1 ? app.name : `${app.name} ${number}`
     return keepRunning({
       name,
       log: options.log,
@@ -81,7 +84,7 @@ export async function keepApps(options: KeepAppsOptions): Promise<Supervisor> {
           entry: app.entry,
           env: { ...options.env, ...app.env },
           nodeOptions: app.nodeOptions ?? [],
-          logFile: join(options.logs, `${app.name}-${index}.log`),
+          logFile: join(options.logs, `${app.name}-${number}.log`),
           log: options.log,
           signal: stopping,
         })
@@ -100,16 +103,23 @@ export async function keepApps(options: KeepAppsOptions): Promise<Supervisor> {
   // A process that does not start aborts the start of the others.
   const failing = new AbortController()
   const signal = AbortSignal.any([options.signal, failing.signal])
-  const starting = options.apps.flatMap((app) =>
-    Array.from({ length: app.count }, (_, index) => keep(app, index + 1, signal)),
+  const waiting = options.apps.flatMap((app) =>
+    Array.from({ length: app.count }, (_, index) => ({ app, number: index + 1 })),
   )
-  for (const start of starting) start.catch((error: unknown) => failing.abort(error))
-  const outcomes = await Promise.allSettled(starting)
-  const supervisors = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+  const supervisors: Supervisor[] = []
+  const startNext = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      supervisors.push(await keep(next.app, next.number, signal))
+    }
+  }
+  const starting = Array.from({ length: startsAtOnce }, () =>
+    startNext().catch((error: unknown) => failing.abort(error)),
+  )
+  await Promise.all(starting)
   const stop = async () => {
     await Promise.all(supervisors.map((supervisor) => supervisor.stop()))
   }
-  if (supervisors.length < outcomes.length) {
+  if (signal.aborted) {
     await stop()
     signal.throwIfAborted()
   }
