@@ -1,4 +1,3 @@
-import { request } from 'node:http'
 import { createApp } from '@sluice/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
@@ -84,26 +83,6 @@ describe('slow clients', () => {
     }
     for (const answer of await slow) expect(answer.status).toBe(408)
   })
-})
-
-test.concurrent('clients that keep their connections busy do not delay the end of the process', async () => {
-  const stopping = await startApi(database.url)
-  const headers = { 'X-Service-Token': token, 'Content-Type': 'application/json', 'Content-Length': 2 }
-  const held = request(`${stopping.url}${bulkImport}`, {
-    method: 'POST',
-    headers: { ...headers, Expect: '100-continue' },
-  })
-  const closed = Promise.withResolvers<void>()
-  held.on('close', closed.resolve)
-  // On a busy machine, the API may answer 408 for the body before the process ends.
-  held.on('error', () => {})
-  held.on('response', (response) => response.resume())
-  const continued = Promise.withResolvers<void>()
-  held.on('continue', continued.resolve)
-  held.flushHeaders()
-  await continued.promise
-  await stopping.stop()
-  await closed.promise
 })
 
 describe('requests that are not HTTP', () => {

@@ -10,8 +10,8 @@ import { runProgram } from '../environment/program.ts'
 const fileBytes = 2 ** 30
 
 /**
- * Peak of the client's process, MiB. With `fetch` as it is, the process would hold the whole file. An upload of any size
- * takes 100 MiB on a quiet machine and 300 MiB on a loaded one, where memory is released later.
+ * Peak of the client's process, MiB. With `fetch` as it is, the process would hold the whole file. An upload of any
+ * size takes 100 MiB on a quiet machine and 300 MiB on a loaded one, where memory is released later.
  */
 const peakLimit = 500
 

@@ -1,6 +1,8 @@
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { cancelImport, runImport } from '@sluice/imports'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { until } from '../environment/wait.ts'
 import { claim, profilesOf, resultOf } from '../imports/import-fixture.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
@@ -138,9 +140,29 @@ describe('a refused upload leaves no trace', () => {
     expect(await importsOf()).toEqual([])
   })
 
-  test('a file whose declared length is too large', async () => {
-    const answer = await visitor.postFile(page, 'large.csv', new Blob([Buffer.alloc(limitBytes + 100_000)]))
-    expect(answer.status).toBe(413)
+  test('a file whose declared length is too large, before any of it is read', async () => {
+    // A form may have a megabyte of other fields.
+    const { request, answered } = await openUpload({ 'Content-Length': limitBytes + 2 * 2 ** 20 })
+    request.flushHeaders()
+    expect(await answered).toBe(413)
+    request.destroy()
+    expect(await importsOf()).toEqual([])
+  })
+
+  test('a file of more than 150 MiB whose length is not declared', async () => {
+    // The bytes are dropped, because storing them takes most of the time.
+    const stored = vi.spyOn(dashboard.storage, 'writeStream').mockImplementation(async (_, content) => {
+      for await (const _ of content);
+    })
+    onTestFinished(() => stored.mockRestore())
+    const { request, answered } = await openUpload()
+    request.write(head)
+    const rows = Buffer.alloc(2 ** 20, 'somebody,1\n')
+    for (let sent = 0; sent < limitBytes; sent += rows.length) {
+      if (!request.write(rows)) await once(request, 'drain')
+    }
+    request.end(`x${tail}`)
+    expect(await answered).toBe(413)
     expect(await importsOf()).toEqual([])
   })
 
@@ -172,6 +194,17 @@ test('an import that is cancelled while its file is uploaded stays cancelled', a
   expect((await sending).headers.get('location')).toBe(`/apps/${appId}/imports`)
   expect(await importsOf()).toMatchObject([{ state: 'cancelled' }])
 })
+
+/** Opens the request of an upload. The caller sends the body. Returns the status of the answer, too. */
+async function openUpload(headers: Record<string, number> = {}) {
+  const token = /name="form_token" value="([^"]+)"/.exec((await visitor.get(page)).text)?.[1] ?? ''
+  const request = httpRequest(new URL(page, dashboard.url), {
+    method: 'POST',
+    headers: { ...multipart, Cookie: visitor.cookies(), 'X-Form-Token': token, ...headers },
+  })
+  const answered = once(request, 'response').then(([response]: IncomingMessage[]) => response?.statusCode)
+  return { request, answered }
+}
 
 /** Creates a request body that a test writes in pieces. */
 function openBody() {

@@ -7,7 +7,7 @@ import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 import { signIn, type Visitor } from './visitor.ts'
 
 // The options of an import in the form, and the app's default for new columns. A browser's part of it is tested in
-// data-import-browser.test.ts.
+// data-import-browser.long.test.ts.
 let dashboard: TestDashboard
 let appId: number
 let visitor: Visitor

@@ -2,7 +2,6 @@ import { beginUpload, beginUploadInParts, finishUpload, removeAbandonedUploads }
 import { sql } from '@sluice/database'
 import {
   cancelImport,
-  importPrefix,
   noticeUploads,
   receiveImport,
   removeOldFiles,
@@ -14,44 +13,24 @@ import {
 } from '@sluice/imports'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { findOrphans } from '../environment/orphans.ts'
-import { claim, importFile, openApp, queueFile } from '../imports/import-fixture.ts'
-import { type BucketFixture, mailEvents, openBucketFixture, request, runAt, schedule } from './deletion-fixture.ts'
+import { claim, importFile, queueFile } from '../imports/import-fixture.ts'
+import { type BucketFixture, mailEvents, request, runAt, schedule } from './deletion-fixture.ts'
+import { csv, type LateWriters, openLateWriters } from './late-writers-fixture.ts'
 
 // Every file that is stored for an import is removed in the end, however late it is written: with the import's row,
 // with the row of its upload, or by a sweep. A deletion reaches all of them.
+// late-writers.long.test.ts has further cases.
+let late: LateWriters
 let fixture: BucketFixture
 let appId: number
 beforeEach(async () => {
-  fixture = await openBucketFixture()
-  appId = await openApp(fixture, ['alice', 'bob'])
-  return async () => {
-    expect(await findOrphans(fixture.database.db, fixture.bucket.settings)).toEqual([])
-    await fixture.close()
-  }
+  late = await openLateWriters()
+  ;({ fixture, appId } = late)
+  return () => late.close()
 })
 
-const csv = 'user_id,age\nalice,1\nbob,2\n'
 const bytes = Buffer.from(csv)
 const md5 = '2+2ZLdO38zP1EU2PhOYxMw=='
-
-const deleteAlice = async () => {
-  await request(fixture, appId, ['alice'], schedule.accepted)
-  await runAt(fixture, schedule.completion)
-}
-const stored = async (importId: string) => {
-  const keys: string[] = []
-  for await (const page of fixture.bucket.relay.list(importPrefix(appId, importId)))
-    keys.push(...page.map(({ key }) => key))
-  return keys
-}
-const write = (importId: string, name = 'upload') =>
-  fixture.storage.write(`${importPrefix(appId, importId)}${name}`, bytes, 'text/csv')
-
-/** Lets `hours` hours pass for sweeps. */
-const passHours = (hours: number) =>
-  sql`update file_sweeps set due_at = due_at - make_interval(hours => ${hours})`.execute(fixture.database.db)
-const sweepsLeft = async () =>
-  (await fixture.database.db.selectFrom('file_sweeps').select('import_id').execute()).map((row) => row.import_id)
 
 /**
  * Makes a first request of v3. Returns the import's ID, and a function that uploads the file like the client and
@@ -70,16 +49,16 @@ describe('a client that repeats its PUT after the files of its import were remov
     expect(await put()).toBe(200)
     await noticeUploads(fixture.context)
     await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
-    await deleteAlice()
-    expect(await stored(importId)).toEqual([])
+    await late.deleteAlice()
+    expect(await late.stored(importId)).toEqual([])
     expect(await put()).toBe(200)
     expect(await findOrphans(fixture.database.db, fixture.bucket.settings)).toEqual([])
-    await passHours(24)
+    await late.passHours(24)
     expect(await sweepFiles(fixture.context)).toBe(0)
-    await passHours(1)
+    await late.passHours(1)
     expect(await sweepFiles(fixture.context)).toBe(1)
-    expect(await stored(importId)).toEqual([])
-    expect(await sweepsLeft()).toEqual([])
+    expect(await late.stored(importId)).toEqual([])
+    expect(await late.sweepsLeft()).toEqual([])
   })
 
   test('leaves nothing after the next deletion of a user', async () => {
@@ -94,9 +73,9 @@ describe('a client that repeats its PUT after the files of its import were remov
     await expect(runAt(fixture, '2101-01-01T00:00:00Z', { storage })).rejects.toThrow('not complete')
     expect(await mailEvents(fixture, appId)).toEqual([schedule.mail])
     await runAt(fixture, '2101-01-01T00:00:00Z')
-    expect(await stored(importId)).toEqual([])
+    expect(await late.stored(importId)).toEqual([])
     expect(await mailEvents(fixture, appId)).toHaveLength(2)
-    expect(await sweepsLeft()).toEqual([importId])
+    expect(await late.sweepsLeft()).toEqual([importId])
   })
 })
 
@@ -106,8 +85,8 @@ describe('a deletion removes', () => {
     await cancelImport(fixture.database.db, importId)
     await reportCancelled(fixture.context)
     expect(await put()).toBe(200)
-    await deleteAlice()
-    expect(await stored(importId)).toEqual([])
+    await late.deleteAlice()
+    expect(await late.stored(importId)).toEqual([])
   })
 
   test('the file of a v2 upload whose process died', async () => {
@@ -124,78 +103,66 @@ describe('a deletion removes', () => {
         upload_check_at: new Date(),
       })
       .execute()
-    await write(importId)
+    await late.write(importId)
     expect(await noticeUploads(fixture.context)).toEqual({ queued: 0, expired: 1 })
-    await deleteAlice()
-    expect(await stored(importId)).toEqual([])
+    await late.deleteAlice()
+    expect(await late.stored(importId)).toEqual([])
     // The process had not died, and continues.
-    await write(importId)
+    await late.write(importId)
     expect(await findOrphans(fixture.database.db, fixture.bucket.settings)).toEqual([])
   })
 
   test('objects of bucket uploads that began more than an hour ago, and no younger ones', async () => {
     const { db } = fixture.database
     const whole = await beginUpload(fixture.maintenance, appId, 'whole.csv')
-    await write(whole.importId)
+    await late.write(whole.importId)
     const inParts = await beginUploadInParts(fixture.maintenance, appId, 'parts.csv', {
       contentType: 'text/csv',
       user: {},
     })
     const young = await beginUpload(fixture.maintenance, appId, 'young.csv')
-    await write(young.importId)
+    await late.write(young.importId)
     await sql`
       update bucket_uploads set started_at = started_at - interval '61 minutes', sent_at = sent_at - interval '61 minutes'
       where import_id <> ${young.importId}
     `.execute(db)
-    await deleteAlice()
-    expect(await stored(whole.importId)).toEqual([])
+    await late.deleteAlice()
+    expect(await late.stored(whole.importId)).toEqual([])
     await expect(fixture.bucket.relay.listParts(inParts.objectKey, inParts.storageUploadId ?? '')).rejects.toThrow()
-    expect(await stored(young.importId)).toHaveLength(1)
+    expect(await late.stored(young.importId)).toHaveLength(1)
     expect(await removeAbandonedUploads(fixture.maintenance)).toBe(0)
     await sql`update bucket_uploads set started_at = started_at - interval '61 minutes'`.execute(db)
     expect(await removeAbandonedUploads(fixture.maintenance)).toBe(1)
-    expect(await stored(young.importId)).toEqual([])
-  })
-
-  test('the file of a bucket upload that becomes an import afterwards, when this import ends', async () => {
-    const upload = await beginUpload(fixture.maintenance, appId, 'people.csv')
-    await deleteAlice()
-    await write(upload.importId)
-    await finishUpload(fixture.maintenance, upload, { kind: 'parts' })
-    await removeOldFiles(fixture.context)
-    expect(await stored(upload.importId)).toHaveLength(1)
-    await runImport(fixture.context, await claim(fixture, appId, upload.importId), new AbortController().signal)
-    expect(await removeOldFiles(fixture.context)).toBe(1)
-    expect(await stored(upload.importId)).toEqual([])
+    expect(await late.stored(young.importId)).toEqual([])
   })
 
   test('the file of an import in flight, when the import ends, but no file that was sent later', async () => {
     const inFlight = await queueFile(fixture, appId, csv)
-    await deleteAlice()
+    await late.deleteAlice()
     const later = await queueFile(fixture, appId, csv)
     for (const importId of [inFlight, later]) {
       await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
     }
     expect(await removeOldFiles(fixture.context)).toBe(1)
-    expect(await stored(inFlight)).toEqual([])
-    expect(await stored(later)).not.toEqual([])
+    expect(await late.stored(inFlight)).toEqual([])
+    expect(await late.stored(later)).not.toEqual([])
   })
 })
 
 describe('a sweep removes', () => {
   /** Expects that the import's files are swept once their time has come. */
   const expectSwept = async (importId: string) => {
-    expect(await stored(importId)).not.toEqual([])
+    expect(await late.stored(importId)).not.toEqual([])
     expect(await findOrphans(fixture.database.db, fixture.bucket.settings)).toEqual([])
-    await passHours(25)
+    await late.passHours(25)
     await sweepFiles(fixture.context)
-    expect(await stored(importId)).toEqual([])
+    expect(await late.stored(importId)).toEqual([])
   }
 
   test('the error file that a worker stores after another worker ended its import and the files were removed', async () => {
     const { view } = await importFile(fixture, appId, csv)
-    await deleteAlice()
-    await write(view.import_id, 'errors-1.csv')
+    await late.deleteAlice()
+    await late.write(view.import_id, 'errors-1.csv')
     await expectSwept(view.import_id)
   })
 
@@ -206,12 +173,12 @@ describe('a sweep removes', () => {
       await beginUpload(fixture.maintenance, appId, 'a.csv'),
       await beginUpload(fixture.maintenance, appId, 'a.csv'),
     ]
-    for (const { importId } of [first, second]) await write(importId)
+    for (const { importId } of [first, second]) await late.write(importId)
     await finishUpload(fixture.maintenance, first, origin)
     const relay = { ...fixture.bucket.relay, remove: () => Promise.reject(new Error('killed')) }
     await expect(finishUpload({ db, relay }, second, origin)).rejects.toThrow('killed')
     await expectSwept(second.importId)
-    expect(await stored(first.importId)).toHaveLength(1)
+    expect(await late.stored(first.importId)).toHaveLength(1)
   })
 
   test('the file of a refused v2 request that storage stores nevertheless', async () => {
@@ -231,7 +198,7 @@ describe('a sweep removes', () => {
     const body = { contentType: 'text/csv', byteSize: bytes.length, content: (async function* () {})() } as const
     await expect(receiveImport(context, appId, body)).rejects.toThrow('no answer')
     const importId = key.split('/')[3] ?? ''
-    await write(importId)
+    await late.write(importId)
     await expectSwept(importId)
   })
 
@@ -239,62 +206,16 @@ describe('a sweep removes', () => {
     const upload = await beginUpload(fixture.maintenance, appId, 'a.csv')
     await sql`update bucket_uploads set started_at = started_at - interval '3 days'`.execute(fixture.database.db)
     expect(await removeAbandonedUploads(fixture.maintenance)).toBe(1)
-    await write(upload.importId)
+    await late.write(upload.importId)
     await expectSwept(upload.importId)
-  })
-
-  test('nothing during an outage of storage: it tries once a run, and succeeds in the next run after the outage', async () => {
-    const { view } = await importFile(fixture, appId, csv)
-    await deleteAlice()
-    await write(view.import_id)
-    await passHours(25)
-    let tries = 0
-    const removeAll = () => {
-      tries += 1
-      return Promise.reject(new Error('storage is away'))
-    }
-    expect(await sweepFiles({ ...fixture.context, storage: { ...fixture.storage, removeAll } })).toBe(0)
-    expect(tries).toBe(1)
-    expect(await sweepsLeft()).toEqual([view.import_id])
-    await passHours(1)
-    expect(await sweepFiles(fixture.context)).toBe(1)
-    expect(await stored(view.import_id)).toEqual([])
-  })
-
-  test('each place once a run, even if storage is so slow that the first places are due again before the run ends', async () => {
-    // More places than a run reads at a time.
-    await sql`insert into file_sweeps (app_id, import_id, due_at)
-      select ${appId}, gen_random_uuid(), now() from generate_series(1, 101)`.execute(fixture.database.db)
-    const removed: string[] = []
-    const removeAll = async (prefix: string) => {
-      removed.push(prefix)
-      if (removed.length < 500)
-        await sql`update file_sweeps set due_at = now() where due_at < now() + interval '1 hour'`.execute(
-          fixture.database.db,
-        )
-      throw new Error('storage is slow, and then refuses')
-    }
-    await sweepFiles({ ...fixture.context, storage: { ...fixture.storage, removeAll } })
-    expect(removed).toHaveLength(101)
-    expect(new Set(removed).size).toBe(101)
-    await sql`delete from file_sweeps`.execute(fixture.database.db)
   })
 
   test('a place whose time lies days ahead, because the clock of Postgres was set back', async () => {
     const { view } = await importFile(fixture, appId, csv)
-    await deleteAlice()
-    await write(view.import_id)
+    await late.deleteAlice()
+    await late.write(view.import_id)
     await sql`update file_sweeps set due_at = due_at + interval '3 days'`.execute(fixture.database.db)
     expect(await sweepFiles(fixture.context)).toBe(1)
-    expect(await stored(view.import_id)).toEqual([])
-  })
-
-  test('each place once, however many processes run', async () => {
-    for (let number = 0; number < 5; number++) await importFile(fixture, appId, csv)
-    await deleteAlice()
-    await passHours(25)
-    const swept = await Promise.all(Array.from({ length: 4 }, () => sweepFiles(fixture.context)))
-    expect(swept.reduce((sum, each) => sum + each)).toBe(5)
-    expect(await sweepsLeft()).toEqual([])
+    expect(await late.stored(view.import_id)).toEqual([])
   })
 })

@@ -1,3 +1,4 @@
+import { sql } from '@sluice/database'
 import { runImport } from '@sluice/imports'
 import pg from 'pg'
 import { expect } from 'vitest'
@@ -69,4 +70,31 @@ export async function openTriesFixture(): Promise<TriesFixture> {
       return () => writer.end()
     },
   }
+}
+
+/** Makes every batch fail at its last statement, by `statement` in PL/pgSQL. */
+export async function failBatches({ database }: ImportFixture, statement: string): Promise<void> {
+  await sql
+    .raw(`
+    create function fail_batch() returns trigger language plpgsql as $$ begin ${statement}; return new; end $$;
+    create trigger fail_batch before update on imports for each row
+      when (old.position <> new.position) execute function fail_batch()
+  `)
+    .execute(database.db)
+}
+
+/** Returns the statement that raises an error with an SQLSTATE. */
+export function raise(code: string): string {
+  return `raise exception using errcode = '${code}', message = 'as expected'`
+}
+
+/** Expects that a try does not count if `statement` ends each of its batches, and that the import completes later. */
+export async function expectUncounted(tries: TriesFixture, statement: string): Promise<void> {
+  const importId = await tries.queue()
+  await failBatches(tries.fixture, statement)
+  for (let attempt = 0; attempt < attempts + 2; attempt++) expect(await tries.runOnce(importId)).toBe('postponed')
+  expect(await tries.triesOf(importId)).toBe(0)
+  await sql`drop trigger fail_batch on imports`.execute(tries.fixture.database.db)
+  expect(await tries.runOnce(importId)).toBe('completed')
+  await tries.expectCompleted(importId)
 }

@@ -1,14 +1,14 @@
 import { connect, sql } from '@sluice/database'
 import { runImport } from '@sluice/imports'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
 import { throughProxy } from '../faults/harness/servers.ts'
 import { startTcpProxy, type TcpProxy } from '../faults/harness/tcp-proxy.ts'
 import { claim, type ImportFixture } from './import-fixture.ts'
-import { attempts, openTriesFixture, type TriesFixture } from './tries-fixture.ts'
+import { attempts, expectUncounted, openTriesFixture, raise, type TriesFixture } from './tries-fixture.ts'
 
-// The faults of tries.test.ts that last until a limit of Postgres or of the connection.
+// Faults of tries.test.ts that last until a limit of Postgres or of the connection, and further reasons of Postgres.
 const noShutdown = new AbortController().signal
 let tries: TriesFixture
 let fixture: ImportFixture
@@ -18,6 +18,32 @@ beforeEach(async () => {
   tries = await openTriesFixture()
   ;({ fixture, appId } = tries)
   return () => fixture.close()
+})
+
+describe('a try that Postgres ends for a reason outside the file does not count', () => {
+  test.each([
+    ['a transaction that took too long', raise('25P04')],
+    ['a transaction that did nothing for too long', raise('25P03')],
+    ['a statement that was cancelled', raise('57014')],
+    ['a server that crashed', raise('57P02')],
+    ['a server that starts', raise('57P03')],
+    ['a deadlock in each of ten repetitions', raise('40P01')],
+  ])('%s', async (_, statement) => {
+    await expectUncounted(tries, statement)
+  })
+})
+
+test('another writer’s lock on a profile that outlasts every try delays the import, which completes afterwards', async () => {
+  const release = await tries.lockProfile()
+  const impatient = connect(fixture.database.url, { lockTimeoutMs: 100 })
+  onTestFinished(() => impatient.close())
+  const importId = await tries.queue()
+  const context = { ...fixture.context, db: impatient.db }
+  for (let attempt = 0; attempt < attempts + 2; attempt++)
+    expect(await tries.runOnce(importId, context)).toBe('postponed')
+  await release()
+  expect(await tries.runOnce(importId)).toBe('completed')
+  await tries.expectCompleted(importId)
 })
 
 test('a transaction that waits for another writer’s lock until its time limit is no failed try, not even the last one', async () => {

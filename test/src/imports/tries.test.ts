@@ -6,9 +6,10 @@ import { throughProxy } from '../faults/harness/servers.ts'
 import { startTcpProxy } from '../faults/harness/tcp-proxy.ts'
 import { errorChunkOf } from './error-chunk.ts'
 import { type ImportFixture, resultOf } from './import-fixture.ts'
-import { attempts, openTriesFixture, type TriesFixture } from './tries-fixture.ts'
+import { attempts, expectUncounted, failBatches, openTriesFixture, raise, type TriesFixture } from './tries-fixture.ts'
 
 // A try counts only if the file may be at fault. Without outside delays, such a file fails after IMPORT_ATTEMPTS tries.
+// tries.long.test.ts has further reasons.
 let tries: TriesFixture
 let fixture: ImportFixture
 let appId: number
@@ -19,63 +20,24 @@ beforeEach(async () => {
   return () => fixture.close()
 })
 
-/** Makes every batch fail at its last statement. */
-async function failBatches(statement: string): Promise<void> {
-  await sql
-    .raw(`
-    create function fail_batch() returns trigger language plpgsql as $$ begin ${statement}; return new; end $$;
-    create trigger fail_batch before update on imports for each row
-      when (old.position <> new.position) execute function fail_batch()
-  `)
-    .execute(fixture.database.db)
-}
-
-const letBatchesPass = () => sql`drop trigger fail_batch on imports`.execute(fixture.database.db)
-
 describe('a try that Postgres ends for a reason outside the file does not count', () => {
-  const raise = (code: string) => `raise exception using errcode = '${code}', message = 'as expected'`
   test.each([
-    ['a transaction that took too long', raise('25P04')],
-    ['a transaction that did nothing for too long', raise('25P03')],
     ['a lock that was not available', raise('55P03')],
-    ['a statement that was cancelled', raise('57014')],
     ['a server that shuts down', raise('57P01')],
-    ['a server that crashed', raise('57P02')],
-    ['a server that starts', raise('57P03')],
     ['a server that only reads', raise('25006')],
     ['a broken connection, as Postgres reports it', raise('08006')],
-    ['a deadlock in each of ten repetitions', raise('40P01')],
     ['a backend that was terminated', 'perform pg_terminate_backend(pg_backend_pid())'],
   ])('%s', async (_, statement) => {
-    const importId = await tries.queue()
-    await failBatches(statement)
-    for (let attempt = 0; attempt < attempts + 2; attempt++) expect(await tries.runOnce(importId)).toBe('postponed')
-    expect(await tries.triesOf(importId)).toBe(0)
-    await letBatchesPass()
-    expect(await tries.runOnce(importId)).toBe('completed')
-    await tries.expectCompleted(importId)
+    await expectUncounted(tries, statement)
   })
 
   test('but a try that the file’s own data may have ended counts', async () => {
     const importId = await tries.queue()
-    await failBatches(raise('22000'))
+    await failBatches(fixture, raise('22000'))
     const outcomes: string[] = []
     for (let attempt = 0; attempt < attempts; attempt++) outcomes.push(await tries.runOnce(importId))
     expect(outcomes).toEqual(['postponed', 'postponed', 'failed'])
   })
-})
-
-test('another writer’s lock on a profile that outlasts every try delays the import, which completes afterwards', async () => {
-  const release = await tries.lockProfile()
-  const impatient = connect(fixture.database.url, { lockTimeoutMs: 100 })
-  onTestFinished(() => impatient.close())
-  const importId = await tries.queue()
-  const context = { ...fixture.context, db: impatient.db }
-  for (let attempt = 0; attempt < attempts + 2; attempt++)
-    expect(await tries.runOnce(importId, context)).toBe('postponed')
-  await release()
-  expect(await tries.runOnce(importId)).toBe('completed')
-  await tries.expectCompleted(importId)
 })
 
 describe('a batch that commits without its worker learning of it', () => {

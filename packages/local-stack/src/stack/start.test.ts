@@ -1,44 +1,21 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { isFree } from '../ports.ts'
 import { isRunning } from '../process-state.ts'
 import type { AppDefinition } from './app-process.ts'
 import { readStackInfo, type StackInfo } from './info.ts'
 import type { Environment } from './settings.ts'
-import { type RunningStack, type StackOptions, startStack } from './start.ts'
+import { anyPorts, api, entry, openStackFixture, outside, query, type StackFixture } from './start.fixture.ts'
 
-const entry = fileURLToPath(new URL('app.fixture.ts', import.meta.url))
-const api: AppDefinition = { name: 'api', entry, count: 1, web: { prefix: 'API', port: 3000 } }
 const worker: AppDefinition = { name: 'worker', entry, count: 2, env: { FIXTURE: 'worker' } }
 
-const anyPorts = { API_PORT: '0', STORAGE_PORT: '0', INBOX_PORT: '0', SMTP_PORT: '0', POSTGRES_PORT: '0' }
-/**
- * Settings with every part outside the stack, so that the stack runs only apps. No test connects to these addresses.
- */
-const outside: Environment = {
-  ...anyPorts,
-  DATABASE_URL: 'postgres://somebody@127.0.0.1:1/outside',
-  S3_ENDPOINT: 'http://127.0.0.1:1',
-  SMTP_URL: 'smtp://127.0.0.1:1',
-  ENCRYPTION_KEYS: 'of a deployment',
-}
-
 let home: string
-const stacks: RunningStack[] = []
-
+let start: StackFixture['start']
 beforeEach(async () => {
-  home = await mkdtemp(join(tmpdir(), 'sluice-stack-'))
-})
-
-afterEach(async () => {
-  for (const stack of stacks.splice(0)) await stack.stop()
-  await rm(home, { recursive: true })
+  const fixture = await openStackFixture()
+  ;({ home, start } = fixture)
+  return () => fixture.close()
 })
 
 describe('a stack', () => {
@@ -163,28 +140,6 @@ describe('on one folder', () => {
     )
     expect(await readStackInfo(home)).toEqual(info)
   })
-
-  test('the apps and Postgres of a killed stack end, and the next stack starts on its data', async () => {
-    const env = { ...outside, DATABASE_URL: '' }
-    const killed = await startInChild({ home, env, apps: [api] })
-    const postgres = Number((await readFile(join(home, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0])
-    process.kill(killed.pid, 'SIGKILL')
-    for (const pid of [...(killed.processes.api ?? []), postgres]) {
-      await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false)
-    }
-    expect(await readStackInfo(home)).toBeUndefined()
-
-    const { info } = await start({ env })
-    await query(info.database)
-    expect(passwordOf(info)).toBe(passwordOf(killed))
-  })
-})
-
-test('Postgres is restarted after it was killed', async () => {
-  const { info } = await start({ env: { ...outside, DATABASE_URL: '' }, apps: [] })
-  const path = join(home, 'postgres', 'postmaster.pid')
-  process.kill(Number((await readFile(path, 'utf8')).split('\n')[0]), 'SIGKILL')
-  await expect.poll(() => query(info.database).catch(() => 'down'), { timeout: 10_000 }).toBe('up')
 })
 
 test('an aborted start leaves nothing running', async () => {
@@ -194,24 +149,6 @@ test('an aborted start leaves nothing running', async () => {
   expect(await readdir(home)).toEqual(['logs'])
 })
 
-async function start(options: Partial<StackOptions>): Promise<RunningStack> {
-  const backoff = { firstMs: 20, maxMs: 200, settledMs: 60_000 }
-  const stack = await startStack({ home, env: outside, apps: [api], log: () => {}, backoff, ...options })
-  stacks.push(stack)
-  return stack
-}
-
-async function startInChild(options: Omit<StackOptions, 'log'>): Promise<StackInfo> {
-  const fixture = fileURLToPath(new URL('stack-in-child.fixture.ts', import.meta.url))
-  const child = fork(fixture, [JSON.stringify(options)], { execArgv: [] })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const [info] = await Promise.race([
-    once(child, 'message'),
-    once(child, 'exit').then(() => Promise.reject(new Error('the child ended'))),
-  ])
-  return info
-}
-
 async function replaced(app: string, killed: number): Promise<boolean> {
   const pids = (await readStackInfo(home))?.processes[app] ?? []
   return pids.length === (app === 'worker' ? 2 : 1) && !pids.includes(killed)
@@ -219,17 +156,4 @@ async function replaced(app: string, killed: number): Promise<boolean> {
 
 async function environmentOf(url: string): Promise<Environment> {
   return JSON.parse(await (await fetch(url)).text())
-}
-
-async function query(url: string): Promise<'up'> {
-  const client = new pg.Client(url)
-  client.on('error', () => {})
-  await client.connect()
-  await client.query('select 1')
-  await client.end()
-  return 'up'
-}
-
-function passwordOf(info: StackInfo): string {
-  return new URL(info.database).password
 }

@@ -37,8 +37,8 @@ const faultNames = [
 
 /**
  * Makes the first requests of all imports, then uploads the files in random order. Meanwhile, for `faultsMs`, workers
- * are killed and stopped, and connections break. Returns a violation if an app's imports do not run in request order or differ from
- * the model.
+ * are killed and stopped, and connections break. Returns a violation if an app's imports do not run in request order or
+ * differ from the model.
  */
 export async function runInOrder(run: OrderRun): Promise<Comparison> {
   const deployment = await startDeployment({

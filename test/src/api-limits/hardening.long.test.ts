@@ -1,0 +1,36 @@
+import { request } from 'node:http'
+import { createApp } from '@sluice/accounts'
+import { beforeAll, test } from 'vitest'
+import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { startApi } from './api-process.ts'
+
+// The end of a process whose clients are slow. hardening.test.ts has everything else.
+const bulkImport = '/v3/user_profiles/bulk_import'
+
+let database: TestDatabase
+let token: string
+beforeAll(async () => {
+  database = await openTestDatabase()
+  token = (await createApp(database.db, { name: 'Test', email: 'member@example.com' })).apiToken
+  return () => database.close()
+})
+
+test('clients that keep their connections busy do not delay the end of the process', async () => {
+  const stopping = await startApi(database.url)
+  const headers = { 'X-Service-Token': token, 'Content-Type': 'application/json', 'Content-Length': 2 }
+  const held = request(`${stopping.url}${bulkImport}`, {
+    method: 'POST',
+    headers: { ...headers, Expect: '100-continue' },
+  })
+  const closed = Promise.withResolvers<void>()
+  held.on('close', closed.resolve)
+  // On a busy machine, the API may answer 408 for the body before the process ends.
+  held.on('error', () => {})
+  held.on('response', (response) => response.resume())
+  const continued = Promise.withResolvers<void>()
+  held.on('continue', continued.resolve)
+  held.flushHeaders()
+  await continued.promise
+  await stopping.stop()
+  await closed.promise
+})
