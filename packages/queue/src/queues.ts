@@ -41,9 +41,10 @@ const stalledIntervalMs = 5_000
 
 /**
  * An idle worker looks for jobs this often, s, although a new job wakes it. The call that wakes a worker is lost if the
- * worker dies at that moment. With 100 workers, these calls are most of what Redis does.
+ * worker dies at that moment. With 100 workers, these calls are most of what Redis does. The interval is shorter than
+ * the time after which a call without an answer ends its connection.
  */
-const drainDelaySeconds = 10
+const drainDelaySeconds = 15
 
 /** Pause before a worker is opened again after its store was unreachable. */
 const reopenDelayMs = 1_000
