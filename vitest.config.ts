@@ -39,6 +39,9 @@ export default defineConfig({
           exclude: ['**/node_modules/**'],
           env: { ALL_PROPERTY_RUNS: 'true' },
           globalSetup,
+          // Twice the time that the slowest of them takes on a machine with other work.
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
         },
       },
     ],
