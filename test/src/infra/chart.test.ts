@@ -1,19 +1,16 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { ScaledObject, TriggerAuthentication } from '@kubernetes-models/keda/keda.sh/v1alpha1'
 import { type SettingName, settings } from '@sluice/config'
-import { Ajv } from 'ajv'
 import { Deployment } from 'kubernetes-models/apps/v1'
 import { Job } from 'kubernetes-models/batch/v1'
 import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1'
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1'
 import { ConfigMap, Service } from 'kubernetes-models/v1'
 import { describe, expect, test } from 'vitest'
-import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
+import { fits, readValues, rendered, valuesWith } from './chart-fixture.ts'
 import { renderTemplate } from './chart-template.ts'
-import { appNames, secrets, secretsOfApp, secretsOfMigration } from './secrets-of-app.ts'
+import { appNames, secrets } from './secrets-of-app.ts'
 
-const chart = new URL('../../../infra/helm/sluice/', import.meta.url)
 const models = [
   ConfigMap,
   Deployment,
@@ -24,76 +21,6 @@ const models = [
   Service,
   TriggerAuthentication,
 ]
-
-const manifest = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: z.looseObject({ name: z.string() }),
-  spec: z.unknown().optional(),
-  data: z.record(z.string(), z.string()).optional(),
-})
-
-const fits = new Ajv({ strict: false, allErrors: true }).compile(
-  JSON.parse(readFileSync(new URL('values.schema.json', chart), 'utf8')),
-)
-
-/** Returns the chart's values with the required values and with changes. */
-function valuesWith(change: (values: Record<string, Record<string, unknown>>) => void = () => {}) {
-  const values = parse(readFileSync(new URL('values.yaml', chart), 'utf8'))
-  values.settings.DASHBOARD_TRUSTED_PROXIES = '10.244.0.0/16'
-  change(values)
-  return values
-}
-
-/** Renders all manifests of the chart with its required values and with changes, which must fit the values' schema. */
-function rendered(change: (values: Record<string, Record<string, unknown>>) => void = () => {}) {
-  const values = valuesWith(change)
-  expect(fits(values) ? [] : fits.errors).toEqual([])
-  const root = { Release: { Name: 'sluice' }, Values: values }
-  return readdirSync(new URL('templates/', chart))
-    .flatMap((file) =>
-      parseAllDocuments(renderTemplate(readFileSync(new URL(`templates/${file}`, chart), 'utf8'), root)),
-    )
-    .map((document) => {
-      expect(document.errors).toEqual([])
-      return document.toJS()
-    })
-    .filter((document) => document !== null)
-    .map((document) => manifest.parse(document))
-}
-
-const podSpec = z.object({
-  spec: z.object({
-    template: z.object({
-      spec: z.object({
-        containers: z.tuple([
-          z.looseObject({
-            envFrom: z.array(z.looseObject({ secretRef: z.unknown().optional() })).default([]),
-            env: z
-              .array(
-                z.object({
-                  name: z.string(),
-                  valueFrom: z.object({ secretKeyRef: z.looseObject({ name: z.string(), key: z.string() }) }),
-                }),
-              )
-              .default([]),
-          }),
-        ]),
-      }),
-    }),
-  }),
-})
-
-/** Returns the secrets that the pods of a Deployment or a Job get, sorted. */
-function secretsGivenTo(kind: string, name: string): string[] {
-  const found = rendered().find((each) => each.kind === kind && each.metadata.name === `sluice-${name}`)
-  const [{ envFrom, env }] = podSpec.parse(found).spec.template.spec.containers
-  if (envFrom.some(({ secretRef }) => secretRef !== undefined)) return secrets.toSorted()
-  expect(env.map((each) => each.valueFrom.secretKeyRef)).toMatchObject(
-    env.map((each) => ({ name: 'sluice', key: each.name })),
-  )
-  return env.map((each) => each.name).toSorted()
-}
 
 const named = (manifests: ReturnType<typeof rendered>, kind: string) =>
   manifests.filter((each) => each.kind === kind).map(({ metadata }) => metadata.name)
@@ -209,23 +136,7 @@ describe('the Helm chart', () => {
       if (values.settings !== undefined) values.settings.DASHBOARD_TRUSTED_PROXIES = ''
     }
     expect(() => rendered(without)).toThrow('settings.DASHBOARD_TRUSTED_PROXIES is required')
-    const values = parse(readFileSync(new URL('values.yaml', chart), 'utf8'))
-    expect(values.settings.DASHBOARD_TRUSTED_PROXIES).toBe('')
-  })
-
-  test.each(appNames)('passes to the pods of %s exactly the secrets that the app reads', async (app) => {
-    const read = await secretsOfApp(app)
-    expect(read).toContain('DATABASE_URL')
-    expect(secretsGivenTo('Deployment', app)).toEqual(read)
-  })
-
-  test('passes only the required secrets to the migration, and the encryption keys only to apps that encrypt', () => {
-    expect(secretsGivenTo('Job', 'migrate')).toEqual(secretsOfMigration)
-    expect(appNames.filter((app) => secretsGivenTo('Deployment', app).includes('ENCRYPTION_KEYS'))).toEqual([
-      'worker',
-      'dashboard',
-      's3-gateway',
-    ])
+    expect(readValues().settings.DASHBOARD_TRUSTED_PROXIES).toBe('')
   })
 
   test('does not accept published secrets', () => {

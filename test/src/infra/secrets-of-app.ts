@@ -21,16 +21,16 @@ export const secrets = [
 export const appNames = ['api', 'worker', 'dashboard', 's3-gateway'] as const
 
 /**
- * Secrets that `sluice migrate` reads. {@link secretsOfApp} cannot determine them, because the command stops at the
+ * Secrets that `sluice migrate` reads. {@link secretsOfApps} cannot determine them, because the command stops at the
  * first invalid setting.
  */
 export const secretsOfMigration = ['DATABASE_URL', 'MIGRATION_DATABASE_URL', 'REDIS_SENTINELS', 'REDIS_URL']
 
 /**
- * Determines which secrets an app reads: starts its process with invalid secrets, and returns the secrets that it
- * reports, sorted. The process reports every invalid setting that it reads, and ends.
+ * Determines which secrets each app reads: starts the apps with invalid secrets, and returns the secrets that they
+ * report, sorted. An app reports every invalid setting that it reads, and would end its process.
  */
-export async function secretsOfApp(app: (typeof appNames)[number]): Promise<string[]> {
+export async function secretsOfApps(): Promise<ReadonlyMap<string, string[]>> {
   const bad = { DATABASE_URL: 'x', REDIS_URL: 'x', SMTP_URL: 'x', ENCRYPTION_KEYS: 'x' }
   // These settings may be unset. A missing file makes them invalid.
   const optional = [
@@ -42,10 +42,16 @@ export async function secretsOfApp(app: (typeof appNames)[number]): Promise<stri
     'OIDC_CLIENT_SECRET',
   ]
   const missing = Object.fromEntries(optional.map((name) => [`${name}_FILE`, '/missing']))
-  const main = fileURLToPath(new URL(`../../../apps/${app}/src/main.ts`, import.meta.url))
+  const entry = fileURLToPath(new URL('refused-settings-process.ts', import.meta.url))
   const said = await new Promise<string>((resolve) => {
     const env = { ...nodeEnvironment, ...bad, ...missing }
-    execFile(process.execPath, [main], { env }, (_, __, stderr) => resolve(stderr))
+    execFile(process.execPath, [entry, ...appNames], { env }, (_, __, stderr) => resolve(stderr))
   })
-  return secrets.filter((name) => new RegExp(`^ +${name}(?:_FILE)? `, 'm').test(said)).toSorted()
+  const reports = said.split(/^app /m).slice(1)
+  return new Map(
+    reports.map((report) => {
+      const [app = ''] = report.split('\n', 1)
+      return [app, secrets.filter((name) => new RegExp(`^ +${name}(?:_FILE)? `, 'm').test(report)).toSorted()]
+    }),
+  )
 }

@@ -6,23 +6,36 @@ import { until } from '../environment/wait.ts'
 import type { AppProcess } from '../faults/harness/app-process.ts'
 import { openClientApp, upload } from '../faults/harness/client.ts'
 import { untilAllEnded } from '../faults/harness/comparison.ts'
-import { startDeployment } from '../faults/harness/deployment.ts'
 import { generateSoundFile } from '../faults/harness/generate.ts'
+import { openSmallDeployment } from '../faults/harness/small-deployment.ts'
 
 test('API and worker export their work and what waits, in a format that Prometheus accepts', async () => {
-  const deployment = await startDeployment({ workers: 1, env: { RATE_LIMIT_IMPORT_STATUS: '3/60s' } })
+  const deployment = await openSmallDeployment({ RATE_LIMIT_IMPORT_STATUS: '3/60s' })
   onTestFinished(() => deployment.close())
-  const [api, worker] = [...deployment.apis(), ...deployment.workers()]
-  if (api === undefined || worker === undefined) throw new Error('no process')
+  const [api, worker] = await Promise.all([deployment.start('api'), deployment.start('worker')])
   const app = await openClientApp(deployment)
   const importId = await upload(deployment, app, generateSoundFile(seeded(1), 1, 300))
   const path = '/v3/user_profiles/bulk_import'
   const headers = { 'X-Service-Token': app.token }
   for (let request = 0; request < 5; request++) await fetch(`${deployment.api}${path}/${importId}`, { headers })
   await untilAllEnded(deployment, [app], 60_000)
-  await until('the mails', async () => (await metric(worker, 'sluice_mail_attempts_total{outcome="failed"}')) === 1)
-
   const ended = await deployment.db.selectFrom('imports').selectAll().executeTakeFirstOrThrow()
+  await until('the mails', async () => {
+    const mails = await deployment.db.selectFrom('mails').select('state').execute()
+    return mails.length === 2 && mails.every(({ state }) => state !== 'waiting')
+  })
+  // Waiting imports are counted at the first look at the metrics, and then only every few seconds.
+  await deployment.db
+    .insertInto('imports')
+    .values({ ...waiting, app_id: app.appId })
+    .execute()
+  expect(await metric(worker, 'sluice_imports{state="awaiting_upload"}')).toBe(1)
+  expect(await metric(worker, 'sluice_import_oldest_waiting_seconds{app_class="one"}')).toBe(0)
+
+  await until(
+    'the failed mail to be counted',
+    async () => (await metric(worker, 'sluice_mail_attempts_total{outcome="failed"}')) === 1,
+  )
   const counted = (outcome: string) => metric(worker, `sluice_import_rows_total{outcome="${outcome}"}`)
   expect([await counted('applied'), await counted('failed')]).toEqual([ended.rows_applied, ended.rows_failed])
   expect(await metric(worker, 'sluice_import_bytes_total')).toBe(ended.position)
@@ -43,17 +56,6 @@ test('API and worker export their work and what waits, in a format that Promethe
 
   const shown = new Set(await namesOf([api, worker]))
   expect(namesInInfra().filter((name) => !shown.has(name))).toEqual([])
-
-  // Waiting imports are counted only every few seconds.
-  await deployment.db
-    .insertInto('imports')
-    .values({ ...waiting, app_id: app.appId })
-    .execute()
-  await until(
-    'the upload to be counted',
-    async () => (await metric(worker, 'sluice_imports{state="awaiting_upload"}')) === 1,
-  )
-  expect(await metric(worker, 'sluice_import_oldest_waiting_seconds{app_class="one"}')).toBe(0)
 
   if (await hasProgram('promtool')) {
     for (const each of [api, worker]) {

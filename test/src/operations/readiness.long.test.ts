@@ -64,14 +64,14 @@ async function start(options: DeploymentOptions = {}): Promise<Deployment> {
 }
 
 async function untilReadiness(processes: readonly AppProcess[], status: number): Promise<void> {
-  await until(
-    `${status} at /readyz`,
-    async () => {
-      const statuses = await Promise.all(processes.map((each) => statusOf(each, '/readyz')))
-      return statuses.every((each) => each === status)
-    },
-    60_000,
-  )
+  let statuses: (number | undefined)[] = []
+  const isSo = async () => {
+    statuses = await Promise.all(processes.map((each) => statusOf(each, '/readyz')))
+    return statuses.every((each) => each === status)
+  }
+  await until(`${status} at /readyz`, isSo, 60_000).catch((error: unknown) => {
+    throw new Error(`the processes answer ${statuses.join(', ')}`, { cause: error })
+  })
 }
 
 /** Returns the status of an answer at `METRICS_PORT`, or undefined if there is no answer. */

@@ -1,12 +1,33 @@
 import { readFile } from 'node:fs/promises'
+import pg from 'pg'
 import { z } from 'zod'
 
-/** Settings that make Postgres log the plan of every statement, including those of foreign keys and triggers. */
-export const logPlans = {
-  shared_preload_libraries: 'auto_explain',
+const planSettings = {
   'auto_explain.log_min_duration': '0',
   'auto_explain.log_format': 'json',
   'auto_explain.log_nested_statements': 'on',
+}
+
+/** Settings that make Postgres log the plan of every statement, including those of foreign keys and triggers. */
+export const logPlans = { shared_preload_libraries: 'auto_explain', ...planSettings }
+
+/**
+ * Makes Postgres log the plans of one database, as {@link logPlans} does for a server, for connections that open from
+ * now on. Returns the path of the log, where other databases have no plans.
+ */
+export async function logPlansOf(databaseUrl: string): Promise<string> {
+  const client = new pg.Client(databaseUrl)
+  await client.connect()
+  try {
+    const name = client.escapeIdentifier(new URL(databaseUrl).pathname.slice(1))
+    for (const [setting, value] of Object.entries({ session_preload_libraries: 'auto_explain', ...planSettings })) {
+      await client.query(`alter database ${name} set ${setting} to ${client.escapeLiteral(value)}`)
+    }
+    const { rows } = await client.query<{ data_directory: string }>('show data_directory')
+    return `${rows[0]?.data_directory}.log`
+  } finally {
+    await client.end()
+  }
 }
 
 /** A step of a plan, with the fields that the tests read. */

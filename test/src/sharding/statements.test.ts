@@ -5,9 +5,10 @@ import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
 import { openClientApp, upload } from '../faults/harness/client.ts'
 import { compareWithModel } from '../faults/harness/comparison.ts'
-import { startDeployment } from '../faults/harness/deployment.ts'
 import { generateSoundFile } from '../faults/harness/generate.ts'
-import { logPlans, readPlans, tablesReadAcrossApps } from './plans.ts'
+import { openSmallDeployment } from '../faults/harness/small-deployment.ts'
+import { watchImports } from '../faults/harness/watcher.ts'
+import { logPlansOf, readPlans, tablesReadAcrossApps } from './plans.ts'
 import { useEverything } from './use-everything.ts'
 
 /**
@@ -50,19 +51,19 @@ const nowAndThen = [
   /select exists \( select from imports i where \(i.dispatched_at is not null/,
 ]
 
-/** Statements of the test itself, and of migrations. */
+/** Statements of the test itself. */
 const ofTheTest = [
-  /^insert into profiles .* from users where attributes <> '{}'$/,
-  /^update members set email = translate/,
-  /^update imports i set holds_order = true where state = 'queued' and position > 0/,
   /^select "import_id", "state", "tries", "attempt", "retry_at" from "imports"/,
   /^update "mails" set "next_attempt_at" = least/,
   /^select "mail_id" from "mails"/,
 ]
 
 test('every statement of a request and of an import names the app, so that tables can be spread by app', async () => {
-  const deployment = await startDeployment({ workers: 1, postgresSettings: logPlans })
+  const deployment = await openSmallDeployment()
   onTestFinished(() => deployment.close())
+  const logFile = await logPlansOf(deployment.databaseUrl)
+  await watchImports(deployment.db)
+  await Promise.all([deployment.start('api'), deployment.start('worker')])
   const apps = [await openClientApp(deployment), await openClientApp(deployment)]
   for (const app of apps) {
     // Each attempt is refused, since the address is not public.
@@ -73,7 +74,7 @@ test('every statement of a request and of an import names the app, so that table
   }
   const { violations } = await compareWithModel(deployment, apps)
   expect(violations).toEqual([])
-  for (const app of apps) await useEverything(deployment, app)
+  await Promise.all(apps.map((app) => useEverything(deployment, app)))
   const { rows } = await sql<{ name: string }>`
     select table_name as name from information_schema.columns where table_schema = 'public' and column_name = 'app_id'
   `.execute(deployment.db)
@@ -94,7 +95,7 @@ test('every statement of a request and of an import names the app, so that table
   await deployment.stopApps()
 
   const keyed = new Set(rows.map(({ name }) => name))
-  const statements = await readPlans(`${deployment.postgres.dataDirectory}.log`)
+  const statements = await readPlans(logFile)
   const crossing = new Map<string, string[]>()
   for (const statement of statements) {
     const tables = tablesReadAcrossApps(statement, keyed)

@@ -6,7 +6,10 @@ import type { Deployment } from '../faults/harness/deployment.ts'
 import { generatedUsers } from '../faults/harness/generate.ts'
 
 /** Calls every function of the API once. */
-export async function useEverything({ api, db }: Deployment, { appId, token }: ClientApp): Promise<void> {
+export async function useEverything(
+  { api, db }: Pick<Deployment, 'api' | 'db'>,
+  { appId, token }: ClientApp,
+): Promise<void> {
   const send = async (method: 'GET' | 'POST', path: string, body?: unknown, type = 'application/json') => {
     const headers = {
       'X-Service-Token': token,

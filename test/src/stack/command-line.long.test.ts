@@ -2,7 +2,18 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { openSharedStack } from '../environment/shared-stack.ts'
 import { runSluice } from '../environment/sluice-command.ts'
+import { openApp } from './client.ts'
+
+test('the process prints what the command prints, and ends with its exit code', async () => {
+  const stack = await openSharedStack()
+  onTestFinished(() => stack.close())
+  const { appId } = await openApp(stack)
+  for (const args of [['keys', '--app', String(appId)], ['keys', '--app', '999999'], ['keys']]) {
+    expect(await stack.pipeToSluice('', ...args)).toEqual(await stack.sluice(...args))
+  }
+})
 
 test('an API that cannot be reached is reported after several tries, with exit code 1', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-files-'))

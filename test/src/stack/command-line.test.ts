@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { importView } from '@sluice/contract'
+import { type ImportView, importView } from '@sluice/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSharedStack } from '../environment/shared-stack.ts'
 import { type App, declare, ended, firstRequest, openApp, requestImport, upload } from './client.ts'
@@ -10,10 +10,13 @@ import type { CommandResult, StackAccess } from './running-stack.ts'
 
 let stack: StackAccess
 let folder: string
+/** The app of tests that change nothing. */
+let imported: App & { completed: ImportView; failed: ImportView }
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sluice-files-'))
   stack = await openSharedStack()
+  imported = await importTwoFiles()
 })
 
 afterAll(async () => {
@@ -52,7 +55,7 @@ test('member add adds a member at once, and reports if the member existed', asyn
 
 test('users register counts new and known IDs, from stdin and from a file', async () => {
   const { appId } = await openApp(stack, ['b'])
-  const fromStdin = await stack.pipeToSluice('a\nb\r\n\n ü \n', 'users', 'register', '--app', String(appId))
+  const fromStdin = await stack.sluiceReading('a\nb\r\n\n ü \n', 'users', 'register', '--app', String(appId))
   expect(fromStdin).toEqual({ code: 0, json: { registered: 2, already_registered: 1 }, stderr: '' })
 
   const file = await write('ids.txt', 'a\nc\nc\nd')
@@ -61,12 +64,13 @@ test('users register counts new and known IDs, from stdin and from a file', asyn
   expect((await stack.sluice('user', 'show', '--app', String(appId), ' ü ')).code).toBe(0)
 })
 
-// Other tests run commands in this process.
-test('the process prints what the command prints, and ends with its exit code', async () => {
+// The other tests run commands in this process. command-line.long.test.ts has more commands in processes.
+test('a process reads stdin, prints the result or the error, and ends with the exit code', async () => {
   const { appId } = await openApp(stack)
-  for (const args of [['keys', '--app', String(appId)], ['keys', '--app', '999999'], ['keys']]) {
-    expect(await stack.pipeToSluice('', ...args)).toEqual(await stack.sluice(...args))
-  }
+  const registered = await stack.pipeToSluice('a\nb\n', 'users', 'register', '--app', String(appId))
+  expect(registered).toEqual({ code: 0, json: { registered: 2, already_registered: 0 }, stderr: '' })
+  const refused = await stack.pipeToSluice('', 'keys', '--app', '999999')
+  expect(refused).toEqual(refusal('sluice: there is no app 999999\n'))
 })
 
 test.for([
@@ -75,12 +79,11 @@ test.for([
 ] as const)('users register names the line of an ID that is %s', async ([, id, message]) => {
   const { appId } = await openApp(stack)
   const input = `a\nb\n${id}\nc\n`
-  expect(await stack.pipeToSluice(input, 'users', 'register', '--app', String(appId))).toEqual(refusal(message))
+  expect(await stack.sluiceReading(input, 'users', 'register', '--app', String(appId))).toEqual(refusal(message))
 })
 
 test('user show prints users with and without values', async () => {
-  const app = await importedApp()
-  const show = (user: string) => stack.sluice('user', 'show', '--app', String(app.appId), user)
+  const show = (user: string) => stack.sluice('user', 'show', '--app', String(imported.appId), user)
   expect((await show('u1')).json).toEqual({
     user_id: 'u1',
     profiles: { name: { type: 'string', value: 'Ana' }, age: { type: 'int', value: 31 } },
@@ -91,16 +94,15 @@ test('user show prints users with and without values', async () => {
 })
 
 test('keys, imports and import show print the same data as the API', async () => {
-  const app = await importedApp()
-  const keys = await stack.sluice('keys', '--app', String(app.appId))
+  const { appId, completed, failed } = imported
+  const keys = await stack.sluice('keys', '--app', String(appId))
   expect(keys.json).toEqual([
     { key: 'age', type: 'int', registered_at: expect.any(String) },
     { key: 'name', type: 'string', registered_at: expect.any(String) },
   ])
-  const second = await ended(stack.api, app.token, await upload(stack.api, app.token, Buffer.from('id\n1\n')))
-  const imports = await stack.sluice('imports', '--app', String(app.appId))
-  expect(imports.json).toEqual([second, app.view])
-  expect((await stack.sluice('import', 'show', app.view.import_id)).json).toEqual(app.view)
+  const imports = await stack.sluice('imports', '--app', String(appId))
+  expect(imports.json).toEqual([failed, completed])
+  expect((await stack.sluice('import', 'show', completed.import_id)).json).toEqual(completed)
 
   const empty = await openApp(stack)
   expect((await stack.sluice('keys', '--app', String(empty.appId))).json).toEqual([])
@@ -146,9 +148,8 @@ test('import cancel cancels an import that has not ended, and fails for an impor
   const cancelled = await stack.sluice('import', 'cancel', importId)
   expect(cancelled).toMatchObject({ code: 0, json: { import_id: importId, state: 'cancelled', rows_applied: 0 } })
   expect(await stack.sluice('import', 'cancel', importId)).toEqual(cancelled)
-  const { view } = await importedApp()
   const words = 'sluice: the import cannot be cancelled: it has completed already\n'
-  expect(await stack.sluice('import', 'cancel', view.import_id)).toEqual(refusal(words))
+  expect(await stack.sluice('import', 'cancel', imported.completed.import_id)).toEqual(refusal(words))
 })
 
 test('import --wait on a file that is refused shows the failed import and exits with 1', async () => {
@@ -178,9 +179,8 @@ test.for<[string, (files: { csv: string; token: string }) => string[], string]>(
   ['token', ({ csv }) => ['import', csv, '--token', 'x'], 'The API token is invalid'],
   ['e-mail address', () => ['app', 'create', '--name', 'x', '--email', 'nobody'], '"nobody" is not an e-mail address'],
 ])('an unknown %s is reported on stderr, with exit code 1 and nothing on stdout', async ([, args, words]) => {
-  const { token } = await openApp(stack)
   const csv = await write('any.csv', 'user_id\n')
-  const { stderr, ...rest } = await stack.sluice(...args({ csv, token }))
+  const { stderr, ...rest } = await stack.sluice(...args({ csv, token: imported.token }))
   expect(stderr).toContain(words)
   expect(rest).toEqual({ code: 1, json: undefined })
 })
@@ -210,10 +210,12 @@ async function statusWith(token: string): Promise<number> {
   return (await firstRequest(stack.api, {}, { 'X-Service-Token': token })).status
 }
 
-async function importedApp(): Promise<App & { view: Awaited<ReturnType<typeof ended>> }> {
+async function importTwoFiles() {
   const app = await openApp(stack, ['u1', 'u2'])
-  const importId = await upload(stack.api, app.token, Buffer.from('user_id,name,age\nu1,Ana,31\nu3,Cy,1\n'))
-  return { ...app, view: await ended(stack.api, app.token, importId) }
+  const importFile = (file: string) => upload(stack.api, app.token, Buffer.from(file))
+  const importIds = [await importFile('user_id,name,age\nu1,Ana,31\nu3,Cy,1\n'), await importFile('id\n1\n')] as const
+  const failed = await ended(stack.api, app.token, importIds[1])
+  return { ...app, completed: await ended(stack.api, app.token, importIds[0]), failed }
 }
 
 async function write(name: string, content: string | Buffer): Promise<string> {

@@ -67,6 +67,8 @@ export interface StackAccess {
   info(): Promise<StackInfo>
   /** Runs a `sluice` command with `--json` on this stack, in this process, after the commands before it. */
   sluice(...args: string[]): Promise<CommandResult>
+  /** Runs a command as {@link sluice} does, with `input` on stdin. */
+  sluiceReading(input: string, ...args: string[]): Promise<CommandResult>
   /** Runs a `sluice` command with `--json` as a process of its own, with `input` on stdin. */
   pipeToSluice(input: string | Readable, ...args: string[]): Promise<CommandResult>
   /** Returns the received mails to an address, newest first. */
@@ -142,7 +144,8 @@ export async function openStack(home: string): Promise<StackAccess> {
     api,
     db,
     info,
-    sluice: (...args) => runInProcess(home, args),
+    sluice: (...args) => runInProcess(home, '', args),
+    sluiceReading: (input, ...args) => runInProcess(home, input, args),
     pipeToSluice: (input, ...args) => runProcess(home, input, args),
     async mailsTo(email) {
       const mails = (await (await fetch(`${inbox}/api/mails`)).json()) as Mail[]
@@ -180,8 +183,9 @@ async function infoOf(home: string): Promise<StackInfo> {
   return info
 }
 
-async function runInProcess(home: string, args: string[]): Promise<CommandResult> {
-  const { code, stdout, stderr } = await runSluice([...args, '--json'], { ...nodeEnvironment, SLUICE_HOME: home })
+async function runInProcess(home: string, input: string, args: string[]): Promise<CommandResult> {
+  const env = { ...nodeEnvironment, SLUICE_HOME: home }
+  const { code, stdout, stderr } = await runSluice([...args, '--json'], env, input)
   return { code, json: parse(stdout), stderr }
 }
 

@@ -86,24 +86,58 @@ const refusals: Refusal[] = [
   },
 ]
 
-test.concurrent.for(refusals)(
-  'storage refuses $name; the import keeps waiting, and the declared upload succeeds',
-  async (refusal) => {
+/** What became of an upload that was refused, and of the declared upload afterwards. */
+interface Outcome {
+  refused: Awaited<ReturnType<typeof put>>
+  stateAfterRefusal: string
+  accepted: Awaited<ReturnType<typeof put>>
+  view: Awaited<ReturnType<typeof ended>>
+}
+
+/** Makes the uploads of all refusals. Returns their outcomes by name. */
+async function outcomesOf(tried: readonly Refusal[]): Promise<Map<string, Outcome>> {
+  const declared = async () => {
     const { token } = await openApp(stack, ['u1'])
-    const requested = await requestImport(stack.api, token, declare(file))
-    const { status, code } = await refusal.send(requested)
-    expect(refusal.answers.map((answer) => ({ code, ...answer }))).toContainEqual({ status, code })
+    return { token, requested: await requestImport(stack.api, token, declare(file)) }
+  }
+  const upload = ({ url, headers }: RequestedImport) => put(url, headers, file)
+  const sent = await Promise.all(
+    tried.map(async (refusal) => {
+      const { token, requested } = await declared()
+      return { refusal, token, requested, refused: await refusal.send(requested) }
+    }),
+  )
+  // Uploads are noticed in the order of their first requests. If storage had accepted a refused upload, it would be
+  // noticed before this later upload.
+  const later = await declared()
+  await upload(later.requested)
+  await ended(stack.api, later.token, later.requested.importId)
+  const uploaded = await Promise.all(
+    sent.map(async ({ requested, ...rest }) => {
+      const { state: stateAfterRefusal } = await statusOf(stack.api, rest.token, requested.importId)
+      return { ...rest, importId: requested.importId, stateAfterRefusal, accepted: await upload(requested) }
+    }),
+  )
+  const outcomes = new Map<string, Outcome>()
+  for (const { refusal, token, importId, ...outcome } of uploaded) {
+    outcomes.set(refusal.name, { ...outcome, view: await ended(stack.api, token, importId) })
+  }
+  return outcomes
+}
 
-    // Uploads are noticed in the order of their first requests. If storage had accepted the refused upload, it would be
-    // noticed before this later upload.
-    const later = await openApp(stack, ['u1'])
-    const after = await requestImport(stack.api, later.token, declare(file))
-    expect(await put(after.url, after.headers, file)).toEqual({ status: 200, code: undefined })
-    await ended(stack.api, later.token, after.importId)
-    expect((await statusOf(stack.api, token, requested.importId)).state).toBe('awaiting_upload')
+let outcomes: Map<string, Outcome>
+beforeAll(async () => {
+  outcomes = await outcomesOf(refusals)
+})
 
-    expect(await put(requested.url, requested.headers, file)).toEqual({ status: 200, code: undefined })
-    expect(await ended(stack.api, token, requested.importId)).toMatchObject({ state: 'completed', rows_applied: 1 })
+test.for(refusals)(
+  'storage refuses $name; the import keeps waiting, and the declared upload succeeds',
+  ({ name, answers }) => {
+    const outcome = outcomes.get(name)
+    expect(answers.map((answer) => ({ code: outcome?.refused.code, ...answer }))).toContainEqual(outcome?.refused)
+    expect(outcome?.stateAfterRefusal).toBe('awaiting_upload')
+    expect(outcome?.accepted).toEqual({ status: 200, code: undefined })
+    expect(outcome?.view).toMatchObject({ state: 'completed', rows_applied: 1 })
   },
 )
 

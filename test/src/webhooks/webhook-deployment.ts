@@ -22,7 +22,7 @@ export function importOneFile(deployment: Deployment, app: ClientApp): Promise<s
 }
 
 /** Returns the states of an app's deliveries. */
-export async function deliveryStates({ db }: Deployment, appId: number): Promise<string[]> {
+export async function deliveryStates({ db }: Pick<Deployment, 'db'>, appId: number): Promise<string[]> {
   const rows = await db.selectFrom('webhook_deliveries').select('state').where('app_id', '=', appId).execute()
   return rows.map(({ state }) => state)
 }

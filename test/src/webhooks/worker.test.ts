@@ -1,38 +1,42 @@
+import { createApp } from '@sluice/accounts'
+import { openStorage } from '@sluice/storage'
+import { addEndpoint } from '@sluice/webhooks'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
-import { openClientApp } from '../faults/harness/client.ts'
-import type { Deployment } from '../faults/harness/deployment.ts'
+import { openSmallDeployment, type SmallDeployment } from '../faults/harness/small-deployment.ts'
+import { queueFile } from '../imports/import-fixture.ts'
 import { sluice } from '../operators/command-line.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
-import { addReceiver, deliveryStates, importOneFile, startWebhookDeployment } from './webhook-deployment.ts'
-import { localEnvironment, makeDue } from './webhook-fixture.ts'
+import { deliveryStates } from './webhook-deployment.ts'
+import { localEnvironment, localRule, localSettings, makeDue } from './webhook-fixture.ts'
 
 // Worker processes send webhooks: none is lost with its process. workers.long.test.ts lets receivers hang.
-let deployment: Deployment
+let deployment: SmallDeployment
 let receiver: Receiver
+let appId: number
 beforeAll(async () => {
-  deployment = await startWebhookDeployment()
+  deployment = await openSmallDeployment(localEnvironment)
 })
 afterAll(() => deployment.close())
 beforeEach(async () => {
+  appId = (await createApp(deployment.db, { name: 'Shop', email: 'ann@example.com' })).appId
   receiver = await openReceiver()
   return () => receiver.close()
 })
 
 test('a delivery whose worker is killed arrives from another worker, under the same webhook-id', async () => {
-  const app = await openClientApp(deployment)
-  await addReceiver(deployment, app.appId, receiver)
+  const worker = await deployment.start('worker')
+  await addEndpoint(deployment.db, localSettings.ENCRYPTION_KEYS, localRule, appId, { url: receiver.url })
   receiver.next.push('hang')
-  const importId = await importOneFile(deployment, app)
+  const importId = await queueAnyFile()
   await until('the first request', () => receiver.received.length === 1)
-  const [worker] = deployment.workers()
-  worker?.kill('SIGKILL')
-  await worker?.exited
+  worker.kill('SIGKILL')
+  await Promise.all([worker.exited, deployment.start('worker')])
   // The lease of the dead worker ends.
   await makeDue(deployment)
   await until('the delivery', async () =>
-    (await deliveryStates(deployment, app.appId)).every((state) => state === 'delivered'),
+    (await deliveryStates(deployment, appId)).every((state) => state === 'delivered'),
   )
   const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
   expect(ids).toHaveLength(2)
@@ -44,7 +48,6 @@ test('a delivery whose worker is killed arrives from another worker, under the s
 }, 120_000)
 
 test('the commands add an endpoint, test it, replace its secret and remove it', async () => {
-  const { appId } = await openClientApp(deployment)
   const webhook = (name: string, ...args: string[]) =>
     sluice({ url: deployment.databaseUrl }, ['webhook', name, '--app', String(appId), ...args], localEnvironment)
   const added = (await webhook('add', '--url', receiver.url, '--events', 'export.completed,import.failed')).json
@@ -71,3 +74,13 @@ test('the commands add an endpoint, test it, replace its secret and remove it', 
   for (const name of ['remove', 'rotate', 'test']) expect((await webhook(name, id)).code).toBe(1)
   expect((await webhook('add', '--url', 'https://10.0.0.1/')).output).toContain('not public')
 }, 120_000)
+
+/** Queues an import of a file. Returns the import's ID. */
+async function queueAnyFile(): Promise<string> {
+  const storage = openStorage(deployment.storageSettings)
+  try {
+    return await queueFile({ database: deployment, storage }, appId, 'user_id,name\nann,Ann\n')
+  } finally {
+    storage.close()
+  }
+}

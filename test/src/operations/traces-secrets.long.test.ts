@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { startCollector } from './collector.ts'
+import { expectRoutesOnly, useSecrets } from './trace-secrets.ts'
+import { startTracedApps } from './traced-apps.ts'
+
+// As traces-secrets.test.ts, with a process for each app.
+test('traces of all apps contain routes, but no secret of a link, token or signature', async () => {
+  const collector = await startCollector()
+  const apps = await startTracedApps(collector.url, { processes: 'one each' })
+  const { secrets, importId } = await useSecrets(apps)
+  await apps.stop()
+  expectRoutesOnly(collector.spans, secrets)
+  // traces.long.test.ts has what the trace of an import contains.
+  const ofImport = collector.spans.filter(({ traceId }) => traceId === importId.replaceAll('-', ''))
+  expect(new Set(ofImport.map(({ service }) => service))).toEqual(new Set(['sluice-api', 'sluice-worker']))
+  expect(collector.spans.map(({ service }) => service)).toContain('sluice-s3-gateway')
+})
