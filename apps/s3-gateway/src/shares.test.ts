@@ -69,6 +69,6 @@ test('the uploads of an app start one after the other; other apps and other oper
   ])
   expect(started.slice(0, 3).map(([what]) => what)).toEqual(expect.arrayContaining(['first', 'other app', 'listing']))
   expect(started.slice(3).map(([what]) => what)).toEqual(['second', 'third'])
-  // A timer may end a fraction of a millisecond early.
-  expect(started.at(-1)?.[1]).toBeGreaterThan(79)
+  // Each of the two timers may end up to a millisecond early.
+  expect(started.at(-1)?.[1]).toBeGreaterThan(78)
 })

@@ -51,6 +51,12 @@ const nowAndThen = [
   /select exists \( select from imports i where \(i.dispatched_at is not null/,
 ]
 
+/**
+ * Whether the import's app is paused. Depending on its statistics, Postgres asks for this app, or reads the few paused
+ * apps by their own index.
+ */
+const isPaused = /exists \(select from apps where apps.app_id = imports.app_id and apps.paused_at is not null\)/
+
 /** Statements of the test itself. */
 const ofTheTest = [
   /^select "import_id", "state", "tries", "attempt", "retry_at" from "imports"/,
@@ -99,6 +105,7 @@ test('every statement of a request and of an import names the app, so that table
   const crossing = new Map<string, string[]>()
   for (const statement of statements) {
     const tables = tablesReadAcrossApps(statement, keyed)
+    if (isPaused.test(statement.text) && tables.every((table) => table === 'apps')) continue
     if (tables.length > 0) crossing.set(statement.text.replace('/* prepared */ ', ''), tables)
   }
   const known = [...Object.values(acrossApps), ...nowAndThen, ...ofTheTest]
