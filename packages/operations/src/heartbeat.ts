@@ -58,7 +58,6 @@ export function openHeartbeat(db: Database, queues: readonly string[], onError: 
     if (older < maintenanceHosts) isHost.resolve()
   }
   const write = () => {
-    clearTimeout(timer)
     writing = writing
       .then(beat)
       .catch(onError)

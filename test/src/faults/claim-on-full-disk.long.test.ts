@@ -2,6 +2,7 @@ import { sql } from '@sluice/database'
 import { onTestFinished, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
+import { largeChunkOf } from '../imports/error-chunk.ts'
 import { openClientApp, request, send } from './harness/client.ts'
 import { startDeployment } from './harness/deployment.ts'
 import { generateSoundFile } from './harness/generate.ts'
@@ -13,15 +14,7 @@ test('a worker that finds the disk full when it claims an import frees space, an
   const { db } = deployment
   const [other, app] = [await openClientApp(deployment), await openClientApp(deployment)]
   const { importId } = await request(deployment, other, generateSoundFile(seeded(1), 0, 10))
-  const chunk = {
-    app_id: other.appId,
-    import_id: importId,
-    position: 1,
-    content: Buffer.alloc(2 ** 21),
-    starts_at: 0,
-    bytes: 0,
-  }
-  await db.insertInto('import_error_chunks').values(chunk).execute()
+  await db.insertInto('import_error_chunks').values(largeChunkOf(other.appId, importId)).execute()
   // Simulates a full disk: claims succeed as soon as these rows are deleted.
   await sql
     .raw(`

@@ -2,6 +2,7 @@ import { sql } from '@sluice/database'
 import { runImport } from '@sluice/imports'
 import { expect } from 'vitest'
 import { until } from '../environment/wait.ts'
+import { largeChunkOf } from './error-chunk.ts'
 import {
   claim,
   type ImportFixture,
@@ -57,15 +58,7 @@ export async function beginToMakeRoom({
   const { db } = fixture.database
   const otherApp = await openApp(fixture)
   const largest = await queueFile(fixture, otherApp, file)
-  const chunk = {
-    app_id: otherApp,
-    import_id: largest,
-    position: 1,
-    content: Buffer.alloc(2 ** 21),
-    starts_at: 0,
-    bytes: 0,
-  }
-  await db.insertInto('import_error_chunks').values(chunk).execute()
+  await db.insertInto('import_error_chunks').values(largeChunkOf(otherApp, largest)).execute()
   await hold(fixture, 'marking', `new.import_id = '${importId}' and new.error_file_ends_before_row > 0`)
   const made = await failOnFullDisk(fixture)
   await untilOneIsHeld(fixture)

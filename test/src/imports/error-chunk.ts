@@ -42,3 +42,9 @@ export function errorChunkOf(
     },
   }
 }
+
+/** Returns a row of `import_error_chunks` of 2 MiB, so that its import keeps more than others. No test reads it. */
+export function largeChunkOf(appId: number, importId: string) {
+  const content = Buffer.alloc(2 ** 21)
+  return { app_id: appId, import_id: importId, position: 1, content, starts_at: 0, bytes: 0 }
+}

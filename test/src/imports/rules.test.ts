@@ -1,6 +1,7 @@
 import { registeredKeys, registerKeys } from '@sluice/profiles'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type ImportFixture, importFile, openApp, openImportFixture, profilesOf } from './import-fixture.ts'
+import { expectErrorsOfWideFile } from './wide-file-errors.ts'
 
 // Each rule of service.md (Bulk import CSV file, Error CSV file) and design.md §3 that an import follows.
 let fixture: ImportFixture
@@ -69,19 +70,7 @@ describe('row messages', () => {
 
 // rules.long.test.ts has a file whose messages take 17 MB.
 test('in a wide file in which every cell is wrong, each row is in the error file once, with a message for each cell', async () => {
-  const names = Array.from({ length: 300 }, (_, i) => `a column with a name of some length, number ${i}`)
-  const wide = await openImportFixture({ BATCH_ROWS: '100' })
-  const appId = await openApp(wide, ['u1'])
-  await wide.database.db
-    .transaction()
-    .execute((tx) => registerKeys(tx, appId, new Map(names.map((name) => [name, 'int'])), 500))
-  const header = ['user_id', ...names.map((name) => `"${name}"`)].join(',')
-  const { view, errorFile } = await importFile(wide, appId, `${header}\n${`u1${',x'.repeat(300)}\n`.repeat(200)}`)
-  expect(view).toMatchObject({ state: 'completed', rows_total: 200, rows_failed: 200 })
-  const lines = errorFile?.toString().trimEnd().split('\n') ?? []
-  expect(lines).toHaveLength(201)
-  expect(new Set(lines.slice(1).map((line) => line.match(/should be integer/g)?.length))).toEqual(new Set([300]))
-  await wide.close()
+  await expectErrorsOfWideFile(200, { BATCH_ROWS: '100' })
 })
 
 describe('values', () => {

@@ -120,7 +120,10 @@ test('a worker is lost if it does not report in time, and forgotten after an hou
   ])
 })
 
-/** Opens the heartbeats of `count` workers one after another. `hosts` are the numbers of those selected so far. */
+/**
+ * Opens the heartbeat of a worker for each list of queues, one after another. `hosts` are the numbers of the workers
+ * that were selected so far.
+ */
 async function openHeartbeats(queues: readonly (readonly string[])[]) {
   const hosts: number[] = []
   const heartbeats: Heartbeat[] = []

@@ -12,6 +12,7 @@ import { onTestFinished } from 'vitest'
 import { freePort } from '../environment/free-port.ts'
 import { nodeEnvironment } from '../environment/program.ts'
 import { openSmallDeployment } from '../faults/harness/small-deployment.ts'
+import { mailsIn } from '../stack/running-stack.ts'
 
 const register = new URL('../../../packages/traces/src/register.ts', import.meta.url).href
 
@@ -62,10 +63,7 @@ export async function startTracedApps(
   return {
     ...{ api: deployment.api, dashboard, gateway, db: deployment.db },
     openAccessKey: (appId) => createAccessKey(deployment.db, keys, appId),
-    async mailsTo(email) {
-      const mails = (await (await fetch(`${inbox.url}/api/mails`)).json()) as { to: string[]; text: string }[]
-      return mails.filter(({ to }) => to.includes(email)).map(({ text }) => text)
-    },
+    mailsTo: async (email) => (await mailsIn(inbox.url, email)).map(({ text }) => text),
     stop,
   }
 }

@@ -134,6 +134,12 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
   return stack
 }
 
+/** Returns the mails to an address that an inbox has received, newest first. */
+export async function mailsIn(inboxUrl: string, email: string): Promise<Mail[]> {
+  const mails = (await (await fetch(`${inboxUrl}/api/mails`)).json()) as Mail[]
+  return mails.filter(({ to }) => to.includes(email))
+}
+
 /** Opens a stack that runs on the folder `home`. */
 export async function openStack(home: string): Promise<StackAccess> {
   const info = () => infoOf(home)
@@ -147,10 +153,7 @@ export async function openStack(home: string): Promise<StackAccess> {
     sluice: (...args) => runInProcess(home, '', args),
     sluiceReading: (input, ...args) => runInProcess(home, input, args),
     pipeToSluice: (input, ...args) => runProcess(home, input, args),
-    async mailsTo(email) {
-      const mails = (await (await fetch(`${inbox}/api/mails`)).json()) as Mail[]
-      return mails.filter(({ to }) => to.includes(email))
-    },
+    mailsTo: (email) => mailsIn(inbox ?? '', email),
     close,
   }
 }

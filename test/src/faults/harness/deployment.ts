@@ -8,7 +8,7 @@ import { migrateQueue } from '@sluice/queue'
 import { type S3Endpoint, startS3Endpoint } from '@sluice/s3-endpoint'
 import { openStorage, type Storage, type StorageSettings } from '@sluice/storage'
 import { type AppProcess, type LogLine, startApp } from './app-process.ts'
-import { modelSettings } from './expectation.ts'
+import { appSettings } from './app-settings.ts'
 import { type MailServer, startMailServer } from './mail-server.ts'
 import {
   type FaultyPostgres,
@@ -80,9 +80,6 @@ interface ProcessOverrides {
   within?: readonly string[]
 }
 
-/** Encrypts the secrets in the database. */
-const encryptionKey = Buffer.alloc(32, 1).toString('base64')
-
 /** How long after its end a process is replaced, ms. */
 const replacementDelayMs = 200
 
@@ -125,19 +122,15 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
   const api = `http://127.0.0.1:${apiNetwork.port}`
   const orderWaitMs = options.orderWaitMs ?? 30_000
   const env = {
+    ...appSettings,
     DATABASE_URL: pooler?.url ?? postgres.url,
     ...(redis && { REDIS_URL: redis.url }),
     ...stored.settings,
     SMTP_URL: `smtp://127.0.0.1:${mailNetwork.port}`,
-    MAIL_FROM: 'Sluice <no-reply@sluice.test>',
-    ENCRYPTION_KEYS: encryptionKey,
     API_URL: api,
     API_PORT: '0',
     RATE_LIMIT_BULK_IMPORT: '1000000/60s',
-    BATCH_ROWS: String(modelSettings.batchRows),
-    INFERENCE_ROWS: String(modelSettings.inferenceRows),
     UPLOAD_ORDER_WAIT: `${orderWaitMs}ms`,
-    UPLOAD_CHECK_INTERVAL: '200ms',
     ...options.env,
   }
   const log: LogLine[] = []

@@ -6,7 +6,7 @@ import { openTestDatabase } from '../../environment/database.ts'
 import { freePort } from '../../environment/free-port.ts'
 import { makeBucket, testStorageSettings } from '../../environment/storage.ts'
 import { type AppProcess, startApp } from './app-process.ts'
-import { modelSettings } from './expectation.ts'
+import { appSettings } from './app-settings.ts'
 import { type MailServer, startMailServer } from './mail-server.ts'
 
 /**
@@ -47,16 +47,12 @@ export async function openSmallDeployment(env: Record<string, string> = {}): Pro
   const apiPort = await freePort()
   const api = `http://127.0.0.1:${apiPort}`
   const settings = {
+    ...appSettings,
     DATABASE_URL: database.url,
     ...storageSettings,
     SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
-    MAIL_FROM: 'Sluice <no-reply@sluice.test>',
-    ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
     API_URL: api,
     API_PORT: String(apiPort),
-    BATCH_ROWS: String(modelSettings.batchRows),
-    INFERENCE_ROWS: String(modelSettings.inferenceRows),
-    UPLOAD_CHECK_INTERVAL: '200ms',
     ...env,
   }
   const processes: AppProcess[] = []
