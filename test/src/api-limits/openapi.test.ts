@@ -274,13 +274,14 @@ describe('answers are as documented', () => {
     '%s to a request that is not HTTP, too large or too slow',
     async (_, operation) => {
       const line = `${operation.method} ${pathOf(operation)} HTTP/1.1\r\nHost: x\r\n`
-      const broken = {
-        not_http: `${line}broken\r\n\r\n`,
-        large_headers: `${line}X-Long: ${'x'.repeat(20_000)}\r\n\r\n`,
-        too_slow: line,
-      }
-      for (const [key, request] of Object.entries(broken)) {
-        const answer = answered(await sendRaw(strict.url, [request]))
+      // Only the last request may be too slow, however busy the machine is.
+      const broken = [
+        ['not_http', api, `${line}broken\r\n\r\n`],
+        ['large_headers', api, `${line}X-Long: ${'x'.repeat(20_000)}\r\n\r\n`],
+        ['too_slow', strict, line],
+      ] as const
+      for (const [key, to, request] of broken) {
+        const answer = answered(await sendRaw(to.url, [request]))
         check.answer(operation, answer)
         expect({ status: answer.status, value: parsed(answer) }).toEqual(exampleOf(operation, key))
       }

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { sql } from '@sluice/database'
 import { receiveImport, runImport } from '@sluice/imports'
 import { pino } from 'pino'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { claim, type ImportFixture, openApp, openImportFixture, queueFile, resultOf } from './import-fixture.ts'
+import { compactImports, sizeOfImports } from './table-size.ts'
 
 // The cost of a file depends on its bytes, not on the width of its header or on cells without a column.
 let fixture: ImportFixture
@@ -29,6 +29,7 @@ describe('a header of 25,908 columns above rows of one value', () => {
   async function importWith(header: string): Promise<{ batches: number; cpu: number; imports: number }> {
     const own = await openImportFixture()
     onTestFinished(own.close)
+    await compactImports(own.database.db)
     const appId = await openApp(own, ['u'])
     const importId = await queueFile(own, appId, gzipSync(`${header}\n${rows}`), 'application/gzip')
     const claimed = await claim(own, appId, importId)
@@ -37,10 +38,7 @@ describe('a header of 25,908 columns above rows of one value', () => {
     const cpu = await cpuTime(() => runImport(context, claimed, new AbortController().signal))
     const { view } = await resultOf(own, appId, importId)
     expect(view).toMatchObject({ state: 'completed', rows_total: 200_000, rows_failed: 0, types: {} })
-    const { rows: sizes } = await sql<{ bytes: number }>`select pg_table_size('imports') as bytes`.execute(
-      own.database.db,
-    )
-    return { batches, cpu, imports: sizes[0]?.bytes ?? 0 }
+    return { batches, cpu, imports: await sizeOfImports(own.database.db) }
   }
 
   test('costs as many batches as a narrow header and about the same CPU time, and is written once', async () => {
