@@ -1,2 +1,2 @@
-export { openPool, type Pool } from './pool.ts'
+export { openPool, type Pool, type PoolClient } from './pool.ts'
 export { sendTransactionSettings } from './transaction-settings.ts'

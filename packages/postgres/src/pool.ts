@@ -7,6 +7,9 @@ import { applySettings, type TransactionSettings } from './transaction-settings.
 /** A pool of connections. */
 export type Pool = pg.Pool
 
+/** A connection that somebody took from a pool. */
+export type PoolClient = pg.PoolClient
+
 /**
  * The options of pg's pool, without options that poolers refuse: they set parameters of the session.
  */

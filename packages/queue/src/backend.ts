@@ -14,6 +14,7 @@ import {
   type WorkerOptions,
   withBackend,
 } from 'bullmq'
+import { closeHalfOpenListeners } from './half-open.ts'
 
 /** Creates BullMQ's queues and workers on one store. The rest of this package does not know which store it is. */
 export interface Backend {
@@ -131,8 +132,8 @@ function postgresBackend(databaseUrl: string): Backend {
   const { Queue, Worker } = withBackend(createPostgresBackend)
   // All queues of a process share three connections for commands. Each worker needs a further connection, which listens
   // for new jobs. The types of pg and BullMQ differ only in their listeners, so the assertion is safe.
-  const open = () =>
-    openPool(databaseUrl, {
+  const open = () => {
+    const opened = openPool(databaseUrl, {
       max: 3 + queueNames.length,
       connectionTimeoutMillis: 10_000,
       query_timeout: responseTimeoutMs,
@@ -141,7 +142,10 @@ function postgresBackend(databaseUrl: string): Backend {
       // Without synchronous commits, a crash may lose the queue's last milliseconds. Maintenance enqueues the lost jobs
       // again.
       settings: { search_path: schema, synchronous_commit: 'off' },
-    }) as unknown as Exclude<PostgresConnectionOptions, string | PostgresPoolConfig>
+    })
+    closeHalfOpenListeners(opened, responseTimeoutMs)
+    return opened as unknown as Exclude<PostgresConnectionOptions, string | PostgresPoolConfig>
+  }
   let pool: ReturnType<typeof open> | undefined
   let users = 0
   const connect = () => {

@@ -1,0 +1,26 @@
+import type { Pool, PoolClient } from '@sluice/postgres'
+
+/**
+ * Closes the connections of workers that listen for jobs as soon as a query shows that the server no longer answers. A
+ * listening connection sends nothing, so that nobody else would notice, and its worker would learn of jobs only when it
+ * looks for them again. BullMQ opens a new connection, and the worker looks for jobs at once.
+ *
+ * A query ends `queryTimeoutMs` after its start at the latest. Whoever has held a connection for longer listens, and
+ * did so before the query without an answer started.
+ */
+export function closeHalfOpenListeners(pool: Pool, queryTimeoutMs: number): void {
+  const heldSince = new Map<PoolClient, number>()
+  pool.on('acquire', (client) => heldSince.set(client, performance.now()))
+  pool.on('release', (error, client) => {
+    heldSince.delete(client)
+    if (!isQueryTimeout(error)) return
+    for (const [held, since] of heldSince) {
+      if (since <= performance.now() - queryTimeoutMs) held.connection.stream.destroy()
+    }
+  })
+}
+
+/** Returns whether a query ended because of the pool's `query_timeout`. */
+function isQueryTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Query read timeout'
+}
