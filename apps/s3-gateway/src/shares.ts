@@ -21,7 +21,7 @@ const callsPerApp = 50
  * Time between the starts of two uploads of an app, ms. Small files cost much per byte: 20 clients at once, without
  * these pauses, made another app's listing take four times as long.
  */
-const uploadStartMs = 40
+const uploadStartMs = 60
 
 /** Maximum number of requests in flight, of all apps and of each app. */
 interface ShareLimits {

@@ -49,7 +49,7 @@ test('parameters of megabytes arrive as they were sent, among others of all kind
       if (given.some((each) => typeof each === 'string')) return
       expect(rows[0]).toEqual({ first, second, third: Buffer.isBuffer(third) ? third.length : null })
     }),
-    { numRuns: 50 },
+    { numRuns: 20 },
   )
 })
 

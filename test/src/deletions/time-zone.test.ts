@@ -1,9 +1,6 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { nodeEnvironment } from '../environment/program.ts'
+import { refusals } from '../environment/refused-settings.ts'
+import { runSluice } from '../environment/sluice-command.ts'
 
 // Deletion dates are irrevocable: no process that computes them starts with a time zone that it does not know.
 const settings = {
@@ -16,16 +13,23 @@ const settings = {
   S3_SECRET_ACCESS_KEY: 'none',
   SMTP_URL: 'smtp://127.0.0.1:1',
 }
+const refusal = /^(sluice: )?Settings:\n {2}SERVICE_TIMEZONE must be an IANA time zone such as [^\n]*\n(exit 1\n)?$/
 
-test.each([
-  ['api', [], 'Mars/Olympus_Mons'],
-  ['worker', [], '+09:00'],
-  ['cli', ['deletions', 'run'], 'Berlin'],
-])('%s %j refuses the unknown time zone %s at its start, and names the setting', async (app, args, timeZone) => {
-  const entry = fileURLToPath(new URL(`../../../apps/${app}/src/main.ts`, import.meta.url))
-  const env = { ...nodeEnvironment, ...settings, SERVICE_TIMEZONE: timeZone }
-  const child = spawn(process.execPath, [entry, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 50_000 })
-  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-  expect(stderr).toMatch(/^(sluice: )?Settings:\n {2}SERVICE_TIMEZONE must be an IANA time zone such as [^\n]*\n$/)
+test.each(['Mars/Olympus_Mons', '+09:00', 'Berlin'])(
+  'a command refuses the unknown time zone %s at its start, and names the setting',
+  async (timeZone) => {
+    const environment = { ...settings, SERVICE_TIMEZONE: timeZone }
+    const refused = { code: 1, stdout: '', stderr: expect.stringMatching(refusal) }
+    expect(await runSluice(['deletions', 'run'], environment)).toEqual(refused)
+  },
+)
+
+test('API and worker refuse an unknown time zone at their start, and name the setting', async () => {
+  const refused = expect.stringMatching(refusal)
+  expect(await refusals(['api', 'worker'], { ...settings, SERVICE_TIMEZONE: '+09:00' })).toEqual(
+    new Map([
+      ['api', refused],
+      ['worker', refused],
+    ]),
+  )
 })

@@ -7,9 +7,10 @@ import { PodDisruptionBudget } from 'kubernetes-models/policy/v1'
 import { ConfigMap, Service } from 'kubernetes-models/v1'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { appNames } from '../environment/refused-settings.ts'
 import { fits, readValues, rendered, valuesWith } from './chart-fixture.ts'
 import { renderTemplate } from './chart-template.ts'
-import { appNames, secrets } from './secrets-of-app.ts'
+import { secrets } from './secrets-of-app.ts'
 
 const models = [
   ConfigMap,

@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { nodeEnvironment } from '../environment/program.ts'
+import { appNames, refusals } from '../environment/refused-settings.ts'
 
 /** Settings that are secret or contain a password. */
 export const secrets = [
@@ -16,9 +14,6 @@ export const secrets = [
   'ENCRYPTION_KEYS',
   'OIDC_CLIENT_SECRET',
 ] as const
-
-/** Apps that run as deployments. */
-export const appNames = ['api', 'worker', 'dashboard', 's3-gateway'] as const
 
 /**
  * Secrets that `sluice migrate` reads. {@link secretsOfApps} cannot determine them, because the command stops at the
@@ -42,16 +37,7 @@ export async function secretsOfApps(): Promise<ReadonlyMap<string, string[]>> {
     'OIDC_CLIENT_SECRET',
   ]
   const missing = Object.fromEntries(optional.map((name) => [`${name}_FILE`, '/missing']))
-  const entry = fileURLToPath(new URL('refused-settings-process.ts', import.meta.url))
-  const said = await new Promise<string>((resolve) => {
-    const env = { ...nodeEnvironment, ...bad, ...missing }
-    execFile(process.execPath, [entry, ...appNames], { env }, (_, __, stderr) => resolve(stderr))
-  })
-  const reports = said.split(/^app /m).slice(1)
-  return new Map(
-    reports.map((report) => {
-      const [app = ''] = report.split('\n', 1)
-      return [app, secrets.filter((name) => new RegExp(`^ +${name}(?:_FILE)? `, 'm').test(report)).toSorted()]
-    }),
-  )
+  const reports = await refusals(appNames, { ...bad, ...missing })
+  const reported = (report: string) => secrets.filter((name) => new RegExp(`^ +${name}(?:_FILE)? `, 'm').test(report))
+  return new Map([...reports].map(([app, report]) => [app, reported(report).toSorted()]))
 }

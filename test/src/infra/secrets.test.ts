@@ -1,8 +1,9 @@
 import { readSettings, type SettingName, settings } from '@sluice/config'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { appNames } from '../environment/refused-settings.ts'
 import { secretsGivenTo } from './chart-fixture.ts'
 import { services } from './compose-fixture.ts'
-import { appNames, secrets, secretsOfApps, secretsOfMigration } from './secrets-of-app.ts'
+import { secrets, secretsOfApps, secretsOfMigration } from './secrets-of-app.ts'
 
 // Each process is given only the secrets that it reads.
 let secretsRead: ReadonlyMap<string, string[]>
