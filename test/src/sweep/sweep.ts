@@ -3,7 +3,7 @@ import { type Cut, type RunResult, runScenario } from './run.ts'
 import type { Scenario } from './scenario.ts'
 import type { SweepServers } from './servers.ts'
 
-/** Number of undisturbed runs that decide which messages are points. */
+/** Number of undisturbed runs that decide which messages are points, unless a caller says otherwise. */
 const referenceRuns = 3
 
 /**
@@ -81,10 +81,17 @@ export async function sweepPairs(servers: SweepServers, scenario: Scenario, opti
   return figures
 }
 
-/** Returns the numbered points of a scenario. Throws if an undisturbed run breaks a rule. */
-export async function findPoints(servers: SweepServers, scenario: Scenario, lanes: number): Promise<NumberedPoint[]> {
+/**
+ * Returns the numbered points that a scenario's undisturbed runs have in common. Throws if such a run breaks a rule.
+ */
+export async function findPoints(
+  servers: SweepServers,
+  scenario: Scenario,
+  lanes: number,
+  runCount = referenceRuns,
+): Promise<NumberedPoint[]> {
   const runs: (readonly Point[])[] = []
-  await inLanes(Array.from({ length: referenceRuns }), lanes, async () => {
+  await inLanes(Array.from({ length: runCount }), lanes, async () => {
     const { points, violations, log } = await runScenario(servers, { scenario, cuts: [] })
     if (violations.length > 0) throw new Error(`${scenario.name} fails without a cut: ${violations.join('\n')}\n${log}`)
     runs.push(points)
