@@ -119,7 +119,9 @@ async function expectCompletion(stack: RunningStack, app: App): Promise<void> {
     from deletion_requests where app_id = ${app.appId}
   `.execute(stack.db)
   const all = users.length
-  expect(rows).toEqual([{ requested: 2 * requested, settled: all, deleted: all, values: all, proofs: 2 * requested, named: 0 }])
+  expect(rows).toEqual([
+    { requested: 2 * requested, settled: all, deleted: all, values: all, proofs: 2 * requested, named: 0 },
+  ])
   await until('the end of sending', async () => {
     const mails = await stack.db.selectFrom('mails').select('state').where('app_id', '=', app.appId).execute()
     return mails.every(({ state }) => state === 'sent')
