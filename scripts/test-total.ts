@@ -1,4 +1,6 @@
-import { summaryOf } from './tests/results.ts'
+import { failuresOf, summaryOf } from './tests/results.ts'
 
-// Prints how many tests passed, failed and were skipped in the last npm test and the last npm run test:long together.
+// Prints which tests failed in the last npm test and the last npm run test:long, and how many passed, failed and were
+// skipped in both together.
+for (const failure of await failuresOf(['fast', 'long'])) console.log(failure)
 console.log(await summaryOf(['fast', 'long']))

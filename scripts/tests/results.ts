@@ -1,5 +1,5 @@
 import { readFile, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { root } from '../modules.ts'
 
 /** The parts of the tests, each with its vitest projects. `fast` and `long` together are `all`. */
@@ -19,6 +19,38 @@ export function reportOf(part: Part): string {
 /** Removes the report of an earlier run, so that it cannot count for a run that does not reach its end. */
 export async function removeReport(part: Part): Promise<void> {
   await rm(reportOf(part), { force: true })
+}
+
+/** A test file in the JSON report of vitest. */
+interface ReportedFile {
+  name: string
+  status: 'passed' | 'failed'
+  /** Why the file as a whole failed, or empty. */
+  message: string
+  assertionResults: { status: string; fullName: string; failureMessages: string[] }[]
+}
+
+/**
+ * Returns a line for each test that failed: its file, its name and the first line of its error. The output of a long
+ * run is often cut, and then these lines at its end are all that is left of a failure.
+ */
+export async function failuresOf(ran: readonly Part[]): Promise<string[]> {
+  const failures: string[] = []
+  for (const part of ran) {
+    const text = await readFile(reportOf(part), 'utf8').catch(() => '{}')
+    const { testResults = [] } = JSON.parse(text) as { testResults?: ReportedFile[] }
+    for (const { name, status, message, assertionResults } of testResults) {
+      const failed = assertionResults.filter((result) => result.status === 'failed')
+      const reasons = failed.map(({ fullName, failureMessages: [reason = ''] }) => `${fullName}: ${firstLine(reason)}`)
+      if (status === 'failed' && failed.length === 0) reasons.push(firstLine(message))
+      failures.push(...reasons.map((reason) => `failed: ${relative(root, name)}: ${reason}`))
+    }
+  }
+  return failures
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? ''
 }
 
 /** Returns one plain line about the parts that have run, for people and for programs that count tests. */

@@ -78,13 +78,9 @@ export function connect(databaseUrl: string, options: ConnectOptions = {}): Conn
       enable_seqscan: 'off',
     },
     types,
+    ...(options.onError && { onError: options.onError }),
   })
-  const onError = options.onError ?? (() => {})
-  pool.on('error', onError)
   pool.on('connect', (client) => {
-    // If a connection breaks between two queries of a transaction, only the client emits an error, not the pool. The
-    // transaction's next query fails.
-    client.on('error', onError)
     prepareMarked(client)
     sendPipelines(client)
     sendLargeParametersUncopied(client)

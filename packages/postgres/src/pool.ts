@@ -27,18 +27,25 @@ interface PoolOptions
   > {
   /** Settings of Postgres that apply to each transaction and statement. */
   settings?: TransactionSettings
+  /** Called when a connection breaks. The query on it, or the next one, fails as well. Defaults to doing nothing. */
+  onError?: (error: Error) => void
 }
 
 /**
  * Opens a pool of connections to Postgres, lazily: if the database is unreachable, the first query fails, not this
  * call. Throws if the address is malformed.
  */
-export function openPool(databaseUrl: string, { settings = {}, ...options }: PoolOptions): Pool {
+export function openPool(databaseUrl: string, { settings = {}, onError = () => {}, ...options }: PoolOptions): Pool {
   const address = parseAddress(databaseUrl)
   const config = { ...address.config, ...options }
-  return new pg.Pool({
+  const pool = new pg.Pool({
     ...config,
     Client: clientClass(config, hostsOf(address), address.needsWritable),
     ...(Object.keys(settings).length > 0 && { onConnect: (client) => applySettings(client, settings) }),
   })
+  // An error without a listener would end the process. pg's pool listens only to connections that nobody uses, and
+  // BullMQ does not listen to all that it uses.
+  pool.on('connect', (client) => client.on('error', onError))
+  pool.on('error', () => {}) // the connection has called onError
+  return pool
 }

@@ -29,8 +29,6 @@ export function openPostgresCounters(databaseUrl: string): Counters {
     query_timeout: timeoutMs,
     application_name: 'sluice rate limits',
   })
-  // The next query opens another connection. Each request that is not counted reports its own error.
-  pool.on('error', () => {})
   const add = joinCalls<Addition, Tally>((_, additions) => addAll(pool, additions))
   return {
     counter: (windowMs) => (key, requests) => add('', { key, requests, windowMs }),

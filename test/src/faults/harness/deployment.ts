@@ -69,6 +69,7 @@ export interface Deployment {
   apis(): AppProcess[]
   /** Ends all processes as a supervisor does. Throws if a process does not end by itself. */
   stopApps(): Promise<void>
+  /** Ends everything. Throws if an error that nobody handled ended a process. */
   close(): Promise<void>
 }
 
@@ -170,7 +171,12 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
       // A half-open connection may prevent a clean end: the process then exits by itself with code 1.
       if (ends.some((end) => end !== 0 && end !== 1)) throw new Error(`processes ended with ${ends.join(', ')}`)
     },
-    close: () => parts.disposeAsync(),
+    async close() {
+      await parts.disposeAsync()
+      // A process that ends so is replaced, and most tests would not notice.
+      const crash = log.find(({ msg }) => msg === 'uncaughtException' || msg === 'unhandledRejection')
+      if (crash !== undefined) throw new Error(`a process ended by an error: ${JSON.stringify(crash)}`)
+    },
   }
 }
 

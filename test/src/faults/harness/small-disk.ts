@@ -30,7 +30,10 @@ export async function mountSmallDisk(bytes: number): Promise<SmallDisk | undefin
     path,
     async fill(freeBytes = 0) {
       const { bavail, bsize } = await statfs(path)
-      await writeFile(ballast, Buffer.alloc(bavail * bsize - freeBytes))
+      await writeFile(ballast, Buffer.alloc(bavail * bsize - freeBytes)).catch((error: NodeJS.ErrnoException) => {
+        // Somebody else took some of the space meanwhile. The disk is full all the same.
+        if (error.code !== 'ENOSPC') throw error
+      })
     },
     empty: () => rm(ballast, { force: true }),
     async remove() {
