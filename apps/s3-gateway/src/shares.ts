@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Admit, type OperationName, S3Error } from '@sluice/s3-endpoint'
-import { openShares } from '@sluice/service'
+import { openShares, openTurns } from '@sluice/service'
 import { maxRelayRequests } from '@sluice/storage'
 import type { Sender } from './access.ts'
 
@@ -45,17 +44,6 @@ export function admitSender(uploadsPerApp: number, startMs = uploadStartMs): Adm
     if (release === undefined) throw new S3Error('SlowDown', 'Please reduce your request rate.')
     if (uploads.has(operation)) await untilTurn(sender.appId)
     return release
-  }
-}
-
-/** Returns a function that waits until `intervalMs` have passed since the turn of the app's preceding caller. */
-function openTurns(intervalMs: number): (appId: number) => Promise<void> {
-  const turns = new Map<number, number>()
-  return async (appId) => {
-    const now = performance.now()
-    const turn = Math.max(now, (turns.get(appId) ?? 0) + intervalMs)
-    turns.set(appId, turn)
-    if (turn > now) await delay(turn - now)
   }
 }
 

@@ -36,3 +36,18 @@ test('the uploads of an app in a window are limited, whichever member sends them
   expect(refused.text).toContain('Too many files were uploaded lately. Please try again in 60 minutes.')
   expect((await post(other.appId)).status).toBe(303)
 })
+
+test('the uploads of an app start one after the other, so that many at once do not slow other apps down', async () => {
+  const dashboard = await openTestDashboard()
+  onTestFinished(dashboard.close)
+  const { appId } = await openApp(dashboard)
+  const visitor = await signIn(dashboard, 'member@example.com')
+  const path = `/apps/${appId}/data-import`
+  const began = performance.now()
+  const answers = await Promise.all(
+    [1, 2, 3, 4, 5].map((user) => visitor.postFile(path, 'a.csv', new Blob([`user_id,n\nu${user},1\n`]), path)),
+  )
+  expect(answers.map(({ status }) => status)).toEqual([303, 303, 303, 303, 303])
+  // Four pauses of 100 ms. Each timer may end up to a millisecond early.
+  expect(performance.now() - began).toBeGreaterThan(396)
+})

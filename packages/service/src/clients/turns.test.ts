@@ -1,0 +1,27 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { openTurns } from './turns.ts'
+
+/** Each timer may end up to a millisecond early. */
+const early = 1
+
+test('the turns of an owner are apart, in the order of the calls; other owners do not wait', async () => {
+  const untilTurn = openTurns(40)
+  const began = performance.now()
+  const order: string[] = []
+  const take = async (what: string, owner: number) => {
+    await untilTurn(owner)
+    order.push(what)
+  }
+  await Promise.all([take('first', 1), take('second', 1), take('third', 1), take('other owner', 2)])
+  expect(order).toEqual(['first', 'other owner', 'second', 'third'])
+  expect(performance.now() - began).toBeGreaterThan(80 - 2 * early)
+})
+
+test('an owner whose last turn is long ago does not wait', async () => {
+  const untilTurn = openTurns(20)
+  await untilTurn(1)
+  await delay(20 + early)
+  const turn = untilTurn(1).then(() => 'turn')
+  expect(await Promise.race([turn, new Promise((resolve) => setImmediate(() => resolve('a pause')))])).toBe('turn')
+})
