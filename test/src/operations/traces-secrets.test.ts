@@ -3,7 +3,7 @@ import { startCollector } from './collector.ts'
 import { expectRoutesOnly, useSecrets } from './trace-secrets.ts'
 import { startTracedApps } from './traced-apps.ts'
 
-// Tracing more than doubles the time that a process needs to start, so one process runs all apps here.
+// Each process takes seconds to start on a busy machine, so one process runs all apps here.
 // traces-secrets.long.test.ts has a process for each app.
 test('traces of all apps contain routes, but no secret of a link, token or signature', async () => {
   const collector = await startCollector()
