@@ -1,16 +1,12 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { createAccessKey } from '@sluice/access-keys'
 import { readSettings } from '@sluice/config'
 import type { Database } from '@sluice/database'
 import { startInbox } from '@sluice/local-stack'
 import { onTestFinished } from 'vitest'
 import { freePort } from '../environment/free-port.ts'
-import { nodeEnvironment } from '../environment/program.ts'
 import { openSmallDeployment } from '../faults/harness/small-deployment.ts'
 import { mailsIn } from '../stack/running-stack.ts'
 
@@ -34,13 +30,10 @@ export interface TracedApps {
 }
 
 /**
- * Starts the apps in one process or in a process each, and waits until they are ready. They send their spans to
- * `collectorUrl`. Everything closes when the test ends.
+ * Starts the apps, and waits until they are ready. They send their spans to `collectorUrl`. Everything closes when the
+ * test ends.
  */
-export async function startTracedApps(
-  collectorUrl: string,
-  { processes }: { processes: 'one' | 'one each' },
-): Promise<TracedApps> {
+export async function startTracedApps(collectorUrl: string): Promise<TracedApps> {
   const inbox = await openInbox()
   const [dashboardPort, gatewayPort] = [await freePort(), await freePort()]
   const [dashboard, gateway] = [`http://127.0.0.1:${dashboardPort}`, `http://127.0.0.1:${gatewayPort}`]
@@ -54,17 +47,14 @@ export async function startTracedApps(
     S3_GATEWAY_PORT: String(gatewayPort),
   })
   onTestFinished(() => deployment.close())
-  const stop = processes === 'one' ? await startTogether(deployment.settings) : deployment.stopApps
-  if (processes === 'one each') {
-    const apps = ['api', 'worker', 'dashboard', 's3-gateway'] as const
-    await Promise.all(apps.map((app) => deployment.start(app)))
-  }
+  const apps = ['api', 'worker', 'dashboard', 's3-gateway'] as const
+  await Promise.all(apps.map((app) => deployment.start(app)))
   const { ENCRYPTION_KEYS: keys } = readSettings(deployment.settings, ['ENCRYPTION_KEYS'])
   return {
     ...{ api: deployment.api, dashboard, gateway, db: deployment.db },
     openAccessKey: (appId) => createAccessKey(deployment.db, keys, appId),
     mailsTo: async (email) => (await mailsIn(inbox.url, email)).map(({ text }) => text),
-    stop,
+    stop: deployment.stopApps,
   }
 }
 
@@ -75,27 +65,4 @@ async function openInbox() {
   const inbox = await startInbox({ folder, host: '127.0.0.1', httpPort: 0, smtpPort: 0 })
   onTestFinished(() => inbox.close())
   return inbox
-}
-
-/**
- * Starts all apps in one process, and waits until they are ready. Returns the function that ends the process. Throws if
- * the process ends before.
- */
-async function startTogether(env: Readonly<Record<string, string>>): Promise<() => Promise<void>> {
-  const child = fork(fileURLToPath(new URL('all-apps-process.ts', import.meta.url)), [], {
-    env: { ...nodeEnvironment, ...env },
-    // The process stops when the channel closes, so that a killed test run leaves nothing running.
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const exited = once(child, 'exit')
-  const ready = new Promise<void>((resolve) => {
-    child.on('message', (message) => void (message === 'all ready' && resolve()))
-  })
-  const end = await Promise.race([ready, exited])
-  if (end !== undefined) throw new Error(`the apps ended before they were ready: ${end}`)
-  return async () => {
-    child.kill('SIGTERM')
-    await exited
-  }
 }

@@ -3,10 +3,9 @@ import { startCollector } from './collector.ts'
 import { expectRoutesOnly, useSecrets } from './trace-secrets.ts'
 import { startTracedApps } from './traced-apps.ts'
 
-// As traces-secrets.test.ts, with a process for each app.
 test('traces of all apps contain routes, but no secret of a link, token or signature', async () => {
   const collector = await startCollector()
-  const apps = await startTracedApps(collector.url, { processes: 'one each' })
+  const apps = await startTracedApps(collector.url)
   const { secrets, importId } = await useSecrets(apps)
   await apps.stop()
   expectRoutesOnly(collector.spans, secrets)

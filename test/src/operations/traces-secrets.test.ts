@@ -1,19 +1,19 @@
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { nodeEnvironment, runProgram } from '../environment/program.ts'
 import { startCollector } from './collector.ts'
-import { expectRoutesOnly, useSecrets } from './trace-secrets.ts'
-import { startTracedApps } from './traced-apps.ts'
 
-// Each process takes seconds to start on a busy machine, so one process runs all apps here.
-// traces-secrets.long.test.ts has a process for each app.
-test('traces of all apps contain routes, but no secret of a link, token or signature', async () => {
+// traces-secrets.long.test.ts has the requests of all apps.
+test('the spans of a request, at its server and at its client, contain nothing of its address', async () => {
   const collector = await startCollector()
-  const apps = await startTracedApps(collector.url, { processes: 'one' })
-  const { secrets, importId } = await useSecrets(apps)
-  await apps.stop()
-  expectRoutesOnly(collector.spans, secrets)
-  const ofImport = collector.spans.filter(({ traceId }) => traceId === importId.replaceAll('-', ''))
-  const namesOf = (spans: typeof ofImport) => spans.map(({ name }) => name)
-  // Spans of the API and of the worker, and of the S3 gateway, which has no routes.
-  expect(namesOf(ofImport)).toEqual(expect.arrayContaining(['import requested', 'import']))
-  expect(namesOf(collector.spans.filter(({ kind }) => kind === 2))).toContain('GET')
+  const register = new URL('../../../packages/traces/src/register.ts', import.meta.url).href
+  const fixture = fileURLToPath(new URL('traced-request.fixture.ts', import.meta.url))
+  const env = { ...nodeEnvironment, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }
+  const args = [`--import=${register}`, fixture, '/links/sesame?key=sesame']
+  expect(await runProgram(process.execPath, args, { env })).toEqual({ code: 0, output: '' })
+  expect(collector.spans.map(({ kind, name }) => [kind, name]).toSorted()).toEqual([
+    [2, 'GET'],
+    [3, 'GET'],
+  ])
+  expect(JSON.stringify(collector.spans)).not.toContain('sesame')
 })
