@@ -7,11 +7,20 @@ const readOnly = '25006'
 
 type Connected = (error: Error | null, client?: pg.ClientBase) => void
 
+/** What the connections of a pool share. */
+interface ClientOptions {
+  config: pg.ClientConfig
+  hosts: Hosts
+  needsWritable: boolean
+  /** Called when a connection breaks. */
+  onError(error: Error): void
+}
+
 /**
  * Returns the class of a pool's connections. Each connection goes to the host that `hosts` chooses. A connection to a
  * server that turns out to be read-only ends: another server is the primary now, or will be soon.
  */
-export function clientClass(config: pg.ClientConfig, hosts: Hosts, needsWritable: boolean): new () => pg.Client {
+export function clientClass({ config, hosts, needsWritable, onError }: ClientOptions): new () => pg.Client {
   return class extends pg.Client {
     #host: Host | undefined
     /** Whether the server is a standby. Postgres reports it at login, and when a standby becomes a primary. */
@@ -21,6 +30,9 @@ export function clientClass(config: pg.ClientConfig, hosts: Hosts, needsWritable
 
     constructor() {
       super(config)
+      // An error without a listener would end the process. pg's pool listens only to connections that nobody uses, and
+      // BullMQ not to all that it uses. A server may even end a connection in the message that opens it.
+      this.on('error', onError)
       this.connection.on('errorMessage', ({ code }: { code?: string }) => {
         if (code !== readOnly) return
         this.#isReadOnly = true

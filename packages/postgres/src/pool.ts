@@ -40,12 +40,9 @@ export function openPool(databaseUrl: string, { settings = {}, onError = () => {
   const config = { ...address.config, ...options }
   const pool = new pg.Pool({
     ...config,
-    Client: clientClass(config, hostsOf(address), address.needsWritable),
+    Client: clientClass({ config, hosts: hostsOf(address), needsWritable: address.needsWritable, onError }),
     ...(Object.keys(settings).length > 0 && { onConnect: (client) => applySettings(client, settings) }),
   })
-  // An error without a listener would end the process. pg's pool listens only to connections that nobody uses, and
-  // BullMQ does not listen to all that it uses.
-  pool.on('connect', (client) => client.on('error', onError))
   pool.on('error', () => {}) // the connection has called onError
   return pool
 }
