@@ -15,7 +15,7 @@ const uploadLimits = { all: 20, each: 5 }
  * Time between the starts of two uploads of an app, ms. Small files cost much per byte: five clients at once, without
  * these pauses, made another app's requests take twice as long.
  */
-const uploadStartMs = 100
+const uploadStartMs = 150
 
 /** The seconds after which a client may try again if there are too many uploads. */
 const busySeconds = 10
