@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { rememberConnections } from './close-connections.ts'
 import { type ClientPolicy, clientPolicy } from './policy.ts'
 import { type BodyLimits, type BodyWatch, watchBody } from './slow-bodies.ts'
 import { boundWaitingConnections } from './waiting-connections.ts'
@@ -61,6 +62,7 @@ export function createClientServer(
   )
   if (holdsContinue) server.on('checkContinue', serve)
   server.on('connection', (socket: Socket) => connections.opened(socket))
+  rememberConnections(server)
   return server
 }
 
