@@ -21,6 +21,14 @@ export async function removeReport(part: Part): Promise<void> {
   await rm(reportOf(part), { force: true })
 }
 
+/** The JSON report of vitest, as far as it is read here. */
+interface Report {
+  numPassedTests: number
+  numFailedTests: number
+  numPendingTests: number
+  testResults: ReportedFile[]
+}
+
 /** A test file in the JSON report of vitest. */
 interface ReportedFile {
   name: string
@@ -30,6 +38,12 @@ interface ReportedFile {
   assertionResults: { status: string; fullName: string; failureMessages: string[] }[]
 }
 
+/** Reads the report of a part; undefined if its tests did not run to their end. */
+async function readReport(part: Part): Promise<Report | undefined> {
+  const text = await readFile(reportOf(part), 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : JSON.parse(text)
+}
+
 /**
  * Returns a line for each test that failed: its file, its name and the first line of its error. The output of a long
  * run is often cut, and then these lines at its end are all that is left of a failure.
@@ -37,9 +51,8 @@ interface ReportedFile {
 export async function failuresOf(ran: readonly Part[]): Promise<string[]> {
   const failures: string[] = []
   for (const part of ran) {
-    const text = await readFile(reportOf(part), 'utf8').catch(() => '{}')
-    const { testResults = [] } = JSON.parse(text) as { testResults?: ReportedFile[] }
-    for (const { name, status, message, assertionResults } of testResults) {
+    const report = await readReport(part)
+    for (const { name, status, message, assertionResults } of report?.testResults ?? []) {
       const failed = assertionResults.filter((result) => result.status === 'failed')
       const reasons = failed.map(({ fullName, failureMessages: [reason = ''] }) => `${fullName}: ${firstLine(reason)}`)
       if (status === 'failed' && failed.length === 0) reasons.push(firstLine(message))
@@ -57,12 +70,11 @@ function firstLine(text: string): string {
 export async function summaryOf(ran: readonly Part[]): Promise<string> {
   const counts = { passed: 0, failed: 0, skipped: 0 }
   for (const part of ran) {
-    const text = await readFile(reportOf(part), 'utf8').catch(() => undefined)
-    if (text === undefined) return `The tests of the part ${part} did not run to their end.`
-    const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0 } = JSON.parse(text) as Record<string, number>
-    counts.passed += numPassedTests
-    counts.failed += numFailedTests
-    counts.skipped += numPendingTests
+    const report = await readReport(part)
+    if (report === undefined) return `The tests of the part ${part} did not run to their end.`
+    counts.passed += report.numPassedTests
+    counts.failed += report.numFailedTests
+    counts.skipped += report.numPendingTests
   }
   return `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`
 }

@@ -78,7 +78,7 @@ export function connect(databaseUrl: string, options: ConnectOptions = {}): Conn
       enable_seqscan: 'off',
     },
     types,
-    ...(options.onError && { onError: options.onError }),
+    onError: options.onError,
   })
   pool.on('connect', (client) => {
     prepareMarked(client)

@@ -28,7 +28,7 @@ interface PoolOptions
   /** Settings of Postgres that apply to each transaction and statement. */
   settings?: TransactionSettings
   /** Called when a connection breaks. The query on it, or the next one, fails as well. Defaults to doing nothing. */
-  onError?: (error: Error) => void
+  onError?: ((error: Error) => void) | undefined
 }
 
 /**

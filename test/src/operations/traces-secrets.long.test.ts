@@ -11,6 +11,10 @@ test('traces of all apps contain routes, but no secret of a link, token or signa
   expectRoutesOnly(collector.spans, secrets)
   // traces.long.test.ts has what the trace of an import contains.
   const ofImport = collector.spans.filter(({ traceId }) => traceId === importId.replaceAll('-', ''))
+  const namesOf = (spans: typeof ofImport) => spans.map(({ name }) => name)
+  expect(namesOf(ofImport)).toEqual(expect.arrayContaining(['import requested', 'import']))
+  // The S3 gateway has no routes.
+  expect(namesOf(collector.spans.filter(({ kind }) => kind === 2))).toContain('GET')
   expect(new Set(ofImport.map(({ service }) => service))).toEqual(new Set(['sluice-api', 'sluice-worker']))
   expect(collector.spans.map(({ service }) => service)).toContain('sluice-s3-gateway')
 })

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { closeConnections, rememberConnections } from './close-connections.ts'
+import { closeConnections } from './close-connections.ts'
+import { createClientServer } from './server.ts'
 
 // A process that stops closes its server like this. test/src/api-limits/hardening.long.test.ts stops the API.
 beforeEach(() => {
@@ -46,8 +47,7 @@ test('a connection whose request does not end is closed after ten seconds', asyn
 })
 
 test('a connection without a request is closed at once; one that has begun to send a request is not', async () => {
-  const server = createServer()
-  rememberConnections(server)
+  const server = createClientServer(() => {})
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const open = async () => {

@@ -1,25 +1,10 @@
 import type { Server } from 'node:http'
-import type { Socket } from 'node:net'
+import { endSilentConnections } from './server.ts'
 
 /**
  * How long requests in flight may take when the process stops, ms. Shorter than the time that the process has to stop.
  */
 const graceMs = 10_000
-
-const openConnections = new WeakMap<Server, Set<Socket>>()
-
-/**
- * Remembers the connections of a server, because Node does not count a connection as idle before its first request.
- * Browsers open such connections in advance.
- */
-export function rememberConnections(server: Server): void {
-  const open = new Set<Socket>()
-  openConnections.set(server, open)
-  server.on('connection', (socket) => {
-    open.add(socket)
-    socket.once('close', () => open.delete(socket))
-  })
-}
 
 /**
  * Prevents clients from delaying the end of a server that is about to close. Idle connections are closed at once, also
@@ -29,7 +14,7 @@ export function closeConnections(server: Server): void {
   if (!server.listening) return
   const closeIdle = () => {
     server.closeIdleConnections()
-    for (const socket of openConnections.get(server) ?? []) if (socket.bytesRead === 0) socket.destroy()
+    endSilentConnections(server)
   }
   const idle = setInterval(closeIdle, 50)
   const all = setTimeout(() => server.closeAllConnections(), graceMs)

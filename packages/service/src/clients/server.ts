@@ -1,9 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { rememberConnections } from './close-connections.ts'
 import { type ClientPolicy, clientPolicy } from './policy.ts'
 import { type BodyLimits, type BodyWatch, watchBody } from './slow-bodies.ts'
-import { boundWaitingConnections } from './waiting-connections.ts'
+import { boundWaitingConnections, type WaitingConnections } from './waiting-connections.ts'
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -28,6 +27,8 @@ interface WatchedBody {
 }
 
 const watchedBodies = new WeakMap<IncomingMessage, WatchedBody>()
+
+const waitingConnections = new WeakMap<Server, WaitingConnections>()
 
 /**
  * Creates an HTTP server; every app uses it. The server ends the connections of clients that are too slow, and bounds
@@ -62,8 +63,16 @@ export function createClientServer(
   )
   if (holdsContinue) server.on('checkContinue', serve)
   server.on('connection', (socket: Socket) => connections.opened(socket))
-  rememberConnections(server)
+  waitingConnections.set(server, connections)
   return server
+}
+
+/**
+ * Ends the connections of a server that have sent nothing yet. Browsers open such connections in advance, and Node does
+ * not count them as idle.
+ */
+export function endSilentConnections(server: Server): void {
+  waitingConnections.get(server)?.endSilent()
 }
 
 /** Applies the limits for files to the body of a request. Must be called only after authentication. */

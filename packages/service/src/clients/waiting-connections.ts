@@ -21,6 +21,8 @@ export interface WaitingConnections {
   opened(socket: Socket): void
   /** Stops counting a connection while its request is served, because the client waits for the server then. */
   serving(socket: Socket, response: ServerResponse): void
+  /** Ends the connections that have sent nothing yet. */
+  endSilent(): void
 }
 
 /**
@@ -63,6 +65,11 @@ export function boundWaitingConnections({ perAddress, patienceMs }: WaitingLimit
     serving(socket, response) {
       leave(socket)
       response.once('close', () => enter(socket))
+    },
+    endSilent() {
+      for (const same of waiting.values()) {
+        for (const socket of same.keys()) if (socket.bytesRead === 0) socket.destroy()
+      }
     },
   }
 }

@@ -32,7 +32,7 @@ export async function mountSmallDisk(bytes: number): Promise<SmallDisk | undefin
       const { bavail, bsize } = await statfs(path)
       await writeFile(ballast, Buffer.alloc(bavail * bsize - freeBytes)).catch((error: NodeJS.ErrnoException) => {
         // Somebody else took some of the space meanwhile. The disk is full all the same.
-        if (error.code !== 'ENOSPC') throw error
+        if (error.code !== 'ENOSPC' || freeBytes > 0) throw error
       })
     },
     empty: () => rm(ballast, { force: true }),
