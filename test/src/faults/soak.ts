@@ -1,16 +1,21 @@
 // The long form of the fault suite:
 //   npm run test:soak [-- --times 20] [--seed 1] [--minutes 2] [--fault 30]
 //     [--only random-postgres,random-redis,order,hostile]
+//   npm run test:soak -- --hours 2 [--seed 1] [--minutes 2] [--fault 30]
 //
 // A round runs a random schedule of faults on each queue backend, then 8 apps × 20 imports in random order under
 // faults. Each schedule takes `--minutes`, and no fault is longer than `--fault` seconds. The first round also imports
-// the hostile files, with lines and bombs of 1 GB. Prints one line of JSON for each part, and the sum at the end. Exits
-// with code 1 on any violation.
-import assert from 'node:assert/strict'
+// the hostile files, with lines and bombs of 1 GB.
+//
+// With `--hours`, one deployment for each queue backend runs that long instead, and none of its processes may end or
+// grow. Its clients use all apps, in rounds of `--minutes`.
+//
+// Prints one line of JSON for each part, and the sum at the end. Exits with code 1 on any violation.
 import { parseArgs } from 'node:util'
 import { startDeployment } from './harness/deployment.ts'
 import { hostileFiles } from './harness/hostile-files.ts'
 import { runHostileFile } from './harness/hostile-run.ts'
+import { runForLong } from './harness/long-run.ts'
 import { runInOrder } from './harness/order-run.ts'
 import { runAtRandom } from './harness/random-run.ts'
 
@@ -23,58 +28,88 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     minutes: { type: 'string', default: '2' },
     fault: { type: 'string', default: '30' },
+    hours: { type: 'string' },
     only: { type: 'string', default: 'random-postgres,random-redis,order,hostile' },
   },
 })
-const [times, firstSeed, minutes, faultSeconds] = [values.times, values.seed, values.minutes, values.fault].map(
-  positive,
-)
-assert(times && firstSeed && minutes && faultSeconds)
+const times = positive(values.times)
+const firstSeed = positive(values.seed)
+const durationMs = positive(values.minutes) * 60_000
+const longestFaultMs = positive(values.fault) * 1000
 const only = values.only.split(',')
 
 const sum = { rounds: 0, imports: 0, rows: 0, faults: {} as Record<string, number>, violations: 0 }
-for (let round = 0; round < times; round++) {
-  const seed = firstSeed + round
-  const at = {
-    seed,
-    durationMs: minutes * 60_000,
-    longestFaultMs: faultSeconds * 1000,
-    workers: 3,
-    apps: 4,
-    awaitRecovery: true,
-  }
-  await part('random-postgres', seed, () => runAtRandom({ ...at, queue: 'postgres' }))
-  await part('random-redis', seed, () => runAtRandom({ ...at, queue: 'redis' }))
-  // The timeout is generous because this part is about order. The time for 160 imports depends on the machine's load.
-  const inOrder = { seed, apps: 8, imports: 20, rows: 2_000, workers: 4, faultsMs: 10 * 60_000, timeoutMs: 15 * 60_000 }
-  await part('order', seed, () => runInOrder(inOrder))
-  if (round === 0) await part('hostile', seed, runHostileFiles)
-  sum.rounds++
+if (values.hours === undefined) await runRounds(times)
+else {
+  const hours = positive(values.hours)
+  await Promise.all([runLong('postgres', hours), runLong('redis', hours)])
 }
 console.log(JSON.stringify({ part: 'sum', ...sum }))
 process.exit(sum.violations > 0 ? 1 : 0)
+
+async function runRounds(count: number): Promise<void> {
+  for (let round = 0; round < count; round++) {
+    const seed = firstSeed + round
+    const at = {
+      seed,
+      durationMs,
+      longestFaultMs,
+      workers: 3,
+      apps: 4,
+      awaitRecovery: true,
+    }
+    if (only.includes('random-postgres'))
+      await part('random-postgres', seed, () => runAtRandom({ ...at, queue: 'postgres' }))
+    if (only.includes('random-redis')) await part('random-redis', seed, () => runAtRandom({ ...at, queue: 'redis' }))
+    // The timeout is generous because this part is about order. The time for 160 imports depends on the machine's load.
+    const inOrder = {
+      seed,
+      apps: 8,
+      imports: 20,
+      rows: 2_000,
+      workers: 4,
+      faultsMs: 10 * 60_000,
+      timeoutMs: 15 * 60_000,
+    }
+    if (only.includes('order')) await part('order', seed, () => runInOrder(inOrder))
+    if (round === 0 && only.includes('hostile')) await part('hostile', seed, runHostileFiles)
+    sum.rounds++
+  }
+}
+
+/** Runs a deployment for hours. Prints what its processes hold after each round. */
+async function runLong(queue: 'postgres' | 'redis', hours: number): Promise<void> {
+  const run = { queue, seed: firstSeed, durationMs: hours * 3_600_000, roundMs: durationMs, longestFaultMs }
+  await part(`long-${queue}`, firstSeed, () =>
+    runForLong({
+      ...run,
+      onRound: (round) => console.error(JSON.stringify({ queue, ...round })),
+    }),
+  )
+}
 
 interface Figures {
   imports: number
   rows: number
   violations: string[]
+  rounds?: number
   faults?: Record<string, number>
 }
 
 /** Runs a part and prints its figures. Counts an exception as a violation, and does not rethrow it. */
 async function part(name: string, seed: number, run: () => Promise<Figures>): Promise<void> {
-  if (!only.includes(name)) return
   const started = performance.now()
-  const figures = await run().catch((error: unknown) => {
+  const figures: Figures = await run().catch((error: unknown) => {
     console.error(error)
     return { imports: 0, rows: 0, violations: [`failed: ${error instanceof Error ? error.message : error}`] }
   })
   const seconds = Math.round((performance.now() - started) / 1000)
   console.log(JSON.stringify({ part: name, seed, seconds, ...figures }))
+  sum.rounds += figures.rounds ?? 0
   sum.imports += figures.imports
   sum.rows += figures.rows
   sum.violations += figures.violations.length
-  for (const [fault, count] of Object.entries('faults' in figures ? (figures.faults ?? {}) : {})) {
+  for (const [fault, count] of Object.entries(figures.faults ?? {})) {
     sum.faults[fault] = (sum.faults[fault] ?? 0) + count
   }
 }

@@ -44,6 +44,12 @@ export interface AppOptions {
   log(line: LogLine): void
 }
 
+/** Started processes. They are killed when this process exits. */
+const running = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
 const repository = fileURLToPath(new URL('../../../..', import.meta.url))
 
 /**
@@ -66,10 +72,9 @@ export async function startApp({
     // The process stops when the channel closes, so that a killed test run leaves nothing running.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
-  const kill = () => void child.kill('SIGKILL')
-  process.once('exit', kill)
+  running.add(child)
   const exited = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals)
-  void exited.then(() => process.off('exit', kill))
+  void exited.then(() => running.delete(child))
   let errorOutput = ''
   child.stderr?.on('data', (chunk) => {
     errorOutput = `${errorOutput}${chunk}`.slice(-4000)

@@ -7,7 +7,7 @@ import { memoryLimits } from '@sluice/local-stack'
 import { migrateQueue } from '@sluice/queue'
 import { type S3Endpoint, startS3Endpoint } from '@sluice/s3-endpoint'
 import { openStorage, type Storage, type StorageSettings } from '@sluice/storage'
-import { type AppProcess, type LogLine, startApp } from './app-process.ts'
+import { type AppOptions, type AppProcess, type LogLine, startApp } from './app-process.ts'
 import { appSettings } from './app-settings.ts'
 import { type MailServer, startMailServer } from './mail-server.ts'
 import {
@@ -66,6 +66,8 @@ export interface Deployment {
   workers(): AppProcess[]
   /** Starts another worker with its own settings or options of Node. */
   addWorker(overrides: ProcessOverrides): Promise<AppProcess>
+  /** Starts a server that people or S3 clients use, on any port. */
+  addServer(app: 'dashboard' | 's3-gateway'): Promise<AppProcess>
   apis(): AppProcess[]
   /** Ends all processes as a supervisor does. Throws if a process does not end by itself. */
   stopApps(): Promise<void>
@@ -79,6 +81,14 @@ interface ProcessOverrides {
   nodeOptions?: readonly string[]
   /** A command that runs Node, as in `startApp`. */
   within?: readonly string[]
+}
+
+/** Settings that only servers for people and S3 clients need. Nothing follows links to these addresses. */
+const serverSettings = {
+  DASHBOARD_PORT: '0',
+  DASHBOARD_URL: 'http://dashboard.test',
+  S3_GATEWAY_PORT: '0',
+  S3_GATEWAY_URL: 'http://s3-gateway.test',
 }
 
 /** How long after its end a process is replaced, ms. */
@@ -165,6 +175,12 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
     log,
     workers: () => supervisor.running('worker'),
     addWorker,
+    addServer: (app) =>
+      supervisor.start(app, {
+        env: { ...env, ...serverSettings },
+        nodeOptions: app === 's3-gateway' ? memoryLimits['s3-gateway'] : [],
+        within: [],
+      }),
     apis: () => supervisor.running('api'),
     async stopApps() {
       const ends = await supervisor.stop('SIGTERM')
@@ -212,12 +228,12 @@ async function startStorage(root: string, parts: AsyncDisposableStack) {
 
 /** Supervises processes: replaces every process that ends or fails to start. */
 function superviseProcesses(log: LogLine[]) {
-  const running = new Map<AppProcess, 'api' | 'worker'>()
+  const running = new Map<AppProcess, AppOptions['app']>()
   const supervising: Promise<void>[] = []
   let stopping = false
 
   async function start(
-    app: 'api' | 'worker',
+    app: AppOptions['app'],
     options: Required<ProcessOverrides>,
     onReady: (process: AppProcess) => void = () => {},
   ): Promise<AppProcess> {

@@ -20,13 +20,17 @@ interface FaultContext {
 /** Breaks something. Before the promise settles, repairs whatever does not recover by itself. */
 export type Fault = (context: FaultContext) => Promise<void>
 
-/** Faults of a random schedule, by their names in the figures. */
-export const faults: Record<string, Fault> = {
+/** Faults that end processes of the apps. */
+const endings: Record<string, Fault> = {
   'worker killed': async ({ deployment, random }) => killOne(deployment.workers(), random),
   'worker told to end': async ({ deployment, random }) => killOne(deployment.workers(), random, 'SIGTERM'),
-  'worker stopped': ({ deployment, random, durationMs }) => stopOne(deployment.workers(), random, durationMs),
   'API killed': async ({ deployment, random }) => killOne(deployment.apis(), random),
   'whole stack killed': killEverything,
+}
+
+/** Faults that every process survives, by their names in the figures. */
+export const survivableFaults: Record<string, Fault> = {
+  'worker stopped': ({ deployment, random, durationMs }) => stopOne(deployment.workers(), random, durationMs),
   'Postgres: backends terminated': terminateBackends,
   'Postgres: fast restart': ({ deployment }) => deployment.postgres.restart('fast'),
   'Postgres: crash': ({ deployment }) => deployment.postgres.restart('immediate'),
@@ -59,6 +63,9 @@ export const faults: Record<string, Fault> = {
     changeNetwork(context.deployment.mailNetwork, { kind: 'slow', bytesPerSecond: 500 }, context.durationMs),
   'SMTP: accepted, then dropped': dropAcknowledgements,
 }
+
+/** Faults of a random schedule. */
+export const faults: Record<string, Fault> = { ...endings, ...survivableFaults }
 
 /** Additional faults of a deployment with Redis. */
 export const redisFaults: Record<string, Fault> = {

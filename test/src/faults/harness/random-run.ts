@@ -41,23 +41,24 @@ const longestHesitationMs = 3_000
 const orderWaitMs = 3_000
 const longestDelayMs = 4_000
 
+/** Settings of a deployment with which a random schedule runs. */
+export const shortWaits = {
+  orderWaitMs,
+  env: {
+    IMPORT_LEASE: '3s',
+    // Faults are so frequent here that a long import may make no progress in five tries.
+    IMPORT_ATTEMPTS: '100',
+    // Other apps wait nearly all the time here, so that long imports are released repeatedly.
+    IMPORT_SLICE: '300ms',
+  },
+}
+
 /** Maximum number of open imports per app. */
 const openImportsLimit = 4
 
 /** Lets clients upload while faults occur, both determined by the seed. Then compares everything with the model. */
 export async function runAtRandom(run: RandomRun): Promise<RunFigures> {
-  const deployment = await startDeployment({
-    workers: run.workers,
-    queue: run.queue,
-    orderWaitMs,
-    env: {
-      IMPORT_LEASE: '3s',
-      // Faults are so frequent here that a long import may make no progress in five tries.
-      IMPORT_ATTEMPTS: '100',
-      // Other apps wait nearly all the time here, so that long imports are released repeatedly.
-      IMPORT_SLICE: '300ms',
-    },
-  })
+  const deployment = await startDeployment({ workers: run.workers, queue: run.queue, ...shortWaits })
   try {
     const apps = await Promise.all(Array.from({ length: run.apps }, () => openClientApp(deployment)))
     const over = new AbortController()

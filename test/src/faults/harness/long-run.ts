@@ -1,0 +1,129 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { seeded } from '../../environment/random.ts'
+import type { AppProcess } from './app-process.ts'
+import { openClientApp } from './client.ts'
+import { compareWithModel } from './comparison.ts'
+import { type Deployment, startDeployment } from './deployment.ts'
+import { redisFaults, survivableFaults } from './faults.ts'
+import { type Growth, growthOf, growthProblems, type Sample } from './growth.ts'
+import { injectFaults } from './inject-faults.ts'
+import { type OtherClients, openOtherClients } from './other-clients.ts'
+import { type Usage, usageOf } from './process-usage.ts'
+import { keepUploading, shortWaits } from './random-run.ts'
+
+/** Options of {@link runForLong}. */
+export interface LongRun {
+  seed: number
+  queue: 'postgres' | 'redis'
+  /** How long rounds begin, ms. */
+  durationMs: number
+  /** How long clients upload and faults occur in a round, ms. */
+  roundMs: number
+  /** Upper bound for the duration of a fault, ms. */
+  longestFaultMs: number
+  /** Called after each round with what the processes held then. */
+  onRound(round: { round: number; minutes: number; violations: number; usage: Record<string, Usage> }): void
+}
+
+/** Result of a run. */
+export interface LongRunFigures {
+  rounds: number
+  imports: number
+  rows: number
+  /** How often each fault occurred. */
+  faults: Record<string, number>
+  /** How many other requests were answered as they should be, by kind. */
+  answered: Record<string, number>
+  processes: Record<string, Growth>
+  violations: string[]
+}
+
+const [workers, apps] = [2, 3]
+
+/** How long processes rest after a round before they are measured, ms. */
+const restMs = 3_000
+
+/**
+ * Lets clients use all apps, while faults occur that every process survives. After each round, compares everything with
+ * the model. At the end, compares what the processes hold with what they held near the beginning. Throws if a process
+ * ends.
+ */
+export async function runForLong(run: LongRun): Promise<LongRunFigures> {
+  const deployment = await startDeployment({ workers, queue: run.queue, ...shortWaits })
+  try {
+    const [dashboard, gateway] = [await deployment.addServer('dashboard'), await deployment.addServer('s3-gateway')]
+    const processes = {
+      ...numbered('api', deployment.apis()),
+      ...numbered('worker', deployment.workers()),
+      ...{ dashboard, 's3-gateway': gateway },
+    }
+    const { port } = gateway.info.address as { port: number }
+    const others = await openOtherClients(deployment, {
+      dashboard: String(dashboard.info.url),
+      gateway: `http://127.0.0.1:${port}`,
+    })
+    const figures: Omit<LongRunFigures, 'processes'> = {
+      ...{ rounds: 0, imports: 0, rows: 0, faults: {}, answered: {}, violations: [] },
+    }
+    const samples: Sample[] = []
+    const began = performance.now()
+    while (performance.now() - began < run.durationMs) {
+      await addRound(figures, deployment, others, run)
+      await delay(restMs)
+      const usage = await usageOfAll(processes)
+      const atMs = performance.now() - began
+      samples.push({ atMs, usage })
+      const { rounds: round, violations } = figures
+      run.onRound({ round, minutes: Math.round(atMs / 60_000), violations: violations.length, usage })
+    }
+    await deployment.stopApps()
+    const grown = growthOf(samples, run.durationMs)
+    return { ...figures, processes: grown, violations: [...figures.violations, ...growthProblems(grown)] }
+  } finally {
+    await deployment.close()
+  }
+}
+
+/** Runs a round with new apps, and adds its figures. */
+async function addRound(
+  figures: Omit<LongRunFigures, 'processes'>,
+  deployment: Deployment,
+  others: OtherClients,
+  { seed, queue, roundMs, longestFaultMs }: LongRun,
+): Promise<void> {
+  const seedOfRound = seed + 1_000 * figures.rounds
+  const clients = await Promise.all(Array.from({ length: apps }, () => openClientApp(deployment)))
+  const over = new AbortController()
+  const working = Promise.all([
+    others.keepAsking(over.signal),
+    ...clients.map((app, index) => keepUploading(deployment, app, seeded(seedOfRound + index), over.signal)),
+  ])
+  working.catch(() => {}) // awaited below unless something else fails first
+  const faults = await injectFaults(deployment, {
+    random: seeded(seedOfRound),
+    faults: { ...survivableFaults, ...(queue === 'redis' && redisFaults) },
+    longestFaultMs,
+    over: AbortSignal.timeout(roundMs),
+  }).finally(() => over.abort())
+  const [answered] = await working
+  const { imports, rows, violations } = await compareWithModel(deployment, clients, { timeoutMs: 180_000 })
+  figures.rounds++
+  figures.imports += imports
+  figures.rows += rows
+  add(figures.faults, faults)
+  add(figures.answered, answered)
+  figures.violations.push(...violations.map((violation) => `round ${figures.rounds}: ${violation}`))
+}
+
+function add(sums: Record<string, number>, counts: Readonly<Record<string, number>>): void {
+  for (const [name, count] of Object.entries(counts)) sums[name] = (sums[name] ?? 0) + count
+}
+
+function numbered(name: string, processes: readonly AppProcess[]): Record<string, AppProcess> {
+  return Object.fromEntries(processes.map((each, index) => [`${name}-${index + 1}`, each]))
+}
+
+async function usageOfAll(processes: Readonly<Record<string, AppProcess>>): Promise<Record<string, Usage>> {
+  const usages = Object.entries(processes).map(async ([name, { pid }]) => [name, await usageOf(pid)] as const)
+  return Object.fromEntries(await Promise.all(usages))
+}
