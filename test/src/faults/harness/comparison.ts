@@ -161,7 +161,7 @@ export async function untilAllEnded({ db }: Compared, apps: readonly ClientApp[]
     retry('the query for open imports', async () => {
       const rows = await db
         .selectFrom('imports')
-        .select(['import_id', 'state', 'tries', 'attempt', 'retry_at'])
+        .select(['import_id', 'state', 'rows_total', 'tries', 'attempt', 'retry_at', 'lease_until'])
         .where((where) =>
           where.or([where('state', 'not in', ['completed', 'failed', 'cancelled']), where('report_due', '=', true)]),
         )
