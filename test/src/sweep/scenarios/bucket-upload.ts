@@ -16,6 +16,9 @@ import { noteImports } from './requests.ts'
 /** Size of the first part, bytes. All parts but the last one have at least this size. */
 const partBytes = 5 * 2 ** 20
 
+/** How long the client waits for an answer, ms. */
+const answerTimeoutMs = 5_000
+
 /** The clients of the owners of the buckets, by system. */
 const clients = new WeakMap<SweepSystem, S3Client>()
 
@@ -43,19 +46,21 @@ async function uploadInParts({ system, app }: Prepared): Promise<void> {
   const client = clients.get(system)
   if (client === undefined) throw new Error('the scenario is not prepared')
   const target = { Bucket: system.storageSettings.S3_BUCKET, Key: `${pathOf(app.appId)}people.csv` }
+  // A frozen process answers nothing, so the client gives up and asks its successor.
+  const limit = () => ({ abortSignal: AbortSignal.timeout(answerTimeoutMs) })
   const { UploadId } = await retry('the start of the upload', () =>
-    client.send(new CreateMultipartUploadCommand(target)),
+    client.send(new CreateMultipartUploadCommand(target), limit()),
   )
   const parts: { PartNumber: number; ETag: string | undefined }[] = []
   for (const [index, Body] of [file.bytes.subarray(0, partBytes), file.bytes.subarray(partBytes)].entries()) {
     const PartNumber = index + 1
     const { ETag } = await retry('a part', () =>
-      client.send(new UploadPartCommand({ ...target, UploadId, PartNumber, Body })),
+      client.send(new UploadPartCommand({ ...target, UploadId, PartNumber, Body }), limit()),
     )
     parts.push({ PartNumber, ETag })
   }
   const completion = { ...target, UploadId, MultipartUpload: { Parts: parts } }
-  await retry('the completion', () => client.send(new CompleteMultipartUploadCommand(completion)))
+  await retry('the completion', () => client.send(new CompleteMultipartUploadCommand(completion), limit()))
   client.destroy()
 }
 
