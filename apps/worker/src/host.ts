@@ -28,6 +28,8 @@ export interface Host {
   deliverer: Deliverer | undefined
   metrics: WorkerMetrics
   heartbeat: Heartbeat
+  /** Receives the errors of jobs and of maintenance, none of which is lost: the tables decide what is tried again. */
+  onJobError: (error: Error) => void
 }
 
 /** Asks the jobs of a hosted queue to end. `Queues.close` then waits for them. */

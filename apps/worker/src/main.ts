@@ -50,11 +50,12 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
   const deliverer = hosted.includes('webhooks') ? openDeliverer(database.db, settings) : undefined
   const store = sharedStore(settings)
   const context = { db: database.db, storage, relay, settings, log }
-  const queues = openQueues(store, (error) => {
+  const onJobError = (error: Error) => {
     onError(error)
     // A claimed import handles a full disk itself. Other jobs and the queue rely on this call.
     void makeRoomAfter(error, context)
-  })
+  }
+  const queues = openQueues(store, onJobError)
   const metrics = openWorkerMetrics(operations.metrics)
   const hosts = {
     imports: hostImports,
@@ -64,7 +65,7 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
     maintenance: hostMaintenance,
   }
   const heartbeat = openHeartbeat(database.db, hosted, (error) => log.warn({ err: error }, 'heartbeat not written'))
-  const host = { context, queues, mailer, deliverer, metrics, heartbeat }
+  const host = { context, queues, mailer, deliverer, metrics, heartbeat, onJobError }
 
   countConnections(operations.metrics, database)
   if (hosted.includes('maintenance')) {

@@ -18,9 +18,9 @@ import { clearRemovedEndpoints, removeOldDeliveries } from '@sluice/webhooks'
 import { dispatchDeliveries, dispatchExports, dispatchImports, dispatchMails, dispatchNextMails } from './dispatch.ts'
 import type { Host } from './host.ts'
 
-/** A periodic job that repairs or cleans. One worker of the deployment at a time runs it. */
+/** Periodic work that repairs or cleans. One worker of the deployment at a time runs it. */
 export interface MaintenanceTask {
-  /** Names the job in the queue and in the metrics. */
+  /** Names the task in the metrics. */
   name: string
   /** Returns the time between two runs, ms. */
   intervalMs(settings: Host['context']['settings']): number

@@ -46,6 +46,7 @@ export function runTasks(): void {
     queues: openQueues(sharedStore(settings), onError),
     mailer: openMailer(db, settings),
     deliverer: undefined,
+    onJobError: onError,
     metrics: openWorkerMetrics(openMetrics()),
     heartbeat: {
       untilMaintenanceHost: async () => {},
