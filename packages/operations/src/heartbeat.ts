@@ -5,6 +5,9 @@ import { type Database, sql } from '@sluice/database'
 /** How many workers host maintenance at a time. A task runs in one of them. */
 const maintenanceHosts = 3
 
+/** How many older workers a report counts: the hosts of maintenance and as many workers that are next in line. */
+const countedWorkers = 2 * maintenanceHosts
+
 /**
  * How often a worker reports itself, and how long after a report it counts as lost, ms. The hosts of maintenance and
  * the workers next in line are replaced soon. All others report rarely: with 100 idle workers, heartbeats are half of
@@ -52,7 +55,7 @@ export function openHeartbeat(db: Database, queues: readonly string[], onError: 
   const beat = async () => {
     const { lostAfterMs, intervalMs } = pace
     const older = await writeHeartbeat(db, { workerId, queues, imports: [...imports.keys()], lostAfterMs })
-    pace = older < 2 * maintenanceHosts ? paces.inLine : paces.behind
+    pace = older < countedWorkers ? paces.inLine : paces.behind
     // What was just written holds for as long as the pace that it was written at.
     nextMs = Math.min(intervalMs, pace.intervalMs)
     if (older < maintenanceHosts) isHost.resolve()
@@ -103,7 +106,7 @@ interface Report {
 
 /**
  * Writes a heartbeat. A crash of Postgres may lose it, because nobody waits for the disk. Returns how many live workers
- * that may host maintenance have run for longer than this worker.
+ * that may host maintenance have run for longer than this worker, at most {@link countedWorkers}.
  */
 async function writeHeartbeat(db: Database, { workerId, queues, imports, lostAfterMs }: Report): Promise<number> {
   const lostAt = sql`now() + make_interval(secs => ${lostAfterMs / 1_000})`
@@ -113,9 +116,12 @@ async function writeHeartbeat(db: Database, { workerId, queues, imports, lostAft
     values (${workerId}, ${hostname()}, ${process.pid}, ${[...queues]}::text[], ${[...imports]}::uuid[], ${lostAt})
     on conflict (worker_id) do update set import_ids = excluded.import_ids, seen_at = now(), lost_at = excluded.lost_at
     returning (
-      select count(*)::integer from workers
-      where (started_at, worker_id) < (own.started_at, own.worker_id)
-        and 'maintenance' = any(queues) and lost_at > now()
+      select count(*)::integer from (
+        select from workers
+        where (started_at, worker_id) < (own.started_at, own.worker_id)
+          and 'maintenance' = any(queues) and lost_at > now()
+        limit ${countedWorkers}
+      ) older
     ) as older, set_config('synchronous_commit', 'off', true)
   `.execute(db)
   return rows[0]?.older ?? 0
