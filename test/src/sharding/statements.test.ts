@@ -59,7 +59,7 @@ const isPaused = /exists \(select from apps where apps.app_id = imports.app_id a
 
 /** Statements of the test itself. */
 const ofTheTest = [
-  /^select "import_id", "state", "tries", "attempt", "retry_at" from "imports"/,
+  /^select "import_id", "state", "rows_total", "tries", "attempt", "retry_at", "lease_until" from "imports"/,
   /^update "mails" set "next_attempt_at" = least/,
   /^select "mail_id" from "mails"/,
 ]
