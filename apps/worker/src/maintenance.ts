@@ -4,7 +4,7 @@ import { type MaintenanceTask, maintenanceTasks } from './maintenance-tasks.ts'
 /** The schedule is written again this often, in case the queue's store lost it. */
 const scheduleIntervalMs = 10_000
 
-/** The tasks that are due at the same times. They share a job, because each job costs the store some 70 commands. */
+/** The tasks that are due at the same times. They share a job, because each job costs the store some 60 commands. */
 interface Round {
   /** Names the job. */
   name: string

@@ -25,8 +25,8 @@ export interface LongRun {
   onRound(round: { round: number; minutes: number; violations: number; usage: Record<string, Usage> }): void
 }
 
-/** Result of a run. */
-export interface LongRunFigures {
+/** What the rounds of a run add up to. */
+interface RoundFigures {
   rounds: number
   imports: number
   rows: number
@@ -34,8 +34,12 @@ export interface LongRunFigures {
   faults: Record<string, number>
   /** How many other requests were answered as they should be, by kind. */
   answered: Record<string, number>
-  processes: Record<string, Growth>
   violations: string[]
+}
+
+/** Result of a run. */
+export interface LongRunFigures extends RoundFigures {
+  processes: Record<string, Growth>
 }
 
 const [workers, apps] = [2, 3]
@@ -65,9 +69,7 @@ export async function runForLong(run: LongRun): Promise<LongRunFigures> {
       dashboard: String(dashboard.info.url),
       gateway: `http://127.0.0.1:${port}`,
     })
-    const figures: Omit<LongRunFigures, 'processes'> = {
-      ...{ rounds: 0, imports: 0, rows: 0, faults: {}, answered: {}, violations: [] },
-    }
+    const figures: RoundFigures = { rounds: 0, imports: 0, rows: 0, faults: {}, answered: {}, violations: [] }
     const samples: Sample[] = []
     const began = performance.now()
     while (performance.now() - began < run.durationMs) {
@@ -89,7 +91,7 @@ export async function runForLong(run: LongRun): Promise<LongRunFigures> {
 
 /** Runs a round with new apps, and adds its figures. */
 async function addRound(
-  figures: Omit<LongRunFigures, 'processes'>,
+  figures: RoundFigures,
   deployment: Deployment,
   others: OtherClients,
   { seed, queue, roundMs, longestFaultMs }: LongRun,
