@@ -1,4 +1,5 @@
 import { requestDeletion } from '@sluice/deletions'
+import { enqueueMails } from '@sluice/mail'
 import { expect, onTestFinished, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
@@ -35,6 +36,26 @@ test('SIGTERM ends a worker cleanly while storage answers no request of any main
   })
   worker.kill('SIGTERM')
   expect(await worker.exited).toBe(0)
+}, 120_000)
+
+test('a task that waits for storage does not delay the tasks that are due at the same times', async () => {
+  const deployment = await startDeployment({ workers: 0 })
+  onTestFinished(() => deployment.close())
+  const app = await openClientApp(deployment)
+  await request(deployment, app, generateSoundFile(seeded(1), 0, 10))
+  let looks = 0
+  const release = Promise.withResolvers<void>()
+  onTestFinished(() => release.resolve())
+  deployment.storageFaults.set(({ method, path }) => {
+    if (method === 'HEAD' && path.endsWith('/upload')) looks++
+    return { kind: 'hold', until: release.promise }
+  })
+  await deployment.addWorker({ env: { WORKER_QUEUES: 'maintenance,mails', UPLOAD_CHECK_INTERVAL: '1s' } })
+  await until('a look for the upload', () => looks > 0)
+  await enqueueMails(deployment.db, app.appId, 'news', { subject: 'News', text: 'News', html: 'News' })
+  await until('the mail', () => deployment.mail.received.some(({ to }) => to === app.emails[0]))
+  // The look is still waiting: otherwise the next one would have begun.
+  expect(looks).toBe(1)
 }, 120_000)
 
 /** Inserts an import that has ended: long ago if it completed, or with its report still due if it was cancelled. */
