@@ -61,6 +61,8 @@ const requests = fc
   .constantFrom(...operations)
   .chain((operation) => requestsOf(operation, document).map((request) => ({ id: operation.operationId, request })))
 
+const allRuns = 1_200
+
 /** Long enough for 20,000 requests (docs/testing.md). */
 const timeout = 20 * 60_000
 
@@ -80,7 +82,10 @@ test('each generated request gets a documented answer below 500, and a refusal n
     const isNamed = messages.some((message) => request.names.some((name) => namedIn(message, name)))
     expect(isNamed, `${JSON.stringify(messages)} names none of ${request.names}`).toBe(true)
   })
-  await fc.assert(property, { numRuns: propertyRuns(1200) })
+  const runs = propertyRuns(allRuns)
+  await fc.assert(property, { numRuns: runs })
+  // With fewer runs, an operation may happen to get valid requests only.
+  if (runs < allRuns) return
   for (const { operationId, requestBody } of operations) {
     expect(seen.has(operationId), operationId).toBe(true)
     if (requestBody !== undefined) expect([...(seen.get(operationId) ?? [])], operationId).toContain(400)
