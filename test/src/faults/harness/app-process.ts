@@ -30,6 +30,8 @@ export interface AppProcess {
   /** Resolves with the exit code, or with the signal that ended the process. */
   exited: Promise<number | NodeJS.Signals>
   kill(signal: NodeJS.Signals): void
+  /** Sends a word to the process, and returns its next message of this type. */
+  ask(type: string): Promise<Record<string, unknown>>
 }
 
 /** Options of {@link startApp}. */
@@ -80,7 +82,7 @@ export async function startApp({
     errorOutput = `${errorOutput}${chunk}`.slice(-4000)
   })
   if (child.stdout) createInterface({ input: child.stdout }).on('line', (line) => readLine(line, log))
-  const outcome = await Promise.race([ready(child), exited])
+  const outcome = await Promise.race([messageOf(child, 'ready'), exited])
   if (typeof outcome !== 'object') throw new Error(`${app} ended before it was ready (${outcome}): ${errorOutput}`)
   return {
     pid: child.pid ?? 0,
@@ -88,13 +90,17 @@ export async function startApp({
     info: outcome,
     exited,
     kill: (signal) => void child.kill(signal),
+    ask: (type) => {
+      child.send(type)
+      return messageOf(child, type)
+    },
   }
 }
 
-async function ready(child: ChildProcess): Promise<Record<string, unknown>> {
+async function messageOf(child: ChildProcess, type: string): Promise<Record<string, unknown>> {
   for (;;) {
     const [message] = await once(child, 'message')
-    if (message?.type === 'ready') return message
+    if (message?.type === type) return message
   }
 }
 

@@ -34,6 +34,8 @@ export interface DeploymentOptions {
   pooler?: (databaseUrl: string, postgres: FaultyPostgres) => Promise<{ url: string; close(): Promise<void> }>
   /** Additional settings of the apps, as environment variables. */
   env?: Record<string, string>
+  /** Further options of Node for every process. */
+  nodeOptions?: readonly string[]
   /** Folder for the objects, such as one on a full disk. Defaults to a folder of the deployment. */
   storageFolder?: string
   /** Port of the API's address, to reuse the port of an earlier deployment. Defaults to any free port. */
@@ -144,17 +146,18 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
     UPLOAD_ORDER_WAIT: `${orderWaitMs}ms`,
     ...options.env,
   }
+  const { nodeOptions = [] } = options
   const log: LogLine[] = []
   const supervisor = superviseProcesses(log)
   parts.defer(async () => void (await supervisor.stop('SIGKILL')))
   const addWorker = (overrides: ProcessOverrides) =>
     supervisor.start('worker', {
       env: { ...env, ...overrides.env },
-      nodeOptions: [...memoryLimits.worker, ...(overrides.nodeOptions ?? [])],
+      nodeOptions: [...memoryLimits.worker, ...nodeOptions, ...(overrides.nodeOptions ?? [])],
       within: overrides.within ?? [],
     })
   await Promise.all([
-    supervisor.start('api', { env, nodeOptions: [], within: [] }, ({ info }) => {
+    supervisor.start('api', { env, nodeOptions, within: [] }, ({ info }) => {
       apiPort = Number(new URL(String(info.url)).port)
     }),
     ...Array.from({ length: options.workers ?? 2 }, () => addWorker({})),
@@ -178,7 +181,7 @@ async function startParts(options: DeploymentOptions, parts: AsyncDisposableStac
     addServer: (app) =>
       supervisor.start(app, {
         env: { ...env, ...serverSettings },
-        nodeOptions: app === 's3-gateway' ? memoryLimits['s3-gateway'] : [],
+        nodeOptions: [...(app === 's3-gateway' ? memoryLimits['s3-gateway'] : []), ...nodeOptions],
         within: [],
       }),
     apis: () => supervisor.running('api'),

@@ -8,7 +8,7 @@ import { redisFaults, survivableFaults } from './faults.ts'
 import { type Growth, growthOf, growthProblems, type Sample } from './growth.ts'
 import { injectFaults } from './inject-faults.ts'
 import { type OtherClients, openOtherClients } from './other-clients.ts'
-import { type Usage, usageOf } from './process-usage.ts'
+import { measurable, type Usage, usageOf } from './process-usage.ts'
 import { keepUploading, shortWaits } from './random-run.ts'
 
 /** Options of {@link runForLong}. */
@@ -57,7 +57,7 @@ const restMs = 3_000
  */
 export async function runForLong(run: LongRun): Promise<LongRunFigures> {
   const env = { ...shortWaits.env, MAILS_PER_HOUR: '1000000' }
-  const deployment = await startDeployment({ workers, queue: run.queue, ...shortWaits, env })
+  const deployment = await startDeployment({ workers, queue: run.queue, ...shortWaits, env, nodeOptions: measurable })
   try {
     const [dashboard, gateway] = [await deployment.addServer('dashboard'), await deployment.addServer('s3-gateway')]
     const processes = {
@@ -130,6 +130,6 @@ function numbered(name: string, processes: readonly AppProcess[]): Record<string
 }
 
 async function usageOfAll(processes: Readonly<Record<string, AppProcess>>): Promise<Record<string, Usage>> {
-  const usages = Object.entries(processes).map(async ([name, { pid }]) => [name, await usageOf(pid)] as const)
+  const usages = Object.entries(processes).map(async ([name, each]) => [name, await usageOf(each)] as const)
   return Object.fromEntries(await Promise.all(usages))
 }

@@ -1,23 +1,32 @@
-import { readdir, readFile, readlink } from 'node:fs/promises'
+import { readdir, readlink } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { AppProcess } from './app-process.ts'
 
 /** What a process holds at a moment. */
 export interface Usage {
-  /** Resident memory, MiB. */
+  /** Resident memory after a garbage collection, MiB. */
   memory: number
   /** Open sockets: connections, and the ports that the process listens on. */
   sockets: number
 }
 
+/** Options of Node that {@link usageOf} needs in the process. */
+export const measurable = [
+  '--expose-gc',
+  `--import=${fileURLToPath(new URL('usage-on-request.ts', import.meta.url))}`,
+] as const
+
 /** Returns what a process holds now. Throws if it has ended. Needs `/proc`, as on Linux. */
-export async function usageOf(pid: number): Promise<Usage> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]
-  if (kibibytes === undefined) throw new Error(`process ${pid} has ended`)
+export async function usageOf({ pid, ask, exited }: AppProcess): Promise<Usage> {
+  const ended = exited.then((end) => {
+    throw new Error(`process ${pid} has ended: ${end}`)
+  })
+  const { bytes } = await Promise.race([ask('memory'), ended])
   const folder = `/proc/${pid}/fd`
   // A file may be closed between the listing and the look at it.
   const targets = await Promise.all((await readdir(folder)).map((fd) => readlink(`${folder}/${fd}`).catch(() => '')))
   return {
-    memory: Math.round(Number(kibibytes) / 1_024),
+    memory: Math.round(Number(bytes) / 2 ** 20),
     sockets: targets.filter((target) => target.startsWith('socket:')).length,
   }
 }
