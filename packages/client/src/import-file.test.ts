@@ -117,6 +117,23 @@ test('if the import has expired as well, another import replaces it', async () =
   expect(received[4]?.key).not.toBe(received[0]?.key)
 })
 
+test('if the address of an import that replaced another has expired, the new address is of this import', async () => {
+  const { outcome, steps, received } = await uploadTo((url) => [
+    requested(url, '/a'),
+    expired,
+    requested(url, '/a'),
+    { status: 200, body: { import_id: one, state: 'expired' } },
+    requested(url, '/b', two),
+    'cut',
+    expired,
+    requested(url, '/c', two),
+    stored,
+  ])
+  expect(outcome).toBe(two)
+  expect(steps).toEqual([post, '/a', post, `${post}/${one}`, post, '/b', '/b', post, '/c'])
+  expect(received[7]?.key).toBe(received[4]?.key)
+})
+
 test('if a preceding upload has arrived although its answer was lost, the file is not sent again', async () => {
   const { outcome, steps } = await uploadTo((url) => [
     requested(url, '/a'),

@@ -95,7 +95,7 @@ interface RequestedImport {
 class FirstRequest {
   readonly #connection: Connection
   readonly #body: unknown
-  readonly #key: string
+  #key: string
   readonly #signal: AbortSignal | undefined
 
   constructor(connection: Connection, body: unknown, options: ImportOptions) {
@@ -105,8 +105,9 @@ class FirstRequest {
     this.#signal = options.signal
   }
 
-  async send(idempotencyKey = this.#key, patienceMs?: number): Promise<RequestedImport> {
-    const call = { method: 'POST', path: importPath, body: this.#body, idempotencyKey, signal: this.#signal } as const
+  async send(patienceMs?: number): Promise<RequestedImport> {
+    const key = { idempotencyKey: this.#key }
+    const call = { method: 'POST', path: importPath, body: this.#body, ...key, signal: this.#signal } as const
     const answer = await this.#connection.send<Partial<UploadDescriptor>>(call, patienceMs)
     const importId = answer.headers.get('x-import-id')
     if (importId === null || answer.body?.direct_upload === undefined)
@@ -121,11 +122,13 @@ class FirstRequest {
    */
   async renew({ importId, upload }: RequestedImport, refusal: UploadError): Promise<RequestedImport | 'stored'> {
     const patienceMs = this.#connection.outagePatienceMs
-    const renewed = await this.send(this.#key, patienceMs)
+    const renewed = await this.send(patienceMs)
     if (renewed.upload.url !== upload.url) return renewed
     const { state } = await importView(this.#connection, importId, this.#signal, patienceMs)
     if (state === 'awaiting_upload') throw refusal
-    return state === 'expired' ? await this.send(crypto.randomUUID(), patienceMs) : 'stored'
+    if (state !== 'expired') return 'stored'
+    this.#key = crypto.randomUUID()
+    return await this.send(patienceMs)
   }
 }
 
