@@ -59,8 +59,8 @@ const countersOfHashes = async () => {
 }
 
 /**
- * Replaces the table of hashes by a new one without autovacuum, and returns its counters. Connections that earlier tests
- * used may add to the counters of the old table at any time.
+ * Replaces the table of hashes by a new one without autovacuum, and returns its counters. Connections that earlier
+ * tests used may add to the counters of the old table at any time.
  */
 async function replaceHashes() {
   await fixture.database.db.connection().execute(async (connection) => {
