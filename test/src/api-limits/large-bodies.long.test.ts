@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { createApp } from '@sluice/accounts'
 import { sql } from '@sluice/database'
@@ -6,6 +5,7 @@ import { registerUsers } from '@sluice/profiles'
 import { beforeAll, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
+import { residentMemory } from '../memory/peak-memory.ts'
 import { type ApiProcess, startApi } from './api-process.ts'
 
 /** The memory limit of an API pod in the chart, bytes. */
@@ -34,12 +34,6 @@ async function post(path: string, token: string, body: string) {
   return { status: answer.status, retryAfter: answer.headers.get('retry-after'), body: await answer.text() }
 }
 
-/** Returns the peak memory of the API process, bytes. */
-function peakMemory(): number {
-  const status = readFileSync(`/proc/${api.pid}/status`, 'utf8')
-  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024
-}
-
 /** Makes a registration of 9 MB. */
 function largeRegistration(): string {
   const userIds = Array.from({ length: 9_000 }, (_, index) => `${index}${'\u{1f600}'.repeat(250)}`)
@@ -59,7 +53,7 @@ test.runIf(process.platform === 'linux')(
       beside.push((await post('/v2/user_profiles', other.token, update)).status)
     }
     const answers = await attack
-    expect(peakMemory()).toBeLessThan(memoryLimit)
+    expect(await residentMemory(api.pid)).toBeLessThan(memoryLimit)
     expect(beside).toEqual(beside.map(() => 202))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202, 503]))
     for (const { status, retryAfter, body } of answers) {

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { createApp } from '@sluice/accounts'
 import { expect, test } from 'vitest'
 import { startApi } from '../api-limits/api-process.ts'
 import { openTestDatabase } from '../environment/database.ts'
+import { residentMemory } from '../memory/peak-memory.ts'
 
 const MiB = 2 ** 20
 
@@ -16,23 +16,16 @@ test.skipIf(process.platform !== 'linux')(name, async () => {
   try {
     const { apiToken } = await createApp(database.db, { name: 'Test', email: 'member@example.com' })
     expect(await upload(api.url, apiToken, 1)).toBe(202)
-    const pid = /"pid":(\d+)/.exec(api.log())?.[1] ?? ''
-    const before = peakMemory(pid)
+    const before = await residentMemory(api.pid)
     const uploads = Array.from({ length: 4 }, () => upload(api.url, apiToken, 95))
     expect(await Promise.all(uploads)).toEqual([202, 202, 202, 202])
     // Each upload holds parts of 5 MiB, one or two of them in flight, and garbage that is not collected yet.
-    expect(peakMemory(pid) - before).toBeLessThan((4 * 95 * MiB * 2) / 3)
+    expect((await residentMemory(api.pid)) - before).toBeLessThan((4 * 95 * MiB * 2) / 3)
   } finally {
     await api.stop()
     await database.close()
   }
 })
-
-/** Returns the peak resident memory of a process, bytes. */
-function peakMemory(pid: string): number {
-  const kibibytes = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
-  return Number(kibibytes) * 1024
-}
 
 /** Sends a file of `megabytes` megabytes. Returns the status of the answer. */
 async function upload(url: string, token: string, megabytes: number): Promise<number | undefined> {

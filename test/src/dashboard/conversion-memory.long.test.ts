@@ -1,11 +1,12 @@
 import { createWriteStream } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { ownMemory } from '../memory/own-memory.ts'
 import { openBrowser, openWindow } from './browser.ts'
 import { openAppWith } from './import-runs.ts'
 import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
@@ -25,20 +26,14 @@ async function writeLargeFile(path: string): Promise<void> {
   await pipeline(Readable.from(content()), createWriteStream(path))
 }
 
-/** Returns the own memory of the largest tab, MiB: without the pages of Chromium's program that all processes share. */
+/** Returns the own memory of the largest tab, MiB. */
 async function tabMemory(browser: Browser): Promise<number> {
   const session = await browser.newBrowserCDPSession()
   const { processInfo } = await session.send('SystemInfo.getProcessInfo')
   await session.detach()
   const tabs = processInfo.filter(({ type }) => type === 'renderer')
-  const sizes = await Promise.all(
-    tabs.map(async ({ id }) => {
-      const status = await readFile(`/proc/${id}/status`, 'utf8').catch(() => '')
-      const parts = [...status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB/gm)].map(([, size]) => Number(size))
-      return parts.reduce((sum, size) => sum + size, 0) / 1024
-    }),
-  )
-  return Math.max(0, ...sizes)
+  const sizes = await Promise.all(tabs.map(({ id }) => ownMemory(id)))
+  return Math.max(0, ...sizes) / 2 ** 20
 }
 
 describe.skipIf(inject('chromium') === undefined || process.platform !== 'linux')('in a browser', () => {

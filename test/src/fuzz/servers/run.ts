@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { appNames, openTenant, urlsOf } from '../../hostile/hostile-stack.ts'
+import { ownMemory } from '../../memory/own-memory.ts'
 import { type RunningStack, type StackAccess, startStack } from '../../stack/running-stack.ts'
 import { fuzzedApi } from './api.ts'
 import { fuzzedDashboard } from './dashboard.ts'
@@ -98,7 +98,7 @@ async function fuzzOne(
     seed,
     only,
     async onProgress(sent) {
-      if (sent % interval === 0) memory.push(await memoryOf(pid))
+      if (sent % interval === 0) memory.push(await ownMemory(pid))
     },
   })
   const [warm = 0, end = 0] = [memory[warmMeasurement - 1], memory.at(-1)]
@@ -116,10 +116,4 @@ async function fuzzOne(
 async function processesOf(stack: RunningStack): Promise<Record<string, number[]>> {
   const { processes } = await stack.info()
   return Object.fromEntries(appNames.map((name) => [name, processes[name.replace('-', '_')] ?? []]))
-}
-
-/** Returns the current resident memory of a process, bytes; 0 where `/proc` does not exist. */
-async function memoryOf(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1_024
 }
