@@ -1,5 +1,5 @@
 import type { Settings } from '@sluice/config'
-import { openShares, type Shares } from '@sluice/service'
+import { openShares, type Shares, untilClosed } from '@sluice/service'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 export const bodySettings = ['API_BODY_BUDGET'] as const
@@ -32,10 +32,11 @@ export function limitBodiesInFlight(api: FastifyInstance, settings: Settings<(ty
     const { appId, routeOptions } = request
     if (appId === undefined) return
     const owner = [String(appId)]
+    const holdUntilClosed = untilClosed(reply.raw)
     const hold = (from: Shares, amount: number) => {
       const release = from.take(owner, amount)
       if (release === undefined) throw new TooManyBodies()
-      reply.raw.once('close', release)
+      holdUntilClosed(release)
     }
     if (routeOptions.config.upload === true) {
       hold(uploads, placesOf(lengthOf(request)))

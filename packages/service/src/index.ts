@@ -5,6 +5,7 @@ export { allowUpload, createClientServer, slowBodyOf } from './clients/server.ts
 export { openShares, type Shares } from './clients/shares.ts'
 export type { BodyLimits } from './clients/slow-bodies.ts'
 export { openTurns } from './clients/turns.ts'
+export { untilClosed } from './clients/until-closed.ts'
 export { countConnections, exposition, type Metrics, openMetrics, requestHistogram } from './metrics.ts'
 export { isReady, openReadiness, type Readiness } from './readiness.ts'
 export { type RunningService, runService, type ServiceOperations } from './run.ts'

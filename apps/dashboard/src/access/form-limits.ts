@@ -1,4 +1,4 @@
-import { clientNetwork, openShares } from '@sluice/service'
+import { clientNetwork, openShares, untilClosed } from '@sluice/service'
 import type { FastifyInstance } from 'fastify'
 
 /**
@@ -21,7 +21,7 @@ export function limitForms(dashboard: FastifyInstance): void {
     if (method === 'GET' || routeOptions.config.upload === true) return
     const release = shares.take([visitor?.email ?? clientNetwork(ip)])
     if (release === undefined) throw new TooManyForms()
-    reply.raw.once('close', release)
+    untilClosed(reply.raw)(release)
   })
 }
 

@@ -72,9 +72,12 @@ export function readFileForm(body: IncomingMessage, contentType: string): Promis
     })
     parser.on('finish', () => resolve(form))
     parser.on('error', () => fail(new BrokenForm('the form cannot be read')))
-    body.on('close', () => {
+    const failIfCut = () => {
       if (!body.complete) fail(new BrokenForm('the sender closed the connection early'))
-    })
+    }
+    // The sender may have left while the upload waited for its turn.
+    if (body.closed) return failIfCut()
+    body.on('close', failIfCut)
     body.on('error', () => {})
     body.pipe(parser)
   })

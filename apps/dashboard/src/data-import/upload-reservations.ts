@@ -1,4 +1,4 @@
-import { allowUpload, openShares, openTurns } from '@sluice/service'
+import { allowUpload, openShares, openTurns, untilClosed } from '@sluice/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { visitedApp, visitorOf } from '../access/guard.ts'
 import type { DashboardContext } from '../context.ts'
@@ -35,7 +35,7 @@ export function openUploadReservations(context: DashboardContext) {
       const problem = 'Too many files are being uploaded at the moment. Please try again when another upload has ended.'
       return await refuseFile(context, request, reply, { status: 503, problem, retryAfter: busySeconds })
     }
-    reply.raw.once('close', release)
+    untilClosed(reply.raw)(release)
     const retryAfter = await context.uploadLimiter?.refuse(appId)
     if (retryAfter !== undefined) {
       dropRest(request)
