@@ -1,4 +1,4 @@
-import { beginUpload, findFile, finishUpload, forgetUpload, pathOf } from '@sluice/bucket-uploads'
+import { beginUpload, findFile, finishUpload, pathOf, unlessBroken } from '@sluice/bucket-uploads'
 import { type Backend, type ObjectInfo, type ObjectName, S3Error, type Upload } from '@sluice/s3-endpoint'
 import type { RelayedMetadata } from '@sluice/storage'
 import type { RelayContext } from './context.ts'
@@ -45,23 +45,18 @@ async function put(
   checkSize(body.size)
   await countUpload(context, appId)
   const upload = await unlessTooManyWait(beginUpload(context, appId, fileName))
-  try {
+  const file = await unlessBroken(context, upload, async () => {
     await context.relay.put(upload.objectKey, { byteSize: body.size, chunks: body.chunks }, metadata)
-  } catch (error) {
-    await forgetUpload(context, upload).catch((failure: unknown) => {
-      context.log.warn({ app_id: appId, import_id: upload.importId, err: failure }, 'broken upload not removed')
-    })
-    throw error
-  }
-  const { md5, checksums } = body.digests()
-  const file = await finishUpload(context, upload, { kind: 'request', signature: body.signature, md5 })
+    const { md5 } = body.digests()
+    return await finishUpload(context, upload, { kind: 'request', signature: body.signature, md5 })
+  })
   if (file === undefined) throw new Error(`upload ${upload.importId} was removed while it was in flight`)
   if (file.isNew)
     context.log.info(
       { app_id: appId, import_id: upload.importId, byte_size: file.byteSize },
       'bucket upload queued as an import',
     )
-  return infoOf(name.key, file, metadata, checksums)
+  return infoOf(name.key, file, metadata, body.digests().checksums)
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from '@sluice/database'
 import { importPrefix } from '@sluice/imports'
 import type { MaintenanceContext } from './context.ts'
-import { forgetWith, uploadsWhere } from './uploads.ts'
+import { forgetRow, uploadsWhere } from './uploads.ts'
 
 /** The services that the removal of uploads uses. */
 export type RemovalContext = Pick<MaintenanceContext, 'db' | 'storage' | 'log' | 'shutdown'>
@@ -59,7 +59,7 @@ async function removeUploads(
   for (const upload of await uploadsWhere(db, condition, batchSize)) {
     if (shutdown?.aborted) break
     try {
-      await forgetWith(db, upload, () => storage.removeAll(importPrefix(upload.appId, upload.importId)))
+      if (await forgetRow(db, upload)) await storage.removeAll(importPrefix(upload.appId, upload.importId))
       counts.removed += 1
     } catch (error) {
       counts.failed += 1

@@ -6,13 +6,13 @@ import type { Logger } from 'pino'
 export interface UploadContext {
   db: Database
   relay: Relay
+  log: Logger
   settings: { WAITING_IMPORTS_LIMIT: number }
 }
 
 /** The services and settings that maintenance of the bucket uses. */
 export interface MaintenanceContext extends UploadContext {
   storage: Storage
-  log: Logger
   settings: { FILE_RETENTION_DAYS: number; WAITING_IMPORTS_LIMIT: number }
   /** Aborts when the process shuts down. A task then ends before its next file. */
   shutdown?: AbortSignal

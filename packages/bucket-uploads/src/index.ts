@@ -13,4 +13,5 @@ export {
   finishUpload,
   forgetUpload,
   listUploads,
+  unlessBroken,
 } from './uploads.ts'

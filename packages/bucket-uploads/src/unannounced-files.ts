@@ -1,12 +1,12 @@
 import { hasOutsideCause, isOutOfRoom } from '@sluice/database'
 import { TooManyWaiting } from '@sluice/imports'
 import { enqueueMails, type MailId, refusedFileNotification } from '@sluice/mail'
-import { ObjectGone, ObjectReplaced, StorageFull, StorageRefusal } from '@sluice/storage'
+import { ObjectGone, ObjectReplaced, StorageFull } from '@sluice/storage'
 import type { MaintenanceContext } from './context.ts'
 import { findUnannouncedFiles, type UnannouncedFile } from './find-unannounced-files.ts'
 import { fileNameProblem, fileSizeProblem } from './path.ts'
 import { noteFailure, refusedFiles, unreadableProblem } from './unannounced-failures.ts'
-import { type BucketUpload, beginUpload, finishUpload, forgetUpload } from './uploads.ts'
+import { type BucketUpload, beginUpload, finishUpload, unlessBroken } from './uploads.ts'
 
 /** The result of a run: the number of new imports, and the new mails. */
 interface Outcome {
@@ -84,7 +84,8 @@ async function importFile(context: MaintenanceContext, file: UnannouncedFile): P
     const { log } = context
     const upload = await beginUpload(context, file.appId, file.fileName, file.modifiedAt)
     if (!(await copyTo(context, file, upload))) return 0
-    const finished = await finishUpload(context, upload, { kind: 'object', hash: file.hash })
+    const finishing = () => finishUpload(context, upload, { kind: 'object', hash: file.hash })
+    const finished = await unlessBroken(context, upload, finishing)
     // Meanwhile, the copy may have been removed as an abandoned upload, or another process may have refused the file.
     if (!(await isImport(context, file))) throw new Error(`upload ${upload.importId} has not become an import`)
     if (finished?.isNew === true) {
@@ -99,22 +100,13 @@ async function importFile(context: MaintenanceContext, file: UnannouncedFile): P
   return imported
 }
 
-/**
- * Copies a file to the key of an upload. Returns false, and forgets the upload, if the file is gone or was replaced
- * since it was listed.
- */
+/** Copies a file to the key of an upload. Returns false if the file is gone or was replaced since it was listed. */
 async function copyTo(context: MaintenanceContext, file: UnannouncedFile, upload: BucketUpload): Promise<boolean> {
   try {
-    await context.relay.copy(file.key, file.etag, upload.objectKey)
+    await unlessBroken(context, upload, () => context.relay.copy(file.key, file.etag, upload.objectKey))
     return true
   } catch (error) {
-    const isChanged = error instanceof ObjectGone || error instanceof ObjectReplaced
-    const isAnswered = isChanged || error instanceof StorageFull || error instanceof StorageRefusal
-    // If storage did not answer, the copy may appear later. The row of the upload keeps the key of the copy, so that
-    // maintenance can remove the copy then.
-    if (isAnswered) await forgetUpload(context, upload)
-    else if (!context.shutdown?.aborted) await context.relay.remove(upload.objectKey).catch(() => undefined)
-    if (isChanged) return false
+    if (error instanceof ObjectGone || error instanceof ObjectReplaced) return false
     throw error
   }
 }

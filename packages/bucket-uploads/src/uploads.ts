@@ -44,23 +44,45 @@ export async function beginUpload(
   return toUpload(row)
 }
 
-/** Begins an upload in parts. Throws `TooManyWaiting` if the app already has the maximum number of waiting imports. */
+/**
+ * Begins an upload in parts. Throws `TooManyWaiting` if the app already has the maximum number of waiting imports. If
+ * storage does not begin it, the upload does not count any longer.
+ */
 export async function beginUploadInParts(
-  { db, relay, settings }: UploadContext,
+  context: UploadContext,
   appId: number,
   fileName: string,
   metadata: Parameters<Relay['beginParts']>[1],
   checksum: UploadChecksum | null = null,
 ): Promise<BucketUpload> {
-  const upload = await beginUpload({ db, settings }, appId, fileName)
-  const storageUploadId = await relay.beginParts(upload.objectKey, metadata)
-  await db
-    .updateTable('bucket_uploads')
-    .set({ storage_upload_id: storageUploadId, checksum: checksum && JSON.stringify(checksum) })
-    .where('app_id', '=', appId)
-    .where('import_id', '=', upload.importId)
-    .execute()
-  return { ...upload, storageUploadId, checksum }
+  const upload = await beginUpload(context, appId, fileName)
+  return await unlessBroken(context, upload, async () => {
+    const storageUploadId = await context.relay.beginParts(upload.objectKey, metadata)
+    await context.db
+      .updateTable('bucket_uploads')
+      .set({ storage_upload_id: storageUploadId, checksum: checksum && JSON.stringify(checksum) })
+      .where('app_id', '=', appId)
+      .where('import_id', '=', upload.importId)
+      .execute()
+    return { ...upload, storageUploadId, checksum }
+  })
+}
+
+/** Returns the result of a step of an upload. If the step throws, the upload is forgotten first. */
+export async function unlessBroken<Result>(
+  context: Pick<UploadContext, 'db' | 'relay' | 'log'>,
+  upload: BucketUpload,
+  step: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await step()
+  } catch (error) {
+    await forgetUpload(context, upload).catch((failure: unknown) => {
+      const { appId, importId } = upload
+      context.log.warn({ app_id: appId, import_id: importId, err: failure }, 'broken upload not forgotten')
+    })
+    throw error
+  }
 }
 
 /** Looks up an upload in parts that is in flight. `importId` is untrusted text. */
@@ -123,10 +145,11 @@ export interface FinishedFile extends ImportedFile {
  * if the upload has ended without an import.
  */
 export async function finishUpload(
-  { db, relay }: Pick<UploadContext, 'db' | 'relay'>,
+  context: Pick<UploadContext, 'db' | 'relay' | 'log'>,
   upload: BucketUpload,
   origin: UploadOrigin,
 ): Promise<FinishedFile | undefined> {
+  const { db, relay } = context
   const { appId, importId, fileName, objectKey } = upload
   const stored = await relay.describe(objectKey)
   if (stored === undefined) return await findFinishedFile(db, upload)
@@ -153,7 +176,7 @@ export async function finishUpload(
   })
   if (outcome === 'gone') return await findFinishedFile(db, upload)
   // No import refers to this copy.
-  if (outcome === 'repeated') await relay.remove(objectKey)
+  if (outcome === 'repeated') await removeOrSweep(context, upload, () => relay.remove(objectKey))
   return { fileName, objectKey, etag, byteSize, modifiedAt: stored.modifiedAt, isNew: outcome === 'queued' }
 }
 
@@ -167,39 +190,44 @@ async function findFinishedFile(
 }
 
 /**
- * Deletes an upload and everything that storage has of it, unless it has become an import.
- *
- * It locks the upload's row, so a concurrent completion finds the upload either intact or gone.
+ * Deletes an upload and everything that storage has of it, unless it has become an import. Succeeds even if storage
+ * does not answer: the upload no longer counts as waiting, and its bytes are swept later.
  */
 export async function forgetUpload(
-  { db, relay }: Pick<UploadContext, 'db' | 'relay'>,
+  context: Pick<UploadContext, 'db' | 'relay' | 'log'>,
   upload: BucketUpload,
 ): Promise<void> {
+  const { relay } = context
   const { objectKey, storageUploadId } = upload
-  await forgetWith(db, upload, async () => {
+  if (!(await forgetRow(context.db, upload))) return
+  await removeOrSweep(context, upload, async () => {
     if (storageUploadId !== null) await relay.abortParts(objectKey, storageUploadId)
     await relay.remove(objectKey)
   })
 }
 
 /**
- * Deletes an upload after `removeStored` has removed its bytes from storage. Does nothing if the upload has become an
- * import.
+ * Replaces the row of an upload by a sweep of its bytes. The sweep also removes what a request to storage that is still
+ * in flight stores later. A concurrent completion finds the upload either intact or gone.
+ *
+ * Returns false if there is no such upload: it was forgotten, or has become an import.
  */
-export async function forgetWith(db: Database, upload: BucketUpload, removeStored: () => Promise<void>): Promise<void> {
-  await db.transaction().execute(async (tx) => {
-    const row = await tx
-      .selectFrom('bucket_uploads')
-      .select('import_id')
-      .where('app_id', '=', upload.appId)
-      .where('import_id', '=', upload.importId)
-      .forUpdate()
-      .executeTakeFirst()
-    if (row === undefined) return
-    await removeStored()
-    await removeUpload(tx, upload)
-    // A request to storage that is still in flight may store something after this removal.
+export async function forgetRow(db: Database, upload: BucketUpload): Promise<boolean> {
+  return await db.transaction().execute(async (tx) => {
+    if ((await removeUpload(tx, upload)) === undefined) return false
     await sweepLater(tx, upload)
+    return true
+  })
+}
+
+/** Removes the bytes of an upload that await a sweep. If that fails, they stay until the sweep. */
+async function removeOrSweep(
+  { log }: Pick<UploadContext, 'log'>,
+  { appId, importId }: BucketUpload,
+  removeStored: () => Promise<void>,
+): Promise<void> {
+  await removeStored().catch((error: unknown) => {
+    log.warn({ app_id: appId, import_id: importId, err: error }, 'bytes of an upload not removed before their sweep')
   })
 }
 

@@ -77,7 +77,8 @@ export function failingCopies(relay: Relay, fails: (key: string) => boolean): Re
 }
 
 /** Returns a relay whose copies are all swept as abandoned uploads before they become imports. */
-export function sweptCopies({ db, relay }: MaintenanceContext): Relay {
+export function sweptCopies(context: MaintenanceContext): Relay {
+  const { db, relay } = context
   return {
     ...relay,
     async copy(key, etag, target) {
@@ -92,7 +93,7 @@ export function sweptCopies({ db, relay }: MaintenanceContext): Relay {
           checksum: null,
           startedAt: row.started_at,
         }
-        if (target.includes(row.import_id)) await forgetUpload({ db, relay }, upload)
+        if (target.includes(row.import_id)) await forgetUpload(context, upload)
       }
     },
   }

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import {
+  AbortMultipartUploadCommand,
   CreateMultipartUploadCommand,
   PutObjectCommand,
   type S3Client,
@@ -13,6 +14,8 @@ import { sql } from '@sluice/database'
 import { bucketLimitSettings, openBucketLimiter } from '@sluice/s3-gateway/src/limits.ts'
 import { pino } from 'pino'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { testStorageSettings } from '../environment/storage.ts'
+import { startStorageProxy } from '../faults/harness/storage-proxy.ts'
 import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
 
 // Limits on how much of the bucket and of the workers one app can use.
@@ -76,6 +79,30 @@ describe('WAITING_IMPORTS_LIMIT', () => {
     expect(refused.text).toContain('1 imports of this app wait already. Please try again in 60 seconds.')
     await sql`update imports set state = 'completed', finished_at = now()`.execute(gateway.db)
     expect((await put('b.csv')).status).toBe(200)
+  })
+
+  test('does not count uploads that storage refused, whole, in parts or aborted, although it removed nothing', async () => {
+    const { S3_ENDPOINT } = testStorageSettings()
+    const proxy = await startStorageProxy(Number(new URL(S3_ENDPOINT).port))
+    onTestFinished(proxy.close)
+    const { gateway, owner } = await open({
+      WAITING_IMPORTS_LIMIT: '1',
+      S3_ENDPOINT: `http://127.0.0.1:${proxy.port}`,
+    })
+    const client = clientOf(gateway, owner)
+    const named = { Bucket: gateway.bucket, Key: `${owner.path}a.csv` }
+    const { UploadId } = await client.send(new CreateMultipartUploadCommand(named))
+    proxy.set(() => ({ kind: 'answer', status: 503, code: 'ServiceUnavailable' }))
+    expect(await refusalOf(client.send(new AbortMultipartUploadCommand({ ...named, UploadId })))).toBeUndefined()
+    for (const request of [new PutObjectCommand({ ...named, Body: csv }), new CreateMultipartUploadCommand(named)]) {
+      const { rows: before } = await sql`select from bucket_uploads`.execute(gateway.db)
+      expect(before).toHaveLength(0)
+      expect((await refusalOf(client.send(request)))?.status).toBeGreaterThanOrEqual(500)
+    }
+    const { rows } = await sql`select from file_sweeps where app_id = ${owner.appId}`.execute(gateway.db)
+    expect(rows, 'bytes that storage may have of the three uploads').toHaveLength(3)
+    proxy.set(undefined)
+    expect(await refusalOf(client.send(new PutObjectCommand({ ...named, Body: csv })))).toBeUndefined()
   })
 
   test('leaves an unannounced file in its place until an import ends, without counting a failure', async () => {

@@ -171,15 +171,14 @@ describe('a file that storage fails to copy', () => {
     expect(await failures()).toEqual([])
   })
 
-  test('leaves a record of its copy’s key, so that a copy that appears late is swept', async () => {
+  test('leaves no upload that counts as waiting, and a sweep of its copy, which may appear late', async () => {
     await put('1.csv')
     await fail(1)
-    const uploads = await gateway.db
-      .selectFrom('bucket_uploads')
-      .select('import_id')
-      .where('app_id', '=', owner.appId)
-      .execute()
-    expect(uploads).toHaveLength(1)
+    const { db } = gateway
+    const ofOwner = async (table: 'bucket_uploads' | 'file_sweeps') =>
+      await db.selectFrom(table).select('import_id').where('app_id', '=', owner.appId).execute()
+    expect(await ofOwner('bucket_uploads')).toHaveLength(0)
+    expect(await ofOwner('file_sweeps')).toHaveLength(1)
   })
 })
 
