@@ -43,6 +43,7 @@ export async function retryImport(context: RetryContext, { appId, importId }: Im
   const retry = { appId, importId: crypto.randomUUID() }
   const target = uploadKey(appId, retry.importId)
   await sweepLater(db, retry)
+  let mayBeQueued = false
   try {
     const original = await storage.stat(source)
     if (original === undefined) throw new RetryRefused(fileGone)
@@ -53,9 +54,12 @@ export async function retryImport(context: RetryContext, { appId, importId }: Im
       await checkRetry(tx, { appId, importId })
       await tx.deleteFrom('file_sweeps').where('app_id', '=', appId).where('import_id', '=', retry.importId).execute()
       await queueRetry(tx, { appId, importId }, { importId: retry.importId, objectKey: target, etag: copy.etag })
+      mayBeQueued = true
     })
     return retry.importId
   } catch (error) {
+    // If the answer to COMMIT is lost, the new import may exist and need its file. If it does not, the sweep follows.
+    if (mayBeQueued) throw error
     // If this removal fails, the sweep repeats it.
     await storage.removeAll(importPrefix(appId, retry.importId)).catch((failure: unknown) => {
       context.log.warn({ err: failure, app_id: appId, import_id: retry.importId }, 'copy for a retry not removed')
