@@ -19,7 +19,8 @@ export interface Deliverer {
   /**
    * Sends one delivery, if it is due and neither its app nor its endpoint has the maximum number of attempts in flight.
    * Every attempt has the same `webhook-id`. 2xx ends the delivery. After anything else it is tried again, for three
-   * days. An abort of `shutdown` ends the attempt, which then does not count.
+   * days. An abort of `shutdown` ends the attempt, which then does not count. Throws if the database does not record
+   * the result: the delivery is then tried again when its lease ends.
    */
   deliver(delivery: DeliveryId, shutdown?: AbortSignal): Promise<DeliveryOutcome>
 }
@@ -73,14 +74,15 @@ export function openDeliverer(
       const delivery = shutdown.aborted ? undefined : await claimDelivery(db, id)
       if (delivery === undefined) return { outcome: 'not due' }
       const tooLong = `the attempt took longer than ${limitMs / 1000} s`
+      let status: number
       try {
-        const status = await send(delivery, AbortSignal.any([deadline, shutdown]))
-        if (status >= 200 && status < 300) return await recordSuccess(db, delivery, status)
-        return await recordFailure(db, delivery, { status, error: describeStatus(status) })
+        status = await send(delivery, AbortSignal.any([deadline, shutdown]))
       } catch (error) {
         if (shutdown.aborted) return await release(db, delivery)
         return await recordFailure(db, delivery, { status: null, error: deadline.aborted ? tooLong : describe(error) })
       }
+      if (status >= 200 && status < 300) return await recordSuccess(db, delivery, status)
+      return await recordFailure(db, delivery, { status, error: describeStatus(status) })
     },
   }
 }

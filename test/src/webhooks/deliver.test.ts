@@ -66,6 +66,22 @@ describe('a delivery', () => {
     expect(receiver.received).toHaveLength(1)
   })
 
+  test('that was received is not recorded as failed if the database does not record its success', async () => {
+    await openEndpoint(fixture, receiver.url)
+    await sql`
+      create function refuse() returns trigger language plpgsql as $$ begin raise 'no success today'; end $$;
+      create trigger refuse before update on webhook_deliveries
+        for each row when (new.state = 'delivered') execute function refuse()
+    `.execute(fixture.db)
+    await expect(attempt()).rejects.toThrow('no success today')
+    expect(receiver.received).toHaveLength(1)
+    expect(await lastError()).toBeNull()
+    await sql`drop trigger refuse on webhook_deliveries; drop function refuse`.execute(fixture.db)
+    await makeDue(fixture)
+    expect(await fixture.deliverer.deliver(await onlyDue())).toEqual({ outcome: 'delivered' })
+    expect(receiver.received[1]?.headers['webhook-id']).toBe(receiver.received[0]?.headers['webhook-id'])
+  })
+
   test('that got 500 is sent again after a pause, under the same webhook-id and with the same body', async () => {
     await openEndpoint(fixture, receiver.url)
     receiver.next.push(500)
