@@ -73,8 +73,8 @@ interface ClaimedMail {
   text: string
   html: string
   attempt: number
-  /** The recipient's key for ending mails; null if the recipient is no member any more. */
-  unsubscribe_key: string | null
+  /** The recipient's key for ending mails. */
+  unsubscribe_key: string
 }
 
 function unsubscribeUrlOf(
@@ -82,19 +82,27 @@ function unsubscribeUrlOf(
   appId: number,
   { unsubscribe_key: key }: ClaimedMail,
 ): string | undefined {
-  return dashboardUrl === undefined || key === null ? undefined : `${dashboardUrl}/unsubscribe/${appId}/${key}`
+  return dashboardUrl === undefined ? undefined : `${dashboardUrl}/unsubscribe/${appId}/${key}`
 }
+
+/** Condition on `mails`: the recipient is a member of the app and gets its mails. */
+const isWanted = sql`exists (
+  select from members where members.app_id = mails.app_id and members.email = mails.recipient and gets_mails
+)`
 
 /**
  * Claims a mail for one attempt, and counts it in its app's hour. Returns undefined if the mail is not due, or if the
  * app has sent `mailsPerHour` mails in this hour. If the process dies during the attempt, the mail is due again when
- * the lease ends.
+ * the lease ends. Drops the mail if its recipient was removed or has ended the mails since the event.
  */
 async function claim(db: Database, { appId, mailId }: MailId, mailsPerHour: number): Promise<ClaimedMail | undefined> {
   const { rows } = await sql<ClaimedMail>`
-    with due as (
+    with dropped as (
+      delete from mails
+      where app_id = ${appId} and mail_id = ${mailId} and state = 'waiting' and ${isAttemptDue} and not ${isWanted}
+    ), due as (
       select app_id from mails
-      where app_id = ${appId} and mail_id = ${mailId} and state = 'waiting' and ${isAttemptDue}
+      where app_id = ${appId} and mail_id = ${mailId} and state = 'waiting' and ${isAttemptDue} and ${isWanted}
       for update
     ), counted as (
       insert into mail_counts (app_id, began_at, mails, most) select app_id, now(), 1, ${mailsPerHour}::integer from due

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createApp } from '@sluice/accounts'
+import { createApp, removeMember, sendMailsTo } from '@sluice/accounts'
 import { type Database, sql } from '@sluice/database'
 import { startInbox } from '@sluice/local-stack'
 import { dueMails, enqueueMails, type Mailer, mailBacklog, nextMails, openMailer } from '@sluice/mail'
@@ -116,4 +116,18 @@ test('a try that the mail server refused does not count against the hour', async
     .execute()
   expect(await mailer.send(mail)).toEqual({ outcome: 'sent' })
   for (const each of [unreachable, mailer]) each.close()
+})
+
+test('a waiting mail is dropped if its recipient has been removed, or has ended the mails; others get theirs', async () => {
+  const appId = await openApp(3)
+  const mails = await enqueueMails(db, appId, 'import:1', content)
+  await removeMember(db, appId, 'member-1@example.com')
+  await sendMailsTo(db, appId, { among: ['member-2@example.com'], chosen: [] })
+  const mailer = openHourlyMailer(10)
+  for (const mail of mails) await mailer.send(mail)
+  mailer.close()
+  const rows = await db.selectFrom('mails').select(['recipient', 'state']).execute()
+  expect(rows).toEqual([{ recipient: 'member-3@example.com', state: 'sent' }])
+  const counts = await db.selectFrom('mail_counts').select('mails').where('app_id', '=', appId).execute()
+  expect(counts).toEqual([{ mails: 1 }])
 })
