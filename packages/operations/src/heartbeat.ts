@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Database, sql } from '@sluice/database'
+import { type Database, isDue, sql } from '@sluice/database'
 
 /** How many workers host maintenance at a time. A task runs in one of them. */
 const maintenanceHosts = 3
@@ -17,6 +17,9 @@ const paces = {
   inLine: { intervalMs: 3_000, lostAfterMs: 10_000 },
   behind: { intervalMs: 10_000, lostAfterMs: 25_000 },
 }
+
+/** Condition on `workers`: the worker has not reported in time. */
+export const isLost = isDue(sql`lost_at`, paces.behind.lostAfterMs)
 
 /**
  * How long a stopping worker waits for its removal, ms. If Postgres is unreachable, the worker is shown as lost
@@ -119,7 +122,7 @@ async function writeHeartbeat(db: Database, { workerId, queues, imports, lostAft
       select count(*)::integer from (
         select from workers
         where (started_at, worker_id) < (own.started_at, own.worker_id)
-          and 'maintenance' = any(queues) and lost_at > now()
+          and 'maintenance' = any(queues) and not ${isLost}
         limit ${countedWorkers}
       ) older
     ) as older, set_config('synchronous_commit', 'off', true)

@@ -1,4 +1,5 @@
 import { type Database, sql } from '@sluice/database'
+import { isLost } from './heartbeat.ts'
 
 /** How long a lost worker is kept and shown, minutes. */
 const keptMinutes = 60
@@ -32,7 +33,7 @@ export async function listWorkers(db: Database): Promise<AliveWorker[]> {
     imports: AliveWorker['imports']
   }>`
     select host, pid, queues, started_at, seen_at,
-      lost_at <= now() as is_lost,
+      ${isLost} as is_lost,
       coalesce((
         select json_agg(json_build_object(
           'appId', imports.app_id, 'importId', imports.import_id, 'appName', apps.name, 'rowsTotal', imports.rows_total

@@ -120,6 +120,19 @@ test('a worker is lost if it does not report in time, and forgotten after an hou
   ])
 })
 
+test('a worker that was lost before Postgres’s clock was set back stays lost, and its place as a host is taken', async () => {
+  const { hosts, heartbeats, stop } = await openHeartbeats(Array.from({ length: 4 }, () => ['maintenance']))
+  await until('the first choice', () => hosts.length === 3)
+  await heartbeats[0]?.stop()
+  await sql`insert into workers (worker_id, host, pid, queues, import_ids, started_at, seen_at, lost_at)
+    values (${crypto.randomUUID()}, 'before the step', 1, '{maintenance}', '{}', now() - interval '1 hour',
+      now() + interval '1 day', now() + interval '1 day 10 seconds')`.execute(db)
+  await beatOf(heartbeats[3])
+  await until('the second choice', () => hosts.length === 4)
+  expect((await listWorkers(db)).find(({ host }) => host === 'before the step')?.isLost).toBe(true)
+  await stop()
+})
+
 /**
  * Opens the heartbeat of a worker for each list of queues, one after another. `hosts` are the numbers of the workers
  * that were selected so far.
