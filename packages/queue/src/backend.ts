@@ -29,10 +29,11 @@ export interface OpenQueue {
     id: string,
     repeat: { every: number },
     template: { name: string; data: unknown; opts: Omit<JobsOptions, 'jobId'> },
-  ): Promise<unknown>
+  ): Promise<{ opts: { delay?: number } } | undefined>
+  removeJobScheduler(id: string): Promise<unknown>
   /** Counts jobs by state, in all states or in the given ones. Rejects if the store is unreachable. */
   getJobCounts(...states: JobState[]): Promise<Record<string, number>>
-  /** Counts waiting jobs by priority. On Postgres, `getJobCounts` counts no waiting jobs while the queue is paused. */
+  /** Counts waiting jobs by priority, for {@link countWaitingJobs}. */
   getCountsPerPriority(priorities: number[]): Promise<Record<string, number>>
   /** Returns the jobs in a state from place `start` to place `end`, both included. */
   getJobs(state: JobState, start: number, end: number, isOldestFirst: boolean): Promise<OpenJob[]>
@@ -69,6 +70,17 @@ interface OpenWorker {
   /** Behaves like the method of {@link OpenQueue}. */
   waitUntilReady(): Promise<unknown>
   close(): Promise<void>
+}
+
+/** The priority of all jobs: Sluice sets none. */
+const noPriority = 0
+
+/**
+ * Returns how many jobs of a queue wait for a worker, also while the queue is paused: then `getJobCounts` counts none
+ * of them on Postgres.
+ */
+export async function countWaitingJobs(queue: Pick<OpenQueue, 'getCountsPerPriority'>): Promise<number> {
+  return (await queue.getCountsPerPriority([noPriority]))[noPriority] ?? 0
 }
 
 const schema = 'bullmq'

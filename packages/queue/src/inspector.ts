@@ -1,5 +1,5 @@
 import { queueNames, type SharedStore } from '@sluice/config'
-import { openBackend } from './backend.ts'
+import { countWaitingJobs, openBackend } from './backend.ts'
 import type { QueueName } from './payloads.ts'
 import { openProducers } from './producers.ts'
 
@@ -7,9 +7,6 @@ import { openProducers } from './producers.ts'
 export const jobStates = ['active', 'waiting', 'delayed'] as const
 
 export type JobState = (typeof jobStates)[number]
-
-/** The priority of all jobs: Sluice sets none. */
-const noPriority = 0
 
 /** A queue as operators see it. */
 export interface QueueView {
@@ -54,10 +51,10 @@ export function openInspector(store: SharedStore, onError: (error: Error) => voi
       const [isPaused, counts, waiting] = await Promise.all([
         queue.isPaused(),
         queue.getJobCounts('active', 'delayed'),
-        queue.getCountsPerPriority([noPriority]),
+        countWaitingJobs(queue),
       ])
       const { active = 0, delayed = 0 } = counts
-      return { name, isPaused, jobs: { active, waiting: waiting[noPriority] ?? 0, delayed } }
+      return { name, isPaused, jobs: { active, waiting, delayed } }
     })
 
   return {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { queueNames, type SharedStore } from '@sluice/config'
 import { ErrorCode } from 'bullmq'
-import { type Backend, openBackend } from './backend.ts'
+import { type Backend, countWaitingJobs, type OpenQueue, openBackend } from './backend.ts'
 import type { Payloads, QueueName } from './payloads.ts'
 import { openProducers } from './producers.ts'
 
@@ -15,10 +15,11 @@ export interface NewJob<Name extends QueueName> {
 export interface Queues {
   /** Adds jobs. Throws if the store is unreachable. Nothing is lost then, since maintenance adds the jobs again. */
   add<Name extends QueueName>(name: Name, jobs: readonly NewJob<Name>[]): Promise<void>
-  /** Returns how many jobs of a queue wait for a worker. Throws if the store is unreachable. */
+  /** Returns how many jobs of a queue wait for a worker, also if it is paused. Throws if the store is unreachable. */
   waiting(name: QueueName): Promise<number>
   /**
-   * Schedules the job `task` of the maintenance queue. One process at a time runs it. Repeated calls change nothing.
+   * Schedules the job `task` of the maintenance queue. One process at a time runs it. Repeated calls change nothing,
+   * unless a process whose clock was ahead has set the next run too late.
    */
   schedule(task: string, everyMs: number): Promise<void>
   /** Runs jobs of a queue, at most `concurrency` at a time. The handler receives the payload and name of a job. */
@@ -79,12 +80,9 @@ export function openQueues(store: SharedStore, onError: (error: Error) => void):
       const bulk = jobs.map(({ id, payload }) => ({ name, data: payload, opts: { ...jobOptions, jobId: id } }))
       await use(name, (queue) => queue.addBulk(bulk))
     },
-    waiting: (name) => use(name, async (queue) => (await queue.getJobCounts('waiting')).waiting ?? 0),
+    waiting: (name) => use(name, countWaitingJobs),
     async schedule(task, everyMs) {
-      const template = { name: task, data: {}, opts: jobOptions }
-      await use('maintenance', (queue) =>
-        queue.upsertJobScheduler(task, { every: everyMs }, template).catch(ignoreAlreadyScheduled),
-      )
+      await use('maintenance', (queue) => schedule(queue, task, everyMs).catch(ignoreAlreadyScheduled))
     },
     work: (name, handler, { concurrency }) => workers.start(name, handler, concurrency),
     async check() {
@@ -100,6 +98,21 @@ export function openQueues(store: SharedStore, onError: (error: Error) => void):
       await producers.close()
     },
   }
+}
+
+/**
+ * How much later than one interval the next run may be, ms. BullMQ computes it by the clock of the worker that ran the
+ * preceding one, and keeps it when the schedule is set again.
+ */
+const clockSlackMs = 60_000
+
+/** Sets a schedule, and sets it anew if its next run is too late. */
+async function schedule(queue: OpenQueue, task: string, everyMs: number): Promise<void> {
+  const set = () => queue.upsertJobScheduler(task, { every: everyMs }, { name: task, data: {}, opts: jobOptions })
+  const { delay = 0 } = (await set())?.opts ?? {}
+  if (delay <= everyMs + clockSlackMs) return
+  await queue.removeJobScheduler(task)
+  await set()
 }
 
 /** Opens the workers of the queues. */

@@ -20,14 +20,17 @@ function steppingClock(stepMs: number): string {
   return `--import=data:text/javascript,${encodeURIComponent(code)}`
 }
 
-test('workers whose clocks jump an hour forward or back delay no import', async () => {
+test('workers whose clocks jump an hour forward or back delay no import, not even after they have left', async () => {
   const deployment = await startDeployment({ workers: 1 })
   onTestFinished(() => deployment.close())
-  for (const step of [hourMs, -hourMs]) await deployment.addWorker({ nodeOptions: [steppingClock(step)] })
+  const ahead = await deployment.addWorker({ nodeOptions: [steppingClock(hourMs)] })
+  await deployment.addWorker({ nodeOptions: [steppingClock(-hourMs)] })
   const app = await openClientApp(deployment)
   const started = performance.now()
   let slowestMs = 0
-  for (let number = 0; performance.now() - started < 15_000; number++) {
+  for (let number = 0; performance.now() - started < 20_000; number++) {
+    // Its runs of maintenance have set the next ones an hour ahead.
+    if (performance.now() - started > 8_000) ahead.kill('SIGKILL')
     const uploaded = performance.now()
     const importId = await upload(deployment, app, generateSoundFile(seeded(number), number, 300))
     await untilState(deployment, importId, 'completed')

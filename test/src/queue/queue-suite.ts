@@ -1,6 +1,6 @@
 import type { SharedStore } from '@sluice/config'
-import { openQueues, type Queues } from '@sluice/queue'
-import { afterEach, expect, test } from 'vitest'
+import { openInspector, openQueues, type Queues } from '@sluice/queue'
+import { afterEach, expect, test, vi } from 'vitest'
 import { until } from '../environment/wait.ts'
 
 /** Defines the tests of what every store of the queues guarantees. `store` returns the current test's store. */
@@ -101,6 +101,34 @@ export function queueSuite(store: () => SharedStore): void {
       await Promise.all(all.map((each) => each.schedule('tick', 100)))
       return ticks >= 3
     })
+  })
+
+  test('a schedule that a process with a clock ahead has set runs again soon after another process sets it', async () => {
+    let ticks = 0
+    const queues = open()
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60 * 60_000 })
+    try {
+      await queues.schedule('tick', 1_000)
+    } finally {
+      vi.useRealTimers()
+    }
+    queues.work('maintenance', async (_, task) => void (task === 'tick' && ticks++), { concurrency: 1 })
+    await queues.schedule('tick', 1_000)
+    await until('a tick', () => ticks >= 1)
+  })
+
+  test('jobs that wait while their queue is paused count as waiting', async () => {
+    const queues = open()
+    const inspector = openInspector(store(), (error) => errors.push(error))
+    try {
+      await inspector.pause('imports')
+      await queues.add('imports', [job(1), job(2)])
+      expect(await queues.waiting('imports')).toBe(2)
+      await inspector.resume('imports')
+      expect(await queues.waiting('imports')).toBe(2)
+    } finally {
+      await inspector.close()
+    }
   })
 
   test('a job that throws is reported and removed: its ID can be added again', async () => {
