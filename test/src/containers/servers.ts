@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type RunningInbox, startInbox, startPostgres } from '@sluice/local-stack'
 import { startS3Endpoint } from '@sluice/s3-endpoint'
-import { Redis } from 'ioredis'
 import pg from 'pg'
+import { endChild } from '../environment/program.ts'
+import { connectWhenReady } from '../environment/redis.ts'
 
 /** The servers that the containers reach by the names and ports of compose.yaml. */
 export interface Servers extends AsyncDisposable {
@@ -74,13 +75,7 @@ async function startDatabase(folder: string, host: string, url: string, parts: A
 async function startRedisServer(folder: string, host: string, parts: AsyncDisposableStack): Promise<void> {
   const options = ['--bind', host, '--port', '6379', '--dir', folder, '--save', '', '--protected-mode', 'no']
   const child = spawn('redis-server', [...options, '--maxmemory-policy', 'noeviction'], { stdio: 'ignore' })
-  const exited = once(child, 'exit')
-  parts.defer(async () => {
-    child.kill('SIGKILL')
-    await exited
-  })
-  const redis = new Redis({ host, retryStrategy: () => 50, maxRetriesPerRequest: 200 })
-  redis.on('error', () => {}) // the server is not listening yet
-  await redis.ping()
+  parts.defer(() => endChild(child))
+  const redis = await connectWhenReady({ host, port: 6379 })
   redis.disconnect()
 }

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { Redis } from 'ioredis'
 import { freePort } from './free-port.ts'
+import { endChild, killAtExit } from './program.ts'
+import { connectWhenReady } from './redis.ts'
 import { until } from './wait.ts'
 
 /** Number of slots of a Redis Cluster. */
@@ -59,17 +60,10 @@ async function startNode(folder: string, number: number, parts: AsyncDisposableS
   }
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
   const server = spawn('redis-server', args, { stdio: 'ignore' })
-  const kill = () => void server.kill('SIGKILL')
-  process.once('exit', kill)
-  server.once('exit', () => process.off('exit', kill))
-  parts.defer(async () => {
-    server.kill('SIGTERM')
-    if (server.exitCode === null) await once(server, 'exit')
-  })
+  killAtExit(server)
   await once(server, 'spawn')
-  const redis = new Redis(`redis://127.0.0.1:${port}`, { retryStrategy: () => 50, maxRetriesPerRequest: 200 })
-  redis.on('error', () => {}) // the server is not listening yet
+  parts.defer(() => endChild(server, 'SIGTERM'))
+  const redis = await connectWhenReady({ host: '127.0.0.1', port })
   parts.defer(() => redis.disconnect())
-  await redis.ping()
   return { port, busPort, redis }
 }

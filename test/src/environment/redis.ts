@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Redis } from 'ioredis'
 import { freePort } from './free-port.ts'
+import { endChild, killAtExit } from './program.ts'
 
 /**
  * Finds a Redis for tests: `REDIS_TEST_URL`, or a new redis-server if the program is on the path. Returns undefined if
@@ -24,20 +25,25 @@ export async function startRedis(
     console.warn('Redis suites are skipped: there is no redis-server on the path, and REDIS_TEST_URL is not set.')
     return undefined
   }
-  // Leaves no server running if a signal ends this process, as may happen to a benchmark.
-  const kill = () => void server.kill('SIGKILL')
-  process.once('exit', kill)
-  server.once('exit', () => process.off('exit', kill))
-  const url = `redis://127.0.0.1:${port}`
-  const client = new Redis(url, { retryStrategy: () => 50, maxRetriesPerRequest: 200 })
-  client.on('error', () => {}) // the server is not listening yet
-  await client.ping()
+  killAtExit(server)
+  const client = await connectWhenReady({ host: '127.0.0.1', port })
   client.disconnect()
-  return {
-    url,
-    async stop() {
-      server.kill('SIGTERM')
-      if (server.exitCode === null) await once(server, 'exit')
-    },
-  }
+  return { url: `redis://127.0.0.1:${port}`, stop: () => endChild(server, 'SIGTERM') }
+}
+
+/** How to log in to a redis-server. */
+export interface RedisLogin {
+  password?: string
+  tls?: { rejectUnauthorized: boolean }
+}
+
+/** Connects to a redis-server that is starting, and waits until it answers. Throws if it takes more than 10 s. */
+export async function connectWhenReady(options: RedisLogin & { host: string; port: number }): Promise<Redis> {
+  const client = new Redis({ ...options, retryStrategy: () => 50, maxRetriesPerRequest: 200 })
+  client.on('error', () => {}) // the server is not listening yet
+  await client.ping().catch((error: unknown) => {
+    client.disconnect()
+    throw error
+  })
+  return client
 }

@@ -4,6 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from './free-port.ts'
+import { endChild, killAtExit } from './program.ts'
 import type { StorageServer } from './storage-server.ts'
 import { until } from './wait.ts'
 
@@ -27,11 +28,7 @@ export async function startSwift(
   )
   const processes: ChildProcess[] = []
   const stop = async () => {
-    for (const child of processes) {
-      if (child.exitCode !== null || child.signalCode !== null) continue
-      child.kill('SIGKILL')
-      await once(child, 'exit')
-    }
+    for (const child of processes) await endChild(child)
   }
   try {
     processes.push(...(await Promise.all(keepers.map((name) => startKeeper(folder, name)))))
@@ -103,10 +100,7 @@ function proxyConfiguration(folder: string, port: number, user: { accessKeyId: s
 /** Starts a server, and waits until it answers. */
 async function run(name: string, folder: string, port: number): Promise<ChildProcess> {
   const child = spawn(`swift-${name}-server`, [join(folder, `${name}.conf`)], { stdio: 'ignore' })
-  // Leaves no server running if this process is ended by a signal.
-  const kill = () => void child.kill('SIGKILL')
-  process.once('exit', kill)
-  child.once('exit', () => process.off('exit', kill))
+  killAtExit(child)
   await once(child, 'spawn')
   await until(`swift-${name}-server`, async () => {
     if (child.exitCode !== null) throw new Error(`swift-${name}-server ended with code ${child.exitCode}`)

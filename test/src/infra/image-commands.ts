@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { endChild } from '../environment/program.ts'
 
 const repository = fileURLToPath(new URL('../../..', import.meta.url))
 const node = process.execPath
@@ -94,8 +95,7 @@ async function startsAndIsHealthy(app: string, name: string, dockerfile: string)
     }
     throw new Error(`${name} ended before it was ready`)
   } finally {
-    child.kill('SIGKILL')
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    await endChild(child)
   }
 }
 

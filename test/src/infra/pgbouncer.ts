@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { freePort } from '../environment/free-port.ts'
+import { endChild, killAtExit } from '../environment/program.ts'
 
 /** A pooler in front of Postgres. */
 export interface Pooler {
@@ -36,17 +36,14 @@ export async function startPgBouncer(databaseUrl: string): Promise<Pooler> {
   await writeFile(configuration, `${lines.join('\n')}\n`)
   const user = process.getuid?.() === 0 ? ['--user=nobody'] : []
   const child = spawn('pgbouncer', [...user, configuration], { stdio: ['ignore', 'ignore', 'pipe'] })
-  const kill = () => void child.kill('SIGKILL')
-  process.once('exit', kill)
+  killAtExit(child)
   await listening(child)
   const url = new URL(databaseUrl)
   url.port = String(ownPort)
   return {
     url: url.href,
     async close() {
-      process.off('exit', kill)
-      child.kill('SIGKILL')
-      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+      await endChild(child)
       await rm(folder, { recursive: true, force: true })
     },
   }

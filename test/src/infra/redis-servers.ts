@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { freePort } from '../environment/free-port.ts'
+import { endChild, killAtExit } from '../environment/program.ts'
+import { connectWhenReady, type RedisLogin } from '../environment/redis.ts'
 import { until } from '../environment/wait.ts'
 
 /** A running redis-server. */
@@ -12,34 +13,18 @@ export interface Server {
   kill(): Promise<void>
 }
 
-/** How a test logs in. */
-interface Login {
-  password?: string
-  tls?: { rejectUnauthorized: boolean }
-}
-
 /** Starts a redis-server with the lines of a configuration file, and waits until it answers on `port`. */
 export async function startServer(
   folder: string,
-  { port, lines, mode = [], client = {} }: { port: number; lines: string[]; mode?: string[]; client?: Login },
+  { port, lines, mode = [], client = {} }: { port: number; lines: string[]; mode?: string[]; client?: RedisLogin },
 ): Promise<Server> {
   const path = join(folder, `redis-${port}.conf`)
   await writeFile(path, `${['bind 127.0.0.1', `dir ${folder}`, ...lines].join('\n')}\n`)
   const child = spawn('redis-server', [path, ...mode], { stdio: 'ignore' })
-  const killNow = () => void child.kill('SIGKILL')
-  process.once('exit', killNow)
-  const redis = new Redis({ ...client, port, host: '127.0.0.1', retryStrategy: () => 50, maxRetriesPerRequest: 200 })
-  redis.on('error', () => {}) // the server is not listening yet
-  await redis.ping()
+  killAtExit(child)
+  const redis = await connectWhenReady({ ...client, host: '127.0.0.1', port })
   redis.disconnect()
-  return {
-    port,
-    async kill() {
-      process.off('exit', killNow)
-      killNow()
-      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-    },
-  }
+  return { port, kill: () => endChild(child) }
 }
 
 /** A primary, two replicas, and three Sentinels that watch them. */

@@ -11,7 +11,7 @@ import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
 import { connect, type Database } from '@sluice/database'
 import { readStackInfo, type StackInfo } from '@sluice/local-stack'
-import { nodeEnvironment } from '../environment/program.ts'
+import { killAtExit, nodeEnvironment } from '../environment/program.ts'
 import { runSluice } from '../environment/sluice-command.ts'
 import { until } from '../environment/wait.ts'
 import { processTree, signal, stillRunning } from './processes.ts'
@@ -166,9 +166,7 @@ export function spawnStack(home: string, { workers = 1, redisUrl, env = {} }: St
     // The process stops when this channel closes, so that a killed test run leaves nothing running.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
-  const kill = () => void child.kill('SIGKILL')
-  process.once('exit', kill)
-  child.once('exit', () => process.off('exit', kill))
+  killAtExit(child)
   return child
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { nodeEnvironment } from '../../environment/program.ts'
+import { killAtExit, nodeEnvironment } from '../../environment/program.ts'
 
 /** A line of a process's log. */
 export interface LogLine {
@@ -46,12 +46,6 @@ export interface AppOptions {
   log(line: LogLine): void
 }
 
-/** Started processes. They are killed when this process exits. */
-const running = new Set<ChildProcess>()
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
-
 const repository = fileURLToPath(new URL('../../../..', import.meta.url))
 
 /**
@@ -74,9 +68,8 @@ export async function startApp({
     // The process stops when the channel closes, so that a killed test run leaves nothing running.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
-  running.add(child)
+  killAtExit(child)
   const exited = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals)
-  void exited.then(() => running.delete(child))
   let errorOutput = ''
   child.stderr?.on('data', (chunk) => {
     errorOutput = `${errorOutput}${chunk}`.slice(-4000)

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { memoryLimits } from '@sluice/local-stack'
-import { nodeEnvironment } from '../../environment/program.ts'
+import { killAtExit, nodeEnvironment } from '../../environment/program.ts'
 import type { TaskAnswer, TaskRequest } from './tasks.ts'
 
 /** A running process under test. */
@@ -23,12 +23,6 @@ export interface Subject {
 /** How much of the log is kept, characters. */
 const keptLog = 8_000
 
-/** Started processes. They are killed when this process exits. */
-const running = new Set<ChildProcess>()
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
-
 /** Starts a process from the bundle, and waits until all its apps are ready. Throws if it ends before. */
 export async function startSubject(entry: string, env: Record<string, string>): Promise<Subject> {
   const child = fork(entry, [], {
@@ -38,11 +32,10 @@ export async function startSubject(entry: string, env: Record<string, string>): 
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
-  running.add(child)
+  killAtExit(child)
   let hasExited = false
   const exited = once(child, 'exit').then(() => {
     hasExited = true
-    running.delete(child)
   })
   let log = ''
   for (const stream of [child.stdout, child.stderr]) {
