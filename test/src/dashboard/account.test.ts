@@ -2,7 +2,7 @@ import { addMember, authenticator } from '@sluice/accounts'
 import { enqueueMails } from '@sluice/mail'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openApp, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
-import { signIn, type Visitor } from './visitor.ts'
+import { formTokenIn, signIn, type Visitor } from './visitor.ts'
 
 let dashboard: TestDashboard
 beforeAll(async () => {
@@ -67,6 +67,6 @@ test('the last member cannot be removed', async () => {
 /** Builds a form that may contain a field several times. */
 async function postQuery(visitor: Visitor, path: string, fields: string, from: string) {
   const page = await visitor.get(from)
-  const token = /name="form_token" value="([^"]+)"/.exec(page.text)?.[1] ?? ''
+  const token = formTokenIn(page.text)
   return await visitor.postWithoutToken(path, new URLSearchParams(`${fields}&form_token=${token}`))
 }

@@ -7,7 +7,7 @@ import { until } from '../environment/wait.ts'
 import { claim, profilesOf, resultOf } from '../imports/import-fixture.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
 import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
-import { signIn, type Visitor } from './visitor.ts'
+import { formTokenIn, signIn, type Visitor } from './visitor.ts'
 
 // Data import: uploads through the plain form. The page's script sends the same form. data-import.long.test.ts has
 // files of the largest size.
@@ -197,7 +197,7 @@ test('an import that is cancelled while its file is uploaded stays cancelled', a
 
 /** Opens the request of an upload. The caller sends the body. Returns the status of the answer, too. */
 async function openUpload(headers: Record<string, number> = {}) {
-  const token = /name="form_token" value="([^"]+)"/.exec((await visitor.get(page)).text)?.[1] ?? ''
+  const token = formTokenIn((await visitor.get(page)).text)
   const request = httpRequest(new URL(page, dashboard.url), {
     method: 'POST',
     headers: { ...multipart, Cookie: visitor.cookies(), 'X-Form-Token': token, ...headers },

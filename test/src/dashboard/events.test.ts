@@ -6,9 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
 import { claim, type ImportFixture, queueFile } from '../imports/import-fixture.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
-import { signInAddress } from './sign-in-address.ts'
 import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
-import { openVisitor } from './visitor.ts'
+import { signIn } from './visitor.ts'
 
 // The event stream that keeps an import's page up to date. Streams notice changes within a second, so the tests wait at
 // the same time, each with an app of its own.
@@ -26,10 +25,9 @@ async function openSignedIn(at = dashboard) {
   return { ...app, cookie: await cookieOf(app.email, at) }
 }
 
-/** Signs in. Returns the session cookie. */
+/** Signs in. Returns the browser's cookies. */
 async function cookieOf(email: string, at = dashboard): Promise<string> {
-  const entered = await openVisitor(at).post(await signInAddress(at, email))
-  return /sluice_session=[^;]+/.exec(entered.headers.getSetCookie().join())?.[0] ?? ''
+  return (await signIn(at, email)).cookies()
 }
 
 /** Opens the event stream of an import. `heard` collects the events, and `over` resolves at the end of the stream. */

@@ -5,7 +5,7 @@ import { acceptInvitation, inviteMember } from '@sluice/sign-in'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
 import { openApp, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
-import { openVisitor, signIn, type Visitor } from './visitor.ts'
+import { formTokenIn, openVisitor, signIn, type Visitor } from './visitor.ts'
 
 // An address that another person enters gets only confirmation mails, and their number is limited.
 let dashboard: TestDashboard
@@ -86,7 +86,7 @@ describe('the link of an invitation', () => {
     const answers = await Promise.all(
       visitors.map(async (visitor) => {
         const page = await visitor.get(link)
-        const form_token = /name="form_token" value="([^"]+)"/.exec(page.text)?.[1] ?? ''
+        const form_token = formTokenIn(page.text)
         return async () => (await visitor.postWithoutToken(link, { form_token })).status
       }),
     )

@@ -2,7 +2,7 @@ import { sql } from '@sluice/database'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openSampleApp } from './sample-app.ts'
 import { openOperator, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
-import { openVisitor, signIn, type Visitor } from './visitor.ts'
+import { formTokenIn, openVisitor, signIn, type Visitor } from './visitor.ts'
 
 let dashboard: TestDashboard
 let ownApp: number
@@ -74,7 +74,7 @@ describe.each(forms)('the form %s', (path, fields) => {
   test('is refused with the form token of another person, and for another app', async () => {
     const before = await state()
     const page = await (await signIn(dashboard, 'bert@example.com')).get(`/apps/${foreignApp}/settings`)
-    const token = /name="form_token" value="([^"]+)"/.exec(page.text)?.[1] ?? ''
+    const token = formTokenIn(page.text)
     expect((await member.postWithoutToken(`/apps/${ownApp}/${path}`, { ...fields, form_token: token })).status).toBe(
       403,
     )

@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { until } from '../environment/wait.ts'
 import { openApp, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
-import { openVisitor } from './visitor.ts'
+import { formTokenIn, openVisitor } from './visitor.ts'
 
 let dashboard: TestDashboard
 let limiter: Awaited<ReturnType<typeof openSignInLimiter>>
@@ -34,7 +34,7 @@ async function ask(
 ): Promise<{ status: number; retryAfter: string | null; text: string }> {
   const visitor = openVisitor(dashboard)
   const page = await visitor.get('/sign-in')
-  const token = /name="form_token" value="([^"]+)"/.exec(page.text)?.[1] ?? ''
+  const token = formTokenIn(page.text)
   const answer = await visitor.postWithoutToken('/sign-in', { email, form_token: token }, { 'X-Forwarded-For': client })
   return { status: answer.status, retryAfter: answer.headers.get('retry-after'), text: answer.text }
 }
@@ -99,7 +99,7 @@ describe('clients are distinguished by the address that a trusted proxy reports'
     onTestFinished(() => other.close())
     for (let time = 1; time <= 2; time++) {
       const visitor = openVisitor(other)
-      const form_token = /name="form_token" value="([^"]+)"/.exec((await visitor.get('/sign-in')).text)?.[1] ?? ''
+      const form_token = formTokenIn((await visitor.get('/sign-in')).text)
       const fields = { email: 'who@example.com', form_token }
       expect((await visitor.postWithoutToken('/sign-in', fields, { 'X-Forwarded-For': client })).status).toBe(200)
     }

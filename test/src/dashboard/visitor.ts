@@ -56,8 +56,8 @@ export function openVisitor({ url }: { url: string }): Visitor {
     await ask(path, { method: 'POST', body: new URLSearchParams(fields), headers })
   const tokenAt = async (path: string) => {
     const page = await ask(path)
-    const token = /name="form_token" value="([^"]+)"/.exec(page.text)?.[1]
-    assert(token !== undefined, `${path} has no form: ${page.status}`)
+    const token = formTokenIn(page.text)
+    assert(token !== '', `${path} has no form: ${page.status}`)
     return token
   }
   return {
@@ -81,8 +81,13 @@ export function openVisitor({ url }: { url: string }): Visitor {
   }
 }
 
+/** Returns the form token of a page, or an empty text if the page has no form. */
+export function formTokenIn(page: string): string {
+  return /name="form_token" value="([^"]+)"/.exec(page)?.[1] ?? ''
+}
+
 /** Signs in a member or an operator. Returns the visitor. */
-export async function signIn(dashboard: TestDashboard, email: string): Promise<Visitor> {
+export async function signIn(dashboard: Pick<TestDashboard, 'db' | 'url'>, email: string): Promise<Visitor> {
   const visitor = openVisitor(dashboard)
   const answer = await visitor.post(await signInAddress(dashboard, email))
   assert.equal(answer.status, 303, answer.text)

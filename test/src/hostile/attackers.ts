@@ -1,12 +1,10 @@
-import assert from 'node:assert/strict'
 import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createGzip, constants as zlib } from 'node:zlib'
 import { cancelImport } from '@sluice/imports'
 import { begin } from '@sluice/s3-endpoint/testing'
-import { createLink } from '@sluice/sign-in'
-import { openVisitor, type Visitor } from '../dashboard/visitor.ts'
+import { signIn as signInAt, type Visitor } from '../dashboard/visitor.ts'
 import { statusOf, upload } from '../stack/client.ts'
 import type { RunningStack } from '../stack/running-stack.ts'
 import type { AttackContext } from './attack.ts'
@@ -183,14 +181,9 @@ export function trickleUpload(
   return { closed, isOpen: () => !sending.closed && !sending.destroyed, end }
 }
 
-/** Signs in to the dashboard with an e-mail address. Returns the visitor. */
+/** Signs in to the dashboard under attack. Returns the visitor. */
 export async function signIn({ stack, urls }: AttackContext, email: string): Promise<Visitor> {
-  const link = await createLink(stack.db, email)
-  assert(link, `${email} may not sign in`)
-  const visitor = openVisitor({ url: urls.dashboard })
-  const { status } = await visitor.post(`${urls.dashboard}/sign-in/${link.secret}`)
-  assert.equal(status, 303)
-  return visitor
+  return await signInAt({ db: stack.db, url: urls.dashboard }, email)
 }
 
 /** Waits for `ms` ms, or until the attack ends. */

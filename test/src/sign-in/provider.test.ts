@@ -3,7 +3,7 @@ import { sql } from '@sluice/database'
 import { addOperator } from '@sluice/sign-in'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openApp } from '../dashboard/test-dashboard.ts'
-import { signIn } from '../dashboard/visitor.ts'
+import { formTokenIn, signIn } from '../dashboard/visitor.ts'
 import {
   openPersonsBrowser,
   openProviderDashboard,
@@ -171,7 +171,7 @@ describe('a session at the dashboard', () => {
     expect(answer.headers.get('location')).toBe(page)
     expect((await browser.atDashboard.get(page)).status).toBe(200)
     // A form that was open before the confirmation is still accepted.
-    const form_token = /name="form_token" value="([^"]+)"/.exec(form)?.[1] ?? ''
+    const form_token = formTokenIn(form)
     const sent = await browser.atDashboard.postWithoutToken(`/apps/${appId}/settings/members`, {
       form_token,
       email: '?',

@@ -6,8 +6,8 @@ import { pathOf } from '@sluice/bucket-uploads'
 import { readSettings } from '@sluice/config'
 import { registerUsers } from '@sluice/profiles'
 import { send } from '@sluice/s3-endpoint/testing'
-import { addOperator, createLink } from '@sluice/sign-in'
-import { openVisitor } from '../../dashboard/visitor.ts'
+import { addOperator } from '@sluice/sign-in'
+import { signIn } from '../../dashboard/visitor.ts'
 import { appSettings } from './app-settings.ts'
 import type { Deployment } from './deployment.ts'
 
@@ -37,10 +37,7 @@ export async function openOtherClients(
   const { ENCRYPTION_KEYS } = readSettings(appSettings, ['ENCRYPTION_KEYS'])
   const { accessKeyId, secretAccessKey } = await createAccessKey(db, ENCRYPTION_KEYS, appId)
   await addOperator(db, email)
-  const visitor = openVisitor({ url: dashboard })
-  const link = await createLink(db, email)
-  const signedIn = await visitor.post(`/sign-in/${link?.secret}`)
-  if (signedIn.status !== 303) throw new Error(`signing in failed: ${signedIn.text}`)
+  const visitor = await signIn({ db, url: dashboard }, email)
 
   const bucket = storageSettings.S3_BUCKET
   const path = pathOf(appId)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { addOperator, createLink } from '@sluice/sign-in'
-import { openVisitor } from '../../dashboard/visitor.ts'
+import { addOperator } from '@sluice/sign-in'
+import { formTokenIn, signIn } from '../../dashboard/visitor.ts'
 import { type App, upload } from '../../stack/client.ts'
 import type { StackAccess } from '../../stack/running-stack.ts'
 import type { FuzzedServer, FuzzRequest } from './request.ts'
@@ -52,13 +52,10 @@ interface Session {
 
 async function openSession(stack: StackAccess, url: string, { appId, email }: App): Promise<Session> {
   await addOperator(stack.db, email)
-  const visitor = openVisitor({ url })
-  const link = await createLink(stack.db, email)
-  const signedIn = await visitor.post(`/sign-in/${link?.secret}`)
-  assert.equal(signedIn.status, 303, signedIn.text)
+  const visitor = await signIn({ db: stack.db, url }, email)
   const { text } = await visitor.get(`/apps/${appId}/data-import`)
-  const formToken = /name="form_token" value="([^"]+)"/.exec(text)?.[1]
-  assert(formToken !== undefined, 'the page has no form')
+  const formToken = formTokenIn(text)
+  assert(formToken !== '', 'the page has no form')
   return { cookie: visitor.cookies(), formToken }
 }
 

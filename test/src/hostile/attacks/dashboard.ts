@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { formTokenIn } from '../../dashboard/visitor.ts'
 import { declare, requestImport } from '../../stack/client.ts'
 import { type Attack, type AttackContext, atLeast } from '../attack.ts'
 import { pauseFor, type SlowClient, signIn, trickle } from '../attackers.ts'
@@ -96,7 +97,7 @@ async function slowForms(context: AttackContext, appId: number, email: string, c
   const visitor = await signIn(context, email)
   const page = `/apps/${appId}/data-import`
   const form = await visitor.get(page)
-  const token = /name="form_token" value="([^"]+)"/.exec(form.text)?.[1] ?? ''
+  const token = formTokenIn(form.text)
   const body = `--b\r\nContent-Disposition: form-data; name="form_token"\r\n\r\n${token}\r\n--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\nContent-Type: text/csv\r\n\r\nuser_id,a\n`
   const head = `POST ${page} HTTP/1.1\r\nHost: x\r\nCookie: ${visitor.cookies()}\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000000\r\n\r\n${body}`
   return Array.from({ length: count }, () => trickle(context.signal, context.urls.dashboard, head))
@@ -111,7 +112,7 @@ async function uploadOfOther(context: AttackContext): Promise<number> {
 /** Requests a sign-in link from a network address of this machine. Returns the status. */
 async function askForLink({ urls }: AttackContext, from: string, email: string): Promise<number> {
   const page = await askFrom(from, `${urls.dashboard}/sign-in`)
-  const token = /name="form_token" value="([^"]+)"/.exec(page.text)?.[1] ?? ''
+  const token = formTokenIn(page.text)
   const body = new URLSearchParams({ form_token: token, email }).toString()
   return (await askFrom(from, `${urls.dashboard}/sign-in`, { cookie: page.cookie, body })).status
 }
