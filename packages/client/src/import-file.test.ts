@@ -25,6 +25,15 @@ const busy = (seconds: number, status = 503): ScriptedAnswer => ({
   body: { error: { messages: ['wait'] } },
 })
 
+/** Answers to an upload whose import expires, until the import that replaces it has an address. */
+const replacedImport = (url: string): ScriptedAnswer[] => [
+  requested(url, '/a'),
+  expired,
+  requested(url, '/a'),
+  { status: 200, body: { import_id: one, state: 'expired' } },
+  requested(url, '/b', two),
+]
+
 /** Uploads the file to a server with these answers. Returns the outcome and the requests of the client. */
 async function uploadTo(script: (url: string) => ScriptedAnswer[], patienceMs = 30_000) {
   await using server = await startScriptedServer(script)
@@ -104,14 +113,7 @@ test('if the address has expired, a first request with the same key returns a ne
 })
 
 test('if the import has expired as well, another import replaces it', async () => {
-  const { outcome, steps, received } = await uploadTo((url) => [
-    requested(url, '/a'),
-    expired,
-    requested(url, '/a'),
-    { status: 200, body: { import_id: one, state: 'expired' } },
-    requested(url, '/b', two),
-    stored,
-  ])
+  const { outcome, steps, received } = await uploadTo((url) => [...replacedImport(url), stored])
   expect(outcome).toBe(two)
   expect(steps).toEqual([post, '/a', post, `${post}/${one}`, post, '/b'])
   expect(received[4]?.key).not.toBe(received[0]?.key)
@@ -119,11 +121,7 @@ test('if the import has expired as well, another import replaces it', async () =
 
 test('if the address of an import that replaced another has expired, the new address is of this import', async () => {
   const { outcome, steps, received } = await uploadTo((url) => [
-    requested(url, '/a'),
-    expired,
-    requested(url, '/a'),
-    { status: 200, body: { import_id: one, state: 'expired' } },
-    requested(url, '/b', two),
+    ...replacedImport(url),
     'cut',
     expired,
     requested(url, '/c', two),
