@@ -15,6 +15,7 @@ import { parseArgs } from 'node:util'
 import { startDeployment } from './harness/deployment.ts'
 import { hostileFiles } from './harness/hostile-files.ts'
 import { runHostileFile } from './harness/hostile-run.ts'
+import { addCounts } from './harness/inject-faults.ts'
 import { runForLong } from './harness/long-run.ts'
 import { runInOrder } from './harness/order-run.ts'
 import { runAtRandom } from './harness/random-run.ts'
@@ -79,10 +80,13 @@ async function runRounds(count: number): Promise<void> {
 
 /** Runs a deployment for hours. Prints what its processes hold after each round. */
 async function runLong(queue: 'postgres' | 'redis', hours: number): Promise<void> {
-  const run = { queue, seed: firstSeed, durationMs: hours * 3_600_000, roundMs: durationMs, longestFaultMs }
   await part(`long-${queue}`, firstSeed, () =>
     runForLong({
-      ...run,
+      queue,
+      seed: firstSeed,
+      durationMs: hours * 3_600_000,
+      roundMs: durationMs,
+      longestFaultMs,
       onRound: (round) => console.error(JSON.stringify({ queue, ...round })),
     }),
   )
@@ -109,9 +113,7 @@ async function part(name: string, seed: number, run: () => Promise<Figures>): Pr
   sum.imports += figures.imports
   sum.rows += figures.rows
   sum.violations += figures.violations.length
-  for (const [fault, count] of Object.entries(figures.faults ?? {})) {
-    sum.faults[fault] = (sum.faults[fault] ?? 0) + count
-  }
+  addCounts(sum.faults, figures.faults ?? {})
 }
 
 async function runHostileFiles(): Promise<Figures> {

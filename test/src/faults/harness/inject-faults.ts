@@ -27,9 +27,14 @@ export async function injectFaults(deployment: Deployment, options: InjectionOpt
     const [name, inject] = next
     // A fault may also break the connection that injects it.
     await inject({ deployment, random, durationMs: 300 + random(longestFaultMs) }).catch(() => {})
-    counts[name] = (counts[name] ?? 0) + 1
+    addCounts(counts, { [name]: 1 })
     await options.afterFault?.(name)
     await delay(random(300))
   }
   return counts
+}
+
+/** Adds counts by name to the sums so far. */
+export function addCounts(sums: Record<string, number>, counts: Readonly<Record<string, number>>): void {
+  for (const [name, count] of Object.entries(counts)) sums[name] = (sums[name] ?? 0) + count
 }

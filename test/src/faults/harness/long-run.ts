@@ -6,7 +6,7 @@ import { compareWithModel } from './comparison.ts'
 import { type Deployment, startDeployment } from './deployment.ts'
 import { redisFaults, survivableFaults } from './faults.ts'
 import { type Growth, growthOf, growthProblems, type Sample } from './growth.ts'
-import { injectFaults } from './inject-faults.ts'
+import { addCounts, injectFaults } from './inject-faults.ts'
 import { type OtherClients, openOtherClients } from './other-clients.ts'
 import { measurable, type Usage, usageOf } from './process-usage.ts'
 import { keepUploading, shortWaits } from './random-run.ts'
@@ -116,13 +116,9 @@ async function addRound(
   figures.rounds++
   figures.imports += imports
   figures.rows += rows
-  add(figures.faults, faults)
-  add(figures.answered, answered)
+  addCounts(figures.faults, faults)
+  addCounts(figures.answered, answered)
   figures.violations.push(...violations.map((violation) => `round ${figures.rounds}: ${violation}`))
-}
-
-function add(sums: Record<string, number>, counts: Readonly<Record<string, number>>): void {
-  for (const [name, count] of Object.entries(counts)) sums[name] = (sums[name] ?? 0) + count
 }
 
 function numbered(name: string, processes: readonly AppProcess[]): Record<string, AppProcess> {
