@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, connect as openSocket, type Socket } from 'node:net'
+import { listenOn } from '../environment/free-port.ts'
 
 /** A link to a server that a test can interrupt, to see how clients handle network faults. */
 export interface InterruptedLink {
@@ -46,14 +47,7 @@ export async function openLink(target: string): Promise<InterruptedLink> {
       })
     }
   })
-  const listen = async (port: number) => {
-    server.listen(port, '127.0.0.1')
-    await once(server, 'listening')
-    const address = server.address()
-    if (address === null || typeof address === 'string') throw new Error('no port')
-    return address.port
-  }
-  const port = await listen(0)
+  const port = await listenOn(server)
   url.hostname = '127.0.0.1'
   url.port = String(port)
 
@@ -74,7 +68,7 @@ export async function openLink(target: string): Promise<InterruptedLink> {
     async restore() {
       await cut()
       hanging = false
-      await listen(port)
+      await listenOn(server, port)
     },
     close: cut,
   }

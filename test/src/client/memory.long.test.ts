@@ -1,10 +1,9 @@
-import { once } from 'node:events'
 import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { listenOn } from '../environment/free-port.ts'
 import { runProgram } from '../environment/program.ts'
 
 const fileBytes = 2 ** 30
@@ -28,10 +27,9 @@ async function startDrain() {
       response.writeHead(200, { 'X-Import-Id': crypto.randomUUID() }).end(JSON.stringify(descriptor))
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const port = await listenOn(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     received: () => received,
     [Symbol.asyncDispose]: async () => void server.close(),
   }

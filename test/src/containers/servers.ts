@@ -1,7 +1,5 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { connect as connectTcp, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type RunningInbox, startInbox, startPostgres } from '@sluice/local-stack'
@@ -9,6 +7,7 @@ import { startS3Endpoint } from '@sluice/s3-endpoint'
 import pg from 'pg'
 import { endChild } from '../environment/program.ts'
 import { connectWhenReady } from '../environment/redis.ts'
+import { startTcpProxy } from '../faults/harness/tcp-proxy.ts'
 
 /** The servers that the containers reach by the names and ports of compose.yaml. */
 export interface Servers extends AsyncDisposable {
@@ -62,14 +61,8 @@ async function startDatabase(folder: string, host: string, url: string, parts: A
   await client.connect()
   await client.query(`alter role ${username} password '${password}'`)
   await client.end()
-  const forward = createServer((from) => {
-    const to = connectTcp({ host: '127.0.0.1', port: server.port })
-    for (const each of [from, to]) each.on('error', () => void [from.destroy(), to.destroy()])
-    from.pipe(to).pipe(from)
-  })
-  forward.listen(5432, host)
-  await once(forward, 'listening')
-  parts.defer(async () => void forward.close())
+  const proxy = await startTcpProxy(() => server.port, 5432, host)
+  parts.defer(() => proxy.close())
 }
 
 async function startRedisServer(folder: string, host: string, parts: AsyncDisposableStack): Promise<void> {

@@ -1,9 +1,9 @@
-import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { inject } from 'vitest'
 import { openStack, type RunningStack, type StackAccess, startStack } from '../stack/running-stack.ts'
+import { listenOn } from './free-port.ts'
 import { settingsOf, testStorageSettings } from './storage.ts'
 import { isOtherStorage } from './storage-server.ts'
 
@@ -29,12 +29,9 @@ export async function offerStack(storageUrl: string): Promise<OfferedStack> {
       (error: Error) => response.writeHead(500).end(error.message),
     )
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
+  const port = await listenOn(server)
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `http://127.0.0.1:${port}`,
     async close() {
       server.close()
       await started?.then(

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
+import { listenOn } from '../environment/free-port.ts'
 import { PooledClient } from './pooled-client.ts'
 import { PooledServer } from './pooled-server.ts'
 
@@ -62,10 +63,8 @@ export async function startTransactionPooler(databaseUrl: string, size = 8): Pro
       client.end()
     })
   })
-  listener.listen(0, '127.0.0.1')
-  await once(listener, 'listening')
   const url = new URL(databaseUrl)
-  url.port = String((listener.address() as AddressInfo).port)
+  url.port = String(await listenOn(listener))
   return {
     url: url.href,
     moves: () => moves,

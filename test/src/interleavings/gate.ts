@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
+import { listenOn } from '../environment/free-port.ts'
 import { cutText, type Message, MessageReader, messageBytes } from '../infra/postgres-messages.ts'
 
 /** Statements that neither read nor write a table. They commute with every statement, so they need no decision. */
@@ -28,9 +29,7 @@ export async function startGate(target: { host: string; port: number }): Promise
     connections.add(connection)
     client.on('close', () => connections.delete(connection))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  gate.port = (server.address() as AddressInfo).port
+  gate.port = await listenOn(server)
   gate.close = async () => {
     for (const connection of connections) connection.end()
     server.close()

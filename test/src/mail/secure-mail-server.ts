@@ -1,8 +1,7 @@
-import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { SMTPServer, type SMTPServerAuthentication } from 'smtp-server'
+import { listenOn } from '../environment/free-port.ts'
 
 /** A mail server with TLS and logins. */
 export interface SecureMailServer {
@@ -53,10 +52,9 @@ export async function startSecureMailServer({ tls, certificate, accepts }: Optio
     },
   })
   smtp.on('error', () => {}) // a client that does not accept the certificate
-  const listener = smtp.listen(0, '127.0.0.1')
-  await once(listener, 'listening')
+  const port = await listenOn(smtp.server)
   return {
-    port: (listener.address() as AddressInfo).port,
+    port,
     received,
     logins,
     disconnect() {

@@ -1,10 +1,9 @@
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { createApp } from '@sluice/accounts'
 import { dueMails, enqueueMails, type Mailer, openMailer, openTransport, signInLink } from '@sluice/mail'
 import { SMTPServer } from 'smtp-server'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { listenOn } from '../environment/free-port.ts'
 import { until } from '../environment/wait.ts'
 
 // A mail is sent once per event and recipient, as far as SMTP allows, whatever the mail server does.
@@ -47,9 +46,7 @@ beforeEach(async () => {
     },
   })
   server.on('error', () => {})
-  const listener = server.listen(0, '127.0.0.1')
-  await once(listener, 'listening')
-  const { port } = listener.address() as AddressInfo
+  const port = await listenOn(server.server)
   settings = { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'Sluice <no-reply@sluice.test>', MAILS_PER_HOUR: 1_000 }
   mailer = openMailer(database.db, settings)
   return async () => {

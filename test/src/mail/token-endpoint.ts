@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Provider } from 'oidc-provider'
+import { listenOn } from '../environment/free-port.ts'
 
 /** A token endpoint with one client, `sluice`, and one account, the sender of mails. */
 export interface TokenEndpoint {
@@ -30,9 +29,7 @@ export async function startTokenEndpoint(lifetimeSeconds: number): Promise<Token
   let requests = 0
   const issued: string[] = []
   const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const issuer = `http://127.0.0.1:${await listenOn(server)}`
   const provider = new Provider(issuer, {
     clients: [
       {

@@ -1,9 +1,8 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
+import { listenOn } from '../environment/free-port.ts'
 
 /** A received span, with the name of the service that sent it. */
 export interface Span {
@@ -45,8 +44,7 @@ export async function startCollector(): Promise<{ url: string; spans: Span[] }> 
     }
     response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const port = await listenOn(server)
   onTestFinished(() => void server.close())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans }
+  return { url: `http://127.0.0.1:${port}`, spans }
 }

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { PutObjectCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { createAccessKey } from '@sluice/access-keys'
@@ -15,6 +14,7 @@ import { createGateway, gatewaySettings } from '@sluice/s3-gateway/src/server.ts
 import { openRelay, openStorage, storageSettings } from '@sluice/storage'
 import { pino } from 'pino'
 import { openTestDatabase } from '../environment/database.ts'
+import { listenOn } from '../environment/free-port.ts'
 import { makeBucket, testStorageSettings } from '../environment/storage.ts'
 
 /** An app with access to its path in the bucket. */
@@ -74,10 +74,7 @@ export async function openTestGateway(
     settings,
     () => new Date(Date.now() + ahead),
   )
-  server.http.listen(0, '127.0.0.1')
-  await once(server.http, 'listening')
-  const address = server.http.address()
-  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+  const url = `http://127.0.0.1:${await listenOn(server.http)}`
   const clients: S3Client[] = []
   const clientOf = (credentials: Owner, config: S3ClientConfig = {}) => {
     const client = new S3Client({

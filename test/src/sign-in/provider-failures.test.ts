@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { createApp } from '@sluice/accounts'
 import { providerSettings, readSettings, signInSettings } from '@sluice/config'
 import { openDashboardProvider } from '@sluice/dashboard-app/src/sign-in/provider.ts'
@@ -9,7 +8,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { openApp, openTestDashboard } from '../dashboard/test-dashboard.ts'
 import { openVisitor, signIn } from '../dashboard/visitor.ts'
-import { freePort } from '../environment/free-port.ts'
+import { freePort, listenOn } from '../environment/free-port.ts'
 import type { ProviderState } from './identity-provider.ts'
 import {
   environmentOf,
@@ -124,10 +123,8 @@ test('a provider that fails leaves a page that says so, and works again afterwar
 
 test('a provider that cannot be reached, or that does not answer in time, leaves the same page', async () => {
   const silent = createServer((socket) => void socket.on('error', () => {}))
-  silent.listen(0, '127.0.0.1')
-  await once(silent, 'listening')
+  const port = await listenOn(silent)
   onTestFinished(() => void silent.close())
-  const { port } = silent.address() as AddressInfo
   const closed = await freePort()
   for (const issuerPort of [port, closed]) {
     const urls = { callbackUrl: 'http://dashboard.test/callback', signedOutUrl: 'http://dashboard.test' }

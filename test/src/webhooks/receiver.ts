@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { listenOn } from '../environment/free-port.ts'
 
 /** A request that a receiver got. */
 interface Received {
@@ -41,9 +41,7 @@ export async function openReceiver(tls?: { key: string; cert: string }): Promise
     answer(response, receiver.always ?? next.shift() ?? 200)
   }
   const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = await listenOn(server)
   return Object.assign(receiver, {
     url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}/hook`,
     port,

@@ -1,7 +1,6 @@
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { SMTPServer } from 'smtp-server'
+import { listenOn } from '../../environment/free-port.ts'
 
 /** The parts of a received mail that tests need to distinguish mails. */
 interface ReceivedMail {
@@ -44,10 +43,9 @@ export async function startMailServer({ pipelining = true } = {}): Promise<MailS
     },
   })
   smtp.on('error', () => {})
-  const listener = smtp.listen(0, '127.0.0.1')
-  await once(listener, 'listening')
+  const port = await listenOn(smtp.server)
   const server: MailServer = {
-    port: (listener.address() as AddressInfo).port,
+    port,
     received,
     insteadOfAnswer: undefined,
     close: () => new Promise((resolve) => smtp.close(() => resolve())),

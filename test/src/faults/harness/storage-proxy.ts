@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { pipeline, Transform } from 'node:stream'
+import { listenOn } from '../../environment/free-port.ts'
 
 /**
  * A fault in one request to storage:
@@ -45,10 +45,9 @@ export async function startStorageProxy(storagePort: number): Promise<StoragePro
     const fault = faults?.({ method, path: url.split('?', 1)[0] ?? '', copySource })
     serve(incoming, answer, storagePort, fault).catch(() => socket.resetAndDestroy())
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const port = await listenOn(server)
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     set(next) {
       faults = next
     },

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
+import { listenOn } from '../../environment/free-port.ts'
 
 /**
  * The state of a simulated network:
@@ -37,13 +38,12 @@ export async function startTcpProxy(target: () => number, port = 0, host = '127.
     links.add(link)
     link.onEnd = () => links.delete(link)
   })
-  server.listen(port, host)
-  await once(server, 'listening')
+  const ownPort = await listenOn(server, port, host)
   const reset = () => {
     for (const link of links) link.reset()
   }
   return {
-    port: (server.address() as AddressInfo).port,
+    port: ownPort,
     reset,
     set(next) {
       state = next

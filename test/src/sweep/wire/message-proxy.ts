@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
+import { listenOn } from '../../environment/free-port.ts'
 import type { Unit, UnitReader } from './unit.ts'
 
 /**
@@ -44,10 +45,9 @@ export async function startMessageProxy(
     })
     links.add(link)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const port = await listenOn(server)
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     lastPassed: () => lastPassed,
     async close() {
       for (const link of links) link.break()
