@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
-import { Readable } from 'node:stream'
 import { parseArgs } from 'node:util'
 import { sql } from '@sluice/database'
 import { addUsers } from '../dashboard/sample-data.ts'
 import { openApp } from '../stack/client.ts'
 import { startStack } from '../stack/running-stack.ts'
-import { makeFile, registeredUsers, shapesOf } from './import/file.ts'
+import { makeFile, shapesOf } from './import/file.ts'
 import { startBenchPostgres } from './import/postgres.ts'
-import { follow, profileUpdates, upload } from './mixed-load.ts'
+import { follow, profileUpdates, registerUsersOf, upload } from './mixed-load.ts'
 import { openScratch } from './scratch.ts'
 import { steadyLoad } from './steady-load.ts'
 import { printTargets } from './targets.ts'
@@ -36,9 +35,7 @@ export async function benchAppDeletion(args: readonly string[]): Promise<boolean
   const [deleted, other] = [await openApp(stack), await openApp(stack)]
   await addUsers(stack.db, deleted.appId, Number(values.users))
   const file = await makeFile(scratch.path, shapesOf(rowsBeside).first)
-  const lines = Readable.from(registeredUsers(file.rows)).map((id) => `${id}\n`)
-  const registered = await stack.pipeToSluice(lines, 'users', 'register', '--app', String(other.appId))
-  assert.equal(registered.code, 0, registered.stderr)
+  await registerUsersOf(stack, other, file)
   await postgres.settle(database)
 
   const reached = { row: 0 }

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
-import { Readable } from 'node:stream'
 import { parseArgs } from 'node:util'
 import { sql } from '@sluice/database'
 import { removeOldImports } from '@sluice/imports'
 import { removeOldMails } from '@sluice/mail'
 import { openApp } from '../stack/client.ts'
 import { type RunningStack, startStack } from '../stack/running-stack.ts'
-import { type MadeFile, makeFile, registeredUsers, shapesOf } from './import/file.ts'
+import { type MadeFile, makeFile, shapesOf } from './import/file.ts'
 import { type BenchPostgres, startBenchPostgres } from './import/postgres.ts'
-import { follow, profileUpdates, upload } from './mixed-load.ts'
+import { follow, profileUpdates, registerUsersOf, upload } from './mixed-load.ts'
 import { openScratch } from './scratch.ts'
 import { median } from './statistics.ts'
 import { type SpanResult, steadyLoad } from './steady-load.ts'
@@ -93,9 +92,7 @@ const rowsAtATime = 50_000
 
 async function measureRound({ postgres, stack, file }: BenchEnvironment, isRemoving: boolean): Promise<Round> {
   const app = await openApp(stack)
-  const lines = Readable.from(registeredUsers(file.rows)).map((id) => `${id}\n`)
-  const registered = await stack.pipeToSluice(lines, 'users', 'register', '--app', String(app.appId))
-  assert.equal(registered.code, 0, registered.stderr)
+  await registerUsersOf(stack, app, file)
   await postgres.settle(database)
 
   const reached = { row: 0 }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type App, put, requestImport } from '../stack/client.ts'
 import type { RunningStack } from '../stack/running-stack.ts'
-import { type MadeFile, registeredUserFrom } from './import/file.ts'
+import { type MadeFile, registeredUserFrom, registeredUsers } from './import/file.ts'
 import type { LoadTarget } from './load.ts'
 
 const pollMs = 50
@@ -38,6 +39,13 @@ export function profileUpdates(
     return { headers: { 'X-Service-Token': token }, body }
   }
   return { url: `${api}/v2/user_profiles`, next, expected: 202 }
+}
+
+/** Registers the users of a file with an app, except the users whom an import must refuse. */
+export async function registerUsersOf(stack: RunningStack, { appId }: App, { rows }: MadeFile): Promise<void> {
+  const lines = Readable.from(registeredUsers(rows)).map((id) => `${id}\n`)
+  const { code, stderr } = await stack.pipeToSluice(lines, 'users', 'register', '--app', String(appId))
+  assert.equal(code, 0, stderr)
 }
 
 /** Uploads a file as an import of an app. Returns the import's ID. */

@@ -1,14 +1,12 @@
-import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { sql } from '@sluice/database'
 import { openApp } from '../stack/client.ts'
 import { type RunningStack, startStack } from '../stack/running-stack.ts'
-import { type MadeFile, makeFile, registeredUsers, shapesOf } from './import/file.ts'
+import { type MadeFile, makeFile, shapesOf } from './import/file.ts'
 import { type BenchPostgres, startBenchPostgres } from './import/postgres.ts'
-import { follow, profileUpdates, upload } from './mixed-load.ts'
+import { follow, profileUpdates, registerUsersOf, upload } from './mixed-load.ts'
 import { openScratch } from './scratch.ts'
 import { median } from './statistics.ts'
 import { type SpanResult, steadyLoad } from './steady-load.ts'
@@ -64,9 +62,7 @@ export async function benchMixed(args: readonly string[]): Promise<boolean> {
 
 async function measureRound({ postgres, stack, file }: BenchEnvironment): Promise<Round> {
   const app = await openApp(stack)
-  const lines = Readable.from(registeredUsers(file.rows)).map((id) => `${id}\n`)
-  const registered = await stack.pipeToSluice(lines, 'users', 'register', '--app', String(app.appId))
-  assert.equal(registered.code, 0, registered.stderr)
+  await registerUsersOf(stack, app, file)
   await postgres.settle(database)
 
   const reached = { row: 0 }

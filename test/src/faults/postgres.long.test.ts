@@ -9,7 +9,7 @@ import { type ClientApp, openClientApp, upload } from './harness/client.ts'
 import { compareWithModel } from './harness/comparison.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { generatedUsers, generateSoundFile } from './harness/generate.ts'
-import { claimant, logged, slowBatches, untilRows, untilState } from './harness/import-states.ts'
+import { claimant, logged, slowBatches, untilLogged, untilRows, untilState } from './harness/import-states.ts'
 import { mountSmallDisk } from './harness/small-disk.ts'
 
 // Postgres stops answering, aborts a transaction, or has no disk space.
@@ -44,7 +44,7 @@ test('half-open connections time out: a claim is released within its lease, and 
   const stalledAt = performance.now()
   deployment.postgres.proxy.set({ kind: 'stall' })
   const worker = await claimant(deployment, importId, 1)
-  await until('the loss of the claim', () => logged(deployment, importId, 'claim lost').length > 0)
+  await untilLogged(deployment, importId, 'claim lost')
   const lostAfterMs = performance.now() - stalledAt
   expect(logged(deployment, importId, 'claim lost')).toMatchObject([
     { pid: worker.pid, msg: 'claim lost: its lease could not be renewed' },
@@ -137,10 +137,7 @@ test('an import waits while the disk of Postgres is full, and completes when the
   await moveErrorChunksTo(join(disk.path, 'tablespace'))
   await disk.fill()
   await slowBatches(deployment.db, 0)
-  const [postponed] = await until('the full disk', () => {
-    const lines = logged(deployment, importId, 'import postponed')
-    return lines.length > 0 && lines
-  })
+  const postponed = await untilLogged(deployment, importId, 'import postponed')
   expect(postponed?.err?.message).toContain('No space left on device')
   expect(postponed).toMatchObject({ outage: true })
   await disk.empty()

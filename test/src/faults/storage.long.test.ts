@@ -1,11 +1,10 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
-import { until } from '../environment/wait.ts'
 import { type ClientApp, openClientApp, type Requested, request, send, upload } from './harness/client.ts'
 import { compareWithModel } from './harness/comparison.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { type GeneratedFile, generateSoundFile } from './harness/generate.ts'
-import { logged, slowBatches, untilRows, untilState } from './harness/import-states.ts'
+import { slowBatches, untilLogged, untilRows, untilState } from './harness/import-states.ts'
 import { mountSmallDisk, type SmallDisk } from './harness/small-disk.ts'
 
 // Storage loses, alters or refuses an object, or stops answering.
@@ -77,10 +76,7 @@ test('a read from storage that stops halfway through a file times out, and is tr
     return isThird ? { kind: 'stalled answer', afterBytes: 20_000 } : undefined
   })
   const importId = await upload(deployment, app, plainFile(0, 3_000))
-  const [postponed] = await until('the storage timeout', () => {
-    const lines = logged(deployment, importId, 'import postponed')
-    return lines.length > 0 && lines
-  })
+  const postponed = await untilLogged(deployment, importId, 'import postponed')
   expect(postponed?.err?.message).toBe('storage did not respond for 20000 ms')
   await untilState(deployment, importId, 'completed')
 })
@@ -92,10 +88,7 @@ test('an import waits while the disk of storage has no space for its error file,
   await untilRows(deployment, importId, 1)
   await disk.fill()
   await slowBatches(deployment.db, 0)
-  const [postponed] = await until('the full disk', () => {
-    const lines = logged(deployment, importId, 'import postponed')
-    return lines.length > 1 && lines
-  })
+  const postponed = await untilLogged(deployment, importId, 'import postponed', 2)
   expect(postponed).toMatchObject({ err: { type: 'StorageFull' }, outage: true })
   await disk.empty()
   await untilState(deployment, importId, 'completed')

@@ -5,7 +5,15 @@ import { type ClientApp, openClientApp, upload } from './harness/client.ts'
 import { compareWithModel } from './harness/comparison.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { generateSoundFile } from './harness/generate.ts'
-import { claimant, logged, slowBatches, untilInBatch, untilRows, untilState } from './harness/import-states.ts'
+import {
+  claimant,
+  logged,
+  slowBatches,
+  untilInTrigger,
+  untilLogged,
+  untilRows,
+  untilState,
+} from './harness/import-states.ts'
 
 // Workers that die, hang or are stopped, with a deployment's default settings except for small batches.
 let deployment: Deployment
@@ -37,7 +45,7 @@ async function importInProgress(rows: number): Promise<string> {
 test('a killed worker is replaced, and its import makes progress again within 30 s', async () => {
   const importId = await importInProgress(2_000)
   const worker = await claimant(deployment, importId, 1)
-  await untilInBatch(deployment.db)
+  await untilInTrigger(deployment.db)
   worker.kill('SIGKILL')
   await worker.exited
   const killedAt = performance.now()
@@ -52,16 +60,13 @@ test('a killed worker is replaced, and its import makes progress again within 30
 test('a stopped worker that wakes up after its successor has taken over cannot write', async () => {
   const importId = await importInProgress(12_000)
   const sleeper = await claimant(deployment, importId, 1)
-  await untilInBatch(deployment.db)
+  await untilInTrigger(deployment.db)
   sleeper.kill('SIGSTOP')
   const successor = await claimant(deployment, importId, 2)
   expect(successor.pid).not.toBe(sleeper.pid)
   await untilRows(deployment, importId, (await untilRows(deployment, importId, 0)) + 1)
   sleeper.kill('SIGCONT')
-  const [refusal] = await until('the refusal', () => {
-    const lines = logged(deployment, importId, 'claim lost')
-    return lines.length > 0 && lines
-  })
+  const refusal = await untilLogged(deployment, importId, 'claim lost')
   expect(refusal).toMatchObject({ pid: sleeper.pid, attempt: 1, msg: 'claim lost: another worker has the import' })
 })
 

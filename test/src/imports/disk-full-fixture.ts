@@ -1,7 +1,7 @@
 import { sql } from '@sluice/database'
 import { runImport } from '@sluice/imports'
 import { expect } from 'vitest'
-import { until } from '../environment/wait.ts'
+import { untilInTrigger } from '../faults/harness/import-states.ts'
 import { largeChunkOf } from './error-chunk.ts'
 import {
   claim,
@@ -61,7 +61,7 @@ export async function beginToMakeRoom({
   await db.insertInto('import_error_chunks').values(largeChunkOf(otherApp, largest)).execute()
   await hold(fixture, 'marking', `new.import_id = '${importId}' and new.error_file_ends_before_row > 0`)
   const made = await failOnFullDisk(fixture)
-  await untilOneIsHeld(fixture)
+  await untilInTrigger(fixture.database.db)
   return { made: made.outcome, largest: () => resultOf(fixture, otherApp, largest) }
 }
 
@@ -80,16 +80,6 @@ export async function failOnFullDisk(fixture: ImportFixture): Promise<{ outcome:
   `,
   )
   return { outcome: runImport(fixture.context, await claim(fixture, app, full), noShutdown) }
-}
-
-/** Waits until {@link hold} keeps an update waiting. */
-export async function untilOneIsHeld(fixture: ImportFixture): Promise<void> {
-  await until('an update to be held', async () => {
-    const { rows } = await sql`
-      select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'
-    `.execute(fixture.database.db)
-    return rows.length > 0
-  })
 }
 
 /** Makes updates of imports wait if `condition` on `old` and `new` holds, until {@link release} gets the same name. */

@@ -3,6 +3,7 @@ import { makeRoomAfter } from '@sluice/imports'
 import { beforeEach, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
+import { untilInTrigger } from '../faults/harness/import-states.ts'
 import {
   beginToMakeRoom,
   chunksOf,
@@ -12,7 +13,6 @@ import {
   openDiskFullFixture,
   release,
   run,
-  untilOneIsHeld,
 } from './disk-full-fixture.ts'
 import { type ImportFixture, resultOf } from './import-fixture.ts'
 
@@ -71,7 +71,7 @@ test('an import whose rows are being restored does not lose them to the next wor
   await until('the rows to be removed', async () => {
     return (await resultOf(fixture, appId, importId)).view.error_file_ends_before_row === 1
   })
-  await untilOneIsHeld(fixture)
+  await untilInTrigger(fixture.database.db)
   let over = false
   const next = makeRoomAfter(error, fixture.context).finally(() => {
     over = true

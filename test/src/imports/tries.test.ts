@@ -1,7 +1,7 @@
 import { connect, sql } from '@sluice/database'
 import { type Storage, StorageFull } from '@sluice/storage'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { until } from '../environment/wait.ts'
+import { untilInTrigger } from '../faults/harness/import-states.ts'
 import { throughProxy } from '../faults/harness/servers.ts'
 import { startTcpProxy } from '../faults/harness/tcp-proxy.ts'
 import { errorChunkOf } from './error-chunk.ts'
@@ -59,12 +59,7 @@ describe('a batch that commits without its worker learning of it', () => {
     `)
       .execute(fixture.database.db)
     const running = tries.runOnce(importId, context)
-    await until('a COMMIT', async () => {
-      const { rows } = await sql`
-        select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'
-      `.execute(fixture.database.db)
-      return rows.length > 0
-    })
+    await untilInTrigger(fixture.database.db)
     proxy.reset()
     expect(await running).toBe('postponed')
     expect(await tries.runOnce(importId)).toBe('completed')

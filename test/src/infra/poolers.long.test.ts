@@ -10,7 +10,7 @@ import { openClientApp, upload } from '../faults/harness/client.ts'
 import { compareWithModel } from '../faults/harness/comparison.ts'
 import { type Deployment, startDeployment } from '../faults/harness/deployment.ts'
 import { generateSoundFile } from '../faults/harness/generate.ts'
-import { claimant, slowBatches, untilInBatch, untilRows, untilState } from '../faults/harness/import-states.ts'
+import { claimant, slowBatches, untilInTrigger, untilRows, untilState } from '../faults/harness/import-states.ts'
 import { queueSuite } from '../queue/queue-suite.ts'
 import { type Pooler, startPgBouncer } from './pgbouncer.ts'
 import { startTransactionPooler, type TransactionPooler } from './transaction-pooler.ts'
@@ -104,7 +104,7 @@ function importsAndUpdates(current: () => Deployment): void {
     const importId = await upload(deployment, app, generateSoundFile(random, 1, 1_500))
     await untilRows(deployment, importId, 200)
     const worker = await claimant(deployment, importId, 1)
-    await untilInBatch(deployment.db)
+    await untilInTrigger(deployment.db)
     worker.kill('SIGKILL')
     await worker.exited
     await slowBatches(deployment.db, 0)

@@ -23,9 +23,12 @@ export async function slowBatches(db: Database, ms: number): Promise<void> {
     .execute(db)
 }
 
-/** Waits for a batch that is written but not committed. Requires {@link slowBatches}. */
-export function untilInBatch(db: Database): Promise<true> {
-  return until('a batch that is being written', async () => {
+/**
+ * Waits until a test's trigger keeps a statement waiting by `pg_sleep`. With {@link slowBatches}, a batch is written
+ * then, but not committed.
+ */
+export async function untilInTrigger(db: Database): Promise<void> {
+  await until('a statement in a trigger', async () => {
     const { rows } =
       await sql`select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`.execute(db)
     return rows.length > 0
@@ -62,6 +65,20 @@ export async function untilState(
 /** Returns the log lines of an import whose message begins with `message`. */
 export function logged({ log }: Deployment, importId: string, message: string): LogLine[] {
   return log.filter(({ import_id, msg }) => import_id === importId && msg.startsWith(message))
+}
+
+/** Waits until an import has `count` log lines whose message begins with `message`. Returns the first of them. */
+export async function untilLogged(
+  deployment: Deployment,
+  importId: string,
+  message: string,
+  count = 1,
+): Promise<LogLine | undefined> {
+  const [first] = await until(`${count} times "${message}" in the log of ${importId}`, () => {
+    const lines = logged(deployment, importId, message)
+    return lines.length >= count && lines
+  })
+  return first
 }
 
 /** Waits until an attempt of an import is claimed. Returns the worker that claimed it. */
