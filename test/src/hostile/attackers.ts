@@ -119,6 +119,8 @@ export interface SlowClient {
    */
   closed: Promise<{ seconds: number; status: number }>
   isOpen(): boolean
+  /** Whether an answer has begun, or the connection is closed. */
+  isAnswered(): boolean
   end(): void
 }
 
@@ -148,7 +150,7 @@ export function trickle(
       resolve({ seconds, status: Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0) })
     })
   })
-  return { closed, isOpen: () => !socket.destroyed, end }
+  return { closed, isOpen: () => !socket.destroyed, isAnswered: () => answer !== '' || socket.destroyed, end }
 }
 
 /** Begins a signed upload of 1 GB, and sends one byte every two seconds until the attack ends. */
@@ -178,7 +180,8 @@ export function trickleUpload(
       resolve({ seconds: Math.round((performance.now() - begun) / 100) / 10, status })
     })
   })
-  return { closed, isOpen: () => !sending.closed && !sending.destroyed, end }
+  const isOpen = () => !sending.closed && !sending.destroyed
+  return { closed, isOpen, isAnswered: () => status !== 0 || !isOpen(), end }
 }
 
 /** Signs in to the dashboard under attack. Returns the visitor. */

@@ -3,6 +3,7 @@ import { runImport } from '@sluice/imports'
 import { expect } from 'vitest'
 import { untilInTrigger } from '../faults/harness/import-states.ts'
 import { largeChunkOf } from './error-chunk.ts'
+import { hold } from './holds.ts'
 import {
   claim,
   type ImportFixture,
@@ -80,28 +81,6 @@ export async function failOnFullDisk(fixture: ImportFixture): Promise<{ outcome:
   `,
   )
   return { outcome: runImport(fixture.context, await claim(fixture, app, full), noShutdown) }
-}
-
-/** Makes updates of imports wait if `condition` on `old` and `new` holds, until {@link release} gets the same name. */
-export async function hold(fixture: ImportFixture, name: string, condition: string): Promise<void> {
-  await run(
-    fixture,
-    `
-    create table if not exists holds (name text);
-    insert into holds values ('${name}');
-    create function hold_${name}() returns trigger language plpgsql as $$
-    begin
-      while exists (select from holds where name = '${name}') loop perform pg_sleep(0.01); end loop;
-      return new;
-    end $$;
-    create trigger hold_${name} before update on imports for each row when (${condition}) execute function hold_${name}()
-  `,
-  )
-}
-
-/** Lets the updates pass that wait because of {@link hold}. */
-export async function release(fixture: ImportFixture, name: string): Promise<void> {
-  await run(fixture, `delete from holds where name = '${name}'`)
 }
 
 /** Runs a statement without parameters. */

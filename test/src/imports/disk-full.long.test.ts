@@ -9,11 +9,10 @@ import {
   chunksOf,
   type DiskFullFixture,
   failOnFullDisk,
-  hold,
   openDiskFullFixture,
-  release,
   run,
 } from './disk-full-fixture.ts'
+import { hold, release } from './holds.ts'
 import { type ImportFixture, resultOf } from './import-fixture.ts'
 
 // Further cases of disk-full.test.ts: deletions, many rows, a second worker and a blocked removal.

@@ -3,14 +3,8 @@ import { cancelImport, reportCancelled, runImport } from '@sluice/imports'
 import { beforeEach, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
-import {
-  beginToMakeRoom,
-  chunksOf,
-  type DiskFullFixture,
-  hold,
-  openDiskFullFixture,
-  release,
-} from './disk-full-fixture.ts'
+import { beginToMakeRoom, chunksOf, type DiskFullFixture, openDiskFullFixture } from './disk-full-fixture.ts'
+import { hold, release } from './holds.ts'
 import { claim, type ImportFixture, resultOf } from './import-fixture.ts'
 
 // What happens to other imports while one makes room on a full disk. disk-full.long.test.ts has further cases.

@@ -5,6 +5,7 @@ import { untilInTrigger } from '../faults/harness/import-states.ts'
 import { throughProxy } from '../faults/harness/servers.ts'
 import { startTcpProxy } from '../faults/harness/tcp-proxy.ts'
 import { errorChunkOf } from './error-chunk.ts'
+import { hold, release } from './holds.ts'
 import { type ImportFixture, resultOf } from './import-fixture.ts'
 import { attempts, expectUncounted, failBatches, openTriesFixture, raise, type TriesFixture } from './tries-fixture.ts'
 
@@ -51,16 +52,11 @@ describe('a batch that commits without its worker learning of it', () => {
     const settings = { ...fixture.context.settings, IMPORT_ATTEMPTS: 1 }
     const context = { ...fixture.context, db: proxied.db, settings }
     const importId = await tries.queue()
-    await sql
-      .raw(`
-      create function commit_slowly() returns trigger language plpgsql as $$ begin perform pg_sleep(1); return null; end $$;
-      create constraint trigger commit_slowly after update on imports deferrable initially deferred for each row
-        when (old.position <> new.position) execute function commit_slowly()
-    `)
-      .execute(fixture.database.db)
+    await hold(fixture, 'commit', 'old.position <> new.position', 'commit')
     const running = tries.runOnce(importId, context)
     await untilInTrigger(fixture.database.db)
     proxy.reset()
+    await release(fixture, 'commit')
     expect(await running).toBe('postponed')
     expect(await tries.runOnce(importId)).toBe('completed')
     await tries.expectCompleted(importId)

@@ -1,7 +1,7 @@
 import { buildApi } from '@sluice/api-app/src/api.ts'
 import { readSettings } from '@sluice/config'
 import type { ProfileEntry } from '@sluice/contract'
-import { connect, sql } from '@sluice/database'
+import { connect } from '@sluice/database'
 import { deletionRequestSettings, deletionSettings, runDeletions } from '@sluice/deletions'
 import {
   type Claim,
@@ -60,7 +60,15 @@ export async function openOperations({ databaseUrl, storage: storageEnvironment,
 
   const operations: { [Name in OperationName]: (argument: Operation<Name>) => Promise<unknown> } = {
     async warmUp() {
-      await Promise.all(Array.from({ length: connections }, () => sql`select pg_sleep(0.1)`.execute(db)))
+      // Each connection is held until all of them are open.
+      const allOpen = Promise.withResolvers<void>()
+      let open = 0
+      const holdOne = async () => {
+        open++
+        if (open === connections) allOpen.resolve()
+        await allOpen.promise
+      }
+      await Promise.all(Array.from({ length: connections }, () => db.connection().execute(holdOne)))
     },
     async claimAndRun(id) {
       const claim = await claimImport(context, id)

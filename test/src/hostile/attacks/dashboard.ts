@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { formTokenIn } from '../../dashboard/visitor.ts'
+import { until } from '../../environment/wait.ts'
 import { declare, requestImport } from '../../stack/client.ts'
 import { type Attack, type AttackContext, atLeast } from '../attack.ts'
-import { pauseFor, type SlowClient, signIn, trickle } from '../attackers.ts'
+import { pauseFor, type SlowClient, signIn, trickle, unfinishedImports } from '../attackers.ts'
 
 /** Attacks on the dashboard. */
 export const dashboardAttacks: Attack[] = [
@@ -12,9 +13,13 @@ export const dashboardAttacks: Attack[] = [
     finding: 7,
     title: '20 slow uploads of one member, and an upload of another app',
     async attack(context) {
+      const { stack, signal } = context
       const { appId, email } = await context.openAttacker()
       const slow = await slowForms(context, appId, email, 20)
-      await pauseFor(context.signal, 2_000)
+      await until('all slow uploads to be accepted or refused', async () => {
+        const accepted = await unfinishedImports(stack, appId)
+        return signal.aborted || accepted + slow.filter((client) => client.isAnswered()).length >= slow.length
+      })
       const status = await uploadOfOther(context)
       for (const client of slow) client.end()
       return { 'status of the other upload': status, 'accepted uploads': status === 303 ? 1 : 0 }
@@ -57,7 +62,9 @@ export const dashboardAttacks: Attack[] = [
       const streams = cookies.flatMap((cookie) =>
         Array.from({ length: 20 }, () => trickle(signal, urls.dashboard, streamHead(page, cookie), { piece: '' })),
       )
-      await pauseFor(signal, 2_000)
+      await until('all streams to be accepted or refused', () => {
+        return signal.aborted || streams.every((stream) => stream.isAnswered())
+      })
       const other = await context.openAttacker()
       const otherPage = await pageOfNewImport(context, other.appId, other.token)
       const status = await streamStatus(context, otherPage, (await signInCookie(context, other.email)) ?? '')

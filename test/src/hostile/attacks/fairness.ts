@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '@sluice/database'
 import { send } from '@sluice/s3-endpoint/testing'
 import { stackBucket } from '../../s3-gateway/bucket-owner.ts'
@@ -107,7 +106,7 @@ async function runLarge(context: AttackContext, apps: number): Promise<Figures> 
     await uploadBomb(context, token, file)
     if (apps === 1) await uploadDryRun(context, token, file)
   }
-  await delay(largeImportsMs, undefined, { signal: context.signal }).catch(() => {})
+  await pauseFor(context.signal, largeImportsMs)
   return { 'bytes sent': file.length * apps }
 }
 
