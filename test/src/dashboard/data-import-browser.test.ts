@@ -1,3 +1,4 @@
+import { sql } from '@sluice/database'
 import { runImport } from '@sluice/imports'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
@@ -56,6 +57,47 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
       ...{ age: 23, joined: '2026-03-04 00:00:00.000', note: 'Hello, "3"' },
     })
     expect(problems).toEqual([])
+    await context.close()
+  })
+
+  test('a person whose session ends during the upload is asked to sign in, and is not told that nothing was imported', async () => {
+    const { appId, email } = await openAppWith(dashboard, users)
+    const { page, context } = await openWindow(browser, dashboard, email)
+    await page.goto(`/apps/${appId}/data-import`)
+    await drop(page, 'people.csv', Buffer.from(people))
+    await page.getByRole('heading', { name: 'people.csv' }).waitFor()
+    await page.route('**/data-import', async (route) => {
+      const response = await route.fetch({ maxRedirects: 0 })
+      await dashboard.db.deleteFrom('sessions').execute()
+      await route.fulfill({ response })
+    })
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.waitForURL(/\/sign-in$/)
+    const imports = await dashboard.db.selectFrom('imports').select('state').where('app_id', '=', appId).execute()
+    expect(imports).toEqual([{ state: 'queued' }])
+    await context.close()
+  })
+
+  test('the reason for a refusal is shown, and a lost answer sends the person to the list of imports', async () => {
+    const { appId, email } = await openAppWith(dashboard, users)
+    const { page, context } = await openWindow(browser, dashboard, email)
+    await page.goto(`/apps/${appId}/data-import`)
+    await drop(page, 'people.csv', Buffer.from(people))
+    await page.getByRole('heading', { name: 'people.csv' }).waitFor()
+    const send = () => page.getByRole('button', { name: 'Import', exact: true }).click()
+    await sql`
+      insert into imports (app_id, source, state, content_type, object_key)
+      select ${appId}, 'dashboard', 'queued', 'text/csv', 'none' from generate_series(1, 1000)
+    `.execute(dashboard.db)
+    await send()
+    await page.getByText('1,000 imports wait already.').waitFor()
+    await dashboard.db.deleteFrom('imports').where('object_key', '=', 'none').execute()
+    await page.route('**/data-import', async (route) => {
+      await route.fetch({ maxRedirects: 0 })
+      await route.fulfill({ status: 502, body: 'Bad Gateway' })
+    })
+    await send()
+    await page.getByText('look at the list of imports before you send it again').waitFor()
     await context.close()
   })
 })

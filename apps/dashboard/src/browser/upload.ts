@@ -48,26 +48,49 @@ export class Sending {
 export function upload(address: string, body: FormData, sending: Sending): void {
   const request = new XMLHttpRequest()
   const started = performance.now()
+  let isSent = false
   request.upload.addEventListener('progress', ({ loaded, total }) => {
     const speed = loaded / 2 ** 20 / ((performance.now() - started) / 1000)
     const status = loaded < total ? `Uploading, ${speed.toFixed(1)} MB a second` : 'The file is being stored'
     sending.showProgress(status, loaded / total)
   })
-  request.addEventListener('load', () => {
-    if (request.status === 200) location.assign(request.responseURL)
-    else sending.end(problemOf(request.status))
+  request.upload.addEventListener('load', () => {
+    isSent = true
   })
-  request.addEventListener('error', () => sending.end('The upload was interrupted. Nothing was imported.'))
+  request.addEventListener('load', () => {
+    const page = request.getResponseHeader('Location')
+    if (request.status === 201 && page !== null) location.assign(page)
+    else sending.end(problemOf(request))
+  })
+  request.addEventListener('error', () =>
+    sending.end(isSent ? unknownEnd : 'The upload was interrupted. Nothing was imported.'),
+  )
   request.addEventListener('abort', () => sending.end())
   sending.signal.addEventListener('abort', () => request.abort(), { once: true })
   request.open('POST', address)
+  request.setRequestHeader('Accept', 'application/json')
   request.send(body)
 }
 
-function problemOf(status: number): string {
-  if (status === 400) return 'A chosen type or the text that removes a value is refused. Nothing was imported.'
+/** The server has the whole file, and nobody knows what became of it. */
+const unknownEnd =
+  'The server did not answer. The file may have been imported: look at the list of imports before you send it again.'
+
+function problemOf({ status, responseText }: XMLHttpRequest): string {
+  if (status === 401) return 'You are signed out. Nothing was imported. Sign in again, and choose the file again.'
+  if (status === 403) return 'This page is too old. Nothing was imported. Reload it, and choose the file again.'
+  const reason = reasonIn(responseText)
+  if (reason !== undefined) return reason
   if (status === 413) return 'The file is too large. Nothing was imported.'
-  if (status === 403) return 'This page is too old: reload it, and choose the file again.'
-  if (status === 503) return 'Too many files are being uploaded at the moment. Please try again in a minute.'
-  return 'The file could not be uploaded. Nothing was imported.'
+  return status < 500 ? 'The file could not be uploaded. Nothing was imported.' : unknownEnd
+}
+
+/** Returns the reason in the answer to a refused file; undefined if the answer has none, as from a proxy. */
+function reasonIn(answer: string): string | undefined {
+  try {
+    const { status, error } = JSON.parse(answer)
+    return status === 'refused' ? String(error.messages[0]) : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -11,17 +11,27 @@ export interface Refusal {
   retryAfter?: number
 }
 
-/** Answers with the data import page and the reason why the file was refused. */
+/**
+ * Returns whether the page's script sent the file. It gets JSON, and opens the page of the import itself: a script
+ * cannot follow a redirect to a page that asks for a sign-in, and the session may end during an upload.
+ */
+export function isOfScript({ headers }: FastifyRequest): boolean {
+  return headers.accept === 'application/json'
+}
+
+/** Answers with the reason why the file was refused: the data import page with the reason, or JSON for the script. */
 export async function refuseFile(
   { db }: DashboardContext,
   request: FastifyRequest,
   reply: FastifyReply,
   { status, problem, retryAfter }: Refusal,
 ): Promise<FastifyReply> {
+  if (retryAfter !== undefined) reply.header('Retry-After', retryAfter)
+  reply.code(status)
+  if (isOfScript(request)) return reply.send({ status: 'refused', error: { messages: [problem] } })
   const { appId } = visitedApp(request)
   const rules = await importRules(db, appId)
-  if (retryAfter !== undefined) reply.header('Retry-After', retryAfter)
-  return sendDataImport(reply.code(status), appId, rules, problem)
+  return sendDataImport(reply, appId, rules, problem)
 }
 
 /** Reads and drops the rest of a file, because browsers read the answer only after they have sent everything. */

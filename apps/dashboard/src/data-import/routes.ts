@@ -8,7 +8,7 @@ import type { DashboardContext, PageRoutes } from '../context.ts'
 import { importRules, sendDataImport } from './data-import-page.ts'
 import { FileForm, FileTooLarge, parseFileForms } from './file-form.ts'
 import { readOptions } from './form-options.ts'
-import { dropRest, type Refusal, refuseFile } from './refuse-file.ts'
+import { dropRest, isOfScript, type Refusal, refuseFile } from './refuse-file.ts'
 import { openUploadReservations } from './upload-reservations.ts'
 
 const limitBytes = limits.uploadBytesDashboard
@@ -37,7 +37,7 @@ export const dataImportRoutes: PageRoutes = (dashboard, context) => {
   })
 }
 
-/** Stores the file of a form as an import, and redirects to the import's page. */
+/** Stores the file of a form as an import, and names the import's page. */
 async function receiveFile(
   context: DashboardContext,
   request: FastifyRequest,
@@ -64,8 +64,8 @@ async function receiveFile(
       bytes: atMost(file.bytes, limitBytes),
     })
     request.log.info({ app_id: appId, import_id: importId, by: request.visitor?.email }, 'file uploaded')
-    const page = importId === undefined ? 'imports' : `imports/${importId}`
-    return reply.redirect(`/apps/${appId}/${page}`, 303)
+    const page = `/apps/${appId}/imports${importId === undefined ? '' : `/${importId}`}`
+    return isOfScript(request) ? reply.code(201).header('Location', page).send() : reply.redirect(page, 303)
   } catch (error) {
     dropRest(request)
     if (error instanceof TooManyWaiting) {
