@@ -56,7 +56,8 @@ async function put(
       { app_id: appId, import_id: upload.importId, byte_size: file.byteSize },
       'bucket upload queued as an import',
     )
-  return infoOf(name.key, file, metadata, body.digests().checksums)
+  const { md5, checksums } = body.digests()
+  return infoOf(name.key, { ...file, etag: md5 }, metadata, checksums)
 }
 
 /**

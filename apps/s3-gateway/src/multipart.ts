@@ -4,6 +4,8 @@ import {
   findUpload,
   finishUpload,
   forgetUpload,
+  keepPartNames,
+  keptPartNames,
   listUploads,
   pathOf,
   reservePart,
@@ -61,13 +63,20 @@ export function relayMultipart(context: RelayContext): MultipartBackend {
       refuseSize(await reservePart(context, upload, partNumber, body.size))
       const sizedBody = { byteSize: body.size, chunks: body.chunks }
       const etag = withoutQuotes(await toS3Errors(relay.putPart(objectKey, storageUploadId, partNumber, sizedBody)))
-      return { partNumber, size: body.size, etag, modifiedAt: new Date(), checksums: body.digests().checksums }
+      const { md5, checksums } = body.digests()
+      if (etag !== md5) await keepPartNames(db, upload, partNumber, { md5, etag })
+      return { partNumber, size: body.size, etag: md5, modifiedAt: new Date(), checksums }
     },
     listParts: async (name, uploadId, page) => {
-      const { objectKey, storageUploadId, checksum } = await find(name, uploadId)
+      const upload = await find(name, uploadId)
+      const { objectKey, storageUploadId, checksum } = upload
       const { parts, isTruncated } = await toS3Errors(relay.pageOfParts(objectKey, storageUploadId, page))
-      const shown = parts.map(({ partNumber, byteSize, etag, modifiedAt }) => {
-        return { partNumber, size: byteSize, etag: withoutQuotes(etag), modifiedAt, checksums: {} }
+      const kept = await keptPartNames(db, upload)
+      const shown = parts.map(({ partNumber, byteSize, etag: quoted, modifiedAt }) => {
+        const stored = withoutQuotes(quoted)
+        const names = kept.get(partNumber)
+        const etag = names?.etag === stored ? names.md5 : stored
+        return { partNumber, size: byteSize, etag, modifiedAt, checksums: {} }
       })
       return { parts: shown, isTruncated, plan: checksum ?? undefined }
     },
@@ -153,7 +162,7 @@ async function assemble(
   parts: readonly NamedPart[],
   claims: ObjectClaims,
 ): Promise<void> {
-  const { relay } = context
+  const { db, relay } = context
   const { objectKey, storageUploadId, checksum } = upload
   checkObjectChecksum(checksum, parts, claims)
   try {
@@ -169,7 +178,11 @@ async function assemble(
       throw error
     }
     checkClaimedSize(total, claims)
-    const named = parts.map(({ partNumber, etag }) => ({ partNumber, etag: `"${etag}"` }))
+    const kept = await keptPartNames(db, upload)
+    const named = parts.map(({ partNumber, etag }) => {
+      const names = kept.get(partNumber)
+      return { partNumber, etag: `"${names?.md5 === etag ? names.etag : etag}"` }
+    })
     await relay.completeParts(objectKey, storageUploadId, named)
   } catch (error) {
     // An earlier request may have completed the upload. `finishUpload` checks whether the object exists.

@@ -5,7 +5,7 @@ export interface ImportedFile {
   fileName: string
   /** Key of the file's copy in storage, which the import reads. */
   objectKey: string
-  /** ETag in quotes, as storage returns it. */
+  /** ETag for the sender: the file's MD5 in hex if it is known, and otherwise storage's ETag in quotes. */
   etag: string
   byteSize: number
   modifiedAt: Date
@@ -76,7 +76,7 @@ export async function listFiles(
 function selectFiles(db: Database, appId: number) {
   return db
     .selectFrom('imports')
-    .select(['file_name', 'object_key', 'etag', 'byte_size', 'queued_at'])
+    .select(['file_name', 'object_key', 'etag', 'checksum', 'byte_size', 'queued_at'])
     .where('app_id', '=', appId)
     .where('source', '=', 'bucket')
     .where('files_removed_at', 'is', null)
@@ -88,7 +88,7 @@ function toFile(row: Row): ImportedFile {
   return {
     fileName: row.file_name ?? '',
     objectKey: row.object_key,
-    etag: row.etag ?? '',
+    etag: row.checksum === null ? (row.etag ?? '') : Buffer.from(row.checksum, 'base64').toString('hex'),
     byteSize: row.byte_size ?? 0,
     modifiedAt: row.queued_at ?? new Date(0),
   }

@@ -29,12 +29,19 @@ export interface BucketUploadsTable {
   part_bytes: Generated<number>
 }
 
-/** The parts of an upload with their sizes, so that a part that is sent again is not counted twice. */
+/**
+ * The parts of an upload with their sizes, so that a part that is sent again is not counted twice. If storage gives a
+ * part another ETag than its MD5, both are kept: the sender names the part by its MD5.
+ */
 export interface BucketUploadPartsTable {
   app_id: number
   import_id: string
   part_number: number
   byte_size: number
+  /** MD5 of the part, in hex. */
+  md5: string | null
+  /** Storage's ETag of the part, without quotes. */
+  etag: string | null
 }
 
 /** Unannounced files that could not be read from storage. A row is deleted when its file has left the app's path. */

@@ -11,7 +11,7 @@ import { listImports } from '@sluice/imports'
 import type { AppLimiter } from '@sluice/rate-limits'
 import { type RawAnswer, type RawRequest, send } from '@sluice/s3-endpoint/testing'
 import { createGateway, gatewaySettings } from '@sluice/s3-gateway/src/server.ts'
-import { openRelay, openStorage, storageSettings } from '@sluice/storage'
+import { openRelay, openStorage, type Relay, storageSettings } from '@sluice/storage'
 import { pino } from 'pino'
 import { openTestDatabase } from '../environment/database.ts'
 import { listenOn } from '../environment/free-port.ts'
@@ -46,10 +46,14 @@ export interface TestGateway {
   close(): Promise<void>
 }
 
-/** Opens an S3 gateway. `environment` contains settings. Rates are unlimited unless a `limiter` is passed. */
+/**
+ * Opens an S3 gateway. `environment` contains settings. Rates are unlimited unless a `limiter` is passed. `wrap`
+ * changes what the gateway sees of storage.
+ */
 export async function openTestGateway(
   environment: Record<string, string> = {},
   openLimiter?: (databaseUrl: string) => Promise<AppLimiter>,
+  wrap: (relay: Relay) => Relay = (relay) => relay,
 ): Promise<TestGateway> {
   const bucket = `gateway-${randomBytes(8).toString('hex')}`
   const settings = readSettings(
@@ -70,7 +74,7 @@ export async function openTestGateway(
   let ahead = 0
   const limiter = await openLimiter?.(database.url)
   const server = createGateway(
-    { db, relay, log, ...(limiter && { limiter }) },
+    { db, relay: wrap(relay), log, ...(limiter && { limiter }) },
     settings,
     () => new Date(Date.now() + ahead),
   )

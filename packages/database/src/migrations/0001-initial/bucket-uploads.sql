@@ -18,6 +18,8 @@ create table bucket_upload_parts (
   import_id uuid not null,
   part_number integer not null,
   byte_size bigint not null,
+  md5 text,
+  etag text,
   primary key (app_id, import_id, part_number),
   foreign key (app_id, import_id) references bucket_uploads on delete cascade
 );
