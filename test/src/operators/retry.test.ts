@@ -1,4 +1,4 @@
-import { connect, sql } from '@sluice/database'
+import { sql } from '@sluice/database'
 import {
   cancelImport,
   RetryRefused,
@@ -10,7 +10,8 @@ import {
   sweepFiles,
 } from '@sluice/imports'
 import { registerUsers } from '@sluice/profiles'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
+import { losingCommitAfter } from '../database/lost-commit.ts'
 import {
   claim,
   type ImportFixture,
@@ -20,8 +21,6 @@ import {
   profilesOf,
   queueFile,
 } from '../imports/import-fixture.ts'
-import { startMessageProxy } from '../sweep/wire/message-proxy.ts'
-import { readPostgresUnits } from '../sweep/wire/postgres.ts'
 
 // A failed or cancelled import is imported again (docs/operations.md, Retrying and finding imports).
 let fixture: ImportFixture
@@ -152,17 +151,7 @@ test('a refused retry leaves neither a copy nor an import, and a sweep removes w
 
 test('a retry whose commit succeeded keeps its file, although the answer was lost', async () => {
   const importId = await cancelled()
-  const url = new URL(fixture.database.url)
-  let queueing = false
-  const proxy = await startMessageProxy(Number(url.port), readPostgresUnits, ({ label = '' }) => {
-    queueing ||= label.startsWith('insert into "imports"')
-    if (!queueing || label !== 'commit') return { kind: 'forward' }
-    return { kind: 'lose answer', before: () => {}, after: async () => {} }
-  })
-  onTestFinished(() => proxy.close())
-  url.port = String(proxy.port)
-  const { db, close } = connect(url.href, { onError: () => {} })
-  onTestFinished(close)
+  const db = await losingCommitAfter(fixture.database.url, 'insert into "imports"')
   await expect(retryImport({ ...fixture.context, db }, { appId, importId })).rejects.toThrow()
   const queued = await fixture.context.db
     .selectFrom('imports')
