@@ -46,7 +46,11 @@ async function put(
   await countUpload(context, appId)
   const upload = await unlessTooManyWait(beginUpload(context, appId, fileName))
   const file = await unlessBroken(context, upload, async () => {
-    await context.relay.put(upload.objectKey, { byteSize: body.size, chunks: body.chunks }, metadata)
+    await context.relay.put(
+      upload.objectKey,
+      { byteSize: body.size, chunks: context.paced(appId, body.chunks) },
+      metadata,
+    )
     const { md5 } = body.digests()
     return await finishUpload(context, upload, { kind: 'request', signature: body.signature, md5 })
   })

@@ -1,8 +1,11 @@
 import type { UploadContext } from '@sluice/bucket-uploads'
 import type { AppLimiter } from '@sluice/rate-limits'
+import type { Pace } from '@sluice/service'
 
 /** The services that the S3 gateway uses. */
 export interface RelayContext extends UploadContext {
   /** Limits the rate of uploads. Without it, there is no limit. */
   limiter?: AppLimiter
+  /** Passes the bodies of uploads to storage, at their app's pace. */
+  paced: Pace
 }

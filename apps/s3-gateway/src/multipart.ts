@@ -61,7 +61,7 @@ export function relayMultipart(context: RelayContext): MultipartBackend {
       const { objectKey, storageUploadId, checksum } = upload
       if (checksum !== null) body.requireChecksum(checksum.algorithm)
       refuseSize(await reservePart(context, upload, partNumber, body.size))
-      const sizedBody = { byteSize: body.size, chunks: body.chunks }
+      const sizedBody = { byteSize: body.size, chunks: context.paced(upload.appId, body.chunks) }
       const etag = withoutQuotes(await toS3Errors(relay.putPart(objectKey, storageUploadId, partNumber, sizedBody)))
       const { md5, checksums } = body.digests()
       if (etag !== md5) await keepPartNames(db, upload, partNumber, { md5, etag })

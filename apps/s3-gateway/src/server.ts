@@ -1,5 +1,6 @@
 import type { Settings } from '@sluice/config'
 import { createS3Server, type S3Server, s3ClientPolicy } from '@sluice/s3-endpoint'
+import { openPace } from '@sluice/service'
 import { authorizeSender, findSender } from './access.ts'
 import { createRelayBackend } from './backend.ts'
 import type { RelayContext } from './context.ts'
@@ -17,17 +18,23 @@ export const gatewaySettings = [
 ] as const
 
 /**
+ * How fast the uploads of an app pass to storage. One stream as fast as the machine can keeps two cores busy, and
+ * another app's listing took three times as long.
+ */
+const uploadPace = { bytesPerSecond: 64 * 2 ** 20, burstBytes: 8 * 2 ** 20 }
+
+/**
  * Creates the S3 gateway: an S3 server for the apps' paths in the deployment's bucket. Senders sign with an access key.
  *
  * The caller starts listening and closes the server. `now` is the clock for the verification of signatures.
  */
 export function createGateway(
-  services: Omit<RelayContext, 'settings'>,
+  services: Omit<RelayContext, 'settings' | 'paced'>,
   settings: Settings<(typeof gatewaySettings)[number]>,
   now?: () => Date,
 ): S3Server {
   const { db, log } = services
-  const context = { ...services, settings }
+  const context = { ...services, settings, paced: openPace(uploadPace) }
   const body = {
     ...s3ClientPolicy.body,
     graceMs: settings.S3_GATEWAY_BODY_GRACE,
