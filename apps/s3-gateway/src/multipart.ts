@@ -185,9 +185,19 @@ async function assemble(
     })
     await relay.completeParts(objectKey, storageUploadId, named)
   } catch (error) {
-    // An earlier request may have completed the upload. `finishUpload` checks whether the object exists.
-    if (!(error instanceof StorageRefusal) || error.code !== 'NoSuchUpload') throw error
+    if (!(await isAssembled(context, upload, error))) throw error
   }
+}
+
+/**
+ * Returns whether the reason for a failure to assemble an upload may be that another request has completed it. Storage
+ * may have shown a part of an upload that was being completed as missing.
+ */
+async function isAssembled({ relay }: RelayContext, upload: UploadInParts, error: unknown): Promise<boolean> {
+  if (!(error instanceof StorageRefusal || error instanceof S3Error)) return false
+  // `finishUpload` checks whether the object exists.
+  if (error.code === 'NoSuchUpload') return true
+  return error.code === 'InvalidPart' && (await relay.describe(upload.objectKey)) !== undefined
 }
 
 function invalidPart({ partNumber }: NamedPart): S3Error {

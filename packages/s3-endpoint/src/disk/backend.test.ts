@@ -83,6 +83,32 @@ test('a conditional deletion never removes an object that is written concurrentl
   }
 })
 
+test('a list of parts that is read while its upload is completed has all parts, or the upload does not exist', async () => {
+  const backend = await open(await makeDirectory())
+  const { multipart } = backend
+  for (let round = 0; round < 30; round += 1) {
+    const uploadId = await multipart.create(objectName, emptyMetadata, undefined)
+    const { etag } = await multipart.putPart(objectName, uploadId, 1, upload('part'))
+    const named = [{ partNumber: 1, etag, checksums: {} }]
+    const options = { condition: undefined, claims: { type: undefined, checksum: undefined, size: undefined } }
+    let completing = true
+    const completed = multipart
+      .complete(objectName, uploadId, async () => named, options)
+      .finally(() => {
+        completing = false
+      })
+    const partsListed = () => multipart.listParts(objectName, uploadId, { after: 0, limit: 1000 })
+    while (completing) {
+      for (const list of await Promise.allSettled(Array.from({ length: 4 }, partsListed))) {
+        if (list.status === 'fulfilled') expect(list.value.parts).toHaveLength(1)
+        else expect(list.reason).toMatchObject({ code: 'NoSuchUpload' })
+      }
+    }
+    await completed
+    expect(await contents(backend)).toBe('part')
+  }
+})
+
 test('files that a killed process left incomplete are removed at the next start, and the objects are kept', async () => {
   const root = await makeDirectory()
   const backend = await open(root)

@@ -166,15 +166,20 @@ class UploadDirectories {
     })
   }
 
-  /** Lists the parts of an upload that exists. */
+  /**
+   * Lists the parts of an upload whose ID was found to be a pending upload's. Throws NoSuchUpload if the upload was
+   * completed or aborted since: parts vanish only together with their upload.
+   */
   async parts(name: ObjectName, uploadId: string): Promise<PartInfo[]> {
-    const names = (await namesIn(this.#pathOf(name.bucket, uploadId))) ?? []
+    const names = await namesIn(this.#pathOf(name.bucket, uploadId))
+    if (names === undefined) throw noSuchUpload()
     const parts: PartInfo[] = []
     for (const fileName of names.sort()) {
       const partNumber = Number(/^part-(\d{5})$/.exec(fileName)?.[1])
       if (Number.isNaN(partNumber)) continue
       const file = await readObjectFile(this.pathOfPart(name, uploadId, partNumber))
-      if (file !== undefined) parts.push(partInfo(partNumber, file))
+      if (file === undefined) throw noSuchUpload()
+      parts.push(partInfo(partNumber, file))
     }
     return parts
   }

@@ -1,0 +1,39 @@
+import { CompleteMultipartUploadCommand, CreateMultipartUploadCommand, UploadPartCommand } from '@aws-sdk/client-s3'
+import type { Relay } from '@sluice/storage'
+import { expect, onTestFinished, test } from 'vitest'
+import { importRows, smallFile } from './bucket-files.ts'
+import { openTestGateway } from './test-gateway.ts'
+
+/** Storage that shows an upload as empty to the second request that completes it, once the first has completed it. */
+function emptyWhileCompleted(relay: Relay): Relay {
+  const { promise: completed, resolve: markCompleted } = Promise.withResolvers<void>()
+  let lists = 0
+  return {
+    ...relay,
+    async listParts(...call) {
+      lists += 1
+      if (lists === 1) return await relay.listParts(...call)
+      await completed
+      return []
+    },
+    async completeParts(...call) {
+      await relay.completeParts(...call)
+      markCompleted()
+    },
+  }
+}
+
+test('of two requests that complete an upload at once, none is told that parts are missing', async () => {
+  const gateway = await openTestGateway({}, undefined, emptyWhileCompleted)
+  onTestFinished(() => gateway.close())
+  const owner = await gateway.openOwner()
+  const client = gateway.clientOf(owner)
+  const target = { Bucket: gateway.bucket, Key: `${owner.path}a.csv` }
+  const { UploadId } = await client.send(new CreateMultipartUploadCommand(target))
+  const { ETag } = await client.send(new UploadPartCommand({ ...target, UploadId, PartNumber: 1, Body: smallFile }))
+  const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] }
+  const complete = () => client.send(new CompleteMultipartUploadCommand({ ...target, UploadId, MultipartUpload }))
+  const [first, second] = await Promise.all([complete(), complete()])
+  expect(first.ETag).toBe(second.ETag)
+  expect(await importRows(gateway, owner)).toMatchObject([{ import_id: UploadId }])
+})
