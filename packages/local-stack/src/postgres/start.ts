@@ -59,7 +59,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   const password = await ensureCluster(binaries, launcher, dataDirectory, options.settings?.fsync !== 'off')
   await stopLeftoverServer(dataDirectory)
 
-  const deadline = Date.now() + leftoverWaitMs
+  const deadline = performance.now() + leftoverWaitMs
   for (;;) {
     const port = options.port === 0 ? await freePort('127.0.0.1') : options.port
     const server = await launch(binaries, launcher, { ...options, dataDirectory, port })
@@ -70,7 +70,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
     const isTemporary =
       /lock file ".*" already exists|pre-existing shared memory block/.test(server.log) ||
       (options.port === 0 && server.log.includes('could not bind'))
-    if (!isTemporary || Date.now() > deadline) {
+    if (!isTemporary || performance.now() > deadline) {
       throw new Error(`Postgres did not start (${dataDirectory}.log):\n${server.log}`)
     }
     await delay(200)
@@ -135,9 +135,10 @@ async function stopLeftoverServer(dataDirectory: string): Promise<void> {
   const leftover = await readPostmasterFile(dataDirectory)
   if (leftover === undefined || !(await isPostmasterOf(leftover.pid, dataDirectory))) return
   await signal(leftover.pid, 'SIGINT')
-  const deadline = Date.now() + shutdownMs
+  const deadline = performance.now() + shutdownMs
   while (await isRunning(leftover.pid)) {
-    if (Date.now() > deadline) throw new Error(`Postgres (process ${leftover.pid}) still runs on ${dataDirectory}`)
+    if (performance.now() > deadline)
+      throw new Error(`Postgres (process ${leftover.pid}) still runs on ${dataDirectory}`)
     await delay(pollMs)
   }
 }

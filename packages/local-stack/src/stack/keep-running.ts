@@ -47,9 +47,9 @@ export async function keepRunning(options: KeepOptions): Promise<Supervisor> {
   async function watch(): Promise<void> {
     let waitMs = backoff.firstMs
     while (!stopping.signal.aborted) {
-      const startedAt = Date.now()
+      const startedAt = performance.now()
       const how = await run.exited
-      if (Date.now() - startedAt >= backoff.settledMs) waitMs = backoff.firstMs
+      if (performance.now() - startedAt >= backoff.settledMs) waitMs = backoff.firstMs
       if (!stopping.signal.aborted) options.log(`${options.name} ended (${how}); starting it again`)
       let restarted = false
       while (!restarted && !stopping.signal.aborted) {

@@ -17,8 +17,14 @@ test('a state leads back to its sign-in, in the same browser and within ten minu
   const attempt = await beginAttempt(signer, 'browser', '/apps/1/imports?state=failed', 1000)
   expect(await findAttempt(signer, 'browser', attempt.state, 1000 + attemptMs)).toEqual(attempt)
   expect(await findAttempt(signer, 'browser', attempt.state, 1001 + attemptMs)).toBeUndefined()
-  expect(await findAttempt(signer, 'browser', attempt.state, 999)).toBeUndefined()
   expect(await findAttempt(signer, 'another', attempt.state, 1000)).toBeUndefined()
+})
+
+test('a sign-in may be finished by a process whose clock is behind, also faster than the clocks differ', async () => {
+  const attempt = await beginAttempt(signer, 'browser', '/', attemptMs)
+  expect(await findAttempt(signer, 'browser', attempt.state, attemptMs - 1)).toEqual(attempt)
+  expect(await findAttempt(signer, 'browser', attempt.state, 0)).toEqual(attempt)
+  expect(await findAttempt(signer, 'browser', attempt.state, -1)).toBeUndefined()
 })
 
 test('every sign-in has its own state, nonce and code verifier, and the verifier has the form of RFC 7636', async () => {
