@@ -1,5 +1,6 @@
 export { type InboxOptions, type RunningInbox, startInbox } from './inbox/start.ts'
 export { memoryLimits } from './memory-limits.ts'
+export { freePort } from './ports.ts'
 export { settingsFor, thisMachine } from './postgres/machine-settings.ts'
 export { type PostgresOptions, type RunningPostgres, startPostgres } from './postgres/start.ts'
 export { printable, printableJson, printableLines } from './printable.ts'
