@@ -242,7 +242,13 @@ export function openRelay(settings: StorageSettings, stop?: AbortSignal): Relay 
 }
 
 function toInput({ contentType, user }: RelayedMetadata) {
-  return { ContentType: contentType, Metadata: user }
+  const Metadata = Object.fromEntries(Object.entries(user).map(([name, value]) => [name, withSpaces(value)]))
+  return { ContentType: withSpaces(contentType), Metadata }
+}
+
+/** Returns a text with one space instead of other white space: the SDK signs it so, and storage may not. */
+function withSpaces(text: string): string {
+  return text.replaceAll(/\s+/g, ' ')
 }
 
 /** Streams a body to storage. Returns the ETag of the stored bytes. */

@@ -68,6 +68,31 @@ describe.each(hostile)('%s', (_name, value, code) => {
   })
 })
 
+describe.each(['content-type', 'x-amz-meta-mtime'])('a file whose %s', (name) => {
+  const path = () => fileWith('', 'headers.csv')
+  const requests = (value: string) => [
+    { method: 'PUT', path: path(), body: Buffer.from('user_id\n'), headers: { [name]: value } },
+    { method: 'POST', path: `${path()}?uploads`, headers: { [name]: value } },
+  ]
+
+  // The gateway's signature of a tab differs from that of some storage.
+  test('has tabs is stored, with spaces instead', async () => {
+    for (const request of requests('text/csv;\tcharset=\t utf-8')) {
+      expect(await gateway.send(owner, request)).toMatchObject({ status: 200 })
+    }
+    const answer = await gateway.send(owner, { method: 'HEAD', path: path() })
+    expect(answer).toMatchObject({ status: 200, headers: { [name]: 'text/csv; charset= utf-8' } })
+  })
+
+  test('is not ASCII is refused, however its sender encodes it', async () => {
+    for (const value of ['\u00e9t\u00e9', Buffer.from('\u00e9t\u00e9').toString('latin1'), 'a\u00a0b']) {
+      for (const request of requests(value)) {
+        expect(await gateway.send(owner, request)).toMatchObject({ status: 400, code: 'InvalidArgument' })
+      }
+    }
+  })
+})
+
 test('a continuation token that holds NUL is refused', async () => {
   const token = Buffer.from(`${owner.path}\0`).toString('base64url')
   const path = bucketWith(`list-type=2&${ownPrefix()}&continuation-token=${token}`)

@@ -25,6 +25,7 @@ const singleHeaders = new Set([
  * Reads a request's headers from Node's raw list (name, value, name, value …).
  *
  * Throws InvalidRequest if a header that must not be repeated occurs twice. As in S3, `x-amz-meta-…` may be repeated.
+ * Throws InvalidArgument if a value cannot be sent as a header, or if metadata is not ASCII.
  */
 export function parseHeaders(rawHeaders: string[]): RequestHeaders {
   const headers = new Map<string, string>()
@@ -36,6 +37,10 @@ export function parseHeaders(rawHeaders: string[]): RequestHeaders {
       throw new S3Error('InvalidRequest', `The header ${name} occurs twice.`)
     }
     checkHeaderValue(name, value)
+    // S3 wants ASCII, too. Clients sign other characters in UTF-8, and some send them in another encoding.
+    if (isMetadata(name) && /[^\t\x20-\x7e]/.test(value)) {
+      throw new S3Error('InvalidArgument', `The value of ${name} must be ASCII.`)
+    }
     headers.set(name, earlier === undefined ? value : `${earlier},${value}`)
   }
   return headers
@@ -49,6 +54,10 @@ export function checkHeaderValue(name: string, value: string): void {
   if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
     throw new S3Error('InvalidArgument', `The value of ${name} cannot be sent as a header.`)
   }
+}
+
+function isMetadata(name: string): boolean {
+  return name === 'content-type' || name.startsWith('x-amz-meta-')
 }
 
 function isSingle(name: string): boolean {
