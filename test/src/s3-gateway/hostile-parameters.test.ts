@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { PutObjectCommand } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { putPast } from './bucket-files.ts'
 import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
@@ -82,6 +83,18 @@ describe.each(['content-type', 'x-amz-meta-mtime'])('a file whose %s', (name) =>
     }
     const answer = await gateway.send(owner, { method: 'HEAD', path: path() })
     expect(answer).toMatchObject({ status: 200, headers: { [name]: 'text/csv; charset= utf-8' } })
+  })
+
+  test('has tabs is stored if an SDK sends it', async () => {
+    const put = new PutObjectCommand({
+      Bucket: gateway.bucket,
+      Key: `${owner.path}headers.csv`,
+      Body: 'user_id\n',
+      ...(name === 'content-type' ? { ContentType: 'text/\t\tcsv' } : { Metadata: { mtime: 'text/\t\tcsv' } }),
+    })
+    await gateway.clientOf(owner).send(put)
+    const answer = await gateway.send(owner, { method: 'HEAD', path: path() })
+    expect(answer).toMatchObject({ status: 200, headers: { [name]: 'text/ csv' } })
   })
 
   test('is not ASCII is refused, however its sender encodes it', async () => {

@@ -27,7 +27,8 @@ export function canonicalRequest(parts: SignedParts): string {
     if (value === undefined) {
       throw new S3Error('SignatureDoesNotMatch', `The signed header ${name} is missing.`)
     }
-    return `${name}:${value.trim().replace(/ +/g, ' ')}\n`
+    // SDKs sign tabs as spaces.
+    return `${name}:${value.trim().replace(/[ \t]+/g, ' ')}\n`
   })
   return [
     parts.method,
