@@ -5,6 +5,9 @@ import type { Hosts } from './hosts.ts'
 /** SQLSTATE `read_only_sql_transaction`. */
 const readOnly = '25006'
 
+/** How long the server may take to close its side of a connection that has ended, ms. */
+export const closeMs = 5_000
+
 type Connected = (error: Error | null, client?: pg.ClientBase) => void
 
 /** What the connections of a pool share. */
@@ -59,6 +62,15 @@ export function clientClass({ config, hosts, needsWritable, onError }: ClientOpt
         (error: Error) => callback(error),
       )
       return undefined
+    }
+
+    /** Overrides a method of pg, which leaves the socket open as long as the server leaves it open. */
+    override end(): Promise<void>
+    override end(callback: (error: Error) => void): void
+    override end(callback?: (error: Error) => void): Promise<void> | undefined {
+      const timer = setTimeout(() => this.connection.stream.destroy(), closeMs).unref()
+      this.connection.once('end', () => clearTimeout(timer))
+      return callback === undefined ? super.end() : void super.end(callback)
     }
 
     /** Overrides a method of pg to add `TimeZone`, one of the few startup parameters that PgBouncer accepts. */

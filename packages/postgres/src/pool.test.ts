@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { closeMs } from './client.ts'
 import { openPool } from './pool.ts'
 
 // Postgres's messages, in the order of a login: no password is needed; the server is ready; the server ends the
@@ -28,20 +29,42 @@ test('a server that ends a connection in the message that opens it does not end 
   expect(errors).toEqual(['terminating connection'])
 })
 
+test('a connection ends although the server never closes its side, as a server that hangs does not', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { url, sockets } = await startServer([authenticated, ready], { closes: false })
+  const { pool, errors } = open(url)
+  const client = await pool.connect()
+  const [ended, removed] = [once(client, 'end'), once(pool, 'remove')]
+  client.release()
+  await vi.advanceTimersByTimeAsync(idleMs)
+  await once(sockets[0] as Socket, 'end')
+  await vi.advanceTimersByTimeAsync(closeMs)
+  await Promise.all([ended, removed])
+  expect(errors).toEqual([])
+})
+
+const idleMs = 1_000
+
 function open(url: string) {
   const errors: string[] = []
-  const pool = openPool(url, { max: 1, onError: ({ message }) => errors.push(message) })
+  const pool = openPool(url, { max: 1, idleTimeoutMillis: idleMs, onError: ({ message }) => errors.push(message) })
   onTestFinished(() => pool.end())
   return { pool, errors }
 }
 
-/** Starts a server that answers each login with these messages in one write. A real server cannot be made to do so. */
-async function startServer(answer: readonly Buffer[]) {
+/**
+ * Starts a server that answers each login with these messages in one write, and leaves its side of a connection open
+ * unless it `closes`. A real server cannot be made to do so.
+ */
+async function startServer(answer: readonly Buffer[], { closes = true } = {}) {
   const sockets: Socket[] = []
-  const server = createServer((socket) => {
+  const server = createServer({ allowHalfOpen: !closes }, (socket) => {
     sockets.push(socket)
     socket.on('error', () => {})
     socket.once('data', () => socket.write(Buffer.concat(answer)))
+    onTestFinished(() => void socket.destroy())
+    socket.resume()
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
