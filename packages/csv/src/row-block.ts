@@ -61,8 +61,16 @@ export function cellCount({ firstCell }: CellOffsets, row: number): number {
  * rawRow(block, 1).toString() // → "\n\"bob\",35\n"
  * ```
  */
-export function rawRow({ raw, start, rowEnd }: RowBlock, row: number): Buffer {
-  return raw.subarray(row === 0 ? 0 : (rowEnd[row - 1] ?? 0) - start, (rowEnd[row] ?? 0) - start)
+export function rawRow(block: RowBlock, row: number): Buffer {
+  return block.raw.subarray(rawRowOffset(block, row), rawRowOffset(block, row + 1))
+}
+
+/**
+ * Returns the offset in `raw` at which a row begins; for the number of rows, where the last one ends. The offset is
+ * beyond the end of `raw` after a row that is too long.
+ */
+export function rawRowOffset({ start, rowEnd }: RowBlock, row: number): number {
+  return row === 0 ? 0 : (rowEnd[row - 1] ?? 0) - start
 }
 
 /**

@@ -8,6 +8,8 @@ export interface AppsTable {
   created_at: Timestamp
   /** Salt of the hashes in `recently_deleted_users`. */
   user_hash_salt: Generated<Buffer>
+  /** Secret that the keys of row hashes are made from. */
+  row_hash_secret: Generated<Buffer>
   /** What imports do with columns that are neither registered nor declared, unless their request says otherwise. */
   new_keys: Generated<NewKeys>
   /** Since when no import of the app is claimed; null if the app is not paused. */

@@ -15,6 +15,7 @@ import { noteSlotTime } from './order/fair-order.ts'
 import { keepLease, type Lease } from './order/lease.ts'
 import { type ReleaseReason, Slice } from './order/slice.ts'
 import { finish } from './result/finish.ts'
+import { openRowHashes } from './row-hash/row-hashes.ts'
 import { endAfterError, NoTryLeft, untilAnswered } from './run-errors.ts'
 import { type Outcome, type RunState, rowCounts } from './run-state.ts'
 
@@ -122,7 +123,8 @@ async function applyRows(context: ImportContext, claim: Claim, run: RunState): P
   const { names, types, warnings } = columns
   run.progress = { ...run.progress, columns: [...names], types, warnings, position }
   const blocks = readRows(openSource(context, claim, position), { position, columns: columns.names.length })
-  const commitOrder = new CommitOrder(context, claim, columns, claim.progress, noteCommits(context, claim, run))
+  const rowHashes = await openRowHashes(context.db, claim.appId)
+  const commitOrder = new CommitOrder(context, claim, columns, rowHashes, noteCommits(context, claim, run))
   try {
     let slice: Slice | undefined
     for await (const batch of cutBatches(blocks, position, batchLimits(context, claim, columns))) {

@@ -57,9 +57,8 @@ const toRecord = (types: ReadonlyMap<string, ValueType>): Record<string, ValueTy
 /** Merges rows, each with a user's values by key, in one transaction. Returns which users are registered, in order. */
 async function merge(rows: [string, Record<string, string>][], types: Record<string, ValueType>): Promise<boolean[]> {
   const batch = new ProfileBatch()
-  const salt = Buffer.alloc(16, 1)
   const users = rows.map(([id, values]) =>
-    batch.addRow(Buffer.from(id), 0, id.length, hash('sha256', JSON.stringify(values), 'binary'), salt),
+    batch.addRow(Buffer.from(id), 0, id.length, hash('sha256', JSON.stringify(values), 'buffer'), 0),
   )
   const begin = sql`select ${beforeLookup(appId)}`.compile(database.db)
   return await writeTogether(database.db, [begin], async (tx) => {

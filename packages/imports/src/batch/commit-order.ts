@@ -1,7 +1,8 @@
 import { ProfileBatch } from '@sluice/profiles'
 import type { ImportContext } from '../context.ts'
 import type { Columns } from '../file/columns.ts'
-import { type Claim, ClaimLost, type Progress } from '../order/claim.ts'
+import { type Claim, ClaimLost } from '../order/claim.ts'
+import type { RowHashes } from '../row-hash/row-hashes.ts'
 import { type BatchMemory, type PreparedBatch, prepareBatch, settleTypes } from './batch.ts'
 import { type BatchPlace, type Committed, commitBatch, maxBatchesInFlight, TypesChanged } from './commit.ts'
 import type { RowBatch } from './cut.ts'
@@ -36,6 +37,7 @@ export class CommitOrder {
   readonly #context: ImportContext
   readonly #claim: Claim
   readonly #columns: Columns
+  readonly #rowHashes: RowHashes
   readonly #onCommit: CommitObserver
   /** In file order. */
   readonly #inFlight: BatchInFlight[] = []
@@ -53,17 +55,12 @@ export class CommitOrder {
    */
   #types: PreparedBatch['types'] | undefined
 
-  /** Accepts the progress that was committed before this claim. */
-  constructor(
-    context: ImportContext,
-    claim: Claim,
-    columns: Columns,
-    { columns: committed, position, rowsTotal, types }: Progress,
-    onCommit: CommitObserver,
-  ) {
+  constructor(context: ImportContext, claim: Claim, columns: Columns, rowHashes: RowHashes, onCommit: CommitObserver) {
+    const { columns: committed, position, rowsTotal, types } = claim.progress
     this.#context = context
     this.#claim = claim
     this.#columns = columns
+    this.#rowHashes = rowHashes
     this.#errorRoomBytes = errorRoomBytes(context.settings, columns.names)
     this.#position = position
     this.#rows = rowsTotal
@@ -77,7 +74,7 @@ export class CommitOrder {
    */
   async add(rows: RowBatch): Promise<void> {
     settleTypes(rows, this.#columns)
-    const batch = await prepareBatch(rows, this.#columns, this.#freeMemory.pop() ?? this.#newMemory())
+    const batch = await prepareBatch(rows, this.#columns, this.#rowHashes, this.#freeMemory.pop() ?? this.#newMemory())
     const isAlone = batch.mayRegister
     const maxOthers = isAlone ? 0 : maxBatchesInFlight - 1
     while (this.#inFlight.length > maxOthers || this.#sharesUsersInFlight(batch)) await this.#firstCommitted()
@@ -178,6 +175,6 @@ export class CommitOrder {
   async #retype(batch: PreparedBatch, { registered }: TypesChanged): Promise<PreparedBatch> {
     for (const [column, type] of registered) this.#columns.register(column, type)
     batch.profileBatch.clear()
-    return await prepareBatch(batch, this.#columns, batch)
+    return await prepareBatch(batch, this.#columns, this.#rowHashes, batch)
   }
 }

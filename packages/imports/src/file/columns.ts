@@ -102,15 +102,18 @@ export class Columns {
     return this.#derive().types
   }
 
-  /** Salt of row hashes. Rows with the same bytes and the same salt lead to the same values. */
-  get salt(): Buffer {
+  /**
+   * Digest of everything that the values of a row depend on besides its bytes. Returns the same object until a type
+   * changes.
+   */
+  get meaning(): Buffer {
     const derived = this.#derive()
-    if (derived.salt === undefined) {
+    if (derived.meaning === undefined) {
       const types = this.profiles.map(({ type }) => type ?? null)
       const meaning = [rulesVersion, this.names, types, this.clearMarker?.toString() ?? null]
-      derived.salt = createHash('sha256').update(JSON.stringify(meaning)).digest()
+      derived.meaning = createHash('sha256').update(JSON.stringify(meaning)).digest()
     }
-    return derived.salt
+    return derived.meaning
   }
 
   /**
@@ -168,7 +171,7 @@ interface Derived {
   unregistered: readonly ProfileColumn[]
   types: Readonly<Record<string, ValueType>>
   warnings?: readonly ImportWarning[]
-  salt?: Buffer
+  meaning?: Buffer
 }
 
 /** Compares keys as Postgres orders them in a `jsonb`: first by length, then by bytes. */

@@ -2,8 +2,6 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ProfileBatch } from './profile-batch.ts'
 
-const salt = Buffer.alloc(16)
-
 /** Reads rows in the binary format of `copy`, by its description in the documentation of Postgres. */
 function valuesOf(rows: Buffer): (Buffer | null)[][] {
   const read: (Buffer | null)[][] = []
@@ -39,7 +37,7 @@ test('the rows have app, ID, hash and document of the chosen users, and no hash 
       batch.clear()
       const numbers = rows.map(({ user, hash }) => {
         const id = Buffer.from(user)
-        return batch.addRow(id, 0, id.length, hash, salt)
+        return batch.addRow(id, 0, id.length, Buffer.from(hash, 'latin1'), 0)
       })
       for (const [index, { value }] of rows.entries()) {
         const cell = Buffer.from(String(value))

@@ -79,13 +79,12 @@ export class ProfileBatch {
   }
 
   /**
-   * Adds a row's user. The bytes of its ID must be UTF-8 without NUL. `hash` is the hash of the row, as `latin1` text
-   * of at least 16 characters. `salt` has at least 16 bytes, and must differ if the same row has another meaning
-   * (columns, types).
+   * Adds a row's user. The bytes of its ID must be UTF-8 without NUL. The hash of the row is the 16 bytes of `hashes`
+   * from `hashAt` on. It must differ if the same row has another meaning (columns, types).
    *
    * Returns the user's number in this batch. A user with several rows has no hash.
    */
-  addRow(source: Buffer, start: number, end: number, hash: string, salt: Buffer): number {
+  addRow(source: Buffer, start: number, end: number, hashes: Buffer, hashAt: number): number {
     if (this.#phase !== 'users') throw outOfOrder('addRow', this.#phase)
     const idHash = hashOf(source, start, end)
     const known = this.#index.find(source, start, end, idHash)
@@ -94,11 +93,9 @@ export class ProfileBatch {
       return known
     }
     this.#ids.begin().write(source, start, end)
-    this.#hashes.begin().writeLatin1(hash, hashBytes)
     const number = this.#ids.end()
-    const at = this.#hashes.startOf(this.#hashes.end())
-    const { bytes } = this.#hashes.writer
-    for (let index = 0; index < hashBytes; index++) bytes[at + index] = (bytes[at + index] ?? 0) ^ (salt[index] ?? 0)
+    this.#hashes.begin().write(hashes, hashAt, hashAt + hashBytes)
+    this.#hashes.end()
     this.#documentOf.push(-1)
     this.#index.add(number, idHash)
     return number

@@ -68,12 +68,6 @@ export class ByteWriter {
     this.length = to
   }
 
-  /** Writes the first `characters` characters of a string, each as one byte. */
-  writeLatin1(text: string, characters: number): void {
-    this.reserve(characters)
-    this.length += this.bytes.write(text, this.length, characters, 'latin1')
-  }
-
   /**
    * Writes the value of a cell, which is `source` from `start` to `end` and must not be empty. Accepts the type of its
    * column, and whether the bytes are known to be UTF-8 without NUL.

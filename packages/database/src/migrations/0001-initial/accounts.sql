@@ -4,6 +4,7 @@ create table apps (
   app_id integer generated always as identity primary key,
   name text not null,
   user_hash_salt bytea not null default uuid_send(gen_random_uuid()),
+  row_hash_secret bytea not null default uuid_send(gen_random_uuid()),
   new_keys text not null default 'register' check (new_keys in ('register', 'refuse')),
   paused_at timestamptz,
   deleting_at timestamptz,

@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto'
+import { type RowBlock, rawRowOffset } from '@sluice/csv'
+import type { Database } from '@sluice/database'
+import type { Columns } from '../file/columns.ts'
+import { ClaimLost } from '../order/claim.ts'
+import { hashRows, keyBytes } from './sip-hash.ts'
+
+/** Returns the hashes of an app's rows. Throws {@link ClaimLost} if the app was deleted, and its imports with it. */
+export async function openRowHashes(db: Database, appId: number): Promise<RowHashes> {
+  const app = await db.selectFrom('apps').select('row_hash_secret').where('app_id', '=', appId).executeTakeFirst()
+  if (app === undefined) throw new ClaimLost('the app was deleted')
+  return new RowHashes(app.row_hash_secret)
+}
+
+/**
+ * Hashes the rows of an app. A row that has the hash of the row that was last merged into a profile need not be read:
+ * the profile holds its values.
+ *
+ * The key of the hash depends on a secret of the app, so nobody can prepare two rows with one hash. By chance, a
+ * changed row has the hash of the preceding one with a probability of 2^-128.
+ */
+export class RowHashes {
+  readonly #secret: Buffer
+  #meaning: Buffer | undefined
+  #key = Buffer.alloc(0)
+
+  /** Accepts the app's secret. */
+  constructor(secret: Buffer) {
+    this.#secret = secret
+  }
+
+  /** Returns the hashes of these rows of a block, 16 bytes for each, valid until the next call. */
+  of(block: RowBlock, from: number, to: number, columns: Columns): Buffer {
+    const [start, end] = [rawRowOffset(block, from), rawRowOffset(block, to)]
+    return hashRows(
+      this.#keyFor(columns),
+      block.raw.subarray(start, end),
+      block.rowEnd.subarray(from, to),
+      block.start + start,
+    )
+  }
+
+  /** Returns a key that differs if the same row has another meaning (columns, types). */
+  #keyFor({ meaning }: Columns): Buffer {
+    if (meaning !== this.#meaning) {
+      this.#meaning = meaning
+      this.#key = createHash('sha256').update(this.#secret).update(meaning).digest().subarray(0, keyBytes)
+    }
+    return this.#key
+  }
+}
