@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Cluster, Redis } from 'ioredis'
+import { keepOpen } from './keep-open.ts'
 
 /** Where Redis is. */
 export interface RedisAddress {
@@ -39,12 +40,9 @@ export function openRedis(address: RedisAddress, options: RedisOptions): Redis |
   const start = { enableOfflineQueue: options.queued, lazyConnect: options.lazy ?? false }
   const login = { ...limitsOf(options), ...loginOf(first, address.caFile) }
   if (address.sentinels !== undefined) {
-    return new Redis({
-      ...start,
-      ...login,
-      ...bySentinels(address.sentinels, address.caFile, pause),
-      retryStrategy: pause,
-    })
+    return keepOpen(
+      new Redis({ ...start, ...login, ...bySentinels(address.sentinels, address.caFile, pause), retryStrategy: pause }),
+    )
   }
   if (others.length === 0) return new Redis(first, { ...start, ...login, retryStrategy: pause })
   return new Cluster(

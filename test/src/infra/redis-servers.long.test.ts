@@ -93,6 +93,27 @@ withRedis('Redis with TLS, a user that may only use its own keys, and a key pref
 })
 
 withRedis('three Sentinels', () => {
+  test('a connection opens again if another primary is announced while it is being opened', async () => {
+    const trio = await startSentinelTrio(folder, 'sluice')
+    onTestFinished(() => trio.close())
+    const sentinels = { urls: trio.sentinels.split(',').map((address) => `redis://${address}`), name: 'sluice' }
+    const options = { retries: 1, queued: true, responseTimeoutMs: 5_000, longestPauseMs: 100 }
+    const redis = openRedis({ redisUrl: 'redis://:secret@ignored', sentinels }, options) as Redis
+    for (const connection of [redis, redis.duplicate()]) {
+      onTestFinished(() => connection.disconnect())
+      connection.on('error', () => {})
+      const becomes = (status: 'end' | 'ready') => new Promise<void>((resolve) => void connection.once(status, resolve))
+      if (connection.status !== 'ready') await becomes('ready')
+      // What ioredis does after an announcement.
+      const announce = () => Reflect.get(connection, 'connector').disconnect()
+      connection.once('connecting', () => queueMicrotask(announce))
+      connection.disconnect(true)
+      await becomes('end')
+      await becomes('ready')
+      expect(await connection.ping()).toBe('PONG')
+    }
+  })
+
   test('fail over in the middle of 20 imports: nothing is lost, nothing applies twice', async () => {
     const trio = await startSentinelTrio(folder, 'sluice')
     onTestFinished(() => trio.close())
