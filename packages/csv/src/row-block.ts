@@ -68,6 +68,12 @@ export function rawRow(block: RowBlock, row: number): Buffer {
 /**
  * Returns the offset in `raw` at which a row begins; for the number of rows, where the last one ends. The offset is
  * beyond the end of `raw` after a row that is too long.
+ *
+ * @example
+ * ```ts
+ * const [block] = await Array.fromAsync(readRows(Readable.from([Buffer.from('alice,34\n"bob",35\n')])))
+ * rawRowOffset(block, 1) // → 9
+ * ```
  */
 export function rawRowOffset({ start, rowEnd }: RowBlock, row: number): number {
   return row === 0 ? 0 : (rowEnd[row - 1] ?? 0) - start

@@ -3,15 +3,24 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import wabt from 'wabt'
 import { hashRows } from './sip-hash.ts'
+import { binary } from './sip-hash-binary.ts'
 
 const key = Buffer.from(Array.from({ length: 16 }, (_, index) => index))
 const file = (name: string) => new URL(name, import.meta.url)
 
-test('sip-hash.wasm is the binary form of sip-hash.wat', async () => {
+test('sip-hash-binary.ts has the binary form of sip-hash.wat', async () => {
   const source = await readFile(file('sip-hash.wat'), 'utf8')
   const { buffer } = (await wabt()).parseWat('sip-hash.wat', source).toBinary({})
-  if (process.env.WRITE_WASM !== undefined) await writeFile(file('sip-hash.wasm'), buffer)
-  expect(await readFile(file('sip-hash.wasm'))).toEqual(Buffer.from(buffer))
+  const expected = Buffer.from(buffer).toString('base64')
+  if (process.env.WRITE_BINARY !== undefined) {
+    const lines = [
+      '/** The program of `sip-hash.wat` in binary form, as base64. */',
+      'export const binary =',
+      `  '${expected}'`,
+    ]
+    await writeFile(file('sip-hash-binary.ts'), `${lines.join('\n')}\n`)
+  }
+  expect(binary).toBe(expected)
 })
 
 // From the reference implementation: the bytes 0, 1, 2, … with this key.

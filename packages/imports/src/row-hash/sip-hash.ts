@@ -1,10 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { binary } from './sip-hash-binary.ts'
 
 /** Bytes of a key, and of a hash. */
 export const keyBytes = 16
 export const hashBytes = 16
-
-const binaryFile = new URL('sip-hash.wasm', import.meta.url)
 
 /** What `sip-hash.wat` exports. */
 interface Program {
@@ -44,7 +42,7 @@ export function hashRows(key: Buffer, bytes: Uint8Array, ends: Float64Array, ori
 }
 
 function loadProgram(): Program {
-  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(readFileSync(binaryFile)))
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(binary, 'base64')))
   return exports as Program
 }
 
