@@ -176,8 +176,8 @@ export const settings = {
   ),
   BATCH_ROWS: withDefault(
     wholeNumber(1, 100_000),
-    '5000',
-    'Maximum number of rows that an import commits in one transaction',
+    '10000',
+    'Maximum number of rows that an import commits in one transaction, as long as nobody waits for its users',
   ),
   INFERENCE_ROWS: withDefault(
     wholeNumber(1, 100_000),

@@ -3,8 +3,9 @@ import { FileError, readRows } from '@sluice/csv'
 import { registeredKeys } from '@sluice/profiles'
 import { inImportTrace } from '@sluice/traces'
 import { CommitOrder } from './batch/commit-order.ts'
-import { cutBatches } from './batch/cut.ts'
+import { cutBatches, joinBatches } from './batch/cut.ts'
 import { withPreviewed } from './batch/dry-run.ts'
+import { LargeBatches } from './batch/large-batches.ts'
 import type { ImportContext } from './context.ts'
 import { checkDeclaredTypes } from './file/check-columns.ts'
 import { Columns } from './file/columns.ts'
@@ -127,7 +128,10 @@ async function applyRows(context: ImportContext, claim: Claim, run: RunState): P
   const commitOrder = new CommitOrder(context, claim, columns, rowHashes, noteCommits(context, claim, run))
   try {
     let slice: Slice | undefined
-    for await (const batch of cutBatches(blocks, position, batchLimits(context, claim, columns))) {
+    const limits = batchLimits(context, claim, columns)
+    const large = new LargeBatches(context.db, columns)
+    const batches = joinBatches(cutBatches(blocks, position, limits), limits.rows, () => large.mayJoin())
+    for await (const batch of batches) {
       context.shutdown?.throwIfAborted()
       const ended = await slice?.endedBy()
       if (ended !== undefined) return ended

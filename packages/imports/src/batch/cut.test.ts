@@ -1,7 +1,8 @@
+import { Readable } from 'node:stream'
 import { readRows } from '@sluice/csv'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type BatchLimits, cutBatches } from './cut.ts'
+import { type BatchLimits, cutBatches, joinBatches } from './cut.ts'
 
 /**
  * Cuts a document into batches, starting at a position. Its bytes arrive in chunks. Returns the rows and the end of
@@ -42,6 +43,37 @@ test.each([
   expect(batches.map(({ rows }) => rows)).toEqual(expected)
 })
 
+/** Cuts a document into batches and joins them, if `mayJoin` allows it. Returns the rows and the end of each batch. */
+async function cutJoined(document: string, limits: BatchLimits, mayJoin: () => boolean) {
+  const cut = cutBatches(readRows(Readable.from([Buffer.from(document)])), 0, limits)
+  const batches = await Array.fromAsync(joinBatches(cut, limits.rows, mayJoin))
+  for (const { rows, slices } of batches) {
+    expect(slices.reduce((sum, { from, to }) => sum + to - from, 0)).toBe(rows)
+  }
+  return batches.map(({ rows, end }) => ({ rows, end }))
+}
+
+test.each([
+  [
+    'up to the rows of a transaction',
+    'a\n'.repeat(20_000),
+    { rows: 6_000, keyBytes: [10] },
+    [2_500, 5_000, 5_000, 5_000, 2_500],
+  ],
+  [
+    'not if a transaction has no room for two',
+    'a\n'.repeat(6_000),
+    { rows: 3_000, keyBytes: [10] },
+    [2_500, 2_500, 1_000],
+  ],
+  ['up to 1 MiB', `${'x'.repeat(80_000)}\n`.repeat(20), { rows: 100, keyBytes: [10] }, [4, 12, 4]],
+  ['up to the cells of one batch', `${','.repeat(24_999)}\n`.repeat(12), { rows: 100, keyBytes: [10] }, [5, 5, 2]],
+  ['up to the keys of one batch', 'a\n'.repeat(70), { rows: 100, keyBytes: [2 ** 17] }, [32, 32, 6]],
+])('after the first one, batches are joined %s', async (_, document, limits, expected) => {
+  const batches = await cutJoined(document, limits, () => true)
+  expect(batches.map(({ rows }) => rows)).toEqual(expected)
+})
+
 const anyDocument = fc
   .array(fc.constantFrom('a\n', 'b,c\n', '"d\ne",f\n', '\n', '"broken\n'), { maxLength: 40 })
   .map((rows) => rows.join(''))
@@ -53,6 +85,22 @@ test('batches end at the same rows however the bytes arrive', async () => {
       const limits = { rows, keyBytes: [1] }
       expect(await cut(document, limits, chunkBytes)).toEqual(await cut(document, limits, 1_000))
     }),
+  )
+})
+
+test('joined batches have all rows, and end where batches end', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 9 }), fc.func(fc.boolean()), async (batches, answer) => {
+      const document = 'a\n'.repeat(batches * 2_500 - 7)
+      const limits = { rows: 5_000, keyBytes: [1] }
+      let asked = 0
+      const joined = await cutJoined(document, limits, () => answer(asked++))
+      const ends = new Set((await cut(document, limits, 65_536)).map(({ end }) => end))
+      expect(joined.filter(({ end }) => !ends.has(end))).toEqual([])
+      expect(joined.reduce((sum, { rows }) => sum + rows, 0)).toBe(batches * 2_500 - 7)
+      expect(Math.max(...joined.map(({ rows }) => rows))).toBeLessThanOrEqual(5_000)
+    }),
+    { numRuns: 50 },
   )
 })
 

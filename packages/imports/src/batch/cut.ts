@@ -1,10 +1,13 @@
 import type { RowBlock } from '@sluice/csv'
 
 /**
- * A batch ends early if its rows hold more bytes than this. Profile updates of its users wait while the batch writes,
- * and that time depends on bytes rather than on rows.
+ * A batch ends after so many rows, and early if its rows hold more bytes than this. Profile updates of its users wait
+ * while the batch writes, and that time depends on bytes rather than on rows.
  */
-const batchBytes = 256 * 2 ** 10
+const [batchRows, batchBytes] = [2_500, 256 * 2 ** 10]
+
+/** Maximum number of bytes of the rows of joined batches. */
+const joinedBytes = 2 ** 20
 
 /** A batch ends early if it has this many cells. Empty cells take memory, but hardly any bytes in the file. */
 const batchCells = 125_000
@@ -28,10 +31,15 @@ export interface RowBatch {
   rows: number
   /** End of the last row, as a byte offset in the uncompressed file. */
   end: number
+  bytes: number
+  cells: number
+  /** Bytes of keys in the documents of the rows; 0 if they cannot exceed the limit. */
+  keyBytes: number
 }
 
 /** The limits of a batch that differ between files. */
 export interface BatchLimits {
+  /** Maximum number of rows of a transaction. */
   rows: number
   /** Number of rows of the first batch, if it is to be smaller than the others and so commit sooner. */
   firstRows?: number
@@ -50,35 +58,78 @@ export async function* cutBatches(
   position: number,
   limits: BatchLimits,
 ): AsyncGenerator<RowBatch> {
-  const most = Math.max(1, limits.rows)
+  const most = Math.min(Math.max(1, limits.rows), batchRows)
   // Counting the keys of each row takes time, and only few files have keys that could exceed the limit.
-  const countsKeys = most * limits.keyBytes.reduce((sum, bytes) => sum + bytes, 0) > batchKeyBytes
-  let batchRows = Math.min(limits.firstRows ?? most, most)
-  let batch: RowBatch = { slices: [], rows: 0, end: position }
+  const countsKeys = limits.rows * limits.keyBytes.reduce((sum, bytes) => sum + bytes, 0) > batchKeyBytes
+  let mostOfThis = Math.min(limits.firstRows ?? most, most)
+  let batch = emptyBatch(position)
   let start = position
-  let cells = 0
-  let keyBytes = 0
   for await (const block of blocks) {
     let from = 0
     for (let row = 0; row < block.count; row++) {
       batch.rows++
       batch.end = block.rowEnd[row] ?? batch.end
-      cells += (block.firstCell[row + 1] ?? 0) - (block.firstCell[row] ?? 0)
-      if (countsKeys) keyBytes += keyBytesOf(block, row, limits.keyBytes)
-      if (batch.rows < batchRows && batch.end - start < batchBytes && cells < batchCells && keyBytes < batchKeyBytes)
-        continue
+      batch.bytes = batch.end - start
+      batch.cells += (block.firstCell[row + 1] ?? 0) - (block.firstCell[row] ?? 0)
+      if (countsKeys) batch.keyBytes += keyBytesOf(block, row, limits.keyBytes)
+      if (batch.rows < mostOfThis && batch.bytes < batchBytes && hasRoom(batch)) continue
       batch.slices.push({ block, from, to: row + 1 })
       yield batch
       from = row + 1
       start = batch.end
-      batchRows = most
-      batch = { slices: [], rows: 0, end: start }
-      cells = 0
-      keyBytes = 0
+      mostOfThis = most
+      batch = emptyBatch(start)
     }
     if (from < block.count) batch.slices.push({ block, from, to: block.count })
   }
   if (batch.rows > 0) yield batch
+}
+
+/**
+ * Joins batches that follow each other, up to the limit of rows and four times the bytes of one batch. Larger
+ * transactions take less time per row. Passes the first batch on at once.
+ *
+ * `mayJoin` is asked before other batches are joined to a batch. Where the joined batches end may thus depend on
+ * anything. They begin and end where batches do, so a worker that continues after them cuts the same batches.
+ */
+export async function* joinBatches(
+  batches: AsyncIterable<RowBatch>,
+  maxRows: number,
+  mayJoin: () => boolean | Promise<boolean>,
+): AsyncGenerator<RowBatch> {
+  let isFirst = true
+  let open: RowBatch | undefined
+  for await (const batch of batches) {
+    const joined = open === undefined ? undefined : join(open, batch)
+    if (joined !== undefined && joined.rows <= maxRows && joined.bytes <= joinedBytes && hasRoom(joined)) {
+      open = joined
+      continue
+    }
+    if (open !== undefined) yield open
+    open = !isFirst && (await mayJoin()) ? batch : undefined
+    isFirst = false
+    if (open === undefined) yield batch
+  }
+  if (open !== undefined) yield open
+}
+
+function join(one: RowBatch, next: RowBatch): RowBatch {
+  return {
+    slices: [...one.slices, ...next.slices],
+    rows: one.rows + next.rows,
+    end: next.end,
+    bytes: one.bytes + next.bytes,
+    cells: one.cells + next.cells,
+    keyBytes: one.keyBytes + next.keyBytes,
+  }
+}
+
+function emptyBatch(position: number): RowBatch {
+  return { slices: [], rows: 0, end: position, bytes: 0, cells: 0, keyBytes: 0 }
+}
+
+function hasRoom({ cells, keyBytes }: RowBatch): boolean {
+  return cells < batchCells && keyBytes < batchKeyBytes
 }
 
 /** Returns the bytes of the keys in a row's document, which has no keys for empty cells. */
