@@ -13,21 +13,39 @@ function chunksOf(text: string, bytes = 2 ** 20): Buffer[] {
   )
 }
 
-/** Returns the least CPU time of a few readings, µs per MB, and the numbers of blocks and rows. */
-async function read(chunks: readonly Buffer[]): Promise<{ cost: number; blocks: number; rows: number }> {
+/** A reading of a file: CPU time in µs per MB, and the numbers of blocks and rows. */
+interface Reading {
+  cost: number
+  blocks: number
+  rows: number
+}
+
+async function read(chunks: readonly Buffer[]): Promise<Reading> {
   const bytes = chunks.reduce((sum, { length }) => sum + length, 0)
-  let [cost, blocks, rows] = [Number.POSITIVE_INFINITY, 0, 0]
-  for (let pass = 0; pass < 4; pass++) {
-    ;[blocks, rows] = [0, 0]
-    const before = process.cpuUsage()
-    for await (const block of readRows(sourceOf(chunks))) {
-      blocks++
-      rows += block.count
-    }
-    const { user, system } = process.cpuUsage(before)
-    cost = Math.min(cost, ((user + system) * 1e6) / bytes)
+  let [blocks, rows] = [0, 0]
+  const before = process.cpuUsage()
+  for await (const block of readRows(sourceOf(chunks))) {
+    blocks++
+    rows += block.count
   }
-  return { cost, blocks, rows }
+  const { user, system } = process.cpuUsage(before)
+  return { cost: ((user + system) * 1e6) / bytes, blocks, rows }
+}
+
+/**
+ * Reads a file and a plain one in turn. Returns how many times as much CPU time the file takes, and its last reading.
+ * The least times count, because other work of the machine makes single readings slower.
+ */
+async function compareWithPlain(chunks: readonly Buffer[]): Promise<{ ratio: number; reading: Reading }> {
+  const plain = chunksOf('u1,2\n')
+  let reading = await read(chunks)
+  let [least, leastPlain] = [reading.cost, Number.POSITIVE_INFINITY]
+  for (let pass = 0; pass < 10; pass++) {
+    leastPlain = Math.min(leastPlain, (await read(plain)).cost)
+    reading = await read(chunks)
+    least = Math.min(least, reading.cost)
+  }
+  return { ratio: least / leastPlain, reading }
 }
 
 const longest = 'x'.repeat(2 ** 20 - 10)
@@ -51,20 +69,18 @@ describe('a file that was made to be slow to read', () => {
     ['huge values within the limit', `${longest}\n`],
     ['values that are too long', `${longest}${longest}\n`],
   ])('%s: takes at most a little longer than a plain file of short lines', async (_, text) => {
-    const plain = await read(chunksOf('u1,2\n'))
     const chunks = chunksOf(text)
-    const { cost, blocks } = await read(chunks)
-    expect(blocks).toBeLessThanOrEqual(2 * chunks.length)
-    expect(cost / plain.cost).toBeLessThan(5)
+    const { ratio, reading } = await compareWithPlain(chunks)
+    expect(reading.blocks).toBeLessThanOrEqual(2 * chunks.length)
+    expect(ratio).toBeLessThan(5)
   })
 
   test.each([
     ['LF', '\n'],
     ['CRLF', '\r\n'],
   ])('blank lines (%s) take at most a little longer than a plain file', async (_, text) => {
-    const plain = await read(chunksOf('u1,2\n'))
-    const { cost, rows } = await read(chunksOf(text))
-    expect(rows).toBe(0)
-    expect(cost / plain.cost).toBeLessThan(5)
+    const { ratio, reading } = await compareWithPlain(chunksOf(text))
+    expect(reading.rows).toBe(0)
+    expect(ratio).toBeLessThan(5)
   })
 })
