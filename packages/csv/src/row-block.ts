@@ -53,21 +53,8 @@ export function cellCount({ firstCell }: CellOffsets, row: number): number {
 }
 
 /**
- * Returns the bytes of a row as uploaded, with its line break and with the preceding blank lines.
- *
- * @example
- * ```ts
- * const [block] = await Array.fromAsync(readRows(Readable.from([Buffer.from('alice,34\n\n"bob",35\n')])))
- * rawRow(block, 1).toString() // → "\n\"bob\",35\n"
- * ```
- */
-export function rawRow(block: RowBlock, row: number): Buffer {
-  return block.raw.subarray(rawRowOffset(block, row), rawRowOffset(block, row + 1))
-}
-
-/**
- * Returns the offset in `raw` at which a row begins; for the number of rows, where the last one ends. The offset is
- * beyond the end of `raw` after a row that is too long.
+ * Returns the offset in `raw` at which a row begins, with the preceding blank lines; for the number of rows, where the
+ * last one ends. The offset is beyond the end of `raw` after a row that is too long.
  *
  * @example
  * ```ts

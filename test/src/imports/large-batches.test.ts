@@ -24,13 +24,10 @@ test('batches are joined to larger transactions after a while, except if somebod
   const small = [1_000, ...Array<number>(16).fill(2_500)]
   expect(await importWith(1)).toEqual([...small, 10_000, 9_000])
 
-  // One transaction holds a row of a profile that is not in the file, and another one waits for it.
-  await openApp(fixture, ['other'])
-  await sql`insert into profiles (app_id, user_id, attributes, updated_at) select app_id, user_id, '{}', now() from users where user_id = 'other'`.execute(
-    db,
-  )
+  // One transaction holds a row that no import needs, and another one waits for it.
+  const other = await openApp(fixture)
+  const touch = sql`select from apps where app_id = ${other} for update`
   const hold = await db.startTransaction().execute()
-  const touch = sql`update profiles set updated_at = now() where user_id = 'other'`
   await touch.execute(hold)
   const waiting = touch.execute(db)
   await until('an update to wait for the row', async () => (await lockWaits(db, 'transactionid')).length > 0)

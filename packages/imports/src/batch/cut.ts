@@ -29,9 +29,9 @@ interface RowSlice {
 export interface RowBatch {
   slices: RowSlice[]
   rows: number
-  /** End of the last row, as a byte offset in the uncompressed file. */
+  /** End of the preceding batch, and of the last row, as byte offsets in the uncompressed file. */
+  start: number
   end: number
-  bytes: number
   cells: number
   /** Bytes of keys in the documents of the rows; 0 if they cannot exceed the limit. */
   keyBytes: number
@@ -63,22 +63,19 @@ export async function* cutBatches(
   const countsKeys = limits.rows * limits.keyBytes.reduce((sum, bytes) => sum + bytes, 0) > batchKeyBytes
   let mostOfThis = Math.min(limits.firstRows ?? most, most)
   let batch = emptyBatch(position)
-  let start = position
   for await (const block of blocks) {
     let from = 0
     for (let row = 0; row < block.count; row++) {
       batch.rows++
       batch.end = block.rowEnd[row] ?? batch.end
-      batch.bytes = batch.end - start
       batch.cells += (block.firstCell[row + 1] ?? 0) - (block.firstCell[row] ?? 0)
       if (countsKeys) batch.keyBytes += keyBytesOf(block, row, limits.keyBytes)
-      if (batch.rows < mostOfThis && batch.bytes < batchBytes && hasRoom(batch)) continue
+      if (batch.rows < mostOfThis && batch.end - batch.start < batchBytes && hasRoom(batch)) continue
       batch.slices.push({ block, from, to: row + 1 })
       yield batch
       from = row + 1
-      start = batch.end
       mostOfThis = most
-      batch = emptyBatch(start)
+      batch = emptyBatch(batch.end)
     }
     if (from < block.count) batch.slices.push({ block, from, to: block.count })
   }
@@ -101,7 +98,7 @@ export async function* joinBatches(
   let open: RowBatch | undefined
   for await (const batch of batches) {
     const joined = open === undefined ? undefined : join(open, batch)
-    if (joined !== undefined && joined.rows <= maxRows && joined.bytes <= joinedBytes && hasRoom(joined)) {
+    if (joined !== undefined && joined.rows <= maxRows && joined.end - joined.start <= joinedBytes && hasRoom(joined)) {
       open = joined
       continue
     }
@@ -117,15 +114,15 @@ function join(one: RowBatch, next: RowBatch): RowBatch {
   return {
     slices: [...one.slices, ...next.slices],
     rows: one.rows + next.rows,
+    start: one.start,
     end: next.end,
-    bytes: one.bytes + next.bytes,
     cells: one.cells + next.cells,
     keyBytes: one.keyBytes + next.keyBytes,
   }
 }
 
 function emptyBatch(position: number): RowBatch {
-  return { slices: [], rows: 0, end: position, bytes: 0, cells: 0, keyBytes: 0 }
+  return { slices: [], rows: 0, start: position, end: position, cells: 0, keyBytes: 0 }
 }
 
 function hasRoom({ cells, keyBytes }: RowBatch): boolean {
