@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { RowSplitter } from './cells.ts'
 import { readRows } from './rows.ts'
 import { sourceOf } from './testing/documents.ts'
 
@@ -20,13 +21,16 @@ interface Reading {
   rows: number
 }
 
+/** Reads a file and splits each of its rows. */
 async function read(chunks: readonly Buffer[]): Promise<Reading> {
   const bytes = chunks.reduce((sum, { length }) => sum + length, 0)
+  const splitter = new RowSplitter()
   let [blocks, rows] = [0, 0]
   const before = process.cpuUsage()
   for await (const block of readRows(sourceOf(chunks))) {
     blocks++
     rows += block.count
+    for (let row = 0; row < block.count; row++) splitter.split(block, row)
   }
   const { user, system } = process.cpuUsage(before)
   return { cost: ((user + system) * 1e6) / bytes, blocks, rows }

@@ -1,29 +1,122 @@
-import { findByte } from './find-byte.ts'
+import { closingQuote, findByte } from './find-byte.ts'
 import { wellFormed } from './record-problems.ts'
-import type { CellOffsets } from './row-block.ts'
+import { type Records, rowOffset } from './row-block.ts'
 import { comma, cr, lf, quote } from './special-bytes.ts'
 
-/** Records to split into cells. */
-export interface Records {
-  bytes: Buffer
-  /** Offset of each record's end, after its line break. There may be blank lines between records. */
-  recordEnds: ArrayLike<number>
-  /** Offset of the first byte, counted as the offsets in `recordEnds` are. Default 0. */
-  start?: number
-  /** Why each record cannot be read, as in a `RecordBlock`. */
-  problems?: Uint8Array
-  /** Number of columns of the file. Everything after a record's last column becomes one cell. Default: no limit. */
-  columns?: number
+/**
+ * The cells of one row, as offsets. No object is created for a cell: an import's speed depends on that.
+ *
+ * The value of a cell, without enclosing quotes, is `bytes` from `start` to `end` (exclusive) of its index. The arrays
+ * may be longer than the number of cells.
+ */
+export interface Cells {
+  readonly bytes: Buffer
+  /** Number of cells. A row has as many as it has values, however many columns the header has. */
+  readonly count: number
+  readonly start: Uint32Array
+  readonly end: Uint32Array
+  /** As in `Records`: the cell with this index, if there is one, has the unparsed bytes after the last column. */
+  readonly columns: number
+  /** Whether the row can be read. A row that cannot is split at every comma, and its quotes are data. */
+  readonly isWellFormed: boolean
 }
 
 /**
- * Splits records into cells.
+ * Splits rows into cells, one row at a time. The cells are valid until the next row is split.
  *
- * A record that cannot be read is split at every comma, and its quotes are data. The bytes of the result are the given
- * bytes, or a copy in which doubled quotes are single.
+ * Only rows whose cells somebody reads are split: most rows of an import that changes little are compared as a whole.
+ *
+ * @example
+ * ```ts
+ * const [block] = await Array.fromAsync(readRows(Readable.from([Buffer.from('alice,34,x,y\n')]), { columns: 2 }))
+ * new RowSplitter().split(block, 0).count // → 3
+ * ```
  */
-export function splitRecords(records: Records): CellOffsets {
-  return new Splitter(records).run(records)
+export class RowSplitter implements Cells {
+  bytes: Buffer = Buffer.alloc(0)
+  count = 0
+  start = new Uint32Array(64)
+  end = new Uint32Array(64)
+  columns = 0
+  isWellFormed = true
+  /** The bytes of a row in which doubled quotes are single. */
+  #copy = Buffer.alloc(0)
+
+  /** Splits a row, or only its first cells. */
+  split(records: Records, row: number, most = Number.POSITIVE_INFINITY): Cells {
+    const { bytes, problems } = records
+    // Only the first bytes of a record that is too long are there.
+    // `| 0` makes the offset a small integer, which speeds up everything that follows.
+    const rowEnd = Math.min(rowOffset(records, row + 1), bytes.length) | 0
+    this.bytes = bytes
+    this.columns = records.columns
+    this.isWellFormed = problems === undefined || problems[row] === wellFormed
+    this.#split(pastBlankLines(bytes, rowOffset(records, row) | 0), contentEnd(bytes, rowEnd), most)
+    return this
+  }
+
+  /** Splits a row between two offsets of {@link bytes}, without its line break. */
+  #split(from: number, to: number, most: number): void {
+    const { bytes, columns, isWellFormed } = this
+    let at = from
+    this.count = 0
+    while (this.count < most) {
+      if (this.count === this.start.length) this.#makeRoom()
+      let start = at
+      let end: number
+      if (this.count === columns) {
+        end = at = to
+      } else if (isWellFormed && bytes[at] === quote) {
+        start = at + 1
+        end = findByte(bytes, quote, start)
+        at = end + 1
+        if (bytes[at] === quote) {
+          if (bytes !== this.#copy) {
+            this.#splitCopy(from, to, most)
+            return
+          }
+          at = closingQuote(bytes, at) + 1
+          end = undouble(bytes, end, at - 1)
+        }
+      } else {
+        end = at = pastData(bytes, at, to)
+      }
+      this.start[this.count] = start
+      this.end[this.count++] = end
+      if (at >= to) return
+      at++ // the comma
+    }
+  }
+
+  /** Splits a copy of the row, because doubled quotes are made single in place. */
+  #splitCopy(from: number, to: number, most: number): void {
+    const length = to - from
+    if (this.#copy.length <= length) this.#copy = Buffer.alloc(2 * length)
+    this.bytes.copy(this.#copy, 0, from, to)
+    // The byte after the row is read when its last cell is quoted.
+    this.#copy[length] = lf
+    this.bytes = this.#copy
+    this.#split(0, length, most)
+  }
+
+  #makeRoom(): void {
+    this.start = enlarged(this.start)
+    this.end = enlarged(this.end)
+  }
+}
+
+/**
+ * Returns the original bytes of each value of a row.
+ *
+ * @example
+ * ```ts
+ * const [block] = await Array.fromAsync(readRows(Readable.from([Buffer.from('alice,,"a, b"\n')])))
+ * cellsOf(block, 0).map(String) // → ["alice", "", "a, b"]
+ * ```
+ */
+export function cellsOf(records: Records, row: number): Buffer[] {
+  const { bytes, count, start, end } = new RowSplitter().split(records, row)
+  return Array.from({ length: count }, (_, index) => bytes.subarray(start[index], end[index]))
 }
 
 /** Returns the length of a record or line without its trailing LF or CRLF, bytes. */
@@ -40,87 +133,6 @@ function contentEnd(bytes: Buffer, recordEnd: number): number {
   return bytes[recordEnd - 2] === cr ? recordEnd - 2 : recordEnd - 1
 }
 
-/** Buffers for the offsets of one call. They are reused, because the number of cells is not known in advance. */
-let starts = new Uint32Array(2 ** 16)
-let ends = new Uint32Array(2 ** 16)
-
-class Splitter {
-  #bytes: Buffer
-  #isCopy = false
-  readonly #columns: number
-  #count = 0
-
-  constructor({ bytes, columns = Number.POSITIVE_INFINITY }: Records) {
-    this.#bytes = bytes
-    this.#columns = columns
-  }
-
-  run({ recordEnds, start: base = 0, problems }: Records): CellOffsets {
-    const records = recordEnds.length
-    const firstCell = new Uint32Array(records + 1)
-    let start = 0
-    for (let record = 0; record < records; record++) {
-      // The block holds only the first bytes of a record that is too long.
-      // `| 0` makes the offset a small integer, which speeds up everything that follows.
-      const recordEnd = Math.min((recordEnds[record] ?? 0) - base, this.#bytes.length) | 0
-      const isWellFormed = problems === undefined || problems[record] === wellFormed
-      this.#splitRecord(pastBlankLines(this.#bytes, start), contentEnd(this.#bytes, recordEnd), isWellFormed)
-      firstCell[record + 1] = this.#count
-      start = recordEnd
-    }
-    return {
-      bytes: this.#bytes,
-      firstCell,
-      cellStart: starts.slice(0, this.#count),
-      cellEnd: ends.slice(0, this.#count),
-      columns: this.#columns,
-      ...(problems !== undefined && { problems }),
-    }
-  }
-
-  /**
-   * Splits the record between two offsets, without its line break. Everything that follows the last column is one cell.
-   */
-  #splitRecord(start: number, end: number, isWellFormed: boolean): void {
-    const last = this.#count + this.#columns
-    let at = start
-    for (;;) {
-      if (this.#count === starts.length) makeRoom()
-      const isRest = this.#count === last
-      if (isWellFormed && !isRest && this.#bytes[at] === quote) {
-        at = this.#unquote(at + 1, end)
-      } else {
-        starts[this.#count] = at
-        at = isRest ? end : pastData(this.#bytes, at, end)
-        ends[this.#count++] = at
-      }
-      if (at >= end) return
-      at++ // the comma
-    }
-  }
-
-  /** Adds the quoted cell whose content begins at `start`. Returns the offset after its closing quote. */
-  #unquote(start: number, end: number): number {
-    let at = findByte(this.#bytes, quote, start)
-    let valueEnd = at
-    if (this.#bytes[at + 1] === quote) {
-      if (!this.#isCopy) {
-        this.#bytes = Buffer.from(this.#bytes)
-        this.#isCopy = true
-      }
-      const bytes = this.#bytes
-      // Keeps one quote of two, and moves the following bytes up.
-      while (bytes[at + 1] === quote) {
-        bytes[valueEnd++] = quote
-        for (at += 2; bytes[at] !== quote && at < end; at++) bytes[valueEnd++] = bytes[at] ?? 0
-      }
-    }
-    starts[this.#count] = start
-    ends[this.#count++] = valueEnd
-    return at + 1
-  }
-}
-
 function pastBlankLines(bytes: Buffer, from: number): number {
   let at = from
   for (;;) {
@@ -130,16 +142,22 @@ function pastBlankLines(bytes: Buffer, from: number): number {
   }
 }
 
-function makeRoom(): void {
-  starts = enlarged(starts)
-  ends = enlarged(ends)
-}
-
 /** Returns the offset of the first comma, or `end`. */
 function pastData(bytes: Buffer, from: number, end: number): number {
   let at = from
   while (at < end && bytes[at] !== comma) at++
   return at
+}
+
+/** Keeps one quote of two between two offsets, and moves the following bytes up. Returns the offset after them. */
+function undouble(bytes: Buffer, from: number, to: number): number {
+  let end = from
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte === quote) at++
+    bytes[end++] = byte
+  }
+  return end
 }
 
 function enlarged(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {

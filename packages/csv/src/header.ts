@@ -1,8 +1,8 @@
 import { fileMessages, isLonger, limits, standardPrefix, userIdColumn } from '@sluice/contract'
-import { recordLength, splitRecords } from './cells.ts'
+import { cellsOf, recordLength } from './cells.ts'
 import { columnError, listNames, position } from './column-error.ts'
 import { FileError } from './file-error.ts'
-import { cellsOf, isText } from './row-block.ts'
+import { isText } from './row-block.ts'
 import { scanRecord, startScan } from './scan.ts'
 import { byteOrderMark, cr, lf } from './special-bytes.ts'
 
@@ -31,7 +31,8 @@ export interface Header {
  */
 export async function readHeader(source: AsyncIterable<Buffer>): Promise<Header> {
   const { bytes, end } = await readHeaderRecord(source)
-  const cells = cellsOf(splitRecords({ bytes, recordEnds: [bytes.length] }), 0)
+  const rowEnd = Float64Array.of(bytes.length)
+  const cells = cellsOf({ bytes, start: 0, rowEnd, columns: Number.POSITIVE_INFINITY }, 0)
   const columns = cells.map((cell) => cell.toString('utf8'))
   const problem = headerProblem(bytes, cells, columns)
   if (problem !== undefined) throw problem

@@ -1,6 +1,5 @@
-import { findByte } from './find-byte.ts'
-import { problemOf } from './record-problems.ts'
-import type { CellOffsets } from './row-block.ts'
+import type { Cells } from './cells.ts'
+import { closingQuote, findByte } from './find-byte.ts'
 import { comma, cr, lf, quote } from './special-bytes.ts'
 
 /**
@@ -40,16 +39,13 @@ export class LineWriter {
   }
 
   /** Writes the cells of a row with commas between them. Leaves out the cell at the position `leftOut`; -1 for none. */
-  cells(cells: CellOffsets, row: number, leftOut: number): void {
-    const { bytes, firstCell, cellStart, cellEnd, columns } = cells
-    const first = firstCell[row] ?? 0
-    const end = firstCell[row + 1] ?? 0
-    if (leftOut === -1 && this.#plainRow(bytes, cellStart[first] ?? 0, cellEnd[end - 1] ?? 0, end - first)) return
+  cells({ bytes, count, start, end, columns, isWellFormed }: Cells, leftOut: number): void {
+    if (leftOut === -1 && this.#plainRow(bytes, start[0] ?? 0, end[count - 1] ?? 0, count)) return
     const lengthBefore = this.length
-    for (let cell = first; cell < end; cell++) {
-      const [start, cellsEnd] = [cellStart[cell] ?? 0, cellEnd[cell] ?? 0]
-      if (cell - first === columns) this.#rest(bytes, start, cellsEnd, problemOf(cells, row) === undefined)
-      else if (cell - first !== leftOut) this.value(bytes, start, cellsEnd)
+    for (let cell = 0; cell < count; cell++) {
+      const [cellStart, cellEnd] = [start[cell] ?? 0, end[cell] ?? 0]
+      if (cell === columns) this.#rest(bytes, cellStart, cellEnd, isWellFormed)
+      else if (cell !== leftOut) this.value(bytes, cellStart, cellEnd)
     }
     if (this.length > lengthBefore) this.length--
   }
@@ -152,11 +148,4 @@ export class LineWriter {
     bytes[to++] = quote
     this.length = to
   }
-}
-
-/** Returns the offset of the quote that closes a well-formed value. Accepts the offset of its opening quote. */
-function closingQuote(source: Buffer, opening: number): number {
-  let at = findByte(source, quote, opening + 1)
-  while (source[at + 1] === quote) at = findByte(source, quote, at + 2)
-  return at
 }

@@ -1,4 +1,3 @@
-import { splitRecords } from './cells.ts'
 import { type RecordBlock, RecordFramer } from './records.ts'
 import { isText, type RowBlock } from './row-block.ts'
 
@@ -27,7 +26,7 @@ export interface RowsOptions {
  */
 export async function* readRows(
   source: AsyncIterable<Buffer>,
-  { position = 0, columns }: RowsOptions = {},
+  { position = 0, columns = Number.POSITIVE_INFINITY }: RowsOptions = {},
 ): AsyncGenerator<RowBlock, void, void> {
   const framer = new RecordFramer(position)
   for await (const chunk of source) {
@@ -36,14 +35,14 @@ export async function* readRows(
   for (const block of framer.end()) if (block.recordEnds.length > 0) yield toRows(block, columns)
 }
 
-function toRows(block: RecordBlock, columns: number | undefined): RowBlock {
-  const { start, bytes, recordEnds } = block
+function toRows({ start, bytes, recordEnds, problems }: RecordBlock, columns: number): RowBlock {
   return {
-    ...splitRecords({ ...block, ...(columns !== undefined && { columns }) }),
-    count: recordEnds.length,
-    raw: bytes,
+    bytes,
     start,
     rowEnd: recordEnds,
+    columns,
+    count: recordEnds.length,
     isText: isText(bytes),
+    ...(problems !== undefined && { problems }),
   }
 }

@@ -1,3 +1,4 @@
+import { RowSplitter } from '@sluice/csv'
 import { KeptRows } from '../../../packages/imports/src/batch/kept-rows.ts'
 import { unregistered } from '../../../packages/imports/src/batch/problems.ts'
 
@@ -20,16 +21,9 @@ export function errorChunkOf(
   values: readonly string[],
 ) {
   const text = values.join(',')
-  const cellEnd = values.map((_, index) => values.slice(0, index + 1).join(',').length)
+  const rows = { bytes: Buffer.from(text), start: 0, rowEnd: Float64Array.of(text.length), columns: values.length }
   const kept = new KeptRows(columns)
-  const cells = {
-    bytes: Buffer.from(text),
-    firstCell: Uint32Array.of(0, values.length),
-    cellStart: Uint32Array.from(cellEnd, (end, index) => end - (values[index]?.length ?? 0)),
-    cellEnd: Uint32Array.from(cellEnd),
-    columns: values.length,
-  }
-  kept.add(1, [unregistered(columns.indexOf('user_id'))], cells, 0)
+  kept.add(1, [unregistered(columns.indexOf('user_id'))], new RowSplitter().split(rows, 0))
   return {
     line: `user_id is unregistered user,${text}\n`,
     chunk: {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { type ImportWarning, type ValueType, valueMessages } from '@sluice/contract'
-import { type CellOffsets, cellCount, isText, problemOf, type RowBlock } from '@sluice/csv'
+import { type Cells, isText, problemOf, RowSplitter } from '@sluice/csv'
 import type { ProfileBatch } from '@sluice/profiles'
 import type { Columns } from '../file/columns.ts'
 import { SampledColumns } from '../file/sampled-columns.ts'
@@ -47,18 +47,6 @@ export function settleTypes({ slices }: RowBatch, columns: Columns): void {
   sampled.settle()
 }
 
-/** Whether a row has a value in a column. */
-function hasValue(block: CellOffsets, row: number, column: number): boolean {
-  const cell = (block.firstCell[row] ?? 0) + column
-  return column < cellCount(block, row) && block.cellStart[cell] !== block.cellEnd[cell]
-}
-
-/** Returns the bytes of a value, which the row must have. */
-function bytesOf(block: CellOffsets, row: number, column: number): Buffer {
-  const cell = (block.firstCell[row] ?? 0) + column
-  return block.bytes.subarray(block.cellStart[cell], block.cellEnd[cell])
-}
-
 /**
  * Adds the users of the rows to the memory, which must not have any users yet.
  *
@@ -74,14 +62,16 @@ export async function prepareBatch(
   const { profileBatch, keptRows } = memory
   const users = new Int32Array(batch.rows).fill(noUser)
   const { userIdIndex } = columns
+  const cells = new RowSplitter()
   let number = 0
   for (const { block, from, to } of batch.slices) {
     const hashes = rowHashes.of(block, from, to, columns)
     for (let row = from; row < to; row++, number++) {
-      if (problemOf(block, row) !== undefined || userIdCellProblem(block, row, userIdIndex) !== undefined) continue
-      const cell = (block.firstCell[row] ?? 0) + userIdIndex
-      const [start, end] = [block.cellStart[cell] ?? 0, block.cellEnd[cell] ?? 0]
-      users[number] = profileBatch.addRow(block.bytes, start, end, hashes, (row - from) * hashBytes)
+      if (problemOf(block, row) !== undefined) continue
+      cells.split(block, row, userIdIndex + 1)
+      if (userIdCellProblem(cells, block.isText, userIdIndex) !== undefined) continue
+      const [start, end] = [cells.start[userIdIndex] ?? 0, cells.end[userIdIndex] ?? 0]
+      users[number] = profileBatch.addRow(cells.bytes, start, end, hashes, (row - from) * hashBytes)
     }
     await setImmediate()
   }
@@ -89,9 +79,13 @@ export async function prepareBatch(
   return { ...batch, profileBatch, keptRows, users, types, warnings, mayRegister: unregistered.length > 0 }
 }
 
-/** Returns the problem of a row's user ID; undefined if the ID can be looked up. */
-export function userIdCellProblem(block: RowBlock, row: number, userIdIndex: number): Problem | undefined {
-  if (!hasValue(block, row, userIdIndex)) return unregistered(userIdIndex)
-  const isReadable = block.isText || isText(bytesOf(block, row, userIdIndex))
+/**
+ * Returns the problem of a row's user ID; undefined if the ID can be looked up. `areText`: all cells are UTF-8 without
+ * NUL.
+ */
+export function userIdCellProblem(cells: Cells, areText: boolean, userIdIndex: number): Problem | undefined {
+  const [start, end] = [cells.start[userIdIndex], cells.end[userIdIndex]]
+  if (userIdIndex >= cells.count || start === end) return unregistered(userIdIndex)
+  const isReadable = areText || isText(cells.bytes.subarray(start, end))
   return isReadable ? undefined : columnProblem(userIdIndex, valueMessages.notUtf8)
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { rowMessages } from '@sluice/contract'
-import { cellCount, problemOf, type RecordProblem, type RowBlock } from '@sluice/csv'
+import { type Cells, problemOf, type RecordProblem, RowSplitter } from '@sluice/csv'
 import type { ProfileBatch, UserStates } from '@sluice/profiles'
 import { isClearMarker } from '../file/clear-marker.ts'
 import type { Columns, ProfileColumn } from '../file/columns.ts'
@@ -37,6 +37,7 @@ export async function checkRows(batch: PreparedBatch, columns: Columns, states: 
   const findings: Findings = { problems: { rows: [], problems: [] }, toRegister: new Set() }
   const { unregistered } = columns
   const check = new RowCheck(batch, columns, findings.problems)
+  const splitter = new RowSplitter()
   let number = 0
   for (const { block, from, to } of batch.slices) {
     for (let row = from; row < to; row++, number++) {
@@ -47,8 +48,9 @@ export async function checkRows(batch: PreparedBatch, columns: Columns, states: 
       }
       const user = batch.users[number] ?? noUser
       if (user !== noUser && states.isSettled(user)) continue
-      const isValid = check.row(block, row, number, user)
-      if (isValid && unregistered.length > 0 && states.isRegistered(user)) noteUse(block, row, columns, findings)
+      const cells = splitter.split(block, row)
+      const isValid = check.row(cells, block.isText, number, user)
+      if (isValid && unregistered.length > 0 && states.isRegistered(user)) noteUse(cells, columns, findings)
     }
     await setImmediate()
   }
@@ -67,32 +69,34 @@ class RowCheck {
     this.#found = found
   }
 
-  /** Checks the row with this number in the batch, and notes its problems. Returns whether the row is valid. */
-  row(block: RowBlock, row: number, number: number, user: number): boolean {
+  /**
+   * Checks the row with this number in the batch, and notes its problems. Returns whether the row is valid. `areText`:
+   * all cells are UTF-8 without NUL.
+   */
+  row(cells: Cells, areText: boolean, number: number, user: number): boolean {
     const { names, jsonKeys, userIdIndex, clearMarker } = this.#columns
     const profileBatch = this.#profileBatch
     const precedingProblems = this.#found.rows.length
-    const first = block.firstCell[row] ?? 0
-    const count = (block.firstCell[row + 1] ?? 0) - first
+    const { bytes, count } = cells
     if (count > names.length) note(this.#found, number, tooManyValues)
-    const idProblem = user === noUser ? userIdCellProblem(block, row, userIdIndex) : undefined
+    const idProblem = user === noUser ? userIdCellProblem(cells, areText, userIdIndex) : undefined
     if (idProblem !== undefined) note(this.#found, number, idProblem)
 
     profileBatch.beginRow()
     for (const { index, type } of this.#columnsOf(count)) {
       const jsonKey = jsonKeys[index]
       if (index >= count || jsonKey === undefined) continue
-      const start = block.cellStart[first + index] ?? 0
-      const end = block.cellEnd[first + index] ?? 0
+      const start = cells.start[index] ?? 0
+      const end = cells.end[index] ?? 0
       if (start === end) continue
-      if (isClearMarker(clearMarker, block.bytes, start, end)) {
+      if (isClearMarker(clearMarker, bytes, start, end)) {
         profileBatch.addRemoval(jsonKey)
         continue
       }
       // The batch's values have settled the types of its columns. A column still has no type only if each of its values
       // so far is a clear marker or not UTF-8. This value is no clear marker, so it is not UTF-8, and any type refuses
       // it.
-      const problem = profileBatch.addValue(jsonKey, block.bytes, start, end, type ?? 'string', block.isText)
+      const problem = profileBatch.addValue(jsonKey, bytes, start, end, type ?? 'string', areText)
       if (problem !== undefined) note(this.#found, number, columnProblem(index, problem.message))
     }
     const isValid = this.#found.rows.length === precedingProblems
@@ -119,12 +123,10 @@ function note({ rows, problems }: FoundProblems, row: number, problem: Problem):
 }
 
 /** Notes the unregistered columns in which a row has a value to store. Removing a value registers no key. */
-function noteUse(block: RowBlock, row: number, columns: Columns, { toRegister }: Findings): void {
-  const first = block.firstCell[row] ?? 0
-  const count = cellCount(block, row)
+function noteUse(cells: Cells, columns: Columns, { toRegister }: Findings): void {
   for (const column of columns.unregistered) {
-    if (column.index >= count) return
-    const [start, end] = [block.cellStart[first + column.index] ?? 0, block.cellEnd[first + column.index] ?? 0]
-    if (start !== end && !isClearMarker(columns.clearMarker, block.bytes, start, end)) toRegister.add(column)
+    if (column.index >= cells.count) return
+    const [start, end] = [cells.start[column.index] ?? 0, cells.end[column.index] ?? 0]
+    if (start !== end && !isClearMarker(columns.clearMarker, cells.bytes, start, end)) toRegister.add(column)
   }
 }

@@ -30,7 +30,6 @@ test.each([
     [3, 3, 1],
   ],
   ['by the bytes of rows', `${'x'.repeat(80_000)}\n`.repeat(6), { rows: 100, keyBytes: [10] }, [4, 2]],
-  ['by empty cells', `${','.repeat(24_999)}\n`.repeat(7), { rows: 100, keyBytes: [10] }, [5, 2]],
   ['by the keys that each row repeats', 'a\n'.repeat(70), { rows: 100, keyBytes: [2 ** 17] }, [32, 32, 6]],
   [
     'after each row if the keys of one row alone exceed the limit',
@@ -67,7 +66,6 @@ test.each([
     [2_500, 2_500, 1_000],
   ],
   ['up to 1 MiB', `${'x'.repeat(80_000)}\n`.repeat(20), { rows: 100, keyBytes: [10] }, [4, 12, 4]],
-  ['up to the cells of one batch', `${','.repeat(24_999)}\n`.repeat(12), { rows: 100, keyBytes: [10] }, [5, 5, 2]],
   ['up to the keys of one batch', 'a\n'.repeat(70), { rows: 100, keyBytes: [2 ** 17] }, [32, 32, 6]],
 ])('after the first one, batches are joined %s', async (_, document, limits, expected) => {
   const batches = await cutJoined(document, limits, () => true)

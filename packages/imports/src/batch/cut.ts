@@ -1,4 +1,4 @@
-import type { RowBlock } from '@sluice/csv'
+import { type Cells, type RowBlock, RowSplitter } from '@sluice/csv'
 
 /**
  * A batch ends after so many rows, and early if its rows hold more bytes than this. Profile updates of its users wait
@@ -8,9 +8,6 @@ const [batchRows, batchBytes] = [2_500, 256 * 2 ** 10]
 
 /** Maximum number of bytes of the rows of joined batches. */
 const joinedBytes = 2 ** 20
-
-/** A batch ends early if it has this many cells. Empty cells take memory, but hardly any bytes in the file. */
-const batchCells = 125_000
 
 /**
  * Maximum number of bytes of keys in the documents of a batch. The JSON document of each row repeats the keys of the
@@ -32,7 +29,6 @@ export interface RowBatch {
   /** End of the preceding batch, and of the last row, as byte offsets in the uncompressed file. */
   start: number
   end: number
-  cells: number
   /** Bytes of keys in the documents of the rows; 0 if they cannot exceed the limit. */
   keyBytes: number
 }
@@ -48,7 +44,7 @@ export interface BatchLimits {
 }
 
 /**
- * Cuts rows into batches. Batches have fewer rows if rows are long or have many columns.
+ * Cuts rows into batches. Batches have fewer rows if rows are long or have long keys.
  *
  * The end of a batch depends only on the header, the rows and the position of the first batch, never on how the bytes
  * arrived. A worker that continues from a committed position therefore cuts the same batches.
@@ -61,6 +57,7 @@ export async function* cutBatches(
   const most = Math.min(Math.max(1, limits.rows), batchRows)
   // Counting the keys of each row takes time, and only few files have keys that could exceed the limit.
   const countsKeys = limits.rows * limits.keyBytes.reduce((sum, bytes) => sum + bytes, 0) > batchKeyBytes
+  const splitter = new RowSplitter()
   let mostOfThis = Math.min(limits.firstRows ?? most, most)
   let batch = emptyBatch(position)
   for await (const block of blocks) {
@@ -68,9 +65,8 @@ export async function* cutBatches(
     for (let row = 0; row < block.count; row++) {
       batch.rows++
       batch.end = block.rowEnd[row] ?? batch.end
-      batch.cells += (block.firstCell[row + 1] ?? 0) - (block.firstCell[row] ?? 0)
-      if (countsKeys) batch.keyBytes += keyBytesOf(block, row, limits.keyBytes)
-      if (batch.rows < mostOfThis && batch.end - batch.start < batchBytes && hasRoom(batch)) continue
+      if (countsKeys) batch.keyBytes += keyBytesOf(splitter.split(block, row), limits.keyBytes)
+      if (batch.rows < mostOfThis && hasRoom(batch, batchBytes)) continue
       batch.slices.push({ block, from, to: row + 1 })
       yield batch
       from = row + 1
@@ -98,7 +94,7 @@ export async function* joinBatches(
   let open: RowBatch | undefined
   for await (const batch of batches) {
     const joined = open === undefined ? undefined : join(open, batch)
-    if (joined !== undefined && joined.rows <= maxRows && joined.end - joined.start <= joinedBytes && hasRoom(joined)) {
+    if (joined !== undefined && joined.rows <= maxRows && hasRoom(joined, joinedBytes)) {
       open = joined
       continue
     }
@@ -116,26 +112,24 @@ function join(one: RowBatch, next: RowBatch): RowBatch {
     rows: one.rows + next.rows,
     start: one.start,
     end: next.end,
-    cells: one.cells + next.cells,
     keyBytes: one.keyBytes + next.keyBytes,
   }
 }
 
-function emptyBatch(position: number): RowBatch {
-  return { slices: [], rows: 0, start: position, end: position, cells: 0, keyBytes: 0 }
+/** Whether the rows hold fewer bytes than this, and the keys of their documents fewer than the limit. */
+function hasRoom({ start, end, keyBytes }: RowBatch, bytes: number): boolean {
+  return end - start < bytes && keyBytes < batchKeyBytes
 }
 
-function hasRoom({ cells, keyBytes }: RowBatch): boolean {
-  return cells < batchCells && keyBytes < batchKeyBytes
+function emptyBatch(position: number): RowBatch {
+  return { slices: [], rows: 0, start: position, end: position, keyBytes: 0 }
 }
 
 /** Returns the bytes of the keys in a row's document, which has no keys for empty cells. */
-function keyBytesOf({ firstCell, cellStart, cellEnd }: RowBlock, row: number, keyBytes: readonly number[]): number {
-  const first = firstCell[row] ?? 0
-  const count = Math.min((firstCell[row + 1] ?? 0) - first, keyBytes.length)
+function keyBytesOf({ count, start, end }: Cells, keyBytes: readonly number[]): number {
   let sum = 0
-  for (let index = 0; index < count; index++) {
-    if (cellStart[first + index] !== cellEnd[first + index]) sum += keyBytes[index] ?? 0
+  for (let index = 0; index < Math.min(count, keyBytes.length); index++) {
+    if (start[index] !== end[index]) sum += keyBytes[index] ?? 0
   }
   return sum
 }

@@ -1,4 +1,4 @@
-import { problemOf } from '@sluice/csv'
+import { problemOf, RowSplitter } from '@sluice/csv'
 import type { UserStates } from '@sluice/profiles'
 import type { Columns } from '../file/columns.ts'
 import { noUser, type PreparedBatch } from './batch.ts'
@@ -21,6 +21,7 @@ export function keepInvalidRows(
 ): number {
   const ofUnregistered = unregistered(userIdIndex)
   const problems: Problem[] = []
+  const splitter = new RowSplitter()
   let rowsFailed = 0
   let number = 0
   let next = 0
@@ -38,7 +39,7 @@ export function keepInvalidRows(
       counts.add(problems)
       // An unreadable row may be about a user who was deleted after the file was sent, so it is counted but not kept.
       if (states.followDeletion && problemOf(block, row) !== undefined) continue
-      keptRows.add(precedingRows + number + 1, problems, block, row)
+      keptRows.add(precedingRows + number + 1, problems, splitter.split(block, row))
     }
   }
   return rowsFailed

@@ -1,5 +1,5 @@
 import { serviceErrorsColumn } from '@sluice/contract'
-import { type CellOffsets, LineWriter } from '@sluice/csv'
+import { type Cells, LineWriter } from '@sluice/csv'
 import { Messages } from './messages.ts'
 import type { Problem } from './problems.ts'
 
@@ -53,12 +53,10 @@ export class KeptRows {
   }
 
   /** Adds a row. Accepts its number in the file (the first data row has 1), its sorted problems, and its cells. */
-  add(number: number, problems: readonly Problem[], cells: CellOffsets, row: number): void {
-    const first = cells.firstCell[row] ?? 0
-    const end = cells.firstCell[row + 1] ?? 0
-    this.#addHead(number, problems, this.#missingValuesAfter(end - first))
-    const span = (cells.cellEnd[end - 1] ?? 0) - (cells.cellStart[first] ?? 0)
-    const cellBytes = this.#addCells(cells, row, span)
+  add(number: number, problems: readonly Problem[], cells: Cells): void {
+    const { count, start, end } = cells
+    this.#addHead(number, problems, this.#missingValuesAfter(count))
+    const cellBytes = this.#addCells(cells, (end[count - 1] ?? 0) - (start[0] ?? 0))
     // A comma follows the messages, and a line break follows the row.
     this.#lineBytes += this.#messageBytes + 1 + cellBytes + this.#missingValues + 1
   }
@@ -131,13 +129,13 @@ export class KeptRows {
    * file, and decides how many bytes are kept free for the length. If the length takes more or fewer bytes, the cells
    * are moved.
    */
-  #addCells(cells: CellOffsets, row: number, expected: number): number {
+  #addCells(cells: Cells, expected: number): number {
     const writer = this.#writer
     const lengthAt = writer.length
     const room = numberLength(expected)
     writer.reserve(longestNumber)
     writer.length += room
-    writer.cells(cells, row, this.#reserved)
+    writer.cells(cells, this.#reserved)
     const from = lengthAt + room
     const length = writer.length - from
     const needed = numberLength(length)

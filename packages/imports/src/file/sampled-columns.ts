@@ -1,4 +1,4 @@
-import { problemOf, type RowBlock } from '@sluice/csv'
+import { problemOf, type RowBlock, RowSplitter } from '@sluice/csv'
 import { ColumnInference } from '@sluice/profiles'
 import { isClearMarker } from './clear-marker.ts'
 import type { Columns, ProfileColumn } from './columns.ts'
@@ -11,6 +11,7 @@ import type { Columns, ProfileColumn } from './columns.ts'
 export class SampledColumns {
   readonly #columns: Columns
   readonly #untyped: readonly ProfileColumn[]
+  readonly #splitter = new RowSplitter()
   /** Inferences of the columns that had a value so far, by index in `#untyped`. */
   readonly #inferences = new Map<number, ColumnInference>()
 
@@ -27,16 +28,14 @@ export class SampledColumns {
   /** Adds the next row. A row that cannot be read does not count. */
   add(block: RowBlock, row: number): void {
     if (problemOf(block, row) !== undefined) return
-    const { bytes, firstCell, cellStart, cellEnd } = block
-    const first = firstCell[row] ?? 0
-    const count = (firstCell[row + 1] ?? 0) - first
     const untyped = this.#untyped
+    const { bytes, count, start, end } = this.#splitter.split(block, row, 1 + (untyped.at(-1)?.index ?? 0))
     const { clearMarker } = this.#columns
     for (let number = 0; number < untyped.length; number++) {
       const index = untyped[number]?.index ?? count
       if (index >= count) return
-      const [start, end] = [cellStart[first + index] ?? 0, cellEnd[first + index] ?? 0]
-      if (start !== end && !isClearMarker(clearMarker, bytes, start, end)) this.#addValue(number, bytes, start, end)
+      const [from, to] = [start[index] ?? 0, end[index] ?? 0]
+      if (from !== to && !isClearMarker(clearMarker, bytes, from, to)) this.#addValue(number, bytes, from, to)
     }
   }
 

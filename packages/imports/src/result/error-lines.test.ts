@@ -1,4 +1,4 @@
-import { type CellOffsets, cellsOf, errorFileHeader, readHeader, readRows } from '@sluice/csv'
+import { type Cells, cellsOf, errorFileHeader, readHeader, readRows } from '@sluice/csv'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { KeptRows } from '../batch/kept-rows.ts'
@@ -9,15 +9,16 @@ const tooLong = rowProblem('row is too long')
 const tooMany = rowProblem('too many values')
 
 /** Returns a row with these cells as a reader would return it, with commas between the cells and no quotes. */
-function rowOf(values: readonly Buffer[]): CellOffsets {
+function rowOf(values: readonly Buffer[]): Cells {
   const ends: number[] = []
   for (const { length } of values) ends.push((ends.at(-1) ?? -1) + 1 + length)
   return {
     bytes: Buffer.concat(values.flatMap((value) => [value, Buffer.from(',')])),
-    firstCell: Uint32Array.of(0, values.length),
-    cellStart: Uint32Array.from(ends, (end, index) => end - (values[index]?.length ?? 0)),
-    cellEnd: Uint32Array.from(ends),
+    count: values.length,
+    start: Uint32Array.from(ends, (end, index) => end - (values[index]?.length ?? 0)),
+    end: Uint32Array.from(ends),
     columns: values.length,
+    isWellFormed: true,
   }
 }
 
@@ -29,7 +30,7 @@ interface Invalid {
 
 function keep(columns: readonly string[], rows: readonly Invalid[]): KeptRows {
   const kept = new KeptRows(columns)
-  for (const { number, problems, values } of rows) kept.add(number, problems, rowOf(values), 0)
+  for (const { number, problems, values } of rows) kept.add(number, problems, rowOf(values))
   return kept
 }
 
@@ -295,7 +296,7 @@ describe('any kept rows', () => {
         const content = Buffer.from(kept.content())
         kept.clear()
         expect([kept.content().length, kept.lineBytes]).toEqual([0, 0])
-        for (const { number, problems, values } of rows) kept.add(number, problems, rowOf(values), 0)
+        for (const { number, problems, values } of rows) kept.add(number, problems, rowOf(values))
         expect(kept.content()).toEqual(content)
       }),
     )

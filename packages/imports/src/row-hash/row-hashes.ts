@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type RowBlock, rawRowOffset } from '@sluice/csv'
+import { type RowBlock, rowOffset } from '@sluice/csv'
 import type { Database } from '@sluice/database'
 import type { Columns } from '../file/columns.ts'
 import { ClaimLost } from '../order/claim.ts'
@@ -31,10 +31,10 @@ export class RowHashes {
 
   /** Returns the hashes of these rows of a block, 16 bytes for each, valid until the next call. */
   of(block: RowBlock, from: number, to: number, columns: Columns): Buffer {
-    const [start, end] = [rawRowOffset(block, from), rawRowOffset(block, to)]
+    const [start, end] = [rowOffset(block, from), rowOffset(block, to)]
     return hashRows(
       this.#keyFor(columns),
-      block.raw.subarray(start, end),
+      block.bytes.subarray(start, end),
       block.rowEnd.subarray(from, to),
       block.start + start,
     )
