@@ -13,14 +13,14 @@ const stages: readonly [name: string, matches: RegExp][] = [
   ['waiting', /^\(idle\)/],
   ['collecting garbage', /^\(garbage collector\)/],
   ['splitting rows', /packages\/csv\//],
-  ['hashing documents', /internal\/crypto/],
+  ['hashing rows', /row-hash|wasm/],
   ['checking and converting cells', /packages\/profiles\/src\/(values|batch)\/|RegExp:/],
   ['processing batches', /packages\/(imports|profiles)\//],
   ['talking to Postgres', /node_modules\/(pg|pg-protocol|pg-pool|kysely)\/|packages\/database\//],
   ['writing to sockets', /^(writev|writeBuffer|writeLatin1String|writeUtf8String) /],
   [
     'reading from storage',
-    /_http_|node_modules\/@(aws-sdk|smithy)|packages\/storage\/|internal\/(streams|stream_base)|wasm/,
+    /_http_|node_modules\/@(aws-sdk|smithy)|packages\/storage\/|internal\/(streams|stream_base)/,
   ],
   ['all else', /./],
 ]
