@@ -18,8 +18,9 @@ export interface DecompressOptions {
  * Throws {@link FileError} if gzip bytes are empty, not gzip, damaged, cut off, or followed by other bytes. Throws it
  * as well if there are more than `limitBytes` uncompressed bytes. Errors of the source pass through.
  *
- * Bytes that precede an error are returned first. For damaged gzip, up to 64 KiB of them are missing, because zlib
- * drops its last block of output. So a file that is both damaged and too large may be refused for either reason.
+ * Bytes that precede an error are returned first: as many for each reading of the same file. For damaged gzip, up to
+ * 64 KiB of them are missing, because zlib drops its last block of output. So a file that is both damaged and too large
+ * may be refused for either reason.
  *
  * Memory use is constant. If the caller stops early, the source is destroyed, provided that reading has begun.
  *
@@ -36,16 +37,17 @@ export async function* decompress(
 ): AsyncGenerator<Buffer, void, void> {
   let total = 0
   for await (const chunk of gzip ? gunzip(source) : source) {
+    yield chunk.subarray(0, limitBytes - total)
     total += chunk.length
     if (total > limitBytes) throw new FileError(fileMessages.uncompressedTooLarge(limitBytes))
-    yield chunk
   }
 }
 
-const chunkBytes = 64 * 1024
+/** Bytes of the blocks that zlib is given, and returns. */
+const blockBytes = 64 * 1024
 
 async function* gunzip(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
-  const inflater = createGunzip({ chunkSize: chunkBytes })
+  const inflater = createGunzip({ chunkSize: blockBytes })
   let compressed = 0
   async function* counted(chunks: AsyncIterable<Buffer>) {
     for await (const chunk of startingWithMagic(chunks)) {
@@ -54,15 +56,38 @@ async function* gunzip(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, vo
     }
   }
   // The callback ignores the error, because the loop below throws it.
-  pipeline(source, counted, inflater, () => {})
+  pipeline(source, counted, inBlocks, inflater, () => {})
   try {
     yield* inflater
   } catch (error) {
+    // A stream that fails passes on nothing more of what it holds, so that would depend on the speed of its reader.
+    for (let block: Buffer | null = inflater.read(); block !== null; block = inflater.read()) yield block
     throw isZlibError(error) ? new FileError(fileMessages.corrupt, { cause: error }) : error
   }
   // At zero bytes after a member, zlib stops reading without an error, whatever follows them. Bytes that it has not
   // read are damage.
   if (inflater.bytesWritten !== compressed) throw new FileError(fileMessages.corrupt)
+}
+
+/**
+ * Cuts bytes into blocks of equal size, however they arrived. What zlib returns before it finds damage depends on how
+ * its input is cut.
+ */
+async function* inBlocks(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
+  let block = Buffer.allocUnsafe(blockBytes)
+  let filled = 0
+  for await (const chunk of source) {
+    for (let at = 0; at < chunk.length; ) {
+      const copied = chunk.copy(block, filled, at)
+      at += copied
+      filled += copied
+      if (filled < blockBytes) continue
+      yield block
+      block = Buffer.allocUnsafe(blockBytes)
+      filled = 0
+    }
+  }
+  if (filled > 0) yield block.subarray(0, filled)
 }
 
 /** Passes bytes through if the first two are the magic bytes of gzip. Throws {@link FileError} otherwise. */

@@ -17,18 +17,37 @@ export function isOutOfRoom(error: unknown): boolean {
   return error instanceof pg.DatabaseError && outOfRoom.has(error.code ?? '')
 }
 
+const lockTimeout = '55P03'
+
+/** Whether a transaction waited too long for a lock of another one. */
+export function waitedTooLong(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === lockTimeout
+}
+
 /** SQLSTATEs, and prefixes of whole classes, whose cause is neither the statement nor its data. */
 const outsideCauses = [
   '08', // the connection broke
   '25P03', // the transaction was idle for too long: this process was stopped meanwhile
   '25006', // the server is read-only: it is about to be replaced
-  '25P04', // the transaction took too long, usually because another transaction held a lock
   '28', // the server refuses logins, for example while a password is changed
   '40001', // serialization failure
   '40P01', // deadlock
-  '55P03', // a lock was not available
-  '57', // an operator intervened: a cancelled statement, or a server that stops, starts or crashed
+  lockTimeout,
+  '57', // an operator intervened, or the server stops, starts or crashed
 ]
+
+const timeLimits = new Set([
+  '25P04', // of a transaction
+  '57014', // of a statement; an operator's cancellation has the same code
+])
+
+/**
+ * Whether Postgres ended a transaction because its own work took too long. Waiting for a lock has a lower limit, and
+ * another error (`write-together.ts`).
+ */
+export function ranOutOfTime(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && timeLimits.has(error.code ?? '')
+}
 
 /**
  * Whether a statement failed for a reason outside itself and its data, so that it may succeed the next time. Such
@@ -36,6 +55,7 @@ const outsideCauses = [
  */
 export function hasOutsideCause(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return isConnectionFailure(error)
+  if (ranOutOfTime(error)) return false
   const { code = '' } = error
   return outsideCauses.some((cause) => code.startsWith(cause))
 }

@@ -25,6 +25,7 @@ import type { ExportsTable } from './schema-exports.ts'
 import type { IdempotencyKeysTable } from './schema-idempotency.ts'
 import type { InvitationMailsTable, InvitationsTable, MailCountsTable, MailsTable } from './schema-mails.ts'
 import type { QueueHistoryTable, WorkersTable } from './schema-operations.ts'
+import type { OperatorsTable, ProviderAccountsTable, SessionsTable, SignInLinksTable } from './schema-sign-in.ts'
 import type { WebhookDeliveriesTable, WebhookEndpointsTable } from './schema-webhooks.ts'
 import type { NullableTimestamp, Timestamp } from './timestamps.ts'
 
@@ -189,10 +190,14 @@ interface ImportsTable {
   /** Keys that the committed batches of a dry run would have registered. `types` holds their types. */
   previewed_keys: ColumnType<string[], undefined, string[]>
   position: Generated<number>
+  /** Beyond `position` if only a part of a batch is committed: the end of the batch. */
+  batch_end: number | null
+  /** Maximum number of rows of a transaction, because a larger one failed; null if none did. */
+  batch_rows: number | null
   rows_total: Generated<number>
   rows_applied: Generated<number>
   rows_failed: Generated<number>
-  /** Rows that wrote something into a profile. Rows of one user in the same batch count once. */
+  /** Rows that changed a profile as the preceding rows had left it. */
   rows_changed: Generated<number>
   /** Rows of the error file by message. `error-counts.ts` of packages/imports limits the number of messages. */
   error_counts: ColumnType<Record<string, number>, string | undefined, string>
@@ -203,10 +208,7 @@ interface ImportsTable {
    * packages/imports); null before that commit.
    */
   error_room: number | null
-  /**
-   * The first data row that the error file no longer covers, valid or not; row 1 follows the header. Null if the file
-   * is complete.
-   */
+  /** The first data row, valid or not, that the error file does not cover; row 1 follows the header. */
   error_file_ends_before_row: number | null
 
   error: string | null
@@ -256,44 +258,4 @@ interface FileSweepsTable {
   app_id: number
   import_id: string
   due_at: Timestamp
-}
-
-/** People who see every app and the queues. */
-interface OperatorsTable {
-  /** Address in its normal form (packages/accounts, `normalEmail`). */
-  email: string
-  created_at: Timestamp
-}
-
-/** Links that sign a person in once. For links and sessions, only the SHA-256 of the secret is stored. */
-interface SignInLinksTable {
-  secret_hash: Buffer
-  /** Address in its normal form (packages/accounts, `normalEmail`). */
-  email: string
-  expires_at: Timestamp
-  used_at: NullableTimestamp
-}
-
-interface SessionsTable {
-  secret_hash: Buffer
-  /** Address in its normal form (packages/accounts, `normalEmail`). */
-  email: string
-  created_at: Timestamp
-  expires_at: Timestamp
-  /** The account at an OpenID Connect provider; null if the session began with a mailed link. */
-  issuer: string | null
-  subject: string | null
-  /** Until when the session is valid unless the provider confirms it again; null if it began with a mailed link. */
-  confirmed_until: NullableTimestamp
-  /** Whether the provider named the person as an operator. */
-  operator_by_group: Generated<boolean>
-}
-
-/** Which account at an OpenID Connect provider an address belongs to. */
-interface ProviderAccountsTable {
-  issuer: string
-  /** Address in its normal form. */
-  email: string
-  subject: string
-  created_at: Timestamp
 }

@@ -14,7 +14,13 @@ const divisionByZero = '22012'
  * Postgres aborts a transaction that takes longer than this. It does not count a transaction whose writes have only
  * half arrived as idle, so the idle timeout would never end such a transaction if the sender died.
  */
-const transactionTimeoutMs = 20_000
+export const transactionTimeoutMs = 20_000
+
+/**
+ * Postgres aborts a statement that waits longer than this for a lock, unless the connection has a limit of its own. The
+ * limit is lower than that of the transaction, so that a lock and the transaction's own work give different errors.
+ */
+const lockTimeoutMs = 15_000
 
 /**
  * Runs a transaction that ends with its writes. All writes are sent together with the commit. Their locks therefore
@@ -33,8 +39,7 @@ export async function writeTogether<Result>(
 ): Promise<Result> {
   return await db.connection().execute(async (connection) => {
     try {
-      const limit = sql.raw(`set local transaction_timeout = ${transactionTimeoutMs}`)
-      const opening = [sql`begin`, limit].map((statement) => statement.compile(connection))
+      const opening = [sql`begin`, timeLimits].map((statement) => statement.compile(connection))
       await connection.executeQuery(pipelineOf([...opening, ...begin]))
       const { writes, result } = await decide(connection)
       await connection.executeQuery(pipelineOf([...writes, sql`commit`.compile(connection)]))
@@ -46,6 +51,11 @@ export async function writeTogether<Result>(
     }
   })
 }
+
+const timeLimits = sql.raw(`
+  /* prepared */
+  select set_config('transaction_timeout', '${transactionTimeoutMs}', true),
+    set_config('lock_timeout', coalesce(nullif(current_setting('lock_timeout'), '0'), '${lockTimeoutMs}'), true)`)
 
 /**
  * Ends transactions of {@link writeTogether} that wait for rows of a `copy` beyond their timeout. Their sender no

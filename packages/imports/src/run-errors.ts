@@ -6,7 +6,7 @@ import { KeyLimitExceeded } from '@sluice/profiles'
 import { ObjectGone, ObjectReplaced } from '@sluice/storage'
 import type { ImportContext } from './context.ts'
 import { type Claim, ClaimLost, postpone, releaseClaim } from './order/claim.ts'
-import { isOutage } from './order/outage.ts'
+import { isOutage, retryPause } from './order/outage.ts'
 import { makeRoomAfter } from './result/disk-full.ts'
 import { finish } from './result/finish.ts'
 import { type Outcome, type RunState, rowCounts } from './run-state.ts'
@@ -75,14 +75,24 @@ async function fail(
   }
 }
 
-/** Releases the claim for another try, as soon as Postgres answers. An outage does not count as a try. */
+/** Releases the claim for another try, as soon as Postgres answers. */
 async function tryAgain(error: unknown, context: ImportContext, claim: Claim, run: RunState): Promise<Outcome> {
   await makeRoomAfter(error, context)
-  const outage = await isOutage(error, context)
-  const tries = Math.max(run.tries, 1)
-  const pauseMs = await untilAnswered(() => postpone(context, claim, tries, outage, error), context.shutdown)
-  context.log.warn({ err: error, tries: run.tries, outage, retry_in_ms: pauseMs }, 'import postponed')
+  const counts = await countsAsTry(error, context, run)
+  const pauseMs = retryPause(error, Math.max(run.tries, 1), counts)
+  const batchRows = run.batchSize.forNextTry
+  await untilAnswered(() => postpone(context, claim, { pauseMs, counts, batchRows }), context.shutdown)
+  const { tries } = run
+  context.log.warn({ err: error, tries, counts, batch_rows: batchRows, retry_in_ms: pauseMs }, 'import postponed')
   return { outcome: 'postponed' }
+}
+
+/**
+ * Returns whether the file may be the cause of an error. It is not the cause of an outage, whose transactions the next
+ * tries cut smaller all the same, down to a single row. If a transaction ran out of time, only a single row is proof.
+ */
+async function countsAsTry(error: unknown, context: ImportContext, { batchSize }: RunState): Promise<boolean> {
+  return !batchSize.mayCutSmaller(error) && !(await isOutage(error, context))
 }
 
 function isLastTry({ settings }: ImportContext, { tries }: RunState): boolean {
@@ -118,7 +128,7 @@ export async function untilAnswered<Result>(
 
 /** Returns why the import fails, if this was the last try and the file may be the cause; undefined otherwise. */
 async function lastTryReason(error: unknown, context: ImportContext, run: RunState): Promise<string | undefined> {
-  if (!isLastTry(context, run) || (await isOutage(error, context))) return undefined
+  if (!isLastTry(context, run) || !(await countsAsTry(error, context, run))) return undefined
   return new NoTryLeft(context.settings.IMPORT_ATTEMPTS).message
 }
 

@@ -1,4 +1,5 @@
 import type { MailId } from '@sluice/mail'
+import type { BatchSize } from './batch/batch-size.ts'
 import type { Progress } from './order/claim.ts'
 import type { Lease } from './order/lease.ts'
 
@@ -20,6 +21,7 @@ export interface RunState {
   /** Claims since the last committed batch. */
   tries: number
   lease: Lease
+  batchSize: BatchSize
 }
 
 /** Returns the counters of an import for its log lines. */

@@ -2,7 +2,8 @@ import { fileMessages, limits } from '@sluice/contract'
 import { FileError, readRows } from '@sluice/csv'
 import { registeredKeys } from '@sluice/profiles'
 import { inImportTrace } from '@sluice/traces'
-import { CommitOrder } from './batch/commit-order.ts'
+import { BatchSize } from './batch/batch-size.ts'
+import { type CommitObserver, CommitOrder } from './batch/commit-order.ts'
 import { cutBatches, joinBatches } from './batch/cut.ts'
 import { withPreviewed } from './batch/dry-run.ts'
 import { LargeBatches } from './batch/large-batches.ts'
@@ -74,7 +75,8 @@ async function isCancelled({ db }: ImportContext, { appId, importId }: Claim): P
 
 /** Runs the import as long as the claim holds. Throws {@link ClaimLost}. */
 async function runToEnd(context: ImportContext, claim: Claim, lease: Lease): Promise<Outcome> {
-  const run: RunState = { progress: claim.progress, tries: claim.tries, lease }
+  const { progress, tries } = claim
+  const run: RunState = { progress, tries, lease, batchSize: new BatchSize(progress.batchRows) }
   try {
     if (claim.tries > context.settings.IMPORT_ATTEMPTS) throw new NoTryLeft(context.settings.IMPORT_ATTEMPTS)
     const released = await applyRows(context, claim, run)
@@ -125,12 +127,14 @@ async function applyRows(context: ImportContext, claim: Claim, run: RunState): P
   run.progress = { ...run.progress, columns: [...names], types, warnings, position }
   const blocks = readRows(openSource(context, claim, position), { position, columns: columns.names.length })
   const rowHashes = await openRowHashes(context.db, claim.appId)
-  const commitOrder = new CommitOrder(context, claim, columns, rowHashes, noteCommits(context, claim, run))
+  const onCommit = noteCommits(context, claim, run)
+  const commitOrder = new CommitOrder(context, claim, { columns, rowHashes, size: run.batchSize, onCommit })
   try {
     let slice: Slice | undefined
     const limits = batchLimits(context, claim, columns)
     const large = new LargeBatches(context.db, columns)
-    const batches = joinBatches(cutBatches(blocks, position, limits), limits.rows, () => large.mayJoin())
+    const maxRows = () => Math.min(limits.rows, run.batchSize.rows)
+    const batches = joinBatches(cutBatches(blocks, position, limits), maxRows, () => large.mayJoin())
     for await (const batch of batches) {
       context.shutdown?.throwIfAborted()
       const ended = await slice?.endedBy()
@@ -148,15 +152,18 @@ async function applyRows(context: ImportContext, claim: Claim, run: RunState): P
 function batchLimits({ settings }: ImportContext, { progress }: Claim, columns: Columns) {
   const keyBytes = columns.jsonKeys.map((key) => (key === undefined ? 0 : key.length + 1))
   const isFirst = progress.columns === null
-  return { rows: settings.BATCH_ROWS, keyBytes, ...(isFirst && { firstRows }) }
+  const { position, batchEnd } = progress
+  const isWithinBatch = batchEnd !== null && batchEnd > position
+  return {
+    rows: settings.BATCH_ROWS,
+    keyBytes,
+    ...(isFirst && { firstRows }),
+    ...(isWithinBatch && { firstEnd: batchEnd }),
+  }
 }
 
 /** Returns a function that adds each committed batch to the progress of the run. */
-function noteCommits(
-  context: ImportContext,
-  claim: Claim,
-  run: RunState,
-): ConstructorParameters<typeof CommitOrder>[4] {
+function noteCommits(context: ImportContext, claim: Claim, run: RunState): CommitObserver {
   let observed = claim.progress.position
   return ({ rows, end, types, warnings }, rowsFailed, ms) => {
     const rowsApplied = claim.dryRun ? 0 : rows - rowsFailed

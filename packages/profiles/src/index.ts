@@ -1,4 +1,4 @@
-export { mergeProfiles, profilesWritten } from './batch/merge.ts'
+export { mergeProfiles, rowsChanged } from './batch/merge.ts'
 export { ProfileBatch } from './batch/profile-batch.ts'
 export { beforeLookup, lookUpUsers, type UserStates } from './batch/user-states.ts'
 export { deletedSince, recentlyDeletedHash } from './deleted-users.ts'

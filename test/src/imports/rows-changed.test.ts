@@ -47,6 +47,33 @@ test('first profiles and changed profiles in the same batch are counted together
   expect(await changedBy('user_id,score\nu0,9\nu1,1\nu2,2\nu3,3\n')).toEqual([4, 3])
 })
 
+test('rows of one user count one by one, as the preceding rows leave the profile, wherever batches end', async () => {
+  const rows = [
+    'u1,1,a',
+    'u2,1,',
+    'u1,2,a',
+    'u1,2,a',
+    'u3,1,a',
+    'nobody,1,a',
+    'u1,1,a',
+    'u2,1,b',
+    'u2,,',
+    'u1,x,z',
+    'u3,1.0,',
+  ]
+  const content = `user_id,score,name\n${rows.join('\n')}\n`
+  const removals = `user_id,score,name\n${['u1,-,', 'u1,-,', 'u1,1,', 'u2,2,-', 'u2,1,-'].join('\n')}\n`
+  const profileTypes = { score: 'decimal' } as const
+  for (const size of ['1', '2', '3', '50']) {
+    const app = await openApp(fixture, users)
+    const settings = { ...fixture.context.settings, BATCH_ROWS: Number(size) }
+    const cut = { ...fixture, context: { ...fixture.context, settings } }
+    const changed = async (file: string, clearMarker: string | null = null) =>
+      (await importFile(cut, app, file, { profileTypes, clearMarker })).view.rows_changed
+    expect([await changed(content), await changed(content), await changed(removals, '-')], size).toEqual([6, 2, 4])
+  }
+})
+
 test('a row with a clear marker counts if it removes or sets a value; such batches count the rows without one too', async () => {
   await changedBy('user_id,score,name\nu0,1,a\nu1,1,a\nu2,1,a\n')
   const removals = 'user_id,score,name\nu0,-,\nu1,1,-\nu2,1,a\nu3,5,-\nu4,-,-\nu5,-,\n'

@@ -1,4 +1,5 @@
 import { connect, sql } from '@sluice/database'
+import { runImport } from '@sluice/imports'
 import { type Storage, StorageFull } from '@sluice/storage'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { untilInTrigger } from '../faults/harness/import-states.ts'
@@ -6,7 +7,7 @@ import { throughProxy } from '../faults/harness/servers.ts'
 import { startTcpProxy } from '../faults/harness/tcp-proxy.ts'
 import { errorChunkOf } from './error-chunk.ts'
 import { hold, release } from './holds.ts'
-import { type ImportFixture, resultOf } from './import-fixture.ts'
+import { claim, type ImportFixture, openApp, queueFile, resultOf } from './import-fixture.ts'
 import { attempts, expectUncounted, failBatches, openTriesFixture, raise, type TriesFixture } from './tries-fixture.ts'
 
 // A try counts only if the file may be at fault. Without outside delays, such a file fails after IMPORT_ATTEMPTS tries.
@@ -40,6 +41,64 @@ describe('a try that Postgres ends for a reason outside the file does not count'
     expect(outcomes).toEqual(['postponed', 'postponed', 'failed'])
   })
 })
+
+describe('a transaction that runs out of time', () => {
+  test.each(['25P04', '57014'])(
+    'counts as a try only if it has a single row, and the import then ends (%s)',
+    async (code) => {
+      const importId = await tries.queue()
+      await failBatches(fixture, raise(code))
+      const outcomes: string[] = []
+      for (let attempt = 0; attempt <= attempts; attempt++) outcomes.push(await tries.runOnce(importId))
+      expect(outcomes).toEqual(['postponed', 'postponed', 'postponed', 'failed'])
+      const mails = await fixture.database.db.selectFrom('mails').select('text').execute()
+      expect(mails.map(({ text }) => text)).toEqual([
+        expect.stringContaining(`could not be processed in ${attempts} attempts`),
+      ])
+    },
+  )
+
+  test('is cut smaller until it fits, and then its rows are applied once', async () => {
+    const users = Array.from({ length: 100 }, (_, index) => `u${index}`)
+    const app = await openApp(fixture, users)
+    const importId = await queueFile(fixture, app, `user_id,n\n${users.map((user) => `${user},1\n`).join('')}`)
+    await failBatches(fixture, `if new.rows_total - old.rows_total > 10 then ${raise('57014')}; end if`)
+    const outcomes: string[] = []
+    for (let run = 0; run < 3; run++) outcomes.push(await runOf(app, importId))
+    expect(outcomes).toEqual(['postponed', 'postponed', 'completed'])
+    expect((await resultOf(fixture, app, importId)).view).toMatchObject({ rows_total: 100, rows_changed: 100 })
+  })
+
+  test('does not change the types of columns, even if another worker continues within a batch', async () => {
+    const users = Array.from({ length: 8 }, (_, index) => `u${index}`)
+    const app = await openApp(fixture, users)
+    const cells = ['', '', '', '', '1', '2', 'x', 'y']
+    const lines = users.map((user, index) => `${user},1,${cells[index]}\n`)
+    const importId = await queueFile(fixture, app, `user_id,n,late\n${lines.join('')}`)
+    await failBatches(
+      fixture,
+      `if new.rows_total - old.rows_total > 1 then ${raise('25P04')}; end if;
+      if new.rows_total = 6 and not exists (select from deleted_apps) then
+        perform pg_terminate_backend(pg_backend_pid());
+      end if`,
+    )
+    const settings = { ...fixture.context.settings, BATCH_ROWS: 4, INFERENCE_ROWS: 2 }
+    const context = { ...fixture.context, settings }
+    expect(await runOf(app, importId, context)).toBe('postponed')
+    expect(await runOf(app, importId, context)).toBe('postponed')
+    expect((await resultOf(fixture, app, importId)).view).toMatchObject({ rows_total: 5, types: { late: 'string' } })
+    await sql`insert into deleted_apps values (0, now())`.execute(fixture.database.db)
+    expect(await runOf(app, importId, context)).toBe('completed')
+    const { view } = await resultOf(fixture, app, importId)
+    expect(view).toMatchObject({ rows_total: 8, rows_applied: 8, types: { n: 'int', late: 'string' } })
+  })
+})
+
+/** Runs one try of an import of any app. */
+async function runOf(app: number, importId: string, context = fixture.context): Promise<string> {
+  await fixture.database.db.updateTable('imports').set({ retry_at: null }).execute()
+  return (await runImport(context, await claim(fixture, app, importId), new AbortController().signal)).outcome
+}
 
 describe('a batch that commits without its worker learning of it', () => {
   test('because the connection breaks in the last try’s COMMIT: its rows count once, with their types and errors', async () => {

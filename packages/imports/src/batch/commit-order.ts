@@ -1,11 +1,13 @@
+import { ranOutOfTime, waitedTooLong } from '@sluice/database'
 import { ProfileBatch } from '@sluice/profiles'
 import type { ImportContext } from '../context.ts'
 import type { Columns } from '../file/columns.ts'
 import { type Claim, ClaimLost } from '../order/claim.ts'
 import type { RowHashes } from '../row-hash/row-hashes.ts'
 import { type BatchMemory, type PreparedBatch, prepareBatch, settleTypes } from './batch.ts'
+import type { BatchSize } from './batch-size.ts'
 import { type BatchPlace, type Committed, commitBatch, maxBatchesInFlight, TypesChanged } from './commit.ts'
-import type { RowBatch } from './cut.ts'
+import { partBatch, type RowBatch } from './cut.ts'
 import { errorRoomBytes } from './error-room.ts'
 import { KeptRows } from './kept-rows.ts'
 import { ProfileExpectation } from './profile-expectation.ts'
@@ -23,6 +25,14 @@ interface BatchInFlight {
   isCommitted: boolean
 }
 
+/** What a {@link CommitOrder} uses. It changes `columns` and `size`. */
+export interface CommitOrderParts {
+  columns: Columns
+  rowHashes: RowHashes
+  size: BatchSize
+  onCommit: CommitObserver
+}
+
 /** Called after each commit, in file order. `ms` is the time since the batch was sent. */
 export type CommitObserver = (batch: PreparedBatch, rowsFailed: number, ms: number) => void
 
@@ -38,6 +48,7 @@ export class CommitOrder {
   readonly #claim: Claim
   readonly #columns: Columns
   readonly #rowHashes: RowHashes
+  readonly #size: BatchSize
   readonly #onCommit: CommitObserver
   /** In file order. */
   readonly #inFlight: BatchInFlight[] = []
@@ -50,12 +61,13 @@ export class CommitOrder {
   #batches = 0
   #rows: number
   #position: number
+  #lastCommitAt = 0
   /**
    * Types after the last batch that was sent. Undefined if no batch was sent and the import's row has no columns yet.
    */
   #types: PreparedBatch['types'] | undefined
 
-  constructor(context: ImportContext, claim: Claim, columns: Columns, rowHashes: RowHashes, onCommit: CommitObserver) {
+  constructor(context: ImportContext, claim: Claim, { columns, rowHashes, size, onCommit }: CommitOrderParts) {
     const { columns: committed, position, rowsTotal, types } = claim.progress
     this.#context = context
     this.#claim = claim
@@ -65,15 +77,23 @@ export class CommitOrder {
     this.#position = position
     this.#rows = rowsTotal
     this.#types = committed === null ? undefined : types
+    this.#size = size
     this.#onCommit = onCommit
   }
 
   /**
-   * Waits for the preceding batches that must commit first, then sends a batch. If the batch may register keys, waits
-   * for its commit as well. Throws the error of the first of these batches that failed.
+   * Sends a batch, in parts if it is larger than a transaction may be. Throws the error of the first batch that failed.
    */
   async add(rows: RowBatch): Promise<void> {
     settleTypes(rows, this.#columns)
+    for (const part of partBatch(rows, () => this.#size.rows)) await this.#addPart(part)
+  }
+
+  /**
+   * Waits for the preceding batches that must commit first, then sends a batch. If the batch may register keys,
+   * waits for its commit as well.
+   */
+  async #addPart(rows: RowBatch): Promise<void> {
     const batch = await prepareBatch(rows, this.#columns, this.#rowHashes, this.#freeMemory.pop() ?? this.#newMemory())
     const isAlone = batch.mayRegister
     const maxOthers = isAlone ? 0 : maxBatchesInFlight - 1
@@ -118,10 +138,13 @@ export class CommitOrder {
     entry.committed = this.#commit(entry, place, preceding).then(async (written) => {
       await preceding?.committed // Postgres commits in order, but its answers may arrive in another order.
       entry.isCommitted = true
+      const now = performance.now()
+      this.#size.committed(now - Math.max(sentAt, this.#lastCommitAt))
+      this.#lastCommitAt = now
       // Only a batch that was in flight alone can have other types now. So no later batch was sent with the old types.
       if (written.batch !== batch) this.#types = written.batch.types
       this.#expectation.note(written.profiles)
-      this.#onCommit(written.batch, written.rowsFailed, performance.now() - sentAt)
+      this.#onCommit(written.batch, written.rowsFailed, now - sentAt)
     })
     entry.committed.catch(() => {}) // `#firstCommitted` throws the error.
     this.#inFlight.push(entry)
@@ -163,8 +186,12 @@ export class CommitOrder {
       if (error instanceof TypesChanged)
         return await this.#commit(entry, place, preceding, await this.#retype(batch, error))
       // The claim need not be lost: the preceding batch may have aborted because of a conflict, so that this batch
-      // found nothing to follow. Then this batch is sent again after it.
-      if (!(error instanceof ClaimLost) || !followsBatchInFlight) throw error
+      // found nothing to follow. Or this batch has spent its time waiting. It is then sent again after that batch.
+      const mayBeRepeated = error instanceof ClaimLost || ranOutOfTime(error) || waitedTooLong(error)
+      if (!mayBeRepeated || !followsBatchInFlight) {
+        this.#size.failed(batch.rows)
+        throw error
+      }
       entry.locked = Promise.withResolvers()
       await preceding?.committed
       return await this.#commit(entry, place, undefined, batch)

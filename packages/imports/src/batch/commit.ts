@@ -10,7 +10,7 @@ import {
   sql,
   writeTogether,
 } from '@sluice/database'
-import { beforeLookup, lookUpUsers, mergeProfiles, profilesWritten, registerKeys } from '@sluice/profiles'
+import { beforeLookup, lookUpUsers, mergeProfiles, registerKeys, rowsChanged } from '@sluice/profiles'
 import type { ImportContext } from '../context.ts'
 import { otherTypes } from '../file/check-columns.ts'
 import type { Columns, ProfileColumn } from '../file/columns.ts'
@@ -142,7 +142,7 @@ async function writeBatch(
       // This update comes last, because it locks the import's row. Otherwise claiming the import would wait while
       // megabytes of rows arrive.
       progressTo(tx, context, claim, columns, batch, place, committed, counts, {
-        rowsChanged: claim.dryRun ? sql<number>`0` : profilesWritten(profileBatch, states, plan.toleratesConflicts),
+        rowsChanged: claim.dryRun ? sql<number>`0` : rowsChanged(profileBatch, states, plan.toleratesConflicts),
       }),
     ]
     return { writes, result: committed }
@@ -233,6 +233,7 @@ function progressTo(
           warnings: JSON.stringify(batch.warnings),
         }),
       position: batch.end,
+      ...(batch.wholeEnd !== undefined && { batch_end: batch.wholeEnd }),
       rows_total: sql<number>`rows_total + ${batch.rows}`,
       rows_applied: sql<number>`rows_applied + ${claim.dryRun ? 0 : batch.rows - rowsFailed}`,
       rows_failed: sql<number>`rows_failed + ${rowsFailed}`,

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { readRows } from '@sluice/csv'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type BatchLimits, cutBatches, joinBatches } from './cut.ts'
+import { type BatchLimits, cutBatches, joinBatches, partBatch } from './cut.ts'
 
 /**
  * Cuts a document into batches, starting at a position. Its bytes arrive in chunks. Returns the rows and the end of
@@ -45,7 +45,7 @@ test.each([
 /** Cuts a document into batches and joins them, if `mayJoin` allows it. Returns the rows and the end of each batch. */
 async function cutJoined(document: string, limits: BatchLimits, mayJoin: () => boolean) {
   const cut = cutBatches(readRows(Readable.from([Buffer.from(document)])), 0, limits)
-  const batches = await Array.fromAsync(joinBatches(cut, limits.rows, mayJoin))
+  const batches = await Array.fromAsync(joinBatches(cut, () => limits.rows, mayJoin))
   for (const { rows, slices } of batches) {
     expect(slices.reduce((sum, { from, to }) => sum + to - from, 0)).toBe(rows)
   }
@@ -99,6 +99,48 @@ test('joined batches have all rows, and end where batches end', async () => {
       expect(Math.max(...joined.map(({ rows }) => rows))).toBeLessThanOrEqual(5_000)
     }),
     { numRuns: 50 },
+  )
+})
+
+test('if reading fails, the batches before the failure are passed on, joined or not', async () => {
+  async function* broken() {
+    yield Buffer.from('a\n'.repeat(11_000))
+    throw new Error('broken off')
+  }
+  for (const mayJoin of [true, false]) {
+    const joined = joinBatches(
+      cutBatches(readRows(broken()), 0, { rows: 10_000, keyBytes: [1] }),
+      () => 10_000,
+      () => mayJoin,
+    )
+    let rows = 0
+    const reading = async () => {
+      for await (const batch of joined) rows += batch.rows
+    }
+    await expect(reading()).rejects.toThrow('broken off')
+    expect(rows).toBe(10_000)
+  }
+})
+
+test('parts have the rows of their batch; a worker that continues after a part ends its batch at the same row', async () => {
+  await fc.assert(
+    fc.asyncProperty(anyDocument, anyRows, anyRows, async (document, rows, partRows) => {
+      const limits = { rows, keyBytes: [1] }
+      const whole = await cut(document, limits, 7)
+      const read = cutBatches(readRows(Readable.from([Buffer.from(document)])), 0, limits)
+      for (const [index, batch] of (await Array.fromAsync(read)).entries()) {
+        const parts = [...partBatch(batch, () => partRows)]
+        expect(parts.reduce((sum, part) => sum + part.rows, 0)).toBe(batch.rows)
+        expect(parts.map(({ start }) => start)).toEqual([batch.start, ...parts.slice(0, -1).map(({ end }) => end)])
+        for (const part of parts) expect(part.rows).toBeLessThanOrEqual(partRows)
+        expect(parts.at(-1)).toMatchObject({ end: batch.end })
+        for (const { end, wholeEnd } of parts.slice(0, -1)) {
+          expect(wholeEnd).toBe(batch.end)
+          const rest = await cut(document, { ...limits, firstEnd: batch.end }, 7, end)
+          expect(rest.map((each) => each.end)).toEqual(whole.slice(index).map((each) => each.end))
+        }
+      }
+    }),
   )
 })
 

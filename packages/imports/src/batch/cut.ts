@@ -31,6 +31,8 @@ export interface RowBatch {
   end: number
   /** Bytes of keys in the documents of the rows; 0 if they cannot exceed the limit. */
   keyBytes: number
+  /** End of the batch that was cut, if these rows are only a part of it. Types settle by whole batches. */
+  wholeEnd?: number
 }
 
 /** The limits of a batch that differ between files. */
@@ -39,6 +41,8 @@ export interface BatchLimits {
   rows: number
   /** Number of rows of the first batch, if it is to be smaller than the others and so commit sooner. */
   firstRows?: number
+  /** End of the first batch, if an earlier try has committed a part of it. */
+  firstEnd?: number
   /** By column, the number of bytes that its key takes in a row's JSON document. */
   keyBytes: readonly number[]
 }
@@ -60,13 +64,15 @@ export async function* cutBatches(
   const splitter = new RowSplitter()
   let mostOfThis = Math.min(limits.firstRows ?? most, most)
   let batch = emptyBatch(position)
+  const firstEnd = limits.firstEnd ?? position
   for await (const block of blocks) {
     let from = 0
     for (let row = 0; row < block.count; row++) {
       batch.rows++
       batch.end = block.rowEnd[row] ?? batch.end
       if (countsKeys) batch.keyBytes += keyBytesOf(splitter.split(block, row), limits.keyBytes)
-      if (batch.rows < mostOfThis && hasRoom(batch, batchBytes)) continue
+      if (batch.end < firstEnd) continue
+      if (batch.end !== firstEnd && batch.rows < mostOfThis && hasRoom(batch, batchBytes)) continue
       batch.slices.push({ block, from, to: row + 1 })
       yield batch
       from = row + 1
@@ -78,30 +84,56 @@ export async function* cutBatches(
   if (batch.rows > 0) yield batch
 }
 
+/** Parts a batch into transactions of at most `rows()` rows. */
+export function* partBatch(batch: RowBatch, rows: () => number): Generator<RowBatch> {
+  let part = emptyBatch(batch.start)
+  for (const { block, from, to } of batch.slices) {
+    for (let next = from; next < to; ) {
+      if (part.rows >= rows()) {
+        yield { ...part, wholeEnd: batch.end }
+        part = emptyBatch(part.end)
+      }
+      const taken = Math.min(to - next, rows() - part.rows)
+      part.slices.push({ block, from: next, to: next + taken })
+      part.rows += taken
+      next += taken
+      part.end = block.rowEnd[next - 1] ?? part.end
+    }
+  }
+  yield part
+}
+
 /**
  * Joins batches that follow each other, up to the limit of rows and four times the bytes of one batch. Larger
  * transactions take less time per row. Passes the first batch on at once.
  *
  * `mayJoin` is asked before other batches are joined to a batch. Where the joined batches end may thus depend on
- * anything. They begin and end where batches do, so a worker that continues after them cuts the same batches.
+ * anything. They begin and end where batches do, so a worker that continues after them cuts the same batches. If
+ * reading fails, the batches before the failure are passed on first: which rows are applied must not depend on joining.
  */
 export async function* joinBatches(
   batches: AsyncIterable<RowBatch>,
-  maxRows: number,
+  maxRows: () => number,
   mayJoin: () => boolean | Promise<boolean>,
 ): AsyncGenerator<RowBatch> {
   let isFirst = true
   let open: RowBatch | undefined
-  for await (const batch of batches) {
-    const joined = open === undefined ? undefined : join(open, batch)
-    if (joined !== undefined && joined.rows <= maxRows && hasRoom(joined, joinedBytes)) {
-      open = joined
-      continue
+  try {
+    for await (const batch of batches) {
+      const joined = open === undefined ? undefined : join(open, batch)
+      if (joined !== undefined && joined.rows <= maxRows() && hasRoom(joined, joinedBytes)) {
+        open = joined
+        continue
+      }
+      if (open !== undefined) yield open
+      open = undefined
+      if (!isFirst && (await mayJoin())) open = batch
+      else yield batch
+      isFirst = false
     }
+  } catch (error) {
     if (open !== undefined) yield open
-    open = !isFirst && (await mayJoin()) ? batch : undefined
-    isFirst = false
-    if (open === undefined) yield batch
+    throw error
   }
   if (open !== undefined) yield open
 }

@@ -1,9 +1,9 @@
 import type { ImportWarning, ValueType } from '@sluice/contract'
-import { type ImportContentType, isConnectionFailure, isPaused, sql } from '@sluice/database'
+import { type ImportContentType, isPaused, sql } from '@sluice/database'
 import type { ImportContext, ImportId, StoredFile } from '../context.ts'
 import { type ImportOptions, type OptionsRow, toOptions } from '../options.ts'
 import { changeState, nextState } from '../states.ts'
-import { isAbandoned, isNext, longestRetryDelayMs } from './next-in-order.ts'
+import { isAbandoned, isNext } from './next-in-order.ts'
 
 /** A worker's claim of an import: the attempt under which the worker writes, and what was committed before. */
 export interface Claim extends StoredFile {
@@ -36,6 +36,10 @@ export interface Progress {
   previewedKeys: string[]
   /** Byte offset in the uncompressed file, after the last committed row. */
   position: number
+  /** End of the batch that was last cut. Beyond `position` if only a part of the batch is committed. */
+  batchEnd: number | null
+  /** Maximum number of rows of a transaction, because larger ones failed; null if none did. */
+  batchRows: number | null
   rowsTotal: number
   rowsApplied: number
   rowsFailed: number
@@ -91,7 +95,7 @@ export async function claimImport(context: ImportContext, { appId, importId }: I
 export const claimColumns = sql`
   app_id, import_id, state, dry_run, coalesce(data_sent_at, requested_at)::text as sent_at, attempt,
   tries, object_key, content_type, etag, checksum, byte_size, stored_size, file_name, profile_types, new_keys, clear_marker, columns, types,
-  warnings, previewed_keys, position, rows_total, rows_applied, rows_failed`
+  warnings, previewed_keys, position, batch_end, batch_rows, rows_total, rows_applied, rows_failed`
 
 export interface ClaimRow extends OptionsRow {
   app_id: number
@@ -113,6 +117,8 @@ export interface ClaimRow extends OptionsRow {
   warnings: ImportWarning[]
   previewed_keys: string[]
   position: number
+  batch_end: number | null
+  batch_rows: number | null
   rows_total: number
   rows_applied: number
   rows_failed: number
@@ -142,6 +148,8 @@ export function toClaim(row: ClaimRow): Claim {
       warnings: row.warnings,
       previewedKeys: row.previewed_keys,
       position: row.position,
+      batchEnd: row.batch_end,
+      batchRows: row.batch_rows,
       rowsTotal: row.rows_total,
       rowsApplied: row.rows_applied,
       rowsFailed: row.rows_failed,
@@ -201,41 +209,29 @@ export async function releaseClaim(context: ImportContext, claim: Claim): Promis
   if (result.numUpdatedRows === 0n) throw new ClaimLost()
 }
 
-/**
- * Pause before another try during an outage: long enough to spare the failing server, short enough to continue soon.
- */
-const outageDelayMs = 10_000
+/** How a claim is postponed after an error that may pass. */
+export interface Postponement {
+  /** Time until the next try, ms. */
+  pauseMs: number
+  counts: boolean
+  /** Maximum number of rows of a transaction in the next try; null if there is no limit. */
+  batchRows: number | null
+}
 
-/** Pause after a connection to Postgres broke, which a new connection has replaced. */
-const lostConnectionDelayMs = 2_000
-
-/**
- * Releases a claim after an error that may pass. The next try follows after 2 s, 4 s, 8 s … a minute, less up to half
- * as jitter.
- *
- * Accepts the number of tries so far, whether the error is an outage, and the error. An outage does not count as a try.
- * Its pause is up to 10 s, or 2 s if only the connection to Postgres broke.
- *
- * Returns the pause in ms. Throws {@link ClaimLost}.
- */
+/** Releases a claim for another try. Throws {@link ClaimLost}. */
 export async function postpone(
   context: ImportContext,
   claim: Claim,
-  tries: number,
-  outage: boolean,
-  error: unknown,
-): Promise<number> {
-  const outagePauseMs = isConnectionFailure(error) ? lostConnectionDelayMs : outageDelayMs
-  const longestMs = outage ? outagePauseMs : Math.min(1000 * 2 ** tries, longestRetryDelayMs)
-  const pauseMs = Math.round(longestMs * (1 - Math.random() / 2))
+  { pauseMs, counts, batchRows }: Postponement,
+): Promise<void> {
   const result = await released(context, claim)
     .set({
-      ...(outage && { tries: sql<number>`greatest(tries - 1, 0)` }),
+      ...(!counts && { tries: sql<number>`greatest(tries - 1, 0)` }),
       retry_at: sql<Date>`now() + make_interval(secs => ${pauseMs / 1000})`,
+      batch_rows: batchRows,
     })
     .executeTakeFirst()
   if (result.numUpdatedRows === 0n) throw new ClaimLost()
-  return pauseMs
 }
 
 /**

@@ -24,8 +24,9 @@ export function mergeProfiles(
   toleratesConflicts: boolean,
 ): CompiledQuery[] {
   const [toInsert, toUpdate] = [states.toInsert(batch), states.toUpdate(batch)]
-  if (batch.hasRemovals) return mergeWithRemovals(tx, appId, batch, toInsert, toUpdate)
-  const statements: CompiledQuery[] = []
+  const repeated = [...toInsert, ...toUpdate].filter((user) => batch.isRepeated(user))
+  const statements = repeated.length > 0 ? [countChangesOfRepeated(tx, appId, batch, repeated)] : []
+  if (batch.hasRemovals) return [...statements, ...mergeWithRemovals(tx, appId, batch, toInsert, toUpdate)]
   if (toInsert.length > 0) statements.push(insertProfiles(tx, appId, batch, toInsert, toleratesConflicts))
   if (toUpdate.length > 0) statements.push(updateProfiles(tx, appId, batch, toUpdate))
   return statements
@@ -57,7 +58,7 @@ function insertProfiles(
       from unnest(${batch.idArray(users)}::text[], ${batch.documentArray(users)}::text[], ${batch.hashArray(users)}::uuid[])
         as g (user_id, document, row_hash)
       ${mergeIntoExisting}
-      returning 1
+      returning p.row_hash
     )
     select ${countWritten}
   `.compile(tx)
@@ -78,7 +79,7 @@ function updateProfiles(tx: Database, appId: number, batch: ProfileBatch, users:
       ) g
       where p.app_id = ${appId}::integer and p.user_id = any((select user_ids from given)::text[]) and p.user_id = g.user_id
         and not p.attributes @> g.document
-      returning 1
+      returning p.row_hash
     )
     select ${countWritten}
   `.compile(tx)
@@ -111,7 +112,7 @@ function mergeWithRemovals(
       ) g
       where g.attributes <> '{}'
       on conflict (app_id, user_id) do nothing
-      returning 1
+      returning row_hash
     )
     select ${countWritten}
   `
@@ -131,33 +132,63 @@ function mergeWithRemovals(
       ) g
       where p.app_id = ${appId}::integer and p.user_id = any((select user_ids from given)::text[]) and p.user_id = g.user_id
         and p.attributes <> jsonb_strip_nulls(p.attributes || g.document)
-      returning 1
+      returning p.row_hash
     )
     select ${countWritten}
   `
   return toInsert.length === 0 ? [update.compile(tx)] : [insert.compile(tx), update.compile(tx)]
 }
 
-/** The number of profiles that statements of this transaction have written so far, except by `copy`. */
-const writtenSoFar = sql`coalesce(nullif(current_setting('sluice.profiles_written', true), ''), '0')::bigint`
+/** The number of rows that have changed something so far in this transaction, except rows that were copied. */
+const changedSoFar = sql`coalesce(nullif(current_setting('sluice.rows_changed', true), ''), '0')::bigint`
+
+/** Returns an expression that adds to that number, which is a setting: all statements of a batch are sent at once. */
+function addChanged(added: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`set_config('sluice.rows_changed', (${changedSoFar} + ${added})::text, true)`
+}
+
+/** Counts the rows of `written`. Users with several rows have no hash, and are counted by a statement of their own. */
+const countWritten = addChanged(sql`(select count(row_hash) from written)`)
 
 /**
- * Adds the rows of `written` to the count. The count is a setting of the transaction, so that a later statement can
- * read it: all statements of a batch are sent at once.
+ * Returns the statement that counts the rows of users with several rows, before these rows are merged. A row counts if
+ * it changes the profile as the preceding rows of its user leave it. So the count does not depend on where batches end.
+ *
+ * Locks the profiles, so that they do not change before the rows are merged.
  */
-const countWritten = sql`
-  set_config('sluice.profiles_written', (${writtenSoFar} + (select count(*) from written))::text, true)`
-
-/**
- * Returns an expression for the number of profiles that the statements of {@link mergeProfiles} have written, for a
- * later statement of the same transaction.
- */
-export function profilesWritten(
+function countChangesOfRepeated(
+  tx: Database,
+  appId: number,
   batch: ProfileBatch,
-  states: UserStates,
-  toleratesConflicts: boolean,
-): RawBuilder<number> {
+  users: readonly number[],
+): CompiledQuery {
+  const { ids, documents, count } = batch.rowArrays(users)
+  return sql`
+    /* prepared */
+    with given as materialized (
+      select unnest(${ids}::text[]) as user_id, unnest(${documents}::text[])::jsonb as document,
+        generate_series(1, ${count}::integer) as row
+    ), stored as materialized (
+      select user_id, attributes || '{}' as attributes from profiles
+      where app_id = ${appId}::integer and user_id = any(${batch.idArray(users)}::text[])
+      for no key update
+    ), cells as (
+      select g.user_id, g.row, c.key, c.value, s.attributes -> c.key as stored
+      from given g cross join lateral jsonb_each(g.document) c left join stored s on s.user_id = g.user_id
+    ), steps as (
+      select row, value, coalesce(lag(value) over (partition by user_id, key order by row), stored, 'null') as before
+      from cells
+    )
+    select ${addChanged(sql`(select count(distinct row) from steps where before <> value)`)}
+  `.compile(tx)
+}
+
+/**
+ * Returns an expression for the number of rows that the statements of {@link mergeProfiles} have changed something
+ * with, for a later statement of the same transaction.
+ */
+export function rowsChanged(batch: ProfileBatch, states: UserStates, toleratesConflicts: boolean): RawBuilder<number> {
   const isCopied = !toleratesConflicts && !batch.hasRemovals
-  const copied = isCopied ? states.toInsert(batch).length : 0
-  return sql<number>`${copied}::bigint + ${writtenSoFar}`
+  const copied = isCopied ? states.toInsert(batch).filter((user) => !batch.isRepeated(user)).length : 0
+  return sql<number>`${copied}::bigint + ${changedSoFar}`
 }

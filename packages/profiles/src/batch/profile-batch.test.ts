@@ -44,7 +44,7 @@ test.each<[string, Step[], Step]>([
 })
 
 test('a removed key is null in the document, and a later row of the user may set it again', () => {
-  const batch = after('beginRow', 'addRemoval', 'keepRow', 'beginRow', 'addValue', 'keepRow')
+  const batch = after('addRow', 'beginRow', 'addRemoval', 'keepRow', 'beginRow', 'addValue', 'keepRow')
   expect(batch.hasRemovals).toBe(true)
   expect(batch.documentArray([0]).toString('latin1')).toContain('{"n":null,"n":1}')
   batch.clearValues()

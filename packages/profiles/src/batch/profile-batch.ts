@@ -45,8 +45,8 @@ export class ProfileBatch {
   readonly #rowWriter = new ByteWriter(2 ** 10)
   /** By user, the number of its document; -1 if it has none. */
   readonly #documentOf: number[] = []
-  /** The documents, in order, of users that have several rows. They are joined when the batch is complete. */
-  readonly #toJoin = new Map<number, number[]>()
+  /** By user with several rows, the documents of the rows in order. They are joined when the batch is complete. */
+  readonly #rowsOf = new Map<number, number[]>()
   #phase: Phase = 'users'
   #hasRemovals = false
 
@@ -66,6 +66,7 @@ export class ProfileBatch {
     this.#ids.clear()
     this.#hashes.clear()
     this.#documentOf.length = 0
+    this.#rowsOf.clear()
     this.clearValues()
   }
 
@@ -73,7 +74,7 @@ export class ProfileBatch {
   clearValues(): void {
     this.#documents.clear()
     this.#documentOf.fill(-1)
-    this.#toJoin.clear()
+    for (const rows of this.#rowsOf.values()) rows.length = 0
     this.#hasRemovals = false
     this.#phase = 'users'
   }
@@ -90,6 +91,7 @@ export class ProfileBatch {
     const known = this.#index.find(source, start, end, idHash)
     if (known !== -1) {
       this.#hashes.writer.bytes.fill(0, this.#hashes.startOf(known), this.#hashes.endOf(known))
+      this.#rowsOf.set(known, [])
       return known
     }
     this.#ids.begin().write(source, start, end)
@@ -151,12 +153,8 @@ export class ProfileBatch {
     this.#phase = 'rows'
     this.#documents.writer.writeByte(closingBrace)
     const document = this.#documents.end()
-    const preceding = this.#documentOf[user] ?? -1
     this.#documentOf[user] = document
-    if (preceding === -1) return
-    const all = this.#toJoin.get(user)
-    if (all === undefined) this.#toJoin.set(user, [preceding, document])
-    else all.push(document)
+    this.#rowsOf.get(user)?.push(document)
   }
 
   /** Ends the row. Nothing of it is applied. */
@@ -195,6 +193,21 @@ export class ProfileBatch {
     return users === undefined ? this.#hashes.array() : this.#hashes.arrayOf(users)
   }
 
+  /** Whether a user has several rows in this batch, with values or without. */
+  isRepeated(user: number): boolean {
+    return this.#rowsOf.has(user)
+  }
+
+  /** Returns the rows of repeated users, in order: a `text[]` of their users' IDs, and one of their documents. */
+  rowArrays(users: readonly number[]): { ids: Buffer; documents: Buffer; count: number } {
+    const rows = users.flatMap((user) => (this.#rowsOf.get(user) ?? []).map((document) => ({ user, document })))
+    return {
+      ids: this.#ids.arrayOf(rows.map(({ user }) => user)),
+      documents: this.#documents.arrayOf(rows.map(({ document }) => document)),
+      count: rows.length,
+    }
+  }
+
   /** Whether a user has new values in this batch. */
   hasDocument(user: number): boolean {
     return this.#documentOf[user] !== -1
@@ -219,8 +232,10 @@ export class ProfileBatch {
    */
   #complete(): void {
     if (this.#phase === 'open row' || this.#phase === 'refused row') throw outOfOrder('reading', this.#phase)
+    if (this.#phase === 'complete') return
     this.#phase = 'complete'
-    for (const [user, documents] of this.#toJoin) {
+    for (const [user, documents] of this.#rowsOf) {
+      if (documents.length < 2) continue
       const writer = this.#documents.begin()
       for (const [index, document] of documents.entries()) {
         const [start, end] = [this.#documents.startOf(document), this.#documents.endOf(document)]
@@ -230,7 +245,6 @@ export class ProfileBatch {
       writer.writeByte(closingBrace)
       this.#documentOf[user] = this.#documents.end()
     }
-    this.#toJoin.clear()
   }
 }
 

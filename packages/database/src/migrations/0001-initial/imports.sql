@@ -44,6 +44,8 @@ create table imports (
   warnings jsonb not null default '[]',
   previewed_keys text[] not null default '{}',
   position bigint not null default 0,
+  batch_end bigint,
+  batch_rows integer,
   rows_total bigint not null default 0,
   rows_applied bigint not null default 0,
   rows_failed bigint not null default 0,
