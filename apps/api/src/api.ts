@@ -2,7 +2,7 @@ import { authenticator, type Cells, cellRouter } from '@sluice/accounts'
 import { auditRoutes } from '@sluice/audit-log'
 import { readSettings, type Settings } from '@sluice/config'
 import { errors } from '@sluice/contract'
-import { closeConnections, openReadiness, type Readiness } from '@sluice/service'
+import { closeConnections, keepForwardedAddresses, openReadiness, type Readiness } from '@sluice/service'
 import { nameRoute } from '@sluice/traces'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { answer, answerError } from './answers.ts'
@@ -63,6 +63,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
     exposeHeadRoutes: false,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
   })
+  api.addHook('onRequest', async ({ raw }) => keepForwardedAddresses(raw))
   acceptIdempotencyKeys(api, context)
   limitBodiesInFlight(api, bodies)
   parseJsonBodies(api)

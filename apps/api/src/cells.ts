@@ -36,6 +36,7 @@ export function forwardToCells(
     if (address === undefined) return
     // The other cell refuses the request before its body if the token is not valid.
     if (request.routeOptions.config.upload === true) allowUpload(request.raw)
+    request.raw.headers['x-forwarded-for'] = request.ip
     const response = await forward(request.raw, address, own, agents)
     reply.hijack()
     reply.raw.writeHead(response.statusCode ?? 502, withoutConnection(response.headers))

@@ -4,6 +4,7 @@ import {
   clientPolicy,
   closeConnections,
   createClientServer,
+  keepForwardedAddresses,
   openMetrics,
   openReadiness,
   requestHistogram,
@@ -87,6 +88,7 @@ export function buildDashboard(
     frameworkErrors: answerBrokenAddresses(context),
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
   })
+  dashboard.addHook('onRequest', async ({ raw }) => keepForwardedAddresses(raw))
   dashboard.addHook('onRequest', async ({ routeOptions }) => nameRoute(routeOptions.url ?? 'none'))
   dashboard.addHook('preClose', async () => closeConnections(dashboard.server))
   dashboard.addHook('onResponse', async (request, reply) => {

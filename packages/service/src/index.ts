@@ -1,5 +1,5 @@
 export { closeConnections } from './clients/close-connections.ts'
-export { clientNetwork } from './clients/network.ts'
+export { clientNetwork, keepForwardedAddresses } from './clients/network.ts'
 export { openPace, type Pace } from './clients/pace.ts'
 export { type ClientPolicy, clientPolicy } from './clients/policy.ts'
 export { allowUpload, createClientServer, slowBodyOf } from './clients/server.ts'

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { assignCell, cellOf, OtherCell } from '@sluice/accounts'
+import { auditLogPage } from '@sluice/audit-log'
 import { sql } from '@sluice/database'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type App, openApp, openTestApi, send, type TestApi } from '../api/test-api.ts'
@@ -39,7 +40,7 @@ describe('of two cells, the API of one', () => {
   let app: App
 
   beforeEach(async () => {
-    other = await openTestApi({ CELL: '1' })
+    other = await openTestApi({ CELL: '1', API_TRUSTED_PROXIES: 'loopback' })
     await assignCell(other.database.db, 1)
     const address = await other.api.listen({ port: 0 })
     api = await openTestApi({ CELL: '0', CELLS: `0=http://127.0.0.1:1,1=${address}` })
@@ -67,6 +68,14 @@ describe('of two cells, the API of one', () => {
     expect(Object.keys(forwarded.headers).toSorted()).toEqual(expect.arrayContaining(Object.keys(direct.headers)))
     const missing = await send(api, app, '/v1/users/nobody', undefined, { method: 'GET' })
     expect(missing.status).toBe(404)
+  })
+
+  test('names the client’s address to the other, which the client cannot choose', async () => {
+    const headers = { 'x-service-token': app.token, 'x-forwarded-for': '192.0.2.9' }
+    const request = { method: 'POST', url: '/v1/exports', payload: {}, headers, remoteAddress: '203.0.113.7' } as const
+    expect((await api.api.inject(request)).statusCode).toBe(202)
+    const [entry] = (await auditLogPage(other.database.db, {}, 1)).entries
+    expect(entry).toMatchObject({ what: 'export.request', address: '203.0.113.7' })
   })
 
   test('passes bodies on whole, with a length and in chunks', async () => {

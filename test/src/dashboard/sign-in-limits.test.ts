@@ -80,6 +80,14 @@ test('one client gets a limited number of links for all addresses together', asy
   expect((await ask('someone-else@example.com', '198.51.100.8')).status).toBe(200)
 })
 
+test('texts that are no address do not make one client many', async () => {
+  const texts = Array.from({ length: 3 }, (_, index) => `${'a'.repeat(4_000)}${index}`)
+  const statuses: number[] = []
+  for (const text of [...texts, '198.51.100.9:1', '198.51.100.9:2', '198.51.100.9:3'])
+    statuses.push((await ask('texts@example.com', text)).status)
+  expect(statuses).toEqual([200, 200, 429, 200, 200, 429])
+})
+
 describe('clients are distinguished by the address that a trusted proxy reports', () => {
   const client = '192.0.2.1'
 

@@ -15,6 +15,7 @@ export const { services } = z
       z.string(),
       z.looseObject({
         image: z.string().optional(),
+        ports: z.array(z.string()).optional(),
         environment: z.record(z.string(), z.string()).optional(),
       }),
     ),

@@ -29,6 +29,16 @@ test('every image of others has a full version, so that a deployment does not ch
   expect(unpinned).toEqual([])
 })
 
+test('a client of compose.yaml cannot choose its address: only nginx names clients, and it replaces their own text', () => {
+  const nginx = readFileSync(new URL('../../../infra/nginx.conf', import.meta.url), 'utf8')
+  const trusting = Object.values(services).filter(({ environment = {} }) =>
+    Object.keys(environment).some((name) => name.endsWith('_TRUSTED_PROXIES')),
+  )
+  expect(trusting).toEqual([services.api])
+  expect(services.api?.ports).toBeUndefined()
+  expect(nginx).toMatch(/^ +proxy_set_header X-Forwarded-For \$remote_addr;$/m)
+})
+
 test.each(['worker', 'dashboard', 's3-gateway'])(
   'the secrets that compose.yaml publishes stop %s in any other deployment',
   (app) => {

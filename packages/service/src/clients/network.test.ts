@@ -1,5 +1,6 @@
+import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
-import { clientNetwork } from './network.ts'
+import { clientNetwork, keepForwardedAddresses } from './network.ts'
 
 test.each([
   ['an IPv4 address is itself', '192.0.2.1', '192.0.2.1'],
@@ -13,4 +14,19 @@ test.each([
   ['a text that is not an address stays unchanged', 'unknown', 'unknown'],
 ])('%s', (_, address, network) => {
   expect(clientNetwork(address)).toBe(network)
+})
+
+test.each([
+  ['192.0.2.1, 192.0.2.2', '192.0.2.1, 192.0.2.2'],
+  ['192.0.2.1:4711,[2001:db8::1]:80 , [::1], 2001:db8::2', '192.0.2.1, 2001:db8::1, ::1, 2001:db8::2'],
+  ['192.0.2.1, unknown, 192.0.2.2', '192.0.2.2'],
+  ['192.0.2.1, fe80::1%eth0', undefined],
+  ['192.0.2.1, ', undefined],
+  ['192.0.2.300', undefined],
+  ['[192.0.2.1', undefined],
+  [undefined, undefined],
+])('of X-Forwarded-For: %s only the last addresses are kept', (text, kept) => {
+  const headers = text === undefined ? {} : { 'x-forwarded-for': text }
+  keepForwardedAddresses({ headers } as IncomingMessage)
+  expect(headers).toEqual(kept === undefined ? {} : { 'x-forwarded-for': kept })
 })

@@ -1,4 +1,5 @@
-import { isIPv6 } from 'node:net'
+import type { IncomingMessage } from 'node:http'
+import { isIP, isIPv6 } from 'node:net'
 
 /**
  * Returns the network by which limits count a client: its IPv4 address, or the /64 of its IPv6 address. A client with
@@ -10,6 +11,26 @@ export function clientNetwork(address: string): string {
   const groups = groupsOf(bare)
   if (groups.slice(0, 6).join() === '0,0,0,0,0,ffff') return groups.slice(6).flatMap(decimalBytes).join('.')
   return `${groups.slice(0, 4).join(':')}::/64`
+}
+
+/**
+ * Reduces `X-Forwarded-For` to its last entries that are addresses, without ports. Everything before an entry that is no
+ * address is dropped: the proxy that passed on such a text then counts as the client.
+ */
+export function keepForwardedAddresses({ headers }: IncomingMessage): void {
+  const addresses = [headers['x-forwarded-for'] ?? []].flat().join().split(',').map(addressIn)
+  const kept = addresses.slice(addresses.lastIndexOf(undefined) + 1)
+  if (kept.length > 0) headers['x-forwarded-for'] = kept.join(', ')
+  else delete headers['x-forwarded-for']
+}
+
+/** Returns the address in an entry such as `192.0.2.1:4711` or `[2001:db8::1]`; undefined if there is none. */
+function addressIn(entry: string): string | undefined {
+  const text = entry.trim()
+  const address = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/.exec(text)
+  const bare = address?.[1] ?? address?.[2] ?? text
+  // A zone means something on its own machine only, and may be any text.
+  return isIP(bare) !== 0 && !bare.includes('%') ? bare : undefined
 }
 
 /** Returns the eight groups of an IPv6 address, in lower case and without leading zeros. */
