@@ -1,3 +1,4 @@
+import type { NewKeys } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import { InvalidAccount, requireEmail } from './email.ts'
 import { hashToken, makeToken } from './token.ts'
@@ -37,11 +38,28 @@ function checkName(name: string): void {
   }
 }
 
-/** Renames an app. Throws {@link InvalidAccount} or {@link UnknownApp}. */
-export async function renameApp(db: Database, appId: number, name: string): Promise<void> {
+/** Sets columns of an app. Returns whether a value differs from before. Throws {@link UnknownApp}. */
+export async function changeApp(
+  db: Database,
+  appId: number,
+  values: { name?: string; new_keys?: NewKeys; bulk_import_limit?: string | null; profile_key_limit?: number | null },
+): Promise<boolean> {
+  await requireApp(db, appId)
+  const { numUpdatedRows } = await db
+    .updateTable('apps')
+    .set(values)
+    .where('app_id', '=', appId)
+    .where((where) =>
+      where.or(Object.entries(values).map(([column, value]) => where(sql.ref(column), 'is distinct from', value))),
+    )
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** Renames an app. Returns whether it had another name. Throws {@link InvalidAccount} or {@link UnknownApp}. */
+export async function renameApp(db: Database, appId: number, name: string): Promise<boolean> {
   checkName(name)
-  const { numUpdatedRows } = await db.updateTable('apps').set({ name }).where('app_id', '=', appId).executeTakeFirst()
-  if (numUpdatedRows === 0n) throw new UnknownApp(appId)
+  return await changeApp(db, appId, { name })
 }
 
 /**

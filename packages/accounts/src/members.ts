@@ -55,29 +55,41 @@ export async function addMember(db: Database, appId: number, email: string): Pro
 /**
  * Removes a member from an app, and ends all sign-ins of this person, even for other apps. Throws {@link LastMember}.
  */
-export async function removeMember(db: Database, appId: number, email: string): Promise<void> {
-  await changeMembers(db, appId, async (tx) => {
+export async function removeMember(db: Database, appId: number, email: string): Promise<boolean> {
+  return await changeMembers(db, appId, async (tx) => {
     const members = await listMembers(tx, appId)
     if (members.every((member) => member.email === email)) throw new LastMember()
-    await tx.deleteFrom('members').where('app_id', '=', appId).where('email', '=', email).execute()
+    const removed = await tx
+      .deleteFrom('members')
+      .where('app_id', '=', appId)
+      .where('email', '=', email)
+      .executeTakeFirst()
     await endSignIns(tx, email)
+    return removed.numDeletedRows > 0n
   })
 }
 
 /**
  * Sends the app's mails to the members in `chosen`, and to no other member in `among`. Other members remain unchanged.
+ * Returns the members for whom this differs from before, sorted by address.
  */
 export async function sendMailsTo(
   db: Database,
   appId: number,
   { among, chosen }: { among: readonly string[]; chosen: readonly string[] },
-): Promise<void> {
-  await db
+): Promise<{ email: string; getsMails: boolean }[]> {
+  const isChosen = sql<boolean>`(email = any(${[...chosen]}::text[]))`
+  const changed = await db
     .updateTable('members')
-    .set({ gets_mails: sql<boolean>`email = any(${[...chosen]}::text[])` })
+    .set({ gets_mails: isChosen })
     .where('app_id', '=', appId)
     .where(sql<boolean>`email = any(${[...among]}::text[])`)
+    .where('gets_mails', '!=', isChosen)
+    .returning(['email', 'gets_mails'])
     .execute()
+  return changed
+    .map((row) => ({ email: row.email, getsMails: row.gets_mails }))
+    .sort((a, b) => (a.email < b.email ? -1 : 1))
 }
 
 /** Runs a change of an app's members or invitations in a transaction. Changes of one app run one after the other. */

@@ -1,6 +1,6 @@
 import type { NewKeys } from '@sluice/contract'
 import type { Database } from '@sluice/database'
-import { UnknownApp } from './app.ts'
+import { changeApp, UnknownApp } from './app.ts'
 
 /**
  * Returns what imports of an app do with columns that are neither registered nor declared, unless their request says
@@ -12,8 +12,10 @@ export async function newKeysOf(db: Database, appId: number): Promise<NewKeys> {
   return app.new_keys
 }
 
-/** Sets what {@link newKeysOf} returns, for imports that are requested from now on. Throws `UnknownApp`. */
-export async function setNewKeys(db: Database, appId: number, newKeys: NewKeys): Promise<void> {
-  const set = await db.updateTable('apps').set({ new_keys: newKeys }).where('app_id', '=', appId).executeTakeFirst()
-  if (set.numUpdatedRows === 0n) throw new UnknownApp(appId)
+/**
+ * Sets what {@link newKeysOf} returns, for imports that are requested from now on. Returns whether it differs from
+ * before. Throws `UnknownApp`.
+ */
+export async function setNewKeys(db: Database, appId: number, newKeys: NewKeys): Promise<boolean> {
+  return await changeApp(db, appId, { new_keys: newKeys })
 }

@@ -20,7 +20,7 @@ export async function findSubscriber(db: Database, appId: number, key: string): 
   return row && { email: row.email, appName: row.name, getsMails: row.gets_mails }
 }
 
-/** Ends an app's mails to the member whose unsubscribe link has this key. Returns false if there is no such member. */
+/** Ends an app's mails to the member whose unsubscribe link has this key. Returns false if the member gets none. */
 export async function unsubscribe(db: Database, appId: number, key: string): Promise<boolean> {
   if (!isKey(key)) return false
   const { numUpdatedRows } = await db
@@ -28,6 +28,7 @@ export async function unsubscribe(db: Database, appId: number, key: string): Pro
     .set({ gets_mails: false })
     .where('app_id', '=', appId)
     .where(sql<boolean>`unsubscribe_key = ${key}::uuid`)
+    .where('gets_mails', '=', true)
     .executeTakeFirst()
   return numUpdatedRows > 0n
 }

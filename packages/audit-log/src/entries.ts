@@ -20,8 +20,13 @@ export interface AuditEvent {
   requestId?: string | undefined
 }
 
-/** How an action ended. An entry stays `started` if its process died. */
-export type Outcome = 'started' | 'done' | 'refused' | 'failed'
+/** How an action ended. An entry stays `started` if its process died. `unchanged`: everything was as wanted before. */
+export type Outcome = 'started' | 'done' | 'unchanged' | 'refused' | 'failed'
+
+/** Returns the outcome of a permitted action, which may have changed something. */
+export function outcomeOf(hasChanged: boolean): Outcome {
+  return hasChanged ? 'done' : 'unchanged'
+}
 
 /** The `app_id` of entries that concern the whole service. */
 export const wholeService = 0

@@ -1,7 +1,7 @@
 import type { Database } from '@sluice/database'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import type { AuditAction } from './actions.ts'
-import { type Actor, beginEntry, type OpenEntry } from './entries.ts'
+import { type Actor, beginEntry, type OpenEntry, outcomeOf } from './entries.ts'
 
 /** What the audit log records of a route. */
 export type RouteAudit =
@@ -23,6 +23,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The target in the audit log, if the handler knows it better than the route. */
     auditTarget: string | undefined
+    /** Whether a permitted action has changed something, if the handler says so. */
+    auditChange: boolean | undefined
     auditEntry: OpenEntry | undefined
   }
 }
@@ -31,7 +33,8 @@ const readingMethods = ['GET', 'HEAD', 'OPTIONS']
 
 /**
  * Records the requests of every route in the audit log. The entry is begun before the handler runs. Its outcome follows
- * from the status of the answer: `refused` from 400 on, `failed` from 500 on.
+ * from the status of the answer: `refused` from 400 on, `failed` from 500 on, else `done`, or `unchanged` if the
+ * handler says that nothing has changed.
  *
  * Accepts a function that returns the app and the actor of a request. A server fails to start if one of its routes may
  * change something but has no `config.audit`.
@@ -43,6 +46,7 @@ export function auditRoutes(
 ): void {
   const routes: RouteOptions[] = []
   server.decorateRequest('auditTarget', undefined)
+  server.decorateRequest('auditChange', undefined)
   server.decorateRequest('auditEntry', undefined)
   server.addHook('onRoute', (route) => {
     routes.push(route)
@@ -75,7 +79,8 @@ export function auditRoutes(
     const entry = request.auditEntry
     if (entry === undefined) return
     request.auditEntry = undefined
-    const outcome = reply.statusCode >= 500 ? 'failed' : reply.statusCode >= 400 ? 'refused' : 'done'
+    const permitted = outcomeOf(request.auditChange !== false)
+    const outcome = reply.statusCode >= 500 ? 'failed' : reply.statusCode >= 400 ? 'refused' : permitted
     // The action has happened: its answer must reach the client even if the outcome cannot be recorded.
     await entry
       .end(outcome, request.auditTarget === undefined ? {} : { target: request.auditTarget })

@@ -77,7 +77,7 @@ export interface AuditLogTable {
   /** An action of packages/audit-log. */
   what: string
   target: string | null
-  outcome: Generated<'started' | 'done' | 'refused' | 'failed'>
+  outcome: Generated<'started' | 'done' | 'unchanged' | 'refused' | 'failed'>
   address: string | null
   request_id: string | null
 }

@@ -62,13 +62,14 @@ export async function findColumnMapping(
   return found === undefined ? undefined : { mapping: found.mapping, keptAt: found.kept_at }
 }
 
-/** Deletes the saved mapping for files with these columns, if there is one. */
-export async function forgetColumnMapping(db: Database, appId: number, columns: readonly string[]): Promise<void> {
-  await db
+/** Deletes the saved mapping for files with these columns. Returns false if there is none. */
+export async function forgetColumnMapping(db: Database, appId: number, columns: readonly string[]): Promise<boolean> {
+  const forgotten = await db
     .deleteFrom('column_mappings')
     .where('app_id', '=', appId)
     .where('columns_hash', '=', hashOf(columns))
-    .execute()
+    .executeTakeFirst()
+  return forgotten.numDeletedRows > 0n
 }
 
 /** Returns the hash of a set of column names. An index entry has no room for all names of a wide file. */

@@ -35,8 +35,10 @@ export interface QueueInspector {
    * are due. Other jobs are listed newest first.
    */
   jobs(name: QueueName, state: JobState, range: { from: number; limit: number }): Promise<JobView[]>
-  pause(name: QueueName): Promise<void>
-  resume(name: QueueName): Promise<void>
+  /** Returns whether the queue was not paused before. */
+  pause(name: QueueName): Promise<boolean>
+  /** Returns whether the queue was paused before. */
+  resume(name: QueueName): Promise<boolean>
   /** Removes a job that waits. Returns false if it is gone or has started. */
   remove(name: QueueName, id: string): Promise<boolean>
   close(): Promise<void>
@@ -71,8 +73,18 @@ export function openInspector(store: SharedStore, onError: (error: Error) => voi
           startedAt: processedOn ? new Date(processedOn) : undefined,
         }))
       }),
-    pause: (name) => use(name, (queue) => queue.pause()),
-    resume: (name) => use(name, (queue) => queue.resume()),
+    pause: (name) =>
+      use(name, async (queue) => {
+        const wasPaused = await queue.isPaused()
+        await queue.pause()
+        return !wasPaused
+      }),
+    resume: (name) =>
+      use(name, async (queue) => {
+        const wasPaused = await queue.isPaused()
+        await queue.resume()
+        return wasPaused
+      }),
     remove: (name, id) =>
       use(name, async (queue) => {
         // On Redis, `remove` also returns 1 for a job that is gone, so the state is checked first.

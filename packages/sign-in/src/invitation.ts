@@ -170,7 +170,12 @@ export async function acceptInvitation(db: Database, appId: number, secret: stri
   })
 }
 
-/** Withdraws an invitation, so that its link stops working. */
-export async function withdrawInvitation(db: Database, appId: number, email: string): Promise<void> {
-  await db.deleteFrom('invitations').where('app_id', '=', appId).where('email', '=', email).execute()
+/** Withdraws an invitation, so that its link stops working. Returns false if there is none. */
+export async function withdrawInvitation(db: Database, appId: number, email: string): Promise<boolean> {
+  const withdrawn = await db
+    .deleteFrom('invitations')
+    .where('app_id', '=', appId)
+    .where('email', '=', email)
+    .executeTakeFirst()
+  return withdrawn.numDeletedRows > 0n
 }

@@ -116,11 +116,17 @@ const recorded: Record<string, Action> = {
   },
   'POST /apps/:appId/settings/new-keys': {
     what: 'app.set',
-    do: () => asMember(`${settings()}/new-keys`, { new_keys: 'register' }, settings()),
+    do: async () => ({
+      ...(await asMember(`${settings()}/new-keys`, { new_keys: 'refuse' }, settings())),
+      target: 'new keys: refuse',
+    }),
   },
   'POST /apps/:appId/settings/mails': {
     what: 'member.mails',
-    do: () => asMember(`${settings()}/mails`, { shown: 'anna@example.com', email: 'anna@example.com' }, settings()),
+    do: async () => ({
+      ...(await asMember(`${settings()}/mails`, { shown: 'anna@example.com' }, settings())),
+      target: 'none to anna@example.com',
+    }),
   },
   'POST /apps/:appId/settings/members/remove': {
     what: 'member.remove',
@@ -202,12 +208,18 @@ const recorded: Record<string, Action> = {
   'POST /apps/:appId/data-import/mappings/keep': {
     what: 'column_mapping.keep',
     status: 204,
-    do: () => asMember(`${dataImport()}/mappings/keep`, columnMapping, dataImport()),
+    do: async () => ({
+      ...(await asMember(`${dataImport()}/mappings/keep`, columnMapping, dataImport())),
+      target: '1 column',
+    }),
   },
   'POST /apps/:appId/data-import/mappings/forget': {
     what: 'column_mapping.forget',
     status: 204,
-    do: () => asMember(`${dataImport()}/mappings/forget`, columnMapping, dataImport()),
+    do: async () => ({
+      ...(await asMember(`${dataImport()}/mappings/forget`, columnMapping, dataImport())),
+      target: '1 column',
+    }),
   },
   'POST /apps/:appId/operation/pause': {
     what: 'app.pause',
@@ -301,6 +313,69 @@ test.each(Object.entries(recorded))('%s leaves its entry', async (route, action)
     outcome: 'done',
     address: '127.0.0.1',
     request_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+  })
+})
+
+/** Actions that change nothing, because the preceding actions have left things so. */
+const repeated: [string, () => Promise<{ status: number }>][] = [
+  [
+    'invitation.withdraw',
+    () => asMember(`${settings()}/invitations/withdraw`, { email: 'ben@example.com' }, settings()),
+  ],
+  ['app.set', () => asMember(`${settings()}/new-keys`, { new_keys: 'refuse' }, settings())],
+  ['member.mails', () => asMember(`${settings()}/mails`, { shown: 'anna@example.com' }, settings())],
+  ['member.mails', () => asMember(`${settings()}/mails`, { shown: 'nobody@example.com' }, settings())],
+  ['access_key.delete', () => asMember(`/apps/${appId}/credentials/access-keys/delete`, { key: 'gone' }, settings())],
+  [
+    'token.register',
+    () =>
+      asMember(`/apps/${appId}/credentials/api-token`, { replaces: 'gone' }, `/apps/${appId}/credentials/api-token`),
+  ],
+  ['webhook.remove', () => asMember(`${webhooks()}/remove`, { endpoint: crypto.randomUUID() }, settings())],
+  [
+    'import.cancel',
+    async () => {
+      const importId = await queueFile({ database: dashboard, storage: dashboard.storage }, appId, 'user_id,a\nx,1\n')
+      await cancelImport(dashboard.db, importId)
+      return await asMember(`/apps/${appId}/imports/${importId}/cancel`, {}, settings())
+    },
+  ],
+  ['column_mapping.forget', () => asMember(`${dataImport()}/mappings/forget`, columnMapping, dataImport())],
+  ['app.resume', () => asOperator(`/apps/${appId}/operation/resume`, `/apps/${appId}/operation`)],
+  [
+    'app.limits',
+    () =>
+      (operator as Visitor).post(
+        `/apps/${appId}/operation/limits`,
+        { bulk_import: '100/10m', profile_keys: '' },
+        `/apps/${appId}/operation`,
+      ),
+  ],
+  ['service.resume', () => asOperator('/queues/resume', '/queues')],
+  ['queue.change', () => asOperator('/queues/jobs/mails/resume', '/queues/jobs')],
+]
+
+test.each(repeated)('%s that changes nothing leaves an entry that says so (%#)', async (what, act) => {
+  expect((await act()).status).toBeLessThan(400)
+  expect(await newest(dashboard.db)).toMatchObject({ what, outcome: 'unchanged' })
+})
+
+test('whoever unsubscribes twice leaves one entry', async () => {
+  const { unsubscribe_key: key, email } = await dashboard.db
+    .updateTable('members')
+    .set({ gets_mails: true })
+    .where('email', '=', 'anna@example.com')
+    .returning(['unsubscribe_key', 'email'])
+    .executeTakeFirstOrThrow()
+  const before = (await auditLogPage(dashboard.db, {}, 1000)).entries.length
+  for (let time = 1; time <= 2; time++) {
+    expect((await openVisitor(dashboard).post(`/unsubscribe/${appId}/${key}`)).status).toBe(200)
+  }
+  expect((await auditLogPage(dashboard.db, {}, 1000)).entries).toHaveLength(before + 1)
+  expect(await newest(dashboard.db)).toMatchObject({
+    what: 'member.mails',
+    target: email,
+    outcome: 'done',
   })
 })
 

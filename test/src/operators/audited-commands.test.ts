@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { createApp } from '@sluice/accounts'
 import { type AuditAction, auditLogPage } from '@sluice/audit-log'
 import { commandFiles, openProgram } from '@sluice/cli-app/src/program.ts'
 import { cancelImport } from '@sluice/imports'
@@ -35,6 +36,7 @@ interface Recorded {
   what: AuditAction
   args: () => string[] | Promise<string[]>
   ofAll?: true
+  outcome?: 'unchanged'
 }
 
 let accessKeyId = ''
@@ -56,7 +58,7 @@ const recorded: Record<string, Recorded> = {
   'dashboard link': { what: 'sign_in.link', args: () => ['--email', 'olga@example.com'], ofAll: true },
   'operator remove': { what: 'operator.remove', args: () => ['--email', 'olga@example.com'], ofAll: true },
   'key create': { what: 'access_key.create', args: app },
-  'key reencrypt': { what: 'access_key.reencrypt', args: () => [], ofAll: true },
+  'key reencrypt': { what: 'access_key.reencrypt', args: () => [], ofAll: true, outcome: 'unchanged' },
   'key delete': { what: 'access_key.delete', args: () => [...app(), accessKeyId] },
   'webhook add': { what: 'webhook.add', args: () => [...app(), '--url', 'https://example.com/'] },
   'webhook test': { what: 'webhook.test', args: () => [...app(), endpointId, '--no-wait'] },
@@ -114,7 +116,7 @@ test('every command is in a list', async () => {
 })
 
 test('every command that changes something leaves its entry', async () => {
-  for (const [name, { what, args, ofAll }] of Object.entries(recorded)) {
+  for (const [name, { what, args, ofAll, outcome = 'done' }] of Object.entries(recorded)) {
     const { code, output, json } = await sluice(database, [...name.split(' '), ...(await args())], {
       ...environment,
       ...Object.fromEntries(Object.entries(bucket.settings).map(([setting, value]) => [setting, String(value)])),
@@ -126,12 +128,30 @@ test('every command that changes something leaves its entry', async () => {
     const [entry] = (await auditLogPage(database.db, {}, 1)).entries
     expect([name, entry]).toMatchObject([
       name,
-      { what, app_id: ofAll ? null : appId, who_type: 'cli', who: expect.stringMatching(/./), outcome: 'done' },
+      { what, app_id: ofAll ? null : appId, who_type: 'cli', who: expect.stringMatching(/./), outcome },
     ])
   }
   const { entries } = await auditLogPage(database.db, {}, 1000)
   expect(JSON.stringify(entries)).not.toMatch(/slc_\d|whsec_/)
 }, 120_000)
+
+test.each([
+  ['app.set', () => ['app', 'set', ...app(), '--new-keys', 'refuse']],
+  ['app.rename', () => ['app', 'rename', ...app(), '--name', 'Corner shop']],
+  ['app.limits', () => ['app', 'limits', ...app(), '--bulk-import', '100/10m']],
+  ['app.resume', () => ['app', 'resume', ...app()]],
+  ['service.resume', () => ['resume']],
+  ['member.add', () => ['member', 'add', ...app(), '--email', 'ben@example.com']],
+  ['operator.add', () => ['operator', 'add', '--email', 'olga@example.com']],
+])('%s that changes nothing leaves an entry that says so', async (what, args) => {
+  const { appId: repeated } = await createApp(database.db, { name: 'Shop', email: 'anna@example.com' })
+  appId = repeated
+  const command = args()
+  // The first time may change something; the second cannot.
+  for (let time = 1; time <= 2; time++) expect((await run(...command)).code).toBe(0)
+  const [entry] = (await auditLogPage(database.db, {}, 1)).entries
+  expect(entry).toMatchObject({ what, outcome: 'unchanged' })
+})
 
 test('a command that fails leaves an entry with its outcome', async () => {
   expect((await run('token', 'register', '--app', '999')).code).toBe(1)

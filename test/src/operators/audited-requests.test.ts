@@ -18,7 +18,10 @@ const apiRecorded: Record<
 > = {
   'POST /v1/exports': {
     what: 'export.request',
-    do: async (app) => ({ ...(await send(api, app, '/v1/exports', {})), target: null }),
+    async do(app) {
+      const answer = await send(api, app, '/v1/exports', {})
+      return { ...answer, target: (answer.body as { export_id: string }).export_id }
+    },
   },
   'DELETE /v3/user_profiles/bulk_import/:importId': {
     what: 'import.cancel',
@@ -69,6 +72,16 @@ test('every route of the API that may change something is in a list, and leaves 
   }
   const { entries } = await auditLogPage(api.database.db, { appId: app.appId }, 100)
   expect(JSON.stringify(entries)).not.toMatch(/secret-user|alice|slc_/)
+})
+
+test('an import that is cancelled again leaves an entry that says that nothing changed', async () => {
+  const app = await openApp(api, [])
+  const importId = await queueFile(api, app.appId, 'user_id,a\nalice,1\n')
+  for (const outcome of ['done', 'unchanged']) {
+    const path = `/v3/user_profiles/bulk_import/${importId}`
+    expect((await send(api, app, path, undefined, { method: 'DELETE' })).status).toBe(200)
+    expect(await newest()).toMatchObject({ what: 'import.cancel', target: importId, outcome })
+  }
 })
 
 test.each([

@@ -53,7 +53,8 @@ export function bulkImportRoutes(api: FastifyInstance, context: ApiContext): voi
       const { importId } = request.params
       const cancellation = await cancelImport(db, importId, appOf(request))
       if (cancellation.outcome === 'ended') return answer(reply, errors.importEnded(cancellation.state))
-      if (cancellation.outcome === 'cancelled') request.log.info({ import_id: importId }, 'import cancelled')
+      if (cancellation.outcome === 'cancelled') request.auditChange = cancellation.isNew
+      if (request.auditChange) request.log.info({ import_id: importId }, 'import cancelled')
       const found = await showImport(db, apiUrl, importId, appOf(request))
       return found ?? answer(reply, errors.notFound())
     })

@@ -24,6 +24,7 @@ export function exportRoutes(api: FastifyInstance, context: ApiContext): void {
         record?.(tx, { status: 202, body: queued(exportId), importId: null }),
       )
       if ('unregistered' in requested) return answer(reply, errors.unregisteredKeys(requested.unregistered))
+      request.auditTarget = requested.exportId
       request.log.info({ app_id: request.appId, export_id: requested.exportId }, 'export requested')
       return reply.code(202).send(queued(requested.exportId))
     },

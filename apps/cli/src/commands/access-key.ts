@@ -6,6 +6,7 @@ import {
   TooManyAccessKeys,
 } from '@sluice/access-keys'
 import { requireApp } from '@sluice/accounts'
+import { outcomeOf } from '@sluice/audit-log'
 import { reencryptEndpointSecrets } from '@sluice/webhooks'
 import type { Command } from 'commander'
 import { withAudit } from '../audit.ts'
@@ -84,6 +85,7 @@ export function addAccessKeyCommands(program: Command): void {
       const reencrypted = await withAudit(
         { appId: undefined, what: 'access_key.reencrypt' },
         async (db) => (await reencryptSecrets(db, keys)) + (await reencryptEndpointSecrets(db, keys)),
+        (secrets) => ({ outcome: outcomeOf(secrets > 0), target: `${secrets} secrets` }),
       )
       print(reencrypt, { reencrypted }, () => `Secrets re-encrypted: ${reencrypted}`)
     })

@@ -1,4 +1,5 @@
 import { setAppLimits, showApp } from '@sluice/accounts'
+import { outcomeOf } from '@sluice/audit-log'
 import { rateLimit } from '@sluice/config'
 import { type Command, InvalidArgumentError } from 'commander'
 import { withAudit } from '../audit.ts'
@@ -24,7 +25,11 @@ export function addAppLimitsCommand(app: Command): void {
       if (bulkImport !== undefined || profileKeys !== undefined) {
         const target = `bulk imports ${bulkImport ?? 'unchanged'}, profile keys ${profileKeys ?? 'unchanged'}`
         const changes = { bulkImport: toLimit(bulkImport, String), profileKeys: toLimit(profileKeys, Number) }
-        await withAudit({ appId, what: 'app.limits', target }, (db) => setAppLimits(db, appId, changes))
+        await withAudit(
+          { appId, what: 'app.limits', target },
+          (db) => setAppLimits(db, appId, changes),
+          (isChange) => ({ outcome: outcomeOf(isChange) }),
+        )
       }
       const { limits } = await withDatabase((db) => showApp(db, appId))
       print(command, { app_id: appId, ...limits }, () =>

@@ -1,4 +1,5 @@
 import { findApp, setNewKeys } from '@sluice/accounts'
+import { outcomeOf } from '@sluice/audit-log'
 import { type NewKeys, newKeysChoices } from '@sluice/contract'
 import { type Command, Option } from 'commander'
 import { withAudit } from '../audit.ts'
@@ -16,10 +17,11 @@ export function addAppSetCommand(app: Command): void {
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app: appId, newKeys }: { app: number; newKeys?: NewKeys }) => {
       if (newKeys === undefined) throw new Failure('--new-keys is missing', 2)
-      const found = await withAudit({ appId, what: 'app.set' }, async (db) => {
-        await setNewKeys(db, appId, newKeys)
-        return await findApp(db, appId)
-      })
+      const [, found] = await withAudit(
+        { appId, what: 'app.set', target: `new keys: ${newKeys}` },
+        async (db) => [await setNewKeys(db, appId, newKeys), await findApp(db, appId)] as const,
+        ([isChange]) => ({ outcome: outcomeOf(isChange) }),
+      )
       const settings = { app_id: appId, name: found?.name, new_keys: newKeys }
       print(set, settings, () => fields({ 'App ID': appId, Name: found?.name, 'New keys': newKeys }))
     })

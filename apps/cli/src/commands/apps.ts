@@ -1,4 +1,5 @@
 import { listAppSummaries, renameApp, showApp } from '@sluice/accounts'
+import { outcomeOf } from '@sluice/audit-log'
 import { beginAppDeletion, deleteApp } from '@sluice/deletions'
 import type { Command } from 'commander'
 import { pino } from 'pino'
@@ -57,7 +58,11 @@ export function addAppManagementCommands(app: Command): void {
     .requiredOption('--name <name>', 'new name of the app')
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app: appId, name }: { app: number; name: string }) => {
-      await withAudit({ appId, what: 'app.rename', target: name }, (db) => renameApp(db, appId, name))
+      await withAudit(
+        { appId, what: 'app.rename', target: name },
+        (db) => renameApp(db, appId, name),
+        (isChange) => ({ outcome: outcomeOf(isChange) }),
+      )
       print(rename, { app_id: appId, name }, () => `App ${appId} is ${name} now.`)
     })
 

@@ -38,10 +38,12 @@ export function addDeletionCommands(program: Command): void {
     .action(async ({ now }: { now?: Date }) => {
       const settings = readSettings(process.env, deletionSettings)
       const log = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }))
-      const done = await withAudit({ appId: undefined, what: 'deletion.run' }, (db) =>
-        withStorage(
-          async (storage) => await runDeletions({ db, storage, settings, log }, now ?? (await currentTime(db))),
-        ),
+      const done = await withAudit(
+        { appId: undefined, what: 'deletion.run', target: now && `as of ${now.toISOString()}` },
+        (db) =>
+          withStorage(
+            async (storage) => await runDeletions({ db, storage, settings, log }, now ?? (await currentTime(db))),
+          ),
       )
       const result = {
         started: done.started,

@@ -1,3 +1,4 @@
+import { outcomeOf } from '@sluice/audit-log'
 import { ImportFailedError, type ImportOptions as UploadOptions, type ValueType } from '@sluice/client'
 import type { NewKeys } from '@sluice/contract'
 import { cancelImport, findAppOfImport, showImport } from '@sluice/imports'
@@ -67,8 +68,8 @@ export function addImportCommands(program: Command): void {
           const app = await findAppOfImport(db, importId)
           return [await cancelImport(db, importId), await showImport(db, links, importId), app] as const
         },
-        ([{ outcome }, , app]) => ({
-          outcome: outcome === 'cancelled' ? 'done' : 'refused',
+        ([ended, , app]) => ({
+          outcome: ended.outcome === 'cancelled' ? outcomeOf(ended.isNew) : 'refused',
           ...(app !== undefined && { appId: app }),
         }),
       )

@@ -1,4 +1,5 @@
 import { addMember, requireApp } from '@sluice/accounts'
+import { outcomeOf } from '@sluice/audit-log'
 import type { Command } from 'commander'
 import { withAudit } from '../audit.ts'
 import { print } from '../output.ts'
@@ -15,10 +16,14 @@ export function addMemberCommand(program: Command): void {
     .requiredOption('--email <address>', 'their e-mail address')
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app, email }: { app: number; email: string }) => {
-      const added = await withAudit({ appId: app, what: 'member.add', target: email }, async (db) => {
-        await requireApp(db, app)
-        return await addMember(db, app, email)
-      })
+      const added = await withAudit(
+        { appId: app, what: 'member.add', target: email },
+        async (db) => {
+          await requireApp(db, app)
+          return await addMember(db, app, email)
+        },
+        (isNew) => ({ outcome: outcomeOf(isNew) }),
+      )
       print(add, { app_id: app, email, added }, () =>
         added ? `${email} is a member of app ${app}.` : `${email} was a member already.`,
       )

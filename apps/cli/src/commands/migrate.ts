@@ -27,7 +27,12 @@ export function addMigrateCommand(program: Command): void {
       await assign(url, CELL)
       // Recorded afterwards, because the table of the audit log may not exist before the migration.
       if (applied.length > 0)
-        await withAudit({ appId: undefined, what: 'schema.migrate' }, async () => {}, undefined, url)
+        await withAudit(
+          { appId: undefined, what: 'schema.migrate', target: applied.join(', ') },
+          async () => {},
+          undefined,
+          url,
+        )
       print(command, { applied }, () =>
         applied.length === 0 ? 'The schema is up to date.' : `Applied ${applied.join(', ')}.`,
       )

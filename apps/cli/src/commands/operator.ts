@@ -1,3 +1,4 @@
+import { outcomeOf } from '@sluice/audit-log'
 import { addOperator, removeOperator } from '@sluice/sign-in'
 import type { Command } from 'commander'
 import { withAudit } from '../audit.ts'
@@ -13,8 +14,10 @@ export function addOperatorCommands(program: Command): void {
     .requiredOption('--email <address>', 'their e-mail address')
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ email }: { email: string }) => {
-      const added = await withAudit({ appId: undefined, what: 'operator.add', target: email }, (db) =>
-        addOperator(db, email),
+      const added = await withAudit(
+        { appId: undefined, what: 'operator.add', target: email },
+        (db) => addOperator(db, email),
+        (isNew) => ({ outcome: outcomeOf(isNew) }),
       )
       print(add, { email, added }, () => (added ? `${email} is an operator.` : `${email} was an operator already.`))
     })

@@ -1,4 +1,5 @@
 import { requireApp } from '@sluice/accounts'
+import { outcomeOf } from '@sluice/audit-log'
 import { pauseImports, resumeImports } from '@sluice/imports'
 import type { Command } from 'commander'
 import { withAudit } from '../audit.ts'
@@ -18,8 +19,10 @@ export function addPauseCommands(program: Command): void {
       .description(`${action} the imports of all apps; ${effects[action]}`)
       .option('--json', 'print one JSON document and nothing else on stdout')
       .action(async () => {
-        const changed = await withAudit({ appId: undefined, what: `service.${action}` }, (db) =>
-          change(db, action, undefined),
+        const changed = await withAudit(
+          { appId: undefined, what: `service.${action}` },
+          (db) => change(db, action, undefined),
+          (isChange) => ({ outcome: outcomeOf(isChange) }),
         )
         print(all, { paused: action === 'pause', changed }, () => describe('The imports of all apps', action, changed))
       })
@@ -35,10 +38,14 @@ export function addAppPauseCommands(app: Command): void {
       .requiredOption('--app <id>', 'ID of the app', parseAppId)
       .option('--json', 'print one JSON document and nothing else on stdout')
       .action(async ({ app: appId }: { app: number }) => {
-        const changed = await withAudit({ appId, what: `app.${action}` }, async (db) => {
-          await requireApp(db, appId)
-          return await change(db, action, appId)
-        })
+        const changed = await withAudit(
+          { appId, what: `app.${action}` },
+          async (db) => {
+            await requireApp(db, appId)
+            return await change(db, action, appId)
+          },
+          (isChange) => ({ outcome: outcomeOf(isChange) }),
+        )
         print(one, { app_id: appId, paused: action === 'pause', changed }, () =>
           describe(`The imports of app ${appId}`, action, changed),
         )

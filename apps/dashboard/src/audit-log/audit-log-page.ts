@@ -38,6 +38,7 @@ function table(entries: readonly AuditView[], isOfApp: boolean): Html {
 const outcomes = {
   started: html`<span class="mark warn">unknown</span>`,
   done: html`<span class="mark good">done</span>`,
+  unchanged: html`<span class="mark">unchanged</span>`,
   refused: html`<span class="mark warn">refused</span>`,
   failed: html`<span class="mark bad">failed</span>`,
 } as const

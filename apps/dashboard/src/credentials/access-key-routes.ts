@@ -51,7 +51,7 @@ export const accessKeyRoutes: PageRoutes = (dashboard, context) => {
   dashboard.post('/apps/:appId/credentials/access-keys/delete', { config: remove }, async (request, reply) => {
     const { appId } = visitedApp(request)
     // If the form is sent twice, the key is already deleted, which is no error.
-    await deleteAccessKey(db, appId, formOf(request).get('key') ?? '')
+    request.auditChange = await deleteAccessKey(db, appId, formOf(request).get('key') ?? '')
     return reply.redirect(`/apps/${appId}/credentials`, 303)
   })
 }

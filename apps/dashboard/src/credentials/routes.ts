@@ -34,6 +34,7 @@ export const credentialRoutes: PageRoutes = (dashboard, context) => {
     async (request, reply) => {
       const { appId } = visitedApp(request)
       const token = await replaceToken(db, appId, formOf(request).get('replaces') ?? '')
+      request.auditChange = token !== undefined
       // If the form is sent twice, or by two members at once, only the first request replaces the token.
       if (token === undefined) return reply.redirect(`/apps/${appId}/credentials`, 303)
       request.auditTarget = `…${token.slice(-4)}`

@@ -9,8 +9,12 @@ import type { PageRoutes } from '../context.ts'
 const bodyLimit = 2 ** 20
 
 const finding = { audit: { nothing: 'it only reads; the names of columns need a body' } }
-const keeping = { audit: { what: 'column_mapping.keep' } } as const
-const forgetting = { audit: { what: 'column_mapping.forget' } } as const
+const target = (request: FastifyRequest) => {
+  const columns = columnsIn(request)
+  return columns && (columns.length === 1 ? '1 column' : `${columns.length} columns`)
+}
+const keeping = { audit: { what: 'column_mapping.keep', target } } as const
+const forgetting = { audit: { what: 'column_mapping.forget', target } } as const
 
 /**
  * Adds the routes by which the script of the data import page finds, keeps and forgets the mapping for files with the
@@ -37,7 +41,7 @@ export const mappingRoutes: PageRoutes = (dashboard, { db }) => {
   dashboard.post(`${address}/forget`, { config: forgetting, bodyLimit }, async (request, reply) => {
     const columns = columnsIn(request)
     if (columns === undefined) return refuse(reply)
-    await forgetColumnMapping(db, visitedApp(request).appId, columns)
+    request.auditChange = await forgetColumnMapping(db, visitedApp(request).appId, columns)
     return reply.code(204).send()
   })
 }

@@ -60,10 +60,11 @@ export const importRoutes: PageRoutes = (dashboard, context) => {
   dashboard.post<OneImport>('/apps/:appId/imports/:importId/cancel', { config: cancel }, async (request, reply) => {
     const { appId } = visitedApp(request)
     const { importId } = request.params
-    const { outcome } = await cancelImport(db, importId, appId)
-    if (outcome === 'unknown') throw new PageNotFound()
+    const cancellation = await cancelImport(db, importId, appId)
+    if (cancellation.outcome === 'unknown') throw new PageNotFound()
     const address = `/apps/${appId}/imports/${importId}`
-    if (outcome === 'ended') return sendTooLate(reply, address)
+    if (cancellation.outcome === 'ended') return sendTooLate(reply, address)
+    request.auditChange = cancellation.isNew
     request.log.info({ app_id: appId, import_id: importId, by: request.visitor?.email }, 'import cancelled')
     return reply.redirect(address, 303)
   })

@@ -21,13 +21,13 @@ export const operationRoutes: PageRoutes = (dashboard, context) => {
 
   dashboard.post('/apps/:appId/operation/pause', change('app.pause'), async (request, reply) => {
     const { appId } = visitedApp(request)
-    await pauseImports(db, appId)
+    request.auditChange = await pauseImports(db, appId)
     return reply.redirect(`/apps/${appId}/operation`, 303)
   })
 
   dashboard.post('/apps/:appId/operation/resume', change('app.resume'), async (request, reply) => {
     const { appId } = visitedApp(request)
-    await resumeImports(db, appId)
+    request.auditChange = await resumeImports(db, appId)
     return reply.redirect(`/apps/${appId}/operation`, 303)
   })
 
@@ -35,18 +35,18 @@ export const operationRoutes: PageRoutes = (dashboard, context) => {
     const { appId } = visitedApp(request)
     const limits = readLimits(formOf(request))
     if (limits === undefined) return await sendOperation(context, request, reply.code(400), 'These are no limits.')
-    await setAppLimits(db, appId, limits)
+    request.auditChange = await setAppLimits(db, appId, limits)
     request.auditTarget = `bulk imports ${limits.bulkImport ?? 'default'}, profile keys ${limits.profileKeys ?? 'default'}`
     return reply.redirect(`/apps/${appId}/operation`, 303)
   })
 
-  dashboard.post('/queues/pause', change('service.pause'), async (_, reply) => {
-    await pauseImports(db, undefined)
+  dashboard.post('/queues/pause', change('service.pause'), async (request, reply) => {
+    request.auditChange = await pauseImports(db, undefined)
     return reply.redirect('/queues', 303)
   })
 
-  dashboard.post('/queues/resume', change('service.resume'), async (_, reply) => {
-    await resumeImports(db, undefined)
+  dashboard.post('/queues/resume', change('service.resume'), async (request, reply) => {
+    request.auditChange = await resumeImports(db, undefined)
     return reply.redirect('/queues', 303)
   })
 }

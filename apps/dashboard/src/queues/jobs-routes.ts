@@ -38,7 +38,7 @@ export function addJobPages(dashboard: FastifyInstance, { queueStore, log }: Das
     dashboard.post<OneQueue>(`${jobsAddress}/:queue/${action}`, change, async (request, reply) => {
       const name = queueOf(request)
       request.auditTarget = `${action} ${name}`
-      await inspector[action](name)
+      request.auditChange = await inspector[action](name)
       return reply.redirect(jobsAddress, 303)
     })
   }

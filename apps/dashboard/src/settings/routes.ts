@@ -57,7 +57,10 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
     async (request, reply) => {
       const { appId } = visitedApp(request)
       const form = formOf(request)
-      await sendMailsTo(db, appId, { among: form.getAll('shown'), chosen: form.getAll('email') })
+      const changed = await sendMailsTo(db, appId, { among: form.getAll('shown'), chosen: form.getAll('email') })
+      request.auditChange = changed.length > 0
+      request.auditTarget =
+        changed.map(({ email, getsMails }) => `${getsMails ? 'to' : 'none to'} ${email}`).join(', ') || 'nobody'
       return reply.redirect(`/apps/${appId}/settings`, 303)
     },
   )
@@ -69,7 +72,8 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
       const { appId } = visitedApp(request)
       const chosen = newKeysChoices.find((choice) => choice === formOf(request).get('new_keys'))
       if (chosen === undefined) return await sendSettings(context, request, reply.code(400))
-      await setNewKeys(db, appId, chosen)
+      request.auditTarget = `new keys: ${chosen}`
+      request.auditChange = await setNewKeys(db, appId, chosen)
       request.log.info({ app_id: appId, by: visitorOf(request).email, new_keys: chosen }, 'new keys set')
       return reply.redirect(`/apps/${appId}/settings`, 303)
     },
@@ -100,7 +104,7 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
   const withdraw = { audit: { what: 'invitation.withdraw', target: emailField } } as const
   dashboard.post('/apps/:appId/settings/invitations/withdraw', { config: withdraw }, async (request, reply) => {
     const { appId } = visitedApp(request)
-    await withdrawInvitation(db, appId, formOf(request).get('email') ?? '')
+    request.auditChange = await withdrawInvitation(db, appId, formOf(request).get('email') ?? '')
     return reply.redirect(`/apps/${appId}/settings`, 303)
   })
 
@@ -114,7 +118,7 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
     const { appId } = visitedApp(request)
     const email = await requireMember(context, request, formOf(request).get('member') ?? '')
     try {
-      await removeMember(db, appId, email)
+      request.auditChange = await removeMember(db, appId, email)
     } catch (error) {
       if (!(error instanceof LastMember)) throw error
       const problem = 'The last member cannot be removed: somebody must be able to sign in.'

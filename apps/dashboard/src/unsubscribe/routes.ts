@@ -37,7 +37,8 @@ export const unsubscribeRoutes: PageRoutes = (dashboard, { db }) => {
       if (found === undefined) throw new PageNotFound()
       const who = { type: 'guest', name: found.email } as const
       const event = { appId, who, what: 'member.mails', target: found.email, address: ip, requestId: id } as const
-      await audited(db, event, () => unsubscribe(db, appId, params.key))
+      // Mail programs may repeat the request.
+      if (found.getsMails) await audited(db, event, () => unsubscribe(db, appId, params.key))
       const content = html`<p class="card narrow">${found.email} gets no more mails of <strong>${found.appName}</strong>. Members can change this on the page Settings.</p>`
       return sendPage(reply, { title: 'No more mails', content })
     })

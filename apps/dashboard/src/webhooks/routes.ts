@@ -66,7 +66,7 @@ export const webhookRoutes: PageRoutes = (dashboard, context) => {
   const remove = { audit: { what: 'webhook.remove', target: endpointField } } as const
   dashboard.post('/apps/:appId/webhooks/remove', { config: remove }, async (request, reply) => {
     // If the form is sent twice, the endpoint is already removed, which is no error.
-    await removeEndpoint(db, visitedApp(request).appId, endpointField(request) ?? '')
+    request.auditChange = await removeEndpoint(db, visitedApp(request).appId, endpointField(request) ?? '')
     return reply.redirect(pageOf(request), 303)
   })
 

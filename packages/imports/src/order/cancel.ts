@@ -5,7 +5,7 @@ import { changeState } from '../states.ts'
 
 /** Result of cancelling. An import that has ended in another state keeps that state. */
 export type Cancellation =
-  | { outcome: 'cancelled' }
+  | { outcome: 'cancelled'; isNew: boolean }
   | { outcome: 'unknown' }
   | { outcome: 'ended'; state: Exclude<ImportState, 'cancelled'> }
 
@@ -33,7 +33,7 @@ export async function cancelImport(db: Database, importId: string, appId?: numbe
       .where('import_id', '=', importId)
       .$if(appId !== undefined, (query) => query.where('app_id', '=', appId ?? 0))
       .executeTakeFirst()
-    if (cancelled.numUpdatedRows > 0n) return { outcome: 'cancelled' }
+    if (cancelled.numUpdatedRows > 0n) return { outcome: 'cancelled', isNew: true }
     const found = await db
       .selectFrom('imports')
       .select('state')
@@ -41,7 +41,7 @@ export async function cancelImport(db: Database, importId: string, appId?: numbe
       .$if(appId !== undefined, (query) => query.where('app_id', '=', appId ?? 0))
       .executeTakeFirst()
     if (found === undefined) return { outcome: 'unknown' }
-    if (found.state === 'cancelled') return { outcome: 'cancelled' }
+    if (found.state === 'cancelled') return { outcome: 'cancelled', isNew: false }
     // If an import in this state can be cancelled, a late upload has queued the expired import between the two
     // statements. Try again.
     if (!isCancellable(found.state)) return { outcome: 'ended', state: found.state }

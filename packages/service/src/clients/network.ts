@@ -14,8 +14,8 @@ export function clientNetwork(address: string): string {
 }
 
 /**
- * Reduces `X-Forwarded-For` to its last entries that are addresses, without ports. Everything before an entry that is no
- * address is dropped: the proxy that passed on such a text then counts as the client.
+ * Reduces `X-Forwarded-For` to its last entries that are addresses, without ports. Everything before an entry that is
+ * no address is dropped: the proxy that passed on such a text then counts as the client.
  */
 export function keepForwardedAddresses({ headers }: IncomingMessage): void {
   const addresses = [headers['x-forwarded-for'] ?? []].flat().join().split(',').map(addressIn)

@@ -8,7 +8,7 @@ create table audit_log (
   who text not null,
   what text not null,
   target text,
-  outcome text not null default 'started' check (outcome in ('started', 'done', 'refused', 'failed')),
+  outcome text not null default 'started' check (outcome in ('started', 'done', 'unchanged', 'refused', 'failed')),
   address text,
   request_id text,
   primary key (app_id, at, entry_id)
