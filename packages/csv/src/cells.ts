@@ -1,7 +1,8 @@
 import { closingQuote, findByte } from './find-byte.ts'
+import { contentEnd, pastEmptyValues } from './line-ends.ts'
 import { wellFormed } from './record-problems.ts'
 import { type Records, rowOffset } from './row-block.ts'
-import { comma, cr, lf, quote } from './special-bytes.ts'
+import { comma, lf, quote } from './special-bytes.ts'
 
 /**
  * The cells of one row, as offsets. No object is created for a cell: an import's speed depends on that.
@@ -51,7 +52,8 @@ export class RowSplitter implements Cells {
     this.bytes = bytes
     this.columns = records.columns
     this.isWellFormed = problems === undefined || problems[row] === wellFormed
-    this.#split(pastBlankLines(bytes, rowOffset(records, row) | 0), contentEnd(bytes, rowEnd), most)
+    const start = pastBlankLines(bytes, rowOffset(records, row) | 0)
+    this.#split(start, contentEnd(bytes, start, rowEnd), most)
     return this
   }
 
@@ -119,26 +121,13 @@ export function cellsOf(records: Records, row: number): Buffer[] {
   return Array.from({ length: count }, (_, index) => bytes.subarray(start[index], end[index]))
 }
 
-/** Returns the length of a record or line without its trailing LF or CRLF, bytes. */
-export function recordLength(line: Buffer): number {
-  return contentEnd(line, line.length)
-}
-
-/**
- * Returns the offset at which a record's content ends, before a trailing LF or CRLF. Accepts the offset of the record's
- * end.
- */
-function contentEnd(bytes: Buffer, recordEnd: number): number {
-  if (bytes[recordEnd - 1] !== lf) return recordEnd
-  return bytes[recordEnd - 2] === cr ? recordEnd - 2 : recordEnd - 1
-}
-
+/** Returns the offset of the first line at or after `from` in which a value is not empty. */
 function pastBlankLines(bytes: Buffer, from: number): number {
   let at = from
   for (;;) {
-    if (bytes[at] === lf) at += 1
-    else if (bytes[at] === cr && bytes[at + 1] === lf) at += 2
-    else return at
+    const past = pastEmptyValues(bytes, at)
+    if (bytes[past] !== lf) return at
+    at = past + 1
   }
 }
 

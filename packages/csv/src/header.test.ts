@@ -26,7 +26,11 @@ describe('readHeader returns the names and the start of the data', () => {
     ['SERVICE_ERRORS anywhere', 'a,SERVICE_ERRORS,user_id\n', ['a', 'SERVICE_ERRORS', 'user_id'], 25],
     ['a BOM', '\ufeffuser_id\n', ['user_id'], 11],
     ['a BOM and quotes', '\ufeff"user_id"\n', ['user_id'], 13],
-    ['leading blank lines', '\n\r\n\nuser_id\n', ['user_id'], 12],
+    ['leading blank lines', '\n\r\n\r\r\nuser_id\n', ['user_id'], 14],
+    ['several CRs before LF', 'user_id,"age"\r\r\n1,2\r\r\n', ['user_id', 'age'], 16],
+    ['CR at the end of the file', 'user_id,age\r', ['user_id', 'age'], 12],
+    ['CRs after a quoted name at the end of the file', 'user_id,"age"\r\r', ['user_id', 'age'], 15],
+    ['CR within quotes', 'user_id,"a\rge"\r\n', ['user_id', 'a\rge'], 16],
     ['quoted names', '"user_id","a ""b"", c\r\nd"\n', ['user_id', 'a "b", c\r\nd'], 26],
     ['white space, which stays', 'user_id, user_id ,\tage\n', ['user_id', ' user_id ', '\tage'], 23],
     ['names that differ only in case', 'user_id,Age,age\n', ['user_id', 'Age', 'age'], 16],
@@ -41,7 +45,8 @@ describe('readHeader returns the names and the start of the data', () => {
   test('of a header of the greatest size, whatever the line break and the BOM', async () => {
     const header = headerOfSize(102_400)
     expect((await read(`${header}\n`)).end).toBe(102_401)
-    expect((await read(`\ufeff${header}\r\n`)).end).toBe(102_405)
+    expect((await read(`\ufeff${header}\r\r\n`)).end).toBe(102_406)
+    expect((await readHeader(sourceOf([`${header}\r`, '\n'].map((part) => Buffer.from(part))))).end).toBe(102_402)
   })
 
   test('however the bytes are cut', async () => {
@@ -78,9 +83,17 @@ describe('readHeader refuses', () => {
     ['a header without line break', 'user_id,age', 'newline character not found'],
     ['a header without line break of the greatest size', headerOfSize(102_400), 'newline character not found'],
     ['CR as line break', 'user_id\r1\r2\r', 'newline character not found'],
+    ['CR as line break, before LF', 'user_id,plan\ru1,gold\r\n', 'newline character not found'],
+    ['CR as line break after a quoted name', '"user_id"\r"u1"\r', 'newline character not found'],
+    ['CR as line break in a large file', 'user_id\r'.repeat(40_000), 'newline character not found'],
+    ['CR before a name', '\ruser_id\n', 'newline character not found'],
+    ['CR before a broken quote', 'user_id\rplan,"a"b\n', 'newline character not found'],
+    ['CRs without end', '\r'.repeat(300_000), 'header size over 102400 bytes'],
+    ['CRs alone', '\r\r\n\r\r', 'empty file'],
     ['a quote that is not closed', 'user_id,"age\n1,2\n', 'quote is not closed in header'],
     ['text after a closing quote', '"user_id"x\n1\n', 'quote is not closed in header'],
-    ['the end of the file after a closing quote and CR', '"user_id"\r', 'quote is not closed in header'],
+    ['names that are all empty', ',""\nuser_id\n', 'empty columns'],
+    ['a name that is never closed, before CR', 'user_id,"age\ru1,2\r', 'quote is not closed in header'],
     ['an empty name', 'user_id,,age\n', 'empty columns'],
     ['an empty name at the end', 'user_id,\n', 'empty columns'],
     ['an empty quoted name', '"",user_id\n', 'empty columns'],

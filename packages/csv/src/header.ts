@@ -1,10 +1,14 @@
 import { fileMessages, isLonger, limits, standardPrefix, userIdColumn } from '@sluice/contract'
-import { cellsOf, recordLength } from './cells.ts'
+import { cellsOf } from './cells.ts'
 import { columnError, listNames, position } from './column-error.ts'
 import { FileError } from './file-error.ts'
+import { contentEnd, pastCrs } from './line-ends.ts'
 import { isText } from './row-block.ts'
-import { scanRecord, startScan } from './scan.ts'
+import { type Scan, scanRecord, startScan } from './scan.ts'
 import { byteOrderMark, cr, lf } from './special-bytes.ts'
+
+/** Maximum number of bytes of a line before the first row, with the CRs and the LF at its end. */
+const longestLine = 2 * limits.headerBytes
 
 export interface Header {
   /** The column names in file order, with `user_id`, and with SERVICE_ERRORS if it was uploaded. */
@@ -19,9 +23,9 @@ export interface Header {
  *
  * Accepts uncompressed bytes from the start of the file. Ends the source after the chunk that completes the header.
  *
- * Throws {@link FileError} for the first problem in this order: empty file, quoting or size, missing line break, empty
- * names, names that are not UTF-8, duplicates, no `user_id`, names too long, standard profiles. The message lists at
- * most ten names with the problem.
+ * Throws {@link FileError} for the first problem in this order: empty file, quoting or size, missing line break or a CR
+ * outside quotes that ends no line, empty names, names that are not UTF-8, duplicates, no `user_id`, names too long,
+ * standard profiles. The message lists at most ten names with the problem.
  *
  * @example
  * ```ts
@@ -55,16 +59,38 @@ async function readHeaderRecord(source: AsyncIterable<Buffer>): Promise<{ bytes:
       offset += ignored
       scan = startScan(0)
     }
-    // A header of full size may be followed by CRLF.
-    scanRecord(data, scan, Math.min(data.length, headerBytes + 2))
-    if (scan.state === 'broken') throw new FileError(fileMessages.headerQuote)
+    // A header of full size may be followed by CRs and LF.
+    scanRecord(data, scan, Math.min(data.length, pastCrs(data, headerBytes) + 1, longestLine))
     const bytes = data.subarray(0, scan.at)
-    if (recordLength(bytes) > headerBytes) throw new FileError(fileMessages.headerTooLarge)
+    if (hasLoneCr(bytes)) throw new FileError(fileMessages.noLineBreak)
+    if (scan.state === 'broken') throw new FileError(fileMessages.headerQuote)
+    const length = scan.state === 'quoted' ? scan.at : contentEnd(bytes, 0, scan.at)
+    if (length > headerBytes) throw new FileError(fileMessages.headerTooLarge)
     if (scan.state === 'ended') return { bytes, end: offset + scan.at }
+    if (scan.at === longestLine) throw new FileError(fileMessages.headerTooLarge)
   }
-  if (data.length === 0) throw new FileError(fileMessages.empty)
-  const isInQuotes = scan.state === 'quoted' || scan.state === 'closed CR'
-  throw new FileError(isInQuotes ? fileMessages.headerQuote : fileMessages.noLineBreak)
+  return endOfFile(data, scan, offset)
+}
+
+/** Returns the header of a file that ends with it. CRs may end its line. Throws {@link FileError} otherwise. */
+function endOfFile(data: Buffer, { state }: Scan, offset: number): { bytes: Buffer; end: number } {
+  if (pastCrs(data, 0) === data.length) throw new FileError(fileMessages.empty)
+  if (state === 'quoted') throw new FileError(fileMessages.headerQuote)
+  if (data.at(-1) !== cr) throw new FileError(fileMessages.noLineBreak)
+  return { bytes: data, end: offset + data.length }
+}
+
+/** Whether the start of a header has a CR outside quotes that ends no line. */
+function hasLoneCr(start: Buffer): boolean {
+  const scan = startScan(0)
+  for (let at = start.indexOf(cr); at !== -1; at = start.indexOf(cr, at)) {
+    scanRecord(start, scan, at)
+    if (scan.state === 'broken') return false
+    const next = scan.state === 'quoted' ? at : pastCrs(start, at)
+    if (next > at && next < start.length && start[next] !== lf) return true
+    at = Math.max(next, at + 1)
+  }
+  return false
 }
 
 /** Returns how many leading bytes do not belong to the header: a BOM at the start of the file, and blank lines. */
@@ -72,9 +98,9 @@ function ignoredPrefix(data: Buffer, offset: number): number {
   const hasMark = offset === 0 && data.subarray(0, byteOrderMark.length).equals(byteOrderMark)
   let end = hasMark ? byteOrderMark.length : 0
   for (;;) {
-    if (data[end] === lf) end += 1
-    else if (data[end] === cr && data[end + 1] === lf) end += 2
-    else return end
+    const past = pastCrs(data, end)
+    if (data[past] !== lf || past - end >= longestLine) return end
+    end = past + 1
   }
 }
 

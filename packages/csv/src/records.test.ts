@@ -23,8 +23,8 @@ function records(blocks: readonly RecordBlock[]): string[] {
 function expectedRecords(document: Buffer, maxRecordBytes: number): string[] {
   const text = document.toString('latin1')
   const field = '(?:"(?:[^"]|"")*"|[^",\\n][^,\\n]*|)'
-  const blankLine = /\r?\n/y
-  const record = new RegExp(`${field}(?:,${field})*(?:\\r?\\n|$)`, 'y')
+  const blankLine = /(?:"")?(?:,(?:"")?)*(?:\r*\n|\r*$)/y
+  const record = new RegExp(`${field}(?:,${field})*(?:\\r*\\n|\\r*$)`, 'y')
   const line = /[^\n]*\n?/y
   const outsideQuotes = new RegExp(`^(?:${field},)*(?:[^",\\n][^,\\n]*|)$`)
   const endOf = (pattern: RegExp, at: number) => {
@@ -39,7 +39,7 @@ function expectedRecords(document: Buffer, maxRecordBytes: number): string[] {
     const recordEnd = endOf(record, at)
     const lineEnd = endOf(line, at) ?? text.length
     const limit = at + maxRecordBytes + 1
-    if (blankEnd !== undefined) {
+    if (blankEnd !== undefined && !isOver(at, blankEnd)) {
       at = blankEnd
     } else if (recordEnd !== undefined && !isOver(at, recordEnd)) {
       at = recordEnd
@@ -65,10 +65,16 @@ describe('RecordFramer', () => {
     ['a last line without line break', 'a\nb', ['2 well-formed', '3 well-formed']],
     ['a quoted last value without line break', 'a\n"b"', ['2 well-formed', '5 well-formed']],
     ['blank lines', '\n\r\na\n\n\nb\n\n', ['5 well-formed', '9 well-formed']],
-    ['a line of empty values', ',\n', ['2 well-formed']],
-    ['an empty quoted value', '""\n', ['3 well-formed']],
-    ['a lone CR as data', 'a\rb\n\r', ['4 well-formed', '5 well-formed']],
-    ['two CR before LF', '\r\r\n', ['3 well-formed']],
+    ['lines of empty values, which are blank', ',\n""\n,"",\r\na\n"",', ['13 well-formed']],
+    [
+      'lines that begin with empty values',
+      ',a\n""""\n"",""x\n',
+      ['3 well-formed', '8 well-formed', '15 unclosed quote'],
+    ],
+    ['a lone CR as data', 'a\rb\n', ['4 well-formed']],
+    ['CRs at the end of the file', 'a\n"b"\r\r', ['2 well-formed', '7 well-formed']],
+    ['a blank line of CRs at the end of the file', 'a\n\r', ['2 well-formed']],
+    ['several CRs before LF', 'a\r\r\n"b"\r\r\r\n\r\r\n', ['4 well-formed', '11 well-formed']],
     ['quoted line breaks', '"a\r\nb\n",c\nd\n', ['10 well-formed', '12 well-formed']],
     ['doubled quotes', '"a""",b\n', ['8 well-formed']],
     ['a quote inside an unquoted value', 'a"b,c"\nd\n', ['7 well-formed', '9 well-formed']],
@@ -76,7 +82,7 @@ describe('RecordFramer', () => {
     ['a quote that is never closed', 'a,"b\nc\n', ['5 unclosed quote', '7 well-formed']],
     ['text after a closing quote', '"a"b,c\nd\n', ['7 unclosed quote', '9 well-formed']],
     ['a lone CR after a closing quote', '"a"\rb\n', ['6 unclosed quote']],
-    ['the end of the file after a closing quote and CR', '"a"\r', ['4 unclosed quote']],
+    ['a quoted value before CRs that end no line', '"a"\r\rb\n', ['7 unclosed quote']],
     ['a value broken on a later line', '"a\nb"c\nd\n', ['3 unclosed quote', '7 well-formed', '9 well-formed']],
     ['nothing', '', []],
   ])('frames %s', (_, text, expected) => {

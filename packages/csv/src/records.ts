@@ -1,8 +1,9 @@
 import { limits } from '@sluice/contract'
 import { findByte } from './find-byte.ts'
+import { pastEmptyValues } from './line-ends.ts'
 import { tooLong, unclosedQuote, wellFormed } from './record-problems.ts'
 import { restart, type Scan, scanRecord, startScan } from './scan.ts'
-import { cr, lf, quote } from './special-bytes.ts'
+import { lf, quote } from './special-bytes.ts'
 
 /** Number of bytes that are kept of a record that exceeds the size limit. */
 const keptBytes = 1024
@@ -192,7 +193,7 @@ class Pass {
     if (lineBreak === -1 && !this.#final) return false
     const next = lineBreak === -1 ? lineEnd : lineBreak + 1
     if (this.#nextQuote() < lineEnd) return this.#frameQuoted(next)
-    return this.#isBlank(lineBreak) ? this.#passOver(next) : this.#add(next, wellFormed)
+    return this.#add(next, wellFormed)
   }
 
   /** Frames a record whose first line has a quote. `next` is the offset of the following line. */
@@ -203,7 +204,8 @@ class Pass {
     if (scan.state !== 'ended') {
       const isOver = scan.at === limit
       if (!isOver && !this.#final) return false
-      const inQuotes = scan.state === 'quoted' || scan.state === 'closed CR' || (isOver && scan.state === 'closed')
+      const afterQuote = scan.state === 'closed' || scan.state === 'closed CR'
+      const inQuotes = scan.state === 'quoted' || (isOver && afterQuote)
       if (inQuotes) return this.#add(next, unclosedQuote)
       if (isOver) return this.#skip(scan.at)
     }
@@ -245,8 +247,12 @@ class Pass {
     return isComplete
   }
 
-  /** Adds the record that ends before `next` to the open block. Returns true: the record is framed. */
+  /**
+   * Adds the record that ends before `next` to the open block, unless all its values are empty. Returns true: the
+   * record is framed.
+   */
   #add(next: number, problem: number): boolean {
+    if (problem === wellFormed && this.#isBlank(next)) return this.#passOver(next)
     if (this.#count === ends.length) makeRoom()
     ends[this.#count] = this.#base + next
     problems[this.#count++] = problem
@@ -282,7 +288,8 @@ class Pass {
     return this.#quote
   }
 
-  #isBlank(lineEnd: number): boolean {
-    return lineEnd === this.at || (lineEnd === this.at + 1 && this.#data[this.at] === cr)
+  #isBlank(next: number): boolean {
+    const past = pastEmptyValues(this.#data, this.at)
+    return past === next || (past === next - 1 && this.#data[past] === lf)
   }
 }

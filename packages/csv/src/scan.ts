@@ -9,7 +9,7 @@ type ScanState =
   | 'quoted'
   /** After a quote in a quoted field: the closing quote, or the first half of a doubled quote. */
   | 'closed'
-  /** After a closing quote and CR. */
+  /** After a closing quote and CRs. */
   | 'closed CR'
   /** A closing quote was followed by a byte other than a comma or a line break. */
   | 'broken'
@@ -65,7 +65,7 @@ function nextState(state: ScanState, byte: number): ScanState {
     if (byte === cr) return 'closed CR'
   }
   if (byte === lf) return 'ended'
-  if (state === 'closed CR') return 'broken'
+  if (state === 'closed CR') return byte === cr ? state : 'broken'
   if (byte === comma) return 'field'
   if (state === 'closed') return 'broken'
   return state === 'field' && byte === quote ? 'quoted' : 'unquoted'

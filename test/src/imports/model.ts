@@ -35,10 +35,11 @@ export interface Rules {
 
 /** Applies a table to a world as service.md and design.md §3 specify. */
 export function applyTable(
-  { header, rows }: Table,
+  { header, rows: lines }: Table,
   { users, keys, profiles: before }: World,
   { batchRows, inferenceRows, declared = {}, clearMarker }: Rules,
 ): Expected {
+  const rows = lines.filter((cells) => cells.some(({ length }) => length > 0))
   const columns = header.map((name, index) => ({ name, index })).filter(({ name }) => !reserved.includes(name))
   const userAt = header.indexOf('user_id')
   const types = new Map<string, ValueType>()

@@ -93,6 +93,19 @@ describe('values', () => {
     expect(view.rows_applied).toBe(3)
   })
 
+  test('rows in which every value is empty are skipped like blank lines, whatever CRs end a line', async () => {
+    const { view, errors, profiles } = await run('n,user_id\r\r\n,\r\n1,u1\r\r\n\r\r\n"",""\n2,nobody\n,,,\n3,u3\r')
+    expect(view).toMatchObject({ rows_total: 3, rows_applied: 2, rows_failed: 1, types: { n: 'int' } })
+    expect(errors).toBe('SERVICE_ERRORS,n,user_id\nuser_id is unregistered user,2,nobody\n')
+    expect(profiles).toEqual({ u1: { n: 1 }, u2: {}, u3: { n: 3 } })
+  })
+
+  test('a lone CR in a row is a character of its value', async () => {
+    const { profiles, errors } = await run('user_id,name,n\nu1,a\rb,1\nu2,c,2\rx\n', { n: 'int' })
+    expect(profiles).toEqual({ u1: { name: 'a\rb', n: 1 }, u2: {}, u3: {} })
+    expect(errors).toBe('SERVICE_ERRORS,user_id,name,n\nn should be integer,u2,c,"2\rx"\n')
+  })
+
   test('datetimes are stored in UTC', async () => {
     const { profiles } = await run('user_id,at\nu1,2026-01-01T00:30:00+09:00\nu2,2026-01-01\nu3,2026-01-01T10:00Z\n')
     expect(profiles).toEqual({
@@ -188,6 +201,8 @@ describe('file-level errors fail the import, apply nothing and are reported in t
   const refused: [string, Buffer | string, string][] = [
     ['an empty file', '', 'empty file'],
     ['a header without a line break', 'user_id,a', 'newline character not found'],
+    ['lines that end with CR, the last one with CRLF', 'user_id,plan\ru1,gold\r\n', 'newline character not found'],
+    ['a broken quote in the header', 'user_id,"plan" name\nu1,gold\n', 'quote is not closed in header'],
     ['a header over its size', `user_id,${'x'.repeat(102_400)}\nu1,1\n`, 'header size over 102400 bytes'],
     ['a column without a name', 'user_id,,b\nu1,1,2\n', 'empty columns'],
     ['a column name that is not UTF-8', Buffer.from('user_id,a\xff\nu1,1\n', 'latin1'), 'column 2 should be UTF-8'],

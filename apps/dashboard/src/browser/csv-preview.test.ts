@@ -18,7 +18,7 @@ describe('readPreview', () => {
     ['quotes, commas and line breaks in values', 'a,b\r\n"x, ""y""","l1\nl2"\r\n', ['a', 'b'], [['x, "y"', 'l1\nl2']]],
     ['a quote inside a plain value', 'a\nx"y\n', ['a'], [['x"y']]],
     ['blank lines', '\n\r\na\n\n1\n\n', ['a'], [['1']]],
-    ['a quoted empty value, which is not a blank line', 'a\n""\n', ['a'], [['']]],
+    ['rows in which every value is empty', 'a,b\n"",\r\n1,\n,,\n', ['a', 'b'], [['1', '']]],
     ['a byte order mark', '\uFEFFa\n1\n', ['a'], [['1']]],
     ['a trailing empty value', 'a,b\n1,', ['a', 'b'], [['1', '']]],
     ['a quote that never closes, which costs one line', 'a\n1\n"2\n3\n', ['a'], [['1'], ['3']]],

@@ -19,19 +19,24 @@ const anyCell = fc
   .array(fc.oneof(fc.constantFrom(...Buffer.from(',"\r\n ab')), fc.integer({ min: 0, max: 255 })), { maxLength: 8 })
   .map((bytes) => Buffer.from(bytes))
 
-/** A table of cells, and a document of the table with some quoting, line breaks and blank lines. */
+/**
+ * A table of cells, and a document of the table with some quoting, line breaks and blank lines. The document also has
+ * rows in which every value is empty.
+ */
 export const tableAndDocument = fc
   .array(
     fc.record({
       cells: fc.array(fc.record({ bytes: anyCell, quote: fc.boolean() }), { minLength: 1, maxLength: 4 }),
-      lineBreak: fc.constantFrom('\n', '\r\n'),
-      blankLines: fc.constantFrom('', '', '', '\n', '\r\n', '\n\n'),
+      lineBreak: fc.constantFrom('\n', '\r\n', '\r\r\n'),
+      blankLines: fc.constantFrom('', '', '', '\n', '\r\n', '\n\n', ',\n', '""\r\n'),
     }),
     { maxLength: 8 },
   )
   .chain((rows) => fc.boolean().map((endsWithBreak) => ({ rows, endsWithBreak })))
   .map(({ rows, endsWithBreak }) => ({
-    table: rows.map(({ cells }) => cells.map(({ bytes }) => bytes)),
+    table: rows
+      .map(({ cells }) => cells.map(({ bytes }) => bytes))
+      .filter((cells) => cells.some(({ length }) => length > 0)),
     document: Buffer.concat(
       rows.map(({ cells, lineBreak, blankLines }, index) => {
         const isLast = index === rows.length - 1

@@ -31,7 +31,7 @@ export interface KnownColumns {
  * Version of the rules that turn a row into values. Raise it with each change that makes a valid row invalid, or gives
  * it other values. Otherwise a row with a known hash would count as applied without being checked by the new rules.
  */
-const rulesVersion = 1
+const rulesVersion = 2
 
 /**
  * The columns of a file, with their types.

@@ -87,7 +87,8 @@ async function importedRecords(bytes: Buffer): Promise<Cells[]> {
 
 function shownRecords(text: string, { dialect }: Plan): Cells[] {
   const reader = new RecordReader(dialect)
-  return [...reader.push(text), ...reader.end()].map(({ cells, problem }) =>
-    problem === undefined ? cells : undefined,
-  )
+  const records = [...reader.push(text), ...reader.end()]
+  // The page shows a header of empty names, which the import refuses. Its reader of rows skips such a record.
+  const read = records.filter(({ cells, problem }) => problem !== undefined || cells.some((cell) => cell !== ''))
+  return read.map(({ cells, problem }) => (problem === undefined ? cells : undefined))
 }

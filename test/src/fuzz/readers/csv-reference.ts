@@ -21,17 +21,12 @@ interface Cell {
 export function referenceRecords(text: string, columns = Number.POSITIVE_INFINITY): ReferenceRecord[] {
   const records: ReferenceRecord[] = []
   for (let at = 0; at < text.length; ) {
-    const blank = /^\r?\n/.exec(text.slice(at, at + 2))
-    if (blank !== null) {
-      at += blank[0].length
-      continue
-    }
     const record = wellFormedRecord(text, at) ?? brokenRecord(text, at)
     const { cells, contentEnd, end, isBroken } = record
     const rest = cells[columns]
     const values = cells.slice(0, columns).map(({ value }) => value)
     if (rest !== undefined) values.push(text.slice(rest.start, contentEnd))
-    records.push({ cells: values, end, isBroken })
+    if (isBroken || cells.some(({ value }) => value !== '')) records.push({ cells: values, end, isBroken })
     at = end
   }
   return records
@@ -54,9 +49,8 @@ function wellFormedRecord(text: string, from: number): FoundRecord | undefined {
     cells.push({ value: cell.value, start: at })
     at = cell.end
     if (text[at] === ',') continue
-    const lineBreak = /^(?:\r?\n|$)/.exec(text.slice(at, at + 2))
-    if (lineBreak === null) return undefined
-    return { cells, contentEnd: at, end: at + lineBreak[0].length, isBroken: false }
+    const end = endOfLine(text, at)
+    return end === undefined ? undefined : { cells, contentEnd: at, end, isBroken: false }
   }
 }
 
@@ -73,15 +67,23 @@ function quotedCell(text: string, from: number): { value: string; end: number } 
 function plainCell(text: string, from: number): { value: string; end: number } {
   let end = from
   while (end < text.length && text[end] !== ',' && text[end] !== '\n') end++
-  if (text[end] === '\n' && text[end - 1] === '\r' && end > from) end--
+  if (text[end] !== ',') while (end > from && text[end - 1] === '\r') end--
   return { value: text.slice(from, end), end }
+}
+
+/** Returns the offset after CRs and LF, or after CRs at the end of the file; undefined if no line ends at an offset. */
+function endOfLine(text: string, from: number): number | undefined {
+  let at = from
+  while (text[at] === '\r') at++
+  if (text[at] === '\n') return at + 1
+  return at === text.length ? at : undefined
 }
 
 /** Returns the first line of a record with broken quotes, split at every comma. */
 function brokenRecord(text: string, from: number): FoundRecord {
   const lineBreak = text.indexOf('\n', from)
   const end = lineBreak === -1 ? text.length : lineBreak + 1
-  const content = text.slice(from, end).replace(/\r?\n$/, '')
+  const content = text.slice(from, end).replace(/\r*\n?$/, '')
   let start = from
   const cells = content.split(',').map((value) => {
     const cell = { value, start }

@@ -6,7 +6,10 @@ export type Separator = ',' | ';' | '\t'
 /** The way in which a file separates cells and records. */
 export interface Dialect {
   separator: Separator
-  /** CR alone ends the lines of some files from a Mac. LF also stands for CRLF. */
+  /**
+   * CR alone ends the lines of some files from a Mac; LF and CRLF then end a line as well. `\n` stands for LF with the
+   * CRs directly before it.
+   */
   lineBreak: '\n' | '\r'
 }
 
@@ -20,13 +23,14 @@ export interface SourceRecord {
 
 /**
  * Reads text record by record, by the rules of an import (design.md §3, CSV dialect) except for separator and line
- * break: blank lines are skipped, and a quote that is not closed costs one line.
+ * break: blank lines and rows of empty values are skipped, and a quote that is not closed costs one line. The first
+ * record is the header, which may have empty values only.
  *
  * Memory is a few times the longest record and the largest chunk. Time is linear for any file.
  */
 export class RecordReader {
   readonly #separator: Separator
-  readonly #lineBreak: string
+  readonly #lineBreak: Dialect['lineBreak']
   readonly #maxLength: number
   /** Text that has arrived since the last reading. */
   #incoming = ''
@@ -34,6 +38,7 @@ export class RecordReader {
   /** Start of the next record in the text. */
   #at = 0
   #isFinal = false
+  #hasHeader = false
   /** The preceding record was too long, and its line break has not arrived yet. */
   #isSkipping = false
   /**
@@ -44,7 +49,7 @@ export class RecordReader {
   #failed: { from: number; at: number } | undefined
   readonly #quotes = new Finder('"')
   readonly #separators: Finder
-  readonly #lineBreaks: Finder
+  readonly #lineBreaks: readonly Finder[]
 
   /** `maxLength` is the length of the longest record, in characters. Tests use a lower limit. */
   constructor({ separator, lineBreak }: Dialect, maxLength: number = limits.recordBytes) {
@@ -52,7 +57,7 @@ export class RecordReader {
     this.#lineBreak = lineBreak
     this.#maxLength = maxLength
     this.#separators = new Finder(separator)
-    this.#lineBreaks = new Finder(lineBreak)
+    this.#lineBreaks = lineBreak === '\n' ? [new Finder('\n')] : [new Finder('\r'), new Finder('\n')]
   }
 
   /** Accepts the next text. Yields the complete records. */
@@ -76,17 +81,19 @@ export class RecordReader {
       this.#failed.at -= this.#at
     }
     this.#at = 0
-    for (const finder of [this.#quotes, this.#separators, this.#lineBreaks]) finder.restart()
+    for (const finder of [this.#quotes, this.#separators, ...this.#lineBreaks]) finder.restart()
     while (this.#at < this.#text.length) {
       const record = this.#isSkipping ? this.#skipLine() : this.#nextRecord()
       if (record === undefined) return
-      if (record !== blank) yield record
+      if (record === blank || (this.#hasHeader && isEmpty(record))) continue
+      this.#hasHeader = true
+      yield record
     }
   }
 
   /** Returns the next record; undefined if its end has not arrived yet. */
   #nextRecord(): SourceRecord | undefined {
-    const lineEnd = this.#lineBreaks.find(this.#text, this.#at)
+    const lineEnd = this.#findLineEnd(this.#at)
     if (lineEnd - this.#at > this.#maxLength) return this.#skipLine()
     const hasBreak = lineEnd < this.#text.length
     if (!hasBreak && !this.#isFinal) return undefined
@@ -136,7 +143,7 @@ export class RecordReader {
   }
 
   #plainCell(from: number): Cell | 'incomplete' {
-    const lineEnd = this.#lineBreaks.find(this.#text, from)
+    const lineEnd = this.#findLineEnd(from)
     const end = Math.min(this.#separators.find(this.#text, from), lineEnd)
     if (end === this.#text.length && !this.#isFinal) return 'incomplete'
     const isLast = end === lineEnd
@@ -151,13 +158,9 @@ export class RecordReader {
     const value = text.slice(from + 1, close).replaceAll('""', '"')
     let next = close + 1
     if (text[next] === this.#separator) return { value, next: next + 1, isLast: false }
-    if (this.#lineBreak === '\n' && text[next] === '\r') {
-      if (next + 1 < text.length && text[next + 1] !== '\n') return 'broken'
-      next++
-      if (next === text.length && this.#isFinal) return 'broken'
-    }
+    if (this.#lineBreak === '\n') while (text[next] === '\r') next++
     if (next === text.length && !this.#isFinal) return 'incomplete'
-    if (next < text.length && text[next] !== this.#lineBreak) return 'broken'
+    if (next < text.length && text[next] !== '\n' && text[next] !== this.#lineBreak) return 'broken'
     return { value, next: next + 1, isLast: true }
   }
 
@@ -173,20 +176,30 @@ export class RecordReader {
     const record: SourceRecord = this.#isSkipping
       ? blank
       : { cells: [this.#text.slice(this.#at, this.#at + this.#maxLength + 1)], problem: 'too long' }
-    const lineEnd = this.#lineBreaks.find(this.#text, this.#at)
+    const lineEnd = this.#findLineEnd(this.#at)
     this.#isSkipping = lineEnd === this.#text.length
     this.#at = lineEnd + 1
     return record
   }
 
-  /** Returns the end of a line's content: a CR before the LF is part of the line break. */
+  /** Returns the offset of the first line break at or after `from`; the length of the text if there is none. */
+  #findLineEnd(from: number): number {
+    return Math.min(...this.#lineBreaks.map((finder) => finder.find(this.#text, from)))
+  }
+
+  /** Returns the end of a line's content: CRs before the LF, or at the end of the file, are part of the line break. */
   #contentEnd(start: number, lineEnd: number): number {
-    const isCrLf = this.#lineBreak === '\n' && lineEnd < this.#text.length && this.#text[lineEnd - 1] === '\r'
-    return isCrLf && lineEnd > start ? lineEnd - 1 : lineEnd
+    let end = lineEnd
+    if (this.#lineBreak === '\n') while (end > start && this.#text[end - 1] === '\r') end--
+    return end
   }
 }
 
 const blank: SourceRecord = { cells: [] }
+
+function isEmpty({ cells, problem }: SourceRecord): boolean {
+  return problem === undefined && cells.every((cell) => cell === '')
+}
 
 interface Cell {
   value: string
