@@ -1,3 +1,4 @@
+import { fileMessages } from '@sluice/contract'
 import type { Database } from '@sluice/database'
 import { registerUsers, userIdProblem } from '@sluice/profiles'
 import { Failure } from './failure.ts'
@@ -14,8 +15,9 @@ const longestLine = 4096
  * Registers the user IDs of a stream, one per line. Reads the next lines while the preceding ones are written, with
  * constant memory.
  *
- * Empty lines are skipped; all other lines are used unchanged. Throws {@link Failure} with the number of the line if an
- * ID cannot be registered. Preceding IDs may then be registered already, and registering them again is harmless.
+ * Empty lines are skipped; all other lines are used unchanged. CRs directly before LF, or at the end, end a line with it.
+ * Throws {@link Failure} with the number of the line if an ID cannot be registered, or if the line has another CR: its
+ * IDs may be separated by CR alone. Preceding IDs may then be registered already, and registering them again is harmless.
  */
 export async function registerFrom(
   db: Database,
@@ -47,8 +49,9 @@ async function* blocksOfIds(input: AsyncIterable<Buffer>): AsyncGenerator<string
   let line = 0
   const addLine = (text: string) => {
     line++
-    const id = text.endsWith('\r') ? text.slice(0, -1) : text
+    const id = text.replace(/\r+$/, '')
     if (id === '') return
+    if (id.includes('\r')) throw new Failure(`line ${line}: ${fileMessages.noLineBreak}`)
     const problem = userIdProblem(id)
     if (problem !== undefined) throw new Failure(`line ${line}: a user ID ${problem}`)
     block.push(id)

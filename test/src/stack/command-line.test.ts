@@ -55,7 +55,7 @@ test('member add adds a member at once, and reports if the member existed', asyn
 
 test('users register counts new and known IDs, from stdin and from a file', async () => {
   const { appId } = await openApp(stack, ['b'])
-  const fromStdin = await stack.sluiceReading('a\nb\r\n\n ü \n', 'users', 'register', '--app', String(appId))
+  const fromStdin = await stack.sluiceReading('a\r\r\nb\r\n\n\r\n ü \n\r', 'users', 'register', '--app', String(appId))
   expect(fromStdin).toEqual({ code: 0, json: { registered: 2, already_registered: 1 }, stderr: '' })
 
   const file = await write('ids.txt', 'a\nc\nc\nd')
@@ -76,6 +76,7 @@ test('a process reads stdin, prints the result or the error, and ends with the e
 test.for([
   ['too long', 'x'.repeat(256), 'sluice: line 3: a user ID should be at most 255 characters\n'],
   ['with a NUL', 'a\0b', 'sluice: line 3: a user ID should not contain U+0000\n'],
+  ['followed by CR alone', 'u1\ru2\r', 'sluice: line 3: newline character not found\n'],
 ] as const)('users register names the line of an ID that is %s', async ([, id, message]) => {
   const { appId } = await openApp(stack)
   const input = `a\nb\n${id}\nc\n`
