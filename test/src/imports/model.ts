@@ -118,8 +118,9 @@ function textOf(cell: Buffer | undefined): string | undefined {
 function infer(values: string[]): ValueType | undefined {
   if (values.length === 0) return undefined
   if (values.every((value) => datetime(value) !== undefined)) return 'datetime'
-  if (values.every((value) => integer(value) !== undefined)) return 'int'
-  return values.every((value) => decimal(value) !== undefined) ? 'decimal' : 'string'
+  const areNumbers = values.every((value) => !value.startsWith('+') && decimal(value) !== undefined)
+  if (areNumbers && values.every((value) => integer(value) !== undefined)) return 'int'
+  return areNumbers && values.some((value) => value.includes('.')) ? 'decimal' : 'string'
 }
 
 function parse(cell: Buffer, type: ValueType): string | number | { wrong: string } {
@@ -143,8 +144,9 @@ function integer(text: string): number | undefined {
 }
 
 function decimal(text: string): number | undefined {
-  const ok = /^[+-]?(\d+\.\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) && Number.isFinite(Number(text))
-  return ok ? Number(text) + 0 : integer(text)
+  if (/^[+-]?\d+$/.test(text)) return integer(text)
+  const ok = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) && Number.isFinite(Number(text))
+  return ok ? Number(text) + 0 : undefined
 }
 
 function datetime(text: string): string | undefined {

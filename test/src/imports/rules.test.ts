@@ -116,14 +116,14 @@ describe('values', () => {
   })
 
   test('numbers are stored as numbers, in whatever form they are written', async () => {
-    const { profiles } = await run('user_id,i,d\nu1,+007,1.50\nu2,-0,-.5\nu3,9007199254740991,1.5e3\n', {
+    const { profiles } = await run('user_id,i,d\nu1,+007,1.50\nu2,-0,-.5\nu3,9007199254740991,1E+021\n', {
       i: 'int',
       d: 'decimal',
     })
     expect(profiles).toEqual({
       u1: { i: 7, d: 1.5 },
       u2: { i: 0, d: -0.5 },
-      u3: { i: 9007199254740991, d: 1500 },
+      u3: { i: 9007199254740991, d: 1e21 },
     })
   })
 
@@ -152,6 +152,8 @@ describe('inference of a new key', () => {
   test.each([
     ['datetime', ['2026-01-01', '2026-01-01T10:00:00+09:00']],
     ['decimal', ['1.5', '2']],
+    ['decimal', ['1234.5', '1e+05']],
+    ['string', ['+41791234567', '1']],
     ['int', ['1', '-2']],
     ['string', ['1', 'x']],
     ['string', ['1', '99999999999999999999']],

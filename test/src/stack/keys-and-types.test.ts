@@ -64,13 +64,13 @@ test('import declares types, refuses new keys, and removes values; the view name
   })
   expect(await valuesOf(appId, 'u1')).toMatchObject({ zip: { type: 'string', value: '007' } })
 
-  const more = await write('more.csv', 'user_id,zip,shop\nu1,#N/A,+1\n')
+  const more = await write('more.csv', 'user_id,zip,shop\nu1,#N/A,01\n')
   const refused = await run(more, '--new-keys', 'refuse')
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('profile keys are not registered: shop') })
   const cleared = await run(more, '--clear-marker', '#N/A')
   expect(cleared.json).toMatchObject({
     warnings: [
-      { key: 'shop', type: 'int', message: '1 of 1 values begin with +, which int does not keep', examples: ['+1'] },
+      { key: 'shop', type: 'int', message: '1 of 1 values begin with 0, which int does not keep', examples: ['01'] },
     ],
   })
   expect(Object.keys(await valuesOf(appId, 'u1'))).toEqual(['born', 'shop'])

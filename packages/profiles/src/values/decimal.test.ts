@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseDecimal, parsePointDecimal } from './decimal.ts'
+import { parseDecimal } from './decimal.ts'
 
 describe('parseDecimal', () => {
   test.each([
@@ -21,6 +21,12 @@ describe('parseDecimal', () => {
     ['0.1', 0.1],
     ['12345678901234567890.0', 12345678901234567000],
     ['1.0e-999', 0],
+    ['1e3', 1000],
+    ['1e+05', 100_000],
+    ['9e-06', 0.000009],
+    ['-1E+021', -1e21],
+    ['+12e0', 12],
+    ['9007199254740993e0', 9007199254740992],
     ['1.7976931348623157e308', Number.MAX_VALUE],
   ])('reads %s', (text, number) => {
     expect(parseDecimal(text)).toBe(number)
@@ -31,8 +37,11 @@ describe('parseDecimal', () => {
     '.',
     '-.',
     '+',
-    '1e3',
-    '1E3',
+    'e3',
+    '1e',
+    '1e+',
+    '1e3.5',
+    '1e400',
     '.e3',
     '1.5e',
     '1.5e+',
@@ -61,9 +70,8 @@ describe('parseDecimal', () => {
       .map(([value, places, exponent]) => (exponent ? value.toExponential(places) : value.toFixed(places)))
     fc.assert(
       fc.property(written, (text) => {
-        fc.pre(text.includes('.'))
         const nearest = Number(text)
-        expect(parsePointDecimal(text)).toBe(Number.isFinite(nearest) ? nearest + 0 : undefined)
+        expect(parseDecimal(text)).toBe(Number.isFinite(nearest) ? nearest + 0 : undefined)
       }),
     )
   })
@@ -71,9 +79,7 @@ describe('parseDecimal', () => {
   test('a value that is written and read again is the same', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
-        const [mantissa = '', exponent = '0'] = value.toExponential().split('e')
-        const text = `${mantissa}${mantissa.includes('.') ? '' : '.0'}e${exponent}`
-        expect(parseDecimal(text)).toBe(value + 0)
+        expect(parseDecimal(value.toExponential())).toBe(value + 0)
       }),
     )
   })

@@ -1,23 +1,16 @@
 import { parseInteger } from './int.ts'
 
-const withPoint = /^[+-]?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?$/
+/** A number with a point, an exponent or both. It has digits on at least one side of the point. */
+const withPointOrExponent = /^[+-]?(?:(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)$/
 
 /**
- * Parses a decimal with a point (design.md §3, Types). It has digits on at least one side of the point and an optional
- * exponent, and is finite as a double.
+ * Parses a decimal: an int in its range, or a number with a point and/or an exponent that is finite as a double
+ * (design.md §3, Types). Refuses an int out of range, because a double would silently change its digits.
  *
  * Returns the nearest double (`-0.0` is 0); undefined for any other text.
  */
-export function parsePointDecimal(text: string): number | undefined {
-  if (!withPoint.test(text)) return undefined
+export function parseDecimal(text: string): number | undefined {
+  if (!withPointOrExponent.test(text)) return parseInteger(text)
   const number = Number(text)
   return Number.isFinite(number) ? number + 0 : undefined
-}
-
-/**
- * Parses a decimal: an int in its range, or a number with a point (design.md §3, Types). Refuses an int out of range,
- * because a double would silently change its digits.
- */
-export function parseDecimal(text: string): number | undefined {
-  return parseInteger(text) ?? parsePointDecimal(text)
 }

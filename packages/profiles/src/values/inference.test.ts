@@ -15,7 +15,12 @@ const latin1 = Buffer.from([0x63, 0x61, 0x66, 0xe9])
 describe('ColumnInference', () => {
   test.each([
     ['datetimes of several forms', ['2024-01-02', '2024-01-02T03:04Z'], 'datetime'],
-    ['ints', ['1', '-2', '+003'], 'int'],
+    ['ints', ['1', '-2', '003'], 'int'],
+    ['numbers with a leading +', ['+41791234567', '+1'], 'string'],
+    ['a decimal with a leading + among others', ['1.5', '+1.5'], 'string'],
+    ['exponents beside a point', ['1e+05', '1234.5', '9E-06', '7'], 'decimal'],
+    ['an exponent beside ints', ['1', '1e5'], 'string'],
+    ['an exponent that is not finite', ['1.5', '1e400'], 'string'],
     ['numbers with a point', ['1.5', '.5'], 'decimal'],
     ['ints and a number with a point', ['1', '2', '3.0', '4'], 'decimal'],
     ['text', ['a'], 'string'],
@@ -39,7 +44,19 @@ describe('ColumnInference', () => {
   })
 
   const cells = fc.array(
-    fc.constantFrom('1', '-7', '1.5', '.5', '2024-01-02', '2024-01-02T03:04Z', 'x', '', '9007199254740992'),
+    fc.constantFrom(
+      '1',
+      '-7',
+      '+7',
+      '1.5',
+      '.5',
+      '1e5',
+      '2024-01-02',
+      '2024-01-02T03:04Z',
+      'x',
+      '',
+      '9007199254740992',
+    ),
   )
 
   test('the order of the values does not matter', () => {

@@ -12,8 +12,7 @@ export class ColumnInference {
    * count.
    */
   add(source: Buffer, start = 0, end = source.length): void {
-    // A string column stays a string column.
-    if (start === end || this.#inference.type() === 'string') return
+    if (start === end) return
     const text = decodeCell(source, start, end)
     if (text !== undefined) this.#inference.add(text)
   }

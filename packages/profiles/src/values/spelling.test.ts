@@ -25,10 +25,10 @@ describe('numbers that lose their spelling', () => {
     ['a leading +', ['+1', '1'], 'int', '1 of 2 values begin with +, which int does not keep', ['+1']],
     [
       'over 15 digits in a decimal',
-      ['1234567890.123456', '0.00012345', '1.5e300'],
+      ['1234567890.123456', '0.00012345', '1.5e300', '1234567890123456E3'],
       'decimal',
-      '1 of 3 values have more than 15 significant digits, which decimal does not keep',
-      ['1234567890.123456'],
+      '2 of 4 values have more than 15 significant digits, which decimal does not keep',
+      ['1234567890.123456', '1234567890123456E3'],
     ],
   ] as const)('are counted with %s', (_, numbers, type, message, examples) => {
     expect(lossesOf(numbers, type)).toEqual([{ message, examples: [...examples] }])

@@ -35,7 +35,7 @@ const losses: readonly Loss[] = [
     text: `have more than ${exactDigits} significant digits`,
     types: ['decimal'],
     // An int is exact, in a decimal column too.
-    affects: (number) => number.includes('.') && significantDigits(number) > exactDigits,
+    affects: (number) => /[.e]/i.test(number) && significantDigits(number) > exactDigits,
   },
 ]
 

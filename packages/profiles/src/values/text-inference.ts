@@ -1,6 +1,6 @@
 import type { ValueType } from '@sluice/contract/value-type'
 import { parseDatetime } from './datetime.ts'
-import { parseDecimal, parsePointDecimal } from './decimal.ts'
+import { parseDecimal } from './decimal.ts'
 import { parseInteger } from './int.ts'
 import { type SpellingLoss, SpellingLosses } from './spelling.ts'
 
@@ -11,26 +11,33 @@ import { type SpellingLoss, SpellingLosses } from './spelling.ts'
  * are ints in range. If all are numbers, and at least one has a point, the type is decimal. Otherwise it is string.
  */
 export class TextInference {
-  #type: ValueType | undefined
+  /** Number of values of each form. */
+  readonly #counts: Record<Form, number> = { int: 0, point: 0, exponent: 0, datetime: 0, other: 0 }
   readonly #losses = new SpellingLosses()
 
   /** Adds the next value of the column. An empty value does not count. */
   add(text: string): void {
-    // A string column stays a string column.
-    if (text === '' || this.#type === 'string') return
-    const type = narrowestType(text)
-    this.#type = combine(this.#type, type)
-    if (isNumeric(type)) this.#losses.add(text)
+    if (text === '') return
+    const form = formOf(text)
+    this.#counts[form]++
+    if (form === 'int' || form === 'point' || form === 'exponent') this.#losses.add(text)
   }
 
   /** Returns the type of all values so far; undefined if there was none. */
   type(): ValueType | undefined {
-    return this.#type
+    const { int, point, exponent, datetime, other } = this.#counts
+    const numbers = int + point + exponent
+    if (numbers + datetime + other === 0) return undefined
+    if (other > 0 || (numbers > 0 && datetime > 0)) return 'string'
+    if (datetime > 0) return 'datetime'
+    if (point > 0) return 'decimal'
+    return exponent > 0 ? 'string' : 'int'
   }
 
   /** Returns what values so far lose in the inferred type. Only int and decimal lose anything. */
   losses(): SpellingLoss[] {
-    return this.#type === 'int' || this.#type === 'decimal' ? this.#losses.in(this.#type) : []
+    const type = this.type()
+    return type === 'int' || type === 'decimal' ? this.#losses.in(type) : []
   }
 }
 
@@ -48,17 +55,13 @@ export function isOfType(text: string, type: ValueType): boolean {
   }
 }
 
-function narrowestType(text: string): ValueType {
+/** What a value looks like. A number with an exponent and no point, such as `12e5`, may be an identifier. */
+type Form = 'int' | 'point' | 'exponent' | 'datetime' | 'other'
+
+function formOf(text: string): Form {
+  // A value with a leading + may be a phone number.
+  if (text.startsWith('+')) return 'other'
   if (parseInteger(text) !== undefined) return 'int'
-  if (parsePointDecimal(text) !== undefined) return 'decimal'
-  return parseDatetime(text) !== undefined ? 'datetime' : 'string'
-}
-
-function combine(column: ValueType | undefined, value: ValueType): ValueType {
-  if (column === undefined || column === value) return value
-  return isNumeric(column) && isNumeric(value) ? 'decimal' : 'string'
-}
-
-function isNumeric(type: ValueType): boolean {
-  return type === 'int' || type === 'decimal'
+  if (parseDecimal(text) !== undefined) return text.includes('.') ? 'point' : 'exponent'
+  return parseDatetime(text) !== undefined ? 'datetime' : 'other'
 }

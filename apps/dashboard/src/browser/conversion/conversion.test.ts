@@ -101,7 +101,7 @@ test('an import reads the cells of the file, whatever its encoding, separator an
         const source = table.map((cells) => cells.map(quote).join(separator) + lineBreak).join('')
         const dialect = { separator, lineBreak: lineBreak === '\r' ? '\r' : '\n' } as const
         const converted = await convert(encode(source, encoding), plan({ encoding, dialect }), chunkBytes)
-        expect(await readTable(converted)).toEqual(table)
+        expect(await readTable(converted)).toEqual(table.filter((cells) => cells.some((cell) => cell !== '')))
       },
     ),
   )

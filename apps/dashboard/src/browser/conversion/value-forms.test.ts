@@ -17,16 +17,29 @@ describe('a number with a decimal comma', () => {
     ['007', '007'],
     [',5', '0.5'],
     ['1,5E+03', '1.5E+03'],
+    ['1E+021', '1E+021'],
   ])('%s becomes %s', (text, converted) => {
     expect(convertValue(text, 'decimal-comma')).toBe(converted)
   })
 
-  test.each(['', ',', '-', '1.5', '1,', '1,5,2', '12.34,5', '1.234 567,8', '1.2345', 'n/a', '1,5 €', ' 1,5', '5E3'])(
-    '%j is none',
-    (text) => {
-      expect(convertValue(text, 'decimal-comma')).toBeUndefined()
-    },
-  )
+  test.each([
+    '',
+    ',',
+    '-',
+    '1.5',
+    '1,',
+    '1,5,2',
+    '12.34,5',
+    '1.234 567,8',
+    '1.2345',
+    'n/a',
+    '1,5 €',
+    ' 1,5',
+    '1.234E3',
+    'E3',
+  ])('%j is none', (text) => {
+    expect(convertValue(text, 'decimal-comma')).toBeUndefined()
+  })
 
   test('keeps its value, however it is grouped', () => {
     const number = fc.tuple(fc.integer({ min: -1e12, max: 1e12 }), fc.integer({ min: 0, max: 999 }))
@@ -85,6 +98,7 @@ describe('a date', () => {
 
 test.each([
   [['1,5', '', '2'], ['decimal-comma']],
+  [['1,5', '1E+021'], ['decimal-comma']],
   [['1,5', 'n/a'], []],
   [['1.234', '5.678'], []],
   [['31.12.2026', '01.02.2026'], ['day-first']],

@@ -19,6 +19,9 @@ const numberForm = new RegExp(
   String.raw`^(?<minus>[+-]?)(?<whole>${groups}|\d*)(?:,(?<fraction>\d+)(?<exponent>[eE][+-]?\d+)?)?$`,
 )
 
+/** Spreadsheets write large and small numbers with an exponent, and often without a decimal comma. */
+const withExponent = /^[+-]?\d+[eE][+-]?\d+$/
+
 const dateForm =
   /^(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:(?:, ?|[ T])(\d{1,2}):(\d\d)(?::(\d\d))?(?:[ \u00a0\u202f]?([AaPp])\.?[Mm]\.?)?)?$/
 
@@ -35,6 +38,7 @@ export function convertValue(text: string, form: ValueForm): string | undefined 
 }
 
 function withPoint(text: string): string | undefined {
+  if (withExponent.test(text)) return text
   const { minus, whole, fraction, exponent = '' } = numberForm.exec(text)?.groups ?? {}
   const digits = whole?.replaceAll(/\D/g, '')
   if (digits === undefined) return undefined
