@@ -30,6 +30,8 @@ export interface Rules {
   batchRows: number
   inferenceRows: number
   declared?: Readonly<Record<string, ValueType>>
+  /** Number of rows that are applied. The others only take part in the inference of types. Default: all rows. */
+  appliedRows?: number
   clearMarker?: string | undefined
 }
 
@@ -37,9 +39,10 @@ export interface Rules {
 export function applyTable(
   { header, rows: lines }: Table,
   { users, keys, profiles: before }: World,
-  { batchRows, inferenceRows, declared = {}, clearMarker }: Rules,
+  { batchRows, inferenceRows, declared = {}, appliedRows = lines.length, clearMarker }: Rules,
 ): Expected {
   const rows = lines.filter((cells) => cells.some(({ length }) => length > 0))
+  const end = Math.min(rows.length, appliedRows)
   const columns = header.map((name, index) => ({ name, index })).filter(({ name }) => !reserved.includes(name))
   const userAt = header.indexOf('user_id')
   const types = new Map<string, ValueType>()
@@ -57,10 +60,10 @@ export function applyTable(
 
   const profiles: Expected['profiles'] = new Map(users.map((user) => [user, new Map(before?.get(user))]))
   const errors: Expected['errors'] = []
-  for (let start = 0; start < rows.length; start += batchRows) {
+  for (let start = 0; start < end; start += batchRows) {
     const batch = rows.slice(start, start + batchRows)
     settle(batch)
-    for (const row of batch) {
+    for (const row of batch.slice(0, end - start)) {
       const messages: string[] = row.length > header.length ? ['too many values'] : []
       const values: [string, string | number | undefined][] = []
       for (const [index, name] of header.entries()) {
@@ -88,7 +91,7 @@ export function applyTable(
       }
     }
   }
-  return { types, keys: registered, profiles, errors, applied: rows.length - errors.length }
+  return { types, keys: registered, profiles, errors, applied: end - errors.length }
 }
 
 const reserved = ['user_id', 'SERVICE_ERRORS']

@@ -13,6 +13,8 @@ export interface ClientApp {
   token: string
   /** Addresses of two members. Mails to the first arrive; the mail server rejects the second permanently. */
   emails: readonly [string, string]
+  /** The values that the first user has before any upload. */
+  firstProfile: Readonly<Record<string, string>>
   /** Uploaded files by import ID. */
   files: Map<string, GeneratedFile>
 }
@@ -21,14 +23,31 @@ export interface ClientApp {
 const answerTimeoutMs = 5_000
 const attempts = 200
 
-/** Creates an app with the users of {@link generatedUsers}. */
-export async function openClientApp({ db }: Pick<Deployment, 'db'>): Promise<ClientApp> {
+/** Values of a profile that is as large as the limits allow, beside the keys of {@link generatedUsers}' files. */
+export const largestProfile = Object.fromEntries(
+  Array.from({ length: 490 }, (_, number) => [`key ${number} `.padEnd(255, 'k'), `${number}`.padEnd(255, 'é')]),
+)
+
+/** Creates an app with the users of {@link generatedUsers}, of which the first may already have a profile. */
+export async function openClientApp(
+  { db }: Pick<Deployment, 'db'>,
+  profile: ClientApp['firstProfile'] = {},
+): Promise<ClientApp> {
   const name = crypto.randomUUID()
   const emails = [`${name}@example.com`, `rejected-${name}@example.com`] as const
   const { appId, apiToken } = await createApp(db, { name, email: emails[0] })
   await db.insertInto('members').values({ app_id: appId, email: emails[1] }).execute()
   await registerUsers(db, appId, generatedUsers)
-  return { appId, token: apiToken, emails, files: new Map() }
+  const keys = Object.keys(profile).map((key) => ({ app_id: appId, key, type: 'string' as const }))
+  if (keys.length > 0) {
+    await db.insertInto('profile_keys').values(keys).execute()
+    const [user = ''] = generatedUsers
+    await db
+      .insertInto('profiles')
+      .values({ app_id: appId, user_id: user, attributes: JSON.stringify(profile) })
+      .execute()
+  }
+  return { appId, token: apiToken, emails, firstProfile: profile, files: new Map() }
 }
 
 /** An import whose first request was answered. */

@@ -8,7 +8,7 @@ import { findOrphans } from '../../environment/orphans.ts'
 import { until } from '../../environment/wait.ts'
 import { type ClientApp, retry } from './client.ts'
 import type { Deployment } from './deployment.ts'
-import { type ExpectedImport, expectApp, modelSettings } from './expectation.ts'
+import { type ExpectedImport, expectApp } from './expectation.ts'
 import { observe } from './watcher.ts'
 
 /** The parts of a deployment that are compared with the model. */
@@ -72,12 +72,9 @@ async function compareApp(
     const file = app.files.get(importId)
     const rows = views.get(importId)?.rows_total ?? 0
     if (file === undefined) return []
-    if (!isCancelled(importId)) return [{ file }]
-    const isWhole = rows % modelSettings.batchRows === 0 || rows === file.table.rows.length
-    compare(`${rows} rows of cancelled ${importId} to be whole batches`, isWhole, true)
-    return [{ file, cancelledAfter: rows }]
+    return [isCancelled(importId) ? { file, cancelledAfter: rows } : { file }]
   })
-  const expected = expectApp(runs)
+  const expected = expectApp(runs, app.firstProfile)
   for (const [index, importId] of ended.entries()) {
     const end = expected.imports[index]
     const view = views.get(importId)

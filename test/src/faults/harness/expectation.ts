@@ -1,5 +1,6 @@
 import type { ValueType } from '@sluice/contract'
 import { applyTable } from '../../imports/model.ts'
+import type { ClientApp } from './client.ts'
 import { type GeneratedFile, generatedUsers, write } from './generate.ts'
 
 /**
@@ -34,10 +35,11 @@ export interface RunFile {
   cancelledAfter?: number
 }
 
-/** Applies files in order to an app that has only users, as service.md and design.md specify. */
-export function expectApp(runs: readonly RunFile[]): ExpectedApp {
-  const app: ExpectedApp = { imports: [], profiles: {}, keys: {} }
-  for (const user of generatedUsers) app.profiles[user] = {}
+/** Applies files in order to an app that has only users and one profile, as service.md and design.md specify. */
+export function expectApp(runs: readonly RunFile[], firstProfile: ClientApp['firstProfile']): ExpectedApp {
+  const types = Object.keys(firstProfile).map((key) => [key, 'string'] as const)
+  const app: ExpectedApp = { imports: [], profiles: {}, keys: Object.fromEntries(types) }
+  for (const [index, user] of generatedUsers.entries()) app.profiles[user] = index === 0 ? { ...firstProfile } : {}
   for (const { file, cancelledAfter } of runs) {
     if (file.refusal !== undefined && cancelledAfter === undefined) {
       app.imports.push(refused(file.refusal))
@@ -48,8 +50,9 @@ export function expectApp(runs: readonly RunFile[]): ExpectedApp {
       continue
     }
     const world = { users: generatedUsers, keys: new Map(Object.entries(app.keys)) }
-    const { header, rows } = { ...file.table, rows: file.table.rows.slice(0, cancelledAfter) }
-    const applied = applyTable({ header, rows }, world, modelSettings)
+    const { header, rows } = file.table
+    const read = cancelledAfter ?? rows.length
+    const applied = applyTable(file.table, world, { ...modelSettings, appliedRows: read })
     if (!file.dryRun) {
       app.keys = Object.fromEntries(applied.keys)
       for (const [user, values] of applied.profiles)
@@ -59,7 +62,7 @@ export function expectApp(runs: readonly RunFile[]): ExpectedApp {
     app.imports.push({
       state: cancelledAfter === undefined ? 'completed' : 'cancelled',
       error: null,
-      rows_total: rows.length,
+      rows_total: read,
       rows_applied: file.dryRun ? 0 : applied.applied,
       rows_failed: errors.length,
       types: Object.fromEntries(applied.types),

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { seeded } from '../../environment/random.ts'
 import type { AppProcess } from './app-process.ts'
-import { openClientApp } from './client.ts'
+import { largestProfile, openClientApp } from './client.ts'
 import { compareWithModel } from './comparison.ts'
 import { type Deployment, startDeployment } from './deployment.ts'
 import { redisFaults, survivableFaults } from './faults.ts'
@@ -101,7 +101,7 @@ async function addRound(
   { seed, queue, roundMs, longestFaultMs }: LongRun,
 ): Promise<void> {
   const seedOfRound = seed + 1_000 * figures.rounds
-  const clients = await Promise.all(Array.from({ length: apps }, () => openClientApp(deployment)))
+  const clients = await Promise.all(Array.from({ length: apps }, () => openClientApp(deployment, largestProfile)))
   const over = new AbortController()
   const working = Promise.all([
     others.keepAsking(over.signal),

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '@sluice/database'
 import { type Random, seeded } from '../../environment/random.ts'
 import { until } from '../../environment/wait.ts'
-import { type ClientApp, cancel, openClientApp, request, retry, send, upload } from './client.ts'
+import { type ClientApp, cancel, largestProfile, openClientApp, request, retry, send, upload } from './client.ts'
 import { type Comparison, compareWithModel } from './comparison.ts'
 import { type Deployment, startDeployment } from './deployment.ts'
 import { faults, redisFaults } from './faults.ts'
@@ -60,7 +60,7 @@ const openImportsLimit = 4
 export async function runAtRandom(run: RandomRun): Promise<RunFigures> {
   const deployment = await startDeployment({ workers: run.workers, queue: run.queue, ...shortWaits })
   try {
-    const apps = await Promise.all(Array.from({ length: run.apps }, () => openClientApp(deployment)))
+    const apps = await Promise.all(Array.from({ length: run.apps }, () => openClientApp(deployment, largestProfile)))
     const over = new AbortController()
     const uploading = Promise.all(
       apps.map((app, index) => keepUploading(deployment, app, seeded(run.seed + index), over.signal)),
