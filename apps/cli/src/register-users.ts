@@ -15,9 +15,10 @@ const longestLine = 4096
  * Registers the user IDs of a stream, one per line. Reads the next lines while the preceding ones are written, with
  * constant memory.
  *
- * Empty lines are skipped; all other lines are used unchanged. CRs directly before LF, or at the end, end a line with it.
- * Throws {@link Failure} with the number of the line if an ID cannot be registered, or if the line has another CR: its
- * IDs may be separated by CR alone. Preceding IDs may then be registered already, and registering them again is harmless.
+ * Empty lines are skipped; all other lines are used unchanged. CRs directly before LF, or at the end, belong to the
+ * line break. Throws {@link Failure} with the number of the line if an ID cannot be registered, or if the line has another
+ * CR: its IDs may be separated by CR alone. Preceding IDs may then be registered already, and registering them again is
+ * harmless.
  */
 export async function registerFrom(
   db: Database,

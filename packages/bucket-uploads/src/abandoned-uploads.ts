@@ -22,7 +22,7 @@ const isOld = sql<boolean>`started_at < now() - make_interval(days => ${abandone
 /** A deletion has completed since the upload was sent, so the upload may name deleted users. */
 const isBeforeDeletion = sql<boolean>`(
   started_at < now() - make_interval(hours => ${hoursAfterDeletion}) and exists (
-    select from recently_deleted_users d where d.app_id = bucket_uploads.app_id and d.deleted_at > bucket_uploads.sent_at
+    select from recently_deleted_users d where d.app_id = bucket_uploads.app_id and d.data_order > bucket_uploads.data_order
   )
 )`
 

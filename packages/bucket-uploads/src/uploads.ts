@@ -4,6 +4,7 @@ import { queueStoredFile, sweepLater, uploadKey, withinWaitingLimit } from '@slu
 import type { Relay } from '@sluice/storage'
 import type { UploadContext } from './context.ts'
 import { findImportedFile, type ImportedFile, isImportId } from './files.ts'
+import { orderOfFile } from './order-of-file.ts'
 import { hashesOf, type UploadOrigin } from './upload-hash.ts'
 
 /** A bucket upload in flight. Its object has a key of its own, so files of the same name never replace each other. */
@@ -36,7 +37,10 @@ export async function beginUpload(
     app_id: appId,
     file_name: fileName,
     // If storage's clock is ahead, `sentAt` may be in the future.
-    ...(sentAt !== undefined && { sent_at: sql<Date>`least(now(), ${sentAt}::timestamptz)` }),
+    ...(sentAt !== undefined && {
+      sent_at: sql<Date>`least(now(), ${sentAt}::timestamptz)`,
+      data_order: orderOfFile(appId, sentAt),
+    }),
   }
   const row = await withinWaitingLimit(db, appId, settings.WAITING_IMPORTS_LIMIT, (tx) =>
     tx.insertInto('bucket_uploads').values(values).returningAll().executeTakeFirstOrThrow(),
@@ -156,8 +160,8 @@ export async function finishUpload(
   const contentType = await contentTypeOf(relay, upload)
   const { etag, byteSize } = stored
   const outcome = await db.transaction().execute(async (tx) => {
-    const sentAt = await removeUpload(tx, upload)
-    if (sentAt === undefined) return 'gone'
+    const sent = await removeUpload(tx, upload)
+    if (sent === undefined) return 'gone'
     const hashes = await hashesOf(tx, appId, origin)
     const about = {
       appId,
@@ -168,7 +172,7 @@ export async function finishUpload(
       etag,
       byteSize,
       fileName,
-      sentAt,
+      ...sent,
     } as const
     if (hashes !== undefined && (await queueStoredFile(tx, { ...about, ...hashes }))) return 'queued'
     await sweepLater(tx, upload)
@@ -238,15 +242,17 @@ async function contentTypeOf(relay: Relay, { fileName, objectKey }: BucketUpload
   return isGzip(start) ? 'application/gzip' : 'text/csv'
 }
 
-/** Deletes an upload's row. Returns the time at which the file was sent, or undefined if there is no row. */
-async function removeUpload(db: Database, { appId, importId }: BucketUpload): Promise<string | undefined> {
-  const removed = await db
+/** Deletes an upload's row. Returns when the file was sent, or undefined if there is no row. */
+async function removeUpload(
+  db: Database,
+  { appId, importId }: BucketUpload,
+): Promise<{ sentAt: string; dataOrder: number } | undefined> {
+  return await db
     .deleteFrom('bucket_uploads')
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)
-    .returning(sql<string>`sent_at::text`.as('sent_at'))
+    .returning([sql<string>`sent_at::text`.as('sentAt'), 'data_order as dataOrder'])
     .executeTakeFirst()
-  return removed?.sent_at
 }
 
 /** Returns at most `limit` uploads for which `condition` holds, oldest first. */

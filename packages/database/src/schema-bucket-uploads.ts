@@ -25,6 +25,8 @@ export interface BucketUploadsTable {
    * (an unannounced file), because it was found only later.
    */
   sent_at: Timestamp
+  /** As in `imports`. */
+  data_order: Generated<number>
   /** Bytes of all parts, including parts in flight. */
   part_bytes: Generated<number>
 }

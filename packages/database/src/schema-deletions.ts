@@ -57,4 +57,6 @@ export interface RecentlyDeletedUsersTable {
   user_hash: Buffer
   /** By the clock of Postgres, even if `runDeletions` of packages/deletions is called with another time. */
   deleted_at: Timestamp
+  /** Data with a lower number was sent before the deletion. */
+  data_order: Generated<number>
 }

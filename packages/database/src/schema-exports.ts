@@ -24,6 +24,8 @@ export interface ExportsTable {
   files_removed_at: NullableTimestamp
   /** When the files are removed a second time. Until then, a late write may store a removed file again. */
   sweep_at: NullableTimestamp
+  /** Drawn from `data_order` before the attempt's snapshot: deletions with a lower number are in the snapshot. */
+  snapshot_order: number | null
   requested_at: Timestamp
   started_at: NullableTimestamp
   finished_at: NullableTimestamp

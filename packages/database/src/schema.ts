@@ -137,8 +137,8 @@ interface ImportsTable {
   dry_run: Generated<boolean>
   /** The import that this import retries, with the same file and options. The retried import may be removed by now. */
   retry_of: string | null
-  /** When the data of a retry was first sent; null for other imports, whose data counts as sent at `requested_at`. */
-  data_sent_at: NullableTimestamp
+  /** Deletions with a higher number completed after the data was sent. A retry has the number of the first import. */
+  data_order: Generated<number>
   object_key: string
   /** The name that the file has for its owner; null if it is not known. */
   file_name: string | null
@@ -218,10 +218,10 @@ interface ImportsTable {
   error_file_secret: string | null
   error_file_expires_at: NullableTimestamp
   files_removed_at: NullableTimestamp
-  /** When a deletion last dropped the rows that were kept for the error file; null if no deletion did. */
-  error_rows_since: NullableTimestamp
+  /** Number of `data_order` when rows that were kept for the error file were last dropped; null if they never were. */
+  error_rows_since: number | null
 
-  /** Time of the first request, or of the start of the upload. The import's data counts as sent at this time. */
+  /** Time of the first request, or of the start of the upload. */
   requested_at: Timestamp
   queued_at: NullableTimestamp
   started_at: NullableTimestamp

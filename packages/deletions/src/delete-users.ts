@@ -112,7 +112,7 @@ async function settleUsers(
     ), recent as (
       insert into recently_deleted_users (app_id, user_hash, deleted_at)
       select ${appId}::integer, ${recentlyDeletedHash(appId, sql`user_id`)}, clock_timestamp() from doomed
-      on conflict (app_id, user_hash) do update set deleted_at = excluded.deleted_at
+      on conflict (app_id, user_hash) do update set deleted_at = excluded.deleted_at, data_order = excluded.data_order
     ), counts as (
       select request_id, count(*) as settled, 0 as deleted from doomed group by request_id
       union all

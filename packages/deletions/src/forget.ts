@@ -1,13 +1,14 @@
 import { sql } from '@sluice/database'
-import { unfinishedStates } from '@sluice/imports'
 import type { DeletionContext } from './context.ts'
 
 /**
- * Hashes of deleted IDs are kept for at least this many days. If an import or a bucket upload waits for longer, the
- * hashes are kept until it has ended. The minimum covers unannounced files, which nobody knows of until maintenance
- * finds them.
+ * Hashes of deleted IDs are kept for at least this many days, and as long as the app has a file that was sent before
+ * the deletion. The minimum covers unannounced files, which nobody knows of until maintenance finds them.
  */
 const keptDays = 30
+
+/** Follows every number of `data_order`. */
+const newest = sql.lit(Number.MAX_SAFE_INTEGER)
 
 /** Maximum number of hashes that one transaction removes. */
 const batchHashes = 10_000
@@ -25,18 +26,15 @@ export async function forgetDeletedUsers({ db, shutdown }: Pick<DeletionContext,
         from apps a
         cross join lateral (
           select least(
-            (
-              select min(coalesce(data_sent_at, requested_at)) from imports i
-              where i.app_id = a.app_id and i.state in ${unfinishedStates}
-            ),
-            (select min(sent_at) from bucket_uploads u where u.app_id = a.app_id),
-            now() - make_interval(days => ${keptDays})
-          ) as until
+            (select min(data_order) from imports i where i.app_id = a.app_id and i.files_removed_at is null),
+            (select min(data_order) from bucket_uploads u where u.app_id = a.app_id)
+          ) as oldest
         ) kept
         cross join lateral (
           select d.app_id, d.user_hash from recently_deleted_users d
-          where d.app_id = a.app_id and d.deleted_at < kept.until
-          order by d.deleted_at limit ${batchHashes}
+          where d.app_id = a.app_id and d.data_order < coalesce(kept.oldest, ${newest})
+            and d.deleted_at < now() - make_interval(days => ${keptDays})
+          order by d.data_order limit ${batchHashes}
         ) old
         limit ${batchHashes}
       )

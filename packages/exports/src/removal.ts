@@ -16,9 +16,15 @@ interface StoredExport extends ExportId {
 
 type RemovalContext = Pick<ExportContext, 'db' | 'storage' | 'log' | 'shutdown'>
 
+/** The last snapshot of an export is from before a deletion of users. */
+const isBeforeDeletion = sql<boolean>`coalesce(
+  snapshot_order < (select max(d.data_order) from recently_deleted_users d where d.app_id = exports.app_id), false
+)`
+
 /**
- * Removes the files of an app's exports, because a deletion completes: they may hold data of deleted users. Their links
- * are answered 410. An export that runs begins again with a new snapshot. Safe to repeat.
+ * Removes the files of an app's exports from before the last deletion of users, because a deletion completes: they may
+ * hold data of deleted users. Their links are answered 410. An export that runs begins again with a new snapshot. Safe
+ * to repeat: exports from after the deletion stay.
  *
  * Returns the number of exports whose files could not be removed. Throws when the process shuts down.
  */
@@ -31,27 +37,28 @@ export async function removeExportsOfApp(context: RemovalContext, appId: number)
       attempt: sql<number>`attempt + 1`,
       tries: sql<number>`greatest(tries - 1, 0)`,
       lease_until: null,
-      sweep_at: sql<Date>`now() + make_interval(hours => ${lastWriteHours})`,
     })
     .where('app_id', '=', appId)
     .where('state', '=', 'processing')
+    .where(isBeforeDeletion)
     .execute()
   const rows = await db
     .selectFrom('exports')
-    .select(['export_id', 'attempt', 'state'])
+    .select(['export_id', 'attempt', 'state', isBeforeDeletion.as('is_before')])
     .where('app_id', '=', appId)
     .where('files_removed_at', 'is', null)
     .where('attempt', '>', 0)
     .execute()
   let failures = 0
-  for (const { export_id: exportId, attempt, state } of rows) {
+  for (const { export_id: exportId, attempt, state, is_before: isBefore } of rows) {
     shutdown?.throwIfAborted()
     const stored = { appId, exportId, attempt }
     const hasEnded = state === 'completed' || state === 'failed'
-    // The current attempt of an export that has not ended uses a new snapshot, so only files of earlier attempts are
-    // removed.
-    if (!(await clear(context, stored, hasEnded ? attempt : attempt - 1))) failures += 1
-    else if (hasEnded) await noteRemoved(context, stored)
+    // Only the last attempt can have a snapshot from after the deletion. The next attempt of a queued export will.
+    const upTo = state === 'queued' || (isBefore && hasEnded) ? attempt : attempt - 1
+    if (!(await clear(context, stored, upTo))) failures += 1
+    else if (isBefore && hasEnded) await noteRemoved(context, stored)
+    else if (upTo > 0) await sweepLater(context, stored)
   }
   return failures
 }
@@ -109,6 +116,16 @@ async function noteRemoved({ db }: RemovalContext, { appId, exportId }: StoredEx
     .where('app_id', '=', appId)
     .where('export_id', '=', exportId)
     .where('finished_at', 'is not', null)
+    .execute()
+}
+
+/** Schedules a second removal: a worker that was stopped may still write the file of an earlier attempt. */
+async function sweepLater({ db }: RemovalContext, { appId, exportId }: StoredExport): Promise<void> {
+  await db
+    .updateTable('exports')
+    .set({ sweep_at: sql<Date>`now() + make_interval(hours => ${lastWriteHours})` })
+    .where('app_id', '=', appId)
+    .where('export_id', '=', exportId)
     .execute()
 }
 

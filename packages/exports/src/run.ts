@@ -4,7 +4,7 @@ import { createGzip } from 'node:zlib'
 import { fileMessages, limits, userIdColumn } from '@sluice/contract'
 import { headerLine } from '@sluice/csv'
 import { type CopiedBytes, copyOut, type Database, sql } from '@sluice/database'
-import { registeredKeys } from '@sluice/profiles'
+import { keepUsers, registeredKeys } from '@sluice/profiles'
 import { enqueueEvent, isEventChosen } from '@sluice/webhooks'
 import { type ExportClaim, ExportClaimLost, heldBy, keepClaim, retryPausesSeconds } from './claim.ts'
 import { type ExportContext, exportKey } from './context.ts'
@@ -70,6 +70,7 @@ async function writeFile(
   signal: AbortSignal,
 ): Promise<number> {
   const key = exportKey(claim, claim.attempt)
+  await noteSnapshot(db, claim)
   let failure: unknown
   let copied: CopiedBytes | undefined
   const copyColumns = (columns: readonly ExportColumn[]) => async (source: CopiedBytes) => {
@@ -99,6 +100,19 @@ async function writeFile(
   }
   // Postgres reports the number of rows after the last row, so it is known only now.
   return copied?.rowCount ?? 0
+}
+
+/**
+ * Numbers the snapshot that follows. Waits for deletions in flight: one with a lower number must have committed, or the
+ * snapshot would still have its users.
+ */
+async function noteSnapshot(db: Database, claim: ExportClaim): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await sql`select ${keepUsers(claim.appId)}`.execute(tx)
+    const noted = heldBy(tx, claim).set({ snapshot_order: sql<number>`nextval('data_order')` })
+    if ((await noted.executeTakeFirst()).numUpdatedRows === 0n)
+      throw new ExportClaimLost('the export was restarted or ended')
+  })
 }
 
 async function columnsOf(tx: Database, { appId, keys }: ExportClaim): Promise<ExportColumn[]> {

@@ -36,7 +36,7 @@ export async function removeOldFiles(context: ImportContext): Promise<number> {
 
 /** A deletion completed since the data of import `i` was sent, so its files may name deleted users. */
 export const followsDeletion = sql`exists (
-  select from recently_deleted_users d where d.app_id = i.app_id and d.deleted_at > coalesce(i.data_sent_at, i.requested_at)
+  select from recently_deleted_users d where d.app_id = i.app_id and d.data_order > i.data_order
 )`
 
 /**

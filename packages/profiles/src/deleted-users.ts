@@ -7,21 +7,21 @@ export function recentlyDeletedHash(appId: number, userId: RawBuilder<unknown>):
 }
 
 /**
- * Returns an expression that tells whether any user ID of the app was deleted after `sentAt`. It costs one lookup in an
- * index, so statements that run anyway include it.
+ * Returns an expression that tells whether any user ID of the app was deleted after data with this number was sent. It
+ * costs one lookup in an index, so statements that run anyway include it.
  */
-export function deletedSince(appId: number, sentAt: string): RawBuilder<unknown> {
+export function deletedSince(appId: number, dataOrder: number): RawBuilder<unknown> {
   return sql`exists (
-    select from recently_deleted_users where app_id = ${appId}::integer and deleted_at > ${sentAt}::timestamptz
+    select from recently_deleted_users where app_id = ${appId}::integer and data_order > ${dataOrder}::bigint
   )`
 }
 
-/** Returns the numbers of a batch's users whose IDs were deleted after `sentAt`. */
+/** Returns the numbers of a batch's users whose IDs were deleted after data with this number was sent. */
 export async function lookUpDeleted(
   tx: Database,
   appId: number,
   batch: ProfileBatch,
-  sentAt: string,
+  dataOrder: number,
 ): Promise<readonly number[]> {
   const { rows } = await sql<{ deleted: number[] | null }>`
     /* prepared */
@@ -37,7 +37,7 @@ export async function lookUpDeleted(
     join (
       select user_hash from recently_deleted_users
       where app_id = ${appId}::integer and user_hash = any((select array_agg(user_hash) from given)::bytea[])
-        and deleted_at > ${sentAt}::timestamptz
+        and data_order > ${dataOrder}::bigint
       offset 0
     ) d on d.user_hash = g.user_hash
   `.execute(tx)

@@ -1,4 +1,5 @@
 import { beginUpload, finishUpload, importUnannouncedFiles, pathOf } from '@sluice/bucket-uploads'
+import { sql } from '@sluice/database'
 import { noticeUploads, receiveImport, receiveUpload, requestImport } from '@sluice/imports'
 import { registeredKeys } from '@sluice/profiles'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -40,6 +41,14 @@ describe('a file that waits while a user is deleted', () => {
       'SERVICE_ERRORS,user_id,age\nuser_id is unregistered user,ghost,6\nage should be integer,bob,none\n',
     )
     expect(view).toMatchObject({ state: 'completed', rows_total: 7, rows_applied: 5, rows_failed: 2 })
+  })
+
+  test('is not applied, although the clock of a failover makes the deletion look earlier', async () => {
+    const importId = await queueFile(fixture, appId, csv)
+    await data.deleteAndRegisterAgain()
+    await sql`update recently_deleted_users set deleted_at = deleted_at - interval '10 s'`.execute(fixture.database.db)
+    await data.run(importId)
+    expect((await profilesOf(fixture, appId)).alice).toEqual({})
   })
 
   test('is checked by a dry run without the rows of deleted users (registered again: true)', async () => {

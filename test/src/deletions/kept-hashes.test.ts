@@ -1,7 +1,7 @@
 import { beginUpload } from '@sluice/bucket-uploads'
 import { connect, sql } from '@sluice/database'
 import { forgetDeletedUsers } from '@sluice/deletions'
-import { runImport } from '@sluice/imports'
+import { cancelImport, removeOldFiles, reportCancelled, runImport } from '@sluice/imports'
 import { registerUsers } from '@sluice/profiles'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
@@ -112,11 +112,10 @@ describe('the hashes of deleted IDs', () => {
     const { db } = fixture.database
     const time = sql`make_interval(days => ${days})`
     await sql`update recently_deleted_users set deleted_at = deleted_at - ${time}`.execute(db)
-    await sql`update imports set requested_at = requested_at - ${time}`.execute(db)
-    await sql`update bucket_uploads set sent_at = sent_at - ${time}`.execute(db)
+    await sql`update imports set finished_at = finished_at - ${time}`.execute(db)
   }
 
-  test('are kept for 30 days, and for as long as an import or an upload that was sent before is unfinished', async () => {
+  test('are kept for 30 days, and for as long as the app has an upload or a file that was sent before', async () => {
     const { db } = fixture.database
     const waiting = await queueFile(fixture, appId, 'user_id,n\nalice,1\n')
     const upload = await beginUpload(fixture.context, appId, 'people.csv')
@@ -132,10 +131,25 @@ describe('the hashes of deleted IDs', () => {
     await registerUsers(db, appId, ['alice'])
     await runImport(fixture.context, await claim(fixture, appId, waiting), new AbortController().signal)
     expect((await profilesOf(fixture, appId)).alice).toEqual({})
-    expect(await forgetDeletedUsers({ db })).toBe(0)
     await db.deleteFrom('bucket_uploads').where('import_id', '=', upload.importId).execute()
+    expect(await forgetDeletedUsers({ db })).toBe(0)
+    expect(await removeOldFiles(fixture.context)).toBe(1)
     expect(await forgetDeletedUsers({ db })).toBe(1)
     expect(await hashes()).toEqual([])
+  })
+
+  test('are kept while a cancelled import may be retried: its rows stay deleted, and so does its name', async () => {
+    const { db } = fixture.database
+    const cancelled = await queueFile(fixture, appId, 'user_id,n\nalice,1\n')
+    await db.updateTable('imports').set({ file_name: 'alice.csv' }).execute()
+    await deleteUser('alice')
+    await cancelImport(db, cancelled)
+    await reportCancelled(fixture.context)
+    await passDays(31)
+    expect(await forgetDeletedUsers({ db })).toBe(0)
+    expect(await removeOldFiles(fixture.context)).toBe(1)
+    expect(await db.selectFrom('imports').select('file_name').execute()).toEqual([{ file_name: null }])
+    expect(await forgetDeletedUsers({ db })).toBe(1)
   })
 
   test('differ between apps', async () => {

@@ -1,4 +1,5 @@
 import { sql } from '@sluice/database'
+import { runDeletions } from '@sluice/deletions'
 import { claimExport, dueExports, followExportLink, removeOldExports, requestExport, runExport } from '@sluice/exports'
 import { joinedProfileUpdates, removeValue } from '@sluice/profiles'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -211,6 +212,26 @@ describe('when the deletion of a user completes', () => {
     expect(await linkOf(exportId)).toBe('')
     expect(await fixture.storage.stat(`apps/${appId}/exports/${exportId}/1.csv.gz`)).toBeUndefined()
     expect(await exportApp(fixture, appId)).not.toContain('alice')
+  })
+
+  test('exports from after the users were deleted stay, however often the completion fails and is repeated', async () => {
+    await requestDeletion(fixture, appId, ['alice'], schedule.accepted)
+    const removeAll = () => Promise.reject(new Error('as expected'))
+    const failing = { ...fixture.deletions, storage: { ...fixture.storage, removeAll } }
+    await expect(runDeletions(failing, new Date(schedule.completion))).rejects.toThrow('not complete')
+    const exportId = await request(fixture, appId)
+    const claim = await claimExport(fixture.context)
+    const storage = {
+      ...fixture.storage,
+      writeStream: async (...args: Parameters<typeof fixture.storage.writeStream>) => {
+        await expect(runDeletions(failing, new Date(schedule.completion))).rejects.toThrow('not complete')
+        await fixture.storage.writeStream(...args)
+      },
+    }
+    const signal = new AbortController().signal
+    expect(claim && (await runExport({ ...fixture.context, storage }, claim, signal))).toBe('completed')
+    await runAt(fixture, schedule.completion)
+    expect(await follow(await linkOf(exportId))).toHaveProperty('url')
   })
 
   test('a running export begins again, and its file does not name the user', async () => {

@@ -154,7 +154,13 @@ test('an app that refuses new keys refuses them in files from the bucket as well
   const stat = await fixture.storage.stat(objectKey)
   await queueStoredFile(fixture.database.db, {
     ...{ appId, importId, objectKey, source: 'bucket', contentType: 'text/csv', checksum: null },
-    ...{ etag: stat?.etag ?? '', byteSize: stat?.byteSize ?? 0, fileName: 'a.csv', sentAt: new Date().toISOString() },
+    ...{
+      etag: stat?.etag ?? '',
+      byteSize: stat?.byteSize ?? 0,
+      fileName: 'a.csv',
+      sentAt: new Date().toISOString(),
+      dataOrder: 1,
+    },
     ...{ uploadHash: null, signatureHash: null },
   })
   // The setting at the time of the request counts, not the current setting.

@@ -62,7 +62,7 @@ async function merge(rows: [string, Record<string, string>][], types: Record<str
   )
   const begin = sql`select ${beforeLookup(appId)}`.compile(database.db)
   return await writeTogether(database.db, [begin], async (tx) => {
-    const states = await lookUpUsers(tx, appId, batch, 'now', false)
+    const states = await lookUpUsers(tx, appId, batch, Number.MAX_SAFE_INTEGER, false)
     for (const [index, [, values]] of rows.entries()) {
       const user = users[index] ?? 0
       if (states.isSettled(user)) continue

@@ -124,7 +124,7 @@ async function writeBatch(
     profileBatch.clearValues()
     keptRows.clear()
 
-    const states = await lookUpUsers(tx, claim.appId, profileBatch, claim.sentAt, plan.assumesNone)
+    const states = await lookUpUsers(tx, claim.appId, profileBatch, claim.dataOrder, plan.assumesNone)
     const findings = await checkRows(batch, columns, states)
     const registered = await registerUsedKeys(tx, claim, columns, findings, settings.PROFILE_KEY_LIMIT)
     const counts = new ErrorCounts(columns.names)

@@ -13,6 +13,7 @@ export interface QueuedFile extends StoredFile {
   fileName: string
   /** When the sender began to send the file, as Postgres writes a time. */
   sentAt: string
+  dataOrder: number
   /**
    * Hash of the upload, if repeating the upload must not make a second import. Of several files with one hash, only the
    * first is queued.
@@ -44,6 +45,7 @@ export async function queueStoredFile(db: Database, file: QueuedFile): Promise<b
       signature_hash: file.signatureHash,
       checksum: file.checksum,
       requested_at: sql<Date>`${file.sentAt}::timestamptz`,
+      data_order: file.dataOrder,
       queued_at: sql<Date>`now()`,
     })
     .onConflict((conflict) =>

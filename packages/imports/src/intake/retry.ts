@@ -19,6 +19,7 @@ const copiedColumns = [
   'byte_size',
   'stored_size',
   'checksum',
+  'data_order',
   ...optionColumns,
 ] as const
 
@@ -32,8 +33,8 @@ export class RetryRefused extends Error {
  * import order. The file is copied, because the files of both imports are removed at different times. If the process
  * dies before the copy becomes an import, maintenance removes the copy (`file_sweeps`).
  *
- * The new import takes over `data_sent_at`, the time at which the client sent the data. Rows of users who were deleted
- * after that time are passed over, so a retry never restores deleted data.
+ * The new import takes over `data_order`. Rows of users who were deleted after the client sent the data are passed
+ * over, so a retry never restores deleted data.
  *
  * Returns the ID of the new import. Throws {@link RetryRefused}, `TooManyWaiting`, or an error of storage.
  */
@@ -97,17 +98,7 @@ async function queueRetry(
 ): Promise<void> {
   await tx
     .insertInto('imports')
-    .columns([
-      'app_id',
-      'import_id',
-      'state',
-      'retry_of',
-      'object_key',
-      'etag',
-      'data_sent_at',
-      'queued_at',
-      ...copiedColumns,
-    ])
+    .columns(['app_id', 'import_id', 'state', 'retry_of', 'object_key', 'etag', 'queued_at', ...copiedColumns])
     .expression(
       tx
         .selectFrom('imports')
@@ -118,7 +109,6 @@ async function queueRetry(
           'import_id as retry_of',
           sql<string>`${copy.objectKey}`.as('object_key'),
           sql<string>`${copy.etag}`.as('etag'),
-          sql<Date>`coalesce(data_sent_at, requested_at)`.as('data_sent_at'),
           sql<Date>`now()`.as('queued_at'),
           ...copiedColumns,
         ])

@@ -13,8 +13,8 @@ export interface Claim extends StoredFile {
   dryRun: boolean
   options: ImportOptions
   fileName: string | null
-  /** When the sender began to send the data, as Postgres writes a time. A `Date` has no microseconds. */
-  sentAt: string
+  /** Deletions with a higher number completed after the data was sent. */
+  dataOrder: number
   attempt: number
   /** Number of claims since the last committed batch, including this claim. */
   tries: number
@@ -93,7 +93,7 @@ export async function claimImport(context: ImportContext, { appId, importId }: I
 
 /** The columns of a {@link ClaimRow}. */
 export const claimColumns = sql`
-  app_id, import_id, state, dry_run, coalesce(data_sent_at, requested_at)::text as sent_at, attempt,
+  app_id, import_id, state, dry_run, data_order, attempt,
   tries, object_key, content_type, etag, checksum, byte_size, stored_size, file_name, profile_types, new_keys, clear_marker, columns, types,
   warnings, previewed_keys, position, batch_end, batch_rows, rows_total, rows_applied, rows_failed`
 
@@ -102,7 +102,7 @@ export interface ClaimRow extends OptionsRow {
   import_id: string
   state: 'processing' | 'cancelled'
   dry_run: boolean
-  sent_at: string
+  data_order: number
   attempt: number
   tries: number
   object_key: string
@@ -133,7 +133,7 @@ export function toClaim(row: ClaimRow): Claim {
     dryRun: row.dry_run,
     options: toOptions(row),
     fileName: row.file_name,
-    sentAt: row.sent_at,
+    dataOrder: row.data_order,
     attempt: row.attempt,
     tries: row.tries,
     objectKey: row.object_key,
@@ -169,15 +169,15 @@ export function claimed({ db }: { db: ImportContext['db'] }, { appId, importId, 
 
 /** Why rows that were kept for an error file were removed. */
 export interface Removals {
-  /** Time of the last deletion that removed rows, as Postgres writes a time; null if no deletion did. */
-  deletion: string | null
+  /** Number of the last removal of rows by a deletion; null if there was none. */
+  deletion: number | null
   /** A worker removed rows because the disk of Postgres was full. */
   fullDisk: boolean
 }
 
 /** The columns of an import's row that make its {@link Removals}. */
 export const removalColumns = [
-  sql<string | null>`error_rows_since::text`.as('deletion'),
+  sql<number | null>`error_rows_since`.as('deletion'),
   sql<boolean>`error_file_ends_before_row is not null`.as('fullDisk'),
 ]
 

@@ -6,7 +6,7 @@ import { type Database, sql } from '@sluice/database'
  */
 export const hasRowsToDrop = sql<boolean>`exists (
   select from recently_deleted_users d
-  where d.app_id = i.app_id and d.deleted_at > greatest(coalesce(i.data_sent_at, i.requested_at), i.error_rows_since)
+  where d.app_id = i.app_id and d.data_order > greatest(i.data_order, i.error_rows_since)
 )`
 
 /**
@@ -16,10 +16,10 @@ export const hasRowsToDrop = sql<boolean>`exists (
  * Must run in a transaction that blocks other deletions of the app.
  */
 export async function dropErrorRows(tx: Database, appId: number): Promise<void> {
-  // A worker that is storing the error file finds another `error_rows_since`, and stores the file again. The time also
-  // keeps a repeated call from dropping newer rows.
+  // A worker that is storing the error file finds another `error_rows_since`, and stores the file again. The number
+  // also keeps a repeated call from dropping newer rows.
   const { rows } = await sql<{ import_id: string }>`
-    update imports i set error_rows_since = clock_timestamp()
+    update imports i set error_rows_since = nextval('data_order')
     where i.app_id = ${appId} and (i.state in ('queued', 'processing') or i.state = 'cancelled' and i.report_due)
       and exists (select from import_error_chunks c where c.app_id = i.app_id and c.import_id = i.import_id)
       and ${hasRowsToDrop}

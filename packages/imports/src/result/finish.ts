@@ -78,7 +78,7 @@ async function finishUnlessRemoved(
       // A batch may have committed although its answer was lost. Its rows are not in `progress`, and maybe not in the
       // error file.
       .where('rows_total', '=', progress.rowsTotal)
-      .where(sql<boolean>`error_rows_since is not distinct from ${removedBefore.deletion}::timestamptz`)
+      .where('error_rows_since', 'is not distinct from', removedBefore.deletion)
       .set({
         error: error ?? null,
         lease_until: null,

@@ -68,7 +68,7 @@ export function beforeLookup(appId: number): RawBuilder<unknown> {
 /**
  * Looks up which users of a batch are registered, and whose profile already holds the new values. The profile holds
  * them if the row that was merged into it last has the same hash. Such a row need not be read, and neither need rows of
- * users who were deleted after `sentAt`. `sentAt` is the time when the rows were sent, as Postgres writes it.
+ * users who were deleted after the rows were sent (`imports.data_order`).
  *
  * Looks up no profiles if `assumesNone`. If a profile exists all the same, the statements of `mergeProfiles` detect it.
  * Runs in a transaction that has selected {@link beforeLookup}.
@@ -77,32 +77,32 @@ export async function lookUpUsers(
   tx: Database,
   appId: number,
   batch: ProfileBatch,
-  sentAt: string,
+  dataOrder: number,
   assumesNone: boolean,
 ): Promise<UserStates> {
   const states = new Uint8Array(batch.size).fill(upToDate)
-  if (batch.size === 0) return new UserStates(states, await askDeletedSince(tx, appId, sentAt))
+  if (batch.size === 0) return new UserStates(states, await askDeletedSince(tx, appId, dataOrder))
   const found = assumesNone
     ? { without: [...states.keys()], followDeletion: false }
-    : await lookUpProfiles(tx, appId, batch, sentAt, states)
+    : await lookUpProfiles(tx, appId, batch, dataOrder, states)
   let { followDeletion } = found
   // A user who has a profile is registered, so only the others need to be looked up.
   for (const user of found.without) states[user] = withoutProfile
   if (found.without.length > 0) {
-    const answer = await lookUpRegistrations(tx, appId, batch, sentAt, found.without, states)
+    const answer = await lookUpRegistrations(tx, appId, batch, dataOrder, found.without, states)
     followDeletion ||= answer.followDeletion
   }
   if (followDeletion) {
-    for (const user of await lookUpDeleted(tx, appId, batch, sentAt)) states[user] = deleted
+    for (const user of await lookUpDeleted(tx, appId, batch, dataOrder)) states[user] = deleted
   }
   return new UserStates(states, followDeletion)
 }
 
 /** Looks up whether users were deleted. For a batch without a readable user ID, which needs no other lookup. */
-async function askDeletedSince(tx: Database, appId: number, sentAt: string): Promise<boolean> {
+async function askDeletedSince(tx: Database, appId: number, dataOrder: number): Promise<boolean> {
   const { rows } = await sql<{ deletions: boolean }>`
     /* prepared */
-    select ${deletedSince(appId, sentAt)} as deletions
+    select ${deletedSince(appId, dataOrder)} as deletions
   `.execute(tx)
   return rows[0]?.deletions === true
 }
@@ -120,7 +120,7 @@ async function lookUpProfiles(
   tx: Database,
   appId: number,
   batch: ProfileBatch,
-  sentAt: string,
+  dataOrder: number,
   states: Uint8Array,
 ): Promise<{ without: number[]; followDeletion: boolean }> {
   const { rows } = await sql<{ without: number[] | null; changed: number[] | null; deletions: boolean }>`
@@ -128,7 +128,7 @@ async function lookUpProfiles(
     with given as materialized (select ${batch.idArray()}::text[] as user_ids)
     select array_agg(g.number) filter (where p.user_id is null) as without,
       array_agg(g.number) filter (where p.user_id is not null and p.row_hash is distinct from g.row_hash) as changed,
-      ${deletedSince(appId, sentAt)} as deletions
+      ${deletedSince(appId, dataOrder)} as deletions
     from (
       select unnest((select user_ids from given)) as user_id, unnest(${batch.hashArray()}::uuid[]) as row_hash,
         generate_series(0, ${batch.size}::integer - 1) as number
@@ -149,14 +149,14 @@ async function lookUpRegistrations(
   tx: Database,
   appId: number,
   batch: ProfileBatch,
-  sentAt: string,
+  dataOrder: number,
   users: readonly number[],
   states: Uint8Array,
 ): Promise<{ followDeletion: boolean }> {
   const { rows } = await sql<{ missing: number[] | null; deletions: boolean }>`
     /* prepared */
     with given as materialized (select ${batch.idArray(users)}::text[] as user_ids)
-    select array_agg(g.number) as missing, ${deletedSince(appId, sentAt)} as deletions
+    select array_agg(g.number) as missing, ${deletedSince(appId, dataOrder)} as deletions
     from (
       select unnest((select user_ids from given)) as user_id, generate_series(0, ${users.length}::integer - 1) as number
       offset 0

@@ -9,6 +9,7 @@ create table bucket_uploads (
   part_bytes bigint not null default 0,
   started_at timestamptz not null default now(),
   sent_at timestamptz not null default now(),
+  data_order bigint not null default nextval('data_order'),
   primary key (app_id, import_id)
 );
 create index bucket_uploads_by_age on bucket_uploads (started_at);

@@ -46,10 +46,11 @@ create table recently_deleted_users (
   app_id integer not null,
   user_hash bytea not null,
   deleted_at timestamptz not null,
+  data_order bigint not null default nextval('data_order'),
   primary key (app_id, user_hash)
 );
 -- Each batch of an import looks up whether a user was deleted since its data was sent.
-create index recently_deleted_users_by_time on recently_deleted_users (app_id, deleted_at);
+create index recently_deleted_users_in_order on recently_deleted_users (app_id, data_order);
 
 -- By the clock as well as by the state: no user remains a target because maintenance is late.
 create view campaign_targets as

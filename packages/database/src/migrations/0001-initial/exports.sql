@@ -16,6 +16,7 @@ create table exports (
   file_expires_at timestamptz,
   files_removed_at timestamptz,
   sweep_at timestamptz,
+  snapshot_order bigint,
   requested_at timestamptz not null default now(),
   started_at timestamptz,
   finished_at timestamptz,

@@ -1,5 +1,9 @@
 -- Imports, the rows of their growing error files, and what decides which import runs next.
 
+-- Numbers what must be compared by order and not by clocks, which a failover may set back: data as it is sent, deletions of
+-- users, and snapshots of exports.
+create sequence data_order;
+
 create table imports (
   app_id integer not null references apps,
   import_id uuid not null default gen_random_uuid(),
@@ -9,7 +13,7 @@ create table imports (
     check (state in ('awaiting_upload', 'queued', 'processing', 'completed', 'failed', 'expired', 'cancelled')),
   dry_run boolean not null default false,
   retry_of uuid,
-  data_sent_at timestamptz,
+  data_order bigint not null default nextval('data_order'),
 
   -- The file.
   object_key text not null,
@@ -56,7 +60,7 @@ create table imports (
   error_counts jsonb not null default '{}',
   error_bytes bigint not null default 0,
   error_room bigint,
-  error_rows_since timestamptz,
+  error_rows_since bigint,
   error_file_ends_before_row bigint,
   error_file_key text,
   error_file_secret text,
@@ -119,6 +123,9 @@ create index imports_ended on imports (finished_at) where finished_at is not nul
 -- Without `lease_until`: each batch renews the lease. An index on it would turn every renewal into a new entry in all
 -- indexes of the table. Without such an index, Postgres writes the row's new version beside the old one.
 create index imports_reports_due on imports (app_id) where report_due;
+
+-- Finds the oldest data that an app still has: hashes of users who were deleted since must be kept.
+create index imports_with_files on imports (app_id, data_order) where files_removed_at is null;
 
 create index imports_files_to_remove on imports (finished_at)
   where files_removed_at is null and state in ('completed', 'failed', 'expired', 'cancelled');
