@@ -10,13 +10,12 @@ export {
 } from './invitation.ts'
 export { createLink, findLink, linkMinutes, type SignInLink } from './link.ts'
 export { addOperator, removeOperator } from './operator.ts'
-export type { Identity } from './provider/identity.ts'
+export { type Identity, SignInRefused } from './provider/identity.ts'
 export {
   type IdentityProvider,
   openProvider,
   type ProviderOptions,
   ProviderUnavailable,
-  SignInRefused,
 } from './provider/provider.ts'
 export { isOfProvider, type ProviderSignIn, signInAtProvider } from './provider/session.ts'
 export { endSession, findVisitor, redeemLink, sessionDays, type Visitor } from './session.ts'

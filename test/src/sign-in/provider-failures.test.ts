@@ -68,6 +68,18 @@ test.each(['', '?code=x', '?state=x&code=x', '?state=a.b.c.d&code=x', '?error=ac
     ),
 )
 
+test.each(['a\0b', 'a\ud800', 'a\nb', 'ä', 'a'.repeat(256), ''])(
+  'a subject that is not 1 to 255 printable ASCII characters (%j) is refused',
+  async (sub) => {
+    const claims = { email: 'anna@example.com', email_verified: true, groups: [] }
+    await setUp.provider.set({ ...normal, falseClaims: { ...claims, sub } })
+    const { status } = await signInThere(browser, issuer)
+    expect(status).toBe(400)
+    expect((await browser.atDashboard.get('/apps')).headers.get('location')).toBe('/sign-in')
+    expect(await setUp.dashboard.db.selectFrom('provider_accounts').selectAll().execute()).toEqual([])
+  },
+)
+
 test('a changed state is refused', async () => {
   const address = new URL(await reachCallback(browser, issuer))
   const state = address.searchParams.get('state') ?? ''

@@ -57,6 +57,17 @@ test('a member signs in with the account at the provider and sees the own apps o
   expect(await auditLog()).toEqual([{ app_id: appId, ...entry }])
 })
 
+test('the address and its verification come from one source: the ID token cannot borrow the verification of another address', async () => {
+  await openApp(setUp.dashboard, 'Shop', 'anna@example.com')
+  const ben = { email: 'ben@example.com', email_verified: true }
+  for (const falseClaims of [{ email: 'anna@example.com' }, { email: 'anna@example.com', email_verified: null }]) {
+    await setUp.provider.set({ accounts: { ben }, person: 'ben', falseClaims })
+    const { status, text } = await signInThere(openPersonsBrowser(setUp), issuer)
+    expect([status, text]).toEqual([403, expect.not.stringContaining('anna@example.com')])
+  }
+  expect(await setUp.dashboard.db.selectFrom('sessions').selectAll().execute()).toEqual([])
+})
+
 test('members of the operator group are operators only while the provider says so', async () => {
   const olga = { email: 'olga@example.com', email_verified: true, groups: ['staff', 'operations'] }
   const { browser, answer } = await enter('olga', { olga })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { lacksClaims, readIdentity } from './identity.ts'
+import { joinClaims, lacksClaims, readIdentity } from './identity.ts'
 
 const issuer = 'https://id.example.com'
 const claims = { sub: 'a1', email: 'Anna@Example.com', email_verified: true, groups: ['staff'] }
@@ -23,6 +23,13 @@ describe('an address counts only if the provider says that it is verified:', () 
   })
 })
 
+test('claims of the ID token take precedence, but an address and its verification come from one source', () => {
+  const userInfo = { email: 'ben@example.com', email_verified: true, groups: ['staff'] }
+  expect(joinClaims({ sub: 'a1', email: 'anna@example.com' }, userInfo)).toEqual({ sub: 'a1', ...userInfo })
+  expect(joinClaims({ sub: 'a1', email_verified: true }, { email: 'ben@example.com' }).email_verified).toBeUndefined()
+  expect(joinClaims(claims, userInfo)).toEqual(claims)
+})
+
 test.each([[undefined], [['anna@example.com']], ['no address'], ['Änna@example.com']])(
   'an address that is none (%s) does not count',
   (email) => {
@@ -44,9 +51,12 @@ describe('only a list that contains the exact name of the group makes operators:
   })
 })
 
-test.each([[undefined], [''], [7]])('claims without a subject (%s) are refused', (sub) => {
-  expect(() => readIdentity({ ...claims, sub }, issuer, undefined)).toThrow('no subject')
-})
+test.each([[undefined], [''], [7], ['a\0'], ['a'.repeat(256)]])(
+  'claims without a valid subject (%j) are refused',
+  (sub) => {
+    expect(() => readIdentity({ ...claims, sub }, issuer, undefined)).toThrow('no valid subject')
+  },
+)
 
 test('the userinfo endpoint is asked for claims that the ID token lacks', () => {
   expect(lacksClaims(claims, 'operations')).toBe(false)

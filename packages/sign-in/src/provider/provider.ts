@@ -1,7 +1,7 @@
 import type { Configuration } from 'openid-client'
 import type { Signer } from '../signer.ts'
 import { beginAttempt, findAttempt } from './attempt.ts'
-import { type Identity, lacksClaims, readIdentity } from './identity.ts'
+import { type Identity, joinClaims, lacksClaims, readIdentity, SignInRefused } from './identity.ts'
 
 /** The library is only loaded if a provider is configured. */
 type Library = typeof import('openid-client')
@@ -47,11 +47,6 @@ export interface IdentityProvider {
   signOutUrl(): Promise<string | undefined>
 }
 
-/** The provider did not sign the person in, or its answer is not valid. The message holds no secret. */
-export class SignInRefused extends Error {
-  override readonly name = 'SignInRefused'
-}
-
 /** The provider cannot be reached, fails, or does not accept the dashboard as its client. No secret in the message. */
 export class ProviderUnavailable extends Error {
   override readonly name = 'ProviderUnavailable'
@@ -80,7 +75,7 @@ export function openProvider(options: ProviderOptions, signer: Signer, limits = 
     if (claims === undefined) throw new SignInRefused('the provider sent no ID token')
     const isIncomplete = lacksClaims(claims, operatorGroup) && provider.serverMetadata().userinfo_endpoint !== undefined
     const more = isIncomplete ? await library.fetchUserInfo(provider, tokens.access_token, claims.sub) : {}
-    return readIdentity({ ...more, ...claims }, issuer, operatorGroup)
+    return readIdentity(joinClaims(claims, more), issuer, operatorGroup)
   }
 
   return {
