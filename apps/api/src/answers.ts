@@ -4,7 +4,7 @@ import { TooManyWaiting } from '@sluice/imports'
 import type { FastifyReply } from 'fastify'
 import { TooManyBodies } from './bodies-in-flight.ts'
 import { JsonSyntaxError, TooManyValues } from './json/parser.ts'
-import { BodyCutOff, BodyTooLarge, dropBody, UnsupportedCharset } from './request-body.ts'
+import { BodyCutOff, BodyTooLarge, dropBody, UnsupportedCharset, UnsupportedEncoding } from './request-body.ts'
 
 /** Sends an answer of the catalogue. */
 export function answer(reply: FastifyReply, { status, body }: ErrorAnswer | TextAnswer): FastifyReply {
@@ -38,6 +38,9 @@ function refusalOf(error: unknown, { request }: FastifyReply): ErrorAnswer | und
   if (request.is404) return errors.notFound()
   if (error instanceof UnsupportedCharset || code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     return errors.unsupportedContentType(request.headers['content-type'])
+  }
+  if (error instanceof UnsupportedEncoding) {
+    return errors.unsupportedContentEncoding(request.headers['content-encoding'] ?? '')
   }
   if (error instanceof TooManyBodies) return errors.tooManyBodies(busySeconds)
   if (error instanceof KeyClaimLost) return errors.idempotencyKeyInFlight()

@@ -59,8 +59,6 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
     loggerInstance,
     trustProxy: options.trustedProxies ?? false,
     forceCloseConnections: 'idle',
-    // HEAD is not documented, so it is answered like an unknown path (design.md §3).
-    exposeHeadRoutes: false,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
   })
   api.addHook('onRequest', async ({ raw }) => keepForwardedAddresses(raw))

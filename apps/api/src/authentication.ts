@@ -11,7 +11,9 @@ import type { ApiContext } from './context.ts'
 export function authentication({ authenticate }: ApiContext) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const token = request.headers['x-service-token']
-    if (token === undefined || token === '') return answer(reply, errors.unauthorized())
+    if (token === undefined || token === '') {
+      return answer(reply.header('WWW-Authenticate', 'X-Service-Token realm="Sluice"'), errors.unauthorized())
+    }
     const owner = typeof token === 'string' ? await authenticate(token) : undefined
     if (owner === undefined) return answer(reply, errors.forbidden())
     request.appId = owner.appId

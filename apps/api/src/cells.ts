@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import { Agent as HttpAgent, type IncomingMessage, type OutgoingHttpHeaders, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { pipeline } from 'node:stream/promises'
-import { allowUpload } from '@sluice/service'
+import { allowUpload, continueBody } from '@sluice/service'
 import type { FastifyInstance } from 'fastify'
 
 /** Marks a forwarded request, which is never forwarded again: two cells that disagree about an app must not loop. */
 const forwardedHeader = 'sluice-forwarded-by-cell'
 
 /** Headers that concern a single connection, so they are not forwarded (RFC 9110, Section 7.6.1). */
-const connectionHeaders = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade', 'expect']
+const connectionHeaders = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade']
 
 /** A connection to another cell times out after this time without any data, ms. */
 const silenceMs = 60_000
@@ -71,7 +71,13 @@ async function forward(
   incoming.once('close', () => {
     if (!incoming.complete) outgoing.destroy()
   })
-  incoming.pipe(outgoing)
+  // A client that waits for `100 Continue` gets it when the other cell asks for the body.
+  if (incoming.headers.expect === undefined) incoming.pipe(outgoing)
+  else
+    outgoing.once('continue', () => {
+      continueBody(incoming)
+      incoming.pipe(outgoing)
+    })
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
   return response
 }

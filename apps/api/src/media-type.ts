@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { MIMEType } from 'node:util'
 
 /**
@@ -17,3 +18,8 @@ export function readMediaType(header = ''): { type: string; isUtf8: boolean } | 
 
 /** Names of UTF-8, and of ASCII, which is a subset. */
 const utf8 = new Set(['utf-8', 'utf8', 'us-ascii'])
+
+/** Whether a body is encoded, for example compressed, according to its headers. */
+export function isEncoded({ 'content-encoding': encoding = 'identity' }: IncomingHttpHeaders): boolean {
+  return encoding.toLowerCase() !== 'identity'
+}

@@ -73,7 +73,8 @@ export function openApiRateLimiter(
  */
 export function limitRates(api: FastifyInstance, limiter: ApiRateLimiter, metrics: ApiMetrics): void {
   api.addHook('onRoute', (route) => {
-    const name = functionNames.find((name) => functions[name].route === `${route.method} ${route.url}`)
+    const method = route.method === 'HEAD' ? 'GET' : route.method
+    const name = functionNames.find((name) => functions[name].route === `${method} ${route.url}`)
     if (name === undefined) return
     route.onRequest = [route.onRequest ?? [], limitRate(name, limiter, metrics)].flat()
   })

@@ -1,14 +1,20 @@
 import type { IncomingMessage } from 'node:http'
 import { limits } from '@sluice/contract'
+import { continueBody } from '@sluice/service'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { lengthOf } from './bodies-in-flight.ts'
 import { readJson } from './json/read.ts'
 import { hashedBody } from './keyed-request.ts'
-import { readMediaType } from './media-type.ts'
+import { isEncoded, readMediaType } from './media-type.ts'
 
 /** The body's charset is not UTF-8, the charset of JSON. */
 export class UnsupportedCharset extends Error {
   override readonly name = 'UnsupportedCharset'
+}
+
+/** The body is compressed, or encoded in another way. */
+export class UnsupportedEncoding extends Error {
+  override readonly name = 'UnsupportedEncoding'
 }
 
 /** The body has more than `limitBytes` bytes. */
@@ -39,6 +45,7 @@ export function parseJsonBodies(api: FastifyInstance): void {
     const { holdBytes } = request
     if (holdBytes === undefined) return dropBody(request)
     if (readMediaType(request.headers['content-type'])?.isUtf8 !== true) throw new UnsupportedCharset()
+    if (isEncoded(request.headers)) throw new UnsupportedEncoding()
     const { bodyLimit } = request.routeOptions
     const length = lengthOf(request)
     if (length !== undefined && length > bodyLimit) throw new BodyTooLarge(bodyLimit)
@@ -97,6 +104,7 @@ export function ignoreBodies(scope: FastifyInstance): void {
  */
 export async function* streamBody(request: IncomingMessage, limitBytes: number): AsyncGenerator<Buffer> {
   let bytes = 0
+  continueBody(request)
   try {
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       bytes += chunk.length

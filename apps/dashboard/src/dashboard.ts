@@ -84,7 +84,6 @@ export function buildDashboard(
     serverFactory: (listener: RequestListener) => createClientServer(listener, { policy: clients }),
     trustProxy: context.trustedProxies ?? false,
     forceCloseConnections: 'idle',
-    exposeHeadRoutes: false,
     frameworkErrors: answerBrokenAddresses(context),
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
   })

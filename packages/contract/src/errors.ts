@@ -96,6 +96,10 @@ export const errors = {
     status: 415,
     body: { error: { messages: [`The given content type is not supported: ${given ?? 'none'}`] } },
   }),
+  unsupportedContentEncoding: (given: string): ErrorAnswer => ({
+    status: 415,
+    body: { error: { messages: [`The given content encoding is not supported: ${given}`] } },
+  }),
   unsupportedFileType: (): TextAnswer => ({
     status: 415,
     body: 'Content-Type must be text/csv (in UTF-8) or application/gzip, without a Content-Encoding.',

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
-import { type ClientPolicy, clientPolicy, createClientServer, slowBodyOf } from '@sluice/service'
+import { type ClientPolicy, clientPolicy, continueBody, createClientServer, slowBodyOf } from '@sluice/service'
 import { S3Error, systemErrorCode, toS3Error } from './errors.ts'
 import { handleRequest, type S3Options } from './handler.ts'
 import type { Answer } from './protocol/answer.ts'
@@ -39,7 +39,7 @@ export type S3Server = { http: Server; settled(): Promise<void> }
 /**
  * Creates an HTTP server that speaks S3 over a backend. The caller starts listening and closes the server.
  *
- * It is a server instead of a request listener, because only a server can delay the answer to `Expect: 100-continue`
+ * It is a server instead of a request listener, because only a server can bound slow clients and delay `100 Continue`
  * until the request is known to be acceptable.
  */
 export function createS3Server<Identity>(options: S3ServerOptions<Identity>): S3Server {
@@ -48,7 +48,7 @@ export function createS3Server<Identity>(options: S3ServerOptions<Identity>): S3
     const handling = handle(request, response, options).finally(() => running.delete(handling))
     running.add(handling)
   }
-  const http = createClientServer(serve, { policy: options.clients ?? s3ClientPolicy, holdsContinue: true })
+  const http = createClientServer(serve, { policy: options.clients ?? s3ClientPolicy })
   http.setTimeout(idleTimeoutMs)
   return {
     http,
@@ -71,7 +71,7 @@ async function handle<Identity>(
   let answer: Answer
   try {
     headers = parseHeaders(request.rawHeaders)
-    answer = await handleRequest({ method, url, headers, openBody: () => readBody(request, response) }, options)
+    answer = await handleRequest({ method, url, headers, openBody: () => readBody(request) }, options)
   } catch (error) {
     const refusal = toS3Error(error)
     if (!(error instanceof S3Error)) report(error, { requestId, method, path }, options)
@@ -94,8 +94,8 @@ async function handle<Identity>(
   await drained
 }
 
-async function* readBody(request: IncomingMessage, response: ServerResponse): AsyncGenerator<Buffer> {
-  if (request.headers.expect !== undefined) response.writeContinue()
+async function* readBody(request: IncomingMessage): AsyncGenerator<Buffer> {
+  continueBody(request)
   const tooSlow = slowBodyOf(request)
   // Ending the iteration early must not destroy the request, because the answer uses the same connection.
   const chunks = request.iterator({ destroyOnReturn: false })

@@ -30,10 +30,12 @@ export async function startOperationsServer(options: OperationsOptions): Promise
   const { host, port, log } = options
   const server = createClientServer((request, response) => {
     const [path] = (request.url ?? '').split('?')
-    serve(request.method === 'GET' ? path : undefined, response, options).catch((error: unknown) => {
-      log.error({ err: error, path }, 'operations request failed')
-      response.writeHead(500).end()
-    })
+    serve(request.method === 'GET' || request.method === 'HEAD' ? path : undefined, response, options).catch(
+      (error: unknown) => {
+        log.error({ err: error, path }, 'operations request failed')
+        response.writeHead(500).end()
+      },
+    )
   })
   server.listen(port, host)
   await once(server, 'listening')

@@ -25,6 +25,7 @@ const keys = Array.from({ length: 500 }, (_, index) => `key${index}`)
 
 const notJson: Provocation = { body: '{' }
 const wrongType: Provocation = { body: 'x', headers: { 'Content-Type': 'text/plain' } }
+const encodedBody: Provocation = { headers: { 'Content-Encoding': 'gzip' } }
 const overOneMiB: Provocation = { body: ' '.repeat(2 ** 20 + 1) }
 const manyValues: Provocation = { body: `[${'1,'.repeat(2 ** 17)}1]` }
 
@@ -75,6 +76,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     large_body: overOneMiB,
     many_values: manyValues,
     wrong_type: wrongType,
+    encoded_body: encodedBody,
   },
   registerUsers: {
     ...keyErrors,
@@ -87,6 +89,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     large_body: { headers: { 'Content-Length': '99999999' } },
     many_values: manyValues,
     wrong_type: wrongType,
+    encoded_body: encodedBody,
   },
   listProfileKeys: { 200: {} },
   registerProfileKeys: {
@@ -106,6 +109,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     large_body: overOneMiB,
     many_values: manyValues,
     wrong_type: wrongType,
+    encoded_body: encodedBody,
   },
   removeValue: { 204: {}, unknown: { parameter: 'nothing' } },
   requestDeletion: {
@@ -120,6 +124,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     large_body: { headers: { 'Content-Length': '99999999' } },
     many_values: manyValues,
     wrong_type: wrongType,
+    encoded_body: encodedBody,
   },
   requestBulkImport: {
     ...keyErrors,
@@ -141,6 +146,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     large_body: overOneMiB,
     many_values: manyValues,
     wrong_type: wrongType,
+    encoded_body: encodedBody,
   },
   getUser: { 200: {}, unknown: { parameter: '%00' } },
   listImports: {
@@ -186,6 +192,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     large_body: overOneMiB,
     many_values: manyValues,
     wrong_type: wrongType,
+    encoded_body: encodedBody,
   },
   getExport: { 200: { parameter: exports.linked.exportId }, unknown: { parameter: crypto.randomUUID() } },
   getExportFile: {

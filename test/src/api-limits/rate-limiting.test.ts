@@ -72,8 +72,12 @@ describe.each([
     })
     expect([invalid.status, broken.status, wrongType.status]).toEqual([400, 400, 415])
     expect([invalid, broken, wrongType].map((answer) => rateHeaders(answer)[1])).toEqual(['2', '1', '0'])
-    const unknown = await fetch(`${apis[0].url}${bulkImport}/nothing`, { headers: { 'X-Service-Token': token } })
-    expect([unknown.status, ...rateHeaders(unknown).slice(0, 2)]).toEqual([404, '100', '99'])
+    const unknown = async (method: string) =>
+      await fetch(`${apis[0].url}${bulkImport}/nothing`, { method, headers: { 'X-Service-Token': token } })
+    for (const [method, left] of Object.entries({ GET: '99', HEAD: '98' })) {
+      const answer = await unknown(method)
+      expect([answer.status, ...rateHeaders(answer).slice(0, 2)]).toEqual([404, '100', left])
+    }
   })
 
   test.runIf(isAvailable)(

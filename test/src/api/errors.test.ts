@@ -2,14 +2,17 @@ import { createHash } from 'node:crypto'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { registerToken } from '@sluice/accounts'
+import { limits } from '@sluice/contract'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type App, openApp, openTestApi, send, type TestApi } from './test-api.ts'
 
 // Rules for all endpoints: service.md, Authentication and Errors.
 let api: TestApi
 let app: App
+let port: number
 beforeAll(async () => {
   api = await openTestApi()
+  port = Number(new URL(await api.api.listen({ host: '127.0.0.1', port: 0 })).port)
   app = await openApp(api)
   return () => api.close()
 })
@@ -40,7 +43,8 @@ describe('404', () => {
 
   const methods = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE', 'POST', 'TRACE', 'PROPFIND', 'QUERY'] as const
   test.each(endpoints)('another method on a known path: $method $path', async ({ method, path }) => {
-    const documented = path === '/v3/user_profiles/bulk_import' ? [method, 'GET'] : [method]
+    const both = path === '/v3/user_profiles/bulk_import' ? [method, 'GET'] : [method]
+    const documented: string[] = both.includes('GET') ? [...both, 'HEAD'] : both
     for (const other of methods.filter((name) => !documented.includes(name))) {
       const answer = await api.api.inject({
         method: other as 'GET',
@@ -53,10 +57,100 @@ describe('404', () => {
   })
 })
 
+describe('HEAD is answered like GET, without the body:', () => {
+  test.each([
+    '/healthz',
+    '/readyz',
+    '/metrics',
+    '/openapi.json',
+    '/docs',
+    '/error_files/unknown',
+    '/v1/profile_keys',
+    '/v1/users/nobody',
+    '/v3/user_profiles/bulk_import',
+    `/v3/user_profiles/bulk_import/${crypto.randomUUID()}`,
+    '/v1/exports/unknown',
+  ])('%s', async (url) => {
+    const headers = { 'x-service-token': app.token }
+    const [get, head] = [
+      await api.api.inject({ method: 'GET', url, headers }),
+      await api.api.inject({ method: 'HEAD', url, headers }),
+    ]
+    expect([head.statusCode, head.headers['content-type']]).toEqual([get.statusCode, get.headers['content-type']])
+    expect(head.body).toBe('')
+    // The metrics have other figures each time.
+    if (url !== '/metrics') expect(head.headers['content-length']).toBe(get.headers['content-length'])
+  })
+})
+
+describe('a client that waits for 100 Continue', () => {
+  const json = { 'Content-Type': 'application/json' }
+  const csv = { 'Content-Type': 'text/csv' }
+
+  /** Returns the status lines of the answers. The body is sent only after `100 Continue`. */
+  async function statusesOf(path: string, headers: Record<string, string>, body: string): Promise<string[]> {
+    const socket = connect(port, '127.0.0.1')
+    const all = { Host: 'test', Expect: '100-continue', 'Content-Length': String(body.length), ...headers }
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.write(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`)
+    const statuses: string[] = []
+    for await (const chunk of socket) {
+      statuses.push(...[...String(chunk).matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status = '']) => status))
+      if (statuses.at(-1) !== '100') break
+      socket.write(body)
+    }
+    socket.destroy()
+    return statuses
+  }
+
+  test.each([
+    ['401', '/v1/users', json],
+    ['401', '/v2/user_profiles', json],
+    ['401', '/v2/user_profiles/bulk_import', csv],
+    ['401', '/v3/user_data_deletions', json],
+    ['403', '/v2/user_profiles/bulk_import', { ...csv, 'X-Service-Token': 'x' }],
+    ['404', '/v1/nothing', json],
+  ])('gets %s of %s before it sends the body', async (status, path, headers) => {
+    expect(await statusesOf(path, headers, 'x')).toEqual([status])
+  })
+
+  test.each([
+    ['413', '/v1/users', { ...json, 'Content-Length': String(limits.userRegistrationBytes + 1) }],
+    ['413', '/v2/user_profiles/bulk_import', { ...csv, 'Content-Length': String(limits.uploadBytesV2 + 1) }],
+    ['415', '/v1/users', csv],
+    ['415', '/v2/user_profiles/bulk_import', json],
+    ['415', '/v2/user_profiles', { ...json, 'Content-Encoding': 'gzip' }],
+  ])('gets %s of %s before it sends the body, with a token', async (status, path, headers) => {
+    expect(await statusesOf(path, { 'X-Service-Token': app.token, ...headers }, 'x')).toEqual([status])
+  })
+
+  test.each([
+    ['/v1/users', json, '{"user_ids":["u"]}'],
+    ['/v2/user_profiles/bulk_import', csv, 'user_id,n\nu,1\n'],
+  ])('is asked for the body by %s if the request is acceptable', async (path, headers, body) => {
+    expect(await statusesOf(path, { 'X-Service-Token': app.token, ...headers }, body)).toEqual(['100', '202'])
+  })
+})
+
+test.each(['/v2/user_profiles', '/v1/users', '/v3/user_data_deletions', '/v3/user_profiles/bulk_import'])(
+  '%s refuses a compressed body with 415, and accepts `identity`',
+  async (path) => {
+    for (const encoding of ['gzip', 'br', 'x', 'gzip, identity']) {
+      expect(await send(api, app, path, {}, { headers: { 'content-encoding': encoding } })).toMatchObject({
+        status: 415,
+        body: { error: { messages: [`The given content encoding is not supported: ${encoding}`] } },
+      })
+    }
+    expect((await send(api, app, path, {}, { headers: { 'content-encoding': 'Identity' } })).status).toBe(400)
+  },
+)
+
 describe('authentication', () => {
   test.each(endpoints)('$method $path needs a token', async ({ method, path }) => {
     const unauthorized = { status: 401, body: { status: 'unauthorized', error: { messages: [expect.any(String)] } } }
-    expect(await send(api, undefined, path, undefined, { method })).toMatchObject(unauthorized)
+    const answer = await send(api, undefined, path, undefined, { method })
+    expect(answer).toMatchObject(unauthorized)
+    expect(answer.headers['www-authenticate']).toBe('X-Service-Token realm="Sluice"')
     const empty = { appId: 0, token: '' }
     expect(await send(api, empty, path, undefined, { method })).toMatchObject(unauthorized)
   })
@@ -99,8 +193,7 @@ test('another app’s import does not exist', async () => {
 })
 
 test('a client whose JSON is too large reads the answer though it sends on, and the connection survives', async () => {
-  const { hostname, port } = new URL(await api.api.listen({ host: '127.0.0.1', port: 0 }))
-  const socket = connect(Number(port), hostname)
+  const socket = connect(port, '127.0.0.1')
   const answers = text(socket)
   const length = 20 * 2 ** 20
   socket.write(`POST /v2/user_profiles HTTP/1.1\r\nHost: test\r\nX-Service-Token: ${app.token}\r\n`)

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { assignCell, cellOf, OtherCell } from '@sluice/accounts'
 import { auditLogPage } from '@sluice/audit-log'
@@ -72,8 +74,8 @@ describe('of two cells, the API of one', () => {
 
   test('names the client’s address to the other, which the client cannot choose', async () => {
     const headers = { 'x-service-token': app.token, 'x-forwarded-for': '192.0.2.9' }
-    const request = { method: 'POST', url: '/v1/exports', payload: {}, headers, remoteAddress: '203.0.113.7' } as const
-    expect((await api.api.inject(request)).statusCode).toBe(202)
+    const sent = { method: 'POST', url: '/v1/exports', payload: {}, headers, remoteAddress: '203.0.113.7' } as const
+    expect((await api.api.inject(sent)).statusCode).toBe(202)
     const [entry] = (await auditLogPage(other.database.db, {}, 1)).entries
     expect(entry).toMatchObject({ what: 'export.request', address: '203.0.113.7' })
   })
@@ -89,6 +91,25 @@ describe('of two cells, the API of one', () => {
     }
     const rows = await other.database.db.selectFrom('imports').select('import_id').execute()
     expect(rows).toHaveLength(2)
+  })
+
+  test('asks a client that waits for 100 Continue for the body only if the other cell accepts the request', async () => {
+    const address = await api.api.listen({ port: 0 })
+    const statusesOf = async (token: string) => {
+      const headers = { 'X-Service-Token': token, 'Content-Type': 'application/json', Expect: '100-continue' }
+      const sent = request(`${address}/v1/users`, { method: 'POST', headers: { ...headers, 'Content-Length': 18 } })
+      const statuses: number[] = []
+      sent.on('continue', () => {
+        statuses.push(100)
+        sent.end('{"user_ids":["u"]}')
+      })
+      sent.flushHeaders()
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+      sent.destroy()
+      return [...statuses, answer.statusCode]
+    }
+    expect(await statusesOf(`${app.token.slice(0, -1)}${app.token.endsWith('A') ? 'B' : 'A'}`)).toEqual([403])
+    expect(await statusesOf(app.token)).toEqual([100, 202])
   })
 
   test('passes a target with another host on as it came: both cells answer it alike', async () => {

@@ -1,6 +1,9 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { sql } from '@sluice/database'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openSampleApp } from './sample-app.ts'
+import { addImports } from './sample-data.ts'
 import { openOperator, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 import { formTokenIn, openVisitor, signIn, type Visitor } from './visitor.ts'
 
@@ -47,6 +50,51 @@ test('objects of another app are not found under the own app', async () => {
   await sql`insert into users (app_id, user_id) values (${foreignApp}, 'only-there')`.execute(dashboard.db)
   expect((await member.get(`/apps/${ownApp}/profiles/user?user=only-there`)).status).toBe(404)
   expect((await member.get(`/apps/${ownApp}/settings/members/remove?member=bert%40example.com`)).status).toBe(404)
+})
+
+test('HEAD is answered like GET, without the body', async () => {
+  const { processing: importId } = await addImports(dashboard.db, ownApp)
+  const own = ['imports', 'audit-log/file', `imports/${importId}`, `imports/${importId}/events`, 'settings']
+  const paths = [...own.map((path) => `/apps/${ownApp}/${path}`), `/apps/${foreignApp}/imports`, '/healthz', '/sign-in']
+  for (const path of paths) {
+    const head = await fetch(new URL(path, dashboard.url), {
+      ...{ method: 'HEAD', redirect: 'manual', headers: { Accept: 'text/html', Cookie: member.cookies() } },
+    })
+    const leave = new AbortController()
+    const get = await fetch(new URL(path, dashboard.url), {
+      ...{ redirect: 'manual', headers: { Accept: 'text/html', Cookie: member.cookies() }, signal: leave.signal },
+    })
+    leave.abort()
+    const shown = ({ status, headers }: Response) => [path, status, headers.get('content-type')]
+    expect(shown(head)).toEqual(shown(get))
+    expect(await head.text()).toBe('')
+  }
+})
+
+test('a script without a session gets 401, which names the way to authenticate', async () => {
+  const { status, headers } = await fetch(new URL(`/apps/${ownApp}/imports`, dashboard.url))
+  expect([status, headers.get('www-authenticate')]).toEqual([401, 'Session realm="Sluice"'])
+})
+
+test.each([
+  [`/apps/%/settings/mails`, { 'Content-Length': '9' }, false, 303],
+  [`/apps/%/settings/mails`, { 'Content-Length': String(2 ** 30) }, true, 413],
+  [`/apps/%/data-import`, { 'Content-Length': '9' }, false, 303],
+  [`/apps/%/data-import`, { 'Content-Length': String(2 ** 30), 'Content-Type': 'multipart/form-data' }, true, 413],
+])('a client that waits for 100 Continue at %s is refused first (%#)', async (path, headers, isSignedIn, expected) => {
+  const cookies = isSignedIn ? { Cookie: member.cookies() } : {}
+  const type = { 'Content-Type': 'application/x-www-form-urlencoded', Accept: 'text/html' }
+  const sent = request(new URL(path.replace('%', String(ownApp)), dashboard.url), {
+    ...{ method: 'POST', headers: { ...type, ...headers, ...cookies, Expect: '100-continue' } },
+  })
+  let isContinued = false
+  sent.on('continue', () => {
+    isContinued = true
+  })
+  sent.flushHeaders()
+  const [{ statusCode }] = (await once(sent, 'response')) as [IncomingMessage]
+  sent.destroy()
+  expect([statusCode, isContinued]).toEqual([expected, false])
 })
 
 const forms = [

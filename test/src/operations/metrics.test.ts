@@ -54,6 +54,8 @@ test('API and worker export their work and what waits, in a format that Promethe
   expect(await requests('GET', `${path}/:importId`, 429)).toBe(2)
   expect(await metric(api, 'sluice_rate_limited_requests_total{function="import_status"}')).toBe(2)
 
+  expect((await fetch(String(api.info.metrics), { method: 'HEAD' })).status).toBe(200)
+
   const shown = new Set(await namesOf([api, worker]))
   expect(namesInInfra().filter((name) => !shown.has(name))).toEqual([])
 

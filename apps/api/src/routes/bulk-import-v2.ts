@@ -6,7 +6,7 @@ import { answer } from '../answers.ts'
 import { appOf, authentication } from '../authentication.ts'
 import type { ApiContext } from '../context.ts'
 import { hashedBody, responseRecorder } from '../keyed-request.ts'
-import { readMediaType } from '../media-type.ts'
+import { isEncoded, readMediaType } from '../media-type.ts'
 import { streamBody } from '../request-body.ts'
 
 const path = '/v2/user_profiles/bulk_import'
@@ -52,8 +52,7 @@ function refusalOf(headers: IncomingHttpHeaders): ErrorAnswer | TextAnswer | und
 
 function fileType(headers: IncomingHttpHeaders): 'text/csv' | 'application/gzip' | undefined {
   const media = readMediaType(headers['content-type'])
-  const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity'
-  if (media === undefined || !media.isUtf8 || encoding !== 'identity') return undefined
+  if (media === undefined || !media.isUtf8 || isEncoded(headers)) return undefined
   return media.type === 'text/csv' || media.type === 'application/gzip' ? media.type : undefined
 }
 

@@ -1,5 +1,6 @@
-import { clientNetwork, openShares, untilClosed } from '@sluice/service'
+import { clientNetwork, continueBody, openShares, untilClosed } from '@sluice/service'
 import type { FastifyInstance } from 'fastify'
+import { isReading } from './forms.ts'
 
 /**
  * Maximum number of forms in flight in one process. `all` counts the forms of all clients together; `each` those of one
@@ -17,11 +18,13 @@ class TooManyForms extends Error {
 export function limitForms(dashboard: FastifyInstance): void {
   const shares = openShares(formLimits)
   dashboard.addHook('preParsing', async (request, reply) => {
-    const { visitor, ip, method, routeOptions } = request
-    if (method === 'GET' || routeOptions.config.upload === true) return
+    const { visitor, ip, routeOptions } = request
+    if (isReading(request) || routeOptions.config.upload === true) return
     const release = shares.take([visitor?.email ?? clientNetwork(ip)])
     if (release === undefined) throw new TooManyForms()
     untilClosed(reply.raw)(release)
+    // A form whose declared length is too large is refused without its body.
+    if (!(Number(request.headers['content-length']) > routeOptions.bodyLimit)) continueBody(request.raw)
   })
 }
 

@@ -40,10 +40,15 @@ export function formOf({ body }: FastifyRequest): URLSearchParams {
   return body instanceof URLSearchParams ? body : new URLSearchParams()
 }
 
-/** Refuses requests other than GET if they do not come from a page that was served to this visitor. */
+/** Whether a request only reads. */
+export function isReading({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+/** Refuses requests other than GET and HEAD if they do not come from a page that was served to this visitor. */
 export function guardForms(dashboard: FastifyInstance): void {
   dashboard.addHook('preHandler', async (request) => {
-    if (request.method === 'GET' || request.is404) return
+    if (isReading(request) || request.is404) return
     if (request.routeOptions.config.sender === 'mail program') return
     const header = request.headers['x-form-token']
     const actual = Buffer.from((typeof header === 'string' ? header : formOf(request).get(field)) ?? '')

@@ -3,6 +3,7 @@ import { endSession, findVisitor, isOfProvider, sessionDays, type Visitor } from
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { DashboardContext } from '../context.ts'
 import { openCookies, type SignedCookies } from './cookies.ts'
+import { isReading } from './forms.ts'
 
 /** The ID and the name of an app. */
 export interface AppName {
@@ -97,15 +98,17 @@ export function guardRoutes(dashboard: FastifyInstance, context: DashboardContex
 }
 
 /** Whether a browser opens a page, as opposed to a request of a script or a form. */
-function isNavigation({ method, headers }: FastifyRequest): boolean {
-  const { accept = '', 'sec-fetch-dest': destination = 'document' } = headers
-  return method === 'GET' && destination === 'document' && accept.includes('text/html')
+function isNavigation(request: FastifyRequest): boolean {
+  const { accept = '', 'sec-fetch-dest': destination = 'document' } = request.headers
+  return isReading(request) && destination === 'document' && accept.includes('text/html')
 }
 
 /** Redirects requests for pages to the sign-in page, and answers scripts with JSON. */
 function askToSignIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const isPage = request.headers.accept?.includes('text/html') ?? false
-  return isPage ? reply.redirect('/sign-in', 303) : reply.code(401).send({ status: 'unauthorized' })
+  return isPage
+    ? reply.redirect('/sign-in', 303)
+    : reply.code(401).header('WWW-Authenticate', 'Session realm="Sluice"').send({ status: 'unauthorized' })
 }
 
 /** Starts a session in the browser, and ends the preceding session if there is one. */

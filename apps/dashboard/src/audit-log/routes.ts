@@ -57,5 +57,5 @@ async function sendFile({ db }: DashboardContext, request: FastifyRequest, reply
   return reply
     .type('application/x-ndjson; charset=utf-8')
     .header('Content-Disposition', 'attachment; filename="audit-log.jsonl"')
-    .send(Readable.from(lines()))
+    .send(Readable.from(request.method === 'HEAD' ? [] : lines()))
 }

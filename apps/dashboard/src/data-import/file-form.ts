@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { Busboy } from '@fastify/busboy'
+import { continueBody } from '@sluice/service'
 import type { FastifyInstance } from 'fastify'
 import { longestTypesField } from './form-options.ts'
 
@@ -37,6 +38,7 @@ export function parseFileForms(scope: FastifyInstance, limitBytes: number): void
       body.resume()
       return done(new FileTooLarge())
     }
+    continueBody(request.raw)
     readFileForm(body, String(request.headers['content-type'])).then(
       (form) => done(null, form),
       (error: Error) => {

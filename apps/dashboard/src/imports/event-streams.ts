@@ -45,6 +45,7 @@ export class EventStreams {
    * Answers with a stream about an import of an app that the visitor may see; with 503 if there are too many streams.
    */
   send(request: FastifyRequest, reply: FastifyReply, appId: number, importId: string): FastifyReply {
+    if (request.method === 'HEAD') return reply.type('text/event-stream').send()
     const { email } = visitorOf(request)
     const releases = [this.#apps.take([String(appId)]), this.#visitors.take([email])]
     const release = () => {

@@ -15,7 +15,7 @@ updated one user at a time, or in bulk from CSV files.
 
 **Requests.** Bodies are JSON in UTF-8 and have at most 1 MiB, unless an endpoint says otherwise. Endpoints marked with
 \`token\` need an API token in the header \`X-Service-Token\`. An unknown path is answered 404, and so is a method that a path
-does not have.
+does not have. HEAD is answered wherever GET is, and counts as GET.
 
 **Rate limits.** Requests are counted per API token and function in fixed windows. The headers \`X-RateLimit-Limit\`,
 \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` describe the current window. The \`Retry-After\` of a 429 says how long to wait.

@@ -24,6 +24,10 @@ const retryAfter: Record<string, Header> = {
   'Retry-After': { description: 'Seconds to wait before the next request.', schema: wholeNumber, required: true },
 }
 
+const challenge: Record<string, Header> = {
+  'WWW-Authenticate': { description: 'Names the missing header.', schema: { type: 'string' }, required: true },
+}
+
 /** An error answer of an endpoint, for the document. */
 export interface ErrorCase {
   /** Short name of the example. */
@@ -67,6 +71,7 @@ export function jsonBodyErrors(limitBytes: number, malformed = errors.malformedJ
       : []),
     tooManyBodies,
     errorCase('wrong_type', 'Content-Type is not application/json.', errors.unsupportedContentType('text/plain')),
+    errorCase('encoded_body', 'The body has a Content-Encoding.', errors.unsupportedContentEncoding('gzip')),
   ]
 }
 
@@ -95,6 +100,7 @@ export function tokenResponses(own: Record<string, Response>, cases: readonly Er
   return withHeaders(responses, (status) => ({
     ...requestId,
     ...(uncounted.has(status) ? {} : rateHeaders),
+    ...(status === '401' && challenge),
     ...(status === '429' || status === '503' ? retryAfter : {}),
   }))
 }

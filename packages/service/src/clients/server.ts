@@ -6,14 +6,6 @@ import { boundWaitingConnections, type WaitingConnections } from './waiting-conn
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
-interface ClientServerOptions {
-  policy?: ClientPolicy
-  /**
-   * If a client waits for `100 Continue`, the listener decides when to send it. Default: the server sends it at once.
-   */
-  holdsContinue?: boolean
-}
-
 /** The watched body of a request. */
 interface WatchedBody {
   /** Measures the body by other limits from now on. */
@@ -28,18 +20,23 @@ interface WatchedBody {
 
 const watchedBodies = new WeakMap<IncomingMessage, WatchedBody>()
 
+/** The responses of requests whose clients wait for `100 Continue`. */
+const heldContinues = new WeakMap<IncomingMessage, ServerResponse>()
+
 const waitingConnections = new WeakMap<Server, WaitingConnections>()
 
 /**
  * Creates an HTTP server; every app uses it. The server ends the connections of clients that are too slow, and bounds
  * waiting connections. It refuses requests that a proxy could read as other requests. `policy` has the limits.
  *
+ * A client that waits for `100 Continue` gets it from {@link continueBody}, so that a refusal can precede the body.
+ *
  * A refusal emits the event `clientError`, like Node's own refusals. Without a listener, the answer is a bare 400
  * or 408.
  */
 export function createClientServer(
   listener: Listener,
-  { policy = clientPolicy, holdsContinue = false }: ClientServerOptions = {},
+  { policy = clientPolicy }: { policy?: ClientPolicy } = {},
 ): Server {
   const connections = boundWaitingConnections(policy.waiting)
   const serve: Listener = (request, response) => {
@@ -61,7 +58,10 @@ export function createClientServer(
     },
     serve,
   )
-  if (holdsContinue) server.on('checkContinue', serve)
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    heldContinues.set(request, response)
+    serve(request, response)
+  })
   server.on('connection', (socket: Socket) => connections.opened(socket))
   waitingConnections.set(server, connections)
   return server
@@ -73,6 +73,12 @@ export function createClientServer(
  */
 export function endSilentConnections(server: Server): void {
   waitingConnections.get(server)?.endSilent()
+}
+
+/** Sends `100 Continue` if the client waits for it. Must be called before the body of a request is read. */
+export function continueBody(request: IncomingMessage): void {
+  heldContinues.get(request)?.writeContinue()
+  heldContinues.delete(request)
 }
 
 /** Applies the limits for files to the body of a request. Must be called only after authentication. */
