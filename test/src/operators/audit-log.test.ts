@@ -15,7 +15,7 @@ import {
   type TestDashboard,
   testGateway,
 } from '../dashboard/test-dashboard.ts'
-import { openVisitor, signIn, type Visitor } from '../dashboard/visitor.ts'
+import { formTokenIn, openVisitor, signIn, type Visitor } from '../dashboard/visitor.ts'
 import { queueFile } from '../imports/import-fixture.ts'
 
 // Whatever changes something leaves its entry in the audit log. A new route must join one of the lists here.
@@ -377,6 +377,19 @@ test('whoever unsubscribes twice leaves one entry', async () => {
     target: email,
     outcome: 'done',
   })
+})
+
+test('one person cannot fill the log: after a burst, there are two entries a second', async () => {
+  const { appId: app } = await openApp(dashboard, 'Fast', 'fast@example.com')
+  const fast = await signIn(dashboard, 'fast@example.com')
+  const form_token = formTokenIn((await fast.get(`/apps/${app}/settings`)).text)
+  const began = performance.now()
+  for (let form = 0; form < 45; form++) {
+    expect((await fast.postWithoutToken(`/apps/${app}/settings/mails`, { form_token })).status).toBe(303)
+  }
+  const seconds = (performance.now() - began) / 1000
+  const { entries } = await auditLogPage(dashboard.db, { appId: app }, 1000)
+  expect(entries.filter(({ what }) => what === 'member.mails').length).toBeLessThanOrEqual(40 + 2 * seconds + 1)
 })
 
 test('a refused action leaves an entry too, and one that nobody may see none', async () => {

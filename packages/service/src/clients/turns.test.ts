@@ -25,3 +25,13 @@ test('an owner whose last turn is long ago does not wait', async () => {
   const turn = untilTurn(1).then(() => 'turn')
   expect(await Promise.race([turn, new Promise((resolve) => setImmediate(() => resolve('a pause')))])).toBe('turn')
 })
+
+test('as many callers as the burst do not wait', async () => {
+  const untilTurn = openTurns(40, 3)
+  const began = performance.now()
+  const waits = await Promise.all(
+    Array.from({ length: 4 }, () => untilTurn('anna').then(() => performance.now() - began)),
+  )
+  expect(Math.max(...waits.slice(0, 3))).toBeLessThan(waits[3] ?? 0)
+  expect(waits[3]).toBeGreaterThan(40 - early)
+})
