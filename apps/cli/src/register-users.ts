@@ -16,9 +16,9 @@ const longestLine = 4096
  * constant memory.
  *
  * Empty lines are skipped; all other lines are used unchanged. CRs directly before LF, or at the end, belong to the
- * line break. Throws {@link Failure} with the number of the line if an ID cannot be registered, or if the line has another
- * CR: its IDs may be separated by CR alone. Preceding IDs may then be registered already, and registering them again is
- * harmless.
+ * line break. Throws {@link Failure} with the number of the line if an ID cannot be registered, or if the line has
+ * another CR: its IDs may be separated by CR alone. Preceding IDs may then be registered already, and registering them
+ * again is harmless.
  */
 export async function registerFrom(
   db: Database,

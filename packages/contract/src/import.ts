@@ -144,10 +144,10 @@ export const unfinishedImportStates = ['awaiting_upload', 'queued', 'processing'
 /** All states of an import (packages/imports/src/states.ts). */
 export const importStates = [...unfinishedImportStates, 'completed', 'failed', 'expired', 'cancelled'] as const
 
-/** Warns that values of an inferred type lose their spelling, as `007` does in an int (design.md §3, Types). */
+/** Warns that a type was inferred that may be wrong (second-day.md §1). */
 const importWarning = z.object({
   key: z.string(),
-  type: z.enum(['int', 'decimal']),
+  type: z.enum(['int', 'decimal', 'string']),
   message: z.string(),
   examples: z.array(z.string()).max(3),
 })
@@ -198,7 +198,7 @@ export const importView = z.object({
   types: z.record(z.string(), z.enum(valueTypes)),
   warnings: z.array(importWarning).meta({
     description:
-      'Values among the first rows that lose their spelling in a type that was inferred as int or decimal. Declare the type to keep it.',
+      'Inferred types that may be wrong: values lose their spelling in an int or decimal, or few values among the first rows made the key a string. Declare the type to choose it.',
   }),
   requested_at: z.iso.datetime(),
   started_at: timestamp,

@@ -12,10 +12,10 @@ export type ImportSource = 'v3' | 'v2' | 'dashboard' | 'bucket'
 /** What an import does with new keys, which are neither registered nor declared: register them, or refuse the file. */
 export type NewKeys = 'register' | 'refuse'
 
-/** Warns that values of an inferred type lose their spelling, as `007` does in an int (design.md §3, Types). */
+/** Warns that a type was inferred that may be wrong (second-day.md §1). */
 export interface ImportWarning {
   key: string
-  type: 'int' | 'decimal'
+  type: 'int' | 'decimal' | 'string'
   message: string
   /** At most three values. */
   examples: string[]

@@ -182,10 +182,7 @@ interface ImportsTable {
 
   columns: JSONColumnType<string[]> | null
   types: JSONColumnType<Record<string, ValueType>, string | undefined, string>
-  /**
-   * Warnings about values of the first rows that lose their spelling in an inferred type, such as `007` in an int. The
-   * examples in a warning are values of the file.
-   */
+  /** Warnings about inferred types that may be wrong. The examples in a warning are values of the file. */
   warnings: ColumnType<ImportWarning[], string | undefined, string>
   /** Keys that the committed batches of a dry run would have registered. `types` holds their types. */
   previewed_keys: ColumnType<string[], undefined, string[]>

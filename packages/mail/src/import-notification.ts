@@ -22,10 +22,7 @@ export interface EndedImport {
   errorFile: { url: string; days: number } | undefined
   /** The first row that the error file omits; undefined if it omits none. */
   errorFileEndsBeforeRow: number | undefined
-  /**
-   * Values that lose their spelling in inferred types. Mails omit examples of them, because a sent mail cannot be
-   * deleted.
-   */
+  /** About inferred types that may be wrong. Mails omit the examples, because a sent mail cannot be deleted. */
   warnings: readonly Pick<ImportWarning, 'key' | 'message'>[]
 }
 
@@ -48,7 +45,7 @@ export function importNotification(ended: EndedImport): Content {
     ended.errorFile === undefined
       ? undefined
       : `The error file holds ${ended.errorFileEndsBeforeRow === undefined ? 'every row that was' : 'rows that were'} not applied, with the reasons in its first column. Correct the rows and upload the file again: that column is ignored. The link is valid for ${ended.errorFile.days} ${ended.errorFile.days === 1 ? 'day' : 'days'}.`
-  const blocks = [opening, whatStays(ended), { facts }, errors, whatIsMissing(ended), whatIsLost(ended)].filter(
+  const blocks = [opening, whatStays(ended), { facts }, errors, whatIsMissing(ended), whatMayBeWrong(ended)].filter(
     (block) => block !== undefined,
   )
   return renderContent(
@@ -145,16 +142,16 @@ function whatIsMissing({ errorFile, errorFileEndsBeforeRow: row }: EndedImport):
 /** Maximum number of warnings that a mail lists. */
 const maxWarnings = 20
 
-/** Returns an introduction and the warnings about what values lose, one in a line; undefined if there are none. */
-function whatIsLost({ warnings, dryRun }: EndedImport): string | undefined {
+/** Returns an introduction and the warnings about inferred types, one in a line; undefined if there are none. */
+function whatMayBeWrong({ warnings, dryRun }: EndedImport): string | undefined {
   if (warnings.length === 0) return undefined
   const advice = dryRun
-    ? 'To keep it, declare the types of these columns when you import the file.'
+    ? 'To choose them, declare the types of these columns when you import the file.'
     : 'The type of a registered key is final. Declare the types of new columns to choose them.'
   const lines = warnings.slice(0, maxWarnings).map(({ key, message }) => `${quoted(key)}: ${message}`)
   const more = warnings.length - lines.length
   return [
-    `Values lose their spelling in types that were inferred from the first rows. ${advice}`,
+    `Types that were inferred from the first rows may be wrong. ${advice}`,
     ...lines,
     ...(more > 0 ? [`and ${more} more`] : []),
   ].join('\n')

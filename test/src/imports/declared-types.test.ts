@@ -32,6 +32,12 @@ const register = (keys: Record<string, ValueType>) =>
 
 const keysOf = async () => Object.fromEntries(await registeredKeys(fixture.database.db, appId))
 
+/** The fixture with this many rows for inference, and larger batches. */
+function withRows(inferenceRows: number): ImportFixture {
+  const settings = { ...fixture.context.settings, INFERENCE_ROWS: inferenceRows, BATCH_ROWS: 100 }
+  return { ...fixture, context: { ...fixture.context, settings } }
+}
+
 /** Storage that runs `work` when the file is read for the first time. */
 function onRead(work: () => Promise<unknown>): Storage {
   let count = 0
@@ -186,6 +192,26 @@ describe('warnings', () => {
     expect((await importFile(fixture, appId, file)).view.warnings).toEqual([zip])
     // The key is registered now, so its type is not inferred any more.
     expect((await importFile(fixture, appId, file)).view.warnings).toEqual([])
+  })
+
+  test('name the few values that make a key a string, and date-times that only lack the T', async () => {
+    const rows = Array.from({ length: 200 }, (_, at) => `u1,${at === 100 ? 'N/A' : at},2026-01-31 09:00:00+00\n`)
+    const { view } = await importFile(withRows(1_000), appId, `user_id,visits,seen\n${rows.join('')}`, { dryRun: true })
+    expect(view.warnings).toEqual([
+      {
+        key: 'visits',
+        type: 'string',
+        message: '199 of 200 values are numbers; the others make the key a string',
+        examples: ['N/A'],
+      },
+      {
+        key: 'seen',
+        type: 'string',
+        message:
+          '200 of 200 values are date-times that only lack the T or the colon of the offset, which makes the key a string',
+        examples: ['2026-01-31 09:00:00+00'],
+      },
+    ])
   })
 
   test('there are none for declared types', async () => {

@@ -20,7 +20,7 @@ export interface ImportRules {
   clearMarker: string
 }
 
-/** A warning that values lose their spelling in the inferred type. */
+/** A warning about the inferred type. */
 export interface Warning {
   message: string
   examples: readonly string[]
@@ -39,7 +39,7 @@ export interface ColumnCheck {
    */
   inferred?: Type | undefined
   isNew: boolean
-  /** What the values lose in the inferred type. */
+  /** Why the inferred type may be wrong. */
   warnings: readonly Warning[]
   /** Number of rows of the preview whose value does not have the registered type. */
   misfits: number
@@ -97,5 +97,5 @@ function checkColumn(
   const inference = new TextInference()
   for (const value of values) inference.add(value)
   const inferred = inference.type()
-  return { ...column, type: inferred ?? 'no value yet', inferred, isNew: true, warnings: inference.losses() }
+  return { ...column, type: inferred ?? 'no value yet', inferred, isNew: true, warnings: inference.warnings() }
 }

@@ -50,7 +50,7 @@ function warningList({ warnings, dry_run: isDryRun }: ImportDetails['view']): Ht
     : 'The type of a registered key is final.'
   return html`<section aria-labelledby="warnings">
     <h2 id="warnings">Warnings</h2>
-    <p>Values lose their spelling in types that were inferred from the first rows. ${advice}</p>
+    <p>Types that were inferred from the first rows may be wrong. ${advice}</p>
     ${warnings.map(({ key, message, examples }) => html`<p class="notice warn">${cut(key)}: ${message}. For example: ${examples.join(', ')}.</p>`)}
   </section>`
 }

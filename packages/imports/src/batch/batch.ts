@@ -27,7 +27,7 @@ export interface PreparedBatch extends RowBatch, BatchMemory {
   users: Int32Array
   /** Types of the columns, by key, as far as they are settled after this batch. */
   types: Readonly<Record<string, ValueType>>
-  /** Warnings about values that lose their spelling in the inferred types. Changes only together with the types. */
+  /** Warnings about the inferred types. Changes only together with the types. */
   warnings: readonly ImportWarning[]
   /** The batch may register keys: some columns have a type but no registered key. */
   mayRegister: boolean

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type ImportWarning, serviceErrorsColumn, userIdColumn, type ValueType } from '@sluice/contract'
-import type { SpellingLoss } from '@sluice/profiles'
+import type { InferenceWarning } from '@sluice/profiles'
 import type { ImportOptions } from '../options.ts'
 
 /** A column whose values go into profiles. */
@@ -116,24 +116,22 @@ export class Columns {
     return derived.meaning
   }
 
-  /**
-   * Warnings about values that lose their spelling in the types that were inferred for them, in column order. Returns
-   * the same object until a type changes.
-   */
+  /** Warnings about the types that were inferred, in column order. Returns the same object until a type changes. */
   get warnings(): readonly ImportWarning[] {
     const derived = this.#derive()
     derived.warnings ??= this.profiles.flatMap(({ key }) => this.#warnings.get(key) ?? [])
     return derived.warnings
   }
 
-  /** Sets the inferred type of a column of this file, with warnings about the spelling that its values lose. */
-  settle(column: ProfileColumn, type: ValueType, losses: readonly SpellingLoss[]): void {
+  /** Sets the inferred type of a column of this file, with warnings about it. */
+  settle(column: ProfileColumn, type: ValueType, warnings: readonly InferenceWarning[]): void {
     Object.assign(column, { type } satisfies Partial<ProfileColumn>)
     const { key } = column
-    if (losses.length > 0 && (type === 'int' || type === 'decimal'))
+    // A datetime column has no warnings.
+    if (type !== 'datetime' && warnings.length > 0)
       this.#warnings.set(
         key,
-        losses.map((loss) => ({ key, type, ...loss })),
+        warnings.map((warning) => ({ key, type, ...warning })),
       )
     this.#derived = undefined
   }

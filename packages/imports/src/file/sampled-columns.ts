@@ -43,7 +43,7 @@ export class SampledColumns {
   settle(): void {
     for (const [number, inference] of this.#inferences) {
       const [column, type] = [this.#untyped[number], inference.type()]
-      if (column !== undefined && type !== undefined) this.#columns.settle(column, type, inference.losses())
+      if (column !== undefined && type !== undefined) this.#columns.settle(column, type, inference.warnings())
     }
   }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseDatetime } from './datetime.ts'
+import { isNearlyDatetime, parseDatetime } from './datetime.ts'
 
 describe('parseDatetime', () => {
   test.each([
@@ -86,6 +86,25 @@ describe('parseDatetime', () => {
     ['2024-01-02T03:04:05', undefined],
   ])('if the offset is required, %s is %s', (text, utc) => {
     expect(parseDatetime(text, { requireOffset: true })).toBe(utc)
+  })
+
+  test.each([
+    ['2026-01-31 09:00', true],
+    ['2026-01-31 09:00:00+00', true],
+    ['2024-10-27 02:30:00.123456+00', true],
+    ['2026-01-31T09:00:00+0130', true],
+    ['2026-01-31 09:00:00-0130', true],
+    ['2026-01-31 09:00:00Z', true],
+    ['2026-01-31T09:00:00Z', false],
+    ['2026-01-31', false],
+    ['2026-02-30 09:00:00', false],
+    ['2026-01-31 09:00:00 +0000', false],
+    ['2026-01-31 9:00', false],
+    ['31.01.2026 09:00', false],
+    ['2026-0131', false],
+    ['2026-01-31 ', false],
+  ])('whether %s only lacks the T or the colon of the offset: %s', (text, isNearly) => {
+    expect(isNearlyDatetime(text)).toBe(isNearly)
   })
 
   const instants = fc.date({

@@ -35,6 +35,15 @@ export function parseDatetime(text: string, { requireOffset = false }: DatetimeO
   return `${date} ${clock(minutes - days * minutesPerDay)}:${second}.${fraction.slice(0, 3).padEnd(3, '0')}`
 }
 
+/**
+ * Whether a text is no datetime, but would be one with `T` instead of the space, and with a colon in its offset. Many
+ * databases write `2026-01-31 09:00:00+0000`.
+ */
+export function isNearlyDatetime(text: string): boolean {
+  const corrected = text.replace(/^(.{10}) /, '$1T').replace(/([+-]\d\d)(\d\d)$/, '$1:$2')
+  return corrected !== text && parseDatetime(corrected) !== undefined
+}
+
 /** Returns the minutes east of UTC; undefined if hours or minutes are out of range. */
 function parseOffset(offset: string | undefined): number | undefined {
   if (offset === undefined || offset === 'Z') return 0

@@ -1,6 +1,6 @@
 import type { ValueType } from '@sluice/contract'
 import { decodeCell } from './cell.ts'
-import type { SpellingLoss } from './spelling.ts'
+import type { InferenceWarning } from './inference-warning.ts'
 import { TextInference } from './text-inference.ts'
 
 /** Infers the type of a new key from cells, by the rules of {@link TextInference}. */
@@ -22,8 +22,8 @@ export class ColumnInference {
     return this.#inference.type()
   }
 
-  /** Returns what values so far lose in the inferred type, by the rules of {@link TextInference}. */
-  losses(): SpellingLoss[] {
-    return this.#inference.losses()
+  /** Returns warnings about the inferred type, by the rules of {@link TextInference}. */
+  warnings(): InferenceWarning[] {
+    return this.#inference.warnings()
   }
 }

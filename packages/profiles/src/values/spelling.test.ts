@@ -73,7 +73,7 @@ describe('an inferred column', () => {
   const warningsOf = (...values: string[]) => {
     const inference = new TextInference()
     for (const value of values) inference.add(value)
-    return inference.losses()
+    return inference.warnings()
   }
 
   test('warns in the type that all values together have', () => {
@@ -85,8 +85,31 @@ describe('an inferred column', () => {
     ])
   })
 
-  test('warns of nothing if it is a string or datetime column', () => {
+  const nine = (text: string) => Array.from({ length: 9 }, (_, index) => text.replace('#', String(index)))
+  const noT = 'date-times that only lack the T or the colon of the offset, which makes the key a string'
+  test.each([
+    [[...nine('#'), 'N/A'], '9 of 10 values are numbers; the others make the key a string', ['N/A']],
+    [[...nine('#'), ...nine('1.#'), '1e5', 'NULL', '-'], '19 of 21 values are numbers; the others', ['NULL', '-']],
+    [[...nine('#'), '1e5'], '9 of 10 values are numbers; the others', ['1e5']],
+    [[...nine('#'), '+41791234567'], '9 of 10 values are numbers; the others', ['+41791234567']],
+    [[...nine('#'), '12345678901234567890'], '9 of 10 values are numbers; the others', ['12345678901234567890']],
+    [[...nine('2026-01-0#').slice(1), '2026-01-09', '2026-01-10', '?'], '10 of 11 values are ISO', ['?']],
+    [[...nine('2026-01-1#'), '-'], '9 of 10 values are ISO 8601 date-times; the others make the key a string', ['-']],
+    [['2024-03-31 00:30:00+00', '2026-01-31T09:00+0130'], `2 of 2 values are ${noT}`, ['2024-03-31 00:30:00+00']],
+    [[...nine('2026-01-1#'), ...nine('2026-01-1# 10:00'), '-'], `9 of 19 values are ${noT}`, ['2026-01-10 10:00']],
+  ])('%j', (values, start, examples) => {
+    const [warning, ...more] = warningsOf(...values)
+    expect(more).toEqual([])
+    expect(warning?.message).toContain(start)
+    expect(warning?.examples.slice(0, examples.length)).toEqual(examples)
+  })
+
+  test('warns of nothing if values of other forms are many, or if all have one form', () => {
     expect(warningsOf('007', 'x')).toEqual([])
+    expect(warningsOf(...nine('#'), 'N/A', 'N/A')).toEqual([])
+    expect(warningsOf('1e5', '2e5')).toEqual([])
+    expect(warningsOf(...nine('1.#'), '1e5', 'NULL', '-')).toEqual([])
+    expect(warningsOf(...nine('1.234,#'))).toEqual([])
     expect(warningsOf('2026-01-01')).toEqual([])
     expect(warningsOf()).toEqual([])
   })

@@ -1,22 +1,9 @@
-// This file also runs in browsers, so it must not use Node's API.
+import { addExample, type InferenceWarning } from './inference-warning.ts'
+
+// This file and its imports also run in browsers, so they must not use Node's API.
 
 /** A type in which a number may lose the spelling that it has in a file. */
 export type NumberType = 'int' | 'decimal'
-
-/** Values of a column that lose their spelling in the type that was inferred for the column. */
-export interface SpellingLoss {
-  /** For people: how many values lose what. */
-  message: string
-  /** The first values that lose their spelling, without repetitions. */
-  examples: string[]
-}
-
-/**
- * Maximum number of examples of each loss, and of characters of an example: a number may have any number of leading
- * zeros.
- */
-const maxExamples = 3
-const exampleLength = 40
 
 /** More digits than this may change when a decimal is stored as a double. */
 const exactDigits = 15
@@ -51,13 +38,12 @@ export class SpellingLosses {
       const found = this.#found[index]
       if (found === undefined || !loss.affects(number)) continue
       found.values++
-      const example = number.length > exampleLength ? `${number.slice(0, exampleLength)}…` : number
-      if (found.examples.length < maxExamples && !found.examples.includes(example)) found.examples.push(example)
+      addExample(found.examples, number)
     }
   }
 
   /** Returns what the numbers added so far would lose if the column had this type, one entry for each kind of loss. */
-  in(type: NumberType): SpellingLoss[] {
+  in(type: NumberType): InferenceWarning[] {
     return losses.flatMap(({ text, types }, index) => {
       const { values = 0, examples = [] } = this.#found[index] ?? {}
       if (values === 0 || !types.includes(type)) return []
