@@ -184,6 +184,8 @@ interface ImportsTable {
   types: JSONColumnType<Record<string, ValueType>, string | undefined, string>
   /** Warnings about inferred types that may be wrong. The examples in a warning are values of the file. */
   warnings: ColumnType<ImportWarning[], string | undefined, string>
+  /** For columns of inferred types: the index, the values so far, and how many of them lose their spelling in a way. */
+  spelling_counts: ColumnType<number[][], string | undefined, string>
   /** Keys that the committed batches of a dry run would have registered. `types` holds their types. */
   previewed_keys: ColumnType<string[], undefined, string[]>
   position: Generated<number>

@@ -190,10 +190,10 @@ function noteCommits(context: ImportContext, claim: Claim, run: RunState): Commi
 async function openFile(context: ImportContext, claim: Claim): Promise<{ columns: Columns; position: number }> {
   checkSize(claim)
   const { options } = claim
-  const { columns: names, types, warnings, previewedKeys, position } = claim.progress
+  const { columns: names, types, warnings, spellingCounts, previewedKeys, position } = claim.progress
   if (names === null) return await inspectFile(context, claim, options)
   const registered = withPreviewed(await registeredKeys(context.db, claim.appId), previewedKeys, types)
-  const columns = new Columns(names, { settled: types, registered, warnings, options })
+  const columns = new Columns(names, { settled: types, registered, warnings, spellingCounts, options })
   checkDeclaredTypes(columns)
   return { columns, position }
 }

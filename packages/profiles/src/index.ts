@@ -21,5 +21,6 @@ export { type KeyStatistics, type ProfileStatistics, profileStatistics } from '.
 export { UnregisteredUser } from './update.ts'
 export { registerUsers, showUser, type UserView, userIdProblem } from './users.ts'
 export { keepUsers, lockUsersForDeletion } from './users-lock.ts'
-export { ColumnInference } from './values/inference.ts'
+export { addSpelling, ColumnInference } from './values/inference.ts'
 export type { InferenceWarning } from './values/inference-warning.ts'
+export { SpellingLosses } from './values/spelling.ts'

@@ -233,6 +233,31 @@ describe('warnings', () => {
     expect((await resultOf(fixture, appId, importId)).view.warnings).toEqual([...early, late])
   })
 
+  test('count the whole file if the first value that loses its spelling comes later, whoever continues', async () => {
+    const rows = ['u1,1,1.5', 'u2,2,2', 'u1,-03,', 'u1,-03,x', 'u2,,+4', 'u2,+5,1e3', '"u1', 'u1,06,1234567890.1234567']
+    const file = ['user_id,n,d', ...rows, ''].join('\n')
+    const dryRun = await importFile(fixture, appId, file, { dryRun: true })
+    const importId = await queueFile(fixture, appId, file)
+    for (let claims = 0; claims < 2; claims++) {
+      const shutdown = new AbortController()
+      const context = { ...fixture.context, onBatch: () => shutdown.abort() }
+      await runImport(context, await claim(fixture, appId, importId), shutdown.signal)
+    }
+    await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
+    const { view } = await resultOf(fixture, appId, importId)
+    const plus = { key: 'd', type: 'decimal', message: '1 of 6 values begin with +, which decimal does not keep' }
+    const digits = 'have more than 15 significant digits, which decimal does not keep'
+    expect(view.warnings).toEqual([
+      { ...zip, key: 'n', message: '3 of 6 values begin with 0, which int does not keep', examples: ['-03', '06'] },
+      { ...zip, key: 'n', message: '1 of 6 values begin with +, which int does not keep', examples: ['+5'] },
+      { ...plus, examples: ['+4'] },
+      { ...plus, message: `1 of 6 values ${digits}`, examples: ['1234567890.1234567'] },
+    ])
+    expect(dryRun.view.warnings).toEqual(view.warnings)
+    // The keys are registered now, so their types are not inferred any more.
+    expect((await importFile(fixture, appId, file)).view.warnings).toEqual([])
+  })
+
   test('there are none if another request registers the key with another type meanwhile', async () => {
     const importId = await queueFile(fixture, appId, 'user_id,zip\nu1,007\n')
     const storage = onRead(() => register({ zip: 'string' }))

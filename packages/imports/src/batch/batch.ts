@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { type ImportWarning, type ValueType, valueMessages } from '@sluice/contract'
 import { type Cells, isText, problemOf, RowSplitter } from '@sluice/csv'
-import type { ProfileBatch } from '@sluice/profiles'
+import { addSpelling, type ProfileBatch } from '@sluice/profiles'
+import { isClearMarker } from '../file/clear-marker.ts'
 import type { Columns } from '../file/columns.ts'
 import { SampledColumns } from '../file/sampled-columns.ts'
 import type { RowHashes } from '../row-hash/row-hashes.ts'
@@ -27,8 +28,10 @@ export interface PreparedBatch extends RowBatch, BatchMemory {
   users: Int32Array
   /** Types of the columns, by key, as far as they are settled after this batch. */
   types: Readonly<Record<string, ValueType>>
-  /** Warnings about the inferred types. Changes only together with the types. */
+  /** Warnings about the inferred types, as of the last row of this batch. */
   warnings: readonly ImportWarning[]
+  /** As in `Columns`, as of the last row of this batch. */
+  spellingCounts: readonly (readonly number[])[]
   /** The batch may register keys: some columns have a type but no registered key. */
   mayRegister: boolean
 }
@@ -45,6 +48,28 @@ export function settleTypes({ slices }: RowBatch, columns: Columns): void {
   const sampled = new SampledColumns(columns)
   for (const { block, from, to } of slices) for (let row = from; row < to; row++) sampled.add(block, row)
   sampled.settle()
+}
+
+/**
+ * Counts the values of this batch that lose their spelling in an inferred type. Must be called once for each batch, in
+ * file order, after its types are settled. Changes `columns`.
+ */
+export function countSpellings({ slices }: RowBatch, { watched, clearMarker }: Columns): void {
+  if (watched.size === 0) return
+  const all = [...watched]
+  const most = 1 + Math.max(...all.map(([{ index }]) => index))
+  const splitter = new RowSplitter()
+  for (const { block, from, to } of slices) {
+    for (let row = from; row < to; row++) {
+      if (problemOf(block, row) !== undefined) continue
+      const { bytes, count, start: starts, end: ends } = splitter.split(block, row, most)
+      for (const [{ index, type }, losses] of all) {
+        const [start, end] = [starts[index] ?? 0, ends[index] ?? 0]
+        if (index >= count || start === end || isClearMarker(clearMarker, bytes, start, end)) continue
+        if (type === 'int' || type === 'decimal') addSpelling(losses, type, bytes, start, end)
+      }
+    }
+  }
 }
 
 /**
@@ -75,8 +100,9 @@ export async function prepareBatch(
     }
     await setImmediate()
   }
-  const { types, warnings, unregistered } = columns
-  return { ...batch, profileBatch, keptRows, users, types, warnings, mayRegister: unregistered.length > 0 }
+  const { types, warnings, spellingCounts, unregistered } = columns
+  const mayRegister = unregistered.length > 0
+  return { ...batch, profileBatch, keptRows, users, types, warnings, spellingCounts, mayRegister }
 }
 
 /**

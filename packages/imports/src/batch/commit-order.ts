@@ -4,7 +4,7 @@ import type { ImportContext } from '../context.ts'
 import type { Columns } from '../file/columns.ts'
 import { type Claim, ClaimLost } from '../order/claim.ts'
 import type { RowHashes } from '../row-hash/row-hashes.ts'
-import { type BatchMemory, type PreparedBatch, prepareBatch, settleTypes } from './batch.ts'
+import { type BatchMemory, countSpellings, type PreparedBatch, prepareBatch, settleTypes } from './batch.ts'
 import type { BatchSize } from './batch-size.ts'
 import { type BatchPlace, type Committed, commitBatch, maxBatchesInFlight, TypesChanged } from './commit.ts'
 import { partBatch, type RowBatch } from './cut.ts'
@@ -94,6 +94,7 @@ export class CommitOrder {
    * waits for its commit as well.
    */
   async #addPart(rows: RowBatch): Promise<void> {
+    countSpellings(rows, this.#columns)
     const batch = await prepareBatch(rows, this.#columns, this.#rowHashes, this.#freeMemory.pop() ?? this.#newMemory())
     const isAlone = batch.mayRegister
     const maxOthers = isAlone ? 0 : maxBatchesInFlight - 1

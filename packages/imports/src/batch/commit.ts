@@ -232,6 +232,10 @@ function progressTo(
           types: JSON.stringify(batch.types),
           warnings: JSON.stringify(batch.warnings),
         }),
+      ...(batch.spellingCounts.length > 0 && {
+        warnings: JSON.stringify(batch.warnings),
+        spelling_counts: JSON.stringify(batch.spellingCounts),
+      }),
       position: batch.end,
       ...(batch.wholeEnd !== undefined && { batch_end: batch.wholeEnd }),
       rows_total: sql<number>`rows_total + ${batch.rows}`,

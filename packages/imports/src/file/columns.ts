@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type ImportWarning, serviceErrorsColumn, userIdColumn, type ValueType } from '@sluice/contract'
-import type { InferenceWarning } from '@sluice/profiles'
+import { type InferenceWarning, SpellingLosses } from '@sluice/profiles'
 import type { ImportOptions } from '../options.ts'
 
 /** A column whose values go into profiles. */
@@ -24,6 +24,8 @@ export interface KnownColumns {
   registered?: ReadonlyMap<string, ValueType>
   /** Warnings about the settled types. */
   warnings?: readonly ImportWarning[]
+  /** As in {@link Columns}, for the rows before the position. */
+  spellingCounts?: readonly (readonly number[])[]
   options?: Pick<ImportOptions, 'profileTypes' | 'clearMarker'>
 }
 
@@ -46,13 +48,20 @@ export class Columns {
   readonly profiles: readonly ProfileColumn[]
   /** A cell with these bytes removes the key from the user's profile; undefined if none does. */
   readonly clearMarker: Buffer | undefined
+  /**
+   * Losses of the whole file, by column. They are counted if the type was inferred in this import as int or decimal,
+   * and the rows that inference read lost nothing.
+   */
+  readonly watched = new Map<ProfileColumn, SpellingLosses>()
+  /** Warnings about the rows that inference read. */
   readonly #warnings: Map<string, ImportWarning[]>
   #inDocumentOrder: readonly ProfileColumn[] | undefined
   #jsonKeys: readonly (Buffer | undefined)[] | undefined
   #derived: Derived | undefined
 
   /** Accepts the header's names. */
-  constructor(names: readonly string[], { settled = {}, registered, warnings = [], options }: KnownColumns = {}) {
+  constructor(names: readonly string[], known: KnownColumns = {}) {
+    const { settled = {}, registered, warnings = [], spellingCounts = [], options } = known
     this.names = names
     this.userIdIndex = names.indexOf(userIdColumn)
     this.clearMarker = options?.clearMarker == null ? undefined : Buffer.from(options.clearMarker)
@@ -64,6 +73,13 @@ export class Columns {
       const type = registered?.get(key) ?? ofSender ?? ofRows
       return [{ index, key, type, registered: registered?.has(key) === true, declared: ofSender }]
     })
+    for (const [index, ...counts] of spellingCounts) {
+      const column = this.profiles.find((column) => column.index === index)
+      if (column === undefined) continue
+      const found = this.#warnings.get(column.key) ?? []
+      this.#warnings.delete(column.key)
+      if (column.type === ownValue(settled, column.key)) this.watched.set(column, SpellingLosses.from(counts, found))
+    }
   }
 
   /**
@@ -116,11 +132,16 @@ export class Columns {
     return derived.meaning
   }
 
-  /** Warnings about the types that were inferred, in column order. Returns the same object until a type changes. */
+  /** Warnings about the types that were inferred, in column order, as of the rows so far. */
   get warnings(): readonly ImportWarning[] {
-    const derived = this.#derive()
-    derived.warnings ??= this.profiles.flatMap(({ key }) => this.#warnings.get(key) ?? [])
-    return derived.warnings
+    const warnings = new Map<string, readonly ImportWarning[]>(this.#warnings)
+    for (const [column, losses] of this.watched) warnings.set(column.key, warningsOf(column, losses))
+    return warnings.size === 0 ? [] : this.profiles.flatMap(({ key }) => warnings.get(key) ?? [])
+  }
+
+  /** The counts of the watched columns so far: the index of each column, and its counts. */
+  get spellingCounts(): number[][] {
+    return Array.from(this.watched, ([{ index }, losses]) => [index, ...losses.counts])
   }
 
   /** Sets the inferred type of a column of this file, with warnings about it. */
@@ -133,6 +154,7 @@ export class Columns {
         key,
         warnings.map((warning) => ({ key, type, ...warning })),
       )
+    else if (type === 'int' || type === 'decimal') this.watched.set(column, new SpellingLosses())
     this.#derived = undefined
   }
 
@@ -141,7 +163,10 @@ export class Columns {
     const typesChanged = column.type !== type
     Object.assign(column, { type, registered: true } satisfies Partial<ProfileColumn>)
     // The type is no longer the inferred one.
-    if (typesChanged) this.#warnings.delete(column.key)
+    if (typesChanged) {
+      this.#warnings.delete(column.key)
+      this.watched.delete(column)
+    }
     if (typesChanged || this.#derived === undefined) this.#derived = undefined
     else this.#derived.unregistered = this.#derived.unregistered.filter((other) => other !== column)
   }
@@ -163,12 +188,15 @@ function ownValue<Value>(object: Readonly<Record<string, Value>>, key: string): 
   return Object.hasOwn(object, key) ? object[key] : undefined
 }
 
+function warningsOf({ key, type }: ProfileColumn, losses: SpellingLosses): ImportWarning[] {
+  return type === 'int' || type === 'decimal' ? losses.in(type).map((loss) => ({ key, type, ...loss })) : []
+}
+
 /** Values that are computed from the types of all columns. */
 interface Derived {
   untyped: readonly ProfileColumn[]
   unregistered: readonly ProfileColumn[]
   types: Readonly<Record<string, ValueType>>
-  warnings?: readonly ImportWarning[]
   meaning?: Buffer
 }
 

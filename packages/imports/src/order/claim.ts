@@ -32,6 +32,8 @@ export interface Progress {
   /** Types of the columns, by key, as far as they were registered, declared or inferred. */
   types: Readonly<Record<string, ValueType>>
   warnings: readonly ImportWarning[]
+  /** As in `Columns`, up to the position. */
+  spellingCounts: readonly (readonly number[])[]
   /** Keys that committed batches of a dry run would have registered. */
   previewedKeys: string[]
   /** Byte offset in the uncompressed file, after the last committed row. */
@@ -95,7 +97,7 @@ export async function claimImport(context: ImportContext, { appId, importId }: I
 export const claimColumns = sql`
   app_id, import_id, state, dry_run, data_order, attempt,
   tries, object_key, content_type, etag, checksum, byte_size, stored_size, file_name, profile_types, new_keys, clear_marker, columns, types,
-  warnings, previewed_keys, position, batch_end, batch_rows, rows_total, rows_applied, rows_failed`
+  warnings, spelling_counts, previewed_keys, position, batch_end, batch_rows, rows_total, rows_applied, rows_failed`
 
 export interface ClaimRow extends OptionsRow {
   app_id: number
@@ -115,6 +117,7 @@ export interface ClaimRow extends OptionsRow {
   columns: string[] | null
   types: Record<string, ValueType>
   warnings: ImportWarning[]
+  spelling_counts: number[][]
   previewed_keys: string[]
   position: number
   batch_end: number | null
@@ -146,6 +149,7 @@ export function toClaim(row: ClaimRow): Claim {
       columns: row.columns,
       types: row.types,
       warnings: row.warnings,
+      spellingCounts: row.spelling_counts,
       previewedKeys: row.previewed_keys,
       position: row.position,
       batchEnd: row.batch_end,

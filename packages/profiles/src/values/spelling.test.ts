@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseDecimal } from './decimal.ts'
+import { addSpelling } from './inference.ts'
 import { parseInteger } from './int.ts'
 import { SpellingLosses } from './spelling.ts'
-import { TextInference } from './text-inference.ts'
+import { isOfType, TextInference } from './text-inference.ts'
 
 function lossesOf(numbers: readonly string[], type: 'int' | 'decimal') {
   const losses = new SpellingLosses()
@@ -43,6 +44,26 @@ describe('numbers that lose their spelling', () => {
     ['123456789012345.0'.slice(0, 15), 'decimal'],
   ] as const)('%s keeps its spelling as %s', (number, type) => {
     expect(lossesOf([number], type)).toEqual([])
+  })
+
+  test('are the same whether cells or texts are counted, and whether or not counting was interrupted', () => {
+    const number = fc.stringMatching(/^[+-]?\d{0,18}(\.\d{0,3})?(e\d)?$/).filter((text) => text !== '')
+    const texts = fc.array(fc.oneof(number, fc.constantFrom('0', '-0', '00', '+1', 'x', '0x', 'é')), { maxLength: 8 })
+    fc.assert(
+      fc.property(texts, fc.constantFrom('int', 'decimal'), fc.nat(8), (values, type, interruption) => {
+        let losses = new SpellingLosses()
+        const expected = new SpellingLosses()
+        for (const [at, value] of values.entries()) {
+          if (at === interruption) losses = SpellingLosses.from(losses.counts, losses.in(type))
+          const cell = Buffer.from(`0${value}0`)
+          addSpelling(losses, type, cell, 1, cell.length - 1)
+          if (isOfType(value, type)) expected.add(value)
+          else expected.addExact()
+        }
+        expect(losses.in(type)).toEqual(expected.in(type))
+        expect(losses.counts[0]).toBe(values.length)
+      }),
+    )
   })
 
   test('has three examples at most, each once and cut off', () => {

@@ -6,7 +6,7 @@ import { addExample, type InferenceWarning } from './inference-warning.ts'
 export type NumberType = 'int' | 'decimal'
 
 /** More digits than this may change when a decimal is stored as a double. */
-const exactDigits = 15
+export const exactDigits = 15
 
 interface Loss {
   /** Follows the number of values. */
@@ -30,6 +30,27 @@ const losses: readonly Loss[] = [
 export class SpellingLosses {
   #values = 0
   readonly #found = losses.map(() => ({ values: 0, examples: [] as string[] }))
+
+  /** Continues from {@link counts} and the warnings that {@link in} returned together with them. */
+  static from([values = 0, ...found]: readonly number[], warnings: readonly InferenceWarning[]): SpellingLosses {
+    const continued = new SpellingLosses()
+    continued.#values = values
+    const examples = warnings.map((warning) => [...warning.examples])
+    for (const [index, count] of found.entries()) {
+      continued.#found[index] = { values: count, examples: (count > 0 && examples.shift()) || [] }
+    }
+    return continued
+  }
+
+  /** Number of all values, and of the values with each loss. */
+  get counts(): number[] {
+    return [this.#values, ...this.#found.map(({ values }) => values)]
+  }
+
+  /** Counts the next value of the column, which loses nothing. */
+  addExact(): void {
+    this.#values++
+  }
 
   /** Adds the next number of the column, which is an int or a decimal. */
   add(number: string): void {

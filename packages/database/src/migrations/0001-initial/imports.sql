@@ -46,6 +46,7 @@ create table imports (
   columns json,
   types json not null default '{}',
   warnings jsonb not null default '[]',
+  spelling_counts json not null default '[]',
   previewed_keys text[] not null default '{}',
   position bigint not null default 0,
   batch_end bigint,
