@@ -64,5 +64,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Returns the route's answer to a body that is not JSON. Default: `errors.malformedJson`. */
     malformedJson?: (message?: string) => ErrorAnswer
+    /** The route depends on how numbers are spelled: they may be of the class `JsonNumber`. Default: false. */
+    keepsNumbers?: boolean
   }
 }

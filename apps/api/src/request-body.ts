@@ -46,17 +46,17 @@ export function parseJsonBodies(api: FastifyInstance): void {
     if (holdBytes === undefined) return dropBody(request)
     if (readMediaType(request.headers['content-type'])?.isUtf8 !== true) throw new UnsupportedCharset()
     if (isEncoded(request.headers)) throw new UnsupportedEncoding()
-    const { bodyLimit } = request.routeOptions
+    const { bodyLimit, config } = request.routeOptions
     const length = lengthOf(request)
     if (length !== undefined && length > bodyLimit) throw new BodyTooLarge(bodyLimit)
     const chunks = streamBody(request.raw, bodyLimit)
     const body = hashedBody(request, length === undefined ? held(chunks, holdBytes) : chunks)
     const { keyed } = request
-    if (keyed === undefined) return await readJson(body, limits.jsonValues)
+    if (keyed === undefined) return await readJson(body, limits.jsonValues, config.keepsNumbers)
     // Only the hash of a repetition's body is needed.
     return keyed.isRepetition
       ? await drain(body)
-      : await readWhole(body, (chunks) => readJson(chunks, limits.jsonValues))
+      : await readWhole(body, (chunks) => readJson(chunks, limits.jsonValues, config.keepsNumbers))
   })
 }
 

@@ -22,7 +22,7 @@ export {
   valueMessages,
 } from './import-messages.ts'
 export { clearMarkerProblem, newKeysChoices, parseProfileTypes, refusedTypes } from './import-options.ts'
-export { type JsonObject, messagesPerAnswer } from './json-object.ts'
+export { JsonNumber, type JsonObject, messagesPerAnswer } from './json-object.ts'
 export { limits } from './limits.ts'
 export { isLonger, nameProblem, textProblem } from './name.ts'
 export { openApiDocument } from './openapi/document.ts'

@@ -90,6 +90,7 @@ describe('202', () => {
     ['255 characters of four bytes', { type: 'string', value: '😀'.repeat(255) }, '😀'.repeat(255)],
     ['the largest int', { type: 'int', value: 9007199254740991 }, 9007199254740991],
     ['an int as decimal', { type: 'decimal', value: 3 }, 3],
+    ['a decimal with an exponent', { type: 'decimal', value: 1e21 }, 1e21],
     ['a very small decimal', { type: 'decimal', value: 5e-324 }, 5e-324],
     ['a very large decimal', { type: 'decimal', value: -1.7976931348623157e308 }, -1.7976931348623157e308],
     ['a datetime without seconds', { type: 'datetime', value: '2026-01-01T10:00Z' }, '2026-01-01 10:00:00.000'],
@@ -197,10 +198,19 @@ describe('400, nothing is applied', () => {
       return refused({ user_id: 'u1', user_profiles: entries }, 1003, message)
     })
 
-    test('a number that is too large for any type', () => {
-      const body = '{"user_id":"u1","user_profiles":[{"key":"k","type":"decimal","value":1e999}]}'
-      return refused(body, 1003, 'k should be decimal')
+    test.each([
+      ['int', '4503599627370497.5', 'k should be integer'],
+      ['int', '0.99999999999999999999', 'k should be integer'],
+      ['int', '12.0', 'k should be integer'],
+      ['decimal', '12345678901234567890', 'k should be decimal'],
+      ['decimal', '1e999', 'k should be decimal'],
+    ])('a number that a cell of a file could not have either: %s %s', (type, number, message) => {
+      const body = `{"user_id":"u1","user_profiles":[{"key":"k","type":"${type}","value":${number}}]}`
+      return refused(body, 1003, message)
     })
+
+    test('a number in the place of an entry is no object', () =>
+      refused('{"user_id":"u1","user_profiles":[1.50]}', 1001, 'user_profiles[0] must be an object'))
 
     test('an earlier entry of a repeated key', () => {
       const entries = [{ ...good, value: 'x' }, good]

@@ -1,3 +1,4 @@
+import { JsonNumber } from '@sluice/contract'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { JsonParser, JsonSyntaxError, TooManyValues } from './parser.ts'
@@ -110,6 +111,14 @@ describe('a document in pieces', () => {
     const depth = 50_000
     expect(parse(`${'['.repeat(depth)}${']'.repeat(depth)}`, [1_000])).toHaveLength(1)
   })
+})
+
+test('numbers keep their spelling if they are to, unless JavaScript has the same', () => {
+  const parser = new JsonParser(100, true)
+  parser.write('[12,-1.5,1e+21,12.0,-0,1E3,0.99999999999999')
+  parser.write('999999,"12.0"]')
+  const kept = ['12.0', '-0', '1E3', '0.99999999999999999999'].map((text) => new JsonNumber(text))
+  expect(parser.end()).toEqual([12, -1.5, 1e21, ...kept, '12.0'])
 })
 
 test('all values and keys count towards the limit', () => {

@@ -1,3 +1,5 @@
+import { JsonNumber } from '@sluice/contract'
+
 /** The text is not JSON. */
 export class JsonSyntaxError extends Error {
   override readonly name = 'JsonSyntaxError'
@@ -29,11 +31,14 @@ const opening = { value: true, 'value or ]': true } as const
  *
  * The parser reads only the structure. It passes tokens to `JSON.parse`, which checks and decodes them.
  *
+ * `keepsNumbers`: numbers that JavaScript would spell in another way become a `JsonNumber`.
+ *
  * Throws {@link JsonSyntaxError}. Throws {@link TooManyValues} beyond `maxValues` values and keys, which bounds the
  * memory of the result.
  */
 export class JsonParser {
   readonly #maxValues: number
+  readonly #keepsNumbers: boolean
   readonly #stack: Container[] = []
   /** Keys without a value yet, at most one for each open object. */
   readonly #keys: string[] = []
@@ -42,8 +47,9 @@ export class JsonParser {
   #values = 0
   #result: unknown
 
-  constructor(maxValues: number) {
+  constructor(maxValues: number, keepsNumbers = false) {
     this.#maxValues = maxValues
+    this.#keepsNumbers = keepsNumbers
   }
 
   /** Parses the next piece. */
@@ -142,7 +148,8 @@ export class JsonParser {
       this.#keys.push(value)
       this.#expected = ':'
     } else {
-      this.#add(value)
+      const isRespelled = this.#keepsNumbers && typeof value === 'number' && String(value) !== text
+      this.#add(isRespelled ? new JsonNumber(text) : value)
     }
   }
 

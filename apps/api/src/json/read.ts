@@ -7,11 +7,15 @@ const pieceBytes = 65_536
 /**
  * Parses a JSON document in UTF-8 while it arrives. Other requests are served between two pieces of a large document.
  *
- * Throws `JsonSyntaxError` if the bytes are not JSON or not UTF-8. Throws `TooManyValues` beyond `maxValues` values
- * and keys.
+ * `keepsNumbers` is as in {@link JsonParser}. Throws `JsonSyntaxError` if the bytes are not JSON or not UTF-8. Throws
+ * `TooManyValues` beyond `maxValues` values and keys.
  */
-export async function readJson(chunks: AsyncIterable<Buffer>, maxValues: number): Promise<unknown> {
-  const parser = new JsonParser(maxValues)
+export async function readJson(
+  chunks: AsyncIterable<Buffer>,
+  maxValues: number,
+  keepsNumbers = false,
+): Promise<unknown> {
+  const parser = new JsonParser(maxValues, keepsNumbers)
   // Buffer's decoder would replace invalid bytes by a replacement character instead of throwing.
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let bytesSincePause = 0

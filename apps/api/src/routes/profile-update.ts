@@ -10,7 +10,11 @@ export function profileUpdateRoutes(api: FastifyInstance, context: ApiContext): 
   const { db, settings } = context
   const onRequest = authentication(context)
   const updateProfile = joinedProfileUpdates(db, settings.PROFILE_KEY_LIMIT)
-  const config = { malformedJson: errors.profileUpdateNotJson, audit: { nothing: 'a change of profile values' } }
+  const config = {
+    malformedJson: errors.profileUpdateNotJson,
+    keepsNumbers: true,
+    audit: { nothing: 'a change of profile values' },
+  }
 
   api.post('/v2/user_profiles', { onRequest, config }, async (request, reply) => {
     const parsed = parseProfileUpdate(request.body)

@@ -6,11 +6,24 @@ const key: JsonSchema = { type: 'string', minLength: 1, maxLength: limits.keyLen
 
 const maxPrecise = Number.MAX_SAFE_INTEGER
 
-/** The JSON values of each type. They are the same in requests and answers, except for datetimes. */
+/**
+ * The JSON values of each type. They are the same in requests and answers, except for datetimes. A schema cannot tell
+ * how a number is written.
+ */
 const values: Readonly<Record<Exclude<ValueType, 'datetime'>, JsonSchema>> = {
   string: { type: 'string', maxLength: limits.stringLength },
-  int: { type: 'integer', format: 'int64', minimum: -maxPrecise, maximum: maxPrecise },
-  decimal: { type: 'number', format: 'double' },
+  int: {
+    type: 'integer',
+    description: 'Digits without a point or an exponent.',
+    format: 'int64',
+    minimum: -maxPrecise,
+    maximum: maxPrecise,
+  },
+  decimal: {
+    type: 'number',
+    description: `Without a point and an exponent, it must be an int within ±${maxPrecise}.`,
+    format: 'double',
+  },
 }
 
 const sentDatetime: JsonSchema = {

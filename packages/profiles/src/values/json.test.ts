@@ -1,9 +1,14 @@
+import { JsonNumber } from '@sluice/contract'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { encodeCell } from './cell.ts'
 import { parseJsonValue } from './json.ts'
 
 /** Parses a value in the JSON that a client sends. */
-const json = (text: string): unknown => JSON.parse(text)
+function json(text: string): unknown {
+  const value: unknown = JSON.parse(text)
+  return typeof value === 'number' ? new JsonNumber(text) : value
+}
 
 describe('a JSON value', () => {
   test.each([
@@ -12,11 +17,12 @@ describe('a JSON value', () => {
     ['string', `"${'😀'.repeat(255)}"`, '😀'.repeat(255)],
     ['int', '0', 0],
     ['int', '-0', 0],
-    ['int', '12.0', 12],
-    ['int', '1e3', 1000],
     ['int', '-9007199254740991', -9007199254740991],
     ['decimal', '12', 12],
     ['decimal', '57.10', 57.1],
+    ['decimal', '1e+05', 100_000],
+    ['decimal', '12345678901234567890.0', 12345678901234567000],
+    ['decimal', '1e-400', 0],
     ['decimal', '-1.5e-3', -0.0015],
     ['decimal', '-0.0', 0],
     ['datetime', '"2026-01-01T00:30:00+09:00"', '2025-12-31 15:30:00.000'],
@@ -38,6 +44,12 @@ describe('a JSON value', () => {
     ['int', '"12"', 'should be integer'],
     ['int', '1.5', 'should be integer'],
     ['int', '9007199254740992', 'should be integer'],
+    ['int', '4503599627370497.5', 'should be integer'],
+    ['int', '0.99999999999999999999', 'should be integer'],
+    ['int', '12.0', 'should be integer'],
+    ['int', '1e3', 'should be integer'],
+    ['decimal', '12345678901234567890', 'should be decimal'],
+    ['decimal', '9007199254740993', 'should be decimal'],
     ['int', 'true', 'should be integer'],
     ['int', 'null', 'should be integer'],
     ['decimal', '"1.5"', 'should be decimal'],
@@ -51,6 +63,21 @@ describe('a JSON value', () => {
     ['datetime', '""', 'should be iso8601 format'],
   ] as const)('of type %s must not be %s', (type, text, message) => {
     expect(parseJsonValue(json(text), type)).toEqual({ message })
+  })
+
+  test('that is a number is accepted or refused as in a cell of a file, with the same result', () => {
+    const number = fc.oneof(
+      fc.stringMatching(/^-?(0|[1-9]\d{0,20})(\.\d{1,25})?([eE][+-]?\d{1,3})?$/),
+      fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+    )
+    fc.assert(
+      fc.property(number, fc.constantFrom('int', 'decimal'), (text, type) => {
+        const [value, cell] = [parseJsonValue(json(text), type), encodeCell(Buffer.from(text), type)]
+        expect(typeof value === 'object' ? value : String(value)).toEqual(cell)
+        // The parser leaves numbers that JavaScript spells in the same way as they are.
+        if (String(Number(text)) === text) expect(parseJsonValue(Number(text), type)).toEqual(value)
+      }),
+    )
   })
 
   test('that is accepted can be stored and read back unchanged', () => {

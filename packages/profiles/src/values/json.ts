@@ -1,5 +1,7 @@
-import { textProblem, type ValueType, valueMessages } from '@sluice/contract'
+import { JsonNumber, textProblem, type ValueType, valueMessages } from '@sluice/contract'
 import { parseDatetime } from './datetime.ts'
+import { parseDecimal } from './decimal.ts'
+import { parseInteger } from './int.ts'
 import { stringProblem } from './string.ts'
 import { typeMismatch, type ValueProblem } from './value-type.ts'
 
@@ -7,7 +9,8 @@ const noString: ValueProblem = { message: valueMessages.notString }
 
 /**
  * Converts a value of a client's JSON to its stored form (service.md, Profile entry; design.md §3, Types). Converts no
- * JSON type to another: `"12"` is no int. A datetime requires an offset.
+ * JSON type to another: `"12"` is no int. A number follows the rules of a cell, by its spelling. A datetime requires an
+ * offset.
  *
  * Returns the value, or the problem if it cannot be stored. A datetime is returned in UTC as `YYYY-MM-DD hh:mm:ss.mmm`.
  */
@@ -16,15 +19,20 @@ export function parseJsonValue(value: unknown, type: ValueType): string | number
     case 'string':
       return typeof value === 'string' ? parseString(value) : noString
     case 'int':
-      // Parsing the JSON rounded a number out of range, but never into the range. Adding 0 makes -0 a 0.
-      return typeof value === 'number' && Number.isSafeInteger(value) ? value + 0 : typeMismatch.int
+      return parseInteger(spellingOf(value)) ?? typeMismatch.int
     case 'decimal':
-      return typeof value === 'number' && Number.isFinite(value) ? value + 0 : typeMismatch.decimal
+      return parseDecimal(spellingOf(value)) ?? typeMismatch.decimal
     case 'datetime': {
       const datetime = typeof value === 'string' ? parseDatetime(value, { requireOffset: true }) : undefined
       return datetime ?? typeMismatch.datetime
     }
   }
+}
+
+/** Returns a number as text; an empty text for any other value. */
+function spellingOf(value: unknown): string {
+  if (value instanceof JsonNumber) return value.text
+  return typeof value === 'number' ? String(value) : ''
 }
 
 function parseString(text: string): string | ValueProblem {
