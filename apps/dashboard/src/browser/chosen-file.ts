@@ -1,8 +1,10 @@
+import { fileMessages } from '@sluice/contract/import-messages'
 import { type DetectedDialect, detectDialect } from './conversion/dialect.ts'
 import { decodeStart, type Encoding, encodingOfMark } from './conversion/encodings.ts'
 import { kindProblem } from './conversion/file-kind.ts'
 import { guessEncoding } from './conversion/guess-encoding.ts'
-import { type ColumnPlan, type Plan, recordConverters, unchangedColumn } from './conversion/plan.ts'
+import { headerFormProblem } from './conversion/header-form.ts'
+import { type ColumnPlan, needsConversion, type Plan, recordConverters, unchangedColumn } from './conversion/plan.ts'
 import type { Separator } from './conversion/record-reader.ts'
 import { type Preview, readPreview } from './csv-preview.ts'
 import { type FileStart, readStart } from './file-start.ts'
@@ -70,6 +72,14 @@ export class ChosenFile {
       header: header({ cells: this.source.header }).cells,
       rows: this.source.rows.map((cells) => row({ cells }).cells),
     }
+  }
+
+  /** Returns why an import would refuse the form of the header; undefined if it would not. */
+  headerProblem(): string | undefined {
+    const text = this.#text().slice(this.dialect.prefixLength)
+    const problem = headerFormProblem(text, this.start.isWhole, this.dialect)
+    // A conversion ends each line.
+    return problem === fileMessages.noLineBreak && needsConversion(this.plan('')) ? undefined : problem
   }
 
   #detect(): DetectedDialect {

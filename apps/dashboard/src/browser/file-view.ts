@@ -4,7 +4,7 @@ import { columnChoicesView } from './column-choices-view.ts'
 import { element, showProblem } from './elements.ts'
 import { findMapping, forgetMapping, type KeptMapping, keepMapping } from './kept-mapping.ts'
 import { isSameMapping, keepTick, mappingOffer } from './mapping-view.ts'
-import { type Choices, previewView } from './preview-view.ts'
+import { type Choices, previewView, refusal } from './preview-view.ts'
 import { readingView, updateSentAs } from './reading-view.ts'
 
 /**
@@ -38,12 +38,15 @@ export class FileView {
     const { chosen } = this
     const rules = this.#rules()
     const preview = chosen.preview(rules.clearMarker)
-    showProblem(preview === undefined ? 'The file has no rows.' : undefined)
+    showProblem(undefined)
+    const problem = chosen.headerProblem()
+    const headerProblems = problem === undefined ? [] : [problem]
     if (preview === undefined) {
-      this.#preview.replaceChildren()
+      this.#preview.replaceChildren(refusal(headerProblems))
       return
     }
-    const checked = checkColumns(preview, rules)
+    const { columns, problems } = checkColumns(preview, rules)
+    const checked = { columns, problems: [...headerProblems, ...problems] }
     const selectable = checked.columns.filter(({ isNew }) => isNew).map(({ name }) => name)
     for (const name of this.types.keys()) if (!selectable.includes(name)) this.types.delete(name)
     this.#preview.replaceChildren(...previewView(chosen.file.name, preview, checked, rules.newKeys, this.types))

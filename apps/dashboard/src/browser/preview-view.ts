@@ -118,7 +118,8 @@ function typeSelect(
   return select
 }
 
-function refusal(problems: readonly string[]): HTMLElement {
+/** Creates the notice about why an import would refuse a file. */
+export function refusal(problems: readonly string[]): HTMLElement {
   const list = element('ul', {}, ...problems.map((problem) => element('li', {}, problem)))
   return element('div', { class: 'notice bad' }, element('p', {}, 'An import would refuse this file:'), list)
 }

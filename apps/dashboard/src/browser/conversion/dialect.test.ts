@@ -9,6 +9,13 @@ test.each([
   ['tabs', 'user_id\tname\nu1\tA, B; C\n', '\t', '\n', 0],
   ['CR alone', 'user_id;name\ru1;"A\nB"\r', ';', '\r', 0],
   ['a line that names the separator', 'sep=;\r\nname,first;x\r\n1;2\r\n', ';', '\n', 7],
+  ['a quoted line that names the separator', '"sep=;"\r\nuser_id;plan\r\nu1;gold\r\n', ';', '\n', 9],
+  ['a line that names the separator, with CR alone', 'SEP=;\ruser_id;plan\ru1;gold\r', ';', '\r', 6],
+  ['CR alone, and LF after the last line', 'user_id,plan\ru1,gold\ru2,silver\r\n', ',', '\r', 0],
+  ['a blank line before CR alone', '\r\nuser_id,plan\ru1,gold\n', ',', '\r', 0],
+  ['several CRs before LF', 'user_id,plan\r\r\nu1,gold\r\r\n', ',', '\n', 0],
+  ['a lone CR in a row', 'user_id,plan\nu1,go\rld\n', ',', '\n', 0],
+  ['a header that CR ends', 'user_id,plan\r', ',', '\n', 0],
   ['semicolons within values', 'user_id,tags\nu1,a;b;c\nu2,d;e;f\n', ',', '\n', 0],
   ['one column', 'user_id\nu1\n', ',', '\n', 0],
   ['one line without a line break', 'user_id;name', ';', '\n', 0],
@@ -29,7 +36,7 @@ test('the separator of any file with a column user_id is found', () => {
       (rows, separator, lineBreak) => {
         const lines = [`user_id${separator}a`, ...rows.map((cells) => cells.map(quote).join(separator))]
         const found = detectDialect(lines.map((line) => line + lineBreak).join(''))
-        expect(found).toMatchObject({ separator, lineBreak: lineBreak === '\r' ? '\r' : '\n' })
+        expect(found).toMatchObject({ separator, lineBreak: lineBreak === '\r' && rows.length > 0 ? '\r' : '\n' })
       },
     ),
   )

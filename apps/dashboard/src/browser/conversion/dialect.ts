@@ -20,7 +20,7 @@ export interface DetectedDialect extends Dialect {
 const sampleLength = 65_536
 const sampleRecords = 20
 
-const separatorLine = /^sep=([,;\t])(?:\r?\n|\r)/i
+const separatorLine = /^("?)sep=([,;\t])\1(?:\r*\n|\r)/i
 
 /**
  * Detects how a text separates cells and records.
@@ -34,14 +34,15 @@ export function detectDialect(start: string): DetectedDialect {
   const prefixLength = declared?.[0].length ?? 0
   const text = start.slice(prefixLength, prefixLength + sampleLength)
   const lineBreak = detectLineBreak(text)
-  const separator = separators.find((separator) => separator === declared?.[1]) ?? detectSeparator(text, lineBreak)
+  const separator = separators.find((separator) => separator === declared?.[2]) ?? detectSeparator(text, lineBreak)
   return { separator, lineBreak, prefixLength }
 }
 
-/** CR ends the lines if no LF does. Line breaks within quotes do not count. */
+/** CR alone ends the lines if it ends the header, which an import would refuse. Line breaks in quotes do not count. */
 function detectLineBreak(text: string): Dialect['lineBreak'] {
-  const outside = text.replaceAll(/"[^"]*"/g, '')
-  return outside.includes('\r') && !outside.includes('\n') ? '\r' : '\n'
+  const outside = text.replaceAll(/"[^"]*"/g, '""')
+  const [, header = ''] = /^(?:\r*\n)*([^\n]*)/.exec(outside) ?? []
+  return /\r[^\r]/.test(header) ? '\r' : '\n'
 }
 
 function detectSeparator(text: string, lineBreak: Dialect['lineBreak']): Separator {
