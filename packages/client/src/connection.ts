@@ -87,12 +87,19 @@ export class Connection {
   async download(url: string, signal?: AbortSignal | undefined): Promise<ReadableStream<Uint8Array>> {
     const retries = new Retries(this.outagePatienceMs, signal)
     for (;;) {
+      const started = performance.now()
+      // The limit is for the answer's head only: a large file takes longer.
+      const head = new AbortController()
+      const timer = setTimeout(() => head.abort(new Error('no answer')), tryTimeoutMs)
       try {
-        const response = await this.#fetch(url, { signal: signal ?? null }, signal)
+        const init = { signal: signal === undefined ? head.signal : AbortSignal.any([signal, head.signal]) }
+        const response = await this.#fetch(url, init, signal)
         if (!response.ok) throw await errorOf(response)
         return response.body ?? new Blob([]).stream()
       } catch (error) {
-        await retries.pause(error)
+        await retries.pause(error, performance.now() - started)
+      } finally {
+        clearTimeout(timer)
       }
     }
   }
@@ -107,9 +114,15 @@ export class Connection {
         ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
+      // `fetch` would send the token on to any address.
+      redirect: 'manual',
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     }
     const response = await this.#fetch(`${this.#api}${path}`, init, signal)
+    if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)) {
+      const target = response.headers.get('location') ?? 'another address'
+      throw new UnexpectedAnswerError(`${this.#api} redirects to ${target}: use the address of the API itself`)
+    }
     if (!response.ok) throw await errorOf(response)
     // A body that breaks off is a lost answer, while a body in another form is not from the API.
     const text = await response.text().catch((error: unknown) => {

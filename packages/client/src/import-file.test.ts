@@ -19,6 +19,11 @@ const expired: ScriptedAnswer = {
   status: 403,
   body: '<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>',
 }
+/** The answer to a lookup of the import. */
+const inState = (state: string, importId = one): ScriptedAnswer => ({
+  status: 200,
+  body: { import_id: importId, state },
+})
 const busy = (seconds: number, status = 503): ScriptedAnswer => ({
   status,
   headers: { 'Retry-After': String(seconds) },
@@ -29,8 +34,7 @@ const busy = (seconds: number, status = 503): ScriptedAnswer => ({
 const replacedImport = (url: string): ScriptedAnswer[] => [
   requested(url, '/a'),
   expired,
-  requested(url, '/a'),
-  { status: 200, body: { import_id: one, state: 'expired' } },
+  inState('expired'),
   requested(url, '/b', two),
 ]
 
@@ -104,19 +108,20 @@ test('if the address has expired, a first request with the same key returns a ne
   const { outcome, steps, received } = await uploadTo((url) => [
     requested(url, '/a'),
     expired,
+    inState('awaiting_upload'),
     requested(url, '/b'),
     stored,
   ])
   expect(outcome).toBe(one)
-  expect(steps).toEqual([post, '/a', post, '/b'])
-  expect(received[2]).toEqual({ ...received[0] })
+  expect(steps).toEqual([post, '/a', `${post}/${one}`, post, '/b'])
+  expect(received[3]).toEqual({ ...received[0] })
 })
 
 test('if the import has expired as well, another import replaces it', async () => {
   const { outcome, steps, received } = await uploadTo((url) => [...replacedImport(url), stored])
   expect(outcome).toBe(two)
-  expect(steps).toEqual([post, '/a', post, `${post}/${one}`, post, '/b'])
-  expect(received[4]?.key).not.toBe(received[0]?.key)
+  expect(steps).toEqual([post, '/a', `${post}/${one}`, post, '/b'])
+  expect(received[3]?.key).not.toBe(received[0]?.key)
 })
 
 test('if the address of an import that replaced another has expired, the new address is of this import', async () => {
@@ -124,34 +129,64 @@ test('if the address of an import that replaced another has expired, the new add
     ...replacedImport(url),
     'cut',
     expired,
+    inState('awaiting_upload', two),
     requested(url, '/c', two),
     stored,
   ])
   expect(outcome).toBe(two)
-  expect(steps).toEqual([post, '/a', post, `${post}/${one}`, post, '/b', '/b', post, '/c'])
-  expect(received[7]?.key).toBe(received[4]?.key)
+  expect(steps).toEqual([post, '/a', `${post}/${one}`, post, '/b', '/b', `${post}/${two}`, post, '/c'])
+  expect(received[7]?.key).toBe(received[3]?.key)
 })
 
 test('if a preceding upload has arrived although its answer was lost, the file is not sent again', async () => {
+  const { outcome, steps } = await uploadTo((url) => [requested(url, '/a'), 'cut', expired, inState('processing')])
+  expect(outcome).toBe(one)
+  expect(steps).toEqual([post, '/a', '/a', `${post}/${one}`])
+})
+
+test('the same holds after two expired addresses: a repeated first request would return the first one', async () => {
   const { outcome, steps } = await uploadTo((url) => [
     requested(url, '/a'),
+    expired,
+    inState('awaiting_upload'),
+    requested(url, '/b'),
     'cut',
     expired,
-    requested(url, '/a'),
-    { status: 200, body: { import_id: one, state: 'processing' } },
+    inState('completed'),
   ])
   expect(outcome).toBe(one)
-  expect(steps).toEqual([post, '/a', '/a', post, `${post}/${one}`])
+  expect(steps).toEqual([post, '/a', `${post}/${one}`, post, '/b', '/b', `${post}/${one}`])
+})
+
+test('storage that asks for the next try at once, or since a moment that has passed, gets it after a pause', async () => {
+  const passed: ScriptedAnswer = { status: 503, headers: { 'Retry-After': new Date(0).toUTCString() } }
+  const began = performance.now()
+  const { steps } = await uploadTo((url) => [requested(url, '/a'), busy(0), passed, stored])
+  expect(steps).toHaveLength(4)
+  expect(performance.now() - began).toBeGreaterThan(600)
+})
+
+test('a redirect of the API is not followed, and the token goes to no other address', async () => {
+  await using elsewhere = await startScriptedServer((url) => [requested(url, '/a'), stored])
+  const { outcome } = await uploadTo(() => [{ status: 307, headers: { Location: `${elsewhere.url}/v3` } }])
+  expect(outcome).toMatchObject({ name: 'UnexpectedAnswerError', message: expect.stringContaining(elsewhere.url) })
+  expect(elsewhere.received).toEqual([])
 })
 
 test('an address that storage refuses before it has expired is an error', async () => {
-  const awaiting: ScriptedAnswer = { status: 200, body: { import_id: one, state: 'awaiting_upload' } }
-  const { outcome } = await uploadTo((url) => [requested(url, '/a'), expired, requested(url, '/a'), awaiting])
+  const awaiting = inState('awaiting_upload')
+  const { outcome } = await uploadTo((url) => [requested(url, '/a'), expired, awaiting, requested(url, '/a')])
   expect(outcome).toMatchObject({ name: 'UploadError', status: 403 })
 })
 
 test('a new address that storage refuses, too, is an error with the message of storage', async () => {
-  const { outcome } = await uploadTo((url) => [requested(url, '/a'), expired, requested(url, '/b'), expired])
+  const { outcome } = await uploadTo((url) => [
+    requested(url, '/a'),
+    expired,
+    inState('awaiting_upload'),
+    requested(url, '/b'),
+    expired,
+  ])
   expect(outcome).toBeInstanceOf(UploadError)
   expect(outcome).toMatchObject({ status: 403, code: 'AccessDenied', message: expect.stringContaining('has expired') })
 })

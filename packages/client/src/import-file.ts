@@ -5,7 +5,7 @@ import { checksumOf } from './checksum.ts'
 import type { Connection } from './connection.ts'
 import { SluiceError, UnexpectedAnswerError, UploadError } from './errors.ts'
 import { Retries } from './retries.ts'
-import { putFile } from './second-request.ts'
+import { putFile, stallTimeoutMs } from './second-request.ts'
 
 export const importPath = '/v3/user_profiles/bulk_import'
 
@@ -51,14 +51,19 @@ export async function uploadFile(connection: Connection, file: Blob, options: Im
   let isRenewed = false
   const retries = new Retries(connection.outagePatienceMs, signal)
   for (;;) {
+    let movedAt = performance.now()
+    const onBytes = (bytes: number) => {
+      movedAt = performance.now()
+      report('upload')(bytes)
+    }
     try {
-      await putFile(connection, requested.upload, file, { onBytes: report('upload'), signal })
+      await putFile(connection, requested.upload, file, { onBytes, signal })
       return requested.importId
     } catch (error) {
       // Storage answers 403 when the address has expired. If storage refuses the new address as well, expiry is not the
       // reason.
       const isRefused = error instanceof UploadError && error.status === 403
-      if (!isRefused) await retries.pause(error)
+      if (!isRefused) await retries.pause(error, Math.min(performance.now() - movedAt, stallTimeoutMs))
       else if (isRenewed) throw error
       else {
         const renewed = await firstRequest.renew(requested, error)
@@ -122,13 +127,13 @@ class FirstRequest {
    */
   async renew({ importId, upload }: RequestedImport, refusal: UploadError): Promise<RequestedImport | 'stored'> {
     const patienceMs = this.#connection.outagePatienceMs
-    const renewed = await this.send(patienceMs)
-    if (renewed.upload.url !== upload.url) return renewed
+    // A repeated first request returns an outdated address unless the import awaits its file.
     const { state } = await importView(this.#connection, importId, this.#signal, patienceMs)
-    if (state === 'awaiting_upload') throw refusal
-    if (state !== 'expired') return 'stored'
-    this.#key = crypto.randomUUID()
-    return await this.send(patienceMs)
+    if (state !== 'awaiting_upload' && state !== 'expired') return 'stored'
+    if (state === 'expired') this.#key = crypto.randomUUID()
+    const renewed = await this.send(patienceMs)
+    if (renewed.upload.url === upload.url) throw refusal
+    return renewed
   }
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { NetworkError, SluiceError } from './errors.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { NetworkError, SluiceError, UploadError } from './errors.ts'
 import { delay, pauseMs, Retries } from './retries.ts'
 
 test('pauses double up to ten seconds, spread over their second half', () => {
@@ -14,16 +14,36 @@ test('pauses double up to ten seconds, spread over their second half', () => {
   )
 })
 
+test('the wait that the service asks for extends a pause, and never shortens it', () => {
+  expect(pauseMs(1, 42_000, 0)).toBe(42_000)
+  expect(pauseMs(5, 0, 0)).toBe(pauseMs(5, undefined, 0))
+})
+
+test('tries end, however patient the caller is and however soon the service wants the next one', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const retries = new Retries(Number.POSITIVE_INFINITY)
+  const refusal = new UploadError({ status: 503, code: 'SlowDown', text: 'slow down', retryAfterMs: 0 })
+  let tries = 0
+  const trying = (async () => {
+    for (; ; tries++) await retries.pause(refusal, 0)
+  })()
+  trying.catch(() => {})
+  await vi.runAllTimersAsync()
+  await expect(trying).rejects.toBe(refusal)
+  expect(tries).toBe(24)
+})
+
 test('a permanent failure is thrown at once', async () => {
   const error = new SluiceError('no')
-  await expect(new Retries(60_000).pause(error)).rejects.toBe(error)
+  await expect(new Retries(60_000).pause(error, 0)).rejects.toBe(error)
   const fault = new TypeError('a fault of the caller')
-  await expect(new Retries(60_000).pause(fault)).rejects.toBe(fault)
+  await expect(new Retries(60_000).pause(fault, 0)).rejects.toBe(fault)
 })
 
 test('a wait that exceeds the patience is not begun', async () => {
   const error = new NetworkError('gone')
-  await expect(new Retries(100).pause(error)).rejects.toBe(error)
+  await expect(new Retries(100).pause(error, 0)).rejects.toBe(error)
   // The time of the try counts, too.
   await expect(new Retries(1_000).pause(error, 1_000)).rejects.toBe(error)
 })

@@ -4,9 +4,12 @@ import { SluiceError } from './errors.ts'
 const firstPauseMs = 400
 const longestPauseMs = 10_000
 
+/** Maximum number of failures of a call, whatever its patience. */
+const mostFailures = 25
+
 /**
- * Returns the pause before a repetition, ms: the wait that the service asks for, or a backoff that doubles with each
- * failure. `random`, from 0 to 1, spreads the repetitions of many clients over half of the backoff.
+ * Returns the pause before a repetition, ms: the wait that the service asks for, but at least a backoff that doubles
+ * with each failure. `random`, from 0 to 1, spreads the repetitions of many clients over half of the backoff.
  *
  * @example
  * ```ts
@@ -16,9 +19,8 @@ const longestPauseMs = 10_000
  * ```
  */
 export function pauseMs(failures: number, retryAfterMs: number | undefined, random: number): number {
-  if (retryAfterMs !== undefined) return retryAfterMs
   const longest = Math.min(firstPauseMs * 2 ** (failures - 1), longestPauseMs)
-  return longest * (0.5 + random / 2)
+  return Math.max(longest * (0.5 + random / 2), retryAfterMs ?? 0)
 }
 
 /** The repetitions of one call. */
@@ -35,15 +37,15 @@ export class Retries {
   }
 
   /**
-   * Pauses before the next try. `triedMs` is the time of the try that failed, if it counts against the patience.
-   * Throws the error if it is permanent, or if the pause would exceed the patience.
+   * Pauses before the next try. `triedMs` is the time for which the try that failed made no progress. It counts against
+   * the patience. Throws the error if it is permanent, or if the pause would exceed the patience.
    */
-  async pause(error: unknown, triedMs = 0): Promise<void> {
+  async pause(error: unknown, triedMs: number): Promise<void> {
     if (!(error instanceof SluiceError) || !error.isTransient) throw error
     this.#failures++
     const pause = pauseMs(this.#failures, error.retryAfterMs, Math.random())
     this.#spentMs += triedMs + pause
-    if (this.#spentMs > this.#patienceMs) throw error
+    if (this.#spentMs > this.#patienceMs || this.#failures >= mostFailures) throw error
     await delay(pause, this.#signal)
   }
 }

@@ -3,7 +3,7 @@ import { type Connection, causeOf, retryAfterOf } from './connection.ts'
 import { NetworkError, UploadError } from './errors.ts'
 
 /** An upload times out after this time without progress, ms. */
-const stallTimeoutMs = 60_000
+export const stallTimeoutMs = 60_000
 
 /**
  * Sends a file to storage. Calls `onBytes` with the number of bytes so far. If the bytes cannot be counted, as in

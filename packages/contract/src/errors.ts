@@ -32,7 +32,7 @@ export const errors = {
       'too_many_requests',
       `Requests came too quickly: ${limit} imports of this app wait already. Please wait ${waitSeconds} seconds.`,
     ),
-  linkExpired: (): ErrorAnswer => named(410, 'gone', 'The link has expired.'),
+  linkExpired: (): ErrorAnswer => ({ status: 410, body: { error: { messages: ['The link has expired.'] } } }),
   badRequest: (...messages: string[]): ErrorAnswer => ({ status: 400, body: { error: { messages } } }),
   /** Bulk import: an import that has ended cannot be cancelled. */
   importEnded: (state: string): ErrorAnswer => ({

@@ -48,7 +48,7 @@ const namedError = {
   type: 'object',
   description: 'An error that is the same at every endpoint.',
   properties: {
-    status: { type: 'string', enum: ['unauthorized', 'forbidden', 'not_found', 'too_many_requests', 'gone'] },
+    status: { type: 'string', enum: ['unauthorized', 'forbidden', 'not_found', 'too_many_requests'] },
     error: { type: 'object', properties: { messages }, required: ['messages'], additionalProperties: false },
   },
   required: ['status', 'error'],
