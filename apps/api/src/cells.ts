@@ -1,9 +1,16 @@
 import { once } from 'node:events'
-import { Agent as HttpAgent, type IncomingMessage, type OutgoingHttpHeaders, request as requestHttp } from 'node:http'
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  request as requestHttp,
+} from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { pipeline } from 'node:stream/promises'
 import { allowUpload, continueBody } from '@sluice/service'
 import type { FastifyInstance } from 'fastify'
+import { dropBody } from './request-body.ts'
 
 /** Marks a forwarded request, which is never forwarded again: two cells that disagree about an app must not loop. */
 const forwardedHeader = 'sluice-forwarded-by-cell'
@@ -34,10 +41,19 @@ export function forwardToCells(
     const { 'x-service-token': token, [forwardedHeader]: forwarded } = request.headers
     const address = typeof token === 'string' && forwarded === undefined ? addressOf(token) : undefined
     if (address === undefined) return
-    // The other cell refuses the request before its body if the token is not valid.
-    if (request.routeOptions.config.upload === true) allowUpload(request.raw)
     request.raw.headers['x-forwarded-for'] = request.ip
-    const response = await forward(request.raw, address, own, agents)
+    const forwarding = forward(request.raw, address, own, agents)
+    // The other cell asks for the body after it has authenticated the request.
+    forwarding.once('continue', () => {
+      if (request.routeOptions.config.upload === true) allowUpload(request.raw)
+      continueBody(request.raw)
+      request.raw.pipe(forwarding)
+    })
+    const [response] = (await once(forwarding, 'response')) as [IncomingMessage]
+    if (!request.raw.complete) {
+      request.raw.unpipe(forwarding)
+      dropBody(request)
+    }
     reply.hijack()
     reply.raw.writeHead(response.statusCode ?? 502, withoutConnection(response.headers))
     await pipeline(response, reply.raw).catch(() => reply.raw.destroy())
@@ -45,13 +61,16 @@ export function forwardToCells(
   })
 }
 
-/** Sends a request on to another API. Returns the head of the answer. Throws if there is none. */
-async function forward(
+/**
+ * Sends the head of a request on to another API. The other API answers it with `continue` or with a response: a refusal
+ * that arrives while the body is sent could be lost.
+ */
+function forward(
   incoming: IncomingMessage,
   address: string,
   own: number,
   agents: { http: HttpAgent; https: HttpsAgent },
-): Promise<IncomingMessage> {
+): ClientRequest {
   const isSecure = address.startsWith('https:')
   const hasBody = 'content-length' in incoming.headers || 'transfer-encoding' in incoming.headers
   const outgoing = (isSecure ? requestHttps : requestHttp)(address, {
@@ -60,7 +79,7 @@ async function forward(
     path: incoming.url,
     headers: {
       ...withoutConnection(incoming.headers),
-      ...(!hasBody && { 'content-length': 0 }),
+      ...(hasBody ? { expect: '100-continue' } : { 'content-length': 0 }),
       [forwardedHeader]: String(own),
     },
     agent: isSecure ? agents.https : agents.http,
@@ -71,15 +90,9 @@ async function forward(
   incoming.once('close', () => {
     if (!incoming.complete) outgoing.destroy()
   })
-  // A client that waits for `100 Continue` gets it when the other cell asks for the body.
-  if (incoming.headers.expect === undefined) incoming.pipe(outgoing)
-  else
-    outgoing.once('continue', () => {
-      continueBody(incoming)
-      incoming.pipe(outgoing)
-    })
-  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
-  return response
+  if (hasBody) outgoing.flushHeaders()
+  else outgoing.end()
+  return outgoing
 }
 
 function withoutConnection(headers: NodeJS.Dict<string | string[]>): OutgoingHttpHeaders {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { assignCell, cellOf, OtherCell } from '@sluice/accounts'
 import { auditLogPage } from '@sluice/audit-log'
 import { sql } from '@sluice/database'
@@ -110,6 +110,21 @@ describe('of two cells, the API of one', () => {
     }
     expect(await statusesOf(`${app.token.slice(0, -1)}${app.token.endsWith('A') ? 'B' : 'A'}`)).toEqual([403])
     expect(await statusesOf(app.token)).toEqual([100, 202])
+  })
+
+  test('passes a refusal on whole, and no byte of the refused body: the other’s reset could overtake its answer', async () => {
+    const address = await api.api.listen({ port: 0 })
+    const sockets: Socket[] = []
+    other.api.server.on('connection', (socket: Socket) => sockets.push(socket))
+    const wrong = `${app.token.slice(0, -1)}${app.token.endsWith('A') ? 'B' : 'A'}`
+    const headers = { 'X-Service-Token': wrong, 'Content-Type': 'text/csv' }
+    for (let round = 0; round < 5; round++) {
+      const body = Buffer.alloc(8_000_000)
+      expect((await fetch(`${address}/v2/user_profiles/bulk_import`, { method: 'POST', headers, body })).status).toBe(
+        403,
+      )
+    }
+    expect(sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0)).toBeLessThan(10_000)
   })
 
   test('passes a target with another host on as it came: both cells answer it alike', async () => {
