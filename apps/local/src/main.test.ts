@@ -32,7 +32,6 @@ test('npm start prints the addresses and ready, refuses a second start, and ends
   expect(await once(first, 'exit')).toEqual([0, null])
   const left = await readdir(home)
   expect(left).not.toContain('stack.json')
-  expect(left).not.toContain('lock.json')
 })
 
 test('an invalid setting is named on stderr, and the exit code is 1', async () => {

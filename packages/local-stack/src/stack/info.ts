@@ -1,7 +1,8 @@
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isRunning } from '../process-state.ts'
 import { readIfExists } from '../read-if-exists.ts'
-import { lockHolder } from './lock.ts'
+import { isLocked } from './lock.ts'
 
 /** The content of `stack.json`, which describes a running stack (design.md §2). Addresses are URLs. */
 export interface StackInfo {
@@ -25,12 +26,11 @@ export interface StackInfo {
 
 /** Returns the stack that runs on the folder `home`; undefined if none runs, or if it is not ready yet. */
 export async function readStackInfo(home: string): Promise<StackInfo | undefined> {
-  const holder = await lockHolder(home)
-  if (holder === undefined) return undefined
   const text = await readIfExists(fileIn(home))
-  if (text === undefined) return undefined
+  if (text === undefined || !isLocked(home)) return undefined
   const info: StackInfo = JSON.parse(text)
-  return info.pid === holder.pid ? info : undefined
+  // A stack that has just begun may not have removed the file of a killed one yet.
+  return (await isRunning(info.pid)) ? info : undefined
 }
 
 /** The file `stack.json` of a stack. */

@@ -78,7 +78,7 @@ describe('a stack', () => {
     await stack.stop()
     await stack.exited
     expect(await Promise.all(pids.map(isRunning))).toEqual([false, false, false])
-    expect(await readdir(home)).toEqual(['logs'])
+    expect(await readdir(home)).toEqual(['lock', 'logs'])
     expect(await readStackInfo(home)).toBeUndefined()
   })
 
@@ -128,7 +128,7 @@ describe('an app that ends', () => {
     await expect(start({ env: outside, apps: [api, failing] })).rejects.toThrow(
       /worker \d did not start: exit code 1 .*worker-\d\.log[\s\S]*the fixture fails/,
     )
-    expect(await readdir(home)).toEqual(['logs'])
+    expect(await readdir(home)).toEqual(['lock', 'logs'])
   })
 })
 
@@ -146,7 +146,7 @@ test('an aborted start leaves nothing running', async () => {
   const aborting = new AbortController()
   const prepare = async () => aborting.abort(new Error('aborted by the test'))
   await expect(start({ env: outside, signal: aborting.signal, prepare })).rejects.toThrow('aborted by the test')
-  expect(await readdir(home)).toEqual(['logs'])
+  expect(await readdir(home)).toEqual(['lock', 'logs'])
 })
 
 async function replaced(app: string, killed: number): Promise<boolean> {

@@ -128,13 +128,14 @@ function settingsForCommands(env: Environment): Pick<StackInfo, 'settings'> {
 }
 
 async function lockHome(home: string, parts: AsyncDisposableStack): Promise<void> {
-  const taken = await takeLock(home)
-  if ('lock' in taken) {
-    parts.defer(taken.lock.release)
+  const lock = takeLock(home)
+  if (lock !== undefined) {
+    parts.defer(lock.release)
     return
   }
   const info = await readStackInfo(home)
-  const urls = [info?.api && `API ${info.api}`, info?.dashboard && `dashboard ${info.dashboard}`].filter(Boolean)
-  const addresses = info === undefined ? 'it is still starting' : [...urls, `storage ${info.storage}`].join(', ')
-  throw new StackRunningError(`Sluice already runs on ${home} (process ${taken.holder.pid}): ${addresses}`)
+  if (info === undefined) throw new StackRunningError(`Sluice already runs on ${home}: it is still starting`)
+  const urls = [info.api && `API ${info.api}`, info.dashboard && `dashboard ${info.dashboard}`].filter(Boolean)
+  const addresses = [...urls, `storage ${info.storage}`].join(', ')
+  throw new StackRunningError(`Sluice already runs on ${home} (process ${info.pid}): ${addresses}`)
 }
