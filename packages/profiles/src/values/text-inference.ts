@@ -108,7 +108,7 @@ type Form = 'int' | 'point' | 'exponent' | 'datetime' | 'nearly datetime' | 'oth
 
 function formOf(text: string): Form {
   // A value with a leading + may be a phone number.
-  if (text.startsWith('+')) return 'other'
+  if (!/^[-.\d]/.test(text)) return 'other'
   if (parseInteger(text) !== undefined) return 'int'
   if (parseDecimal(text) !== undefined) return text.includes('.') ? 'point' : 'exponent'
   if (parseDatetime(text) !== undefined) return 'datetime'
