@@ -46,10 +46,10 @@ export function hostileFiles(bytes: number): HostileFile[] {
       ['too many values, user_id is unregistered user'],
     ),
     {
-      ...rows('63 rows of 1,048,500 commas in 64 KB', '', repeat('', 0), 63, [
+      ...rows('63 rows of 1,048,499 commas in 64 KB', '', repeat('', 0), 63, [
         'too many values, user_id is unregistered user',
       ]),
-      ...gzip('user_id,zzz\n', repeat(`${','.repeat(1_048_500)}\n`, 63 * 1_048_501)),
+      ...gzip('user_id,zzz\n', repeat(`u${','.repeat(1_048_499)}\n`, 63 * 1_048_501)),
     },
     rows(
       'short rows under keys of control characters, six times as long as JSON',

@@ -17,7 +17,7 @@ import {
 } from '../attackers.ts'
 
 /** Makes a file of 64 KB that decompresses to 63 rows of a million empty cells. */
-export const commaBomb = () => bomb('user_id,zzz\n', `${','.repeat(1_048_500)}\n`, 63)
+export const commaBomb = () => bomb('user_id,zzz\n', `u${','.repeat(1_048_499)}\n`, 63)
 
 const v2 = '/v2/user_profiles/bulk_import'
 const gzip = { 'Content-Type': 'application/gzip' }
