@@ -39,6 +39,8 @@ export interface ApiOptions {
   /** Default: no rate limits. */
   rateLimiter?: ApiRateLimiter
   metrics?: ApiMetrics
+  /** Whether this server, which clients reach, serves `/metrics`. Default: true. */
+  servesMetrics?: boolean
   readiness?: Readiness
   /** Cells of the service, which divide the apps among them. Default: this API serves all apps. */
   cells?: Cells
@@ -91,7 +93,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   if (options.rateLimiter !== undefined) limitRates(api, options.rateLimiter, metrics)
 
   healthRoutes(api, context, readiness)
-  metricsRoutes(api, metrics)
+  if (options.servesMetrics !== false) metricsRoutes(api, metrics)
   docsRoutes(api, context.apiUrl)
   errorFileRoutes(api, context)
   bulkImportRoutes(api, context)

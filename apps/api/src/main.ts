@@ -30,6 +30,7 @@ await runService('api', { stopDeadlineMs }, async (log, operations) => {
     'DATABASE_POOL',
     ...sharedStoreSettings,
     'DRAIN_DELAY',
+    'METRICS_PORT',
   ])
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
@@ -45,6 +46,7 @@ await runService('api', { stopDeadlineMs }, async (log, operations) => {
     bodies: settings,
     rateLimiter,
     metrics,
+    servesMetrics: settings.METRICS_PORT === 0,
     readiness: operations.readiness,
   })
   const url = await api.listen({ host: settings.API_HOST, port: settings.API_PORT })

@@ -1,4 +1,6 @@
-import { type Database, sql } from '@sluice/database'
+import { gzipMagicBytes, isGzip } from '@sluice/csv'
+import { type Database, type ImportContentType, sql } from '@sluice/database'
+import { ObjectGone, type Relay } from '@sluice/storage'
 
 /** A file of the bucket that has become an import. */
 export interface ImportedFile {
@@ -91,5 +93,22 @@ function toFile(row: Row): ImportedFile {
     etag: row.checksum === null ? (row.etag ?? '') : Buffer.from(row.checksum, 'base64').toString('hex'),
     byteSize: row.byte_size ?? 0,
     modifiedAt: row.queued_at ?? new Date(0),
+  }
+}
+
+/**
+ * Returns the type of a file: gzip if its name ends in `.gz` or it begins like gzip, otherwise CSV. Undefined if the
+ * file is gone.
+ */
+export async function contentTypeOf(
+  relay: Relay,
+  { fileName, objectKey }: { fileName: string; objectKey: string },
+): Promise<ImportContentType | undefined> {
+  if (/\.gz$/i.test(fileName)) return 'application/gzip'
+  try {
+    return isGzip(await relay.readStart(objectKey, gzipMagicBytes)) ? 'application/gzip' : 'text/csv'
+  } catch (error) {
+    if (error instanceof ObjectGone) return undefined
+    throw error
   }
 }

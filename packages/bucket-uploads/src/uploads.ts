@@ -1,9 +1,8 @@
-import { gzipMagicBytes, isGzip } from '@sluice/csv'
-import { type Database, type ImportContentType, type RawBuilder, sql, type UploadChecksum } from '@sluice/database'
+import { type Database, type RawBuilder, sql, type UploadChecksum } from '@sluice/database'
 import { queueStoredFile, sweepLater, uploadKey, withinWaitingLimit } from '@sluice/imports'
 import type { Relay } from '@sluice/storage'
 import type { UploadContext } from './context.ts'
-import { findImportedFile, type ImportedFile, isImportId } from './files.ts'
+import { contentTypeOf, findImportedFile, type ImportedFile, isImportId } from './files.ts'
 import { orderOfFile } from './order-of-file.ts'
 import { hashesOf, type UploadOrigin } from './upload-hash.ts'
 
@@ -158,6 +157,8 @@ export async function finishUpload(
   const stored = await relay.describe(objectKey)
   if (stored === undefined) return await findFinishedFile(db, upload)
   const contentType = await contentTypeOf(relay, upload)
+  // Another request has just aborted the upload.
+  if (contentType === undefined) return await findFinishedFile(db, upload)
   const { etag, byteSize } = stored
   const outcome = await db.transaction().execute(async (tx) => {
     const sent = await removeUpload(tx, upload)
@@ -233,13 +234,6 @@ async function removeOrSweep(
   await removeStored().catch((error: unknown) => {
     log.warn({ app_id: appId, import_id: importId, err: error }, 'bytes of an upload not removed before their sweep')
   })
-}
-
-/** Returns the type of a file: gzip if its name ends in `.gz` or it begins like gzip, otherwise CSV. */
-async function contentTypeOf(relay: Relay, { fileName, objectKey }: BucketUpload): Promise<ImportContentType> {
-  if (/\.gz$/i.test(fileName)) return 'application/gzip'
-  const start = await relay.readStart(objectKey, gzipMagicBytes)
-  return isGzip(start) ? 'application/gzip' : 'text/csv'
 }
 
 /** Deletes an upload's row. Returns when the file was sent, or undefined if there is no row. */

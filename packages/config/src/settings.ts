@@ -142,7 +142,7 @@ export const settings = {
   METRICS_PORT: withDefault(
     wholeNumber(0, 65_535),
     '0',
-    'Port for these; 0 picks a free one, which the log line `ready` names',
+    'Port for these; 0 picks a free one, which the log line `ready` names, and the API serves `/metrics` as well',
   ),
   DRAIN_DELAY: withDefault(
     durationBetween('0', '5m'),

@@ -53,8 +53,8 @@ describe('the Helm chart', () => {
   test('has a deployment, a disruption budget and a network policy for every app, and a service for each port', () => {
     const manifests = rendered()
     const apps = ['sluice-api', 'sluice-dashboard', 'sluice-s3-gateway', 'sluice-worker']
-    for (const kind of ['Deployment', 'PodDisruptionBudget', 'NetworkPolicy'])
-      expect(named(manifests, kind)).toEqual(apps)
+    for (const kind of ['Deployment', 'PodDisruptionBudget']) expect(named(manifests, kind)).toEqual(apps)
+    expect(named(manifests, 'NetworkPolicy').toSorted()).toEqual([...apps, 'sluice-migrate'].toSorted())
     expect(named(manifests, 'Service')).toEqual(['sluice-api', 'sluice-dashboard', 'sluice-s3-gateway'])
   })
 

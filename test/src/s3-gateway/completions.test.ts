@@ -1,4 +1,9 @@
-import { CompleteMultipartUploadCommand, CreateMultipartUploadCommand, UploadPartCommand } from '@aws-sdk/client-s3'
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3'
 import type { Relay } from '@sluice/storage'
 import { expect, onTestFinished, test } from 'vitest'
 import { importRows, smallFile } from './bucket-files.ts'
@@ -36,4 +41,30 @@ test('of two requests that complete an upload at once, none is told that parts a
   const [first, second] = await Promise.all([complete(), complete()])
   expect(first.ETag).toBe(second.ETag)
   expect(await importRows(gateway, owner)).toMatchObject([{ import_id: UploadId }])
+})
+
+test('a completion beside an abort finds no upload, however far it has come', async () => {
+  let abort: () => Promise<unknown> = async () => {}
+  const abortedAfter = (step: 'listParts' | 'completeParts' | 'describe') => (relay: Relay) => ({
+    ...relay,
+    async [step](...call: never[]) {
+      const answer = await Reflect.apply(relay[step], relay, call)
+      await abort()
+      return answer
+    },
+  })
+  for (const step of ['listParts', 'completeParts', 'describe'] as const) {
+    const gateway = await openTestGateway({}, undefined, abortedAfter(step))
+    onTestFinished(() => gateway.close())
+    const owner = await gateway.openOwner()
+    const client = gateway.clientOf(owner)
+    const target = { Bucket: gateway.bucket, Key: `${owner.path}a.csv` }
+    const { UploadId } = await client.send(new CreateMultipartUploadCommand(target))
+    const { ETag } = await client.send(new UploadPartCommand({ ...target, UploadId, PartNumber: 1, Body: smallFile }))
+    abort = () => client.send(new AbortMultipartUploadCommand({ ...target, UploadId }))
+    const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] }
+    const completing = client.send(new CompleteMultipartUploadCommand({ ...target, UploadId, MultipartUpload }))
+    await expect(completing, step).rejects.toMatchObject({ name: 'NoSuchUpload', $metadata: { httpStatusCode: 404 } })
+    expect(await importRows(gateway, owner)).toEqual([])
+  }
 })

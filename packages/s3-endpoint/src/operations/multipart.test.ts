@@ -260,3 +260,14 @@ describe('pending uploads', () => {
     }
   })
 })
+
+test('a completion beside an abort makes the object or finds no upload', async () => {
+  for (let round = 0; round < 20; round++) {
+    const uploadId = await begin()
+    const part = await sendPart(uploadId, 1, Buffer.from('x'))
+    const abort = client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId: uploadId }))
+    for (const outcome of await Promise.allSettled([complete(uploadId, [part]), abort])) {
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ name: 'NoSuchUpload' })
+    }
+  }
+})

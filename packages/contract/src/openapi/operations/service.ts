@@ -52,7 +52,8 @@ export const metricsPath: PathItem = {
     operationId: 'getMetrics',
     tags: ['Operation'],
     summary: 'Metrics for Prometheus',
-    description: 'Extension of Sluice. Metrics of this process in the text format of Prometheus.',
+    description:
+      'Extension of Sluice. Metrics of this process in the text format of Prometheus. If `METRICS_PORT` is set, only that port serves them.',
     'x-sluice-extension': true,
     security: [],
     responses: openResponses({
